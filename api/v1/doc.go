@@ -1,0 +1,9 @@
+// Package v1 holds the TemplateController API, group templater.dev, version v1.
+//
+// A TemplateController is cluster-scoped. It names a kind to watch, templates
+// for the child objects of each object of that kind, and a template for the
+// status of each. The package has types, condition types and reasons; no logic.
+//
+// +kubebuilder:object:generate=true
+// +groupName=templater.dev
+package v1

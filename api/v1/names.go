@@ -1,0 +1,36 @@
+package v1
+
+import "k8s.io/apimachinery/pkg/runtime/schema"
+
+// GroupVersion is the group and version of this package's kinds.
+var GroupVersion = schema.GroupVersion{Group: "templater.dev", Version: "v1"}
+
+// Resource is the resource that serves TemplateControllers.
+var Resource = GroupVersion.WithResource("templatecontrollers")
+
+// KindTemplateController is the kind of a TemplateController.
+const KindTemplateController = "TemplateController"
+
+// Labels and annotations that every child carries, and the finalizer of a
+// TemplateController whose deletionPolicy is Delete.
+const (
+	// LabelController holds the TemplateController's name.
+	LabelController = "templater.dev/controller"
+	// LabelChild holds the name of the entry in spec.children.
+	LabelChild = "templater.dev/child"
+	// LabelParentUID holds the parent's metadata.uid.
+	LabelParentUID = "templater.dev/parent-uid"
+	// LabelManagedBy is the common label app.kubernetes.io/managed-by.
+	LabelManagedBy = "app.kubernetes.io/managed-by"
+	// ManagedBy is the value of LabelManagedBy.
+	ManagedBy = "templater"
+	// AnnotationHash holds a hash of what was applied.
+	AnnotationHash = "templater.dev/applied-hash"
+	// AnnotationDepth holds how many templater parents an object descends
+	// from: 1 for a child, 2 for a child's child.
+	AnnotationDepth = "templater.dev/depth"
+	// FinalizerChildren keeps a TemplateController until its children are deleted.
+	FinalizerChildren = "templater.dev/children"
+	// FieldManagerPrefix and a TemplateController's name make the field manager.
+	FieldManagerPrefix = "templater/"
+)

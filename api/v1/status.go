@@ -1,0 +1,120 @@
+package v1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// TemplateControllerStatus is what the operator made of the spec.
+type TemplateControllerStatus struct {
+	// The metadata.generation that the conditions speak of.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// Accepted: the spec makes sense. Watching: the kinds exist, may be listed, and
+	// are fully read. StatusWritable: parents can hold the ready condition.
+	// Ready: accepted and watching.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// How the parents fare. Updated at most every few seconds.
+	// +optional
+	Parents ParentCounts `json:"parents,omitempty,omitzero"`
+
+	// How the children fare. Updated at most every few seconds.
+	// +optional
+	Children ChildCounts `json:"children,omitempty,omitzero"`
+
+	// Every kind that this controller has ever created, so that none is lost
+	// track of when a template is edited.
+	// +optional
+	// +listType=map
+	// +listMapKey=group
+	// +listMapKey=kind
+	ChildKinds []ChildKind `json:"childKinds,omitempty"`
+}
+
+// ParentCounts counts the parents of a controller.
+type ParentCounts struct {
+	// All parents that match.
+	// +optional
+	Total int64 `json:"total"`
+	// Those whose children are all in line and ready.
+	// +optional
+	Ready int64 `json:"ready"`
+	// Those where an error keeps templater from doing its work.
+	// +optional
+	Failed int64 `json:"failed"`
+}
+
+// ChildCounts counts the children of a controller.
+type ChildCounts struct {
+	// All children that exist.
+	// +optional
+	Total int64 `json:"total"`
+	// Those that are ready.
+	// +optional
+	Ready int64 `json:"ready"`
+}
+
+// ChildKind is a kind of child objects.
+type ChildKind struct {
+	// API group; empty for the core group.
+	// +kubebuilder:default=""
+	Group string `json:"group"`
+	// Version last used.
+	Version string `json:"version"`
+	// Kind.
+	Kind string `json:"kind"`
+}
+
+// Condition types of a TemplateController.
+const (
+	ConditionAccepted       = "Accepted"
+	ConditionWatching       = "Watching"
+	ConditionStatusWritable = "StatusWritable"
+	ConditionReady          = "Ready"
+)
+
+// Reasons of the conditions of a TemplateController.
+const (
+	ReasonAccepted            = "Accepted"
+	ReasonInvalidTemplate     = "InvalidTemplate"
+	ReasonInvalidSpec         = "InvalidSpec"
+	ReasonNoStatusSubresource = "NoStatusSubresource"
+	ReasonBuiltInKind         = "BuiltInKind"
+
+	ReasonWatching     = "Watching"
+	ReasonKindNotFound = "KindNotFound"
+	ReasonForbidden    = "Forbidden"
+	ReasonSyncing      = "Syncing"
+	ReasonListFailed   = "ListFailed"
+	ReasonNotAccepted  = "NotAccepted"
+
+	ReasonStatusWritable = "StatusWritable"
+	ReasonNoConditions   = "NoConditions"
+
+	ReasonReady     = "Ready"
+	ReasonSuspended = "Suspended"
+)
+
+// Reasons of the ready condition that templater writes into a parent, and of
+// the Events on it.
+const (
+	ReasonProgressing       = "Progressing"
+	ReasonWaiting           = "Waiting"
+	ReasonOutdated          = "Outdated"
+	ReasonTemplateError     = "TemplateError"
+	ReasonTemplateFailed    = "TemplateFailed"
+	ReasonInvalidChild      = "InvalidChild"
+	ReasonChildConflict     = "ChildConflict"
+	ReasonChildRejected     = "ChildRejected"
+	ReasonChildForbidden    = "ChildForbidden"
+	ReasonChildKindNotFound = "ChildKindNotFound"
+	ReasonNamespaceNotFound = "NamespaceNotFound"
+	ReasonNamespaceEnding   = "NamespaceTerminating"
+	ReasonChildFailed       = "ChildFailed"
+	ReasonStatusRejected    = "StatusRejected"
+	ReasonLeaving           = "Leaving"
+	ReasonLoopDetected      = "LoopDetected"
+	ReasonInternalError     = "InternalError"
+)
