@@ -1,0 +1,123 @@
+# `make help` lists the targets. Tools are built from the modules in tools/,
+# so that a clone needs nothing but Go, gcc, make and git.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+SHELL := /bin/bash
+
+# Modules with Go code of ours, and every module there is.
+MODULES     := . e2e internal/render/helmtest
+ALL_MODULES := $(shell git ls-files '*go.mod' | sort | xargs -n1 dirname)
+
+# Packages in which goroutines share data: tested with the race detector. The
+# others stay without it, because they hold limits on time and memory.
+RACE_PACKAGES := ./cmd/... ./internal/watch/... ./internal/kube/... ./internal/reconcile/...
+PURE_PACKAGES := ./api/... ./config/... ./internal/render/...
+
+FUZZTIME    ?= 20s
+E2E_TIMEOUT ?= 40m
+
+BIN         := .cache/bin
+GEN         := $(BIN)/controller-gen-$(shell cksum < tools/gen/go.sum | cut -d' ' -f1)
+LINT        := $(BIN)/golangci-lint-$(shell cksum < tools/lint/go.sum | cut -d' ' -f1)-$(shell go env GOVERSION)
+LINT_FLAGS  ?= --concurrency 2 --timeout 20m
+
+say = @printf '\n== %s\n' $(1)
+
+.PHONY: help
+help: ## List the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build the operator: bin/templater
+	go build -trimpath -o bin/templater ./cmd/templater
+
+.PHONY: test
+test: test-unit test-fuzz test-helm test-e2e ## Run all tests, those on a real cluster included
+	$(call say,'All tests passed.')
+
+.PHONY: test-unit
+test-unit: ## Run the tests that need no cluster
+	$(call say,'Unit tests: packages without goroutines of their own')
+	go test $(PURE_PACKAGES)
+	$(call say,'Unit tests: the concurrent packages$(comma) with the race detector')
+	go test -race $(RACE_PACKAGES)
+
+.PHONY: test-fuzz
+test-fuzz: ## Fuzz internal/render, FUZZTIME (20s) for each target
+	$(call say,'Fuzzing internal/render: $(FUZZTIME) for each target')
+	@set -eo pipefail; \
+	targets=$$(go test -list '^Fuzz' ./internal/render | grep '^Fuzz' || true); \
+	if [ -z "$$targets" ]; then echo "no fuzz target found in internal/render"; exit 1; fi; \
+	for target in $$targets; do \
+		go test ./internal/render -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME); \
+	done
+
+.PHONY: test-helm
+test-helm: ## Compare rendering with Helm's own engine
+	$(call say,'Comparison with the engine of Helm')
+	cd internal/render/helmtest && go test ./...
+
+.PHONY: test-e2e
+test-e2e: cluster-build ## Test the operator on a real cluster
+	$(call say,'End to end: the built operator on a real cluster (minutes)')
+	cd e2e && go test -count=1 -p 1 -timeout $(E2E_TIMEOUT) ./...
+
+.PHONY: lint
+lint: $(LINT) ## Run golangci-lint over all modules
+	@set -e; for module in $(MODULES); do \
+		printf '\n== golangci-lint in %s\n' "$$module"; \
+		(cd $$module && nice $(CURDIR)/$(LINT) run $(LINT_FLAGS) --config $(CURDIR)/.golangci.yml ./...); \
+	done
+
+.PHONY: generate
+generate: $(GEN) ## Write the CRD and the deepcopy functions from api/
+	$(GEN) object crd:generateEmbeddedObjectMeta=false paths=./api/... output:crd:dir=config/crd
+
+.PHONY: verify
+verify: generate ## Fail when generated files, go.mod or go.sum are stale, or the tree is dirty
+	$(call say,'go mod tidy in every module')
+	@set -e; for module in $(ALL_MODULES); do echo "$$module"; (cd $$module && go mod tidy); done
+	$(call say,'Is the tree clean?')
+	@changes=$$(git status --porcelain); \
+	if [ -n "$$changes" ]; then \
+		git --no-pager diff --stat; echo "$$changes"; \
+		echo; \
+		echo "The files above differ from the last commit. Either generated files were stale:"; \
+		echo "commit what 'make verify' just wrote. Or you have changes of your own: commit them first."; \
+		exit 1; \
+	fi; \
+	echo "Clean: generated files are current."
+
+.PHONY: demo
+demo: ## Start a cluster, run the operator, apply the samples, show what happens
+	cd e2e && go run ./demo
+
+.PHONY: bench
+bench: ## Run the benchmarks
+	go test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: cluster-build
+cluster-build: ## Build what the test cluster consists of (minutes, once)
+	$(call say,'Building the test cluster: minutes the first time$(comma) seconds later')
+	cd e2e && go run ./cluster build
+
+.PHONY: cluster-up
+cluster-up: ## Start the test cluster
+	cd e2e && go run ./cluster up
+
+.PHONY: cluster-down
+cluster-down: ## Stop the test cluster
+	cd e2e && go run ./cluster down
+
+comma := ,
+
+$(GEN):
+	$(call say,'Building controller-gen')
+	go build -C tools/gen -o $(CURDIR)/$(GEN) sigs.k8s.io/controller-tools/cmd/controller-gen
+
+# The name holds a checksum of go.sum, so that only a change there (or another
+# Go) builds it again, whatever the times of the files are.
+$(LINT):
+	$(call say,'Building golangci-lint: a few minutes$(comma) once until tools/lint/go.sum changes')
+	nice go build -C tools/lint -o $(CURDIR)/$(LINT) github.com/golangci/golangci-lint/v2/cmd/golangci-lint
