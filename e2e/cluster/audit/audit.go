@@ -1,0 +1,107 @@
+// Package audit reads the audit log of a cluster's API server, so that tests
+// can tell exactly which requests a client has made.
+package audit
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// Log is an audit log: one JSON event per line.
+type Log struct{ Path string }
+
+// Mark is a position in a log; the zero Mark is its beginning.
+type Mark int64
+
+// Event is what tests want to know of a request.
+type Event struct {
+	AuditID    string `json:"auditID"`
+	Stage      string `json:"stage"` // ResponseComplete, ResponseStarted (a watch begins), Panic
+	Verb       string `json:"verb"`
+	RequestURI string `json:"requestURI"`
+	UserAgent  string `json:"userAgent"`
+	User       struct {
+		Username string   `json:"username"`
+		Groups   []string `json:"groups"`
+	} `json:"user"`
+	ImpersonatedUser *struct {
+		Username string   `json:"username"`
+		Groups   []string `json:"groups"`
+	} `json:"impersonatedUser"`
+	ObjectRef struct {
+		Resource    string `json:"resource"`
+		Subresource string `json:"subresource"`
+		Namespace   string `json:"namespace"`
+		Name        string `json:"name"`
+		APIGroup    string `json:"apiGroup"`
+		APIVersion  string `json:"apiVersion"`
+	} `json:"objectRef"`
+	ResponseStatus struct {
+		Code int `json:"code"`
+	} `json:"responseStatus"`
+}
+
+// String names the request: who did what to which object, and the answer.
+func (e Event) String() string {
+	resource := e.ObjectRef.Resource
+	if e.ObjectRef.Subresource != "" {
+		resource += "/" + e.ObjectRef.Subresource
+	}
+	return fmt.Sprintf("%s %s %s %s/%s %d", e.User.Username, e.Verb, resource, e.ObjectRef.Namespace, e.ObjectRef.Name, e.ResponseStatus.Code)
+}
+
+// Mark returns the present end of the log. Requests that are answered later
+// come behind it.
+func (l Log) Mark() (Mark, error) {
+	info, err := os.Stat(l.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return Mark(info.Size()), nil
+}
+
+// Since returns the events behind the mark that keep accepts, one for each
+// request: those of long-running requests when they begin, all others when
+// they were answered. A nil keep accepts all.
+func (l Log) Since(mark Mark, keep func(Event) bool) ([]Event, error) {
+	file, err := os.Open(l.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if _, err := file.Seek(int64(mark), io.SeekStart); err != nil {
+		return nil, err
+	}
+	var events []Event
+	seen := map[string]bool{}
+	for reader := bufio.NewReader(file); ; {
+		line, err := reader.ReadBytes('\n')
+		if errors.Is(err, io.EOF) { // what is left is half a line
+			return events, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		var event Event
+		if err := json.Unmarshal(line, &event); err != nil {
+			return nil, fmt.Errorf("read %s: %w", l.Path, err)
+		}
+		if !seen[event.AuditID] && (keep == nil || keep(event)) {
+			events = append(events, event)
+		}
+		seen[event.AuditID] = true
+	}
+}
+
+// By accepts the requests of one user, impersonating or not.
+func By(user string) func(Event) bool {
+	return func(e Event) bool { return e.User.Username == user }
+}

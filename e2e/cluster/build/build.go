@@ -1,0 +1,103 @@
+// Package build makes all programs and images of a cluster from the modules
+// in mods/ and a few Debian packages. It is incremental: each step leaves a
+// stamp that says what it was made from.
+package build
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/templater-dev/templater/e2e/cluster/layout"
+)
+
+// Options say what to build.
+type Options struct {
+	Mode  layout.Mode // Node or Kwok; Auto must be resolved first
+	Force bool        // build all steps, current or not
+	Out   io.Writer   // progress; nil means none
+}
+
+// Build makes everything that a cluster in the given mode needs and is not
+// there yet. Builds in one cache wait for each other.
+func Build(ctx context.Context, cache layout.Cache, options Options) error {
+	if options.Out == nil {
+		options.Out = io.Discard
+	}
+	unlock, err := lock(cache.Path("build.lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	pending, err := outdated(cache, options)
+	if err != nil || len(pending) == 0 {
+		return err
+	}
+	if err := checkPrerequisites(ctx, options.Mode); err != nil {
+		return err
+	}
+	return runAll(ctx, cache, options.Out, pending)
+}
+
+// pendingStep is a step that must run, why, and what its stamp will say.
+type pendingStep struct {
+	step
+	reason, stamp string
+}
+
+func outdated(cache layout.Cache, options Options) ([]pendingStep, error) {
+	var pending []pendingStep
+	for _, s := range steps(options.Mode) {
+		stamp, err := s.fingerprint(cache)
+		if err != nil {
+			return nil, err
+		}
+		reason := s.reason(cache, stamp)
+		if options.Force && reason == "" {
+			reason = "forced"
+		}
+		if reason != "" || s.always {
+			pending = append(pending, pendingStep{s, reason, stamp})
+		}
+	}
+	return pending, nil
+}
+
+func runAll(ctx context.Context, cache layout.Cache, out io.Writer, pending []pendingStep) error {
+	started := time.Now()
+	for n, s := range pending {
+		progress := startProgress(out, n+1, len(pending), s)
+		err := s.run(ctx, cache, progress)
+		progress.stop(err)
+		if err != nil {
+			return fmt.Errorf("build %s: %w", s.name, err)
+		}
+		if err := writeStamp(cache, s); err != nil {
+			return err
+		}
+	}
+	if len(pending) > 1 {
+		fmt.Fprintf(out, "built %d steps in %s\n", len(pending), time.Since(started).Round(time.Second))
+	}
+	return nil
+}
+
+// lock waits for the exclusive use of a file and returns how to end it.
+func lock(path string) (func(), error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return func() { file.Close() }, nil
+}

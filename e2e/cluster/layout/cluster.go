@@ -1,0 +1,134 @@
+package layout
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+)
+
+// Mode says what plays the nodes of a cluster.
+type Mode string
+
+// The modes. Auto becomes Node or Kwok before anything is built or started.
+const (
+	Auto Mode = "auto"
+	Node Mode = "node" // a real kubelet with containerd, in namespaces of its own; Linux, root
+	Kwok Mode = "kwok" // plain processes; kwok pretends to run the Pods
+)
+
+// Addresses inside the network namespace of a real node. Each cluster has a
+// namespace of its own, so all of them use the same.
+const (
+	NodeName    = "node1"
+	NodeIP      = "172.31.0.2"
+	NodeNet     = NodeIP + "/24"
+	PodCIDR     = "10.244.0.0/24"
+	ServiceCIDR = "10.96.0.0/16"
+	ServiceIP   = "10.96.0.1"
+	Domain      = "cluster.local"
+)
+
+// Cluster describes one cluster: what `up` decided and every later command
+// reads. It is saved as spec.json in the state folder.
+type Cluster struct {
+	Cache       Cache
+	Name        string
+	Mode        Mode
+	Port        int // of the API server on the host's 127.0.0.1
+	EtcdPort    int // client port of etcd
+	PeerPort    int // peer port of etcd
+	Nodes       int // how many nodes kwok plays
+	AuditPolicy string
+}
+
+var validName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`)
+
+// CheckName refuses names that cannot be a folder and a cgroup.
+func CheckName(name string) error {
+	if !validName.MatchString(name) {
+		return fmt.Errorf("cluster name %q: want at most 32 of a-z, 0-9 and '-'", name)
+	}
+	return nil
+}
+
+// StateDir returns the state folder of the cluster called name.
+func (c Cache) StateDir(name string) string { return c.Path("state", name) }
+
+// LoadCluster reads the description of the cluster called name; the error is
+// os.ErrNotExist when there is none.
+func LoadCluster(cache Cache, name string) (*Cluster, error) {
+	if err := CheckName(name); err != nil {
+		return nil, err
+	}
+	return ReadCluster(filepath.Join(cache.StateDir(name), "spec.json"))
+}
+
+// ReadCluster reads a description from a file.
+func ReadCluster(path string) (*Cluster, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	cluster := &Cluster{}
+	if err := json.Unmarshal(data, cluster); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return cluster, nil
+}
+
+// Save writes the description to its place in the state folder.
+func (c *Cluster) Save() error {
+	data, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(c.SpecFile(), append(data, '\n'), 0o600)
+}
+
+// Path joins parts below the state folder.
+func (c *Cluster) Path(parts ...string) string {
+	return filepath.Join(append([]string{c.Cache.StateDir(c.Name)}, parts...)...)
+}
+
+// SpecFile is where the description is saved.
+func (c *Cluster) SpecFile() string { return c.Path("spec.json") }
+
+// PKI returns a file among the keys and certificates.
+func (c *Cluster) PKI(file string) string { return c.Path("pki", file) }
+
+// Log returns the log file of the process called name.
+func (c *Cluster) Log(name string) string { return c.Path("log", name+".log") }
+
+// RunDir holds the identities of the processes that were started.
+func (c *Cluster) RunDir() string { return c.Path("run") }
+
+// AuditLog is the audit log of the API server, one JSON event per line.
+func (c *Cluster) AuditLog() string { return c.Path("audit.log") }
+
+// Kubeconfig is the administrator's kubeconfig, for use on the host.
+func (c *Cluster) Kubeconfig() string { return c.Path("kubeconfig") }
+
+// PublicKubeconfig is where the default cluster's kubeconfig is also put; it
+// is empty for other clusters.
+func (c *Cluster) PublicKubeconfig() string {
+	if c.Name != DefaultName {
+		return ""
+	}
+	return c.Cache.Path("kubeconfig")
+}
+
+// Cgroup is the name of the cluster's own subtree in each cgroup hierarchy.
+func (c *Cluster) Cgroup() string { return "templater-cluster-" + c.Name }
+
+// HostServer is the URL of the API server as seen from the host.
+func (c *Cluster) HostServer() string { return fmt.Sprintf("https://127.0.0.1:%d", c.Port) }
+
+// Server is the URL of the API server as seen from the cluster's processes.
+func (c *Cluster) Server() string {
+	if c.Mode == Node {
+		return "https://" + NodeIP + ":6443"
+	}
+	return c.HostServer()
+}

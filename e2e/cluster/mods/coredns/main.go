@@ -1,0 +1,17 @@
+// Command coredns is CoreDNS with the few plugins that a test cluster needs.
+package main
+
+import (
+	"github.com/coredns/coredns/core/dnsserver"
+	"github.com/coredns/coredns/coremain"
+
+	_ "github.com/coredns/coredns/plugin/bind"
+	_ "github.com/coredns/coredns/plugin/errors"
+	_ "github.com/coredns/coredns/plugin/kubernetes"
+	_ "github.com/coredns/coredns/plugin/template"
+)
+
+func main() {
+	dnsserver.Directives = []string{"bind", "errors", "kubernetes", "template"} // in the order that sees a query
+	coremain.Run()
+}

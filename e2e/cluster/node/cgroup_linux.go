@@ -1,0 +1,217 @@
+package node
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const cgroupRoot = "/sys/fs/cgroup"
+
+// hierarchy is one cgroup hierarchy: where it is mounted and, for v1, the
+// mount options that name its controllers.
+type hierarchy struct{ dir, options string }
+
+// cgroupHierarchies returns where cgroups are mounted, from the point of view
+// of the process: either the unified hierarchy (v2) or all those of v1.
+//
+// The v2 paths follow the kernel's documentation; so far they were run only
+// against an empty cgroup2 mount, for want of a machine that boots with v2.
+func cgroupHierarchies() (unified bool, all []hierarchy, err error) {
+	var stat unix.Statfs_t
+	if err := unix.Statfs(cgroupRoot, &stat); err == nil && stat.Type == unix.CGROUP2_SUPER_MAGIC {
+		return true, []hierarchy{{dir: cgroupRoot}}, nil
+	}
+	data, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		return false, nil, err
+	}
+	for line := range strings.Lines(string(data)) {
+		fields := strings.Fields(line)
+		if len(fields) < 4 || fields[2] != "cgroup" || filepath.Dir(fields[1]) != cgroupRoot {
+			continue
+		}
+		all = append(all, hierarchy{dir: fields[1], options: v1Options(fields[3])})
+	}
+	if len(all) == 0 {
+		return false, nil, errors.New("no cgroups are mounted below " + cgroupRoot)
+	}
+	return false, all, nil
+}
+
+// v1Options keeps of a mount's options those that select a v1 hierarchy.
+func v1Options(options string) string {
+	kept := slices.DeleteFunc(strings.Split(options, ","), func(option string) bool {
+		switch option {
+		case "rw", "ro", "relatime", "noatime", "nosuid", "nodev", "noexec", "seclabel":
+			return true
+		}
+		return strings.HasPrefix(option, "release_agent=") || option == "xattr" || option == "clone_children"
+	})
+	if i := slices.IndexFunc(kept, func(o string) bool { return strings.HasPrefix(o, "name=") }); i >= 0 {
+		kept = slices.Insert(kept, i, "none")
+	}
+	return strings.Join(kept, ",")
+}
+
+// CheckCgroups tells whether a real node can have cgroups of its own.
+func CheckCgroups() error {
+	_, _, err := cgroupHierarchies()
+	return err
+}
+
+// CreateCgroups makes the cgroup called name in every hierarchy.
+func CreateCgroups(name string) error {
+	unified, hierarchies, err := cgroupHierarchies()
+	if err != nil {
+		return err
+	}
+	if unified {
+		if err := enableControllers(cgroupRoot); err != nil {
+			return err
+		}
+	}
+	for _, h := range hierarchies {
+		dir := filepath.Join(h.dir, name)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return fmt.Errorf("make cgroup %s: %w", dir, err)
+		}
+		if err := inheritCPUSet(h.dir, dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inheritCPUSet fills what v1 leaves empty in a new cpuset, without which no process may enter.
+func inheritCPUSet(parent, dir string) error {
+	for _, file := range []string{"cpuset.cpus", "cpuset.mems"} {
+		data, err := os.ReadFile(filepath.Join(parent, file))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // another controller, or v2, where an empty set means the parent's
+		}
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(dir, file), data, 0); err != nil {
+			return fmt.Errorf("set %s of %s: %w", file, dir, err)
+		}
+	}
+	return nil
+}
+
+// joinCgroups moves the process into the cgroup called name.
+func joinCgroups(name string) error {
+	_, hierarchies, err := cgroupHierarchies()
+	if err != nil {
+		return err
+	}
+	for _, h := range hierarchies {
+		file := filepath.Join(h.dir, name, "cgroup.procs")
+		if err := os.WriteFile(file, []byte("0"), 0); err != nil { // 0 is the writer
+			return fmt.Errorf("join cgroup %s: %w", file, err)
+		}
+	}
+	return nil
+}
+
+// mountCgroupV1 mounts the hierarchies anew: in our cgroup namespace each
+// shows our own cgroup as its root.
+func mountCgroupV1(hierarchies []hierarchy) error {
+	if err := mount("tmpfs", cgroupRoot, "tmpfs", 0, "mode=755"); err != nil {
+		return err
+	}
+	for _, h := range hierarchies {
+		if err := os.MkdirAll(h.dir, 0o755); err != nil {
+			return err
+		}
+		if err := mount("cgroup", h.dir, "cgroup", 0, h.options); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// delegate lets the kubelet make cgroups with all controllers. In v2 a cgroup
+// that hands on controllers holds no processes itself, so we move into a leaf.
+func delegate() error {
+	unified, _, err := cgroupHierarchies()
+	if err != nil || !unified {
+		return err
+	}
+	leaf := filepath.Join(cgroupRoot, "init")
+	if err := os.MkdirAll(leaf, 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(leaf, "cgroup.procs"), []byte("0"), 0); err != nil {
+		return fmt.Errorf("join cgroup %s: %w", leaf, err)
+	}
+	return enableControllers(cgroupRoot)
+}
+
+// enableControllers hands every controller of a v2 cgroup on to its children.
+func enableControllers(dir string) error {
+	data, err := os.ReadFile(filepath.Join(dir, "cgroup.controllers"))
+	if err != nil {
+		return err
+	}
+	for _, controller := range strings.Fields(string(data)) {
+		file := filepath.Join(dir, "cgroup.subtree_control")
+		if err := os.WriteFile(file, []byte("+"+controller), 0); err != nil {
+			return fmt.Errorf("enable %s in %s: %w", controller, file, err)
+		}
+	}
+	return nil
+}
+
+// RemoveCgroups removes the cgroup called name and all below it from every
+// hierarchy. Its processes must be ending; their last moments are waited for.
+func RemoveCgroups(name string) error {
+	_, hierarchies, err := cgroupHierarchies()
+	if err != nil {
+		return nil // without cgroups there is nothing to remove
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for _, h := range hierarchies {
+		for {
+			err := removeTree(filepath.Join(h.dir, name))
+			if err == nil {
+				break
+			}
+			if time.Now().After(deadline) {
+				return fmt.Errorf("remove cgroup: %w", err)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+	return nil
+}
+
+// removeTree removes folders only: the files of a cgroup cannot be removed.
+func removeTree(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if entry.IsDir() {
+			if err := removeTree(filepath.Join(dir, entry.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	if err := unix.Rmdir(dir); err != nil && !errors.Is(err, unix.ENOENT) {
+		return &os.PathError{Op: "rmdir", Path: dir, Err: err}
+	}
+	return nil
+}

@@ -1,0 +1,146 @@
+//go:build unix
+
+package node
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/templater-dev/templater/e2e/cluster/component"
+	"github.com/templater-dev/templater/e2e/cluster/layout"
+	"github.com/templater-dev/templater/e2e/cluster/pki"
+	"github.com/templater-dev/templater/e2e/cluster/rest"
+	"github.com/templater-dev/templater/e2e/cluster/supervise"
+)
+
+// Run starts the processes of the cluster described in the file and keeps
+// them running until it is told to terminate. A real node is prepared first.
+func Run(specFile string) error {
+	cluster, err := layout.ReadCluster(specFile)
+	if err != nil {
+		return err
+	}
+	if cluster.Mode == layout.Node {
+		if err := prepare(cluster, specFile); err != nil {
+			return fmt.Errorf("prepare the node: %w", err)
+		}
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	supervisor := supervise.New(cluster.Path("log"), runDir(cluster))
+	go supervisor.Reap()
+	go start(ctx, cluster, supervisor)
+	<-ctx.Done()
+	supervisor.Stop(5 * time.Second)
+	return nil
+}
+
+// runDir is empty for a real node: its processes end with PID 1, and their
+// numbers mean nothing on the host.
+func runDir(c *layout.Cluster) string {
+	if c.Mode == layout.Node {
+		return ""
+	}
+	return c.RunDir()
+}
+
+func start(ctx context.Context, c *layout.Cluster, s *supervise.Supervisor) {
+	s.Keep(component.Etcd(c))
+	s.Keep(component.APIServer(c))
+	if c.Mode == layout.Node {
+		s.Keep(component.Containerd(c))
+		go startRuntime(ctx, c, s)
+	}
+	if !waitReady(ctx, c) {
+		return
+	}
+	s.Keep(component.ControllerManager(c))
+	s.Keep(component.Scheduler(c))
+	if c.Mode == layout.Node {
+		s.Keep(component.DNS(c))
+	} else {
+		s.Keep(component.Kwok(c))
+	}
+}
+
+// startRuntime starts the kubelet when the images are there, so that no Pod
+// asks for one too early.
+func startRuntime(ctx context.Context, c *layout.Cluster, s *supervise.Supervisor) {
+	images, err := c.Cache.Images()
+	if err != nil {
+		report(err)
+	}
+	for _, image := range images {
+		importImage(ctx, c, s, image)
+	}
+	libraries, err := c.Cache.Libraries("root")
+	if err != nil {
+		report(err)
+	}
+	s.Keep(component.Kubelet(c))
+	s.Keep(component.Proxy(c, libraries))
+}
+
+// importImage tries until containerd, which may still be starting, has the image.
+func importImage(ctx context.Context, c *layout.Cluster, s *supervise.Supervisor, image string) {
+	for !exists(component.ContainerdSocket) {
+		if !sleep(ctx, 20*time.Millisecond) {
+			return
+		}
+	}
+	for {
+		err := s.Run(component.Import(c, component.ContainerdSocket, image))
+		if err == nil || !sleep(ctx, 200*time.Millisecond) {
+			return
+		}
+		report(fmt.Errorf("import %s: %w", image, err))
+	}
+}
+
+func waitReady(ctx context.Context, c *layout.Cluster) bool {
+	client, err := adminClient(c)
+	if err != nil {
+		report(err)
+		return false
+	}
+	defer client.Close()
+	for client.Get(ctx, "/readyz", nil) != nil {
+		if !sleep(ctx, 50*time.Millisecond) {
+			return false
+		}
+	}
+	return true
+}
+
+func adminClient(c *layout.Cluster) (*rest.Client, error) {
+	pair, err := pki.ReadPair(c.PKI(""), "admin")
+	if err != nil {
+		return nil, err
+	}
+	ca, err := os.ReadFile(c.PKI("ca.crt"))
+	if err != nil {
+		return nil, err
+	}
+	return rest.New(c.Server(), ca, pair)
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// report writes to init.log, which is our standard error.
+func report(err error) { fmt.Fprintln(os.Stderr, "node:", err) }

@@ -1,0 +1,128 @@
+// Package proc names processes so that a recorded one is never mistaken for
+// a later process that was given the same number.
+package proc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// ID identifies a process on this machine for good.
+type ID struct {
+	PID   int
+	Start string // when it started, in the system's own units
+	Boot  string // which boot of the machine Start counts from
+}
+
+// ErrGone says that a process has ended.
+var ErrGone = errors.New("process has ended")
+
+// Of returns the identity of a running process, ErrGone if there is none.
+func Of(pid int) (ID, error) {
+	start, err := startTime(pid)
+	if err != nil {
+		return ID{}, err
+	}
+	return ID{PID: pid, Start: start, Boot: bootID()}, nil
+}
+
+// Alive tells whether the process still runs; a zombie does not.
+func (id ID) Alive() bool {
+	now, err := Of(id.PID)
+	return err == nil && now == id
+}
+
+// Signal sends sig to the process and to no other: on Linux the handle is
+// taken before the identity is compared, so the number cannot change hands in between.
+func (id ID) Signal(sig syscall.Signal) error {
+	handle, err := os.FindProcess(id.PID)
+	if err != nil {
+		return err
+	}
+	defer handle.Release()
+	if !id.Alive() {
+		return ErrGone
+	}
+	if err := handle.Signal(sig); !errors.Is(err, os.ErrProcessDone) {
+		return err
+	}
+	return ErrGone
+}
+
+// Stop sends sig, and SIGKILL when the process outlives grace. It returns
+// once the process is gone, which is no error if it was gone before.
+func (id ID) Stop(sig syscall.Signal, grace time.Duration) error {
+	if err := id.Signal(sig); err != nil {
+		return ignoreGone(err)
+	}
+	if id.wait(grace) {
+		return nil
+	}
+	if err := id.Signal(syscall.SIGKILL); err != nil {
+		return ignoreGone(err)
+	}
+	if id.wait(10 * time.Second) {
+		return nil
+	}
+	return fmt.Errorf("process %d survives SIGKILL", id.PID)
+}
+
+func ignoreGone(err error) error {
+	if errors.Is(err, ErrGone) {
+		return nil
+	}
+	return err
+}
+
+func (id ID) wait(limit time.Duration) bool {
+	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if !id.Alive() {
+			return true
+		}
+	}
+	return !id.Alive()
+}
+
+// Record saves the identity of a running process in dir under name.
+func Record(dir, name string, pid int) error {
+	id, err := Of(pid)
+	if err != nil {
+		return fmt.Errorf("record %s: %w", name, err)
+	}
+	data, err := json.Marshal(id)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, name+".json")
+	if err := os.WriteFile(path+".tmp", data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".tmp", path)
+}
+
+// Recorded returns every identity saved in dir, by name; none if dir is absent.
+func Recorded(dir string) (map[string]ID, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	ids := map[string]ID{}
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		var id ID
+		if err := json.Unmarshal(data, &id); err != nil {
+			return nil, fmt.Errorf("read %s: %w", path, err)
+		}
+		ids[strings.TrimSuffix(filepath.Base(path), ".json")] = id
+	}
+	return ids, nil
+}

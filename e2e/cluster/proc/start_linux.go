@@ -1,0 +1,27 @@
+package proc
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+// startTime reads field 22 of /proc/PID/stat, ticks since boot. The fields
+// are counted behind the last parenthesis, for a program's name may hold anything.
+func startTime(pid int) (string, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", ErrGone
+	}
+	_, rest, _ := strings.Cut(string(data[max(0, strings.LastIndexByte(string(data), ')')):]), " ")
+	fields := strings.Fields(rest)
+	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
+		return "", ErrGone
+	}
+	return fields[19], nil
+}
+
+func bootID() string {
+	data, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // without it, start times alone must do
+	return strings.TrimSpace(string(data))
+}

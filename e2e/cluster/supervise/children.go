@@ -1,0 +1,93 @@
+//go:build unix
+
+package supervise
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"syscall"
+	"time"
+)
+
+type startRequest struct {
+	process Process
+	answer  chan startAnswer
+}
+
+type startAnswer struct {
+	done chan syscall.WaitStatus
+	err  error
+}
+
+// starter starts every process from one thread that never ends: on Linux,
+// children are killed when the thread that started them is gone.
+func (s *Supervisor) starter() {
+	runtime.LockOSThread()
+	for request := range s.start {
+		done, err := s.fork(request.process)
+		request.answer <- startAnswer{done, err}
+	}
+}
+
+func (s *Supervisor) launch(p Process) (chan syscall.WaitStatus, error) {
+	request := startRequest{p, make(chan startAnswer, 1)}
+	s.start <- request
+	answer := <-request.answer
+	return answer.done, answer.err
+}
+
+// fork uses the bare system call, because os.Process would wait for the child
+// by itself and miss it when Reap comes first.
+func (s *Supervisor) fork(p Process) (chan syscall.WaitStatus, error) {
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	log, err := s.openLog(p.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	s.mu.Lock() // Reap waits until the child is known
+	defer s.mu.Unlock()
+	if s.stopping {
+		return nil, errors.New("stopping")
+	}
+	pid, err := syscall.ForkExec(p.Path, append([]string{p.Path}, p.Args...), &syscall.ProcAttr{
+		Env:   append(os.Environ(), p.Env...),
+		Files: []uintptr{null.Fd(), log.Fd(), log.Fd()},
+		Sys:   childAttributes(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	done := make(chan syscall.WaitStatus, 1)
+	s.waiting[pid] = done
+	s.record(p, pid)
+	return done, nil
+}
+
+// Reap collects ended children for ever.
+func (s *Supervisor) Reap() {
+	for {
+		var status syscall.WaitStatus
+		pid, err := syscall.Wait4(-1, &status, 0, nil)
+		switch {
+		case errors.Is(err, syscall.ECHILD):
+			time.Sleep(50 * time.Millisecond) // none yet
+		case err == nil && (status.Exited() || status.Signaled()):
+			s.deliver(pid, status)
+		}
+	}
+}
+
+func (s *Supervisor) deliver(pid int, status syscall.WaitStatus) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if done, ours := s.waiting[pid]; ours {
+		done <- status
+		delete(s.waiting, pid)
+	}
+}
