@@ -42,12 +42,12 @@ func mountAll(c *layout.Cluster) error {
 }
 
 func mountSys() error {
-	if err := unix.Unmount("/sys", unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) {
-		return fmt.Errorf("unmount /sys: %w", err)
-	}
-	unified, hierarchies, err := cgroupHierarchies()
+	unified, hierarchies, err := cgroupHierarchies() // while they are there to be seen
 	if err != nil {
 		return err
+	}
+	if err := unix.Unmount("/sys", unix.MNT_DETACH); err != nil && !errors.Is(err, unix.EINVAL) {
+		return fmt.Errorf("unmount /sys: %w", err)
 	}
 	if err := mount("sysfs", "/sys", "sysfs", 0, ""); err != nil {
 		return err
