@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -56,7 +58,7 @@ func (s *Supervisor) fork(p Process) (chan syscall.WaitStatus, error) {
 		return nil, errors.New("stopping")
 	}
 	pid, err := syscall.ForkExec(p.Path, append([]string{p.Path}, p.Args...), &syscall.ProcAttr{
-		Env:   append(os.Environ(), p.Env...),
+		Env:   environment(p.Env),
 		Files: []uintptr{null.Fd(), log.Fd(), log.Fd()},
 		Sys:   childAttributes(),
 	})
@@ -67,6 +69,21 @@ func (s *Supervisor) fork(p Process) (chan syscall.WaitStatus, error) {
 	s.waiting[pid] = done
 	s.record(p, pid)
 	return done, nil
+}
+
+// environment returns ours with the variables in set instead of their
+// namesakes: of two, a Go program sees the first.
+func environment(set []string) []string {
+	names := map[string]bool{}
+	for _, variable := range set {
+		name, _, _ := strings.Cut(variable, "=")
+		names[name] = true
+	}
+	inherited := slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return names[name]
+	})
+	return append(inherited, set...)
 }
 
 // Reap collects ended children for ever.
