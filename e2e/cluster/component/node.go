@@ -77,7 +77,7 @@ func Kwok(c *layout.Cluster) supervise.Process {
 			"--config=" + c.Cache.Path("kwok", "stages.yaml"),
 			"--manage-all-nodes=true",
 			"--node-lease-duration-seconds=40",
-			"--cidr=" + layout.PodCIDR,
+			"--cidr=10.128.0.0/9", // room for many Pods
 			"--node-ip=" + layout.NodeIP,
 		},
 	}

@@ -13,7 +13,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
+	"path/filepath"
 
 	"github.com/templater-dev/templater/e2e/cluster/audit"
 	"github.com/templater-dev/templater/e2e/cluster/layout"
@@ -97,6 +99,17 @@ func (c *Cluster) UserKubeconfig(name string, groups ...string) ([]byte, error) 
 		return nil, err
 	}
 	return authority.Kubeconfig(c.HostServer(), name, pair), nil
+}
+
+// WriteUserKubeconfig writes the kubeconfig of UserKubeconfig to a file in dir
+// and returns its path.
+func (c *Cluster) WriteUserKubeconfig(dir, name string, groups ...string) (string, error) {
+	data, err := c.UserKubeconfig(name, groups...)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, url.PathEscape(name)+".kubeconfig")
+	return path, os.WriteFile(path, data, 0o600)
 }
 
 // Audit returns the audit log of the API server.

@@ -1,0 +1,200 @@
+package testcluster
+
+import (
+	"context"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/templater-dev/templater/e2e/cluster/audit"
+	"github.com/templater-dev/templater/e2e/cluster/build"
+	"github.com/templater-dev/templater/e2e/cluster/image"
+	"github.com/templater-dev/templater/e2e/cluster/layout"
+)
+
+const pods = `
+apiVersion: v1
+kind: Pod
+metadata: {name: hello}
+spec:
+  restartPolicy: Never
+  containers:
+  - {name: c, image: "busybox:1.35", command: [sh, -c, "echo hello"]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web, labels: {app: web}}
+spec:
+  containers:
+  - name: c
+    image: busybox
+    imagePullPolicy: IfNotPresent
+    command: [sh, -c, "echo served > /tmp/index.html; exec httpd -f -p 80 -h /tmp"]
+    readinessProbe: {periodSeconds: 1, httpGet: {port: 80, path: /index.html}}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: nginx}
+spec: {selector: {app: web}, ports: [{port: 80}]}
+`
+
+// bring brings up a cluster of its own for the test, which must leave nothing.
+func bring(t *testing.T, mode layout.Mode) *Cluster {
+	t.Helper()
+	if missing := build.Missing(mode); len(missing) > 0 {
+		t.Skipf("mode %s is impossible here: %s", mode, strings.Join(missing, "; "))
+	}
+	name := "test-" + string(mode)
+	if _, err := Down("", name); err != nil { // an earlier test may have been killed
+		t.Fatal(err)
+	}
+	before := takeSnapshot(t)
+	c, err := Up(t.Context(), Options{Name: name, Mode: mode, Out: t.Output()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		traces := tracesOf(t, c)
+		if err := c.Down(); err != nil {
+			t.Error(err)
+		}
+		compareSnapshots(t, before, takeSnapshot(t))
+		traces.checkGone(t)
+	})
+	return c
+}
+
+func kubectl(t *testing.T, c *Cluster, args ...string) string {
+	t.Helper()
+	out, err := tryKubectl(t.Context(), c, c.Kubeconfig(), "", args...)
+	if err != nil {
+		t.Fatalf("kubectl %s: %v: %s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+func tryKubectl(ctx context.Context, c *Cluster, kubeconfig, stdin string, args ...string) (string, error) {
+	command := exec.CommandContext(ctx, c.Kubectl(), append([]string{"--kubeconfig", kubeconfig}, args...)...)
+	command.Stdin = strings.NewReader(stdin)
+	out, err := command.CombinedOutput()
+	return string(out), err
+}
+
+func apply(t *testing.T, c *Cluster, manifest string) {
+	t.Helper()
+	if out, err := tryKubectl(t.Context(), c, c.Kubeconfig(), manifest, "apply", "-f", "-"); err != nil {
+		t.Fatalf("apply: %v: %s", err, out)
+	}
+}
+
+func waitPhase(t *testing.T, c *Cluster, pod, phase string) {
+	t.Helper()
+	kubectl(t, c, "wait", "--timeout=60s", "--for=jsonpath={.status.phase}="+phase, "pod/"+pod)
+}
+
+func TestRealNode(t *testing.T) {
+	c := bring(t, layout.Node)
+	apply(t, c, pods)
+	waitPhase(t, c, "hello", "Succeeded")
+	if got := kubectl(t, c, "logs", "hello"); got != "hello\n" {
+		t.Errorf("logs of hello: got %q, want hello", got)
+	}
+	kubectl(t, c, "wait", "--timeout=60s", "--for=condition=Ready", "pod/web")
+	address := kubectl(t, c, "get", "service", "nginx", "-o=jsonpath={.spec.clusterIP}")
+	for _, url := range []string{"http://" + address + "/", "http://nginx/", "http://nginx.default.svc.cluster.local/"} {
+		if err := fetch(t.Context(), c, url); err != nil {
+			t.Error(err)
+		}
+	}
+	if out, err := tryKubectl(t.Context(), c, c.Kubeconfig(), "", "exec", "web", "--", "wget", "-qO-", "http://example.com/"); err == nil {
+		t.Errorf("a name outside the cluster was found: %s", out)
+	}
+	checkLoad(t, c)
+	checkSecondUp(t, c)
+}
+
+// fetch gets the URL from within a Pod. The proxy rules of a new Service take
+// a moment, so it tries for a while.
+func fetch(ctx context.Context, c *Cluster, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	return c.poll(ctx, func() error {
+		// Not wget -T: with it, Debian's static busybox crashes.
+		_, err := tryKubectl(ctx, c, c.Kubeconfig(), "", "exec", "web", "--", "timeout", "2", "wget", "-qO-", url)
+		return err
+	})
+}
+
+// checkLoad runs an image that was made here: the pause program of the cache.
+func checkLoad(t *testing.T, c *Cluster) {
+	t.Helper()
+	files, err := image.FromPath(c.Cache.Bin("pause"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive := t.TempDir() + "/loaded.tar"
+	loaded := image.Image{Tags: []string{"loaded:dev"}, Entrypoint: []string{"/pause"}, User: "65532:65532", Files: files}
+	if err := loaded.WriteFile(archive); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Load(t.Context(), archive); err != nil {
+		t.Fatal(err)
+	}
+	kubectl(t, c, "run", "loaded", "--image=loaded:dev")
+	waitPhase(t, c, "loaded", "Running")
+}
+
+// checkSecondUp wants a second Up to find the first.
+func checkSecondUp(t *testing.T, c *Cluster) {
+	t.Helper()
+	again, err := Up(t.Context(), Options{Name: c.Name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Port != c.Port {
+		t.Errorf("second Up: port %d, want that of the first, %d", again.Port, c.Port)
+	}
+}
+
+func TestKwok(t *testing.T) {
+	c := bring(t, layout.Kwok)
+	apply(t, c, pods)
+	waitPhase(t, c, "hello", "Succeeded")
+	waitPhase(t, c, "web", "Running")
+	checkUser(t, c)
+	checkSecondUp(t, c)
+}
+
+// checkUser wants another user to have the rights that are granted, no others,
+// and each of its requests to be in the audit log.
+func checkUser(t *testing.T, c *Cluster) {
+	t.Helper()
+	kubeconfig, err := c.WriteUserKubeconfig(t.TempDir(), "alice", "readers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark, err := c.Audit().Mark()
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := []string{"get", "--raw", "/api/v1/namespaces/default/pods/hello"}
+	if out, err := tryKubectl(t.Context(), c, kubeconfig, "", raw...); err == nil || !strings.Contains(out, "forbidden") {
+		t.Errorf("without rights: got %v %s, want forbidden", err, out)
+	}
+	kubectl(t, c, "create", "rolebinding", "readers", "--clusterrole=view", "--group=readers")
+	if out, err := tryKubectl(t.Context(), c, kubeconfig, "", raw...); err != nil {
+		t.Errorf("with rights: %v: %s", err, out)
+	}
+	events, err := c.Audit().Since(mark, audit.By("alice"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var codes []int
+	for _, event := range events {
+		codes = append(codes, event.ResponseStatus.Code)
+	}
+	if len(codes) != 2 || codes[0] != 403 || codes[1] != 200 {
+		t.Errorf("audit log: got %v, want answers 403 and 200", events)
+	}
+}
