@@ -105,7 +105,7 @@ type TemplateControllerSpec struct {
 // Watch selects parents. All selectors must match.
 //
 // +kubebuilder:validation:XValidation:rule="self.kind == oldSelf.kind",message="kind is immutable: delete this TemplateController and create another"
-// +kubebuilder:validation:XValidation:rule="(self.apiVersion.contains('/') ? self.apiVersion.split('/')[0] : ”) == (oldSelf.apiVersion.contains('/') ? oldSelf.apiVersion.split('/')[0] : ”)",message="the group in apiVersion is immutable (the version may change): delete this TemplateController and create another"
+// +kubebuilder:validation:XValidation:rule="self.apiVersion.contains('/') ? oldSelf.apiVersion.startsWith(self.apiVersion.split('/')[0] + '/') : !oldSelf.apiVersion.contains('/')",message="the group in apiVersion is immutable (the version may change): delete this TemplateController and create another"
 type Watch struct {
 	// Group and version of the parents, as in their own apiVersion: example.org/v1, or
 	// v1 for the core kinds.
