@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/templater-dev/templater/e2e/cluster/layout"
@@ -41,16 +40,6 @@ func Missing(mode layout.Mode) []string {
 		}
 	}
 	return missing
-}
-
-func missingRights() []string {
-	switch {
-	case runtime.GOOS != "linux":
-		return []string{"a real node needs Linux; use --mode=kwok"}
-	case os.Geteuid() != 0:
-		return []string{"a real node needs root; use sudo or --mode=kwok"}
-	}
-	return nil
 }
 
 // Resolve turns Auto into the best mode that the host is able to run.

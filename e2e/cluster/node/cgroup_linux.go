@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
 const cgroupRoot = "/sys/fs/cgroup"
@@ -178,17 +180,10 @@ func RemoveCgroups(name string) error {
 	if err != nil {
 		return nil // without cgroups there is nothing to remove
 	}
-	deadline := time.Now().Add(10 * time.Second)
 	for _, h := range hierarchies {
-		for {
-			err := removeTree(filepath.Join(h.dir, name))
-			if err == nil {
-				break
-			}
-			if time.Now().After(deadline) {
-				return fmt.Errorf("remove cgroup: %w", err)
-			}
-			time.Sleep(20 * time.Millisecond)
+		remove := func() error { return removeTree(filepath.Join(h.dir, name)) }
+		if err := poll.For(10*time.Second, 20*time.Millisecond, remove); err != nil {
+			return fmt.Errorf("remove cgroup: %w", err)
 		}
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/component"
 	"github.com/templater-dev/templater/e2e/cluster/layout"
 	"github.com/templater-dev/templater/e2e/cluster/pki"
+	"github.com/templater-dev/templater/e2e/cluster/poll"
 	"github.com/templater-dev/templater/e2e/cluster/rest"
 	"github.com/templater-dev/templater/e2e/cluster/supervise"
 )
@@ -87,16 +88,13 @@ func startRuntime(ctx context.Context, c *layout.Cluster, s *supervise.Superviso
 
 // importImage tries until containerd, which may still be starting, has the image.
 func importImage(ctx context.Context, c *layout.Cluster, s *supervise.Supervisor, image string) {
-	for !exists(component.ContainerdSocket) {
-		if !sleep(ctx, 20*time.Millisecond) {
-			return
+	err := poll.Until(ctx, 50*time.Millisecond, func() error {
+		if _, err := os.Stat(component.ContainerdSocket); err != nil {
+			return err
 		}
-	}
-	for {
-		err := s.Run(component.Import(c, component.ContainerdSocket, image))
-		if err == nil || !sleep(ctx, 200*time.Millisecond) {
-			return
-		}
+		return s.Run(component.Import(c, component.ContainerdSocket, image))
+	})
+	if err != nil {
 		report(fmt.Errorf("import %s: %w", image, err))
 	}
 }
@@ -108,12 +106,7 @@ func waitReady(ctx context.Context, c *layout.Cluster) bool {
 		return false
 	}
 	defer client.Close()
-	for client.Get(ctx, "/readyz", nil) != nil {
-		if !sleep(ctx, 50*time.Millisecond) {
-			return false
-		}
-	}
-	return true
+	return poll.Until(ctx, 50*time.Millisecond, func() error { return client.Get(ctx, "/readyz", nil) }) == nil
 }
 
 func adminClient(c *layout.Cluster) (*rest.Client, error) {
@@ -126,20 +119,6 @@ func adminClient(c *layout.Cluster) (*rest.Client, error) {
 		return nil, err
 	}
 	return rest.New(c.Server(), ca, pair)
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // report writes to init.log, which is our standard error.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
 // ID identifies a process on this machine for good.
@@ -81,12 +83,12 @@ func ignoreGone(err error) error {
 }
 
 func (id ID) wait(limit time.Duration) bool {
-	for deadline := time.Now().Add(limit); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if !id.Alive() {
-			return true
+	return poll.For(limit, 5*time.Millisecond, func() error {
+		if id.Alive() {
+			return fmt.Errorf("process %d runs", id.PID)
 		}
-	}
-	return !id.Alive()
+		return nil
+	}) == nil
 }
 
 // Record saves the identity of a running process in dir under name.

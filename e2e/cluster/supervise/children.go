@@ -93,7 +93,7 @@ func (s *Supervisor) Reap() {
 		pid, err := syscall.Wait4(-1, &status, 0, nil)
 		switch {
 		case errors.Is(err, syscall.ECHILD):
-			time.Sleep(50 * time.Millisecond) // none yet
+			<-time.After(20 * time.Millisecond) // no child yet
 		case err == nil && (status.Exited() || status.Signaled()):
 			s.deliver(pid, status)
 		}

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/templater-dev/templater/e2e/cluster/poll"
 	"github.com/templater-dev/templater/e2e/cluster/proc"
 )
 
@@ -60,7 +61,7 @@ func (s *Supervisor) Keep(p Process) {
 			if s.isStopping() {
 				return
 			}
-			time.Sleep(restartDelay)
+			<-time.After(restartDelay)
 		}
 	}()
 }
@@ -84,13 +85,19 @@ func (s *Supervisor) Stop(grace time.Duration) {
 	s.stopping = true
 	s.mu.Unlock()
 	s.signal(syscall.SIGTERM)
-	for deadline := time.Now().Add(grace); s.running() > 0 && time.Now().Before(deadline); {
-		time.Sleep(10 * time.Millisecond)
+	if s.waitNone(grace) != nil {
+		s.signal(syscall.SIGKILL)
+		_ = s.waitNone(10 * time.Second) // what survives SIGKILL is beyond us
 	}
-	s.signal(syscall.SIGKILL)
-	for s.running() > 0 {
-		time.Sleep(10 * time.Millisecond)
-	}
+}
+
+func (s *Supervisor) waitNone(limit time.Duration) error {
+	return poll.For(limit, 5*time.Millisecond, func() error {
+		if n := s.running(); n > 0 {
+			return fmt.Errorf("%d processes run", n)
+		}
+		return nil
+	})
 }
 
 func (s *Supervisor) isStopping() bool {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/templater-dev/templater/e2e/cluster/layout"
+	"github.com/templater-dev/templater/e2e/cluster/poll"
 	"github.com/templater-dev/templater/e2e/cluster/rest"
 )
 
@@ -66,18 +67,13 @@ func (c *Cluster) waitUp(ctx context.Context, out io.Writer, started time.Time) 
 
 // poll repeats check until it succeeds, time is up, or the cluster has died.
 func (c *Cluster) poll(ctx context.Context, check func() error) error {
-	for {
+	return poll.Until(ctx, 50*time.Millisecond, func() error {
 		err := check()
-		switch {
-		case err == nil:
-			return nil
-		case ctx.Err() != nil:
-			return fmt.Errorf("%w: %w", ctx.Err(), err)
-		case !c.alive():
-			return errors.New("its first process has ended")
+		if err != nil && !c.alive() {
+			return poll.Stop(errors.New("its first process has ended"))
 		}
-		time.Sleep(50 * time.Millisecond)
-	}
+		return err
+	})
 }
 
 func (c *Cluster) checkNodes(ctx context.Context, client *rest.Client) error {

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package build
+
+func missingRights() []string { return []string{"a real node needs Linux; use --mode=kwok"} }
