@@ -87,7 +87,7 @@ func ControllerManager(c *layout.Cluster) supervise.Process {
 	return supervise.Process{Name: "kube-controller-manager", Path: c.Cache.Bin("kube-controller-manager"), Args: args}
 }
 
-// Scheduler, too, is started once the API server is ready.
+// Scheduler places Pods. Start it, too, once the API server is ready.
 func Scheduler(c *layout.Cluster) supervise.Process {
 	args := controllerFlags(c, "kube-scheduler")
 	return supervise.Process{Name: "kube-scheduler", Path: c.Cache.Bin("kube-scheduler"), Args: args}

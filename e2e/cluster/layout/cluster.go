@@ -84,7 +84,10 @@ func (c *Cluster) Save() error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(c.SpecFile(), append(data, '\n'), 0o600)
+	if err := os.WriteFile(c.SpecFile()+".tmp", append(data, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(c.SpecFile()+".tmp", c.SpecFile())
 }
 
 // Path joins parts below the state folder.

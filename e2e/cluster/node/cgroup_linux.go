@@ -178,7 +178,7 @@ func enableControllers(dir string) error {
 func RemoveCgroups(name string) error {
 	_, hierarchies, err := cgroupHierarchies()
 	if err != nil {
-		return nil // without cgroups there is nothing to remove
+		return err
 	}
 	for _, h := range hierarchies {
 		remove := func() error { return removeTree(filepath.Join(h.dir, name)) }

@@ -19,6 +19,18 @@ func Stop(err error) error { return stop{err} }
 // Until calls check now and then every interval, until it returns nil. When
 // ctx ends first, the error says so and holds that of the last check.
 func Until(ctx context.Context, interval time.Duration, check func() error) error {
+	return loop(ctx.Done(), ctx.Err, interval, check)
+}
+
+// For is Until with a limit of time. It suits cleaning up, which goes on when
+// the context of the work has ended.
+func For(limit, interval time.Duration, check func() error) error {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	return loop(timer.C, func() error { return context.DeadlineExceeded }, interval, check)
+}
+
+func loop[T any](done <-chan T, ended func() error, interval time.Duration, check func() error) error {
 	ticker := time.NewTicker(interval)
 	defer ticker.Stop()
 	for {
@@ -30,16 +42,9 @@ func Until(ctx context.Context, interval time.Duration, check func() error) erro
 			return final.error
 		}
 		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", ctx.Err(), err)
+		case <-done:
+			return fmt.Errorf("%w: %w", ended(), err)
 		case <-ticker.C:
 		}
 	}
-}
-
-// For is Until with a limit of time.
-func For(limit, interval time.Duration, check func() error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	return Until(ctx, interval, check)
 }

@@ -47,7 +47,7 @@ func (id ID) Signal(sig syscall.Signal) error {
 	if err != nil {
 		return err
 	}
-	defer handle.Release()
+	defer handle.Release() //nolint:errcheck // fails only for a handle that is released
 	if !id.Alive() {
 		return ErrGone
 	}

@@ -27,7 +27,6 @@ func Down(cacheDir, name string) (bool, error) {
 		return false, err
 	}
 	defer unlock()
-	defer os.Remove(cache.Path("locks", name))
 	c, err := load(cacheDir, name)
 	if errors.Is(err, ErrNotUp) {
 		return false, os.RemoveAll(cache.StateDir(name))

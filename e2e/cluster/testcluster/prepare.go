@@ -35,6 +35,9 @@ func (c *Cluster) prepare(options Options) error {
 	if err := c.writePKI(); err != nil {
 		return err
 	}
+	if err := c.publish(); err != nil {
+		return err
+	}
 	return c.Save()
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -32,7 +33,7 @@ func Up(ctx context.Context, options Options) (*Cluster, error) {
 	}
 	defer unlock()
 	if c, err := running(cache, options); c != nil || err != nil {
-		return c, err
+		return c, errors.Join(err, c.confirm(ctx))
 	}
 	mode, err := build.Resolve(options.Mode)
 	if err != nil {
@@ -90,7 +91,15 @@ func start(ctx context.Context, cache layout.Cache, options Options) (*Cluster, 
 	if err := c.waitUp(ctx, options.Out, started); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w; see the logs in %s", err, c.Path("log")), c.kill())
 	}
-	return c, c.publish()
+	return c, nil
+}
+
+// confirm waits for a cluster whose start was broken off. A nil cluster is fine.
+func (c *Cluster) confirm(ctx context.Context) error {
+	if c == nil {
+		return nil
+	}
+	return c.waitUp(ctx, io.Discard, time.Now())
 }
 
 // publish puts the kubeconfig of the default cluster where it is easy to find.
