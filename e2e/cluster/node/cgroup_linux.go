@@ -24,8 +24,10 @@ type hierarchy struct{ dir, options string }
 // cgroupHierarchies returns where cgroups are mounted, from the point of view
 // of the process: either the unified hierarchy (v2) or all those of v1.
 //
-// The v2 paths follow the kernel's documentation; so far they were run only
-// against an empty cgroup2 mount, for want of a machine that boots with v2.
+// The v2 paths were run on a machine that keeps its controllers in v1: the node
+// gets its subtree and becomes Ready, but containers need cpu and memory there.
+// A machine that boots with v2 was not at hand. Controllers that are enabled at
+// the top for our sake stay enabled.
 func cgroupHierarchies() (unified bool, all []hierarchy, err error) {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(cgroupRoot, &stat); err == nil && stat.Type == unix.CGROUP2_SUPER_MAGIC {

@@ -1,0 +1,45 @@
+package audit
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+const (
+	watchBegins = `{"auditID":"1","stage":"ResponseStarted","verb":"watch","user":{"username":"alice"}}` + "\n"
+	watchEnds   = `{"auditID":"1","stage":"ResponseComplete","verb":"watch","user":{"username":"alice"}}` + "\n"
+	aliceGets   = `{"auditID":"2","stage":"ResponseComplete","verb":"get","user":{"username":"alice"}}` + "\n"
+	bobGets     = `{"auditID":"3","stage":"ResponseComplete","verb":"get","user":{"username":"bob"}}` + "\n"
+	half        = `{"auditID":"4","stage":"Resp`
+)
+
+func TestSince(t *testing.T) {
+	log := Log{Path: filepath.Join(t.TempDir(), "audit.log")}
+	if mark, err := log.Mark(); mark != 0 || err != nil {
+		t.Errorf("mark of an absent log: got %d, %v", mark, err)
+	}
+	all := watchBegins + aliceGets + bobGets + watchEnds + half
+	if err := os.WriteFile(log.Path, []byte(all), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for why, c := range map[string]struct {
+		mark Mark
+		keep func(Event) bool
+		want int
+	}{
+		"each request counts once, half a line does not": {0, nil, 3},
+		"one user":           {0, By("alice"), 2},
+		"behind the mark":    {Mark(len(watchBegins)), By("bob"), 1},
+		"only half a line":   {Mark(len(all) - len(half)), nil, 0},
+		"nobody of the name": {0, By("carol"), 0},
+	} {
+		events, err := log.Since(c.mark, c.keep)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(events) != c.want {
+			t.Errorf("%s: got %d events %v, want %d", why, len(events), events, c.want)
+		}
+	}
+}

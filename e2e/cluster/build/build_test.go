@@ -1,0 +1,74 @@
+package build
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/templater-dev/templater/e2e/cluster/layout"
+)
+
+// A step runs until it succeeds, and again when what it depends on changes.
+func TestIncremental(t *testing.T) {
+	cache := layout.Cache{Source: t.TempDir(), Dir: t.TempDir()}
+	input := cache.Module("it/go.mod")
+	put(t, input, "module it")
+	s := step{name: "it", version: "1", inputs: []string{"it/go.*"}, outputs: []string{"out"}}
+
+	check(t, cache, s, "out is missing", errors.New("failed"))
+	check(t, cache, s, "it was never finished", nil)
+	check(t, cache, s, "", nil)
+	put(t, input, "module it // newer")
+	check(t, cache, s, "its inputs changed", nil)
+	s.version = "2"
+	check(t, cache, s, "its inputs changed", nil)
+	check(t, cache, s, "", nil)
+}
+
+// check wants the step to have that reason to run, and runs it with the result.
+func check(t *testing.T, cache layout.Cache, s step, reason string, result error) {
+	t.Helper()
+	stamp, err := s.fingerprint(cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := s.reason(cache, stamp); got != reason {
+		t.Fatalf("reason: got %q, want %q", got, reason)
+	}
+	s.run = func(context.Context, layout.Cache, *progress) error {
+		put(t, cache.Path("out"), "new")
+		return result
+	}
+	var out bytes.Buffer
+	err = runAll(t.Context(), cache, &out, []pendingStep{{s, reason, stamp}})
+	if !errors.Is(err, result) {
+		t.Fatalf("run: got %v, want %v", err, result)
+	}
+	if reason != "" && !strings.Contains(out.String(), reason) {
+		t.Errorf("progress does not say why: %s", out.String())
+	}
+}
+
+func put(t *testing.T, path, body string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(body), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestResolve(t *testing.T) {
+	if _, err := Resolve("vm"); err == nil {
+		t.Error("an unknown mode is accepted")
+	}
+	mode, err := Resolve(layout.Auto)
+	if err != nil || mode == layout.Auto {
+		t.Errorf("auto: got %s, %v", mode, err)
+	}
+}
