@@ -1,0 +1,248 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"text/template/parse"
+)
+
+// checker looks through the templates of a unit for what is bound to fail.
+type checker struct {
+	c *compiler
+	u *unit
+	// src is the text that the current template is from.
+	src *text
+	// visited holds the define blocks that were checked, by whether their
+	// dot is the root of the data.
+	visited map[visit]bool
+}
+
+type visit struct {
+	name string
+	root bool
+}
+
+// scope is what is known at a place about dot.
+type scope struct {
+	dot, dollar bool // whether . and $ are the root of the data
+	nesting     int
+}
+
+// check adds the findings in a unit.
+func (c *compiler) check(u *unit) {
+	k := &checker{c: c, u: u, visited: map[visit]bool{}}
+	k.template("", true)
+	for _, name := range sortedKeys(u.defined) {
+		k.template(name, false)
+	}
+}
+
+// template checks a template once for what its dot may be. What does not
+// depend on dot is found either way.
+func (k *checker) template(name string, root bool) {
+	if k.visited[visit{name, root}] || name == "" && !root {
+		return
+	}
+	k.visited[visit{name, root}] = true
+	def := k.u.defined[name]
+	src := k.src
+	k.src = def.src
+	k.list(def.tree.Root, scope{dot: root, dollar: root})
+	k.src = src
+}
+
+func (k *checker) errorf(n parse.Node, format string, args ...any) {
+	k.c.add(k.src.errorAt(start(n), Invalid, fmt.Sprintf(format, args...)))
+}
+
+func (k *checker) list(list *parse.ListNode, s scope) {
+	if list == nil {
+		return
+	}
+	if s.nesting++; s.nesting > maxNesting {
+		k.errorf(list, "blocks are nested more than %d deep", maxNesting)
+		return
+	}
+	for _, n := range list.Nodes {
+		k.node(n, s)
+	}
+}
+
+func (k *checker) node(n parse.Node, s scope) {
+	switch n := n.(type) {
+	case *parse.ActionNode:
+		k.discarded(n.Pipe)
+		k.pipe(n.Pipe, s)
+	case *parse.IfNode:
+		k.pipe(n.Pipe, s)
+		k.list(n.List, s)
+		k.list(n.ElseList, s)
+	case *parse.WithNode:
+		k.branch(&n.BranchNode, s, isRoot(n.Pipe, s))
+	case *parse.RangeNode:
+		k.branch(&n.BranchNode, s, false)
+	case *parse.TemplateNode:
+		k.call(n, n.Name, s, n.Pipe != nil && isRoot(n.Pipe, s))
+		if n.Pipe != nil {
+			k.pipe(n.Pipe, s)
+		}
+	}
+}
+
+// branch checks a block that sets dot.
+func (k *checker) branch(n *parse.BranchNode, s scope, dotIsRoot bool) {
+	k.pipe(n.Pipe, s)
+	inner := s
+	inner.dot = dotIsRoot
+	k.list(n.List, inner)
+	k.list(n.ElseList, s)
+}
+
+// isRoot reports whether a pipeline is just . or $ where that is the root.
+func isRoot(pipe *parse.PipeNode, s scope) bool {
+	if len(pipe.Cmds) != 1 || len(pipe.Cmds[0].Args) != 1 {
+		return false
+	}
+	return rootOperand(pipe.Cmds[0].Args[0], s)
+}
+
+func rootOperand(n parse.Node, s scope) bool {
+	switch n := n.(type) {
+	case *parse.DotNode:
+		return s.dot
+	case *parse.VariableNode:
+		return s.dollar && len(n.Ident) == 1 && n.Ident[0] == "$"
+	}
+	return false
+}
+
+// call checks that a template is there, and checks it.
+func (k *checker) call(at parse.Node, name string, s scope, root bool) {
+	if _, ok := k.u.defined[name]; !ok || name == "" {
+		known := slices.DeleteFunc(sortedKeys(k.u.defined), func(n string) bool { return n == "" })
+		k.errorf(at, "there is no define block named %q%s", name, didYouMean("", name, known))
+		return
+	}
+	k.template(name, root)
+}
+
+// discarded reports {{ $_ := set … }}, which changes nothing here.
+func (k *checker) discarded(pipe *parse.PipeNode) {
+	if len(pipe.Decl) != 1 || pipe.Decl[0].Ident[0] != "$_" {
+		return
+	}
+	last := pipe.Cmds[len(pipe.Cmds)-1]
+	if f, ok := last.Args[0].(*parse.IdentifierNode); ok && slices.Contains(copying, f.Ident) {
+		k.errorf(f, "%s does not change its argument but yields a changed copy; write $x = %s $x …", f.Ident, f.Ident)
+	}
+}
+
+// copying are the functions that change their argument in sprig.
+var copying = []string{"set", "unset", "merge", "mustMerge", "mergeOverwrite", "mustMergeOverwrite"}
+
+func (k *checker) pipe(pipe *parse.PipeNode, s scope) {
+	if s.nesting++; s.nesting > maxNesting {
+		k.errorf(pipe, "parentheses are nested more than %d deep", maxNesting)
+		return
+	}
+	for i, cmd := range pipe.Cmds {
+		k.command(cmd, i > 0, s)
+	}
+}
+
+// command checks a stage of a pipeline; piped tells whether a stage precedes.
+func (k *checker) command(cmd *parse.CommandNode, piped bool, s scope) {
+	args := len(cmd.Args) - 1
+	if piped {
+		args++
+	}
+	if name, ok := cmd.Args[0].(*parse.IdentifierNode); ok {
+		k.function(name, args)
+		k.include(cmd, piped, s)
+	} else {
+		if _, isNil := cmd.Args[0].(*parse.NilNode); isNil {
+			k.errorf(cmd, "nil is not a command")
+		}
+		if args > 0 {
+			k.errorf(cmd, "%s is not a function, so it cannot be given arguments", excerpt(cmd.Args[0]))
+		}
+		k.operand(cmd.Args[0], s)
+	}
+	for _, arg := range cmd.Args[1:] {
+		k.operand(arg, s)
+	}
+}
+
+// include checks the template that an include names, if it is a constant.
+func (k *checker) include(cmd *parse.CommandNode, piped bool, s scope) {
+	if cmd.Args[0].(*parse.IdentifierNode).Ident != "include" || len(cmd.Args) < 2 {
+		return
+	}
+	name, ok := cmd.Args[1].(*parse.StringNode)
+	if !ok {
+		return
+	}
+	k.call(name, name.Text, s, !piped && len(cmd.Args) == 3 && rootOperand(cmd.Args[2], s))
+}
+
+// function checks that a function is there and takes so many arguments.
+func (k *checker) function(name *parse.IdentifierNode, args int) {
+	if f, ok := functions[name.Ident]; ok {
+		if err := f.arity(args); err != nil {
+			k.errorf(name, "%s", err)
+		}
+		return
+	}
+	if f, ok := refused[name.Ident]; ok {
+		k.errorf(name, "there is no function %s: %s", name.Ident, f.Refused)
+		return
+	}
+	k.errorf(name, "there is no function %s%s", excerpt(name), didYouMean("", name.Ident, sortedKeys(functions)))
+}
+
+func (k *checker) operand(n parse.Node, s scope) {
+	switch n := n.(type) {
+	case *parse.FieldNode:
+		if s.dot {
+			k.path(n, n.Ident)
+		}
+	case *parse.VariableNode:
+		if s.dollar && n.Ident[0] == "$" {
+			k.path(n, n.Ident[1:])
+		}
+	case *parse.ChainNode:
+		k.operand(n.Node, s)
+	case *parse.PipeNode:
+		k.pipe(n, s)
+	case *parse.IdentifierNode:
+		k.function(n, 0)
+	case *parse.NumberNode:
+		if !n.IsInt && !n.IsFloat || n.IsComplex && !n.IsFloat || !n.IsInt && n.IsUint {
+			k.errorf(n, "the number %s does not fit in 64 bits", excerpt(n))
+		}
+	}
+}
+
+// path checks keys from the root of the data on.
+func (k *checker) path(n parse.Node, keys []string) {
+	if len(keys) == 0 {
+		return
+	}
+	root := closed{prefix: ".", keys: rootKeys, gone: goneFromChildren}
+	if k.u.status {
+		root.keys, root.gone = statusKeys, nil
+	}
+	err := root.check(keys[0])
+	if err == nil && len(keys) > 1 {
+		switch keys[0] {
+		case "children", "observed":
+			err = (&closed{prefix: "." + keys[0] + ".", keys: k.c.names}).check(keys[1])
+		case "controller":
+			err = (&closed{prefix: ".controller.", keys: controllerKeys}).check(keys[1])
+		}
+	}
+	if err != nil {
+		k.errorf(n, "%s", strings.TrimSpace(err.Error()))
+	}
+}

@@ -1,0 +1,138 @@
+package render
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template/parse"
+)
+
+// Compile parses and checks all templates. The error is an [Errors] with
+// every finding.
+func Compile(src Source) (*Program, error) {
+	c := &compiler{src: src, names: childNames(src.Children)}
+	helpers := c.helpers()
+	p := &Program{controller: src.Controller, values: src.Values, names: c.names, children: map[string]*unit{}}
+	if p.values == nil {
+		p.values = map[string]any{}
+	}
+	for _, child := range src.Children {
+		p.children[child.Name] = c.unit(newText(childName(child.Name), child.Text), helpers, false)
+	}
+	if src.Status != "" {
+		p.status = c.unit(newText("status", src.Status), helpers, true)
+	}
+	if len(c.errors) > 0 {
+		return nil, c.findings()
+	}
+	p.marker = chooseMarker(c.texts)
+	if p.marker > string(lastMarker) {
+		return nil, Errors{{Template: "helpers", Reason: Invalid, Message: "the templates use every private-use character of Unicode"}}
+	}
+	return p, nil
+}
+
+func childNames(children []Template) []string {
+	names := make([]string, len(children))
+	for i, child := range children {
+		names[i] = child.Name
+	}
+	slices.Sort(names)
+	return names
+}
+
+// compiler gathers findings.
+type compiler struct {
+	src    Source
+	names  []string // of the children, sorted
+	texts  []*text
+	errors Errors
+}
+
+// add keeps a finding.
+func (c *compiler) add(e *Error) { c.errors = append(c.errors, e) }
+
+// findings returns what was found, without repetitions: a define block is
+// checked for each template that can call it.
+func (c *compiler) findings() Errors {
+	seen := map[Error]bool{}
+	return slices.DeleteFunc(c.errors, func(e *Error) bool {
+		defer func() { seen[*e] = true }()
+		return seen[*e]
+	})
+}
+
+// helpers parses the define blocks that all templates share.
+func (c *compiler) helpers() map[string]definition {
+	t := newText("helpers", c.src.Helpers)
+	trees := c.parse(t)
+	defined := map[string]definition{}
+	for name, tree := range trees {
+		if name != "" {
+			defined[name] = definition{tree, t}
+			continue
+		}
+		for _, n := range tree.Root.Nodes {
+			if !parse.IsEmptyTree(n) {
+				c.add(t.errorAt(start(n), Invalid, "helpers hold only define blocks; nothing else here would ever be rendered"))
+				break
+			}
+		}
+	}
+	return defined
+}
+
+// unit parses and checks a template.
+func (c *compiler) unit(t *text, helpers map[string]definition, status bool) *unit {
+	u := &unit{text: t, status: status, defined: maps.Clone(helpers)}
+	trees := c.parse(t)
+	for _, name := range sortedKeys(trees) {
+		if _, twice := helpers[name]; twice {
+			c.add(t.errorAt(int(trees[name].Root.Pos), Invalid, fmt.Sprintf("a define block named %q is in helpers already", name)))
+		}
+		u.defined[name] = definition{trees[name], t}
+	}
+	if trees != nil {
+		c.check(u)
+	}
+	return u
+}
+
+// parse returns the trees of a text by name, its body under "", or nil after
+// an error.
+func (c *compiler) parse(t *text) map[string]*parse.Tree {
+	c.texts = append(c.texts, t)
+	if len(t.content) > maxTemplate {
+		c.add(&Error{Template: t.name, Reason: Invalid, Message: fmt.Sprintf("the template is longer than %d bytes", maxTemplate)})
+		return nil
+	}
+	trees := map[string]*parse.Tree{}
+	tree := parse.New("")
+	// Functions are checked later, to find all mistakes and say more.
+	tree.Mode = parse.SkipFuncCheck | parse.ParseComments
+	_, err := tree.Parse(t.content, c.src.LeftDelim, c.src.RightDelim, trees)
+	if err != nil {
+		c.add(parseError(t, err))
+		return nil
+	}
+	if trees[""] == nil {
+		trees[""] = tree
+	}
+	return trees
+}
+
+// parseErrorText is how package parse writes errors: a line, no column, and
+// text that may quote the template.
+var parseErrorText = regexp.MustCompile(`^template: [^:]*:(\d+):(?:\d+:)? (.*)$`)
+
+func parseError(t *text, err error) *Error {
+	e := &Error{Template: t.name, Reason: Invalid, Message: strings.TrimPrefix(err.Error(), "template: ")}
+	if m := parseErrorText.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " ")); m != nil {
+		e.Line, _ = strconv.Atoi(m[1])
+		e.Message = m[2]
+	}
+	return e
+}

@@ -1,0 +1,31 @@
+// Package render turns templates and plain data into Kubernetes objects.
+//
+// It is pure: no client, no clock, no network, no randomness. The same input
+// always yields the same objects or the same error.
+//
+// # Values never become structure
+//
+// Whoever may create a parent object chooses the strings that templates
+// print, so text that is put together from strings and then parsed as YAML
+// would let that user add fields to a child. Here a template never prints a
+// string: it prints a token that stands for it. The text with its tokens is
+// parsed as YAML, and only then each token is replaced, inside the scalar
+// where it ended up. What a string contains cannot change what was parsed.
+//
+// # How a template is executed
+//
+// Templates are parsed by [text/template/parse], so their syntax is exactly
+// that of text/template. They are executed here and not by text/template,
+// because every step must be counted against a budget, every error must name
+// the author's own line and column without ever quoting data, nothing may be
+// reached by reflection, and the renderer is on the operator's hot path. A
+// test executes a set of templates with both and compares the results.
+//
+// # Kinds of text
+//
+// A string is one of three types while a template runs. A plain string holds
+// characters and no tokens. [rendered] text, from include, toYaml, toJson or
+// quote, is template output that has tokens in it. [derived] text is plain,
+// spans lines and was computed from rendered text; it must not be indented,
+// since its line ends may be structure or content and nobody can tell.
+package render

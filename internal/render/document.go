@@ -1,0 +1,210 @@
+package render
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// parser reads text as YAML.
+type parser struct {
+	content string
+	starts  []int // offsets of lines, as YAML counts them
+	bangs   bool  // whether a tag "!" may be in there
+}
+
+// syntaxError is an error of the YAML text at an offset.
+type syntaxError struct {
+	offset  int
+	message string
+}
+
+func (e *syntaxError) Error() string { return e.message }
+
+// documents parses text and calls do with each document that is not empty.
+func (x *exec) documents(content string, do func(*parser, *yaml.Node) error) error {
+	if err := x.chargeParsing(content); err != nil {
+		return err
+	}
+	p := &parser{content: content, bangs: strings.Contains(content, "! ") || strings.Contains(content, "!\n")}
+	if at := directive(content); at >= 0 {
+		return &syntaxError{at, "YAML directives are not supported; remove the line that begins with %"}
+	}
+	loader, err := yaml.NewLoader(strings.NewReader(content), yaml.WithV4Defaults())
+	if err != nil {
+		return err
+	}
+	for {
+		var n yaml.Node
+		err := loader.Load(&n)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return p.explain(err, x.marker)
+		}
+		root := &n
+		if n.Kind == yaml.DocumentNode {
+			root = n.Content[0]
+		}
+		if isNothing(root) {
+			continue
+		}
+		if err := do(p, root); err != nil {
+			return err
+		}
+	}
+}
+
+// chargeParsing pays for parsing, in time and memory, before it is done. What
+// the parser allocates depends on the number of nodes, and there are at most
+// as many as characters that can separate two of them.
+func (x *exec) chargeParsing(content string) error {
+	nodes := 1
+	for i := range len(content) {
+		switch content[i] {
+		case '\n', '\r', ',', ':', '[', '{', '-', '?':
+			nodes++
+		}
+	}
+	if nodes > 4*maxNodes {
+		return errNodes
+	}
+	return x.charge(2*len(content) + 16*nodes)
+}
+
+// directive returns the offset of a line that begins with %, or -1.
+func directive(content string) int {
+	if strings.HasPrefix(content, "%") {
+		return 0
+	}
+	if i := strings.Index(content, "\n%"); i >= 0 {
+		return i + 1
+	}
+	return -1
+}
+
+// isNothing reports whether a node has no text at all, as the value of "a:".
+func isNothing(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && n.Style == 0 && n.Value == "" && n.Anchor == ""
+}
+
+// explain makes a syntaxError of what the YAML library says. Its words are
+// taken over where they cannot hold anything but the author's own text.
+func (p *parser) explain(err error, marker string) error {
+	load, ok := errors.AsType[*yaml.LoadError](err)
+	if !ok {
+		return &syntaxError{-1, "the text is not valid YAML"}
+	}
+	message := load.Message
+	switch load.Stage {
+	case "scanner", "parser", "composer":
+	default:
+		message = "a character or a tag is not allowed"
+	}
+	if strings.Contains(message, marker) {
+		message = "a value cannot be part of an anchor, an alias or a tag"
+	}
+	return &syntaxError{p.offset(load.Mark.Line, load.Mark.Column), "YAML: " + message}
+}
+
+// offset returns where in the content a line and column are, both 1-based and
+// the column in characters, or -1 if they are nowhere.
+func (p *parser) offset(line, column int) int {
+	if p.starts == nil {
+		p.starts = lineStarts(p.content)
+	}
+	if line < 1 || line > len(p.starts) {
+		return -1
+	}
+	at := p.starts[line-1]
+	for range column - 1 {
+		_, size := utf8.DecodeRuneInString(p.content[at:])
+		at += size
+	}
+	return at
+}
+
+// lineStarts returns the offsets of lines. To the YAML library, a line ends
+// with \n, \r, \r\n, NEL, LS or PS.
+func lineStarts(s string) []int {
+	starts := []int{0}
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		i += size
+		switch r {
+		case '\r':
+			if i < len(s) && s[i] == '\n' {
+				i++
+			}
+			starts = append(starts, i)
+		case '\n', '\u0085', '\u2028', '\u2029':
+			starts = append(starts, i)
+		}
+	}
+	return starts
+}
+
+// chomping is what a block scalar's header says about its last line ends.
+type chomping byte
+
+const (
+	clip  chomping = ' '
+	strip chomping = '-'
+	keep  chomping = '+'
+)
+
+// chomping finds the header of a block scalar, which stands after the
+// scalar's anchor and tag, if it has them.
+func (p *parser) chomping(n *yaml.Node) (chomping, error) {
+	at := p.offset(n.Line, n.Column)
+	for at >= 0 && at < len(p.content) {
+		rest := p.content[at:]
+		switch rest[0] {
+		case '&', '!':
+			at += len(rest) - len(strings.TrimLeft(rest[wordEnd(rest):], " \t\r\n"))
+			continue
+		case '|', '>':
+			return chompingOf(rest[1:]), nil
+		}
+		break
+	}
+	return clip, errors.New("internal: the header of a block scalar was not found")
+}
+
+// chompingOf reads the indicators after | or >.
+func chompingOf(header string) chomping {
+	for i := range len(header) {
+		switch c := header[i]; {
+		case c == '-':
+			return strip
+		case c == '+':
+			return keep
+		case c < '1' || c > '9':
+			return clip
+		}
+	}
+	return clip
+}
+
+func wordEnd(s string) int {
+	if i := strings.IndexAny(s, " \t\r\n"); i >= 0 {
+		return i
+	}
+	return len(s)
+}
+
+// chomp applies a block scalar's chomping to its text.
+func (c chomping) chomp(s string) string {
+	if c == keep {
+		return s
+	}
+	trimmed := strings.TrimRight(s, "\n")
+	if c == strip || trimmed == "" {
+		return trimmed
+	}
+	return trimmed + "\n"
+}

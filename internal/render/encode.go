@@ -1,0 +1,146 @@
+package render
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// scalarText returns the characters of a token's value.
+func scalarText(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case int64:
+		return strconv.FormatInt(v, 10)
+	case float64:
+		return formatFloat(v)
+	}
+	return ""
+}
+
+// formatFloat writes a finite number as encoding/json does: the shortest text
+// that reads back as the same number, with an exponent only when it is far
+// from 1.
+func formatFloat(f float64) string {
+	format := byte('f')
+	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+		format = 'e'
+	}
+	return strconv.FormatFloat(f, format, -1, 64)
+}
+
+// encoded returns the text that stands for a token in larger text.
+func (t *token) encoded() string {
+	s := scalarText(t.value)
+	str, isString := t.value.(string)
+	if !isString {
+		return s
+	}
+	switch t.mode {
+	case yamlScalar:
+		if plainSafe(str) {
+			return str
+		}
+		return `"` + escape(str) + `"`
+	case doubleQuoted:
+		return escape(str)
+	case singleQuoted:
+		return strings.ReplaceAll(str, "'", "''")
+	case asIs, verbatim:
+	}
+	return str
+}
+
+// encodedSize returns an upper bound of len(encoded()), without making it.
+func (t *token) encodedSize() int {
+	s, isString := t.value.(string)
+	switch {
+	case !isString:
+		return 32
+	case t.mode == asIs || t.mode == verbatim:
+		return len(s)
+	case t.mode == singleQuoted:
+		return len(s) + strings.Count(s, "'")
+	}
+	n := len(s) + 2
+	for i := range len(s) {
+		switch b := s[i]; {
+		case b == '"' || b == '\\':
+			n++
+		case b < ' ' || b >= 0x7f:
+			n += 5
+		}
+	}
+	return n
+}
+
+const hexDigits = "0123456789abcdef"
+
+// escape writes s as it stands between double quotes; the escapes are those
+// that JSON and YAML have in common.
+func escape(s string) string {
+	plain := true
+	for i := range len(s) {
+		if b := s[i]; b < ' ' || b >= 0x7f || b == '"' || b == '\\' {
+			plain = false
+			break
+		}
+	}
+	if plain {
+		return s
+	}
+	out := make([]byte, 0, len(s)+16)
+	for _, r := range s {
+		out = appendEscaped(out, r)
+	}
+	return string(out)
+}
+
+func appendEscaped(out []byte, r rune) []byte {
+	switch {
+	case r == '"' || r == '\\':
+		return append(out, '\\', byte(r))
+	case r == '\n':
+		return append(out, '\\', 'n')
+	case r == '\t':
+		return append(out, '\\', 't')
+	case r == '\r':
+		return append(out, '\\', 'r')
+	case r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x2028 || r == 0x2029 || r == 0xfeff:
+		// Line ends and invisible characters to YAML or to JavaScript.
+		return append(out, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
+	}
+	return utf8.AppendRune(out, r)
+}
+
+// plainSafe reports whether every YAML parser, of 1.1 or 1.2, reads s without
+// quotes as the string s, in block and in flow context.
+func plainSafe(s string) bool {
+	if s == "" || s[len(s)-1] == ' ' || s[len(s)-1] == ':' || ambiguous[strings.ToLower(s)] {
+		return false
+	}
+	if c := s[0]; !isLetter(c) && c != '_' && c != '/' {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case isLetter(c), c >= '0' && c <= '9', strings.IndexByte("_./-+=@", c) >= 0:
+		case c == ' ' && s[i-1] != ' ':
+		case c == ':' && s[i+1] != ' ':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+// ambiguous holds the words, in lower case, that some version of YAML reads
+// as something other than a string.
+var ambiguous = map[string]bool{
+	"null": true, "true": true, "false": true,
+	"yes": true, "no": true, "on": true, "off": true, "y": true, "n": true,
+}

@@ -1,0 +1,159 @@
+package render
+
+import (
+	"strings"
+	"text/template/parse"
+)
+
+// absent stands for "no value comes from the pipeline", as nil is a value.
+type absent struct{}
+
+// pipeline returns the value of a pipeline and declares or assigns its
+// variables.
+func (x *exec) pipeline(dot any, pipe *parse.PipeNode) (any, error) {
+	var value any = absent{}
+	for _, cmd := range pipe.Cmds {
+		var err error
+		if value, err = x.command(dot, cmd, value); err != nil {
+			return nil, err
+		}
+	}
+	for _, decl := range pipe.Decl {
+		if pipe.IsAssign {
+			x.assign(decl.Ident[0], value)
+		} else {
+			x.vars = append(x.vars, variable{decl.Ident[0], value})
+		}
+	}
+	return value, nil
+}
+
+// command returns the value of one stage of a pipeline; final is the value of
+// the stage before. Only functions take arguments: Compile saw to that.
+func (x *exec) command(dot any, cmd *parse.CommandNode, final any) (any, error) {
+	if err := x.charge(costStep); err != nil {
+		return nil, x.located(err, cmd)
+	}
+	if name, ok := cmd.Args[0].(*parse.IdentifierNode); ok {
+		return x.function(dot, name, cmd.Args[1:], final)
+	}
+	return x.operand(dot, cmd.Args[0])
+}
+
+// operand returns the value of an argument, or of a command that is not a
+// function call.
+func (x *exec) operand(dot any, node parse.Node) (any, error) {
+	switch n := node.(type) {
+	case *parse.DotNode:
+		return dot, nil
+	case *parse.NilNode:
+		return nil, nil
+	case *parse.FieldNode:
+		return x.fields(n, dot, n.Ident)
+	case *parse.VariableNode:
+		return x.fields(n, x.variable(n.Ident[0]), n.Ident[1:])
+	case *parse.ChainNode:
+		v, err := x.operand(dot, n.Node)
+		if err != nil {
+			return nil, err
+		}
+		return x.fields(n, v, n.Field)
+	case *parse.PipeNode:
+		return x.pipeline(dot, n)
+	case *parse.IdentifierNode:
+		return x.function(dot, n, nil, absent{})
+	case *parse.BoolNode:
+		return n.True, nil
+	case *parse.StringNode:
+		return n.Text, nil
+	case *parse.NumberNode:
+		return constant(n), nil
+	}
+	return nil, x.failf(node, "this operand is not supported")
+}
+
+// constant returns the value of a number as written: a float64 if it looks
+// like one, else an int64.
+func constant(n *parse.NumberNode) any {
+	isFloat := n.IsFloat && strings.ContainsAny(n.Text, ".eEpP") &&
+		!strings.HasPrefix(n.Text, "'") && (!isHex(n.Text) || strings.ContainsAny(n.Text, "pP"))
+	if isFloat || !n.IsInt {
+		return n.Float64
+	}
+	return n.Int64
+}
+
+func isHex(s string) bool {
+	s = strings.TrimLeft(s, "+-")
+	return len(s) > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X')
+}
+
+// fields follows a path from v. A missing key yields nil, and so does all
+// that follows it.
+func (x *exec) fields(n parse.Node, v any, path []string) (any, error) {
+	for _, key := range path {
+		var err error
+		if v, err = field(v, key); err != nil {
+			return nil, x.located(err, n)
+		}
+	}
+	return v, nil
+}
+
+// variable returns the value of the innermost variable of that name; the
+// parser saw to it that there is one.
+func (x *exec) variable(name string) any {
+	for i := len(x.vars) - 1; i >= 0; i-- {
+		if x.vars[i].name == name {
+			return x.vars[i].value
+		}
+	}
+	return nil
+}
+
+// function calls a function. Its arguments lie on a stack of our own, so that
+// a call allocates nothing; functions must not keep the slice.
+func (x *exec) function(dot any, name *parse.IdentifierNode, nodes []parse.Node, final any) (any, error) {
+	f := functions[name.Ident]
+	if f.lazy != nil {
+		return f.lazy(x, dot, nodes, final)
+	}
+	mark := len(x.args)
+	for _, n := range nodes {
+		v, err := x.operand(dot, n)
+		if err != nil {
+			return nil, err
+		}
+		x.args = append(x.args, v)
+	}
+	if _, none := final.(absent); !none {
+		x.args = append(x.args, final)
+	}
+	x.place = name
+	v, err := x.call(f, x.args[mark:len(x.args):len(x.args)], nodes)
+	clear(x.args[mark:])
+	x.args = x.args[:mark]
+	return v, x.located(err, name)
+}
+
+// lazyAnd and lazyOr evaluate arguments only until the answer is known.
+func lazyAnd(x *exec, dot any, nodes []parse.Node, final any) (any, error) {
+	return x.firstThat(false, dot, nodes, final)
+}
+
+func lazyOr(x *exec, dot any, nodes []parse.Node, final any) (any, error) {
+	return x.firstThat(true, dot, nodes, final)
+}
+
+// firstThat returns the first argument whose truth is as wanted, or the last.
+func (x *exec) firstThat(wanted bool, dot any, nodes []parse.Node, final any) (v any, err error) {
+	for _, n := range nodes {
+		if v, err = x.operand(dot, n); err != nil || x.truth(v) == wanted {
+			return v, err
+		}
+	}
+	if _, none := final.(absent); !none {
+		return final, nil
+	}
+	return v, nil
+}

@@ -1,0 +1,281 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"text/template/parse"
+)
+
+// exec is one execution of a child's or the status template. It is used by
+// one goroutine and reused through a pool.
+type exec struct {
+	budget
+	tokens
+	unit   *unit
+	in     *Input
+	root   *closed
+	src    *text // the text that the current template comes from
+	vars   []variable
+	args   []any // stack of function arguments
+	out    *output
+	depth  int // of template calls
+	place  parse.Node
+	regexp map[string]*regexp.Regexp
+}
+
+type variable struct {
+	name  string
+	value any
+}
+
+// How break and continue travel to their range.
+var (
+	errBreak    = errors.New("break")
+	errContinue = errors.New("continue")
+)
+
+// located turns an error into an Error that points at a node, unless it is
+// one already.
+func (x *exec) located(err error, n parse.Node) error {
+	if err == nil || err == errBreak || err == errContinue { //nolint:errorlint // these two are never wrapped
+		return err
+	}
+	if at, ok := errors.AsType[*Error](err); ok {
+		return at
+	}
+	return x.src.errorAt(start(n), reasonOf(err), err.Error())
+}
+
+func (x *exec) failf(n parse.Node, format string, args ...any) error {
+	return x.src.errorAt(start(n), Invalid, fmt.Sprintf(format, args...))
+}
+
+// walk executes a node.
+func (x *exec) walk(dot any, node parse.Node) error {
+	if err := x.charge(costStep); err != nil {
+		return x.located(err, node)
+	}
+	switch n := node.(type) {
+	case *parse.ListNode:
+		return x.walkList(dot, n)
+	case *parse.TextNode:
+		return x.located(x.out.text(x, n), n)
+	case *parse.ActionNode:
+		return x.walkAction(dot, n)
+	case *parse.IfNode:
+		return x.walkIf(dot, &n.BranchNode)
+	case *parse.WithNode:
+		return x.walkIf(dot, &n.BranchNode)
+	case *parse.RangeNode:
+		return x.walkRange(dot, n)
+	case *parse.TemplateNode:
+		return x.walkTemplate(dot, n)
+	case *parse.BreakNode:
+		return errBreak
+	case *parse.ContinueNode:
+		return errContinue
+	case *parse.CommentNode:
+		return nil
+	}
+	return x.failf(node, "this action is not supported")
+}
+
+func (x *exec) walkList(dot any, list *parse.ListNode) error {
+	for _, n := range list.Nodes {
+		if err := x.walk(dot, n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// walkAction prints the value of a pipeline that declares nothing. Variables
+// it declares stay until the end of the enclosing block.
+func (x *exec) walkAction(dot any, n *parse.ActionNode) error {
+	v, err := x.pipeline(dot, n.Pipe)
+	if err != nil || len(n.Pipe.Decl) > 0 {
+		return err
+	}
+	if v == nil {
+		return x.failf(n.Pipe.Cmds[0], "%s has no value; give it one, or use default, required or if", excerpt(n.Pipe))
+	}
+	return x.located(x.out.value(x, v, n), n)
+}
+
+// walkIf executes an if or a with, which differ in what dot is inside.
+func (x *exec) walkIf(dot any, n *parse.BranchNode) error {
+	mark := len(x.vars)
+	defer x.pop(mark)
+	v, err := x.pipeline(dot, n.Pipe)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !x.truth(v):
+		if n.ElseList == nil {
+			return nil
+		}
+		return x.walk(dot, n.ElseList)
+	case n.NodeType == parse.NodeWith:
+		return x.walk(v, n.List)
+	}
+	return x.walk(dot, n.List)
+}
+
+// pop forgets the variables declared since mark.
+func (x *exec) pop(mark int) {
+	clear(x.vars[mark:])
+	x.vars = x.vars[:mark]
+}
+
+// walkRange executes the body once per item of a list, entry of a map in the
+// order of keys, or number below an integer.
+func (x *exec) walkRange(dot any, n *parse.RangeNode) error {
+	mark := len(x.vars)
+	defer x.pop(mark)
+	v, err := x.pipeline(dot, n.Pipe)
+	if err != nil {
+		return err
+	}
+	ran, err := x.iterate(n, v)
+	if err != nil || ran || n.ElseList == nil {
+		return err
+	}
+	x.pop(mark)
+	return x.walk(dot, n.ElseList)
+}
+
+func (x *exec) iterate(n *parse.RangeNode, v any) (ran bool, err error) {
+	switch v := v.(type) {
+	case nil:
+		return false, nil
+	case []any:
+		return x.iterateList(n, v)
+	case map[string]any:
+		return x.iterateMap(n, v)
+	case *closed:
+		m, err := v.all()
+		if err != nil {
+			return false, x.located(err, n.Pipe)
+		}
+		return x.iterateMap(n, m)
+	case int64:
+		return x.iterateInt(n, v)
+	}
+	return false, x.failf(n.Pipe, "range needs a list, a map or an integer; %s is %s", excerpt(n.Pipe), kindOf(v))
+}
+
+func (x *exec) iterateList(n *parse.RangeNode, list []any) (bool, error) {
+	for i, item := range list {
+		item, err := normal(item)
+		if err != nil {
+			return true, x.located(err, n.Pipe)
+		}
+		if stop, err := x.iteration(n, int64(i), item); stop {
+			return true, err
+		}
+	}
+	return len(list) > 0, nil
+}
+
+func (x *exec) iterateMap(n *parse.RangeNode, m map[string]any) (bool, error) {
+	if err := x.charge(len(m) * costEntry); err != nil {
+		return false, x.located(err, n.Pipe)
+	}
+	for _, key := range sortedKeys(m) {
+		item, err := normal(m[key])
+		if err != nil {
+			return true, x.located(err, n.Pipe)
+		}
+		if stop, err := x.iteration(n, key, item); stop {
+			return true, err
+		}
+	}
+	return len(m) > 0, nil
+}
+
+func (x *exec) iterateInt(n *parse.RangeNode, limit int64) (bool, error) {
+	if len(n.Pipe.Decl) > 1 {
+		return false, x.failf(n.Pipe, "range over an integer yields one variable, not two")
+	}
+	for i := range limit {
+		if stop, err := x.iteration(n, nil, i); stop {
+			return true, err
+		}
+	}
+	return limit > 0, nil
+}
+
+// iteration executes the body of a range once. It reports whether the loop is
+// over, by break or by an error.
+func (x *exec) iteration(n *parse.RangeNode, key, item any) (stop bool, err error) {
+	mark := len(x.vars)
+	switch decl := n.Pipe.Decl; {
+	case len(decl) == 1:
+		x.bind(n.Pipe.IsAssign, decl[0].Ident[0], item, 1)
+	case len(decl) == 2:
+		x.bind(n.Pipe.IsAssign, decl[0].Ident[0], key, 2)
+		x.bind(n.Pipe.IsAssign, decl[1].Ident[0], item, 1)
+	}
+	err = x.walk(item, n.List)
+	x.pop(mark)
+	switch err { //nolint:errorlint // break and continue are never wrapped
+	case nil, errContinue:
+		return false, nil
+	case errBreak:
+		return true, nil
+	}
+	return true, err
+}
+
+// bind sets a variable of a range: the n-th from the top of the stack where
+// the range declares it, or else the one of that name.
+func (x *exec) bind(assign bool, name string, value any, fromTop int) {
+	if assign {
+		x.assign(name, value)
+		return
+	}
+	x.vars[len(x.vars)-fromTop].value = value
+}
+
+func (x *exec) assign(name string, value any) {
+	for i := len(x.vars) - 1; i >= 0; i-- {
+		if x.vars[i].name == name {
+			x.vars[i].value = value
+			return
+		}
+	}
+}
+
+// walkTemplate writes the output of another template in place.
+func (x *exec) walkTemplate(dot any, n *parse.TemplateNode) error {
+	var v any
+	if n.Pipe != nil {
+		var err error
+		if v, err = x.pipeline(dot, n.Pipe); err != nil {
+			return err
+		}
+	}
+	return x.located(x.invoke(n.Name, v), n)
+}
+
+// invoke executes the template of that name with its own variables.
+func (x *exec) invoke(name string, dot any) error {
+	def, ok := x.unit.defined[name]
+	if !ok {
+		return fmt.Errorf("there is no template of that name%s", didYouMean("", name, sortedKeys(x.unit.defined)))
+	}
+	if x.depth == maxIncludes {
+		return errIncludes
+	}
+	src, mark := x.src, len(x.vars)
+	x.src, x.depth = def.src, x.depth+1
+	// The parser has made sure that a template names only variables of its
+	// own, so those of the caller may stay below on the stack.
+	x.vars = append(x.vars, variable{"$", dot})
+	err := x.walk(dot, def.tree.Root)
+	x.pop(mark)
+	x.src, x.depth = src, x.depth-1
+	return err
+}

@@ -1,0 +1,72 @@
+package render
+
+import "errors"
+
+func init() {
+	p := group{source: "templater", rendered: Passes}
+	p.add(names("include"), 2, 2, "what the template of that name yields with the second argument as its dot", include)
+	functions["include"].Rendered = Keeps
+	n := group{source: "templater", rendered: Passes, nilOK: true}
+	n.add(names("required"), 2, 2, "the second argument; if it is missing or empty, rendering fails with the first as its message",
+		func(c *call) any {
+			if c.x.empty(c.args[1]) {
+				return c.stop(Fail)
+			}
+			return c.args[1]
+		})
+	s := group{source: "sprig", rendered: Expands}
+	s.add(names("fail"), 1, 1, "nothing: rendering fails with this message, until something changes", func(c *call) any { return c.stop(Fail) })
+	w := group{source: "templater", rendered: Expands}
+	w.add(names("wait"), 1, 1, "nothing: children stay as they are and the parent is not ready yet, for this reason",
+		func(c *call) any { return c.stop(Wait) })
+}
+
+// stop ends rendering with the author's own message, argument 0.
+func (c *call) stop(reason Reason) any {
+	if c.args[0] == nil {
+		return c.fail("argument 1, the message, has no value")
+	}
+	message := c.str(0)
+	if c.err == nil {
+		c.err = &stopError{reason: reason, message: message}
+	}
+	return nil
+}
+
+// stopError is how fail, required and wait travel.
+type stopError struct {
+	reason  Reason
+	message string
+}
+
+func (e *stopError) Error() string { return e.message }
+
+// reasonOf tells what kind of error err is.
+func reasonOf(err error) Reason {
+	if stop, ok := errors.AsType[*stopError](err); ok {
+		return stop.reason
+	}
+	if _, ok := errors.AsType[budgetError](err); ok {
+		return Budget
+	}
+	return Invalid
+}
+
+// include yields rendered text: the output of a template with its tokens.
+func include(c *call) any {
+	name := c.str(0)
+	if c.err != nil {
+		return nil
+	}
+	outer, place := c.x.out, c.x.place
+	c.x.out = &output{}
+	err := c.x.invoke(name, c.args[1])
+	text := rendered(c.x.out.buf)
+	c.x.out, c.x.place = outer, place
+	if err != nil {
+		c.failed(err)
+		return nil
+	}
+	c.pay(len(text))
+	return text
+}

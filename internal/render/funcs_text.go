@@ -1,0 +1,322 @@
+package render
+
+import (
+	"math"
+	"net/url"
+	"strings"
+	"text/template"
+	"unicode/utf8"
+
+	"github.com/Masterminds/sprig/v3"
+)
+
+// sprigFuncs are sprig's own functions, for those that we only wrap.
+var sprigFuncs = sprig.TxtFuncMap()
+
+// sprigFunc returns a function of sprig by name; a wrong type fails at start.
+func sprigFunc[F any](name string) F { return sprigFuncs[name].(F) }
+
+// text1 registers functions of one text whose result is at most grow times as
+// long.
+func (g group) text1(name string, grow int, doc string, do func(string) string) {
+	g.add(names(name), 1, 1, doc, func(c *call) any {
+		s := c.str(0)
+		if !c.pay(grow * len(s)) {
+			return nil
+		}
+		return do(s)
+	})
+}
+
+func init() {
+	g := group{source: "sprig", rendered: Expands}
+	g.text1("upper", 3, "the text in upper case", strings.ToUpper)
+	g.text1("lower", 3, "the text in lower case", strings.ToLower)
+	g.text1("title", 3, "the text with each word's first letter in upper case", sprigFunc[func(string) string]("title"))
+	g.text1("untitle", 3, "the text with each word's first letter in lower case", sprigFunc[func(string) string]("untitle"))
+	g.text1("swapcase", 3, "the text with upper and lower case swapped", sprigFunc[func(string) string]("swapcase"))
+	g.text1("nospace", 1, "the text without white space", sprigFunc[func(string) string]("nospace"))
+	g.text1("initials", 1, "the first letters of the words", sprigFunc[func(string) string]("initials"))
+	g.text1("snakecase", 8, "the text in snake_case", sprigFunc[func(string) string]("snakecase"))
+	g.text1("camelcase", 8, "the text in CamelCase", sprigFunc[func(string) string]("camelcase"))
+	g.text1("kebabcase", 8, "the text in kebab-case", sprigFunc[func(string) string]("kebabcase"))
+	g.add(names("trimAll", "trimall"), 2, 2, "the second text without characters of the first at its ends",
+		func(c *call) any {
+			set, s := c.str(0), c.str(1)
+			if !c.pay(len(s) * len(set) / 8) { // as strings.Trim may take
+				return nil
+			}
+			return strings.Trim(s, set)
+		})
+	g.add(names("trimSuffix"), 2, 2, "the second text without the first at its end",
+		func(c *call) any { return strings.TrimSuffix(c.str(1), c.str(0)) })
+	g.add(names("trimPrefix"), 2, 2, "the second text without the first at its beginning",
+		func(c *call) any { return strings.TrimPrefix(c.str(1), c.str(0)) })
+	g.add(names("contains"), 2, 2, "whether the second text contains the first",
+		func(c *call) any { return strings.Contains(c.str(1), c.str(0)) })
+	g.add(names("hasPrefix"), 2, 2, "whether the second text begins with the first",
+		func(c *call) any { return strings.HasPrefix(c.str(1), c.str(0)) })
+	g.add(names("hasSuffix"), 2, 2, "whether the second text ends with the first",
+		func(c *call) any { return strings.HasSuffix(c.str(1), c.str(0)) })
+	g.add(names("replace"), 3, 3, "the third text with each first text replaced by the second", replace)
+	g.add(names("repeat"), 2, 2, "the second text, as often as the first argument says", repeat)
+	g.add(names("trunc"), 2, 2, "the first characters of the text or, if negative, the last", trunc)
+	g.add(names("substr"), 3, 3, "the characters from the first position to before the second; a negative one means the end", substr)
+	g.add(names("abbrev"), 2, 2, "the text cut to a length, with ... at its end", abbrev)
+	g.add(names("abbrevboth"), 3, 3, "the text cut at both ends, with ... there", abbrevboth)
+	g.add(names("wrap"), 2, 2, "the text with line ends after a number of characters",
+		func(c *call) any { return wrapWith(c, c.integer(0), "\n", c.str(1)) })
+	g.add(names("wrapWith"), 3, 3, "the text with a separator after a number of characters",
+		func(c *call) any { return wrapWith(c, c.integer(0), c.str(1), c.str(2)) })
+	g.add(names("cat"), 1, -1, "the texts with spaces between them", func(c *call) any { return c.joinArgs(" ") })
+	g.add(names("plural"), 3, 3, "the first text if the number is 1, else the second", plural)
+	g.add(names("toString"), 1, 1, "a number, a boolean or a text as text", func(c *call) any { return c.str(0) })
+	g.add(names("hello"), 0, 0, "a greeting", func(*call) any { return "Hello!" })
+
+	b := group{source: "text/template", rendered: Expands}
+	b.add(names("print"), 0, -1, "the texts one after the other, with spaces between operands that are not strings", printArgs)
+	b.add(names("println"), 0, -1, "the texts with spaces between them and a line end", func(c *call) any { return c.joinArgs(" ") + "\n" })
+	b.text1("html", 6, "the text with HTML's special characters escaped", template.HTMLEscapeString)
+	b.text1("js", 6, "the text as it stands between quotes in JavaScript", template.JSEscapeString)
+	b.text1("urlquery", 3, "the text as it stands in the query of a URL", url.QueryEscape)
+
+	k := group{source: "sprig", rendered: Keeps}
+	k.add(names("trim"), 1, 1, "the text without white space at its ends", trim)
+	k.add(names("indent"), 2, 2, "the text with its lines indented", func(c *call) any { return indent(c, "") })
+	k.add(names("nindent"), 2, 2, "the text on a new line with its lines indented", func(c *call) any { return indent(c, "\n") })
+	k.add(names("quote"), 1, -1, "the texts in double quotes", func(c *call) any { return quoted(c, '"', doubleQuoted) })
+	k.add(names("squote"), 1, -1, "the texts in single quotes", func(c *call) any { return quoted(c, '\'', singleQuoted) })
+
+	o := group{source: "templater", rendered: Expands}
+	o.add(names("dnsLabel"), 1, 1, "a valid name of at most 63 characters; one that is cut ends with a hash", dnsLabel)
+	s := group{source: "templater", rendered: Keeps}
+	s.add(names("shellQuote"), 1, 1, "the text as one word of a POSIX shell", shellQuote)
+}
+
+func replace(c *call) any {
+	old, to, s := c.str(0), c.str(1), c.str(2)
+	n := strings.Count(s, old)
+	if !c.pay(len(s)) || n > 0 && len(to) > maxWork/n || !c.pay(n*len(to)) {
+		c.failed(errBudget)
+		return nil
+	}
+	return strings.ReplaceAll(s, old, to)
+}
+
+func repeat(c *call) any {
+	n, s := c.integer(0), c.str(1)
+	if n < 0 {
+		return c.fail("argument 1 is negative")
+	}
+	if n > maxWork || len(s) > 0 && int(n) > maxWork/len(s) || !c.pay(int(n)*len(s)) {
+		c.failed(errBudget)
+		return nil
+	}
+	return strings.Repeat(s, int(n))
+}
+
+// cut returns s up to byte n, without half a character at its end.
+func cut(s string, n int) string {
+	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}
+
+// trunc counts bytes, as sprig does, but never cuts a character in two.
+func trunc(c *call) any {
+	n, s := c.integer(0), c.str(1)
+	switch {
+	case n >= 0 && n < int64(len(s)):
+		return cut(s, int(n))
+	case n < 0 && n > -int64(len(s)):
+		from := len(s) + int(n)
+		for from < len(s) && !utf8.RuneStart(s[from]) {
+			from++
+		}
+		return s[from:]
+	}
+	return s
+}
+
+func substr(c *call) any {
+	from, to, s := c.integer(0), c.integer(1), c.str(2)
+	if to < 0 || to > int64(len(s)) {
+		to = int64(len(s))
+	}
+	from = min(max(from, 0), int64(len(s)))
+	if from > to {
+		return c.fail("argument 1 is greater than argument 2")
+	}
+	head := cut(s, int(to))
+	start := min(int(from), len(head))
+	for start < len(head) && !utf8.RuneStart(head[start]) {
+		start++
+	}
+	return head[start:]
+}
+
+func abbrev(c *call) any {
+	width, s := c.integer(0), c.str(1)
+	if width < 4 || int64(len(s)) <= width {
+		return s
+	}
+	return cut(s, int(width)-3) + "..."
+}
+
+func abbrevboth(c *call) any {
+	left, right, s := c.integer(0), c.integer(1), c.str(2)
+	if right < 4 || left > 0 && right < 7 || int64(len(s)) <= right {
+		return s
+	}
+	return sprigFunc[func(int, int, string) string]("abbrevboth")(clampInt(left), clampInt(right), s)
+}
+
+// clampInt keeps arithmetic within third-party code from overflowing.
+func clampInt(n int64) int { return int(min(max(n, math.MinInt32), math.MaxInt32)) }
+
+func wrapWith(c *call, width int64, separator, s string) any {
+	if width < 1 {
+		return c.fail("argument 1 must be at least 1")
+	}
+	breaks := len(s)/int(min(width, 1<<20)) + strings.Count(s, " ") + 1
+	if !c.pay(len(s)) || len(separator) > maxWork/breaks || !c.pay(breaks*len(separator)) {
+		c.failed(errBudget)
+		return nil
+	}
+	return sprigFunc[func(int, string, string) string]("wrapWith")(clampInt(width), separator, s)
+}
+
+func plural(c *call) any {
+	if c.integer(2) == 1 {
+		return c.str(0)
+	}
+	return c.str(1)
+}
+
+// joinArgs returns all arguments as text with sep between them.
+func (c *call) joinArgs(sep string) string {
+	parts := make([]string, len(c.args))
+	for i := range c.args {
+		parts[i] = c.str(i)
+	}
+	return c.join(parts, sep)
+}
+
+func (c *call) join(parts []string, sep string) string {
+	size := len(parts) * len(sep)
+	for _, p := range parts {
+		size += len(p)
+	}
+	if !c.pay(size) {
+		return ""
+	}
+	return strings.Join(parts, sep)
+}
+
+// printArgs puts a space between two operands if neither is a string, as
+// fmt.Print does.
+func printArgs(c *call) any {
+	parts := make([]string, 0, 2*len(c.args))
+	for i := range c.args {
+		if i > 0 && !isText(c.args[i-1]) && !isText(c.args[i]) {
+			parts = append(parts, " ")
+		}
+		parts = append(parts, c.str(i))
+	}
+	return c.join(parts, "")
+}
+
+func isText(v any) bool {
+	switch v.(type) {
+	case string, derived, rendered:
+		return true
+	}
+	return false
+}
+
+// trim trims the text itself, never the values in it.
+func trim(c *call) any {
+	if r, ok := c.args[0].(rendered); ok {
+		return rendered(strings.TrimSpace(string(r)))
+	}
+	return strings.TrimSpace(c.str(0))
+}
+
+// indent puts spaces before each line of rendered text. Plain text becomes
+// one token, whose later lines get that indentation where it ends up in a
+// block scalar; elsewhere, it is a value and has no indentation.
+func indent(c *call, before string) any {
+	n := c.integer(0)
+	if n < 0 || n > 1000 {
+		return c.fail("argument 1 must be from 0 to 1000")
+	}
+	var s string
+	switch v := c.args[1].(type) {
+	case rendered:
+		s = string(v)
+	case derived:
+		return c.fail("text of several lines that was computed from rendered text cannot be indented; " +
+			"put the text in a define block and indent what include yields")
+	default:
+		s = string(c.x.tokens.add(nil, c.str(1), asIs))
+	}
+	if !c.pay(len(before) + len(s) + (strings.Count(s, "\n")+1)*int(n)) {
+		return nil
+	}
+	margin := strings.Repeat(" ", int(n))
+	return rendered(before + margin + strings.ReplaceAll(s, "\n", "\n"+margin))
+}
+
+// quoted puts each argument between quotes, as a token that is encoded for
+// that kind of quotes. As in sprig, several are separated by spaces.
+func quoted(c *call, mark byte, m mode) any {
+	var out []byte
+	for i := range c.args {
+		if i > 0 {
+			out = append(out, ' ')
+		}
+		out = append(out, mark)
+		out = c.x.tokens.add(out, c.str(i), m)
+		out = append(out, mark)
+	}
+	return rendered(out)
+}
+
+// dnsLabel keeps letters, digits and dashes; all else becomes a dash.
+func dnsLabel(c *call) any {
+	const longest, hashLength = 63, 8
+	s := c.str(0)
+	if !c.pay(2 * len(s)) {
+		return nil
+	}
+	label := strings.Trim(strings.Map(labelRune, strings.ToLower(s)), "-")
+	if label == "" {
+		return c.fail("the text has no letter or digit to make a name of")
+	}
+	if len(label) <= longest {
+		return label
+	}
+	return strings.TrimRight(label[:longest-hashLength-1], "-") + "-" + hash256(s)[:hashLength]
+}
+
+func labelRune(r rune) rune {
+	if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+		return r
+	}
+	return '-'
+}
+
+// shellQuote yields a token that never gets indentation, since every
+// character between the quotes counts.
+func shellQuote(c *call) any {
+	s := c.str(0)
+	if strings.IndexByte(s, 0) >= 0 {
+		return c.fail("the text has a NUL character, which no shell can pass on")
+	}
+	if n := strings.Count(s, "'"); !c.pay(len(s) + 3*n + 2) {
+		return nil
+	}
+	word := "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	return rendered(c.x.tokens.add(nil, word, verbatim))
+}

@@ -1,0 +1,203 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"text/template/parse"
+)
+
+// Function describes a function that templates may call, or may not.
+type Function struct {
+	Name string
+	// Source says where the name comes from: "text/template", "sprig" or
+	// "templater".
+	Source string
+	// Doc says what it yields, in one line.
+	Doc string
+	// Nil tells whether its arguments may be missing.
+	Nil bool
+	// Rendered says what happens to text from include, toYaml, toJson and
+	// quote among its arguments.
+	Rendered Treatment
+	// Refused says why it may not be called and what to use instead; ""
+	// means that it may.
+	Refused string
+}
+
+// Treatment says what a function does with rendered text.
+type Treatment string
+
+const (
+	// Expands means that the function sees the characters that the text
+	// stands for, and that what it yields is plain.
+	Expands Treatment = "expands"
+	// Keeps means that the function's result is rendered text, too.
+	Keeps Treatment = "keeps"
+	// Passes means that the function hands its arguments on as they are.
+	Passes Treatment = "passes"
+	// Parses means that the function reads the text as YAML or JSON, and
+	// restores values only then.
+	Parses Treatment = "parses"
+)
+
+// Functions lists every function of text/template and sprig and our own,
+// allowed or refused, sorted by name.
+func Functions() []Function {
+	all := make([]Function, 0, len(functions)+len(refused))
+	for _, f := range functions {
+		all = append(all, f.Function)
+	}
+	for _, f := range refused {
+		all = append(all, f)
+	}
+	slices.SortFunc(all, func(a, b Function) int {
+		switch {
+		case a.Name < b.Name:
+			return -1
+		case a.Name > b.Name:
+			return 1
+		}
+		return 0
+	})
+	return all
+}
+
+// function is a function that templates may call.
+type function struct {
+	Function
+	min, max int // number of arguments; max < 0 means any number
+	do       func(*call) any
+	// lazy, if set, evaluates its own arguments.
+	lazy func(x *exec, dot any, nodes []parse.Node, final any) (any, error)
+}
+
+// functions holds what templates may call, by name. It is filled before main
+// starts and not changed afterwards.
+var functions = map[string]*function{}
+
+// group registers functions that have a source, a nil rule and a treatment of
+// rendered text in common.
+type group struct {
+	source   string
+	nilOK    bool
+	rendered Treatment
+}
+
+// add registers a function under one or more names.
+func (g group) add(names []string, minArgs, maxArgs int, doc string, do func(*call) any) {
+	for _, name := range names {
+		functions[name] = &function{
+			Function: Function{Name: name, Source: g.source, Doc: doc, Nil: g.nilOK, Rendered: g.rendered},
+			min:      minArgs, max: maxArgs, do: do,
+		}
+	}
+}
+
+func names(n ...string) []string { return n }
+
+// call is one call of a function. Its methods read the arguments; the first
+// error they meet is kept, and what the function then yields is not used.
+type call struct {
+	x       *exec
+	f       *function
+	args    []any
+	err     error
+	derived bool // an argument was expanded
+}
+
+// call calls f. Nodes are the arguments as written, without the final one of
+// a pipeline, and serve messages only.
+func (x *exec) call(f *function, args []any, nodes []parse.Node) (any, error) {
+	if err := x.charge(costCall); err != nil {
+		return nil, err
+	}
+	if err := f.arity(len(args)); err != nil {
+		return nil, err
+	}
+	if !f.Nil {
+		for i, arg := range args {
+			if arg == nil {
+				return nil, missing(f.Name, i, nodes)
+			}
+		}
+	}
+	c := call{x: x, f: f, args: args}
+	v := f.do(&c)
+	if c.err != nil {
+		return nil, c.err
+	}
+	return c.result(v)
+}
+
+// arity checks the number of arguments.
+func (f *function) arity(n int) error {
+	switch {
+	case n >= f.min && (f.max < 0 || n <= f.max):
+		return nil
+	case f.max < 0:
+		return fmt.Errorf("%s needs at least %d arguments, not %d", f.Name, f.min, n)
+	case f.min == f.max:
+		return fmt.Errorf("%s needs %d arguments, not %d", f.Name, f.min, n)
+	}
+	return fmt.Errorf("%s needs %d to %d arguments, not %d", f.Name, f.min, f.max, n)
+}
+
+func missing(name string, i int, nodes []parse.Node) error {
+	what := "the value before the |"
+	if i < len(nodes) {
+		what = excerpt(nodes[i])
+	}
+	return fmt.Errorf("%s: argument %d, %s, has no value; give it one, or use default, required or if", name, i+1, what)
+}
+
+// result pays for what a function yields and marks text that was computed
+// from rendered text.
+func (c *call) result(v any) (any, error) {
+	switch r := v.(type) {
+	case string:
+		if err := c.x.charge(len(r)); err != nil {
+			return nil, err
+		}
+		if c.derived && hasLineEnd(r) {
+			return derived(r), nil
+		}
+		return r, nil
+	case int:
+		return int64(r), nil
+	case []string:
+		list := make([]any, len(r))
+		for i, s := range r {
+			list[i] = s
+		}
+		return list, nil
+	case error:
+		return nil, r
+	}
+	return normal(v)
+}
+
+// fail makes the call fail.
+func (c *call) fail(format string, args ...any) any {
+	if c.err == nil {
+		c.err = errors.New(c.f.Name + ": " + fmt.Sprintf(format, args...))
+	}
+	return nil
+}
+
+// failed makes the call fail with err as it is.
+func (c *call) failed(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+// pay charges for work or memory; the caller must not go on when it reports
+// false.
+func (c *call) pay(units int) bool {
+	if c.err != nil {
+		return false
+	}
+	c.failed(c.x.charge(units))
+	return c.err == nil
+}

@@ -1,0 +1,90 @@
+package helmtest
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/templater-dev/templater/internal/render"
+)
+
+var update = flag.Bool("update", false, "write the generated parts of docs/helm.md")
+
+const (
+	begin = "<!-- functions:begin, written by go test -update in internal/render/helmtest -->\n"
+	end   = "<!-- functions:end -->\n"
+)
+
+func TestPageListsEveryFunction(t *testing.T) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, foundBegin := strings.Cut(string(text), begin)
+	got, tail, foundEnd := strings.Cut(rest, end)
+	if !foundBegin || !foundEnd {
+		t.Fatalf("%s lacks the marks %q and %q", page, begin, end)
+	}
+	want := functionTables()
+	if *update {
+		if err := os.WriteFile(page, []byte(head+begin+want+end+tail), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("run go test -update in internal/render/helmtest: %s is stale:\n%s", page, diff)
+	}
+}
+
+func TestPageSaysHowManySnippetsThereAre(t *testing.T) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, snippets := range load(t) {
+		count += len(snippets)
+	}
+	if phrase := fmt.Sprintf("%d snippets", count); !strings.Contains(string(text), phrase) {
+		t.Errorf("%s does not say %q", page, phrase)
+	}
+}
+
+// functionTables returns a table for each source of functions, and one of
+// those that are refused.
+func functionTables() string {
+	var out strings.Builder
+	for _, source := range []struct{ name, title string }{
+		{"templater", "Functions of templater, and those that Helm adds to sprig"},
+		{"sprig", "Functions of sprig"},
+		{"text/template", "Functions of Go templates"},
+	} {
+		fmt.Fprintf(&out, "\n### %s\n\n| Function | Yields |\n|---|---|\n", source.title)
+		for _, f := range functions(func(f render.Function) bool { return f.Refused == "" && f.Source == source.name }) {
+			fmt.Fprintf(&out, "| `%s` | %s |\n", f.Name, cell(f.Doc))
+		}
+	}
+	out.WriteString("\n### Functions that are not there\n\n| Function | Why, and what to use |\n|---|---|\n")
+	for _, f := range functions(func(f render.Function) bool { return f.Refused != "" }) {
+		fmt.Fprintf(&out, "| `%s` | %s |\n", f.Name, cell(f.Refused))
+	}
+	out.WriteString("\n### Functions that take a missing value\n\nAll others refuse one: ")
+	var names []string
+	for _, f := range functions(func(f render.Function) bool { return f.Refused == "" && f.Nil }) {
+		names = append(names, "`"+f.Name+"`")
+	}
+	out.WriteString(strings.Join(names, " ") + "\n")
+	return out.String()
+}
+
+func functions(keep func(render.Function) bool) []render.Function {
+	return slices.DeleteFunc(render.Functions(), func(f render.Function) bool { return !keep(f) })
+}
+
+// cell escapes text for a cell of a Markdown table.
+func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }

@@ -1,0 +1,356 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// level says where in an object a map is, as far as reserved keys go.
+type level uint8
+
+const (
+	elsewhere level = iota
+	atRoot
+	atMetadata
+)
+
+// converter makes JSON data of YAML nodes and restores tokens on the way.
+type converter struct {
+	x *exec
+	p *parser
+	// tokens tells whether the text came from a template. In plain data
+	// nothing is a token, whatever it looks like.
+	tokens bool
+}
+
+// fail returns an error that points at a node.
+func (c *converter) fail(n *yaml.Node, format string, args ...any) error {
+	return c.wrap(n, fmt.Errorf(format, args...))
+}
+
+func (c *converter) wrap(n *yaml.Node, err error) error {
+	if _, ok := errors.AsType[budgetError](err); ok {
+		return err
+	}
+	if at, ok := errors.AsType[*syntaxError](err); ok {
+		return at
+	}
+	return &syntaxError{c.p.offset(n.Line, n.Column), err.Error()}
+}
+
+// value converts a node and all below it.
+func (c *converter) value(n *yaml.Node, at level, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, errDeep
+	}
+	if err := c.x.node(); err != nil {
+		return nil, err
+	}
+	if err := c.properties(n); err != nil {
+		return nil, err
+	}
+	switch n.Kind {
+	case yaml.MappingNode:
+		return c.mapping(n, at, depth)
+	case yaml.SequenceNode:
+		return c.sequence(n, depth)
+	case yaml.AliasNode:
+		return c.value(n.Alias, at, depth+1)
+	case yaml.ScalarNode:
+		v, err := c.scalar(n)
+		if err != nil {
+			return nil, c.wrap(n, err)
+		}
+		return v, nil
+	}
+	return nil, c.fail(n, "this is not supported YAML")
+}
+
+// properties checks a node's anchor and tag. Tags make types depend on text,
+// so the only one is !!str, besides those that say what is plain to see.
+func (c *converter) properties(n *yaml.Node) error {
+	if c.tokens && (c.x.has(n.Anchor) || c.x.has(n.Tag)) {
+		return c.fail(n, "a value cannot be part of an anchor or a tag")
+	}
+	if !c.tagged(n) {
+		return nil
+	}
+	switch {
+	case n.Style&yaml.TaggedStyle == 0:
+	case n.Tag == "!!str" && n.Kind == yaml.ScalarNode,
+		n.Tag == "!!map" && n.Kind == yaml.MappingNode,
+		n.Tag == "!!seq" && n.Kind == yaml.SequenceNode:
+		return nil
+	}
+	return c.fail(n, "YAML tags other than !!str are not supported; remove the tag")
+}
+
+// tagged reports whether the author wrote a tag. The library hides the tag
+// "!", but not from the text.
+func (c *converter) tagged(n *yaml.Node) bool {
+	if n.Style&yaml.TaggedStyle != 0 {
+		return true
+	}
+	if n.Kind == yaml.AliasNode || !c.p.bangs {
+		return false
+	}
+	if c.x.charge(n.Column) != nil {
+		return true
+	}
+	at := c.p.offset(n.Line, n.Column)
+	return at >= 0 && at < len(c.p.content) && c.p.content[at] == '!'
+}
+
+func (c *converter) sequence(n *yaml.Node, depth int) (any, error) {
+	list := make([]any, 0, len(n.Content))
+	for _, item := range n.Content {
+		if isNothing(item) && !c.tagged(item) {
+			return nil, c.fail(item, "an item of a list is empty; write null, or leave out its dash")
+		}
+		v, err := c.value(item, elsewhere, depth+1)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
+
+// mapping converts a map. A key whose value is empty is dropped. Keys that
+// are merged in by << never replace the map's own.
+func (c *converter) mapping(n *yaml.Node, at level, depth int) (any, error) {
+	m := make(map[string]any, len(n.Content)/2)
+	var dropped map[string]bool
+	var merged []*yaml.Node
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if isMerge(key) {
+			merged = append(merged, value)
+			continue
+		}
+		name, err := c.key(key, at)
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := m[name]; twice || dropped[name] {
+			return nil, c.duplicate(key, name)
+		}
+		if isNothing(value) && !c.tagged(value) {
+			if dropped == nil {
+				dropped = map[string]bool{}
+			}
+			dropped[name] = true
+			continue
+		}
+		if m[name], err = c.entry(value, name, at, depth); err != nil {
+			return nil, err
+		}
+	}
+	for _, value := range merged {
+		if err := c.merge(m, value, at, depth); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// entry converts the value of a key.
+func (c *converter) entry(value *yaml.Node, name string, at level, depth int) (any, error) {
+	below := elsewhere
+	if at == atRoot {
+		switch name {
+		case "metadata":
+			below = atMetadata
+		case "apiVersion", "kind":
+			if err := c.literal(value, name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return c.value(value, below, depth+1)
+}
+
+// literal refuses tokens in a value.
+func (c *converter) literal(n *yaml.Node, name string) error {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if n.Kind != yaml.ScalarNode || c.tokens && c.x.has(n.Value) {
+		return c.fail(n, "%s must stand in the template as it is, so that rights are known beforehand; use if to choose between several", name)
+	}
+	return nil
+}
+
+func isMerge(key *yaml.Node) bool {
+	return key.Kind == yaml.ScalarNode && key.Value == "<<" && key.Style == 0
+}
+
+// merge adds the entries of a map, or of a list of maps, that m lacks.
+func (c *converter) merge(m map[string]any, n *yaml.Node, at level, depth int) error {
+	if depth > maxDepth {
+		return errDeep
+	}
+	if n.Kind == yaml.AliasNode {
+		return c.merge(m, n.Alias, at, depth+1)
+	}
+	switch n.Kind {
+	case yaml.SequenceNode:
+		for _, item := range n.Content {
+			if err := c.merge(m, item, at, depth+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	case yaml.MappingNode:
+		v, err := c.value(n, at, depth+1)
+		if err != nil {
+			return err
+		}
+		for key, value := range v.(map[string]any) {
+			if _, own := m[key]; !own {
+				m[key] = value
+			}
+		}
+		return nil
+	}
+	return c.fail(n, "<< needs a map or a list of maps")
+}
+
+// duplicate reports a key that is there twice, by its name if the author
+// wrote it and not if it came from data.
+func (c *converter) duplicate(key *yaml.Node, name string) error {
+	if c.fromData(key) {
+		return c.fail(key, "a key that comes from a value is there already")
+	}
+	return c.fail(key, "key %q is there already", name)
+}
+
+// fromData reports whether a key, or some of it, was not written by the
+// author.
+func (c *converter) fromData(key *yaml.Node) bool {
+	return !c.tokens || c.x.has(key.Value)
+}
+
+// key returns the text of a key.
+func (c *converter) key(n *yaml.Node, at level) (string, error) {
+	if n.Kind != yaml.ScalarNode {
+		return "", c.fail(n, "a key must be text; if a value in braces was meant, put it in quotes")
+	}
+	if err := c.properties(n); err != nil {
+		return "", err
+	}
+	if c.tagged(n) {
+		return "", c.fail(n, "a key cannot have a tag")
+	}
+	if isNothing(n) {
+		return "", c.fail(n, "a key is empty")
+	}
+	name := n.Value
+	if c.tokens && c.x.has(n.Value) {
+		var err error
+		if name, err = c.text(n); err != nil {
+			return "", c.wrap(n, err)
+		}
+	}
+	if c.fromData(n) {
+		if err := c.x.write(len(name)); err != nil {
+			return "", err
+		}
+		return name, c.reserved(n, name, at)
+	}
+	return name, nil
+}
+
+// scalar returns the value of a scalar.
+func (c *converter) scalar(n *yaml.Node) (any, error) {
+	if !c.tokens || !c.x.has(n.Value) {
+		if err := c.x.write(len(n.Value)); err != nil {
+			return nil, err
+		}
+		if n.Style&^yaml.FlowStyle != 0 {
+			return n.Value, nil
+		}
+		return resolve(n.Value)
+	}
+	if tok := c.x.whole(n.Value); tok != nil && n.Style == 0 && (tok.mode == asIs || tok.mode == yamlScalar) {
+		return c.restore(tok)
+	}
+	return c.text(n)
+}
+
+// restore returns the value of a token that is a scalar by itself.
+func (c *converter) restore(tok *token) (any, error) {
+	s, isString := tok.value.(string)
+	if !isString {
+		return tok.value, nil
+	}
+	if !utf8.ValidString(s) {
+		return nil, errEncoding
+	}
+	return s, c.x.write(len(s))
+}
+
+// text returns the characters of a scalar that has tokens in it.
+func (c *converter) text(n *yaml.Node) (string, error) {
+	if tok := c.x.whole(n.Value); tok != nil && standsForItself(tok.mode, n.Style) {
+		v, err := c.restore(tok)
+		return scalarText(v), err
+	}
+	block := n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
+	s, err := c.x.fill(n.Value, block)
+	if err != nil {
+		return "", err
+	}
+	if block {
+		how, err := c.p.chomping(n)
+		if err != nil {
+			return "", err
+		}
+		s = how.chomp(s)
+	}
+	return s, c.x.write(len(s))
+}
+
+// standsForItself reports whether a token that fills a scalar of this style
+// yields the characters of its value: the quotes, if any, are those that its
+// encoding is made for.
+func standsForItself(m mode, style yaml.Style) bool {
+	switch m {
+	case asIs, yamlScalar:
+		return style == 0
+	case doubleQuoted:
+		return style&yaml.DoubleQuotedStyle != 0
+	case singleQuoted:
+		return style&yaml.SingleQuotedStyle != 0
+	case verbatim:
+		return true
+	}
+	return false
+}
+
+// reserved refuses keys from data that would change what an object is or
+// whose it is.
+func (c *converter) reserved(n *yaml.Node, name string, at level) error {
+	if domain, _, ok := strings.Cut(name, "/"); ok && (domain == ownDomain || strings.HasSuffix(domain, "."+ownDomain)) {
+		return c.fail(n, "a key that comes from a value is of templater.dev/, which is reserved")
+	}
+	if at != elsewhere && reservedKeys[name] {
+		return c.fail(n, "a key that comes from a value is %s, which is reserved here; write it in the template", name)
+	}
+	return nil
+}
+
+const ownDomain = "templater.dev"
+
+// reservedKeys may not come from data at the root of an object and in its
+// metadata.
+var reservedKeys = map[string]bool{
+	"apiVersion": true, "kind": true, "metadata": true, "status": true,
+	"ownerReferences": true, "finalizers": true, "uid": true,
+	"resourceVersion": true, "managedFields": true, "generateName": true,
+	"namespace": true,
+}

@@ -1,0 +1,93 @@
+package render
+
+import (
+	"encoding/base64"
+	"errors"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// object converts a document of a child's template and normalises it.
+func (c *converter) object(n *yaml.Node) (map[string]any, error) {
+	v, err := c.value(n, atRoot, 0)
+	if err != nil {
+		return nil, err
+	}
+	object, ok := v.(map[string]any)
+	if !ok {
+		return nil, c.fail(n, "an object is a map with apiVersion and kind, not %s", kindOf(v))
+	}
+	for _, key := range [...]string{"apiVersion", "kind"} {
+		if s, _ := object[key].(string); s == "" {
+			return nil, c.fail(n, "the object has no %s, or one that is not text", key)
+		}
+	}
+	if metadata, there := object["metadata"]; there {
+		m, ok := metadata.(map[string]any)
+		if !ok {
+			return nil, c.fail(n, "the object's metadata is %s, not a map", kindOf(metadata))
+		}
+		dropEmpty(m)
+	}
+	if err := encodeStringData(object); err != nil {
+		return nil, c.wrap(n, err)
+	}
+	return object, nil
+}
+
+// line returns the line of the template that a node came from.
+func (c *converter) line(n *yaml.Node) int {
+	src, pos := c.x.out.origin(c.p.offset(n.Line, n.Column))
+	if src == nil {
+		return 0
+	}
+	line, _ := src.position(pos)
+	return line
+}
+
+// dropEmpty drops fields that mean nothing when empty but, on a custom
+// resource, would raise its version with every apply.
+func dropEmpty(metadata map[string]any) {
+	for _, key := range [...]string{"labels", "annotations"} {
+		if m, ok := metadata[key].(map[string]any); ok && len(m) == 0 {
+			delete(metadata, key)
+		}
+	}
+	if list, ok := metadata["finalizers"].([]any); ok && len(list) == 0 {
+		delete(metadata, "finalizers")
+	}
+}
+
+// encodeStringData moves a Secret's stringData into its data. The server
+// would do so too, but a key dropped from stringData later would then stay.
+func encodeStringData(object map[string]any) error {
+	if object["apiVersion"] != "v1" || object["kind"] != "Secret" {
+		return nil
+	}
+	texts, ok := object["stringData"].(map[string]any)
+	if !ok {
+		if object["stringData"] != nil {
+			return errors.New("stringData is not a map")
+		}
+		return nil
+	}
+	data, ok := object["data"].(map[string]any)
+	if !ok {
+		if object["data"] != nil {
+			return errors.New("data is not a map")
+		}
+		data = make(map[string]any, len(texts))
+	}
+	for key, v := range texts {
+		s, ok := v.(string)
+		if !ok {
+			return errors.New("a value in stringData is not text; use quote")
+		}
+		data[key] = base64.StdEncoding.EncodeToString([]byte(s))
+	}
+	delete(object, "stringData")
+	if len(data) > 0 {
+		object["data"] = data
+	}
+	return nil
+}

@@ -1,0 +1,269 @@
+package render
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+)
+
+// appendPrinted appends what an action prints: a token for a string or a
+// number, flow YAML made of tokens for a map or a list, and rendered text as
+// it is.
+func (x *exec) appendPrinted(out []byte, v any) ([]byte, error) {
+	if r, ok := v.(rendered); ok {
+		if err := x.charge(len(r)); err != nil {
+			return out, err
+		}
+		return append(out, r...), nil
+	}
+	w := writer{x: x, out: out, strings: asIs}
+	if isCollection(v) {
+		w.strings = yamlScalar
+	}
+	err := w.flow(v, 0)
+	return w.out, err
+}
+
+func isCollection(v any) bool {
+	switch v.(type) {
+	case []any, map[string]any, *closed:
+		return true
+	}
+	return false
+}
+
+// writer writes data as YAML or JSON whose scalars are tokens.
+type writer struct {
+	x       *exec
+	out     []byte
+	strings mode
+	pretty  bool // JSON on several lines
+}
+
+// enter pays for a value and refuses data nested too deeply.
+func (w *writer) enter(depth int) error {
+	if depth > maxDepth {
+		return errDeep
+	}
+	return w.x.charge(costStep)
+}
+
+// scalar writes a token, or null, true or false, which need none.
+func (w *writer) scalar(v any) error {
+	v, err := w.x.plain(v)
+	if err != nil {
+		return err
+	}
+	switch v := v.(type) {
+	case nil:
+		w.out = append(w.out, "null"...)
+	case bool:
+		w.out = strconv.AppendBool(w.out, v)
+	case string:
+		w.string(v)
+	case int64, float64:
+		w.out = w.x.tokens.add(w.out, v, asIs)
+	default:
+		return errors.New("internal: not a scalar")
+	}
+	return nil
+}
+
+// string writes a string's token, between double quotes if its mode says so.
+func (w *writer) string(s string) {
+	if w.strings != doubleQuoted {
+		w.out = w.x.tokens.add(w.out, s, w.strings)
+		return
+	}
+	w.out = append(w.out, '"')
+	w.out = w.x.tokens.add(w.out, s, doubleQuoted)
+	w.out = append(w.out, '"')
+}
+
+// plain makes a plain string of rendered and derived text and leaves all
+// other values alone.
+func (x *exec) plain(v any) (any, error) {
+	switch v := v.(type) {
+	case rendered:
+		return x.expand(v)
+	case derived:
+		return string(v), nil
+	}
+	return v, nil
+}
+
+// flow writes a value on one line, as flow YAML or, with tokens between
+// double quotes, as JSON.
+func (w *writer) flow(v any, depth int) error {
+	if err := w.enter(depth); err != nil {
+		return err
+	}
+	v, err := normal(v)
+	if err != nil {
+		return err
+	}
+	switch v := v.(type) {
+	case []any:
+		return w.flowList(v, depth)
+	case map[string]any:
+		return w.flowMap(v, depth)
+	case *closed:
+		m, err := v.all()
+		if err != nil {
+			return err
+		}
+		return w.flowMap(m, depth)
+	}
+	return w.scalar(v)
+}
+
+func (w *writer) flowList(list []any, depth int) error {
+	w.out = append(w.out, '[')
+	for i, item := range list {
+		w.separate(i, depth+1)
+		if err := w.flow(item, depth+1); err != nil {
+			return err
+		}
+	}
+	w.close(']', len(list), depth)
+	return nil
+}
+
+func (w *writer) flowMap(m map[string]any, depth int) error {
+	if err := w.x.charge(len(m) * costEntry); err != nil {
+		return err
+	}
+	w.out = append(w.out, '{')
+	for i, key := range sortedKeys(m) {
+		w.separate(i, depth+1)
+		w.string(key)
+		w.out = append(w.out, ':')
+		if w.pretty || w.strings != doubleQuoted {
+			w.out = append(w.out, ' ')
+		}
+		if err := w.flow(m[key], depth+1); err != nil {
+			return err
+		}
+	}
+	w.close('}', len(m), depth)
+	return nil
+}
+
+// separate writes what comes before the i-th item of a collection.
+func (w *writer) separate(i, depth int) {
+	if i > 0 {
+		w.out = append(w.out, ',')
+	}
+	switch {
+	case w.pretty:
+		w.newLine(2 * depth)
+	case i > 0 && w.strings != doubleQuoted:
+		w.out = append(w.out, ' ')
+	}
+}
+
+func (w *writer) close(bracket byte, items, depth int) {
+	if w.pretty && items > 0 {
+		w.newLine(2 * depth)
+	}
+	w.out = append(w.out, bracket)
+}
+
+func (w *writer) newLine(indent int) {
+	w.out = append(w.out, '\n')
+	w.out = append(w.out, bytes.Repeat([]byte{' '}, indent)...)
+}
+
+// block writes a value as block YAML. It is called where a line's text begins
+// at column indent; a list under a key starts at the key's own column.
+func (w *writer) block(v any, indent, depth int) error {
+	if err := w.enter(depth); err != nil {
+		return err
+	}
+	if err := w.x.charge(indent); err != nil {
+		return err
+	}
+	v, err := normal(v)
+	if err != nil {
+		return err
+	}
+	if c, ok := v.(*closed); ok {
+		if v, err = c.all(); err != nil {
+			return err
+		}
+	}
+	switch v := v.(type) {
+	case []any:
+		if len(v) > 0 {
+			return w.blockList(v, indent, depth)
+		}
+		w.out = append(w.out, "[]"...)
+		return nil
+	case map[string]any:
+		if len(v) > 0 {
+			return w.blockMap(v, indent, depth)
+		}
+		w.out = append(w.out, "{}"...)
+		return nil
+	}
+	return w.scalar(v)
+}
+
+func (w *writer) blockList(list []any, indent, depth int) error {
+	for i, item := range list {
+		if i > 0 {
+			w.newLine(indent)
+		}
+		w.out = append(w.out, "- "...)
+		if err := w.block(item, indent+2, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *writer) blockMap(m map[string]any, indent, depth int) error {
+	if err := w.x.charge(len(m) * costEntry); err != nil {
+		return err
+	}
+	for i, key := range sortedKeys(m) {
+		if i > 0 {
+			w.newLine(indent)
+		}
+		w.string(key)
+		w.out = append(w.out, ':')
+		if err := w.underKey(m[key], indent, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// underKey writes the value of a key: on lines of its own if it is a map or a
+// list that is not empty.
+func (w *writer) underKey(v any, indent, depth int) error {
+	switch {
+	case !isCollection(v) || w.x.empty(v):
+		w.out = append(w.out, ' ')
+	default:
+		if _, isList := v.([]any); !isList {
+			indent += 2
+		}
+		w.newLine(indent)
+	}
+	return w.block(v, indent, depth)
+}
+
+// toYAML returns v as block YAML without a final line end.
+func (x *exec) toYAML(v any) (rendered, error) {
+	w := writer{x: x, strings: yamlScalar}
+	err := w.block(v, 0, 0)
+	return rendered(w.out), err
+}
+
+// toJSON returns v as JSON, on one line or, if pretty, on several.
+func (x *exec) toJSON(v any, pretty bool) (rendered, error) {
+	w := writer{x: x, strings: doubleQuoted, pretty: pretty}
+	err := w.flow(v, 0)
+	return rendered(w.out), err
+}

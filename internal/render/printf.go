@@ -1,0 +1,137 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+)
+
+func init() {
+	g := group{source: "text/template", rendered: Expands}
+	g.add(names("printf"), 1, -1, "the arguments in the format, the first argument", printf)
+}
+
+// longestField bounds widths and precisions, so that a few characters cannot
+// ask for megabytes.
+const longestField = 1000
+
+// printf formats piece by piece, so that a verb and its argument that do not
+// fit are an error rather than a %! in the output.
+func printf(c *call) any {
+	format := c.str(0)
+	var out strings.Builder
+	used := 1
+	for format != "" && c.err == nil {
+		before, rest, found := strings.Cut(format, "%")
+		out.WriteString(before)
+		if !found {
+			break
+		}
+		var piece string
+		piece, format, used = c.directive(rest, used)
+		if !c.pay(len(piece)) {
+			return nil
+		}
+		out.WriteString(piece)
+	}
+	if c.err == nil && used < len(c.args) {
+		return c.fail("the format does not use argument %d", used+1)
+	}
+	return out.String()
+}
+
+// directive formats what stands behind a %; used is the number of arguments
+// that are used already.
+func (c *call) directive(s string, used int) (piece, rest string, nowUsed int) {
+	spec := []byte{'%'}
+	number, inNumber := 0, false
+	for i := range len(s) {
+		switch b := s[i]; {
+		case b == '%' && i == 0:
+			return "%", s[1:], used
+		case strings.IndexByte("+- #0.", b) >= 0 && (b != '0' || !inNumber):
+			number, inNumber = 0, b == '.'
+			spec = append(spec, b)
+		case b >= '0' && b <= '9':
+			number, inNumber = number*10+int(b-'0'), true
+			if number > longestField {
+				c.fail("a width in the format is greater than %d", longestField)
+				return "", "", used
+			}
+			spec = append(spec, b)
+		default:
+			return c.verb(string(spec), b, used), s[i+1:], used + 1
+		}
+	}
+	c.fail("the format ends within a directive")
+	return "", "", used
+}
+
+// verb formats argument i as the verb says.
+func (c *call) verb(spec string, verb byte, i int) string {
+	if strings.IndexByte("vsqdbocxXUeEfFgGt", verb) < 0 {
+		c.fail("the format has a directive that is not supported; use %%v %%s %%q %%d %%x %%f %%g %%e %%t %%c %%b %%o %%U without * or [1]")
+		return ""
+	}
+	if i >= len(c.args) {
+		c.fail("the format has more directives than there are arguments")
+		return ""
+	}
+	v := c.scalar(i)
+	if isCollection(v) {
+		c.fail("argument %d is %s; toJson makes text of it", i+1, kindOf(v))
+		return ""
+	}
+	v, fits := fitVerb(v, verb)
+	if !fits {
+		c.fail("argument %d is %s, which %%%c cannot format", i+1, kindOf(v), verb)
+		return ""
+	}
+	if s, isText := v.(string); isText && !c.pay(4*len(s)) {
+		return ""
+	}
+	if verb == 'v' {
+		v, verb = verbV(v)
+	}
+	return fmt.Sprintf(spec+string(verb), v)
+}
+
+// verbV gives %v the same text for a number as printing it.
+func verbV(v any) (any, byte) {
+	if f, isFloat := v.(float64); isFloat {
+		return formatFloat(f), 's'
+	}
+	return v, 'v'
+}
+
+// fitVerb converts between whole numbers of both types as the verb needs, and
+// reports whether it can format the value at all.
+func fitVerb(v any, verb byte) (any, bool) {
+	switch verb {
+	case 'v':
+		return v, true
+	case 's', 'q':
+		_, isText := v.(string)
+		_, isInt := v.(int64)
+		return v, isText || isInt && verb == 'q'
+	case 't':
+		_, isBool := v.(bool)
+		return v, isBool
+	case 'x', 'X':
+		if _, isText := v.(string); isText {
+			return v, true
+		}
+	case 'e', 'E', 'f', 'F', 'g', 'G':
+		if n, isInt := v.(int64); isInt {
+			return float64(n), true
+		}
+		_, isFloat := v.(float64)
+		return v, isFloat
+	}
+	if f, isFloat := v.(float64); isFloat {
+		if n, whole := wholeNumber(f); whole {
+			return n, true
+		}
+	}
+	_, isInt := v.(int64)
+	return v, isInt
+}

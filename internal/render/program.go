@@ -1,0 +1,221 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"text/template/parse"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Program is a compiled [Source]. It is safe for concurrent use.
+type Program struct {
+	controller string
+	values     map[string]any
+	names      []string // of the children, sorted
+	children   map[string]*unit
+	status     *unit // nil if there is no status template
+	marker     string
+	pool       sync.Pool // of *exec
+}
+
+// unit is one template with the define blocks that it can call.
+type unit struct {
+	text    *text
+	status  bool
+	defined map[string]definition // its own body is under ""
+}
+
+// definition is a parsed template body and the text that it is from.
+type definition struct {
+	tree *parse.Tree
+	src  *text
+}
+
+// Child renders the template of a child. The error is an [*Error].
+func (p *Program) Child(name string, in *Input) ([]Object, error) {
+	u, ok := p.children[name]
+	if !ok {
+		return nil, &Error{Template: childName(name), Reason: Invalid, Message: "there is no template for this child"}
+	}
+	var objects []Object
+	err := p.render(u, in, func(c *converter, n *yaml.Node) error {
+		if len(objects) == maxDocuments {
+			return budgetError(fmt.Sprintf("the template yields more than %d objects", maxDocuments))
+		}
+		content, err := c.object(n)
+		if err != nil {
+			return err
+		}
+		objects = append(objects, Object{Content: content, Line: c.line(n)})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return objects, nil
+}
+
+// Status renders the status template. It returns nil if there is none, and an
+// empty map if it yields nothing. The error is an [*Error].
+func (p *Program) Status(in *Input) (map[string]any, error) {
+	if p.status == nil {
+		return nil, nil
+	}
+	status := map[string]any{}
+	found := false
+	err := p.render(p.status, in, func(c *converter, n *yaml.Node) error {
+		if found {
+			return c.fail(n, "a status is one YAML document; remove what follows ---")
+		}
+		found = true
+		v, err := c.value(n, elsewhere, 0)
+		if err != nil {
+			return err
+		}
+		m, ok := v.(map[string]any)
+		if !ok {
+			return c.fail(n, "a status is a map, not %s", kindOf(v))
+		}
+		status = m
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return status, nil
+}
+
+// render executes a unit and calls do with each document of its output.
+func (p *Program) render(u *unit, in *Input, do func(*converter, *yaml.Node) error) (err error) {
+	x := p.start(u, in)
+	defer func() {
+		if recover() != nil {
+			// The exec is not reused: its state may be anything.
+			err = x.panicked()
+			return
+		}
+		p.finish(x)
+	}()
+	if err := x.invoke("", x.root); err != nil {
+		return x.located(err, u.defined[""].tree.Root)
+	}
+	content := string(x.out.buf)
+	err = x.documents(content, func(parsed *parser, n *yaml.Node) error {
+		return do(&converter{x: x, p: parsed, tokens: true}, n)
+	})
+	return x.mapped(err)
+}
+
+// start readies an exec for one execution.
+func (p *Program) start(u *unit, in *Input) *exec {
+	x, _ := p.pool.Get().(*exec)
+	if x == nil {
+		x = &exec{out: &output{}}
+		x.marker = p.marker
+	}
+	x.budget = newBudget()
+	x.unit, x.in, x.src = u, in, u.text
+	x.root = p.data(u, in)
+	return x
+}
+
+// finish forgets all data of an execution and keeps its memory, unless that
+// has grown large.
+func (p *Program) finish(x *exec) {
+	const large = 64 << 10
+	if cap(x.out.buf) > large || cap(x.out.pieces) > large/8 || cap(x.tokens.all) > large/8 {
+		return
+	}
+	x.out.reset()
+	clear(x.tokens.all)
+	clear(x.vars)
+	clear(x.args)
+	x.tokens.all, x.vars, x.args = x.tokens.all[:0], x.vars[:0], x.args[:0]
+	x.unit, x.in, x.root, x.src, x.place, x.regexp = nil, nil, nil, nil, nil, nil
+	x.depth = 0
+	p.pool.Put(x)
+}
+
+// mapped makes an Error of what went wrong with the output: it points at the
+// place in the template that the place in the output came from.
+func (x *exec) mapped(err error) error {
+	if err == nil {
+		return nil
+	}
+	if at, ok := errors.AsType[*Error](err); ok {
+		return at
+	}
+	offset := -1
+	if at, ok := errors.AsType[*syntaxError](err); ok {
+		offset = at.offset
+	}
+	src, pos := x.out.origin(offset)
+	if src == nil {
+		return &Error{Template: x.unit.text.name, Reason: reasonOf(err), Message: err.Error()}
+	}
+	return src.errorAt(pos, reasonOf(err), err.Error())
+}
+
+// panicked reports a panic, which is a defect of ours or of a library. Its
+// words are not published since they may quote data.
+func (x *exec) panicked() error {
+	const message = "internal: the renderer panicked here; please report this template"
+	if x.place == nil || x.src == nil {
+		return &Error{Template: x.unit.text.name, Reason: Invalid, Message: message}
+	}
+	return x.src.errorAt(start(x.place), Invalid, message)
+}
+
+// data returns what a template sees at its root.
+func (p *Program) data(u *unit, in *Input) *closed {
+	parent := stripped(in.Parent)
+	observed := &closed{prefix: ".observed.", keys: p.names, load: loadObserved(in)}
+	root := &closed{prefix: ".", keys: rootKeys, gone: goneFromChildren}
+	if u.status {
+		root.keys, root.gone = statusKeys, nil
+	}
+	root.load = func(key string) (any, error) {
+		switch key {
+		case "parent":
+			return parent, nil
+		case "values":
+			return p.values, nil
+		case "controller":
+			return &closed{prefix: ".controller.", keys: controllerKeys,
+				load: func(string) (any, error) { return p.controller, nil }}, nil
+		case "observed":
+			return observed, nil
+		case "children":
+			return &closed{prefix: ".children.", keys: p.names, load: observed.get}, nil
+		}
+		return normal(parent[key]) // metadata, spec, status
+	}
+	return root
+}
+
+// loadObserved returns a function that lists the live children of a name.
+func loadObserved(in *Input) func(string) (any, error) {
+	return func(name string) (any, error) {
+		list := make([]any, len(in.Observed[name]))
+		for i, object := range in.Observed[name] {
+			list[i] = stripped(object)
+		}
+		return list, nil
+	}
+}
+
+// The keys at the root of a template's data.
+var (
+	statusKeys     = []string{"children", "controller", "metadata", "observed", "parent", "spec", "status", "values"}
+	rootKeys       = slices.DeleteFunc(slices.Clone(statusKeys), func(k string) bool { return k == "children" })
+	controllerKeys = []string{"name"}
+	// goneFromChildren says why keys are not there in a child's template.
+	goneFromChildren = map[string]string{
+		"children": ".children is not available in a child's template yet; use .observed.NAME",
+	}
+)
+
+func childName(name string) string { return "children[" + name + "]" }

@@ -1,0 +1,71 @@
+package render
+
+import (
+	"errors"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// resolve returns the value of a plain scalar that the author wrote. It reads
+// what all versions of YAML agree on, and refuses what they do not.
+func resolve(s string) (any, error) {
+	if s == "" {
+		return nil, nil
+	}
+	switch c := s[0]; {
+	case c >= '0' && c <= '9', c == '+', c == '-', c == '.':
+		return resolveNumber(s)
+	case c == '~' && len(s) == 1:
+		return nil, nil
+	}
+	if len(s) > len("false") {
+		return s, nil
+	}
+	switch s {
+	case "null", "Null", "NULL":
+		return nil, nil
+	case "true", "True", "TRUE":
+		return true, nil
+	case "false", "False", "FALSE":
+		return false, nil
+	}
+	if ambiguous[strings.ToLower(s)] {
+		return nil, errors.New("unquoted " + s + " is a boolean to some versions of YAML; write true or false, or put it in quotes")
+	}
+	return s, nil
+}
+
+var (
+	decimalInt   = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)$`)
+	decimalFloat = regexp.MustCompile(`^[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
+	hexInt       = regexp.MustCompile(`^[-+]?0x[0-9a-fA-F]+$`)
+	// doubtful is what only some versions of YAML take for a number: octal
+	// with 0 or 0o, binary, and digits in groups.
+	doubtful = regexp.MustCompile(`^[-+]?(0[0-9_]+(\.[0-9_]*)?([eE][-+]?[0-9]+)?|0o[0-7]+|0b[01_]+|0x[0-9a-fA-F_]+|[0-9][0-9_]*(\.[0-9_]*)?)$`)
+	special  = regexp.MustCompile(`^[-+]?\.(inf|Inf|INF)$|^\.(nan|NaN|NAN)$`)
+)
+
+func resolveNumber(s string) (any, error) {
+	switch {
+	case decimalInt.MatchString(s):
+		return parseNumber(s)
+	case decimalFloat.MatchString(s):
+		f, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			return nil, errors.New("the number " + s + " is too large")
+		}
+		return f, nil
+	case hexInt.MatchString(s):
+		n, err := strconv.ParseInt(s, 0, 64)
+		if err != nil {
+			return nil, errors.New("the integer " + s + " does not fit in 64 bits")
+		}
+		return n, nil
+	case doubtful.MatchString(s):
+		return nil, errors.New("unquoted " + s + " means different things to versions of YAML; put it in quotes, or write a decimal number")
+	case special.MatchString(s):
+		return nil, errors.New("JSON has no number " + s + "; put it in quotes if it is text")
+	}
+	return s, nil
+}

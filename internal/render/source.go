@@ -1,0 +1,42 @@
+package render
+
+// Source is what a TemplateController says, as plain data.
+type Source struct {
+	// Controller is what .controller.name yields.
+	Controller string
+	// LeftDelim and RightDelim enclose actions; "" means {{ and }}.
+	LeftDelim, RightDelim string
+	// Values is what .values yields: plain JSON data, nil means none.
+	Values map[string]any
+	// Helpers holds define blocks, visible to every other template.
+	Helpers string
+	// Children holds the templates of the children, in order.
+	Children []Template
+	// Status is the template of the parent's status; "" means there is none.
+	Status string
+}
+
+// Template is a named template of one child.
+type Template struct{ Name, Text string }
+
+// Input is the data of one pass. Nothing in it is changed or kept. Objects
+// may carry metadata.managedFields and metadata.resourceVersion; templates do
+// not see them.
+type Input struct {
+	// Parent is the parent object.
+	Parent map[string]any
+	// Observed holds the live children by child name, already sorted.
+	Observed map[string][]map[string]any
+	// Ready is what the function ready answers; nil means never. It must
+	// not change the object.
+	Ready func(object map[string]any) bool
+}
+
+// Object is one rendered document.
+type Object struct {
+	// Content is plain JSON data: map[string]any, []any, string, bool, nil,
+	// int64 and float64. Its maps and lists are freshly made.
+	Content map[string]any
+	// Line is the 1-based line of the template where the document begins.
+	Line int
+}
