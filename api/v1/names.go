@@ -29,6 +29,12 @@ const (
 	// AnnotationDepth holds how many templater parents an object descends
 	// from: 1 for a child, 2 for a child's child.
 	AnnotationDepth = "templater.dev/depth"
+	// AnnotationParent holds the parent's name on a child that has no owner
+	// reference, because its deletionPolicy is Orphan.
+	AnnotationParent = "templater.dev/parent"
+	// AnnotationPrune holds the child's prunePolicy when it is not Delete, so
+	// that it is known after the entry in spec.children is gone.
+	AnnotationPrune = "templater.dev/prune"
 	// FinalizerChildren keeps a TemplateController until its children are deleted.
 	FinalizerChildren = "templater.dev/children"
 	// FieldManagerPrefix and a TemplateController's name make the field manager.

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+	"k8s.io/klog/v2"
+)
+
+// logFlags say how to log.
+type logFlags struct{ format, level string }
+
+// levels are the levels by their names. Logs of client-go and of the operator use
+// klog's numbers, which logr turns into negative levels of slog.
+var levels = map[string]slog.Level{"error": slog.LevelError, "info": slog.LevelInfo, "verbose": -2, "debug": -4}
+
+func (f *logFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.format, "log-format", "auto", "text, json, or auto: text on a terminal, else json")
+	flags.StringVar(&f.level, "log-level", "info", "error; info: changes made; verbose: decisions, too; debug: events, too")
+}
+
+// setUp sends the logs of client-go and of the operator to out, and returns a context that carries the logger.
+func (f *logFlags) setUp(ctx context.Context, out io.Writer) (context.Context, error) {
+	level, ok := levels[f.level]
+	if !ok {
+		return nil, fmt.Errorf("--log-level %q: give error, info, verbose or debug", f.level)
+	}
+	options := &slog.HandlerOptions{Level: level}
+	var handler slog.Handler
+	switch {
+	case f.format == "json", f.format == "auto" && !isTerminal(out):
+		handler = slog.NewJSONHandler(out, options)
+	case f.format == "text", f.format == "auto":
+		handler = slog.NewTextHandler(out, options)
+	default:
+		return nil, fmt.Errorf("--log-format %q: give text, json or auto", f.format)
+	}
+	slog.SetDefault(slog.New(handler))
+	klog.SetSlogLogger(slog.New(handler))
+	return klog.NewContext(ctx, logr.FromSlogHandler(handler)), nil
+}
+
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}

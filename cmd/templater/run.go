@@ -1,0 +1,50 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+
+	"github.com/templater-dev/templater/internal/operator"
+)
+
+// runFlags are the flags of templater run.
+type runFlags struct {
+	kubeconfig, context string
+	workers             int
+	log                 logFlags
+}
+
+func newRunCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Run the operator until it is interrupted",
+		Long: `Run the operator until it gets SIGINT or SIGTERM. It then finishes what is under way, and stops.
+
+The cluster is that of --kubeconfig, else of $KUBECONFIG, else the one that the process runs in as a Pod, else
+that of ~/.kube/config.`,
+		Example: `  templater run
+  templater run --kubeconfig ~/.kube/config --context test --log-level debug`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "file that says how to reach the cluster; empty = see above")
+	flags.StringVar(&f.context, "context", "", "context in the kubeconfig; empty = its current one")
+	flags.IntVar(&f.workers, "workers", 16, "how many parents are worked on at a time")
+	f.log.add(flags)
+	return cmd
+}
+
+func (f *runFlags) run(cmd *cobra.Command) error {
+	ctx, err := f.log.setUp(cmd.Context(), cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	config, err := operator.Config(f.kubeconfig, f.context)
+	if err != nil {
+		return err
+	}
+	klog.FromContext(ctx).Info("starting", "server", config.Host, "workers", f.workers)
+	return operator.Run(ctx, operator.Options{Config: config, Workers: f.workers})
+}

@@ -1,0 +1,91 @@
+package kube
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// DefinedKind returns the group and kind that a CustomResourceDefinition defines.
+func DefinedKind(definition *unstructured.Unstructured) schema.GroupKind {
+	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
+	return schema.GroupKind{Group: group, Kind: kind}
+}
+
+// customKind reads a kind from its definition. It answers false while the
+// definition is not established, when it is being deleted, and when it does not serve that version.
+func customKind(definition *unstructured.Unstructured, version string) (Kind, bool) {
+	if definition.GetDeletionTimestamp() != nil || !established(definition) {
+		return Kind{}, false
+	}
+	gk := DefinedKind(definition)
+	plural, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "plural")
+	scope, _, _ := unstructured.NestedString(definition.Object, "spec", "scope")
+	versions, _, _ := unstructured.NestedFieldNoCopy(definition.Object, "spec", "versions")
+	list, _ := versions.([]any)
+	for _, v := range list {
+		served, _ := v.(map[string]any)
+		if served["name"] != version || served["served"] != true {
+			continue
+		}
+		return Kind{
+			Resource:   schema.GroupVersionResource{Group: gk.Group, Version: version, Resource: plural},
+			Kind:       gk.Kind,
+			Namespaced: scope == "Namespaced",
+			Custom:     true,
+			Status:     statusSchema(served),
+		}, true
+	}
+	return Kind{}, false
+}
+
+func established(definition *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedFieldNoCopy(definition.Object, "status", "conditions")
+	list, _ := conditions.([]any)
+	for _, c := range list {
+		condition, _ := c.(map[string]any)
+		if condition["type"] == "Established" {
+			return condition["status"] == "True"
+		}
+	}
+	return false
+}
+
+// statusSchema returns what one version of a definition lets .status hold.
+func statusSchema(version map[string]any) *StatusSchema {
+	if _, ok := object(version, "subresources")["status"]; !ok {
+		return nil
+	}
+	root := object(object(version, "schema"), "openAPIV3Schema")
+	status := object(object(root, "properties"), "status")
+	if preserves(root) && len(status) == 0 || preserves(status) && object(status, "properties")["conditions"] == nil {
+		return &StatusSchema{Conditions: "the schema leaves .status open, so .status.conditions would be one atomic list: declare it as a list with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]"}
+	}
+	conditions := object(object(status, "properties"), "conditions")
+	switch keys, _ := conditions["x-kubernetes-list-map-keys"].([]any); {
+	case conditions["type"] != "array":
+		return &StatusSchema{Conditions: "the schema has no list .status.conditions: add one, with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]"}
+	case conditions["x-kubernetes-list-type"] != "map" || len(keys) != 1 || keys[0] != "type":
+		return &StatusSchema{Conditions: ".status.conditions is not a map list in the schema: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]"}
+	}
+	items := object(conditions, "items")
+	for _, field := range []string{"type", "status", "reason", "message", "lastTransitionTime"} {
+		if !has(items, field) {
+			return &StatusSchema{Conditions: "the items of .status.conditions have no field " + field + " in the schema: add it"}
+		}
+	}
+	return &StatusSchema{ObservedGeneration: has(items, "observedGeneration")}
+}
+
+func has(schema map[string]any, field string) bool {
+	return preserves(schema) || object(schema, "properties")[field] != nil
+}
+
+func preserves(schema map[string]any) bool {
+	return schema["x-kubernetes-preserve-unknown-fields"] == true
+}
+
+func object(m map[string]any, key string) map[string]any {
+	o, _ := m[key].(map[string]any)
+	return o
+}

@@ -1,0 +1,134 @@
+// Package operator puts the parts together: it makes the clients, starts the
+// watches, and runs the controllers until it is told to stop.
+package operator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// Options are what an operator runs with.
+type Options struct {
+	Config  *rest.Config
+	Workers int // parents worked on at a time
+}
+
+// syncWorkers is how many TemplateControllers are worked on at a time.
+const syncWorkers = 4
+
+// What the operator itself watches, whatever TemplateControllers there are.
+var (
+	definitions = watch.Want{Resource: schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, Role: watch.Definition}
+	controllers = watch.Want{Resource: v1.Resource, Role: watch.Controller}
+)
+
+// Config returns how to reach the cluster: by the kubeconfig and its context,
+// else by $KUBECONFIG, else as the Pod that this is, else by ~/.kube/config.
+// The client side does not throttle: the API server's priority and fairness
+// decides.
+func Config(kubeconfig, kubeContext string) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: kubeContext}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("no cluster to work with: give --kubeconfig, or set KUBECONFIG: %w", err)
+	}
+	config.QPS, config.Burst = -1, -1
+	config.UserAgent = "templater"
+	return config, nil
+}
+
+// Run runs the operator until ctx ends. It returns when all passes under way are
+// finished. The error says why it could not begin.
+func Run(ctx context.Context, o Options) error {
+	dynamicClient, err := dynamic.NewForConfig(o.Config)
+	if err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	client, err := kubernetes.NewForConfig(o.Config)
+	if err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	announcer, err := kube.NewAnnouncer(context.WithoutCancel(ctx), client)
+	if err != nil {
+		return err
+	}
+	defer announcer.Close()
+	manage, work := reconcile.New(reconcile.Options{Cluster: kube.NewClient(dynamicClient), Events: announcer, Clock: clock.RealClock{}})
+	watches := watch.NewManager(ctx, dynamicClient, manage)
+	caches, err := watches.Set("", []watch.Want{definitions, controllers})
+	if err != nil {
+		return err
+	}
+	if err := await(ctx, caches); err != nil {
+		return nil //nolint:nilerr // stopped before it began
+	}
+	manage.Attach(watches, caches[controllers], kube.NewKinds(caches[definitions], mapper(client.Discovery()), time.Now))
+	klog.FromContext(ctx).Info("running", "templateControllers", caches[controllers].Len())
+	var workers sync.WaitGroup
+	for range syncWorkers {
+		workers.Go(func() { manage.Run(ctx) })
+	}
+	workers.Go(func() { work.Run(ctx, o.Workers) })
+	workers.Wait()
+	watches.Wait()
+	klog.FromContext(ctx).Info("stopped")
+	return nil
+}
+
+func mapper(d discovery.DiscoveryInterface) kube.Discovery {
+	return restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(d))
+}
+
+// await returns when all caches have synced; meanwhile it logs what keeps them.
+// The error is that of ctx.
+func await(ctx context.Context, caches map[watch.Want]*watch.Cache) error {
+	said := ""
+	return wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
+		synced := true
+		for want, cache := range caches {
+			synced = synced && cache.Synced()
+			if text := obstacle(want, cache.Err()); text != "" && text != said {
+				said = text
+				klog.FromContext(ctx).Info("waiting", "for", want.String(), "because", text)
+			}
+		}
+		return synced, nil
+	})
+}
+
+func obstacle(want watch.Want, err error) string {
+	var status apierrors.APIStatus
+	switch {
+	case err == nil:
+		return ""
+	case apierrors.IsNotFound(err) && want == controllers:
+		return "the cluster does not know TemplateControllers: kubectl apply -f config/crd"
+	case apierrors.IsForbidden(err):
+		return "the operator may not list and watch " + want.Resource.GroupResource().String()
+	case errors.As(err, &status):
+		return fmt.Sprintf("the API server answers %d", status.Status().Code)
+	}
+	return "the API server does not answer: " + err.Error()
+}

@@ -1,0 +1,170 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"maps"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/klog/v2"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+)
+
+// act carries the plan out. What is to be removed is, when everything else has
+// succeeded.
+func (p *pass) act(ctx context.Context) {
+	before := len(p.problems)
+	for _, a := range p.plan.apply {
+		if problem := p.apply(ctx, a); problem != nil {
+			p.problems = append(p.problems, problem)
+		}
+	}
+	if len(p.problems) > before {
+		return
+	}
+	for _, a := range p.plan.remove {
+		if problem := p.remove(ctx, a); problem != nil {
+			p.problems = append(p.problems, problem)
+		}
+	}
+}
+
+// apply creates or updates one child.
+func (p *pass) apply(ctx context.Context, a action) *Problem {
+	if a.drift != "" {
+		p.drift = append(p.drift, a.wanted.id().String()+" "+publicPath(a.drift))
+	}
+	var problem *Problem
+	var after *unstructured.Unstructured
+	var err error
+	if a.verb == create {
+		after, err = p.send(ctx, a.wanted, "resourceVersion", "1") // see kube.Client.Apply
+		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+			after, problem, err = p.takeOver(ctx, a.wanted)
+		}
+	} else {
+		after, err = p.send(ctx, a.wanted, "uid", string(a.live.object.GetUID()))
+	}
+	switch {
+	case problem != nil:
+		return problem
+	case stale(err):
+		return &Problem{Reason: v1.ReasonProgressing, Message: a.wanted.id().String() + " is being replaced", Waiting: true, Retry: RetrySoon}
+	case err != nil:
+		return refusal(err, string(a.verb)+" "+a.wanted.id().String(), a.wanted.kind)
+	}
+	p.wrote = true
+	p.sourceOf(after).Put(after, p.name)
+	klog.FromContext(ctx).Info("applied child", "controller", p.name, "parent", p.key.Parent.String(), "child", a.wanted.id().String(), "verb", a.verb, "drift", publicPath(a.drift))
+	return nil
+}
+
+// send applies the child with one more field in its metadata.
+func (p *pass) send(ctx context.Context, w *wanted, field, value string) (*unstructured.Unstructured, error) {
+	metadata, _ := w.object.Object["metadata"].(map[string]any)
+	metadata = maps.Clone(metadata)
+	metadata[field] = value
+	content := maps.Clone(w.object.Object)
+	content["metadata"] = metadata
+	return p.r.cluster.Apply(ctx, w.location(), content, p.manager)
+}
+
+// stale reports whether the object was replaced or deleted since it was read; newer data is on
+// its way.
+func stale(err error) bool {
+	if apierrors.IsConflict(err) {
+		return true
+	}
+	if !apierrors.IsInvalid(err) {
+		return false
+	}
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return false
+	}
+	for _, cause := range status.Status().Details.Causes {
+		if cause.Field == "metadata.uid" {
+			return true
+		}
+	}
+	return false
+}
+
+// takeOver looks at the object that is in the way of a new child. If it is ours after all,
+// it is brought in line.
+func (p *pass) takeOver(ctx context.Context, w *wanted) (*unstructured.Unstructured, *Problem, error) {
+	there, err := p.r.cluster.Get(ctx, w.location())
+	if err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " has just gone", Waiting: true, Retry: RetryNow}, nil
+		}
+		return nil, nil, err
+	}
+	if problem := p.inTheWay(there, w); problem != nil {
+		return nil, problem, nil
+	}
+	after, err := p.send(ctx, w, "uid", string(there.GetUID()))
+	return after, nil, err
+}
+
+// inTheWay says why an object cannot be taken for the child, or nil when it is ours.
+func (p *pass) inTheWay(there *unstructured.Unstructured, w *wanted) *Problem {
+	owner := metav1.GetControllerOfNoCopy(there)
+	marked := there.GetLabels()[v1.LabelController] == p.name && there.GetLabels()[v1.LabelParentUID] == string(p.parent.GetUID())
+	ours := (marked || ownedFields(there, p.manager, "") != nil) && (owner != nil && owner.UID == p.parent.GetUID() ||
+		owner == nil && marked && ownedFields(there, p.manager, "") != nil)
+	switch {
+	case there.GetDeletionTimestamp() != nil:
+		return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " is being deleted; it is made anew once it is gone", Waiting: true, Retry: RetrySoon}
+	case ours:
+		return nil
+	case owner != nil && owner.Kind == p.gvk.Kind && owner.Name == p.parent.GetName() && owner.UID != p.parent.GetUID():
+		return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " belongs to an earlier object of the parent's name; it is made anew once that one is collected", Waiting: true, Retry: RetrySoon}
+	}
+	p2 := problemf(v1.ReasonChildConflict, "%s exists already and %s: templater does not take it; delete it, or choose another name in the template", w.id(), whose(there, owner))
+	p2.Retry = RetrySlow
+	return p2
+}
+
+func whose(there *unstructured.Unstructured, owner *metav1.OwnerReference) string {
+	other := there.GetLabels()[v1.LabelController]
+	switch {
+	case owner != nil && other != "":
+		return "belongs to TemplateController " + other + " for " + owner.Kind + " " + owner.Name
+	case owner != nil:
+		return "belongs to " + owner.Kind + " " + owner.Name
+	case other != "":
+		return "belongs to TemplateController " + other
+	}
+	return "belongs to nobody"
+}
+
+// remove asks for the deletion of one child.
+func (p *pass) remove(ctx context.Context, a action) *Problem {
+	propagation := metav1.DeletePropagationBackground
+	if a.foreground {
+		propagation = metav1.DeletePropagationForeground
+	}
+	err := p.r.cluster.Delete(ctx, a.live.location(), a.live.object.GetUID(), propagation)
+	if stale(err) {
+		return nil // another object has that name now; the watch tells of it
+	}
+	if err != nil {
+		return refusal(err, "delete "+a.live.id().String(), a.live.kind)
+	}
+	p.wrote = true
+	p.noteDeletion(a.live)
+	klog.FromContext(ctx).Info("deleted child", "controller", p.name, "parent", p.key.Parent.String(), "child", a.live.id().String())
+	return nil
+}
+
+func (w *wanted) location() kube.Object { return locate(w.kind, w.object) }
+func (l *live) location() kube.Object   { return locate(l.kind, l.object) }
+
+func locate(kind kube.Kind, o *unstructured.Unstructured) kube.Object {
+	return kube.Object{Resource: kind.Resource, Namespace: o.GetNamespace(), Name: o.GetName()}
+}

@@ -1,0 +1,161 @@
+package reconcile
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// assembly is what a TemplateController comes to on this cluster, now: the kinds
+// that are there, and what is to be watched.
+type assembly struct {
+	rejection *rejection
+	kind      kube.Kind // of the parents
+	kindErr   error     // why there is none
+	children  map[schema.GroupKind]childWant
+	parents   map[string]watch.Want // by namespace; "" = all
+	namespace bool                  // whether Namespaces are watched
+}
+
+type childWant struct {
+	kind kube.Kind
+	want *watch.Want // nil while the server does not have the kind
+}
+
+// namespaceWant is all Namespaces, for namespaceSelector.
+var namespaceWant = watch.Want{Resource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, Role: watch.Namespace}
+
+// assemble resolves the kinds of a TemplateController.
+func (c *Controllers) assemble(tc *v1.TemplateController, e *entry) assembly {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := assembly{rejection: e.rejection, children: map[schema.GroupKind]childWant{}, parents: map[string]watch.Want{}}
+	for gk, version := range e.childKinds {
+		a.children[gk] = c.childWant(gk.WithVersion(version))
+	}
+	if a.rejection != nil {
+		return a
+	}
+	a.kind, a.kindErr = c.kinds.Resolve(e.compiled.gvk)
+	switch {
+	case a.kindErr == nil:
+		e.gone = time.Time{}
+		a.rejection = misfit(tc, a.kind)
+		a.watchParents(tc, e.compiled)
+	case missing(a.kindErr) && e.gone.IsZero():
+		e.gone = c.clock.Now()
+	}
+	return a
+}
+
+func (c *Controllers) childWant(gvk schema.GroupVersionKind) childWant {
+	kind, err := c.kinds.Resolve(gvk)
+	if err != nil {
+		return childWant{kind: kube.Kind{Kind: gvk.Kind}}
+	}
+	return childWant{kind, &watch.Want{Resource: kind.Resource, Labels: v1.LabelController, Role: watch.Child}}
+}
+
+// misfit returns why the spec cannot work for the kind, or nil.
+func misfit(tc *v1.TemplateController, kind kube.Kind) *rejection {
+	w, writes := tc.Spec.Watch, tc.Spec.Status != nil && tc.Spec.Status.Template != ""
+	switch {
+	case !kind.Namespaced && (len(w.Namespaces) > 0 || w.NamespaceSelector != nil):
+		return rejectf(v1.ReasonInvalidSpec, "spec.watch: %s is cluster-scoped: remove namespaces and namespaceSelector", kind.Kind)
+	case writes && !kind.Custom:
+		return rejectf(v1.ReasonBuiltInKind, "spec.status.template: %s is no custom kind, and templater writes no status into others: remove the template", kind.Kind)
+	case writes && kind.Status == nil:
+		return rejectf(v1.ReasonNoStatusSubresource, "spec.status.template: %s has no status subresource: add \"subresources: {status: {}}\" to version %s of its CustomResourceDefinition", kind.Kind, kind.Resource.Version)
+	}
+	return nil
+}
+
+func (a *assembly) watchParents(tc *v1.TemplateController, c *compiled) {
+	want := watch.Want{Resource: a.kind.Resource, Labels: c.labels.String(), Fields: c.fields, Role: watch.Parent}
+	for _, ns := range tc.Spec.Watch.Namespaces {
+		want.Namespace = ns
+		a.parents[ns] = want
+	}
+	if len(tc.Spec.Watch.Namespaces) == 0 {
+		a.parents[""] = want
+	}
+	a.namespace = c.namespaceSelector != nil
+}
+
+// wants is all that is to be watched.
+func (a *assembly) wants() []watch.Want {
+	var out []watch.Want
+	for _, w := range a.parents {
+		out = append(out, w)
+	}
+	for _, child := range a.children {
+		if child.want != nil {
+			out = append(out, *child.want)
+		}
+	}
+	if a.namespace {
+		out = append(out, namespaceWant)
+	}
+	return out
+}
+
+// build puts the controller together. Where the spec is rejected it has only the
+// children.
+func (a *assembly) build(tc *v1.TemplateController, e *entry, kinds resolver, caches map[watch.Want]*watch.Cache) *controller {
+	c := &controller{
+		name: tc.Name, manager: v1.FieldManagerPrefix + tc.Name, spec: &tc.Spec, kinds: kinds,
+		kind: a.kind, gone: e.gone, parents: map[string]*watch.Cache{}, sources: map[schema.GroupKind]source{},
+	}
+	if e.compiled != nil {
+		c.program, c.gvk, c.resync = e.compiled.program, e.compiled.gvk, e.compiled.resync
+		c.labels, c.namespaceSelector, c.readyCondition = e.compiled.labels, e.compiled.namespaceSelector, e.compiled.readyCondition
+	}
+	for ns, want := range a.parents {
+		c.parents[ns] = caches[want]
+	}
+	for gk, child := range a.children {
+		s := source{kind: child.kind}
+		if child.want != nil {
+			s.cache = caches[*child.want]
+		}
+		c.sources[gk] = s
+	}
+	if a.namespace {
+		c.namespaces = caches[namespaceWant]
+	}
+	return c
+}
+
+// state tells in which state the controller and its caches are: when it
+// differs from the last one, all parents are worth a look.
+func (a *assembly) state(generation int64, c *controller) string {
+	var s strings.Builder
+	fmt.Fprint(&s, generation, c.spec.Suspend, a.rejection != nil, missing(a.kindErr))
+	for _, ns := range sortedKeys(c.parents) {
+		cache := c.parents[ns]
+		fmt.Fprintf(&s, " %s=%p:%v", ns, cache, cache.Synced())
+	}
+	names := map[string]source{}
+	for gk, child := range c.sources {
+		names[gk.String()] = child
+	}
+	for _, name := range sortedKeys(names) {
+		fmt.Fprintf(&s, " %s=%p:%v", name, names[name].cache, names[name].readable())
+	}
+	if c.namespaces != nil {
+		fmt.Fprint(&s, c.namespaces.Synced())
+	}
+	return s.String()
+}
+
+func missing(err error) bool {
+	var notFound *kube.NotFoundError
+	return errors.As(err, &notFound)
+}

@@ -1,0 +1,81 @@
+package reconcile
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+const (
+	// loopBurst passes that write may follow each other freely while the
+	// parent's spec stays the same; a roll-out of many children needs some.
+	loopBurst = 60
+	// loopRefill is how long it takes until one more is allowed.
+	loopRefill = 5 * time.Second
+	// loopPause is the time between passes while none is allowed.
+	loopPause = 30 * time.Second
+)
+
+// breaker slows down parents whose passes keep writing although their spec does not
+// change, as when two controllers fight over a field. It delays passes and never
+// drops one, and recovers by itself. It is safe for concurrent use.
+type breaker struct {
+	clock clock.PassiveClock
+	mu    sync.Mutex
+	spent map[Key]*spending
+}
+
+type spending struct {
+	generation int64
+	passes     float64   // passes that wrote, less what has been refilled
+	at         time.Time // of the last refill
+	until      time.Time // no pass before
+}
+
+// wait returns how long to wait before the next pass over key, or 0.
+func (b *breaker) wait(key Key, generation int64) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.spent[key]
+	if s == nil || s.generation != generation {
+		return 0
+	}
+	return max(0, s.until.Sub(b.clock.Now()))
+}
+
+// wrote counts a pass that wrote.
+func (b *breaker) wrote(key Key, generation int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.clock.Now()
+	s := b.spent[key]
+	if s == nil || s.generation != generation {
+		s = &spending{generation: generation, at: now}
+		b.spent[key] = s
+	}
+	s.refill(now)
+	s.passes++
+	if s.passes > loopBurst {
+		s.until = now.Add(loopPause)
+	}
+}
+
+// tripped reports whether the parent has been written to too often.
+func (b *breaker) tripped(key Key, generation int64) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.spent[key]
+	return s != nil && s.generation == generation && !s.until.IsZero() && b.clock.Since(s.until) < loopPause
+}
+
+func (s *spending) refill(now time.Time) {
+	s.passes = max(0, s.passes-now.Sub(s.at).Seconds()/loopRefill.Seconds())
+	s.at = now
+}
+
+func (b *breaker) forget(key Key) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.spent, key)
+}

@@ -1,0 +1,120 @@
+package reconcile
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/render"
+)
+
+// compiled is what can be made of a spec without asking the server. It is made once per
+// generation.
+type compiled struct {
+	program           *render.Program
+	gvk               schema.GroupVersionKind
+	resync            time.Duration
+	labels            labels.Selector
+	fields            string
+	namespaceSelector labels.Selector // nil = none
+	readyCondition    string
+}
+
+// rejection says why a spec does not make sense: a reason and a message of the
+// Accepted condition.
+type rejection struct{ reason, message string }
+
+func rejectf(reason, format string, args ...any) *rejection {
+	return &rejection{reason, fmt.Sprintf(format, args...)}
+}
+
+// compile compiles the templates and parses the selectors of a spec.
+func compile(name string, spec *v1.TemplateControllerSpec) (*compiled, *rejection) {
+	gv, err := schema.ParseGroupVersion(spec.Watch.APIVersion)
+	if err != nil {
+		return nil, rejectf(v1.ReasonInvalidSpec, "spec.watch.apiVersion: write group/version, or version for the core group")
+	}
+	c := &compiled{gvk: gv.WithKind(spec.Watch.Kind), readyCondition: v1.ConditionReady}
+	if spec.Status != nil && spec.Status.ReadyCondition != nil {
+		c.readyCondition = *spec.Status.ReadyCondition
+	}
+	if r := c.parse(spec); r != nil {
+		return nil, r
+	}
+	source, r := sourceOf(name, spec)
+	if r != nil {
+		return nil, r
+	}
+	if c.program, err = render.Compile(source); err != nil {
+		return nil, rejectf(v1.ReasonInvalidTemplate, "%s", firstErrors(err))
+	}
+	return c, nil
+}
+
+func (c *compiled) parse(spec *v1.TemplateControllerSpec) *rejection {
+	var err error
+	if spec.ResyncPeriod != "" {
+		if c.resync, err = time.ParseDuration(spec.ResyncPeriod); err != nil || c.resync < 0 {
+			return rejectf(v1.ReasonInvalidSpec, "spec.resyncPeriod: write a duration such as 90s or 10m, or 0s for never")
+		}
+	}
+	if c.labels, err = metav1.LabelSelectorAsSelector(spec.Watch.LabelSelector); err != nil {
+		return rejectf(v1.ReasonInvalidSpec, "spec.watch.labelSelector: %s", err)
+	}
+	if spec.Watch.LabelSelector == nil {
+		c.labels = labels.Everything()
+	}
+	if s := spec.Watch.NamespaceSelector; s != nil {
+		if c.namespaceSelector, err = metav1.LabelSelectorAsSelector(s); err != nil {
+			return rejectf(v1.ReasonInvalidSpec, "spec.watch.namespaceSelector: %s", err)
+		}
+		if c.namespaceSelector.Empty() {
+			c.namespaceSelector = nil
+		}
+	}
+	selector, err := fields.ParseSelector(spec.Watch.FieldSelector)
+	if err != nil {
+		return rejectf(v1.ReasonInvalidSpec, "spec.watch.fieldSelector: write terms such as metadata.name=x, joined by commas: %s", err)
+	}
+	c.fields = selector.String()
+	return nil
+}
+
+// sourceOf returns the templates of a spec as the renderer takes them.
+func sourceOf(name string, spec *v1.TemplateControllerSpec) (render.Source, *rejection) {
+	source := render.Source{
+		Controller: name, LeftDelim: spec.Delimiters.Left, RightDelim: spec.Delimiters.Right,
+		Values: map[string]any{}, Helpers: spec.Helpers,
+	}
+	if spec.Values != nil {
+		if err := json.Unmarshal(spec.Values.Raw, &source.Values); err != nil {
+			return source, rejectf(v1.ReasonInvalidSpec, "spec.values is no mapping")
+		}
+	}
+	for _, child := range spec.Children {
+		source.Children = append(source.Children, render.Template{Name: child.Name, Text: child.Template})
+	}
+	if spec.Status != nil {
+		source.Status = spec.Status.Template
+	}
+	return source, nil
+}
+
+// firstErrors is the text of the first findings.
+func firstErrors(err error) string {
+	many, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // a list of errors, not one in a chain
+	if !ok {
+		return err.Error()
+	}
+	var texts []string
+	for _, e := range many.Unwrap() {
+		texts = append(texts, e.Error())
+	}
+	return list(texts)
+}

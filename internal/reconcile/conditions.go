@@ -1,0 +1,187 @@
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// ownWriter is the field manager for TemplateControllers, and what marks own
+// writes of them in their cache.
+const ownWriter = "templater"
+
+// writeStatus writes the status of a TemplateController if it differs.
+func (c *Controllers) writeStatus(ctx context.Context, tc *v1.TemplateController, e *entry, a assembly, next *controller) error {
+	status := c.statusOf(tc, e, a, next)
+	if apiequality.Semantic.DeepEqual(status, tc.Status) {
+		return nil
+	}
+	content, err := plain(status)
+	if err != nil {
+		return fmt.Errorf("status of TemplateController %s: %w", tc.Name, err)
+	}
+	after, err := c.cluster.ApplyStatus(ctx, kube.Object{Resource: v1.Resource, Name: tc.Name}, map[string]any{
+		"apiVersion": v1.GroupVersion.String(), "kind": v1.KindTemplateController,
+		"metadata": map[string]any{"name": tc.Name, "uid": string(tc.UID)}, "status": content,
+	}, ownWriter)
+	if apierrors.IsNotFound(err) {
+		return nil // deleted meanwhile
+	}
+	if err != nil {
+		return fmt.Errorf("write status of TemplateController %s: %w", tc.Name, err)
+	}
+	c.cache.Put(after, ownWriter)
+	return nil
+}
+
+// statusOf is the status that a TemplateController should have.
+func (c *Controllers) statusOf(tc *v1.TemplateController, e *entry, a assembly, next *controller) v1.TemplateControllerStatus {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	status := v1.TemplateControllerStatus{
+		ObservedGeneration: tc.Generation,
+		Conditions:         slices.Clone(tc.Status.Conditions),
+		Parents:            e.counts.parents,
+		Children:           e.counts.children,
+	}
+	for gk, version := range e.childKinds {
+		status.ChildKinds = append(status.ChildKinds, v1.ChildKind{Group: gk.Group, Version: version, Kind: gk.Kind})
+	}
+	slices.SortFunc(status.ChildKinds, func(a, b v1.ChildKind) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
+	})
+	for _, condition := range conditionsOf(tc, a, next) {
+		condition.ObservedGeneration = tc.Generation
+		condition.LastTransitionTime = metav1.NewTime(c.clock.Now().Truncate(1e9))
+		meta.SetStatusCondition(&status.Conditions, condition)
+	}
+	return status
+}
+
+func conditionsOf(tc *v1.TemplateController, a assembly, next *controller) []metav1.Condition {
+	accepted, watching := acceptedCondition(a), watchingCondition(a, next)
+	ready := metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1.ReasonReady, Message: "accepted and watching"}
+	switch {
+	case accepted.Status != metav1.ConditionTrue:
+		ready.Status, ready.Reason, ready.Message = accepted.Status, accepted.Reason, accepted.Message
+	case watching.Status != metav1.ConditionTrue:
+		ready.Status, ready.Reason, ready.Message = watching.Status, watching.Reason, watching.Message
+	case tc.Spec.Suspend:
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1.ReasonSuspended, "spec.suspend is true: nothing is created, changed or deleted"
+	}
+	return []metav1.Condition{accepted, watching, writableCondition(a, next), ready}
+}
+
+func acceptedCondition(a assembly) metav1.Condition {
+	if a.rejection != nil {
+		return metav1.Condition{Type: v1.ConditionAccepted, Status: metav1.ConditionFalse, Reason: a.rejection.reason, Message: a.rejection.message}
+	}
+	return metav1.Condition{Type: v1.ConditionAccepted, Status: metav1.ConditionTrue, Reason: v1.ReasonAccepted, Message: "the spec makes sense"}
+}
+
+func watchingCondition(a assembly, next *controller) metav1.Condition {
+	no := func(reason, message string) metav1.Condition {
+		return metav1.Condition{Type: v1.ConditionWatching, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+	}
+	switch {
+	case a.rejection != nil:
+		return no(v1.ReasonNotAccepted, "nothing is watched until the spec is accepted")
+	case missing(a.kindErr):
+		return no(v1.ReasonKindNotFound, a.kindErr.Error()+": install its CustomResourceDefinition, or correct spec.watch; work begins by itself then")
+	case a.kindErr != nil:
+		return no(v1.ReasonListFailed, "cannot ask the API server for its kinds: "+publicReason(a.kindErr))
+	}
+	for _, cache := range next.caches() {
+		if reason, message := unreadable(cache.want, cache.cache); reason != "" {
+			return no(reason, message)
+		}
+	}
+	return metav1.Condition{Type: v1.ConditionWatching, Status: metav1.ConditionTrue, Reason: v1.ReasonWatching, Message: "all kinds are watched"}
+}
+
+// unreadable returns why a cache does not hold everything, or "".
+func unreadable(what string, cache *watch.Cache) (reason, message string) {
+	switch err := cache.Err(); {
+	case apierrors.IsForbidden(err):
+		return v1.ReasonForbidden, fmt.Sprintf("templater may not list and watch %s: grant it the verbs list and watch, in a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: \"true\"; nothing is deleted meanwhile", what)
+	case err != nil:
+		return v1.ReasonListFailed, fmt.Sprintf("cannot list or watch %s: %s; nothing is deleted meanwhile", what, publicReason(err))
+	case !cache.Synced():
+		return v1.ReasonSyncing, "reading " + what
+	}
+	return "", ""
+}
+
+// writableCondition says whether parents can hold the ready condition.
+func writableCondition(a assembly, next *controller) metav1.Condition {
+	condition := metav1.Condition{Type: v1.ConditionStatusWritable, Status: metav1.ConditionTrue, Reason: v1.ReasonStatusWritable, Message: "parents can hold the ready condition"}
+	no := func(reason, message string) {
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reason, message
+	}
+	kind := a.kind
+	switch {
+	case a.rejection != nil || a.kindErr != nil:
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionUnknown, v1.ReasonNotAccepted, "not known until the kind is watched"
+	case next.readyCondition == "":
+		condition.Message = "no ready condition is asked for"
+	case !kind.Custom:
+		no(v1.ReasonBuiltInKind, kind.Kind+" is no custom kind: templater reports by Events alone")
+	case kind.Status == nil:
+		no(v1.ReasonNoStatusSubresource, kind.Kind+" has no status subresource: the ready condition is left out; add \"subresources: {status: {}}\" to its CustomResourceDefinition")
+	case kind.Status.Conditions != "":
+		no(v1.ReasonNoConditions, "the ready condition is left out: "+kind.Status.Conditions)
+	}
+	return condition
+}
+
+// namedCache is a cache with what it holds, as messages say it.
+type namedCache struct {
+	want  string
+	cache *watch.Cache
+}
+
+// caches returns all caches of the controller, the parents' first.
+func (c *controller) caches() []namedCache {
+	var out []namedCache
+	for _, ns := range sortedKeys(c.parents) {
+		name := c.kind.Resource.GroupResource().String()
+		if ns != "" {
+			name += " in namespace " + ns
+		}
+		out = append(out, namedCache{name, c.parents[ns]})
+	}
+	if c.namespaces != nil {
+		out = append(out, namedCache{"namespaces", c.namespaces})
+	}
+	names := map[string]*watch.Cache{}
+	for _, s := range c.sources {
+		if s.cache != nil {
+			names[s.kind.Resource.GroupResource().String()] = s.cache
+		}
+	}
+	for _, name := range sortedKeys(names) {
+		out = append(out, namedCache{name, names[name]})
+	}
+	return out
+}
+
+// plain returns v as JSON data.
+func plain(v any) (map[string]any, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	var out map[string]any
+	return out, json.Unmarshal(text, &out)
+}

@@ -1,0 +1,205 @@
+package reconcile
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// resolver answers which kinds the server has; kube.Kinds does.
+type resolver interface {
+	Resolve(gvk schema.GroupVersionKind) (kube.Kind, error)
+}
+
+// controller is a TemplateController that is running. It is made anew when
+// anything about it changes, and is not changed itself.
+type controller struct {
+	name    string
+	manager string // field manager
+	spec    *v1.TemplateControllerSpec
+	program *render.Program
+	kinds   resolver
+	resync  time.Duration // 0 = never
+
+	gvk  schema.GroupVersionKind // of the parents
+	kind kube.Kind
+	// gone is since when the parents' kind is missing; zero while it is there.
+	gone time.Time
+
+	labels            labels.Selector
+	namespaceSelector labels.Selector         // nil = all namespaces
+	parents           map[string]*watch.Cache // by namespace; "" = all namespaces
+	namespaces        *watch.Cache            // nil unless namespaceSelector is set
+	sources           map[schema.GroupKind]source
+	readyCondition    string // "" = none
+}
+
+// source is where the children of one kind are read from.
+type source struct {
+	kind  kube.Kind
+	cache *watch.Cache // nil while the server does not have the kind
+}
+
+// parent returns the parent of that name when it is there and matches, else nil.
+func (c *controller) parent(name types.NamespacedName) *unstructured.Unstructured {
+	cache := c.parentCache(name.Namespace)
+	if cache == nil {
+		return nil
+	}
+	parent := cache.Get(name)
+	if parent == nil || !c.inNamespace(name.Namespace) {
+		return nil
+	}
+	return parent
+}
+
+func (c *controller) parentCache(namespace string) *watch.Cache {
+	if cache := c.parents[""]; cache != nil {
+		return cache
+	}
+	return c.parents[namespace]
+}
+
+// inNamespace reports whether the namespaceSelector, if any, selects it.
+func (c *controller) inNamespace(namespace string) bool {
+	if c.namespaceSelector == nil {
+		return true
+	}
+	ns := c.namespaces.Get(types.NamespacedName{Name: namespace})
+	return ns != nil && c.namespaceSelector.Matches(labels.Set(ns.GetLabels()))
+}
+
+// selects reports whether all selectors but the fieldSelector match.
+func (c *controller) selects(o *unstructured.Unstructured) bool {
+	ns := o.GetNamespace()
+	listed := len(c.spec.Watch.Namespaces) == 0 || c.parents[ns] != nil
+	return listed && c.inNamespace(ns) && c.labels.Matches(labels.Set(o.GetLabels()))
+}
+
+// selective reports whether an object of the kind may be no parent.
+func (c *controller) selective() bool {
+	w := c.spec.Watch
+	return len(w.Namespaces) > 0 || c.namespaceSelector != nil || !c.labels.Empty() || w.FieldSelector != ""
+}
+
+// parentsSynced reports whether the parents of that namespace are all known.
+func (c *controller) parentsSynced(namespace string) bool {
+	if c.namespaces != nil && !c.namespaces.Synced() {
+		return false
+	}
+	cache := c.parentCache(namespace)
+	return cache == nil || cache.Synced()
+}
+
+// syncing reports whether some children are still being read for the first time.
+func (c *controller) syncing() bool {
+	for _, s := range c.sources {
+		if s.cache != nil && !s.cache.Synced() && s.cache.Err() == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// readable reports whether the children of a kind are all known. Those of a
+// kind that the server does not have are: there are none.
+func (s source) readable() bool {
+	return s.cache == nil || s.cache.Synced() && s.cache.Err() == nil
+}
+
+// complete reports whether all children are known.
+func (c *controller) complete() bool {
+	for _, s := range c.sources {
+		if !s.readable() {
+			return false
+		}
+	}
+	return true
+}
+
+// eachParent calls f for every parent that matches.
+func (c *controller) eachParent(f func(*unstructured.Unstructured)) {
+	for _, cache := range c.parents {
+		cache.Each(func(o *unstructured.Unstructured) bool {
+			if c.inNamespace(o.GetNamespace()) {
+				f(o)
+			}
+			return true
+		})
+	}
+}
+
+// eachChild calls f for every object that carries this controller's label.
+func (c *controller) eachChild(f func(source, *unstructured.Unstructured)) {
+	for _, s := range c.sources {
+		if s.cache == nil {
+			continue
+		}
+		s.cache.Each(func(o *unstructured.Unstructured) bool {
+			if o.GetLabels()[v1.LabelController] == c.name {
+				f(s, o)
+			}
+			return true
+		})
+	}
+}
+
+// parentOf returns the name of the parent that a child was made for.
+func (c *controller) parentOf(child *unstructured.Unstructured) types.NamespacedName {
+	name := types.NamespacedName{Name: watch.ParentName(child)}
+	if c.kind.Namespaced {
+		name.Namespace = child.GetNamespace()
+	}
+	return name
+}
+
+// childrenNamed returns the children of parents of that name, whatever their UID.
+func (c *controller) childrenNamed(parent types.NamespacedName) []*live {
+	return c.children(watch.NameIndex(c.name, parent), func(o *unstructured.Unstructured) bool {
+		return c.parentOf(o) == parent && c.made(o)
+	})
+}
+
+// childrenOf returns the children of one parent. Labels alone make none: anybody may
+// copy them, as a Service does to its Endpoints.
+func (c *controller) childrenOf(parent *unstructured.Unstructured) []*live {
+	return c.children(watch.ParentIndex(c.name, parent.GetUID()), func(o *unstructured.Unstructured) bool {
+		ref := metav1.GetControllerOfNoCopy(o)
+		return ref != nil && ref.UID == parent.GetUID() || ref == nil && c.made(o)
+	})
+}
+
+func (c *controller) children(index string, keep func(*unstructured.Unstructured) bool) []*live {
+	var out []*live
+	for _, s := range c.sources {
+		if s.cache == nil {
+			continue
+		}
+		for _, o := range s.cache.Select(index) {
+			if keep(o) {
+				out = append(out, &live{child: o.GetLabels()[v1.LabelChild], kind: s.kind, object: o})
+			}
+		}
+	}
+	return sortLive(out)
+}
+
+// made reports whether this controller has made the object, by more than its labels,
+// which anybody may copy: it is controlled by one of our parents' kind, or
+// we hold fields of it.
+func (c *controller) made(o *unstructured.Unstructured) bool {
+	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
+		gv, err := schema.ParseGroupVersion(ref.APIVersion)
+		return err == nil && gv.WithKind(ref.Kind).GroupKind() == c.gvk.GroupKind()
+	}
+	return ownedFields(o, c.manager, "") != nil
+}

@@ -1,0 +1,270 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// writer is the access to the API server that this package needs; kube.Client has it.
+type writer interface {
+	Get(ctx context.Context, o kube.Object) (*unstructured.Unstructured, error)
+	Selected(ctx context.Context, o kube.Object, labels, fields string) (bool, error)
+	Apply(ctx context.Context, o kube.Object, content map[string]any, manager string) (*unstructured.Unstructured, error)
+	ApplyStatus(ctx context.Context, o kube.Object, content map[string]any, manager string) (*unstructured.Unstructured, error)
+	Delete(ctx context.Context, o kube.Object, uid types.UID, propagation metav1.DeletionPropagation) error
+	SetFinalizers(ctx context.Context, o kube.Object, current *unstructured.Unstructured, finalizers []string) (*unstructured.Unstructured, error)
+}
+
+// watcher keeps the caches that are wanted; watch.Manager does.
+type watcher interface {
+	Set(owner string, wants []watch.Want) (map[watch.Want]*watch.Cache, error)
+	Owners(want watch.Want) []string
+}
+
+// countsDelay is how long a change of the counts in a TemplateController's status
+// waits for more of them.
+const countsDelay = 2 * time.Second
+
+// Controllers runs the TemplateControllers: it keeps, for each, the compiled
+// templates, the caches and the status. It is safe for concurrent use.
+type Controllers struct {
+	cluster writer
+	kinds   resolver
+	watches watcher
+	clock   clock.PassiveClock
+	cache   *watch.Cache // of the TemplateControllers
+	queue   workqueue.TypedRateLimitingInterface[string]
+	parents Queue
+
+	mu      sync.RWMutex
+	entries map[string]*entry
+}
+
+// entry is what is kept of one TemplateController, under the lock of Controllers.
+type entry struct {
+	uid        types.UID
+	generation int64
+	compiled   *compiled
+	rejection  *rejection
+	current    *controller                 // nil = not running
+	gone       time.Time                   // since when the watched kind is missing
+	childKinds map[schema.GroupKind]string // all ever created, to the version last used
+	settled    map[schema.GroupKind]bool   // those whose version was taken up since the last generation
+	missing    map[schema.GroupKind]bool   // those that templates asked for and the server does not have
+	state      string                      // of the caches, when the parents were last enqueued
+	counts     *counts
+	passes     *sync.RWMutex // held for reading during a pass
+}
+
+func newEntry(uid types.UID) *entry {
+	return &entry{
+		uid: uid, generation: -1, counts: newCounts(), passes: &sync.RWMutex{},
+		childKinds: map[schema.GroupKind]string{}, settled: map[schema.GroupKind]bool{}, missing: map[schema.GroupKind]bool{},
+	}
+}
+
+// enter returns the running controller of that name, or nil, and what to call
+// when the pass is over.
+func (c *Controllers) enter(name string) (*controller, func()) {
+	c.mu.RLock()
+	e := c.entries[name]
+	c.mu.RUnlock()
+	if e == nil {
+		return nil, func() {}
+	}
+	e.passes.RLock()
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return e.current, e.passes.RUnlock
+}
+
+// get returns the running controller of that name, or nil.
+func (c *Controllers) get(name string) *controller {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if e := c.entries[name]; e != nil {
+		return e.current
+	}
+	return nil
+}
+
+// miss notes kinds that templates ask for and the server does not have.
+func (c *Controllers) miss(name string, kinds []schema.GroupKind) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e := c.entries[name]; e != nil {
+		for _, gk := range kinds {
+			e.missing[gk] = true
+		}
+	}
+}
+
+// addKinds has the controller take up kinds that it is about to create. The parent
+// that needs them is looked at again once they can be read.
+func (c *Controllers) addKinds(name string, kinds []schema.GroupVersionKind) {
+	c.mu.Lock()
+	if e := c.entries[name]; e != nil {
+		for _, gvk := range kinds {
+			if _, ok := e.childKinds[gvk.GroupKind()]; !ok || !e.settled[gvk.GroupKind()] {
+				e.childKinds[gvk.GroupKind()] = gvk.Version
+				e.settled[gvk.GroupKind()] = true
+			}
+		}
+	}
+	c.mu.Unlock()
+	c.queue.Add(name)
+}
+
+// count notes how a parent fares; nil means that it is no parent any more.
+func (c *Controllers) count(key Key, now *tally) {
+	c.mu.Lock()
+	e := c.entries[key.Controller]
+	changed := e != nil && e.counts.set(key.Parent, now)
+	c.mu.Unlock()
+	if changed {
+		c.queue.AddAfter(key.Controller, countsDelay)
+	}
+}
+
+// Sync brings the controller of that name in line with its TemplateController. The error
+// deserves a retry.
+func (c *Controllers) Sync(ctx context.Context, name string) error {
+	object := c.cache.Get(types.NamespacedName{Name: name})
+	if object == nil {
+		return c.forget(name)
+	}
+	tc := &v1.TemplateController{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, tc); err != nil {
+		return fmt.Errorf("read TemplateController %s: %w", name, err)
+	}
+	e := c.entry(tc)
+	if e.generation != tc.Generation {
+		compiled, rejection := compile(name, &tc.Spec)
+		c.mu.Lock()
+		e.generation, e.compiled, e.rejection = tc.Generation, compiled, rejection
+		clear(e.settled)
+		clear(e.missing)
+		c.mu.Unlock()
+	}
+	a := c.assemble(tc, e)
+	caches, err := c.watches.Set(name, a.wants())
+	if err != nil {
+		return fmt.Errorf("watch for TemplateController %s: %w", name, err)
+	}
+	next := a.build(tc, e, c.kinds, caches)
+	if done, err := c.finalize(ctx, tc, object, next); done || err != nil {
+		return err
+	}
+	// The kinds of children must be on record before the first child of that kind is.
+	if err := c.writeStatus(ctx, tc, e, a, next); err != nil {
+		return err
+	}
+	c.start(e, a, next)
+	return nil
+}
+
+// entry returns the entry for tc, a fresh one for a TemplateController that is new, or another
+// one of the same name.
+func (c *Controllers) entry(tc *v1.TemplateController) *entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[tc.Name]
+	if e == nil || e.uid != tc.UID {
+		e = newEntry(tc.UID)
+		c.entries[tc.Name] = e
+	}
+	for _, k := range tc.Status.ChildKinds {
+		gk := schema.GroupKind{Group: k.Group, Kind: k.Kind}
+		if _, ok := e.childKinds[gk]; !ok {
+			e.childKinds[gk] = k.Version
+		}
+	}
+	return e
+}
+
+func (c *Controllers) forget(name string) error {
+	c.mu.Lock()
+	delete(c.entries, name)
+	c.mu.Unlock()
+	_, err := c.watches.Set(name, nil)
+	return err
+}
+
+// start makes next the running controller and, when anything about it or its caches
+// is new, has all parents looked at.
+func (c *Controllers) start(e *entry, a assembly, next *controller) {
+	state := a.state(e.generation, next)
+	c.mu.Lock()
+	if a.rejection != nil {
+		next = nil
+	}
+	fresh := state != e.state
+	e.current, e.state = next, state
+	c.mu.Unlock()
+	if next != nil && fresh {
+		c.enqueueAll(next)
+	}
+}
+
+// enqueueAll has all parents looked at, and all children whose parent is not
+// there.
+func (c *Controllers) enqueueAll(next *controller) {
+	next.eachParent(func(o *unstructured.Unstructured) {
+		c.parents.Add(Key{next.name, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}})
+	})
+	next.eachChild(func(_ source, o *unstructured.Unstructured) {
+		if name := next.parentOf(o); name.Name != "" && next.parent(name) == nil {
+			c.parents.Add(Key{next.name, name})
+		}
+	})
+}
+
+// names returns the controllers that f holds for.
+func (c *Controllers) names(f func(*entry) bool) []string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(c.entries)) {
+		if f(c.entries[name]) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// Run syncs controllers until ctx ends. The cache of TemplateControllers and that of
+// definitions must have synced.
+func (c *Controllers) Run(ctx context.Context) {
+	stop := context.AfterFunc(ctx, c.queue.ShutDown)
+	defer stop()
+	for {
+		name, shutdown := c.queue.Get()
+		if shutdown {
+			return
+		}
+		if err := c.Sync(context.WithoutCancel(ctx), name); err != nil {
+			klog.FromContext(ctx).Error(err, "TemplateController not synced, will retry", "controller", name)
+			c.queue.AddRateLimited(name)
+		} else {
+			c.queue.Forget(name)
+		}
+		c.queue.Done(name)
+	}
+}

@@ -1,0 +1,267 @@
+package reconcile
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/render"
+)
+
+// deepest is how many templater parents a child may descend from. A chain of
+// controllers that feed each other ends there instead of running forever.
+const deepest = 8
+
+// desire is what the templates want for one parent.
+type desire struct {
+	wanted   []*wanted
+	problems problems
+	// unknown are kinds that the controller has never created.
+	unknown []schema.GroupVersionKind
+	// missing are kinds that the server does not have.
+	missing []schema.GroupKind
+}
+
+// desireFor renders all templates and turns what they yield into children.
+func desireFor(c *controller, parent *unstructured.Unstructured, in *render.Input) desire {
+	var d desire
+	seen := map[identity]string{}
+	for i := range c.spec.Children {
+		child := &c.spec.Children[i]
+		objects, err := c.program.Child(child.Name, in)
+		if err != nil {
+			d.problems = append(d.problems, templateProblem(err))
+			continue
+		}
+		for _, o := range objects {
+			w, problem := c.want(child, parent, o)
+			if problem != nil {
+				d.problems = append(d.problems, problem)
+				if problem.Reason == v1.ReasonChildKindNotFound {
+					d.missing = append(d.missing, schema.FromAPIVersionAndKind(o.Content["apiVersion"].(string), o.Content["kind"].(string)).GroupKind()) //nolint:forcetypeassert // want has looked
+				}
+				continue
+			}
+			if first, twice := seen[w.id()]; twice {
+				d.problems = append(d.problems, invalid(child, o, "%s is already yielded by children[%s]: give each object its own name", w.id(), first))
+				continue
+			}
+			seen[w.id()] = child.Name
+			d.wanted = append(d.wanted, w)
+			d.note(c, w)
+		}
+	}
+	return d
+}
+
+// note remembers a kind that is new to the controller.
+func (d *desire) note(c *controller, w *wanted) {
+	gvk := w.object.GroupVersionKind()
+	if _, ok := c.sources[gvk.GroupKind()]; ok {
+		return
+	}
+	for _, known := range d.unknown {
+		if known.GroupKind() == gvk.GroupKind() {
+			return
+		}
+	}
+	d.unknown = append(d.unknown, gvk)
+}
+
+func invalid(child *v1.Child, o render.Object, format string, args ...any) *Problem {
+	return problemf(v1.ReasonInvalidChild, "children[%s]:%d: %s", child.Name, o.Line, fmt.Sprintf(format, args...))
+}
+
+// want turns one rendered document into a child of parent.
+func (c *controller) want(child *v1.Child, parent *unstructured.Unstructured, o render.Object) (*wanted, *Problem) {
+	object := &unstructured.Unstructured{Object: o.Content}
+	if fault := shapeFault(o.Content); fault != "" {
+		return nil, invalid(child, o, "%s", fault)
+	}
+	gvk := object.GroupVersionKind()
+	kind, err := c.kinds.Resolve(gvk)
+	if err != nil {
+		return nil, kindProblem(child, o, err)
+	}
+	if fault := c.place(object, kind, parent); fault != "" {
+		return nil, invalid(child, o, "%s", fault)
+	}
+	if c.watches(object, gvk) {
+		return nil, invalid(child, o, "this %s would be watched by this very TemplateController, which would make children for it without end: narrow spec.watch by a labelSelector that the child does not match", gvk.Kind)
+	}
+	depth := depthOf(parent) + 1
+	if depth > deepest {
+		return nil, invalid(child, o, "this child descends from %d parents of templater: TemplateControllers make children for each other without end", deepest)
+	}
+	c.mark(object, child, parent)
+	setAnnotation(object, v1.AnnotationDepth, strconv.Itoa(depth))
+	w := &wanted{child: child, kind: kind, object: object, hash: hash(object)}
+	setAnnotation(object, v1.AnnotationHash, w.hash)
+	return w, nil
+}
+
+func kindProblem(child *v1.Child, o render.Object, err error) *Problem {
+	var missing *kube.NotFoundError
+	if errors.As(err, &missing) {
+		p := invalid(child, o, "%s: install it, or correct apiVersion and kind", missing)
+		p.Reason, p.Retry = v1.ReasonChildKindNotFound, RetrySlow
+		return p
+	}
+	p := invalid(child, o, "cannot ask the API server for its kinds: %s", publicReason(err))
+	p.Reason, p.Retry = v1.ReasonChildFailed, RetryBackoff
+	return p
+}
+
+// place fills in the namespace. It returns what is wrong, or "".
+func (c *controller) place(o *unstructured.Unstructured, kind kube.Kind, parent *unstructured.Unstructured) string {
+	switch ns := o.GetNamespace(); {
+	case !kind.Namespaced && c.kind.Namespaced:
+		return fmt.Sprintf("a %s is cluster-scoped and cannot belong to the namespaced %s: owner references do not cross that line; watch a cluster-scoped kind instead", kind.Kind, c.kind.Kind)
+	case !kind.Namespaced && ns != "":
+		return fmt.Sprintf("a %s is cluster-scoped: remove metadata.namespace", kind.Kind)
+	case !kind.Namespaced:
+	case c.kind.Namespaced && ns == "":
+		o.SetNamespace(parent.GetNamespace())
+	case c.kind.Namespaced && ns != parent.GetNamespace():
+		return "the child must be in its parent's namespace, because owner references do not cross namespaces: remove metadata.namespace"
+	case ns == "":
+		return fmt.Sprintf("a %s is namespaced and its parent is not: set metadata.namespace", kind.Kind)
+	}
+	return ""
+}
+
+// mark adds what every child carries.
+func (c *controller) mark(o *unstructured.Unstructured, child *v1.Child, parent *unstructured.Unstructured) {
+	metadata := o.Object["metadata"].(map[string]any) //nolint:forcetypeassert // shapeFault has looked
+	labels := below(metadata, "labels")
+	labels[v1.LabelController] = c.name
+	labels[v1.LabelChild] = child.Name
+	labels[v1.LabelParentUID] = string(parent.GetUID())
+	labels[v1.LabelManagedBy] = v1.ManagedBy
+	if child.PrunePolicy == v1.PruneRetain {
+		setAnnotation(o, v1.AnnotationPrune, string(v1.PruneRetain))
+	}
+	if child.DeletionPolicy == v1.DeletionOrphan {
+		setAnnotation(o, v1.AnnotationParent, parent.GetName())
+		return
+	}
+	metadata["ownerReferences"] = []any{map[string]any{
+		"apiVersion": c.gvk.GroupVersion().String(), "kind": c.gvk.Kind,
+		"name": parent.GetName(), "uid": string(parent.GetUID()),
+		"controller": true, "blockOwnerDeletion": true,
+	}}
+}
+
+func setAnnotation(o *unstructured.Unstructured, key, value string) {
+	metadata := o.Object["metadata"].(map[string]any) //nolint:forcetypeassert // shapeFault has looked
+	below(metadata, "annotations")[key] = value
+}
+
+// below returns the map under key, made if there is none.
+func below(m map[string]any, key string) map[string]any {
+	inner, ok := m[key].(map[string]any)
+	if !ok {
+		inner = map[string]any{}
+		m[key] = inner
+	}
+	return inner
+}
+
+// serverOwned are fields of metadata that only the server, or templater, sets.
+var serverOwned = map[string]string{
+	"generateName":      "templater must know the name of each child beforehand: set metadata.name",
+	"ownerReferences":   "templater sets the owner reference itself: remove it; to have none, set deletionPolicy: Orphan",
+	"uid":               "the API server sets it: remove it",
+	"resourceVersion":   "the API server sets it: remove it",
+	"generation":        "the API server sets it: remove it",
+	"managedFields":     "the API server sets it: remove it",
+	"deletionTimestamp": "the API server sets it: remove it",
+	"selfLink":          "the API server sets it: remove it",
+}
+
+// shapeFault returns why a document is no object that templater can make, or "".
+func shapeFault(content map[string]any) string {
+	for _, key := range []string{"apiVersion", "kind"} {
+		if s, _ := content[key].(string); s == "" {
+			return "the document has no " + key + ": every child needs apiVersion, kind and metadata.name"
+		}
+	}
+	if _, ok := content["status"]; ok {
+		return "status is not for a template to set: remove it"
+	}
+	metadata, ok := content["metadata"].(map[string]any)
+	if !ok {
+		return "the document has no metadata.name: every child needs apiVersion, kind and metadata.name"
+	}
+	for _, key := range sortedKeys(serverOwned) {
+		if metadata[key] != nil {
+			return "metadata." + key + " may not be set: " + serverOwned[key]
+		}
+		delete(metadata, key)
+	}
+	delete(metadata, "creationTimestamp") // manifests made by Go programs hold a null
+	if s, _ := metadata["name"].(string); s == "" {
+		return "the document has no metadata.name: every child needs apiVersion, kind and metadata.name"
+	}
+	return metadataFault(metadata)
+}
+
+func metadataFault(metadata map[string]any) string {
+	if name, _ := metadata["name"].(string); len(path.IsValidPathSegmentName(name)) > 0 {
+		return "metadata.name is no valid name: it may not hold / or %, nor be . or .."
+	}
+	if ns, ok := metadata["namespace"]; ok {
+		if _, ok := ns.(string); !ok {
+			return "metadata.namespace is no text: quote it"
+		}
+	}
+	for _, key := range []string{"labels", "annotations"} {
+		value, ok := metadata[key]
+		if !ok {
+			continue
+		}
+		m, ok := value.(map[string]any)
+		if !ok {
+			return "metadata." + key + " is no mapping"
+		}
+		for _, name := range sortedKeys(m) {
+			if _, ok := m[name].(string); !ok {
+				return "metadata." + key + " holds a value that is no text: quote it"
+			}
+		}
+	}
+	return ""
+}
+
+// watches reports whether the child would be a parent of the same controller.
+// Field selectors are not looked at: deepest ends what they let through.
+func (c *controller) watches(o *unstructured.Unstructured, gvk schema.GroupVersionKind) bool {
+	return gvk.GroupKind() == c.gvk.GroupKind() && c.spec.Watch.FieldSelector == "" && c.selects(o)
+}
+
+func depthOf(o *unstructured.Unstructured) int {
+	depth, err := strconv.Atoi(o.GetAnnotations()[v1.AnnotationDepth])
+	if err != nil || depth < 0 {
+		return 0
+	}
+	return depth
+}
+
+// hash tells one rendering of an object from another: 32 hexadecimal digits.
+func hash(o *unstructured.Unstructured) string {
+	text, err := json.Marshal(o.Object) // with sorted keys
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:16])
+}

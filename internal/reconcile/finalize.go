@@ -1,0 +1,88 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/klog/v2"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+)
+
+// finalize sees to the finalizer of a TemplateController, which it has only
+// where its children are to go with it. It reports whether the
+// TemplateController is on its way out, so that there is nothing else to do.
+func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, object *unstructured.Unstructured, next *controller) (bool, error) {
+	has := slices.Contains(tc.Finalizers, v1.FinalizerChildren)
+	needs := tc.Spec.DeletionPolicy == v1.DeletionDelete
+	switch {
+	case tc.DeletionTimestamp == nil && has == needs:
+		return false, nil
+	case tc.DeletionTimestamp == nil && needs:
+		return false, c.setFinalizers(ctx, object, append(slices.Clone(tc.Finalizers), v1.FinalizerChildren))
+	case tc.DeletionTimestamp != nil:
+		c.stop(tc.Name)
+		if has && needs {
+			if done, err := c.deleteChildren(ctx, next); !done || err != nil {
+				return true, err
+			}
+		}
+	}
+	if !has {
+		return true, nil
+	}
+	rest := slices.DeleteFunc(slices.Clone(tc.Finalizers), func(f string) bool { return f == v1.FinalizerChildren })
+	return tc.DeletionTimestamp != nil, c.setFinalizers(ctx, object, rest)
+}
+
+func (c *Controllers) setFinalizers(ctx context.Context, object *unstructured.Unstructured, finalizers []string) error {
+	o := kube.Object{Resource: v1.Resource, Name: object.GetName()}
+	after, err := c.cluster.SetFinalizers(ctx, o, object, finalizers)
+	if err != nil {
+		return fmt.Errorf("set finalizers of TemplateController %s: %w", o.Name, err)
+	}
+	c.cache.Put(after, ownWriter)
+	return nil
+}
+
+// stop lets no pass of the controller begin, and returns when none is under way.
+func (c *Controllers) stop(name string) {
+	c.mu.Lock()
+	e := c.entries[name]
+	e.current, e.state = nil, ""
+	c.mu.Unlock()
+	e.passes.Lock()
+	defer e.passes.Unlock()
+}
+
+// deleteChildren asks for the deletion of all children and reports whether none is
+// left.
+func (c *Controllers) deleteChildren(ctx context.Context, from *controller) (bool, error) {
+	if !from.complete() {
+		return false, nil // comes again when the caches have synced
+	}
+	var children []*live
+	from.eachChild(func(s source, o *unstructured.Unstructured) {
+		if from.made(o) {
+			children = append(children, &live{kind: s.kind, object: o})
+		}
+	})
+	var errs []error
+	for _, l := range children {
+		if l.object.GetDeletionTimestamp() != nil {
+			continue
+		}
+		if err := c.cluster.Delete(ctx, l.location(), l.object.GetUID(), metav1.DeletePropagationBackground); err != nil {
+			errs = append(errs, fmt.Errorf("delete %s of TemplateController %s: %w", l.id(), from.name, err))
+			continue
+		}
+		from.noteDeletion(l)
+		klog.FromContext(ctx).Info("deleted child of a TemplateController that goes", "controller", from.name, "child", l.id().String())
+	}
+	return len(children) == 0, errors.Join(errs...)
+}

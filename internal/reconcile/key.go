@@ -1,0 +1,77 @@
+package reconcile
+
+import (
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// Key names one parent of one TemplateController.
+type Key struct {
+	Controller string
+	Parent     types.NamespacedName
+}
+
+// String is the key as logs and errors show it.
+func (k Key) String() string { return k.Controller + ": " + k.Parent.String() }
+
+// Queue is the queue of parents to look at.
+type Queue = workqueue.TypedRateLimitingInterface[Key]
+
+// newQueue returns a queue whose AddRateLimited waits as retryDelay says, and what counts its failures.
+func newQueue() (Queue, *limiter) {
+	failures := &limiter{failures: map[Key]int{}}
+	return workqueue.NewTypedRateLimitingQueueWithConfig[Key](failures, workqueue.TypedRateLimitingQueueConfig[Key]{Name: "parents"}), failures
+}
+
+// limiter counts the failures of each key. It is safe for concurrent use.
+type limiter struct {
+	mu       sync.Mutex
+	failures map[Key]int
+}
+
+// When counts a failure and returns the wait before the retry.
+func (l *limiter) When(key Key) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.failures[key]
+	l.failures[key] = n + 1
+	return retryDelay(n)
+}
+
+// Forget ends a row of failures.
+func (l *limiter) Forget(key Key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.failures, key)
+}
+
+// NumRequeues returns the length of the current row of failures.
+func (l *limiter) NumRequeues(key Key) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failures[key]
+}
+
+const (
+	firstRetry = 200 * time.Millisecond
+	lastRetry  = 5 * time.Minute
+)
+
+// retryDelay returns the wait before retry n, counted from 0: 200 ms, doubling, at
+// most 5 min, with up to 10 % jitter. A negative n counts as 0.
+func retryDelay(n int) time.Duration {
+	d := lastRetry
+	if n = max(n, 0); n < 11 { // 200 ms << 11 is more than 5 min
+		d = firstRetry << n
+	}
+	return jitter(d)
+}
+
+// jitter adds up to 10 % at random.
+func jitter(d time.Duration) time.Duration {
+	return d + time.Duration(rand.Int64N(int64(d)/10+1)) //nolint:gosec // spreads load, keeps no secret
+}

@@ -1,0 +1,208 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+)
+
+// collectorTime is how long children whose parent is gone are left to the
+// garbage collector before templater looks after them itself.
+const collectorTime = 60 * time.Second
+
+// leave sees to the children of a parent that is not there, or does not match any
+// more; a watch shows both alike. Where all objects of the kind are parents
+// it must be gone, and its children are the garbage collector's; otherwise
+// the server is asked.
+func (r *Reconciler) leave(ctx context.Context, c *controller, key Key) (Result, error) {
+	r.controllers.count(key, nil)
+	r.said.forget(key)
+	r.breaker.forget(key)
+	var children []*live
+	for _, l := range c.childrenNamed(key.Parent) {
+		if l.object.GetDeletionTimestamp() == nil && (c.gone.IsZero() || !c.orphan(l)) {
+			children = append(children, l)
+		}
+	}
+	if len(children) == 0 {
+		r.absent.end(key)
+		return Result{}, nil
+	}
+	left := r.absent.left(key)
+	if left > 0 && !c.selective() {
+		return Result{After: left}, nil
+	}
+	parent, err := r.askForParent(ctx, c, key)
+	switch {
+	case err != nil:
+		klog.FromContext(ctx).Info("cannot ask for a parent that left, will retry", "controller", key.Controller, "parent", key.Parent.String(), "reason", publicReason(err))
+		return Result{Retry: RetryBackoff}, nil
+	case parent == nil && left > 0:
+		return Result{After: left}, nil
+	case parent == nil:
+		return r.collect(ctx, c, key, children)
+	}
+	return r.dismiss(ctx, c, key, departure{parent, children})
+}
+
+// askForParent reads the parent from the server; nil means that it is gone.
+func (r *Reconciler) askForParent(ctx context.Context, c *controller, key Key) (*unstructured.Unstructured, error) {
+	if !c.gone.IsZero() {
+		return nil, nil // with its kind
+	}
+	parent, err := r.cluster.Get(ctx, c.locateParent(key))
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return parent, err
+}
+
+func (c *controller) locateParent(key Key) kube.Object {
+	return kube.Object{Resource: c.kind.Resource, Namespace: key.Parent.Namespace, Name: key.Parent.Name}
+}
+
+// collect deletes the children of a parent that is gone, which the garbage collector
+// has left: it loses sight of those of a kind that was there for a short time only.
+func (r *Reconciler) collect(ctx context.Context, c *controller, key Key, children []*live) (Result, error) {
+	p := &pass{controller: c, r: r, key: key}
+	for _, l := range children {
+		if len(l.object.GetOwnerReferences()) != 1 || metav1.GetControllerOfNoCopy(l.object) == nil {
+			continue // another owner may still need it, or it is to outlive its parent
+		}
+		if problem := p.remove(ctx, action{verb: remove, live: l}); problem != nil {
+			klog.FromContext(ctx).Info("cannot delete the child of a parent that is gone, will retry", "controller", c.name, "child", l.id().String(), "reason", problem.Message)
+			return Result{Retry: RetryBackoff}, nil
+		}
+	}
+	r.absent.end(key)
+	return Result{}, nil
+}
+
+// departure is a parent that exists but matches no longer, and its children.
+type departure struct {
+	parent   *unstructured.Unstructured
+	children []*live
+}
+
+// dismiss removes the children of a parent that no longer matches, as their prunePolicy says.
+// Departures are paced, so that a mistake in a selector can be stopped by suspend or another edit.
+func (r *Reconciler) dismiss(ctx context.Context, c *controller, key Key, d departure) (Result, error) {
+	matches, err := r.matches(ctx, c, key, d.parent)
+	if err != nil {
+		return Result{Retry: RetryBackoff}, nil //nolint:nilerr // asked again
+	}
+	if matches {
+		return Result{Retry: RetryNow}, nil // the watch is about to bring it
+	}
+	if wait := r.pacer.wait(c.name); wait > 0 {
+		return Result{After: wait}, nil
+	}
+	p := &pass{controller: c, r: r, key: key, parent: d.parent}
+	removed := 0
+	for _, l := range d.children {
+		if situationOf(c).policy(l) == v1.PruneRetain || !childOf(l, d.parent.GetUID()) {
+			continue
+		}
+		if problem := p.remove(ctx, action{verb: remove, live: l}); problem != nil {
+			r.events.Announce(d.parent, corev1.EventTypeWarning, problem.Reason, problem.Message)
+			return Result{Retry: RetryBackoff}, nil
+		}
+		removed++
+	}
+	r.absent.end(key)
+	if removed > 0 {
+		r.events.Announce(d.parent, corev1.EventTypeNormal, v1.ReasonLeaving,
+			fmt.Sprintf("TemplateController %s no longer selects this object: its children are deleted", c.name))
+	}
+	return Result{}, nil
+}
+
+// matches reports whether the parent matches all selectors, as the server sees it.
+func (r *Reconciler) matches(ctx context.Context, c *controller, key Key, parent *unstructured.Unstructured) (bool, error) {
+	if !c.selects(parent) {
+		return false, nil
+	}
+	if c.spec.Watch.FieldSelector == "" {
+		return true, nil
+	}
+	return r.cluster.Selected(ctx, c.locateParent(key), c.labels.String(), c.spec.Watch.FieldSelector)
+}
+
+func situationOf(c *controller) situation { return situation{children: c.spec.Children} }
+
+// orphan reports whether the child is to outlive its parent.
+func (c *controller) orphan(l *live) bool { return metav1.GetControllerOfNoCopy(l.object) == nil }
+
+// childOf reports whether the child was made for the parent with that UID.
+func childOf(l *live, parent types.UID) bool {
+	return l.object.GetLabels()[v1.LabelParentUID] == string(parent)
+}
+
+// absences remembers since when parents are missed that still have children. It
+// is safe for concurrent use.
+type absences struct {
+	clock clock.PassiveClock
+	mu    sync.Mutex
+	since map[Key]time.Time
+}
+
+// left returns how much of the garbage collector's time is left; the first
+// call for a key begins it.
+func (a *absences) left(key Key) time.Duration {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	since, ok := a.since[key]
+	if !ok {
+		since = a.clock.Now()
+		a.since[key] = since
+	}
+	return max(0, collectorTime-a.clock.Since(since))
+}
+
+func (a *absences) end(key Key) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.since, key)
+}
+
+// pacer limits how many parents of a controller lose their children in a
+// second. It is safe for concurrent use.
+type pacer struct {
+	clock clock.PassiveClock
+	mu    sync.Mutex
+	next  map[string]time.Time
+}
+
+const (
+	departuresPerSecond = 20
+	departureBurst      = 20
+)
+
+// wait returns 0 and takes a place when one is free, else the time until one is.
+func (p *pacer) wait(controller string) time.Duration {
+	const gap = time.Second / departuresPerSecond
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.clock.Now()
+	next := p.next[controller]
+	if earliest := now.Add(-departureBurst * gap); next.Before(earliest) {
+		next = earliest
+	}
+	if next.After(now) {
+		return next.Sub(now)
+	}
+	p.next[controller] = next.Add(gap)
+	return 0
+}

@@ -1,0 +1,51 @@
+package reconcile
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// Options are what a Reconciler works with.
+type Options struct {
+	// Cluster makes the requests.
+	Cluster writer
+	// Events publishes Events on parents.
+	Events Announcer
+	// Clock tells the time.
+	Clock clock.PassiveClock
+}
+
+// New returns the two halves that work together: Controllers for the
+// TemplateControllers, a Reconciler for their parents. Controllers is also the
+// watch.Handler of the watches; Attach must be called before either runs.
+func New(o Options) (*Controllers, *Reconciler) {
+	queue, failures := newQueue()
+	controllers := &Controllers{
+		cluster: o.Cluster, clock: o.Clock, parents: queue, entries: map[string]*entry{},
+		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, 30*time.Second),
+			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers"}),
+	}
+	return controllers, &Reconciler{
+		controllers: controllers, cluster: o.Cluster, queue: queue, failures: failures, clock: o.Clock, events: o.Events,
+		pacer:   &pacer{clock: o.Clock, next: map[string]time.Time{}},
+		absent:  &absences{clock: o.Clock, since: map[Key]time.Time{}},
+		breaker: &breaker{clock: o.Clock, spent: map[Key]*spending{}},
+		said:    &said{last: map[Key]string{}},
+	}
+}
+
+// Attach gives the Controllers what they read from: the watches that they set, the
+// cache of TemplateControllers and the kinds of the server.
+func (c *Controllers) Attach(watches watcher, templateControllers *watch.Cache, kinds resolver) {
+	c.watches, c.cache, c.kinds = watches, templateControllers, kinds
+	templateControllers.Each(func(o *unstructured.Unstructured) bool {
+		c.queue.Add(o.GetName())
+		return true
+	})
+}

@@ -1,0 +1,193 @@
+package reconcile
+
+import (
+	"encoding/json"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// fieldSet is a set of fields as managedFields holds it (FieldsV1): a tree whose keys
+// are "f:name" for a field, `k:{…}` for a list item by its key fields, `v:…` for a
+// list item by its value, and "." for the node itself.
+// https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
+type fieldSet map[string]any
+
+// ownedFields returns the fields that the manager holds by Apply, in the object
+// itself or in a subresource of it. nil means none.
+func ownedFields(o *unstructured.Unstructured, manager, subresource string) fieldSet {
+	metadata, _ := o.Object["metadata"].(map[string]any)
+	entries, _ := metadata["managedFields"].([]any)
+	for _, e := range entries {
+		entry, _ := e.(map[string]any)
+		of, _ := entry["subresource"].(string)
+		if entry["manager"] == manager && entry["operation"] == "Apply" && of == subresource {
+			set, _ := entry["fieldsV1"].(map[string]any)
+			return set
+		}
+	}
+	return nil
+}
+
+// in returns the set below a field, and whether the field is in the set.
+func (f fieldSet) in(name string) (fieldSet, bool) {
+	below, ok := f["f:"+name]
+	set, _ := below.(map[string]any)
+	return set, ok
+}
+
+// whole reports whether the set holds the node with all that is below it: an
+// atomic value, or a scalar.
+func (f fieldSet) whole() bool {
+	for k := range f {
+		if k != "." {
+			return false
+		}
+	}
+	return true
+}
+
+// uncovered returns the path of the first field that content sets and the set
+// does not hold, or "" when it holds all. apiVersion, kind, and the object's
+// name and namespace are never in a set.
+func (f fieldSet) uncovered(content map[string]any) string {
+	for _, name := range sortedKeys(content) {
+		value := content[name]
+		if name == "apiVersion" || name == "kind" {
+			continue
+		}
+		if name == "metadata" {
+			value = withoutIdentity(value)
+		}
+		if path := f.uncoveredField(name, value); path != "" {
+			return path
+		}
+	}
+	return ""
+}
+
+func (f fieldSet) uncoveredField(name string, value any) string {
+	if value == nil {
+		return "" // the server drops nulls
+	}
+	below, ok := f.in(name)
+	if !ok {
+		return "." + name
+	}
+	if below.whole() {
+		return ""
+	}
+	if path := below.uncoveredValue(value); path != "" {
+		return "." + name + path
+	}
+	return ""
+}
+
+// uncoveredValue is uncovered for a value whose node has something below it in the set.
+func (f fieldSet) uncoveredValue(value any) string {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, name := range sortedKeys(value) {
+			if path := f.uncoveredField(name, value[name]); path != "" {
+				return path
+			}
+		}
+	case []any:
+		for _, element := range value {
+			below, ok := f.item(element)
+			if !ok {
+				return "[]"
+			}
+			if below.whole() {
+				continue
+			}
+			if path := below.uncoveredValue(element); path != "" {
+				return "[]" + path
+			}
+		}
+	}
+	return ""
+}
+
+// item returns the set below a list item. A key field that the element lacks was
+// filled in by the server, so any value of it will do.
+func (f fieldSet) item(element any) (fieldSet, bool) {
+	for k, below := range f {
+		if itemKey(k, element) {
+			set, _ := below.(map[string]any)
+			return set, true
+		}
+	}
+	return nil, false
+}
+
+// itemKey reports whether the key of a set names the list item.
+func itemKey(key string, element any) bool {
+	if text, ok := strings.CutPrefix(key, "v:"); ok {
+		return sameJSON(text, element)
+	}
+	text, ok := strings.CutPrefix(key, "k:")
+	return ok && hasKeys(text, element)
+}
+
+func sameJSON(text string, value any) bool {
+	var v any
+	return json.Unmarshal([]byte(text), &v) == nil && sameScalar(v, value)
+}
+
+func hasKeys(text string, element any) bool {
+	m, ok := element.(map[string]any)
+	if !ok {
+		return false
+	}
+	var keys map[string]any
+	if json.Unmarshal([]byte(text), &keys) != nil {
+		return false
+	}
+	for name, want := range keys {
+		if has, ok := m[name]; ok && !sameScalar(want, has) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameScalar compares JSON scalars; numbers by value, whatever their Go type.
+func sameScalar(a, b any) bool {
+	x, xok := number(a)
+	y, yok := number(b)
+	if xok || yok {
+		return xok && yok && x == y
+	}
+	switch a.(type) {
+	case string, bool, nil:
+		return a == b
+	}
+	return false
+}
+
+func number(v any) (float64, bool) {
+	switch n := v.(type) {
+	case int64:
+		return float64(n), true
+	case float64:
+		return n, true
+	case int:
+		return float64(n), true
+	}
+	return 0, false
+}
+
+func withoutIdentity(metadata any) any {
+	m, ok := metadata.(map[string]any)
+	if !ok {
+		return metadata
+	}
+	out := make(map[string]any, len(m))
+	for k, v := range m {
+		if k != "name" && k != "namespace" {
+			out[k] = v
+		}
+	}
+	return out
+}

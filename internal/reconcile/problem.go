@@ -1,0 +1,105 @@
+package reconcile
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/render"
+)
+
+// Problem says why a parent is not as its templates say. Reason and Message are
+// for the parent's ready condition and for Events; they hold no values of objects.
+type Problem struct {
+	Reason  string
+	Message string
+	Retry   Retry
+	// Waiting is whether this is no fault: something is still to come.
+	Waiting bool
+}
+
+// Retry says when a pass with a problem is worth repeating.
+type Retry int
+
+// The retries, from the laziest to the keenest.
+const (
+	// RetryOnChange waits until the parent, a child or the controller changes.
+	RetryOnChange Retry = iota
+	// RetrySlow looks again every 30 s.
+	RetrySlow
+	// RetryBackoff waits longer each time, to 5 min.
+	RetryBackoff
+	// RetrySoon waits longer each time, to 10 s.
+	RetrySoon
+	// RetryNow follows newer data that is on its way, within a second.
+	RetryNow
+)
+
+const (
+	slowRetry    = 30 * time.Second
+	longestSoon  = 10 * time.Second
+	freshDataLag = 100 * time.Millisecond
+)
+
+// problemf returns a Problem that waits for input.
+func problemf(reason, format string, args ...any) *Problem {
+	return &Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// templateProblem tells what a failed rendering means.
+func templateProblem(err error) *Problem {
+	var failure *render.Error
+	if !errors.As(err, &failure) {
+		return &Problem{Reason: v1.ReasonInternalError, Message: "rendering failed in an unexpected way, see the operator's log", Retry: RetryBackoff}
+	}
+	switch failure.Reason {
+	case render.Fail:
+		return problemf(v1.ReasonTemplateFailed, "%s", failure.Error())
+	case render.Wait:
+		return &Problem{Reason: v1.ReasonWaiting, Message: failure.Message, Waiting: true}
+	case render.Invalid, render.Budget:
+	}
+	return problemf(v1.ReasonTemplateError, "%s", failure.Error())
+}
+
+// problems is a list of them in the order in which they were met.
+type problems []*Problem
+
+// first returns the one to show: the first fault, or else what is waited for.
+func (p problems) first() *Problem {
+	for _, problem := range p {
+		if !problem.Waiting {
+			return problem
+		}
+	}
+	if len(p) > 0 {
+		return p[0]
+	}
+	return nil
+}
+
+// message is that of first, and says how many more there are.
+func (p problems) message() string {
+	faults := 0
+	for _, problem := range p {
+		if !problem.Waiting {
+			faults++
+		}
+	}
+	switch faults {
+	case 0, 1:
+		return p.first().Message
+	default:
+		return fmt.Sprintf("%s (and %d more)", p.first().Message, faults-1)
+	}
+}
+
+// retry is the keenest of all.
+func (p problems) retry() Retry {
+	keenest := RetryOnChange
+	for _, problem := range p {
+		keenest = max(keenest, problem.Retry)
+	}
+	return keenest
+}

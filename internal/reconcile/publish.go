@@ -1,0 +1,166 @@
+package reconcile
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+)
+
+// refusal tells what the server's answer to the write of an object means. what names the
+// write: "create ConfigMap default/a".
+func refusal(err error, what string, kind kube.Kind) *Problem {
+	p := &Problem{Reason: v1.ReasonChildRejected, Retry: RetryBackoff}
+	switch {
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		p.Reason, p.Retry = v1.ReasonNamespaceEnding, RetrySlow
+		p.Message = "cannot " + what + ": its namespace is being deleted"
+	case apierrors.IsForbidden(err):
+		p.Reason, p.Retry = v1.ReasonChildForbidden, RetrySoon
+		p.Message = "cannot " + what + ": " + forbidden(err, kind)
+	case missingNamespace(err):
+		p.Reason, p.Retry = v1.ReasonNamespaceNotFound, RetrySlow
+		p.Message = "cannot " + what + ": its namespace does not exist; create the namespace, or change metadata.namespace in the template"
+	default:
+		p.Message = "cannot " + what + ": " + publicReason(err)
+	}
+	return p
+}
+
+func missingNamespace(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details != nil && details.Kind == "namespaces"
+}
+
+// forbidden says which right is missing, or that an admission rule refuses.
+func forbidden(err error, kind kube.Kind) string {
+	if by := admission.FindStringSubmatch(err.Error()); by != nil {
+		return "denied by " + by[0]
+	}
+	if causes := publicCauses(err); causes != "" {
+		return causes
+	}
+	return fmt.Sprintf("templater lacks the right: grant it the verbs create, patch, delete, list and watch on %s, in a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: \"true\"",
+		kind.Resource.GroupResource())
+}
+
+// publicReason says why the server refused, from those parts of its answer that cannot
+// hold a value of the object: the code, the reason, and the paths of fields.
+// The server's own text quotes values.
+func publicReason(err error) string {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return "the API server did not answer"
+	}
+	if by := admission.FindString(err.Error()); by != "" {
+		return "denied by " + by
+	}
+	if causes := publicCauses(err); causes != "" {
+		return causes
+	}
+	if fields := schemaFaults(err.Error()); fields != "" {
+		return fields
+	}
+	s := status.Status()
+	if s.Reason == metav1.StatusReasonUnknown {
+		return fmt.Sprintf("the API server answers %d", s.Code)
+	}
+	return fmt.Sprintf("the API server answers %d %s", s.Code, s.Reason)
+}
+
+var (
+	// admission finds who denied a request; the names are those of cluster objects.
+	admission = regexp.MustCompile(`admission webhook "[-a-z0-9.]+"|ValidatingAdmissionPolicy '[-a-z0-9.]+'`)
+	// Server-side apply reports what does not fit the schema as text only.
+	unknownField = regexp.MustCompile(`(\.[^\s:]+): field not declared in schema`)
+	wrongType    = regexp.MustCompile(`(\.[^\s:]+): expected ([a-z]+)(?: \([a-z, ]+\))?, got`)
+	strictField  = regexp.MustCompile(`unknown field "([^"\s]+)"`)
+	// The key of a list item in a path is a value: [name="x"].
+	listKey   = regexp.MustCompile(`\[[^\]]*\]?`)
+	plainPath = regexp.MustCompile(`^[-A-Za-z0-9_./…\[\]]+$`)
+	// The text of an Invalid cause quotes the value; its tail does not.
+	immutable = "field is immutable"
+)
+
+// publicCauses lists the fields that the server found wrong, with the kind of
+// fault.
+func publicCauses(err error) string {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return ""
+	}
+	var out []string
+	for _, cause := range status.Status().Details.Causes {
+		if cause.Field == "" {
+			continue
+		}
+		out = append(out, publicPath(cause.Field)+": "+fault(cause))
+	}
+	return list(out)
+}
+
+func fault(cause metav1.StatusCause) string {
+	switch {
+	case strings.Contains(cause.Message, immutable):
+		return immutable + "; to replace the object, set updateStrategy.type to Recreate"
+	case cause.Type == metav1.CauseTypeFieldValueRequired:
+		return "required value is missing"
+	case cause.Type == metav1.CauseTypeFieldValueInvalid:
+		return "invalid value"
+	case cause.Type == metav1.CauseTypeTypeInvalid:
+		return "wrong type"
+	case cause.Type == metav1.CauseTypeForbidden:
+		return "may not be set or changed; to replace the object, set updateStrategy.type to Recreate"
+	}
+	return string(cause.Type)
+}
+
+// schemaFaults lists the fields that server-side apply finds not to fit the schema.
+func schemaFaults(text string) string {
+	var out []string
+	for _, m := range unknownField.FindAllStringSubmatch(text, -1) {
+		out = append(out, publicPath(m[1])+": the schema has no such field")
+	}
+	for _, m := range strictField.FindAllStringSubmatch(text, -1) {
+		out = append(out, publicPath(m[1])+": the schema has no such field")
+	}
+	for _, m := range wrongType.FindAllStringSubmatch(text, -1) {
+		out = append(out, publicPath(m[1])+": wrong type, expected "+m[2])
+	}
+	return list(out)
+}
+
+// publicPath returns the path with the keys of list items left out. A path that
+// still does not look like one may be a piece of a value, and is left out.
+func publicPath(path string) string {
+	path = listKey.ReplaceAllStringFunc(path, func(key string) string {
+		if strings.Trim(key, "[]0123456789") == "" {
+			return key
+		}
+		return "[…]"
+	})
+	if !plainPath.MatchString(path) {
+		return "a field"
+	}
+	return path
+}
+
+// list joins the first three of them.
+func list(parts []string) string {
+	const most = 3
+	if len(parts) > most {
+		return strings.Join(parts[:most], "; ") + fmt.Sprintf("; and %d more", len(parts)-most)
+	}
+	return strings.Join(parts, "; ")
+}

@@ -1,0 +1,223 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"runtime/debug"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// Reconciler keeps parents in step. It is safe for concurrent use; one parent of a
+// controller is worked on by one goroutine at a time, as the queue sees to.
+type Reconciler struct {
+	controllers *Controllers
+	cluster     writer
+	queue       Queue
+	failures    *limiter // of the queue
+	clock       clock.PassiveClock
+	events      Announcer
+	pacer       *pacer
+	absent      *absences
+	breaker     *breaker
+	said        *said
+}
+
+// Announcer publishes Events on parents. It must not block.
+type Announcer interface {
+	// Announce publishes an Event about parent. The type is Normal or Warning.
+	Announce(parent *unstructured.Unstructured, eventType, reason, message string)
+}
+
+// pass is one look at one parent.
+type pass struct {
+	*controller
+	r        *Reconciler
+	key      Key
+	parent   *unstructured.Unstructured
+	problems problems
+	drift    []string // fields that somebody else had taken
+	wrote    bool
+	plan     plan
+}
+
+// Result says when a parent is worth another look although nothing changed.
+type Result struct {
+	Retry Retry
+	// After is a wait that overrides Retry, unless it is 0.
+	After time.Duration
+}
+
+// Reconcile brings the children and the status of the parent named by key up
+// to date. It acts on current state only, so extra calls are harmless. A
+// user's mistake ends in the parent's status; an error is templater's own.
+func (r *Reconciler) Reconcile(ctx context.Context, key Key) (Result, error) {
+	c, leave := r.controllers.enter(key.Controller)
+	defer leave()
+	if c == nil || c.spec.Suspend || !c.parentsSynced(key.Parent.Namespace) || c.syncing() {
+		return Result{}, nil // each of these brings the parent back when it changes
+	}
+	parent := c.parent(key.Parent)
+	if parent == nil {
+		return r.leave(ctx, c, key)
+	}
+	r.absent.end(key)
+	if parent.GetDeletionTimestamp() != nil {
+		return Result{}, nil // the garbage collector takes the children
+	}
+	if wait := r.breaker.wait(key, parent.GetGeneration()); wait > 0 {
+		return Result{After: wait}, nil
+	}
+	p := &pass{controller: c, r: r, key: key, parent: parent}
+	return p.run(ctx)
+}
+
+func (p *pass) run(ctx context.Context) (Result, error) {
+	observed := p.observe()
+	d := desireFor(p.controller, p.parent, p.input(observed))
+	if len(d.unknown) > 0 {
+		p.r.controllers.addKinds(p.name, d.unknown)
+		return Result{}, nil // comes again when the new kinds can be read
+	}
+	p.r.controllers.miss(p.name, d.missing)
+	p.problems = append(p.problems, d.problems...)
+	p.plan = planFor(situation{
+		children: p.spec.Children, wanted: p.readable(d.wanted), live: observed, manager: p.manager,
+		complete: len(p.problems) == 0 && p.complete(),
+	})
+	p.act(ctx)
+	p.loop()
+	p.writeStatus(ctx, len(d.wanted))
+	if p.wrote {
+		p.r.breaker.wrote(p.key, p.parent.GetGeneration())
+	}
+	return p.result(), nil
+}
+
+// readable leaves out what is of a kind that may not be listed: what is there of it is not known.
+func (p *pass) readable(all []*wanted) []*wanted {
+	out := make([]*wanted, 0, len(all))
+	for _, w := range all {
+		s := p.sources[w.object.GroupVersionKind().GroupKind()]
+		if s.readable() {
+			out = append(out, w)
+			continue
+		}
+		_, message := unreadable(s.kind.Resource.GroupResource().String(), s.cache)
+		p.problems = append(p.problems, &Problem{Reason: v1.ReasonForbidden, Message: message})
+	}
+	return out
+}
+
+// observe returns the children as they are now, own writes included.
+func (p *pass) observe() []*live { return p.childrenOf(p.parent) }
+
+// input is what the templates see.
+func (p *pass) input(observed []*live) *render.Input {
+	in := &render.Input{Parent: p.parent.Object, Observed: make(map[string][]map[string]any, len(p.spec.Children)), Ready: readyContent}
+	for _, l := range observed {
+		in.Observed[l.child] = append(in.Observed[l.child], l.object.Object)
+	}
+	return in
+}
+
+func (p *pass) result() Result {
+	if retry := p.problems.retry(); retry != RetryOnChange {
+		return Result{Retry: retry}
+	}
+	return Result{After: p.resyncAfter()}
+}
+
+func (p *pass) resyncAfter() time.Duration {
+	if p.resync == 0 {
+		return 0
+	}
+	return jitter(p.resync)
+}
+
+// Run works through the queue with that many workers until ctx ends, and returns when all
+// passes under way are finished.
+func (r *Reconciler) Run(ctx context.Context, workers int) {
+	stop := context.AfterFunc(ctx, r.queue.ShutDown)
+	defer stop()
+	done := make(chan struct{})
+	for range workers {
+		go func() {
+			for r.next(ctx) {
+			}
+			done <- struct{}{}
+		}()
+	}
+	for range workers {
+		<-done
+	}
+}
+
+// next works on one key and reports whether there may be more.
+func (r *Reconciler) next(ctx context.Context) bool {
+	key, shutdown := r.queue.Get()
+	if shutdown {
+		return false
+	}
+	defer r.queue.Done(key)
+	result, err := r.guarded(context.WithoutCancel(ctx), key)
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "pass failed, will retry", "controller", key.Controller, "parent", key.Parent.String())
+		result = Result{Retry: RetryBackoff}
+	}
+	r.again(key, result)
+	return true
+}
+
+// again puts the key back when it is due.
+func (r *Reconciler) again(key Key, result Result) {
+	switch result.Retry {
+	case RetryOnChange:
+		r.queue.Forget(key)
+		if result.After > 0 {
+			r.queue.AddAfter(key, result.After)
+		}
+	case RetrySlow:
+		r.queue.Forget(key)
+		r.queue.AddAfter(key, jitter(slowRetry))
+	case RetryBackoff:
+		r.queue.AddRateLimited(key)
+	case RetrySoon:
+		r.queue.AddAfter(key, min(r.failures.When(key), jitter(longestSoon)))
+	case RetryNow:
+		r.queue.Forget(key)
+		r.queue.AddAfter(key, jitter(freshDataLag))
+	}
+}
+
+// guarded is Reconcile, with a panic turned into an error: it hurts this key alone.
+func (r *Reconciler) guarded(ctx context.Context, key Key) (result Result, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			klog.FromContext(ctx).Error(nil, "panic in a pass", "controller", key.Controller, "parent", key.Parent.String(), "stack", string(debug.Stack()))
+			err = errPanic
+		}
+	}()
+	return r.Reconcile(ctx, key)
+}
+
+var errPanic = errors.New("panic in a pass: this is a bug, please report it with the stack from the log")
+
+// source returns where the children of l's kind are read.
+func (c *controller) sourceOf(o *unstructured.Unstructured) *watch.Cache {
+	return c.sources[o.GroupVersionKind().GroupKind()].cache
+}
+
+func (c *controller) noteDeletion(l *live) {
+	if cache := c.sourceOf(l.object); cache != nil {
+		cache.Deleting(types.NamespacedName{Namespace: l.object.GetNamespace(), Name: l.object.GetName()}, l.object.GetUID())
+	}
+}

@@ -1,0 +1,176 @@
+package reconcile
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/klog/v2"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+)
+
+// writeStatus observes what there is after the writes, and writes the parent's status
+// if it differs. This is the one place where a pass reports.
+func (p *pass) writeStatus(ctx context.Context, wantedCount int) {
+	observed := p.observe()
+	now := &tally{children: int64(len(observed))}
+	for _, l := range observed {
+		if ready(l.object) {
+			now.childrenReady++
+		}
+	}
+	status, problem := p.template(observed)
+	if problem != nil {
+		p.problems = append(p.problems, problem)
+	}
+	p.report(ctx, status, wantedCount, now)
+	p.announce()
+	p.r.controllers.count(p.key, now)
+}
+
+// template renders the status template. When that fails, the status stays as it is.
+func (p *pass) template(observed []*live) (map[string]any, *Problem) {
+	status, err := p.program.Status(p.input(observed))
+	if err != nil {
+		return p.kept(), templateProblem(err)
+	}
+	if status == nil {
+		status = map[string]any{}
+	}
+	status = dropNulls(status)
+	if fault := p.fillConditions(status); fault != "" {
+		return p.kept(), problemf(v1.ReasonTemplateError, "status: %s", fault)
+	}
+	return status, nil
+}
+
+// kept is that part of the parent's status that we own.
+func (p *pass) kept() map[string]any {
+	current, _ := p.parent.Object["status"].(map[string]any)
+	owned, ok := ownedFields(p.parent, p.manager, "status").in("status")
+	if !ok || current == nil {
+		return map[string]any{}
+	}
+	kept, _ := owned.extract(current).(map[string]any)
+	return kept
+}
+
+// dropNulls returns m without nulls, which a schema may refuse and nobody needs.
+func dropNulls(m map[string]any) map[string]any {
+	for k, v := range m {
+		switch v := v.(type) {
+		case nil:
+			delete(m, k)
+		case map[string]any:
+			dropNulls(v)
+		case []any:
+			for _, element := range v {
+				if inner, ok := element.(map[string]any); ok {
+					dropNulls(inner)
+				}
+			}
+		}
+	}
+	return m
+}
+
+// report writes the status with the ready condition. A status that the server
+// does not take is left as it was, and the condition says so.
+func (p *pass) report(ctx context.Context, status map[string]any, wantedCount int, now *tally) {
+	v := p.verdict(wantedCount, now)
+	err := p.store(ctx, p.withReady(status, v))
+	switch {
+	case err == nil:
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		p.problems = append(p.problems, &Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: RetryNow})
+	case apierrors.IsForbidden(err):
+		p.problems = append(p.problems, &Problem{Reason: v1.ReasonStatusRejected, Retry: RetrySoon,
+			Message: fmt.Sprintf("cannot write the status: templater lacks the right: grant it the verb patch on %s/status, in a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: \"true\"", p.kind.Resource.GroupResource())})
+	default:
+		p.problems = append(p.problems, &Problem{Reason: v1.ReasonStatusRejected, Retry: RetryBackoff, Message: "cannot write the status: " + publicReason(err)})
+		v = p.verdict(wantedCount, now)
+		if err := p.store(ctx, p.withReady(p.kept(), v)); err != nil {
+			klog.FromContext(ctx).Info("cannot write the ready condition, will retry", "controller", p.name, "parent", p.key.Parent.String(), "reason", publicReason(err))
+		}
+	}
+	now.ready = v.status == "True"
+	now.failed = p.failed()
+}
+
+// failed reports whether an error keeps templater from doing its work.
+func (p *pass) failed() bool {
+	problem := p.problems.first()
+	return problem != nil && !problem.Waiting
+}
+
+// store applies the status, unless the parent has it already. The error is that of the
+// server.
+func (p *pass) store(ctx context.Context, status map[string]any) error {
+	if p.kind.Status == nil {
+		return nil
+	}
+	current, _ := p.parent.Object["status"].(map[string]any)
+	owned, has := ownedFields(p.parent, p.manager, "status").in("status")
+	if (has || len(status) == 0) && owned.same(status, current) && !owned.exceeds(status) {
+		return nil
+	}
+	metadata := map[string]any{"name": p.parent.GetName(), "resourceVersion": p.parent.GetResourceVersion()}
+	if ns := p.parent.GetNamespace(); ns != "" {
+		metadata["namespace"] = ns
+	}
+	after, err := p.r.cluster.ApplyStatus(ctx, p.locateParent(p.key), map[string]any{
+		"apiVersion": p.gvk.GroupVersion().String(), "kind": p.gvk.Kind, "metadata": metadata, "status": status,
+	}, p.manager)
+	if err != nil {
+		return err
+	}
+	p.wrote = true
+	p.parentCache(p.parent.GetNamespace()).Put(after, p.name)
+	klog.FromContext(ctx).V(2).Info("wrote status", "controller", p.name, "parent", p.key.Parent.String())
+	return nil
+}
+
+// verdict is what the ready condition says.
+type verdict struct{ status, reason, message string }
+
+func (p *pass) verdict(wantedCount int, now *tally) verdict {
+	switch problem := p.problems.first(); {
+	case problem != nil:
+		return verdict{"False", problem.Reason, p.problems.message()}
+	case p.plan.outdated > 0:
+		return verdict{"False", v1.ReasonOutdated, fmt.Sprintf("%d of %d children are out of date: delete them to have them made anew", p.plan.outdated, wantedCount)}
+	case p.plan.pending > 0 || now.childrenReady < int64(wantedCount):
+		return verdict{"False", v1.ReasonProgressing, fmt.Sprintf("%d of %d children are ready", min(now.childrenReady, int64(wantedCount)), wantedCount)}
+	}
+	return verdict{"True", v1.ReasonReady, fmt.Sprintf("all children are ready: %d", wantedCount)}
+}
+
+// announce publishes an Event when the problem is a new one, and a fault.
+func (p *pass) announce() {
+	problem := p.problems.first()
+	if problem == nil || problem.Waiting {
+		p.r.said.fresh(p.key, "")
+		return
+	}
+	if p.r.said.fresh(p.key, problem.Reason+problem.Message) {
+		p.r.events.Announce(p.parent, corev1.EventTypeWarning, problem.Reason, p.problems.message())
+	}
+}
+
+// loop reports a parent that keeps being written to while nothing about it changes.
+func (p *pass) loop() {
+	if !p.r.breaker.tripped(p.key, p.parent.GetGeneration()) {
+		return
+	}
+	what := "its children or its status"
+	if len(p.drift) > 0 {
+		what = strings.Join(p.drift, ", ")
+	}
+	p.problems = append(p.problems, &Problem{
+		Reason: v1.ReasonLoopDetected, Retry: RetrySlow,
+		Message: "slowed down: templater and somebody else keep changing " + what + "; find out who writes there (kubectl get -o yaml --show-managed-fields), and let one of the two leave it alone",
+	})
+}

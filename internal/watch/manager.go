@@ -1,0 +1,159 @@
+package watch
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+)
+
+// retry is the wait between attempts to list or watch: short enough that a right which
+// is granted, or a server that is back, is noticed within seconds.
+var retry = wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 30, Cap: 4 * time.Second}
+
+// Handler hears of changes. Its methods are called from the goroutines of the
+// watches, and must be quick.
+type Handler interface {
+	// Changed tells of a change of an object.
+	Changed(want Want, cache *Cache, event Event)
+	// StateChanged tells that the cache of want has synced, failed or recovered.
+	StateChanged(want Want)
+}
+
+// Manager runs the watches that are wanted. It is safe for concurrent use.
+type Manager struct {
+	client  dynamic.Interface
+	handler Handler
+
+	mu      sync.Mutex
+	ctx     context.Context //nolint:containedctx // the life of all watches, given to Run
+	running map[Want]*running
+	done    sync.WaitGroup
+}
+
+type running struct {
+	cache  *Cache
+	stop   context.CancelFunc
+	owners map[string]struct{}
+}
+
+// NewManager returns a manager whose watches end with ctx.
+func NewManager(ctx context.Context, client dynamic.Interface, handler Handler) *Manager {
+	return &Manager{client: client, handler: handler, ctx: ctx, running: map[Want]*running{}}
+}
+
+// Set makes wants the complete set that owner wants, starts and stops watches
+// accordingly, and returns a cache for each. It does not wait for the caches to
+// sync. The error is that of a selector that cannot be parsed; nothing is changed then.
+func (m *Manager) Set(owner string, wants []Want) (map[Want]*Cache, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	fresh := map[Want]*Cache{}
+	caches := make(map[Want]*Cache, len(wants))
+	for _, want := range wants {
+		if r := m.running[want]; r != nil {
+			caches[want] = r.cache
+			continue
+		}
+		cache, err := m.newCache(want)
+		if err != nil {
+			return nil, err
+		}
+		fresh[want], caches[want] = cache, cache
+	}
+	for want, cache := range fresh {
+		m.running[want] = m.start(want, cache)
+	}
+	for want, r := range m.running {
+		if _, ok := caches[want]; ok {
+			r.owners[owner] = struct{}{}
+		} else {
+			m.release(want, r, owner)
+		}
+	}
+	return caches, nil
+}
+
+// Owners returns who wants that set.
+func (m *Manager) Owners(want Want) []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.running[want]
+	if r == nil {
+		return nil
+	}
+	owners := make([]string, 0, len(r.owners))
+	for owner := range r.owners {
+		owners = append(owners, owner)
+	}
+	return owners
+}
+
+// Running returns the number of watches.
+func (m *Manager) Running() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return len(m.running)
+}
+
+// Wait returns when all watches have ended, after the manager's context has.
+func (m *Manager) Wait() { m.done.Wait() }
+
+func (m *Manager) release(want Want, r *running, owner string) {
+	delete(r.owners, owner)
+	if len(r.owners) == 0 {
+		r.stop()
+		delete(m.running, want)
+	}
+}
+
+func (m *Manager) newCache(want Want) (*Cache, error) {
+	var c *Cache
+	c, err := NewCache(want,
+		func(e Event) { m.handler.Changed(want, c, e) },
+		func() { m.handler.StateChanged(want) })
+	return c, err
+}
+
+func (m *Manager) start(want Want, cache *Cache) *running {
+	ctx, stop := context.WithCancel(m.ctx)
+	logger := klog.FromContext(m.ctx)
+	backoff := retry
+	reflector := toolscache.NewReflectorWithOptions(m.listerWatcher(want, cache), &unstructured.Unstructured{}, cache,
+		toolscache.ReflectorOptions{Logger: &logger, Name: want.String(), TypeDescription: want.String(), Backoff: &backoff})
+	m.done.Go(func() { reflector.RunWithContext(ctx) })
+	return &running{cache: cache, stop: stop, owners: map[string]struct{}{}}
+}
+
+// listerWatcher makes the requests of a watch and tells the cache how they went.
+func (m *Manager) listerWatcher(want Want, cache *Cache) toolscache.ListerWatcher {
+	resource := m.client.Resource(want.Resource).Namespace(want.Namespace)
+	narrow := func(o metav1.ListOptions) metav1.ListOptions {
+		o.LabelSelector, o.FieldSelector = want.Labels, want.Fields
+		return o
+	}
+	return toolscache.ToListWatcherWithWatchListSemantics(&toolscache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			list, err := resource.List(ctx, narrow(o))
+			if err != nil && ctx.Err() == nil {
+				cache.fail(err)
+			}
+			return list, err
+		},
+		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
+			w, err := resource.Watch(ctx, narrow(o))
+			if ctx.Err() == nil && (err != nil || cache.Synced()) {
+				cache.fail(err)
+			}
+			return w, err
+		},
+	}, m.client)
+}

@@ -1,0 +1,167 @@
+package watch
+
+import (
+	"fmt"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+)
+
+// The methods in this file are for the Reflector that feeds the Cache.
+
+// Add takes an object that the watch has brought.
+func (c *Cache) Add(obj any) error { return c.Update(obj) }
+
+// Update takes an object that the watch has brought.
+func (c *Cache) Update(obj any) error {
+	o, err := c.object(obj)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	event, changed := c.take(o)
+	c.seen = max(c.seen, versionOf(o))
+	c.mu.Unlock()
+	if changed {
+		c.notify(event)
+	}
+	return nil
+}
+
+// Delete takes note that an object is gone, or no longer matches the Want.
+func (c *Cache) Delete(obj any) error {
+	o, err := c.object(obj)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	name, version := nameOf(o), versionOf(o)
+	c.seen = max(c.seen, version)
+	it := c.items[name]
+	if it == nil || c.newer(it, o, version) {
+		c.mu.Unlock()
+		return nil
+	}
+	c.drop(name)
+	c.mu.Unlock()
+	c.notify(Event{Old: it.object})
+	return nil
+}
+
+// Replace takes the result of a list. Own writes that are later than the list
+// stay.
+func (c *Cache) Replace(list []any, resourceVersion string) error {
+	objects := make(map[types.NamespacedName]*unstructured.Unstructured, len(list))
+	for _, obj := range list {
+		o, err := c.object(obj)
+		if err != nil {
+			return err
+		}
+		objects[nameOf(o)] = o
+	}
+	version, _ := strconv.ParseUint(resourceVersion, 10, 64)
+	c.mu.Lock()
+	var events []Event
+	for name, it := range c.items {
+		if objects[name] == nil && (it.writer == "" || it.version <= version) {
+			c.drop(name)
+			events = append(events, Event{Old: it.object})
+		}
+	}
+	for _, o := range objects {
+		if event, changed := c.take(o); changed {
+			events = append(events, event)
+		}
+	}
+	c.seen = version
+	state := !c.synced || c.failure != nil
+	c.synced, c.failure = true, nil
+	c.mu.Unlock()
+	for _, event := range events {
+		c.notify(event)
+	}
+	if state {
+		c.changed()
+	}
+	return nil
+}
+
+// Bookmark takes note of how far the watch has come.
+func (c *Cache) Bookmark(resourceVersion string) error {
+	version, err := strconv.ParseUint(resourceVersion, 10, 64)
+	if err != nil {
+		return nil //nolint:nilerr // a server whose versions are no numbers: there is nothing to note
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = max(c.seen, version)
+	return nil
+}
+
+// Resync does nothing: the reconciler looks again by its own clock.
+func (c *Cache) Resync() error { return nil }
+
+// Transformer returns what drops the parts of objects that nobody reads.
+func (c *Cache) Transformer() toolscache.TransformFunc {
+	return func(obj any) (any, error) {
+		o, ok := obj.(*unstructured.Unstructured)
+		if !ok {
+			return nil, fmt.Errorf("watch %s: unexpected object %T", c.want, obj)
+		}
+		return slim(c.want.Role, o), nil
+	}
+}
+
+// take files an object from the watch, unless an own write is newer; the lock is held.
+func (c *Cache) take(o *unstructured.Unstructured) (Event, bool) {
+	name, version := nameOf(o), versionOf(o)
+	old := c.items[name]
+	event := Event{New: o}
+	if old != nil {
+		if old.writer != "" && old.version > version {
+			return Event{}, false
+		}
+		if version != 0 && old.version == version {
+			event.Writer, old.writer = old.writer, ""
+			event.Old = old.object
+			return event, event.Writer != ""
+		}
+		event.Old = old.object
+	}
+	c.set(name, &item{object: o, version: version})
+	return event, true
+}
+
+// newer reports whether the item is an own write of after the departure o; the
+// lock is held. An own write that no selector can have dropped is back soon.
+func (c *Cache) newer(it *item, o *unstructured.Unstructured, version uint64) bool {
+	if it.writer == "" || it.version <= version {
+		return false
+	}
+	if it.object.GetUID() != o.GetUID() {
+		return true
+	}
+	return c.want.Fields == "" && c.selector.Matches(labels.Set(it.object.GetLabels()))
+}
+
+// fail takes note of the result of a list or watch request.
+func (c *Cache) fail(err error) {
+	c.mu.Lock()
+	same := (err == nil) == (c.failure == nil) && (err == nil || err.Error() == c.failure.Error())
+	c.failure = err
+	c.mu.Unlock()
+	if !same {
+		c.changed()
+	}
+}
+
+func (c *Cache) object(obj any) (*unstructured.Unstructured, error) {
+	o, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return nil, fmt.Errorf("watch %s: unexpected object %T", c.want, obj)
+	}
+	return slim(c.want.Role, o), nil
+}

@@ -1,0 +1,51 @@
+package watch
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Role says what the objects of a Want are kept for, and so which of their
+// parts are kept and by which values they can be found.
+type Role int
+
+// The roles.
+const (
+	// Parent objects are kept whole, but for field ownership outside status.
+	Parent Role = iota
+	// Child objects are kept whole, but for the field ownership of others, and are
+	// indexed by ParentIndex and NameIndex.
+	Child
+	// Namespace objects are kept with their metadata only.
+	Namespace
+	// Definition objects are CustomResourceDefinitions without the parts of their
+	// schemas that do not concern status, and are indexed by KindIndex.
+	Definition
+	// Controller objects are TemplateControllers.
+	Controller
+)
+
+// Want names a set of objects to keep a copy of. It is comparable: equal wants share one watch.
+type Want struct {
+	Resource  schema.GroupVersionResource
+	Namespace string // empty = all namespaces, or a cluster-scoped resource
+	Labels    string // label selector in its text form; empty = all
+	Fields    string // field selector in its text form; empty = all
+	Role      Role
+}
+
+// String names the want in logs.
+func (w Want) String() string {
+	s := w.Resource.GroupResource().String() + "/" + w.Resource.Version
+	if w.Namespace != "" {
+		s += " in " + w.Namespace
+	}
+	if w.Labels != "" {
+		s += fmt.Sprintf(" labels %q", w.Labels)
+	}
+	if w.Fields != "" {
+		s += fmt.Sprintf(" fields %q", w.Fields)
+	}
+	return s
+}
