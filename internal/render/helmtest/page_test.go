@@ -1,6 +1,7 @@
 package helmtest
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -8,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/templater-dev/templater/internal/render"
 )
 
@@ -36,7 +37,7 @@ func TestPageListsEveryFunction(t *testing.T) {
 		}
 		return
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("run go test -update in internal/render/helmtest: %s is stale:\n%s", page, diff)
 	}
 }
@@ -65,14 +66,10 @@ func functionTables() string {
 		{"text/template", "Functions of Go templates"},
 	} {
 		fmt.Fprintf(&out, "\n### %s\n\n| Function | Yields |\n|---|---|\n", source.title)
-		for _, f := range functions(func(f render.Function) bool { return f.Refused == "" && f.Source == source.name }) {
-			fmt.Fprintf(&out, "| `%s` | %s |\n", f.Name, cell(f.Doc))
-		}
+		writeRows(&out, functions(func(f render.Function) bool { return f.Refused == "" && f.Source == source.name }))
 	}
 	out.WriteString("\n### Functions that are not there\n\n| Function | Why, and what to use |\n|---|---|\n")
-	for _, f := range functions(func(f render.Function) bool { return f.Refused != "" }) {
-		fmt.Fprintf(&out, "| `%s` | %s |\n", f.Name, cell(f.Refused))
-	}
+	writeRows(&out, functions(func(f render.Function) bool { return f.Refused != "" }))
 	out.WriteString("\n### Functions that take a missing value\n\nAll others refuse one: ")
 	var names []string
 	for _, f := range functions(func(f render.Function) bool { return f.Refused == "" && f.Nil }) {
@@ -80,6 +77,22 @@ func functionTables() string {
 	}
 	out.WriteString(strings.Join(names, " ") + "\n")
 	return out.String()
+}
+
+// writeRows writes a row for each text about functions, with all names that it is about.
+func writeRows(out *strings.Builder, all []render.Function) {
+	names := map[string]string{}
+	var texts []string
+	for _, f := range all {
+		text := cmp.Or(f.Refused, f.Doc)
+		if names[text] == "" {
+			texts = append(texts, text)
+		}
+		names[text] += "`" + f.Name + "` "
+	}
+	for _, text := range texts {
+		fmt.Fprintf(out, "| %s| %s |\n", names[text], cell(text))
+	}
 }
 
 func functions(keep func(render.Function) bool) []render.Function {
