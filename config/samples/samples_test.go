@@ -1,0 +1,266 @@
+// Package samples tests that the samples render as their pages say.
+package samples
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/render"
+)
+
+// load reads a file of one YAML document.
+func load(t *testing.T, file string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096).Decode(into); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+}
+
+// program compiles a sample's templates.
+func program(t *testing.T, sample string) *render.Program {
+	t.Helper()
+	var tc v1.TemplateController
+	load(t, sample+"/templatecontroller.yaml", &tc)
+	source := render.Source{Controller: tc.Name, Helpers: tc.Spec.Helpers, Status: tc.Spec.Status.Template}
+	if tc.Spec.Values != nil {
+		if err := json.Unmarshal(tc.Spec.Values.Raw, &source.Values); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, child := range tc.Spec.Children {
+		source.Children = append(source.Children, render.Template{Name: child.Name, Text: child.Template})
+	}
+	compiled, err := render.Compile(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compiled
+}
+
+// example reads a sample's object.
+func example(t *testing.T, sample string) map[string]any {
+	t.Helper()
+	var object map[string]any
+	load(t, sample+"/example.yaml", &object)
+	return object
+}
+
+// at returns the value below keys and positions; nil if there is none.
+func at(v any, path ...any) any {
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			m, _ := v.(map[string]any)
+			v = m[step]
+		case int:
+			list, _ := v.([]any)
+			if step >= len(list) {
+				return nil
+			}
+			v = list[step]
+		}
+	}
+	return v
+}
+
+// env returns the environment of an object's first container.
+func env(object map[string]any) map[string]any {
+	out := map[string]any{}
+	list, _ := at(object, "spec", "containers", 0, "env").([]any)
+	for _, entry := range list {
+		name, _ := at(entry, "name").(string)
+		out[name] = at(entry, "value")
+	}
+	return out
+}
+
+// pod is a live Pod.
+func pod(uid, phase string, annotations map[string]any) map[string]any {
+	return map[string]any{
+		"apiVersion": "v1", "kind": "Pod",
+		"metadata": map[string]any{"name": "pod-" + uid, "uid": uid, "annotations": annotations},
+		"status":   map[string]any{"phase": phase},
+	}
+}
+
+// leaving returns the Pod as it is while it is being deleted.
+func leaving(pod map[string]any) map[string]any {
+	pod["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+	return pod
+}
+
+func TestSimpleDeploymentMakesOnePod(t *testing.T) {
+	p := program(t, "simpledeployment")
+	tests := map[string]struct {
+		spec any
+		want string
+	}{
+		"a string of digits stays a string": {map[string]any{"sleepytime": "120"}, "120"},
+		"nothing set means 0":               {map[string]any{}, "0"},
+		"the whole spec may be missing":     {nil, "0"},
+		"a value cannot become structure":   {map[string]any{"sleepytime": "1\n  hostPID: true"}, "1\n  hostPID: true"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			parent := example(t, "simpledeployment")
+			parent["spec"] = test.spec
+			objects, err := p.Child("pod", &render.Input{Parent: parent})
+			if err != nil || len(objects) != 1 {
+				t.Fatalf("got %d objects and error %v, want one", len(objects), err)
+			}
+			got := objects[0].Content
+			if diff := cmp.Diff(map[string]any{"NAME": "example-01", "SLEEPYTIME": test.want}, env(got)); diff != "" {
+				t.Error(diff)
+			}
+			want := []any{"Pod", "example-01", "simple-app", "simple", "busybox:1.36", "sh", "-x", "-c"}
+			command := at(got, "spec", "containers", 0, "command")
+			if diff := cmp.Diff(want, []any{
+				got["kind"], at(got, "metadata", "name"), at(got, "metadata", "labels", "app"),
+				at(got, "spec", "containers", 0, "name"), at(got, "spec", "containers", 0, "image"),
+				at(command, 0), at(command, 1), at(command, 2),
+			}); diff != "" {
+				t.Error(diff)
+			}
+			if at(got, "spec", "hostPID") != nil {
+				t.Error("a value became a field")
+			}
+		})
+	}
+}
+
+func TestSimpleDeploymentShowsUIDs(t *testing.T) {
+	p := program(t, "simpledeployment")
+	tests := map[string]struct {
+		pods []map[string]any
+		want []any
+	}{
+		"no Pod yet":                        {nil, []any{}},
+		"a Pod":                             {[]map[string]any{pod("a", "Running", nil)}, []any{"a"}},
+		"a Pod on its way out is not shown": {[]map[string]any{leaving(pod("a", "Running", nil))}, []any{}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := p.Status(&render.Input{
+				Parent:   example(t, "simpledeployment"),
+				Observed: map[string][]map[string]any{"pod": test.pods},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(map[string]any{"children": test.want}, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestLoadTestMakesReplicas(t *testing.T) {
+	p := program(t, "loadtest")
+	parent := example(t, "loadtest")
+	objects, err := p.Child("pods", &render.Input{Parent: parent})
+	if err != nil || len(objects) != 5 {
+		t.Fatalf("got %d objects and error %v, want five", len(objects), err)
+	}
+	want := map[string]any{"METHOD": "GET", "SERVICE": "nginx", "REQUEST_PATH": "/", "REPEAT": "10", "PAUSE": "0.5"}
+	for i, object := range objects {
+		if diff := cmp.Diff(want, env(object.Content)); diff != "" {
+			t.Error(diff)
+		}
+		if got, want := at(object.Content, "metadata", "name"), "example-02-"+strconv.Itoa(i); got != want {
+			t.Errorf("name is %v, want %s", got, want)
+		}
+	}
+}
+
+func TestLoadTestReplacesAllPodsOnAnyChange(t *testing.T) {
+	p := program(t, "loadtest")
+	before := specHash(t, p, example(t, "loadtest"))
+	changes := map[string]func(spec map[string]any){
+		"replicas":    func(spec map[string]any) { spec["replicas"] = int64(6) },
+		"repeat":      func(spec map[string]any) { spec["test"].(map[string]any)["repeat"] = int64(11) },
+		"a new field": func(spec map[string]any) { spec["new"] = "" },
+	}
+	for name, change := range changes {
+		t.Run(name, func(t *testing.T) {
+			parent := example(t, "loadtest")
+			change(parent["spec"].(map[string]any))
+			if specHash(t, p, parent) == before {
+				t.Error("the Pods are the same as before")
+			}
+		})
+	}
+	parent := example(t, "loadtest")
+	parent["metadata"].(map[string]any)["labels"] = map[string]any{"a": "b"}
+	if specHash(t, p, parent) != before {
+		t.Error("a label of the parent replaces the Pods")
+	}
+}
+
+// specHash returns the annotation that makes Pods differ after a change.
+func specHash(t *testing.T, p *render.Program, parent map[string]any) string {
+	t.Helper()
+	objects, err := p.Child("pods", &render.Input{Parent: parent})
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash, _ := at(objects[0].Content, "metadata", "annotations", "example.org/spec-hash").(string)
+	if hash == "" {
+		t.Fatal("no hash")
+	}
+	return hash
+}
+
+func TestLoadTestState(t *testing.T) {
+	p := program(t, "loadtest")
+	parent := example(t, "loadtest")
+	parent["spec"].(map[string]any)["replicas"] = int64(2)
+	now := map[string]any{"example.org/spec-hash": specHash(t, p, parent)}
+	old := map[string]any{"example.org/spec-hash": "of another spec"}
+	tests := map[string]struct {
+		pods     []map[string]any
+		state    string
+		children []any
+	}{
+		"no Pod is there": {nil, "pending", []any{}},
+		"no Pod has started": {
+			[]map[string]any{pod("a", "Pending", now), pod("b", "Pending", now)}, "pending", []any{"a", "b"}},
+		"one has started": {
+			[]map[string]any{pod("a", "Running", now), pod("b", "Pending", now)}, "executing", []any{"a", "b"}},
+		"one is done before the other has started": {
+			[]map[string]any{pod("a", "Succeeded", now), pod("b", "Pending", now)}, "executing", []any{"a", "b"}},
+		"all there are have succeeded, but one is missing": {
+			[]map[string]any{pod("a", "Succeeded", now)}, "executing", []any{"a"}},
+		"all have succeeded": {
+			[]map[string]any{pod("a", "Succeeded", now), pod("b", "Succeeded", now)}, "finished", []any{"a", "b"}},
+		"one fails while the other runs": {
+			[]map[string]any{pod("a", "Failed", now), pod("b", "Running", now)}, "failed", []any{"a", "b"}},
+		"a Pod of an earlier spec says nothing": {
+			[]map[string]any{pod("a", "Failed", old), pod("b", "Succeeded", old)}, "pending", []any{}},
+		"a Pod on its way out says nothing": {
+			[]map[string]any{leaving(pod("a", "Failed", now)), pod("b", "Pending", now)}, "pending", []any{"b"}},
+		"a Pod without annotations says nothing": {
+			[]map[string]any{pod("a", "Running", nil)}, "pending", []any{}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := p.Status(&render.Input{Parent: parent, Observed: map[string][]map[string]any{"pods": test.pods}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(map[string]any{"children": test.children, "state": test.state}, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
