@@ -19,10 +19,11 @@ func newRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run the operator until it is interrupted",
-		Long: `Run the operator until it gets SIGINT or SIGTERM. It then finishes what is under way, and stops.
+		Long: `Run the operator until it gets SIGINT or SIGTERM. It then finishes what is
+under way, and stops.
 
-The cluster is that of --kubeconfig, else of $KUBECONFIG, else the one that the process runs in as a Pod, else
-that of ~/.kube/config.`,
+The cluster is that of --kubeconfig, else of $KUBECONFIG, else of ~/.kube/config,
+else the one that the process runs in as a Pod.`,
 		Example: `  templater run
   templater run --kubeconfig ~/.kube/config --context test --log-level debug`,
 		Args: cobra.NoArgs,

@@ -44,7 +44,7 @@ var (
 )
 
 // Config returns how to reach the cluster: by the kubeconfig and its context,
-// else by $KUBECONFIG, else as the Pod that this is, else by ~/.kube/config.
+// else by $KUBECONFIG, else by ~/.kube/config, else as the Pod that this is.
 // The client side does not throttle: the API server's priority and fairness
 // decides.
 func Config(kubeconfig, kubeContext string) (*rest.Config, error) {

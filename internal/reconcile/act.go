@@ -59,7 +59,7 @@ func (p *pass) apply(ctx context.Context, a action) *Problem {
 	}
 	p.wrote = true
 	p.sourceOf(after).Put(after, p.name)
-	klog.FromContext(ctx).Info("applied child", "controller", p.name, "parent", p.key.Parent.String(), "child", a.wanted.id().String(), "verb", a.verb, "drift", publicPath(a.drift))
+	klog.FromContext(ctx).Info("applied child", "controller", p.name, "parent", p.key.Parent.String(), "child", a.wanted.id().String(), "verb", a.verb, "taken", a.drift != "")
 	return nil
 }
 

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -50,7 +51,7 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *entry) assembly {
 		a.rejection = misfit(tc, a.kind)
 		a.watchParents(tc, e.compiled)
 	case missing(a.kindErr) && e.gone.IsZero():
-		e.gone = c.clock.Now()
+		e.gone, e.counts = c.clock.Now(), newCounts()
 	}
 	return a
 }
@@ -112,6 +113,7 @@ func (a *assembly) build(tc *v1.TemplateController, e *entry, kinds resolver, ca
 	c := &controller{
 		name: tc.Name, manager: v1.FieldManagerPrefix + tc.Name, spec: &tc.Spec, kinds: kinds,
 		kind: a.kind, gone: e.gone, parents: map[string]*watch.Cache{}, sources: map[schema.GroupKind]source{},
+		settled: maps.Clone(e.settled),
 	}
 	if e.compiled != nil {
 		c.program, c.gvk, c.resync = e.compiled.program, e.compiled.gvk, e.compiled.resync

@@ -40,6 +40,7 @@ type controller struct {
 	parents           map[string]*watch.Cache // by namespace; "" = all namespaces
 	namespaces        *watch.Cache            // nil unless namespaceSelector is set
 	sources           map[schema.GroupKind]source
+	settled           map[schema.GroupKind]bool // kinds whose version in sources stays as it is
 	readyCondition    string // "" = none
 }
 

@@ -256,7 +256,7 @@ func (c *Controllers) Run(ctx context.Context) {
 	defer stop()
 	for {
 		name, shutdown := c.queue.Get()
-		if shutdown {
+		if shutdown || ctx.Err() != nil { // a queue that shuts down still hands out what it holds
 			return
 		}
 		if err := c.Sync(context.WithoutCancel(ctx), name); err != nil {

@@ -25,7 +25,7 @@ const deepest = 8
 type desire struct {
 	wanted   []*wanted
 	problems problems
-	// unknown are kinds that the controller has never created.
+	// unknown are kinds that the controller has never created, or in another version.
 	unknown []schema.GroupVersionKind
 	// missing are kinds that the server does not have.
 	missing []schema.GroupKind
@@ -66,7 +66,7 @@ func desireFor(c *controller, parent *unstructured.Unstructured, in *render.Inpu
 // note remembers a kind that is new to the controller.
 func (d *desire) note(c *controller, w *wanted) {
 	gvk := w.object.GroupVersionKind()
-	if _, ok := c.sources[gvk.GroupKind()]; ok {
+	if s, ok := c.sources[gvk.GroupKind()]; ok && (s.kind.Resource.Version == gvk.Version || c.settled[gvk.GroupKind()]) {
 		return
 	}
 	for _, known := range d.unknown {
@@ -88,7 +88,7 @@ func (c *controller) want(child *v1.Child, parent *unstructured.Unstructured, o 
 		return nil, invalid(child, o, "%s", fault)
 	}
 	gvk := object.GroupVersionKind()
-	kind, err := c.kinds.Resolve(gvk)
+	kind, err := c.resolve(gvk)
 	if err != nil {
 		return nil, kindProblem(child, o, err)
 	}
@@ -107,6 +107,14 @@ func (c *controller) want(child *v1.Child, parent *unstructured.Unstructured, o 
 	w := &wanted{child: child, kind: kind, object: object, hash: hash(object)}
 	setAnnotation(object, v1.AnnotationHash, w.hash)
 	return w, nil
+}
+
+// resolve returns the kind; that of a source is current.
+func (c *controller) resolve(gvk schema.GroupVersionKind) (kube.Kind, error) {
+	if s := c.sources[gvk.GroupKind()]; s.cache != nil && s.kind.Resource.Version == gvk.Version {
+		return s.kind, nil
+	}
+	return c.kinds.Resolve(gvk)
 }
 
 func kindProblem(child *v1.Child, o render.Object, err error) *Problem {
@@ -177,15 +185,15 @@ func below(m map[string]any, key string) map[string]any {
 }
 
 // serverOwned are fields of metadata that only the server, or templater, sets.
-var serverOwned = map[string]string{
-	"generateName":      "templater must know the name of each child beforehand: set metadata.name",
-	"ownerReferences":   "templater sets the owner reference itself: remove it; to have none, set deletionPolicy: Orphan",
-	"uid":               "the API server sets it: remove it",
-	"resourceVersion":   "the API server sets it: remove it",
-	"generation":        "the API server sets it: remove it",
-	"managedFields":     "the API server sets it: remove it",
-	"deletionTimestamp": "the API server sets it: remove it",
-	"selfLink":          "the API server sets it: remove it",
+var serverOwned = []struct{ field, advice string }{
+	{"generateName", "templater must know the name of each child beforehand: set metadata.name"},
+	{"ownerReferences", "templater sets the owner reference itself: remove it; to have none, set deletionPolicy: Orphan"},
+	{"uid", "the API server sets it: remove it"},
+	{"resourceVersion", "the API server sets it: remove it"},
+	{"generation", "the API server sets it: remove it"},
+	{"managedFields", "the API server sets it: remove it"},
+	{"deletionTimestamp", "the API server sets it: remove it"},
+	{"selfLink", "the API server sets it: remove it"},
 }
 
 // shapeFault returns why a document is no object that templater can make, or "".
@@ -202,11 +210,11 @@ func shapeFault(content map[string]any) string {
 	if !ok {
 		return "the document has no metadata.name: every child needs apiVersion, kind and metadata.name"
 	}
-	for _, key := range sortedKeys(serverOwned) {
-		if metadata[key] != nil {
-			return "metadata." + key + " may not be set: " + serverOwned[key]
+	for _, owned := range serverOwned {
+		if metadata[owned.field] != nil {
+			return "metadata." + owned.field + " may not be set: " + owned.advice
 		}
-		delete(metadata, key)
+		delete(metadata, owned.field)
 	}
 	delete(metadata, "creationTimestamp") // manifests made by Go programs hold a null
 	if s, _ := metadata["name"].(string); s == "" {

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -30,18 +31,13 @@ func (r *Reconciler) leave(ctx context.Context, c *controller, key Key) (Result,
 	r.controllers.count(key, nil)
 	r.said.forget(key)
 	r.breaker.forget(key)
-	var children []*live
-	for _, l := range c.childrenNamed(key.Parent) {
-		if l.object.GetDeletionTimestamp() == nil && (c.gone.IsZero() || !c.orphan(l)) {
-			children = append(children, l)
-		}
-	}
+	children := c.leftBehind(key)
 	if len(children) == 0 {
 		r.absent.end(key)
 		return Result{}, nil
 	}
 	left := r.absent.left(key)
-	if left > 0 && !c.selective() {
+	if left > 0 && (!c.selective() || !c.gone.IsZero()) {
 		return Result{After: left}, nil
 	}
 	parent, err := r.askForParent(ctx, c, key)
@@ -55,6 +51,16 @@ func (r *Reconciler) leave(ctx context.Context, c *controller, key Key) (Result,
 		return r.collect(ctx, c, key, children)
 	}
 	return r.dismiss(ctx, c, key, departure{parent, children})
+}
+
+// leftBehind returns the children of parents of that name that somebody has to see
+// to. Those that are to outlive their parent are of interest only while
+// the parent may still be there, without matching.
+func (c *controller) leftBehind(key Key) []*live {
+	mayExist := c.selective() && c.gone.IsZero()
+	return slices.DeleteFunc(c.childrenNamed(key.Parent), func(l *live) bool {
+		return l.object.GetDeletionTimestamp() != nil || !mayExist && l.outlives()
+	})
 }
 
 // askForParent reads the parent from the server; nil means that it is gone.
@@ -78,8 +84,8 @@ func (c *controller) locateParent(key Key) kube.Object {
 func (r *Reconciler) collect(ctx context.Context, c *controller, key Key, children []*live) (Result, error) {
 	p := &pass{controller: c, r: r, key: key}
 	for _, l := range children {
-		if len(l.object.GetOwnerReferences()) != 1 || metav1.GetControllerOfNoCopy(l.object) == nil {
-			continue // another owner may still need it, or it is to outlive its parent
+		if len(l.object.GetOwnerReferences()) != 1 || l.outlives() {
+			continue // another owner may still need it
 		}
 		if problem := p.remove(ctx, action{verb: remove, live: l}); problem != nil {
 			klog.FromContext(ctx).Info("cannot delete the child of a parent that is gone, will retry", "controller", c.name, "child", l.id().String(), "reason", problem.Message)
@@ -142,8 +148,29 @@ func (r *Reconciler) matches(ctx context.Context, c *controller, key Key, parent
 
 func situationOf(c *controller) situation { return situation{children: c.spec.Children} }
 
-// orphan reports whether the child is to outlive its parent.
-func (c *controller) orphan(l *live) bool { return metav1.GetControllerOfNoCopy(l.object) == nil }
+// outlives reports whether the child is to outlive its parent.
+func (l *live) outlives() bool { return metav1.GetControllerOfNoCopy(l.object) == nil }
+
+// collectStrays sees to children of an earlier parent of the same name, which
+// is gone: after a while it deletes what the garbage collector has left. It
+// returns how long that while still is, or 0 when there are no strays.
+func (p *pass) collectStrays(ctx context.Context) time.Duration {
+	var strays []*live
+	for _, l := range p.childrenNamed(p.key.Parent) {
+		if ref := metav1.GetControllerOfNoCopy(l.object); ref != nil && ref.UID != p.parent.GetUID() && l.object.GetDeletionTimestamp() == nil {
+			strays = append(strays, l)
+		}
+	}
+	if len(strays) == 0 {
+		p.r.absent.end(p.key)
+		return 0
+	}
+	left := p.r.absent.left(p.key)
+	if left == 0 {
+		_, _ = p.r.collect(ctx, p.controller, p.key, strays) //nolint:errcheck // it logs, and the resync comes back to it
+	}
+	return left
+}
 
 // childOf reports whether the child was made for the parent with that UID.
 func childOf(l *live, parent types.UID) bool {

@@ -69,7 +69,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, key Key) (Result, error) {
 	if parent == nil {
 		return r.leave(ctx, c, key)
 	}
-	r.absent.end(key)
 	if parent.GetDeletionTimestamp() != nil {
 		return Result{}, nil // the garbage collector takes the children
 	}
@@ -77,7 +76,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, key Key) (Result, error) {
 		return Result{After: wait}, nil
 	}
 	p := &pass{controller: c, r: r, key: key, parent: parent}
-	return p.run(ctx)
+	result, err := p.run(ctx)
+	if left := p.collectStrays(ctx); left > 0 && result == (Result{After: result.After}) {
+		result.After = left
+	}
+	return result, err
 }
 
 func (p *pass) run(ctx context.Context) (Result, error) {
@@ -89,8 +92,9 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 	}
 	p.r.controllers.miss(p.name, d.missing)
 	p.problems = append(p.problems, d.problems...)
+	wanted := p.readable(d.wanted)
 	p.plan = planFor(situation{
-		children: p.spec.Children, wanted: p.readable(d.wanted), live: observed, manager: p.manager,
+		children: p.spec.Children, wanted: wanted, live: observed, manager: p.manager,
 		complete: len(p.problems) == 0 && p.complete(),
 	})
 	p.act(ctx)
@@ -168,6 +172,9 @@ func (r *Reconciler) next(ctx context.Context) bool {
 		return false
 	}
 	defer r.queue.Done(key)
+	if ctx.Err() != nil {
+		return false // a queue that shuts down still hands out what it holds
+	}
 	result, err := r.guarded(context.WithoutCancel(ctx), key)
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "pass failed, will retry", "controller", key.Controller, "parent", key.Parent.String())

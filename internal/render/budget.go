@@ -24,7 +24,7 @@ const (
 	maxDepth = 100
 	// maxNesting bounds the nesting of blocks and parentheses in a
 	// template's own text, for the same reason.
-	maxNesting = 100
+	maxNesting = 200
 	// maxTemplate bounds the text of one template, in bytes. An object in
 	// etcd is at most 1.5 MB.
 	maxTemplate = 512 << 10

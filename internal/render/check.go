@@ -13,14 +13,13 @@ type checker struct {
 	u *unit
 	// src is the text that the current template is from.
 	src *text
-	// visited holds the define blocks that were checked, by whether their
-	// dot is the root of the data.
-	visited map[visit]bool
 }
 
+// visit is a check of a definition that need not be done again. Those of
+// helpers are the same for all children, which keeps checking linear.
 type visit struct {
-	name string
-	root bool
+	tree         *parse.Tree
+	root, status bool
 }
 
 // scope is what is known at a place about dot.
@@ -29,23 +28,31 @@ type scope struct {
 	nesting     int
 }
 
-// check adds the findings in a unit.
+// check adds the findings in a unit and in the helpers.
 func (c *compiler) check(u *unit) {
-	k := &checker{c: c, u: u, visited: map[visit]bool{}}
-	k.template("", true)
-	for _, name := range sortedKeys(u.defined) {
-		k.template(name, false)
+	k := &checker{c: c, u: u}
+	k.template(u.own[""], true)
+	for _, name := range sortedKeys(u.own) {
+		k.template(u.own[name], name == "")
 	}
 }
 
-// template checks a template once for what its dot may be. What does not
+// checkHelpers adds the findings in helpers that do not depend on who calls.
+func (c *compiler) checkHelpers(helpers map[string]definition) {
+	k := &checker{c: c, u: &unit{helpers: helpers}}
+	for _, name := range sortedKeys(helpers) {
+		k.template(helpers[name], false)
+	}
+}
+
+// template checks a definition once for what its dot may be. What does not
 // depend on dot is found either way.
-func (k *checker) template(name string, root bool) {
-	if k.visited[visit{name, root}] || name == "" && !root {
+func (k *checker) template(def definition, root bool) {
+	v := visit{def.tree, root, k.u.status}
+	if k.c.visited[v] {
 		return
 	}
-	k.visited[visit{name, root}] = true
-	def := k.u.defined[name]
+	k.c.visited[v] = true
 	src := k.src
 	k.src = def.src
 	k.list(def.tree.Root, scope{dot: root, dollar: root})
@@ -70,6 +77,9 @@ func (k *checker) list(list *parse.ListNode, s scope) {
 }
 
 func (k *checker) node(n parse.Node, s scope) {
+	if k.c.full() {
+		return
+	}
 	switch n := n.(type) {
 	case *parse.ActionNode:
 		k.discarded(n.Pipe)
@@ -83,7 +93,7 @@ func (k *checker) node(n parse.Node, s scope) {
 	case *parse.RangeNode:
 		k.branch(&n.BranchNode, s, false)
 	case *parse.TemplateNode:
-		k.call(n, n.Name, s, n.Pipe != nil && isRoot(n.Pipe, s))
+		k.call(n, n.Name, n.Pipe != nil && isRoot(n.Pipe, s))
 		if n.Pipe != nil {
 			k.pipe(n.Pipe, s)
 		}
@@ -117,14 +127,19 @@ func rootOperand(n parse.Node, s scope) bool {
 	return false
 }
 
-// call checks that a template is there, and checks it.
-func (k *checker) call(at parse.Node, name string, s scope, root bool) {
-	if _, ok := k.u.defined[name]; !ok || name == "" {
-		known := slices.DeleteFunc(sortedKeys(k.u.defined), func(n string) bool { return n == "" })
+// call checks that a template is there, and checks it. Helpers may call only
+// helpers, for they are shared by all templates.
+func (k *checker) call(at parse.Node, name string, root bool) {
+	def, ok := k.u.helpers[name]
+	if own, isOwn := k.u.own[name]; isOwn && name != "" && own.src == k.src {
+		def, ok = own, true
+	}
+	if !ok {
+		known := append(sortedKeys(k.u.helpers), sortedKeys(k.u.own)...)
 		k.errorf(at, "there is no define block named %q%s", name, didYouMean("", name, known))
 		return
 	}
-	k.template(name, root)
+	k.template(def, root)
 }
 
 // discarded reports {{ $_ := set … }}, which changes nothing here.
@@ -183,7 +198,7 @@ func (k *checker) include(cmd *parse.CommandNode, piped bool, s scope) {
 	if !ok {
 		return
 	}
-	k.call(name, name.Text, s, !piped && len(cmd.Args) == 3 && rootOperand(cmd.Args[2], s))
+	k.call(name, name.Text, !piped && len(cmd.Args) == 3 && rootOperand(cmd.Args[2], s))
 }
 
 // function checks that a function is there and takes so many arguments.

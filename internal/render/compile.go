@@ -2,7 +2,6 @@ package render
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,20 +12,23 @@ import (
 // Compile parses and checks all templates. The error is an [Errors] with
 // every finding.
 func Compile(src Source) (*Program, error) {
-	c := &compiler{src: src, names: childNames(src.Children)}
+	c := &compiler{src: src, names: childNames(src.Children), visited: map[visit]bool{}}
 	helpers := c.helpers()
 	p := &Program{controller: src.Controller, values: src.Values, names: c.names, children: map[string]*unit{}}
 	if p.values == nil {
 		p.values = map[string]any{}
 	}
 	for _, child := range src.Children {
+		if p.children[child.Name] != nil {
+			c.add(&Error{Template: childName(child.Name), Reason: Invalid, Message: "there are two children of this name"})
+		}
 		p.children[child.Name] = c.unit(newText(childName(child.Name), child.Text), helpers, false)
 	}
 	if src.Status != "" {
 		p.status = c.unit(newText("status", src.Status), helpers, true)
 	}
 	if len(c.errors) > 0 {
-		return nil, c.findings()
+		return nil, c.errors
 	}
 	p.marker = chooseMarker(c.texts)
 	if p.marker > string(lastMarker) {
@@ -46,23 +48,25 @@ func childNames(children []Template) []string {
 
 // compiler gathers findings.
 type compiler struct {
-	src    Source
-	names  []string // of the children, sorted
-	texts  []*text
-	errors Errors
+	src     Source
+	names   []string // of the children, sorted
+	texts   []*text
+	errors  Errors
+	visited map[visit]bool
 }
 
-// add keeps a finding.
-func (c *compiler) add(e *Error) { c.errors = append(c.errors, e) }
+// maxFindings is the number of findings after which nobody reads on.
+const maxFindings = 50
 
-// findings returns what was found, without repetitions: a define block is
-// checked for each template that can call it.
-func (c *compiler) findings() Errors {
-	seen := map[Error]bool{}
-	return slices.DeleteFunc(c.errors, func(e *Error) bool {
-		defer func() { seen[*e] = true }()
-		return seen[*e]
-	})
+// full reports whether there are enough findings.
+func (c *compiler) full() bool { return len(c.errors) >= maxFindings }
+
+// add keeps a finding, unless it is there already: a define block is checked
+// for each kind of dot that it may be called with.
+func (c *compiler) add(e *Error) {
+	if !c.full() && !slices.ContainsFunc(c.errors, func(o *Error) bool { return *o == *e }) {
+		c.errors = append(c.errors, e)
+	}
 }
 
 // helpers parses the define blocks that all templates share.
@@ -82,18 +86,19 @@ func (c *compiler) helpers() map[string]definition {
 			}
 		}
 	}
+	c.checkHelpers(defined)
 	return defined
 }
 
 // unit parses and checks a template.
 func (c *compiler) unit(t *text, helpers map[string]definition, status bool) *unit {
-	u := &unit{text: t, status: status, defined: maps.Clone(helpers)}
+	u := &unit{text: t, status: status, own: map[string]definition{}, helpers: helpers}
 	trees := c.parse(t)
 	for _, name := range sortedKeys(trees) {
 		if _, twice := helpers[name]; twice {
 			c.add(t.errorAt(int(trees[name].Root.Pos), Invalid, fmt.Sprintf("a define block named %q is in helpers already", name)))
 		}
-		u.defined[name] = definition{trees[name], t}
+		u.own[name] = definition{trees[name], t}
 	}
 	if trees != nil {
 		c.check(u)
@@ -112,7 +117,7 @@ func (c *compiler) parse(t *text) map[string]*parse.Tree {
 	trees := map[string]*parse.Tree{}
 	tree := parse.New("")
 	// Functions are checked later, to find all mistakes and say more.
-	tree.Mode = parse.SkipFuncCheck | parse.ParseComments
+	tree.Mode = parse.SkipFuncCheck
 	_, err := tree.Parse(t.content, c.src.LeftDelim, c.src.RightDelim, trees)
 	if err != nil {
 		c.add(parseError(t, err))

@@ -172,6 +172,7 @@ func (x *exec) empty(v any) bool {
 	case derived:
 		return v == ""
 	case rendered:
+		_ = x.charge(len(v)) // when this fails, so does the next step
 		return x.blank(string(v))
 	case []any:
 		return len(v) == 0
@@ -193,7 +194,7 @@ func (x *exec) blank(text string) bool {
 		if !ok {
 			return true
 		}
-		if tok == nil || tok.encoded() != "" {
+		if tok == nil || tok.value != "" || tok.mode == yamlScalar {
 			return false
 		}
 		text = after

@@ -3,7 +3,6 @@ package render
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"text/template/parse"
 )
 
@@ -12,16 +11,17 @@ import (
 type exec struct {
 	budget
 	tokens
-	unit   *unit
-	in     *Input
-	root   *closed
-	src    *text // the text that the current template comes from
-	vars   []variable
-	args   []any // stack of function arguments
-	out    *output
-	depth  int // of template calls
-	place  parse.Node
-	regexp map[string]*regexp.Regexp
+	unit  *unit
+	in    *Input
+	root  *closed
+	src   *text // the text that the current template comes from
+	vars  []variable
+	args  []any // stack of function arguments
+	out   *output
+	depth int // of template calls
+	place parse.Node
+	// expressions holds the regular expressions compiled so far.
+	expressions map[string]*expression
 }
 
 type variable struct {
@@ -262,9 +262,9 @@ func (x *exec) walkTemplate(dot any, n *parse.TemplateNode) error {
 
 // invoke executes the template of that name with its own variables.
 func (x *exec) invoke(name string, dot any) error {
-	def, ok := x.unit.defined[name]
+	def, ok := x.unit.lookup(name)
 	if !ok {
-		return fmt.Errorf("there is no template of that name%s", didYouMean("", name, sortedKeys(x.unit.defined)))
+		return errors.New("there is no define block of that name")
 	}
 	if x.depth == maxIncludes {
 		return errIncludes

@@ -162,6 +162,7 @@ func fromYAML(c *call) any {
 	content := string(r)
 	if !isRendered {
 		content = c.str(0)
+		c.derived = false // what is parsed is data again
 	}
 	var value any
 	found := 0

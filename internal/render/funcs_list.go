@@ -271,7 +271,9 @@ func (c *call) numbered(parts []string) any {
 		return nil
 	}
 	for i, p := range parts {
-		m["_"+strconv.Itoa(i)] = p
+		if m["_"+strconv.Itoa(i)] = p; c.derived && hasLineEnd(p) {
+			m["_"+strconv.Itoa(i)] = derived(p)
+		}
 	}
 	return m
 }

@@ -9,29 +9,29 @@ import (
 func init() {
 	g := group{source: "sprig", rendered: Expands}
 	g.add(names("regexMatch", "mustRegexMatch"), 2, 2, "whether the text, the second argument, matches the expression", func(c *call) any {
-		re, s := c.expression(), c.str(1)
-		return c.matching(re, s) && re.MatchString(s)
+		e, s := c.expression(), c.str(1)
+		return c.matching(e, s) && e.MatchString(s)
 	})
 	g.add(names("regexFind", "mustRegexFind"), 2, 2, "the first match in the text, or empty text", func(c *call) any {
-		re, s := c.expression(), c.str(1)
-		if !c.matching(re, s) {
+		e, s := c.expression(), c.str(1)
+		if !c.matching(e, s) {
 			return nil
 		}
-		return re.FindString(s)
+		return e.FindString(s)
 	})
 	g.add(names("regexFindAll", "mustRegexFindAll"), 3, 3, "at most so many matches, or all if the number is negative", func(c *call) any {
-		re, s, n := c.expression(), c.str(1), c.integer(2)
-		if !c.matching(re, s) || !c.pay((len(s)+1)*costItem) {
+		e, s, n := c.expression(), c.str(1), c.integer(2)
+		if !c.matching(e, s) || !c.pay((len(s)+1)*costItem) {
 			return nil
 		}
-		return c.stringList(re.FindAllString(s, clampInt(n)))
+		return c.stringList(e.FindAllString(s, clampInt(n)))
 	})
 	g.add(names("regexSplit", "mustRegexSplit"), 3, 3, "the parts of the text between matches", func(c *call) any {
-		re, s, n := c.expression(), c.str(1), c.integer(2)
-		if !c.matching(re, s) || !c.pay((len(s)+1)*costItem) {
+		e, s, n := c.expression(), c.str(1), c.integer(2)
+		if !c.matching(e, s) || !c.pay((len(s)+1)*costItem) {
 			return nil
 		}
-		return c.stringList(re.Split(s, clampInt(n)))
+		return c.stringList(e.Split(s, clampInt(n)))
 	})
 	g.add(names("regexReplaceAll", "mustRegexReplaceAll"), 3, 3, "the text, the second argument, with matches replaced by the third, in which $1 is a group",
 		func(c *call) any { return c.regexReplace((*regexp.Regexp).ReplaceAllString, true) })
@@ -50,14 +50,20 @@ const (
 	instructionsPerJob = 8 // instructions tried on a byte for a unit of work
 )
 
+// expression is a compiled regular expression of some number of instructions.
+type expression struct {
+	*regexp.Regexp
+	size int
+}
+
 // expression returns argument 0 compiled, or nil.
-func (c *call) expression() *regexp.Regexp {
+func (c *call) expression() *expression {
 	s := c.str(0)
 	if c.err != nil {
 		return nil
 	}
-	if re := c.x.regexp[s]; re != nil {
-		return re
+	if e := c.x.expressions[s]; e != nil {
+		return e
 	}
 	if len(s) > longestExpression {
 		c.fail("the expression is longer than %d bytes", longestExpression)
@@ -84,11 +90,12 @@ func (c *call) expression() *regexp.Regexp {
 		c.fail("argument 1 is not a regular expression")
 		return nil
 	}
-	if c.x.regexp == nil {
-		c.x.regexp = map[string]*regexp.Regexp{}
+	if c.x.expressions == nil {
+		c.x.expressions = map[string]*expression{}
 	}
-	c.x.regexp[s] = re
-	return re
+	e := &expression{re, size}
+	c.x.expressions[s] = e
+	return e
 }
 
 // instructions estimates the size of a compiled expression.
@@ -107,15 +114,8 @@ func instructions(re *syntax.Regexp) int {
 }
 
 // matching pays for matching s once, and reports whether to go on.
-func (c *call) matching(re *regexp.Regexp, s string) bool {
-	if re == nil {
-		return false
-	}
-	tree, err := syntax.Parse(re.String(), syntax.Perl)
-	if err != nil {
-		return false
-	}
-	return c.pay(len(s) * (instructions(tree)/instructionsPerJob + 1))
+func (c *call) matching(e *expression, s string) bool {
+	return e != nil && c.pay(len(s)*(e.size/instructionsPerJob+1))
 }
 
 type replacer func(re *regexp.Regexp, s, to string) string
@@ -123,11 +123,11 @@ type replacer func(re *regexp.Regexp, s, to string) string
 // regexReplace pays for the result before it is made: each match yields the
 // replacement, and each $ in it at most the match.
 func (c *call) regexReplace(do replacer, groups bool) any {
-	re, s, to := c.expression(), c.str(1), c.str(2)
-	if !c.matching(re, s) || !c.pay((len(s)+1)*costItem) {
+	e, s, to := c.expression(), c.str(1), c.str(2)
+	if !c.matching(e, s) || !c.pay((len(s)+1)*costItem) {
 		return nil
 	}
-	matches := len(re.FindAllStringIndex(s, -1))
+	matches := len(e.FindAllStringIndex(s, -1))
 	size := len(s) + matches*len(to)
 	if groups {
 		size += len(s) * strings.Count(to, "$")
@@ -135,5 +135,5 @@ func (c *call) regexReplace(do replacer, groups bool) any {
 	if !c.pay(size) {
 		return nil
 	}
-	return do(re, s, to)
+	return do(e.Regexp, s, to)
 }

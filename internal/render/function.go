@@ -159,22 +159,34 @@ func (c *call) result(v any) (any, error) {
 		if err := c.x.charge(len(r)); err != nil {
 			return nil, err
 		}
-		if c.derived && hasLineEnd(r) {
+		if c.computes() && hasLineEnd(r) {
 			return derived(r), nil
 		}
 		return r, nil
+	case []any:
+		if c.computes() {
+			markDerived(r)
+		}
 	case int:
 		return int64(r), nil
-	case []string:
-		list := make([]any, len(r))
-		for i, s := range r {
-			list[i] = s
-		}
-		return list, nil
-	case error:
-		return nil, r
 	}
 	return normal(v)
+}
+
+// computes reports whether the result was computed from rendered text, rather
+// than chosen from the arguments. Such a result is never shared with anything.
+func (c *call) computes() bool {
+	return c.derived && (c.f.Rendered == Expands || c.f.Rendered == Keeps)
+}
+
+// markDerived marks the items of a list that a function made from rendered
+// text, as splitList does.
+func markDerived(list []any) {
+	for i, item := range list {
+		if s, isString := item.(string); isString && hasLineEnd(s) {
+			list[i] = derived(s)
+		}
+	}
 }
 
 // fail makes the call fail.

@@ -336,7 +336,7 @@ func standsForItself(m mode, style yaml.Style) bool {
 // whose it is.
 func (c *converter) reserved(n *yaml.Node, name string, at level) error {
 	if domain, _, ok := strings.Cut(name, "/"); ok && (domain == ownDomain || strings.HasSuffix(domain, "."+ownDomain)) {
-		return c.fail(n, "a key that comes from a value is of templater.dev/, which is reserved")
+		return c.fail(n, "a key that comes from a value is of templater.dev/, which is reserved; leave it out with omit")
 	}
 	if at != elsewhere && reservedKeys[name] {
 		return c.fail(n, "a key that comes from a value is %s, which is reserved here; write it in the template", name)

@@ -25,7 +25,17 @@ type Program struct {
 type unit struct {
 	text    *text
 	status  bool
-	defined map[string]definition // its own body is under ""
+	own     map[string]definition // its body is under ""
+	helpers map[string]definition // shared by all units
+}
+
+// lookup returns the definition of that name.
+func (u *unit) lookup(name string) (definition, bool) {
+	if def, ok := u.own[name]; ok {
+		return def, true
+	}
+	def, ok := u.helpers[name]
+	return def, ok
 }
 
 // definition is a parsed template body and the text that it is from.
@@ -100,7 +110,7 @@ func (p *Program) render(u *unit, in *Input, do func(*converter, *yaml.Node) err
 		p.finish(x)
 	}()
 	if err := x.invoke("", x.root); err != nil {
-		return x.located(err, u.defined[""].tree.Root)
+		return x.located(err, u.own[""].tree.Root)
 	}
 	content := string(x.out.buf)
 	err = x.documents(content, func(parsed *parser, n *yaml.Node) error {
@@ -134,7 +144,7 @@ func (p *Program) finish(x *exec) {
 	clear(x.vars)
 	clear(x.args)
 	x.tokens.all, x.vars, x.args = x.tokens.all[:0], x.vars[:0], x.args[:0]
-	x.unit, x.in, x.root, x.src, x.place, x.regexp = nil, nil, nil, nil, nil, nil
+	x.unit, x.in, x.root, x.src, x.place, x.expressions = nil, nil, nil, nil, nil, nil
 	x.depth = 0
 	p.pool.Put(x)
 }

@@ -5,6 +5,7 @@
 package supervise
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -139,7 +140,8 @@ func (s *Supervisor) record(p Process, pid int) {
 	if s.runDir == "" {
 		return
 	}
-	if err := proc.Record(s.runDir, p.Name, pid); err != nil {
+	err := proc.Record(s.runDir, p.Name, pid)
+	if err != nil && !errors.Is(err, proc.ErrGone) { // one that ends at once needs no record
 		s.note(p, err)
 	}
 }
