@@ -86,12 +86,14 @@ func environment(set []string) []string {
 	return append(inherited, set...)
 }
 
-// Reap collects ended children for ever.
+// Reap collects ended children, until there are none left after Stop.
 func (s *Supervisor) Reap() {
 	for {
 		var status syscall.WaitStatus
 		pid, err := syscall.Wait4(-1, &status, 0, nil)
 		switch {
+		case errors.Is(err, syscall.ECHILD) && s.isStopping():
+			return
 		case errors.Is(err, syscall.ECHILD):
 			<-time.After(20 * time.Millisecond) // no child yet
 		case err == nil && (status.Exited() || status.Signaled()):

@@ -27,8 +27,8 @@ type Process struct {
 	Env  []string // added to our own environment
 }
 
-// Supervisor starts processes and reaps them. There may be one in a process,
-// for it waits for all children.
+// Supervisor starts processes and reaps them. There may be one at a time,
+// for it waits for all children of the process.
 type Supervisor struct {
 	logDir string
 	runDir string // empty: identities are not recorded

@@ -14,11 +14,15 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/proc"
 )
 
-// There may be one supervisor in a process, so this is one test.
+// There may be one supervisor at a time, so this is one test.
 func TestSupervisor(t *testing.T) {
 	logs, run := t.TempDir(), t.TempDir()
 	s := New(logs, run)
-	go s.Reap()
+	reaped := make(chan struct{})
+	go func() {
+		defer close(reaped)
+		s.Reap()
+	}()
 	if err := s.Run(Process{Name: "good", Path: "/bin/sh", Args: []string{"-c", "echo $X"}, Env: []string{"X=1", "PATH=/bin"}}); err != nil {
 		t.Error(err)
 	}
@@ -36,6 +40,7 @@ func TestSupervisor(t *testing.T) {
 	waitLog(t, filepath.Join(logs, "short.log"), "again\nagain\n")
 	waitLog(t, filepath.Join(logs, "stubborn.log"), "trapped\n")
 	s.Stop(10 * time.Millisecond)
+	<-reaped
 	ids, err := proc.Recorded(run)
 	if err != nil {
 		t.Fatal(err)
