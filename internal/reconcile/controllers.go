@@ -177,6 +177,7 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 		return err
 	}
 	c.start(e, a, next)
+	klog.FromContext(ctx).V(4).Info("looked at TemplateController", "controller", name, "resourceVersion", tc.ResourceVersion)
 	return nil
 }
 

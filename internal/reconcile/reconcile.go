@@ -77,7 +77,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key Key) (Result, error) {
 	}
 	p := &pass{controller: c, r: r, key: key, parent: parent}
 	result, err := p.run(ctx)
-	if left := p.collectStrays(ctx); left > 0 && result == (Result{After: result.After}) {
+	if left := p.collectStrays(ctx); left > 0 && result.Retry == RetryOnChange {
 		result.After = left
 	}
 	return result, err
@@ -103,6 +103,7 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 	if p.wrote {
 		p.r.breaker.wrote(p.key, p.parent.GetGeneration())
 	}
+	klog.FromContext(ctx).V(4).Info("looked at parent", "controller", p.name, "parent", p.key.Parent.String(), "resourceVersion", p.parent.GetResourceVersion(), "wrote", p.wrote)
 	return p.result(), nil
 }
 
