@@ -3,8 +3,9 @@ package helmtest
 import (
 	"strings"
 
-	"github.com/templater-dev/templater/internal/render"
 	"k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/templater-dev/templater/internal/render"
 )
 
 // templater renders a snippet as the template of a child.
