@@ -11,8 +11,7 @@ ALL_MODULES := $(shell git ls-files '*go.mod' | sort | xargs -n1 dirname)
 
 # Packages in which goroutines share data: tested with the race detector. The
 # others stay without it, because they hold limits on time and memory.
-RACE_PACKAGES := ./cmd/... ./internal/watch/... ./internal/kube/... ./internal/reconcile/...
-PURE_PACKAGES := ./api/... ./config/... ./internal/render/...
+RACE := /(cmd|internal/(kube|operator|reconcile|watch))(/|$$)
 
 FUZZTIME    ?= 20s
 E2E_TIMEOUT ?= 40m
@@ -39,9 +38,9 @@ test: test-unit test-fuzz test-helm test-e2e ## Run all tests, those on a real c
 .PHONY: test-unit
 test-unit: ## Run the tests that need no cluster
 	$(call say,'Unit tests: packages without goroutines of their own')
-	go test $(PURE_PACKAGES)
+	go test $$(go list ./... | grep -vE '$(RACE)')
 	$(call say,'Unit tests: the concurrent packages$(comma) with the race detector')
-	go test -race $(RACE_PACKAGES)
+	go test -race $$(go list ./... | grep -E '$(RACE)')
 
 .PHONY: test-fuzz
 test-fuzz: ## Fuzz internal/render, FUZZTIME (20s) for each target

@@ -1,0 +1,159 @@
+// Package docs tests that the pages say what the code does.
+package docs
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/render"
+)
+
+// root is the top of the repository.
+const root = ".."
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// reasons returns the values of the constants named Reason… in the API.
+func reasons(t *testing.T) []string {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "api/v1/status.go"), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if !ok || !strings.HasPrefix(spec.Names[0].Name, "Reason") {
+			return true
+		}
+		value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		values = append(values, value)
+		return true
+	})
+	if len(values) == 0 {
+		t.Fatal("no reasons found")
+	}
+	return values
+}
+
+func TestTroubleshootingExplainsEveryReason(t *testing.T) {
+	page := read(t, "docs/troubleshooting.md")
+	fine := map[string]bool{
+		v1.ReasonAccepted: true, v1.ReasonWatching: true, v1.ReasonStatusWritable: true, v1.ReasonReady: true,
+	}
+	for _, reason := range reasons(t) {
+		if !fine[reason] && !strings.Contains(page, "| `"+reason+"`") {
+			t.Errorf("docs/troubleshooting.md has no row for %s", reason)
+		}
+	}
+}
+
+var link = regexp.MustCompile(`\]\(([^)#]*)(#[^)]*)?\)`)
+
+func TestLinksLeadSomewhere(t *testing.T) {
+	count := 0
+	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && strings.HasPrefix(entry.Name(), ".") && name != root:
+			return fs.SkipDir
+		case filepath.Ext(name) != ".md":
+			return nil
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		for _, match := range link.FindAllStringSubmatch(string(text), -1) {
+			target, anchor := match[1], match[2]
+			if strings.Contains(target, "://") {
+				continue
+			}
+			count++
+			to := filepath.Join(filepath.Dir(name), target)
+			if target == "" {
+				to = name
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s links to %s, which is not there", name, target)
+			} else if anchor != "" && !hasHeading(t, to, anchor) {
+				t.Errorf("%s links to %s%s, but there is no such heading", name, target, anchor)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if count == 0 {
+		t.Error("no links found")
+	}
+}
+
+var notInAnchor = regexp.MustCompile(`[^a-z0-9 -]`)
+
+// hasHeading reports whether a page has the heading that the anchor names.
+func hasHeading(t *testing.T, page, anchor string) bool {
+	t.Helper()
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		heading, ok := strings.CutPrefix(strings.TrimLeft(strings.TrimSpace(line), "#"), " ")
+		if !ok || !strings.HasPrefix(line, "#") {
+			continue
+		}
+		slug := strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(heading), ""), " ", "-")
+		if "#"+slug == anchor {
+			return true
+		}
+	}
+	return false
+}
+
+func TestFirstTemplateControllerOfTheReadmeWorks(t *testing.T) {
+	_, rest, _ := strings.Cut(read(t, "README.md"), "```yaml\n")
+	text, _, _ := strings.Cut(rest, "```")
+	var tc v1.TemplateController
+	if err := yaml.Unmarshal([]byte(text), &tc); err != nil || len(tc.Spec.Children) != 1 {
+		t.Fatalf("got %d children and error %v, want one", len(tc.Spec.Children), err)
+	}
+	program, err := render.Compile(render.Source{
+		Controller: tc.Name,
+		Children:   []render.Template{{Name: tc.Spec.Children[0].Name, Text: tc.Spec.Children[0].Template}},
+		Status:     tc.Spec.Status.Template,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &render.Input{Parent: map[string]any{"metadata": map[string]any{"name": "a"}}}
+	if objects, err := program.Child("pod", in); err != nil || len(objects) != 1 {
+		t.Errorf("got %d objects and error %v, want one", len(objects), err)
+	}
+	if _, err := program.Status(in); err != nil {
+		t.Error(err)
+	}
+}
