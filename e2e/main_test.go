@@ -1,0 +1,224 @@
+// Package e2e tests the built operator on a real cluster. Each test reads as a
+// promise of what the operator does; the harness is in main_test.go,
+// operator_test.go, requests_test.go, scope_test.go and wait_test.go.
+//
+//	go test -run TestDrift .                      # on a cluster of its own, called e2e
+//	TEMPLATER_E2E_KEEP=1 go test .                # leave that cluster up
+//	TEMPLATER_E2E_CLUSTER=mine go test .          # call the cluster otherwise
+//	TEMPLATER_E2E_KUBECONFIG=~/.kube/config go test .   # on another one
+package e2e
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/restmapper"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/templater-dev/templater/e2e/cluster/layout"
+	"github.com/templater-dev/templater/e2e/cluster/testcluster"
+)
+
+// env is what all tests share.
+var env environment
+
+type environment struct {
+	cluster    *testcluster.Cluster // nil for a cluster that is not ours: there is no audit log
+	kubeconfig string               // of the administrator
+	kubectl    string
+	root       string // of the repository
+	binary     string // the operator
+	client     dynamic.Interface
+	clientset  kubernetes.Interface
+	mapper     *restmapper.DeferredDiscoveryRESTMapper
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if list := flag.Lookup("test.list"); list != nil && list.Value.String() != "" {
+		os.Exit(m.Run())
+	}
+	code, err := run(context.Background(), m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(ctx context.Context, m *testing.M) (code int, err error) {
+	dir, err := os.MkdirTemp("", "templater-e2e-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if env.root, err = filepath.Abs(".."); err != nil {
+		return 0, err
+	}
+	env.binary = filepath.Join(dir, "templater")
+	build := exec.CommandContext(ctx, "go", "build", "-o", env.binary, "./cmd/templater")
+	build.Dir = env.root
+	if out, err := build.CombinedOutput(); err != nil {
+		return 0, fmt.Errorf("build the operator: %w: %s", err, out)
+	}
+	down, err := env.up(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, down()) }()
+	if err := env.connect(); err != nil {
+		return 0, err
+	}
+	if err := env.install(ctx); err != nil {
+		return 0, err
+	}
+	return m.Run(), nil
+}
+
+// up finds or starts the cluster, and returns what ends it.
+func (e *environment) up(ctx context.Context) (down func() error, err error) {
+	nothing := func() error { return nil }
+	if path := os.Getenv("TEMPLATER_E2E_KUBECONFIG"); path != "" {
+		e.kubeconfig = path
+		e.kubectl, err = exec.LookPath("kubectl")
+		if cache, found := layout.Find(""); err != nil && found == nil {
+			e.kubectl, err = cache.Bin("kubectl"), nil
+		}
+		return nothing, err
+	}
+	e.cluster, err = testcluster.Up(ctx, testcluster.Options{Name: cmp.Or(os.Getenv("TEMPLATER_E2E_CLUSTER"), "e2e"), Out: os.Stderr})
+	if err != nil {
+		return nil, err
+	}
+	e.kubeconfig, e.kubectl = e.cluster.Kubeconfig(), e.cluster.Kubectl()
+	if os.Getenv("TEMPLATER_E2E_KEEP") != "" {
+		return nothing, nil
+	}
+	return e.cluster.Down, nil
+}
+
+func (e *environment) connect() error {
+	config, err := clientcmd.BuildConfigFromFlags("", e.kubeconfig)
+	if err != nil {
+		return err
+	}
+	config.QPS = -1
+	if e.client, err = dynamic.NewForConfig(config); err != nil {
+		return err
+	}
+	clientset, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return err
+	}
+	e.clientset = clientset
+	e.mapper = restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(clientset.Discovery()))
+	return nil
+}
+
+// install puts the TemplateController CRD and the operator's role in place. The names of
+// the kinds are spelled out, for the operator is to hold no right that an
+// administrator would not give it.
+func (e *environment) install(ctx context.Context) error {
+	if err := e.run(ctx, "", "apply", "--server-side", "-f", filepath.Join(e.root, "config", "crd")); err != nil {
+		return err
+	}
+	if err := e.run(ctx, "", "wait", "--for=condition=Established", "--timeout=30s", "crd/templatecontrollers.templater.dev"); err != nil {
+		return err
+	}
+	return e.run(ctx, operatorRole, "apply", "--server-side", "-f", "-")
+}
+
+func (e *environment) run(ctx context.Context, stdin string, args ...string) error {
+	if out, err := e.command(ctx, stdin, args...); err != nil {
+		return fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return nil
+}
+
+func (e *environment) command(ctx context.Context, stdin string, args ...string) (string, error) {
+	command := exec.CommandContext(ctx, e.kubectl, append([]string{"--kubeconfig", e.kubeconfig}, args...)...)
+	command.Stdin = strings.NewReader(stdin)
+	out, err := command.CombinedOutput()
+	return string(out), err
+}
+
+// userKubeconfig writes a kubeconfig for a user that has no rights but those given
+// by name. On a cluster that is not ours it impersonates.
+func (e *environment) userKubeconfig(t *testing.T, user string) string {
+	t.Helper()
+	if e.cluster != nil {
+		path, err := e.cluster.WriteUserKubeconfig(t.TempDir(), user)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	config, err := clientcmd.LoadFromFile(e.kubeconfig)
+	if err == nil {
+		err = clientcmdapi.FlattenConfig(config)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, auth := range config.AuthInfos {
+		auth.Impersonate = user
+	}
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+const operatorRole = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: templater-e2e}
+rules:
+- {apiGroups: [templater.dev], resources: [templatecontrollers], verbs: [get, list, watch, patch]}
+- {apiGroups: [templater.dev], resources: [templatecontrollers/status], verbs: [patch]}
+- {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [get, list, watch]}
+- {apiGroups: [""], resources: [namespaces], verbs: [get, list, watch]}
+- {apiGroups: ["", events.k8s.io], resources: [events], verbs: [create, patch, update]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: templater-e2e-children}
+rules:
+- apiGroups: [""]
+  resources: [configmaps, secrets, services, serviceaccounts, pods, persistentvolumeclaims]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [apps]
+  resources: [deployments, statefulsets]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [batch]
+  resources: [jobs, cronjobs]
+  verbs: [get, list, watch, create, patch, delete]
+- apiGroups: [networking.k8s.io]
+  resources: [ingresses, networkpolicies]
+  verbs: [get, list, watch, create, patch, delete]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: templater-e2e}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: templater-e2e}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: templater-e2e}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: templater-e2e-children}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: templater-e2e-children}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: templater-e2e}]
+`

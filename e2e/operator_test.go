@@ -1,0 +1,124 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/templater-dev/templater/e2e/cluster/poll"
+)
+
+// defaultUser is whom the operator runs as.
+const defaultUser = "templater-e2e"
+
+// operator is a running operator. There is one at a time.
+type operator struct {
+	t       *testing.T
+	user    string
+	command *exec.Cmd
+	log     string     // file
+	exited  chan error // what Wait has returned
+	over    bool
+}
+
+// startOperator starts the built operator and returns once it works. It is
+// stopped at the end of the test, and its log is shown if the test has failed.
+func startOperator(t *testing.T) *operator {
+	t.Helper()
+	return startOperatorAs(t, defaultUser)
+}
+
+func startOperatorAs(t *testing.T, user string, args ...string) *operator {
+	t.Helper()
+	file, err := os.CreateTemp(t.TempDir(), "operator-*.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	op := &operator{t: t, user: user, log: file.Name(), exited: make(chan error, 1)}
+	// Not CommandContext: the operator is to outlive the test's context, and be stopped by Stop.
+	args = append([]string{"run", "--kubeconfig", env.userKubeconfig(t, user), "--log-format=text", "--log-level=verbose"}, args...)
+	op.command = exec.Command(env.binary, args...) //nolint:noctx // see above
+	op.command.Stdout, op.command.Stderr = file, file
+	if err := op.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { op.exited <- op.command.Wait() }()
+	t.Cleanup(op.finish)
+	eventually(t, 20*time.Second, func() error {
+		select {
+		case err := <-op.exited:
+			op.over = true
+			return poll.Stop(fmt.Errorf("the operator has ended: %w", err))
+		default:
+		}
+		if !bytes.Contains(op.logged(), []byte("msg=running")) {
+			return fmt.Errorf("the operator is not running: %s", tail(op.logged(), 5))
+		}
+		return nil
+	})
+	return op
+}
+
+// Stop ends the operator as Kubernetes would, and expects it to go well.
+func (op *operator) Stop() {
+	op.t.Helper()
+	if err := op.end(syscall.SIGTERM); err != nil {
+		op.t.Errorf("the operator stopped with an error: %v", err)
+	}
+}
+
+// Kill ends the operator without any warning.
+func (op *operator) Kill() {
+	op.t.Helper()
+	if err := op.end(syscall.SIGKILL); err == nil {
+		op.t.Error("the operator ended well before it was killed")
+	}
+}
+
+func (op *operator) end(signal os.Signal) error {
+	if op.over {
+		return nil
+	}
+	op.over = true
+	if err := op.command.Process.Signal(signal); err != nil {
+		return err
+	}
+	timer := time.NewTimer(20 * time.Second)
+	defer timer.Stop()
+	select {
+	case err := <-op.exited:
+		return err
+	case <-timer.C:
+		return fmt.Errorf("still running 20 s after %s: %w", signal, op.command.Process.Kill())
+	}
+}
+
+// finish is the end of a test.
+func (op *operator) finish() {
+	op.Stop()
+	if op.t.Failed() {
+		op.t.Logf("the operator's log, %s:\n%s", filepath.Base(op.log), tail(op.logged(), 80))
+	}
+	if bytes.Contains(op.logged(), []byte("panic in a pass")) {
+		op.t.Errorf("a pass has panicked:\n%s", tail(op.logged(), 40))
+	}
+}
+
+func (op *operator) logged() []byte {
+	data, err := os.ReadFile(op.log)
+	if err != nil {
+		op.t.Error(err)
+	}
+	return data
+}
+
+func tail(text []byte, lines int) []byte {
+	all := bytes.SplitAfter(text, []byte("\n"))
+	return bytes.Join(all[max(0, len(all)-lines):], nil)
+}

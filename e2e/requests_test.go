@@ -1,0 +1,91 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/templater-dev/templater/e2e/cluster/audit"
+	"github.com/templater-dev/templater/e2e/cluster/poll"
+)
+
+// needsAudit skips a test that counts requests where nothing records them.
+func needsAudit(t *testing.T) {
+	t.Helper()
+	if env.cluster == nil {
+		t.Skip("requests are counted in the audit log, which a cluster from TEMPLATER_E2E_KUBECONFIG does not give")
+	}
+}
+
+// mark returns the present end of the audit log.
+func mark(t *testing.T) audit.Mark {
+	t.Helper()
+	m, err := env.cluster.Audit().Mark()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// requests returns what the operator has asked for since the mark, but for Leases, Events and
+// the debounced status of TemplateControllers.
+func (op *operator) requests(since audit.Mark) []audit.Event {
+	op.t.Helper()
+	events, err := env.cluster.Audit().Since(since, func(e audit.Event) bool {
+		aside := e.ObjectRef.Resource == "leases" || e.ObjectRef.Resource == "events" ||
+			e.ObjectRef.Resource == "templatecontrollers" && e.ObjectRef.Subresource == "status"
+		return e.User.Username == op.user && !aside
+	})
+	if err != nil {
+		op.t.Fatal(err)
+	}
+	return events
+}
+
+// writes are the requests that change something.
+func (op *operator) writes(since audit.Mark) []audit.Event {
+	op.t.Helper()
+	return slices.DeleteFunc(op.requests(since), func(e audit.Event) bool {
+		return slices.Contains([]string{"get", "list", "watch"}, e.Verb)
+	})
+}
+
+// tally counts requests by verb, resource and answer: "patch configmaps 201".
+func tally(events []audit.Event) map[string]int {
+	counts := map[string]int{}
+	for _, e := range events {
+		resource := e.ObjectRef.Resource
+		if e.ObjectRef.Subresource != "" {
+			resource += "/" + e.ObjectRef.Subresource
+		}
+		counts[fmt.Sprintf("%s %s %d", e.Verb, resource, e.ResponseStatus.Code)]++
+	}
+	return counts
+}
+
+// quiet waits until the operator has made no request for that long. Long
+// requests, which began before, are none; without an audit log it returns at once.
+func (op *operator) quiet(long time.Duration) {
+	op.t.Helper()
+	if env.cluster == nil {
+		return
+	}
+	seen, since := mark(op.t), time.Now()
+	eventually(op.t, 2*time.Minute, func() error {
+		events := op.requests(seen)
+		if len(events) > 0 {
+			now, err := env.cluster.Audit().Mark()
+			if err != nil {
+				return poll.Stop(err)
+			}
+			seen, since = now, time.Now()
+			return fmt.Errorf("the operator is busy: %v", events[len(events)-1])
+		}
+		if time.Since(since) < long {
+			return errors.New("the operator has not been quiet for long")
+		}
+		return nil
+	})
+}

@@ -1,0 +1,379 @@
+package e2e
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/templater-dev/templater/e2e/cluster/poll"
+)
+
+// Resources that many tests look at.
+var (
+	configMaps  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	pods        = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	services    = schema.GroupVersionResource{Version: "v1", Resource: "services"}
+	namespaces  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	controllers = schema.GroupVersionResource{Group: "templater.dev", Version: "v1", Resource: "templatecontrollers"}
+	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+)
+
+// scope is what belongs to one test: a namespace, an API group, and all
+// TemplateControllers, definitions and cluster-scoped objects that it applies,
+// which are gone after the test.
+//
+// In manifests, @ns is the namespace, @group the API group, and @id a name that nobody else
+// has, for TemplateControllers and other cluster-scoped objects. The operator
+// has all rights on the group.
+type scope struct {
+	t     *testing.T
+	ns    string
+	group string
+	id    string
+	// manager is the field manager of apply.
+	manager string
+	owned   []owned
+}
+
+type owned struct {
+	resource schema.GroupVersionResource
+	name     string
+}
+
+var notName = regexp.MustCompile(`[^a-z0-9]+`)
+
+func newScope(t *testing.T) *scope {
+	t.Helper()
+	short := strings.Trim(notName.ReplaceAllString(strings.ToLower(strings.TrimPrefix(t.Name(), "Test")), "-"), "-")
+	id := strings.Trim(short[:min(len(short), 30)], "-") + "-" + strings.ToLower(rand.Text()[:5])
+	s := &scope{t: t, id: id, ns: id, group: id + ".example.org", manager: "e2e"}
+	t.Cleanup(s.remove)
+	s.apply(`
+apiVersion: v1
+kind: Namespace
+metadata: {name: "@ns", labels: {team: red}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: "e2e-@id"}
+rules:
+- {apiGroups: ["@group"], resources: ["*"], verbs: [get, list, watch, create, patch, delete]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: "e2e-@id"}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "e2e-@id"}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ` + defaultUser + `}]
+`)
+	s.waitAllowed(defaultUser, authorizationv1.ResourceAttributes{Group: s.group, Resource: "things", Verb: "list"})
+	return s
+}
+
+// waitAllowed waits until the API server grants a right that was given just now.
+func (s *scope) waitAllowed(user string, right authorizationv1.ResourceAttributes) {
+	s.t.Helper()
+	eventually(s.t, soon, func() error {
+		review, err := env.clientset.AuthorizationV1().SubjectAccessReviews().Create(s.t.Context(), &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &right},
+		}, metav1.CreateOptions{})
+		if err == nil && !review.Status.Allowed {
+			err = fmt.Errorf("%s may not %s %s", user, right.Verb, right.Resource)
+		}
+		return err
+	})
+}
+
+// expand puts the scope's names into a manifest.
+func (s *scope) expand(manifest string) string {
+	return strings.NewReplacer("@ns", s.ns, "@group", s.group, "@id", s.id).Replace(manifest)
+}
+
+// apply makes a server-side apply of all documents of a manifest.
+func (s *scope) apply(manifest string) {
+	s.t.Helper()
+	if err := s.tryApply(manifest); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// tryApply is apply, and returns the error of the API server.
+func (s *scope) tryApply(manifest string) error {
+	s.t.Helper()
+	reader := yaml.NewYAMLOrJSONDecoder(strings.NewReader(s.expand(manifest)), 4096)
+	for {
+		o := &unstructured.Unstructured{}
+		err := reader.Decode(&o.Object)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			s.t.Fatalf("manifest: %v: %s", err, s.expand(manifest))
+		}
+		if len(o.Object) == 0 {
+			continue
+		}
+		if err := s.applyObject(o); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *scope) applyObject(o *unstructured.Unstructured) error {
+	in, mapping, err := s.interfaceFor(o)
+	if err != nil {
+		return err
+	}
+	after, err := in.Apply(s.t.Context(), o.GetName(), o, metav1.ApplyOptions{FieldManager: s.manager, Force: true})
+	if err != nil {
+		return err
+	}
+	if after.GetNamespace() == "" {
+		s.own(mapping.Resource, o.GetName())
+	}
+	if mapping.Resource == definitions {
+		s.waitServed(o)
+	}
+	return nil
+}
+
+func (s *scope) interfaceFor(o *unstructured.Unstructured) (dynamic.ResourceInterface, *meta.RESTMapping, error) {
+	gvk := o.GroupVersionKind()
+	mapping, err := env.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if meta.IsNoMatchError(err) {
+		env.mapper.Reset()
+		mapping, err = env.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		return env.client.Resource(mapping.Resource), mapping, nil
+	}
+	if o.GetNamespace() == "" {
+		o.SetNamespace(s.ns)
+	}
+	return env.client.Resource(mapping.Resource).Namespace(o.GetNamespace()), mapping, nil
+}
+
+// waitServed waits until objects of a new definition can be listed.
+func (s *scope) waitServed(definition *unstructured.Unstructured) {
+	s.t.Helper()
+	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
+	plural, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "plural")
+	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	version, _ := versions[0].(map[string]any)
+	name, _ := version["name"].(string)
+	eventually(s.t, soon, func() error {
+		_, err := env.client.Resource(schema.GroupVersionResource{Group: group, Version: name, Resource: plural}).List(s.t.Context(), metav1.ListOptions{Limit: 1})
+		return err
+	})
+}
+
+// in returns the objects of a resource in the test's namespace.
+func (s *scope) in(resource schema.GroupVersionResource) dynamic.ResourceInterface {
+	return env.client.Resource(resource).Namespace(s.ns)
+}
+
+// defineThing defines a namespaced kind Thing (things) with free spec, a status with room for
+// anything, and conditions.
+func (s *scope) defineThing() { s.define("Thing", "Namespaced") }
+
+// define defines a kind of the scope's group, the plural of which is its name in lower case and an s.
+func (s *scope) define(kind, scope string) {
+	s.t.Helper()
+	s.apply(definition(kind, scope))
+}
+
+// definition is a CRD, still with @group.
+func definition(kind, scope string) string {
+	lower := strings.ToLower(kind)
+	return strings.NewReplacer("@kind", kind, "@lower", lower, "@scope", scope).Replace(`
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: "@lowers.@group"}
+spec:
+  group: "@group"
+  scope: "@scope"
+  names: {kind: "@kind", plural: "@lowers", singular: "@lower"}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    selectableFields: [{jsonPath: .spec.tier}]
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            x-kubernetes-preserve-unknown-fields: true
+            properties:
+              tier: {type: string}
+          status:
+            type: object
+            x-kubernetes-preserve-unknown-fields: true
+            properties:
+              conditions:
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [type]
+                items:
+                  type: object
+                  required: [type, status]
+                  properties:
+                    type: {type: string}
+                    status: {type: string}
+                    observedGeneration: {type: integer}
+                    lastTransitionTime: {type: string, format: date-time}
+                    reason: {type: string}
+                    message: {type: string}
+`)
+}
+
+// things are the objects of defineThing in the test's namespace.
+func (s *scope) things() dynamic.ResourceInterface { return s.in(s.resource("things")) }
+
+// resource is a resource of the scope's group.
+func (s *scope) resource(plural string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: s.group, Version: "v1", Resource: plural}
+}
+
+// controller applies the TemplateController @id and waits until it is Ready.
+func (s *scope) controller(spec string) {
+	s.t.Helper()
+	s.controllerNamed("@id", spec)
+}
+
+// controllerNamed is controller for another name. The spec is YAML without indentation.
+func (s *scope) controllerNamed(name, spec string) {
+	s.t.Helper()
+	s.applyController(name, spec)
+	s.waitController(name, func(o *unstructured.Unstructured) error { return condition(o, "Ready", "True", "") })
+}
+
+// applyController applies a TemplateController and does not wait.
+func (s *scope) applyController(name, spec string) {
+	s.t.Helper()
+	s.apply("apiVersion: templater.dev/v1\nkind: TemplateController\nmetadata: {name: \"" + name + "\"}\nspec:\n" + indent(spec))
+}
+
+// waitController waits until check accepts the TemplateController, in which the names of the scope
+// are put.
+func (s *scope) waitController(name string, check func(*unstructured.Unstructured) error) *unstructured.Unstructured {
+	s.t.Helper()
+	return waitFor(s.t, env.client.Resource(controllers), s.expand(name), check)
+}
+
+func indent(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if line != "" {
+			lines[i] = "  " + line
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// patch makes a merge patch of the object of that name.
+func (s *scope) patch(in dynamic.ResourceInterface, name, patch string) *unstructured.Unstructured {
+	s.t.Helper()
+	o, err := in.Patch(s.t.Context(), s.expand(name), types.MergePatchType, []byte(s.expand(patch)), metav1.PatchOptions{FieldManager: "somebody"})
+	if err != nil {
+		s.t.Fatalf("patch %s: %v", name, err)
+	}
+	return o
+}
+
+// patchController makes a merge patch of a TemplateController.
+func (s *scope) patchController(patch string) {
+	s.t.Helper()
+	s.patch(env.client.Resource(controllers), "@id", patch)
+}
+
+// delete deletes the object of that name, in the background.
+func (s *scope) delete(in dynamic.ResourceInterface, name string) {
+	s.t.Helper()
+	background := metav1.DeletePropagationBackground
+	if err := in.Delete(s.t.Context(), s.expand(name), metav1.DeleteOptions{PropagationPolicy: &background}); err != nil {
+		s.t.Fatalf("delete %s: %v", name, err)
+	}
+}
+
+// list returns the objects that a label selector selects.
+func (s *scope) list(in dynamic.ResourceInterface, selector string) []unstructured.Unstructured {
+	s.t.Helper()
+	list, err := in.List(s.t.Context(), metav1.ListOptions{LabelSelector: s.expand(selector)})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return list.Items
+}
+
+// kubectl runs kubectl in the test's namespace, and returns what it prints.
+func (s *scope) kubectl(args ...string) string {
+	s.t.Helper()
+	out, err := env.command(s.t.Context(), "", append([]string{"--namespace", s.ns}, args...)...)
+	if err != nil {
+		s.t.Fatalf("kubectl %s: %v: %s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// own has an object removed after the test.
+func (s *scope) own(resource schema.GroupVersionResource, name string) {
+	s.owned = append(s.owned, owned{resource, name})
+}
+
+// remove deletes what the test has made; the operator has been stopped by then. The contents of the
+// namespace are left to go by themselves, but definitions are waited for.
+func (s *scope) remove() {
+	ctx := context.WithoutCancel(s.t.Context())
+	for i := len(s.owned) - 1; i >= 0; i-- {
+		if err := removeOwned(ctx, s.owned[i]); err != nil {
+			s.t.Errorf("clean up: %v", err)
+		}
+	}
+}
+
+func removeOwned(ctx context.Context, o owned) error {
+	in := env.client.Resource(o.resource)
+	background := metav1.DeletePropagationBackground
+	if o.resource == controllers { // nobody else takes the finalizer off
+		_, err := in.Patch(ctx, o.name, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	err := in.Delete(ctx, o.name, metav1.DeleteOptions{PropagationPolicy: &background})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil || o.resource == namespaces {
+		return err
+	}
+	return poll.For(time.Minute, 50*time.Millisecond, func() error {
+		_, err := in.Get(ctx, o.name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("%s %s is still there (%w)", o.resource.Resource, o.name, err)
+	})
+}

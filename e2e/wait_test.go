@@ -1,0 +1,132 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/templater-dev/templater/e2e/cluster/poll"
+)
+
+// soon is how long tests wait for what should take a second on an idle machine.
+const soon = 30 * time.Second
+
+// eventually ends the test when check has not returned nil within the limit. The error of
+// the last check is shown.
+func eventually(t *testing.T, limit time.Duration, check func() error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	if err := poll.Until(ctx, 50*time.Millisecond, check); err != nil {
+		t.Fatalf("after %s: %v", limit, err)
+	}
+}
+
+// waitFor returns the object once check accepts it; it need not be there at first. A nil check
+// accepts any.
+func waitFor(t *testing.T, in dynamic.ResourceInterface, name string, check func(*unstructured.Unstructured) error) *unstructured.Unstructured {
+	t.Helper()
+	var got *unstructured.Unstructured
+	eventually(t, soon, func() error {
+		o, err := in.Get(t.Context(), name, metav1.GetOptions{})
+		if err == nil && check != nil {
+			err = check(o)
+		}
+		got = o
+		return err
+	})
+	return got
+}
+
+// waitGone waits until there is no object of that name.
+func waitGone(t *testing.T, in dynamic.ResourceInterface, name string) {
+	t.Helper()
+	eventually(t, soon, func() error {
+		_, err := in.Get(t.Context(), name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return nil
+		case err == nil:
+			err = errors.New("is still there")
+		}
+		return fmt.Errorf("%s: %w", name, err)
+	})
+}
+
+// condition returns an error unless the condition has that status. A non-empty reason must
+// match, too.
+func condition(o *unstructured.Unstructured, conditionType, status, reason string) error {
+	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, item := range list {
+		c, _ := item.(map[string]any)
+		if c["type"] != conditionType {
+			continue
+		}
+		if c["status"] != status || reason != "" && c["reason"] != reason {
+			return fmt.Errorf("condition %s of %s: %v %v: %v; want %s %s", conditionType, o.GetName(), c["status"], c["reason"], c["message"], status, reason)
+		}
+		if g, ok := c["observedGeneration"].(int64); ok && g != o.GetGeneration() {
+			return fmt.Errorf("condition %s of %s is of generation %d, the object of %d", conditionType, o.GetName(), g, o.GetGeneration())
+		}
+		return nil
+	}
+	return fmt.Errorf("%s has no condition %s", o.GetName(), conditionType)
+}
+
+// message returns the message of a condition, or "".
+func message(o *unstructured.Unstructured, conditionType string) string {
+	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, item := range list {
+		if c, _ := item.(map[string]any); c["type"] == conditionType {
+			text, _ := c["message"].(string)
+			return text
+		}
+	}
+	return ""
+}
+
+// recorder keeps all events of a watch.
+type recorder struct {
+	mu     sync.Mutex
+	events []watch.Event
+}
+
+// record watches from now on, until the test ends.
+func record(t *testing.T, in dynamic.ResourceInterface, selector string) *recorder {
+	t.Helper()
+	list, err := in.List(t.Context(), metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := in.Watch(t.Context(), metav1.ListOptions{LabelSelector: selector, ResourceVersion: list.GetResourceVersion()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &recorder{}
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		for event := range w.ResultChan() {
+			r.mu.Lock()
+			r.events = append(r.events, event)
+			r.mu.Unlock()
+		}
+	})
+	t.Cleanup(func() { w.Stop(); reading.Wait() })
+	return r
+}
+
+// all returns the events so far.
+func (r *recorder) all() []watch.Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]watch.Event(nil), r.events...)
+}
