@@ -45,7 +45,7 @@ func init() {
 	e := group{source: "sprig", rendered: Expands}
 	e.add(names("join"), 2, 2, "the items as text with the first argument between them", joinList)
 	e.add(names("sortAlpha"), 1, 1, "the items as text in order", sortAlpha)
-	e.add(names("toStrings"), 1, 1, "the items as text", func(c *call) any { return c.texts(0) })
+	e.add(names("toStrings"), 1, 1, "the items as text", func(c *call) any { return c.stringList(c.texts(0)) })
 	e.add(names("split"), 2, 2, "a map _0, _1, … of what the first text separates in the second", split)
 	e.add(names("splitn"), 3, 3, "like split, of at most a number of parts", splitn)
 	e.add(names("splitList"), 2, 2, "a list of what the first text separates in the second", func(c *call) any {
