@@ -41,7 +41,7 @@ type controller struct {
 	namespaces        *watch.Cache            // nil unless namespaceSelector is set
 	sources           map[schema.GroupKind]source
 	settled           map[schema.GroupKind]bool // kinds whose version in sources stays as it is
-	readyCondition    string // "" = none
+	readyCondition    string                    // "" = none
 }
 
 // source is where the children of one kind are read from.

@@ -1,0 +1,268 @@
+package watch
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+)
+
+// object is a ConfigMap that the controller "c" made, in some state.
+func object(name, uid string, version int, labels ...string) *unstructured.Unstructured {
+	set := map[string]any{v1.LabelController: "c", v1.LabelParentUID: "p"}
+	for _, l := range labels {
+		delete(set, l)
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"namespace": "ns", "name": name, "uid": uid, "resourceVersion": fmt.Sprint(version), "labels": set},
+	}}
+}
+
+// recorder is a cache whose events are written down.
+type recorder struct {
+	*Cache
+	events []string
+}
+
+func newRecorder(t *testing.T, want Want) *recorder {
+	t.Helper()
+	r := &recorder{}
+	cache, err := NewCache(want, func(e Event) { r.events = append(r.events, describe(e)) }, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Cache = cache
+	return r
+}
+
+func describe(e Event) string {
+	side := func(o *unstructured.Unstructured) string {
+		if o == nil {
+			return "-"
+		}
+		return o.GetName() + "@" + o.GetResourceVersion()
+	}
+	text := side(e.Old) + ">" + side(e.New)
+	if e.Writer != "" {
+		text += " by " + e.Writer
+	}
+	return text
+}
+
+func (r *recorder) content() []string {
+	out := []string{}
+	r.Each(func(o *unstructured.Unstructured) bool {
+		text := o.GetName() + "@" + o.GetResourceVersion()
+		if o.GetDeletionTimestamp() != nil {
+			text += " deleting"
+		}
+		out = append(out, text)
+		return true
+	})
+	slices.Sort(out)
+	return out
+}
+
+func TestCacheMergesOwnWrites(t *testing.T) {
+	list := func(version string, objects ...*unstructured.Unstructured) func(*recorder) error {
+		return func(r *recorder) error {
+			var all []any
+			for _, o := range objects {
+				all = append(all, o)
+			}
+			return r.Replace(all, version)
+		}
+	}
+	put := func(o *unstructured.Unstructured) func(*recorder) error {
+		return func(r *recorder) error { r.Put(o, "me"); return nil }
+	}
+	update := func(o *unstructured.Unstructured) func(*recorder) error {
+		return func(r *recorder) error { return r.Update(o) }
+	}
+	gone := func(o *unstructured.Unstructured) func(*recorder) error {
+		return func(r *recorder) error { return r.Delete(o) }
+	}
+	deleting := func(name, uid string) func(*recorder) error {
+		return func(r *recorder) error {
+			r.Deleting(types.NamespacedName{Namespace: "ns", Name: name}, types.UID(uid))
+			return nil
+		}
+	}
+	bookmark := func(version string) func(*recorder) error {
+		return func(r *recorder) error { return r.Bookmark(version) }
+	}
+	type steps = []func(*recorder) error
+	for why, row := range map[string]struct {
+		steps  steps
+		want   []string
+		events []string
+	}{
+		"what was created is there at once, and its event names the writer": {
+			steps{list("10"), put(object("a", "1", 11)), update(object("a", "1", 11))},
+			[]string{"a@11"}, []string{"a@11>a@11 by me"},
+		},
+		"an event that repeats what is known is none": {
+			steps{list("10"), update(object("a", "1", 11)), update(object("a", "1", 11))},
+			[]string{"a@11"}, []string{"->a@11"},
+		},
+		"an event from before an own write does not undo it": {
+			steps{list("10", object("a", "1", 9)), put(object("a", "1", 13)), update(object("a", "1", 12))},
+			[]string{"a@13"}, []string{"->a@9"},
+		},
+		"an event from after an own write replaces it": {
+			steps{list("10", object("a", "1", 9)), put(object("a", "1", 13)), update(object("a", "1", 14))},
+			[]string{"a@14"}, []string{"->a@9", "a@13>a@14"},
+		},
+		"an object that was created and deleted before the answer came back stays away": {
+			steps{list("10"), update(object("a", "1", 11)), gone(object("a", "1", 12)), put(object("a", "1", 11))},
+			[]string{}, []string{"->a@11", "a@11>-"},
+		},
+		"a bookmark says how far the watch is, too": {
+			steps{list("10"), bookmark("20"), put(object("a", "1", 15))},
+			[]string{}, nil,
+		},
+		"a list from before an own write keeps it": {
+			steps{list("10"), put(object("a", "1", 13)), list("12")},
+			[]string{"a@13"}, nil,
+		},
+		"a list from after an own write that lacks it says that it is gone": {
+			steps{list("10"), put(object("a", "1", 13)), list("14")},
+			[]string{}, []string{"a@13>-"},
+		},
+		"an object that is being deleted by us looks so until it is gone": {
+			steps{list("10", object("a", "1", 9)), deleting("a", "1"), update(object("a", "1", 11))},
+			[]string{"a@11 deleting"}, []string{"->a@9", "a@9>a@11"},
+		},
+		"another object of the same name does not": {
+			steps{list("10", object("a", "1", 9)), deleting("a", "1"), gone(object("a", "1", 11)), update(object("a", "2", 12))},
+			[]string{"a@12"}, []string{"->a@9", "a@9>-", "->a@12"},
+		},
+		"asking to delete another object than the one that is there changes nothing": {
+			steps{list("10", object("a", "1", 9)), deleting("a", "2")},
+			[]string{"a@9"}, []string{"->a@9"},
+		},
+		"a departure from before an own write that brings the object back is overtaken": {
+			steps{list("10", object("a", "1", 9)), put(object("a", "1", 13)), gone(object("a", "1", 12))},
+			[]string{"a@13"}, []string{"->a@9"},
+		},
+		"an own write that does not match the selector takes the object out": {
+			steps{list("10", object("a", "1", 9)), put(object("a", "1", 13, v1.LabelController))},
+			[]string{}, []string{"->a@9"},
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			r := newRecorder(t, Want{Role: Child, Labels: v1.LabelController})
+			for _, step := range row.steps {
+				if err := step(r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(row.want, r.content()); diff != "" {
+				t.Errorf("content (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(row.events, r.events); diff != "" {
+				t.Errorf("events (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCacheDoesNotTouchWhatReadersHold(t *testing.T) {
+	r := newRecorder(t, Want{Role: Child})
+	if err := r.Replace([]any{object("a", "1", 9)}, "10"); err != nil {
+		t.Fatal(err)
+	}
+	name := types.NamespacedName{Namespace: "ns", Name: "a"}
+	held := r.Get(name)
+	before := held.DeepCopy()
+	r.Deleting(name, "1")
+	if diff := cmp.Diff(before, held); diff != "" {
+		t.Errorf("the object of a reader changed:\n%s", diff)
+	}
+	if r.Get(name).GetDeletionTimestamp() == nil {
+		t.Error("a later reader does not see the deletion")
+	}
+}
+
+func TestIndexFollowsLabels(t *testing.T) {
+	r := newRecorder(t, Want{Role: Child})
+	if err := r.Replace([]any{object("a", "1", 9), object("b", "2", 9, v1.LabelController)}, "10"); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(r.Select(ParentIndex("c", "p"))); got != 1 {
+		t.Errorf("%d children are filed under the parent, want 1: b has no controller", got)
+	}
+	if err := r.Update(object("a", "1", 11, v1.LabelController)); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(r.Select(ParentIndex("c", "p"))); got != 0 {
+		t.Errorf("%d children are filed under the parent after the label went, want 0", got)
+	}
+}
+
+func TestStateIsToldOnce(t *testing.T) {
+	changes := 0
+	cache, err := NewCache(Want{}, func(Event) {}, func() { changes++ })
+	if err != nil {
+		t.Fatal(err)
+	}
+	failure := fmt.Errorf("forbidden")
+	cache.fail(failure)
+	cache.fail(fmt.Errorf("forbidden"))
+	if changes != 1 {
+		t.Errorf("%d changes of state after two equal failures, want 1", changes)
+	}
+	if err := cache.Replace(nil, "1"); err != nil {
+		t.Fatal(err)
+	}
+	if changes != 2 || !cache.Synced() || cache.Err() != nil {
+		t.Errorf("changes %d, synced %v, err %v; want 2, true, nil", changes, cache.Synced(), cache.Err())
+	}
+	if _, err := NewCache(Want{Labels: "=="}, nil, nil); err == nil {
+		t.Error("a selector that is none is taken")
+	}
+}
+
+func TestSlimKeepsWhatIsRead(t *testing.T) {
+	entry := func(manager, operation, subresource string) any {
+		return map[string]any{"manager": manager, "operation": operation, "subresource": subresource}
+	}
+	all := []any{entry("templater/c", "Apply", ""), entry("templater/c", "Apply", "status"), entry("kubectl", "Update", ""), entry("kubelet", "Update", "status")}
+	for role, want := range map[Role]int{Parent: 2, Child: 2, Namespace: 0, Controller: 0} {
+		o := object("a", "1", 1)
+		o.Object["metadata"].(map[string]any)["managedFields"] = slices.Clone(all)
+		kept, _, _ := unstructured.NestedSlice(slim(role, o).Object, "metadata", "managedFields")
+		if len(kept) != want {
+			t.Errorf("role %d keeps %d entries of managedFields, want %d", role, len(kept), want)
+		}
+	}
+	definition := &unstructured.Unstructured{Object: map[string]any{
+		"metadata": map[string]any{"name": "x"},
+		"spec": map[string]any{"group": "g", "names": map[string]any{"kind": "K"}, "versions": []any{map[string]any{
+			"name": "v1", "additionalPrinterColumns": []any{}, "schema": map[string]any{"openAPIV3Schema": map[string]any{
+				"description": "long", "properties": map[string]any{"spec": map[string]any{"type": "object"}, "status": map[string]any{"type": "object"}},
+			}},
+		}}},
+	}}
+	want := map[string]any{"name": "v1", "schema": map[string]any{"openAPIV3Schema": map[string]any{
+		"properties": map[string]any{"status": map[string]any{"type": "object"}},
+	}}}
+	versions, _, _ := unstructured.NestedSlice(slim(Definition, definition).Object, "spec", "versions")
+	if diff := cmp.Diff([]any{want}, versions); diff != "" {
+		t.Errorf("versions of a definition (-want +got):\n%s", diff)
+	}
+	r := newRecorder(t, Want{Role: Definition})
+	if err := r.Add(definition); err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Select(KindIndex(schema.GroupKind{Group: "g", Kind: "K"}))) != 1 {
+		t.Error("the definition is not filed under its kind")
+	}
+}

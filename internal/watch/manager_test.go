@@ -1,0 +1,146 @@
+package watch
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+)
+
+var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+
+// listener is a Handler that remembers.
+type listener struct {
+	mu     sync.Mutex
+	events []string
+	states int
+}
+
+func (l *listener) Changed(_ Want, _ *Cache, e Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.events = append(l.events, describe(e))
+}
+
+func (l *listener) StateChanged(Want) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.states++
+}
+
+func newClient(objects ...runtime.Object) *fake.FakeDynamicClient {
+	return fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
+		map[schema.GroupVersionResource]string{configMaps: "ConfigMapList"}, objects...)
+}
+
+// eventually waits until the condition holds.
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	err := wait.PollUntilContextTimeout(t.Context(), 5*time.Millisecond, 20*time.Second, true,
+		func(context.Context) (bool, error) { return condition(), nil })
+	if err != nil {
+		t.Fatalf("never: %s", what)
+	}
+}
+
+func TestManagerRunsWhatIsWanted(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	l := &listener{}
+	m := NewManager(ctx, newClient(object("a", "1", 1)), l)
+	want := Want{Resource: configMaps, Role: Child}
+	first, err := m.Set("one", []Want{want})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := m.Set("two", []Want{want})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first[want] != second[want] || m.Running() != 1 {
+		t.Errorf("two owners of one want have %d watches, want one that they share", m.Running())
+	}
+	eventually(t, "the cache syncs", first[want].Synced)
+	if got := first[want].Len(); got != 1 {
+		t.Errorf("%d objects, want 1", got)
+	}
+	owners := m.Owners(want)
+	slices.Sort(owners)
+	if diff := cmp.Diff([]string{"one", "two"}, owners); diff != "" {
+		t.Errorf("owners (-want +got):\n%s", diff)
+	}
+	if _, err := m.Set("one", nil); err != nil {
+		t.Fatal(err)
+	}
+	if m.Running() != 1 {
+		t.Error("the watch ended although one owner still wants it")
+	}
+	if _, err := m.Set("two", nil); err != nil {
+		t.Fatal(err)
+	}
+	if m.Running() != 0 || m.Owners(want) != nil {
+		t.Error("a watch that nobody wants goes on")
+	}
+	cancel()
+	m.Wait()
+}
+
+func TestManagerTellsOfFailureAndRecovery(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	client := newClient()
+	var mu sync.Mutex
+	forbid := true
+	client.PrependReactor("list", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !forbid {
+			return false, nil, nil
+		}
+		return true, nil, apierrors.NewForbidden(configMaps.GroupResource(), "", nil)
+	})
+	l := &listener{}
+	m := NewManager(ctx, client, l)
+	want := Want{Resource: configMaps, Role: Child}
+	caches, err := m.Set("one", []Want{want})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the failure shows", func() bool { return apierrors.IsForbidden(caches[want].Err()) })
+	mu.Lock()
+	forbid = false
+	mu.Unlock()
+	eventually(t, "the cache recovers by itself", func() bool { return caches[want].Synced() && caches[want].Err() == nil })
+	_, err = client.Resource(configMaps).Namespace("ns").Create(ctx, object("b", "2", 5), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the new object is reported", func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return slices.Contains(l.events, "->b@5")
+	})
+	cancel()
+	m.Wait()
+}
+
+func TestManagerRefusesBrokenSelectors(t *testing.T) {
+	m := NewManager(t.Context(), newClient(), &listener{})
+	if _, err := m.Set("one", []Want{{Resource: configMaps}, {Labels: "=="}}); err == nil {
+		t.Error("a selector that is none is taken")
+	}
+	if m.Running() != 0 {
+		t.Error("a refused set was half taken")
+	}
+}
