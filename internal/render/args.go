@@ -38,8 +38,7 @@ func (c *call) strOf(v any, i int) string {
 func (c *call) scalar(i int) any { return c.scalarOf(c.args[i]) }
 
 func (c *call) scalarOf(v any) any {
-	switch v.(type) {
-	case rendered, derived:
+	if isText(v) {
 		return c.strOf(v, 0)
 	}
 	n, err := normal(v)
@@ -139,7 +138,7 @@ func (c *call) dict(i int) map[string]any {
 // newList returns an empty list with room for n items, or nil if n items
 // cannot be paid for.
 func (c *call) newList(n int) []any {
-	if n < 0 || n > maxWork || !c.pay(n*costItem) {
+	if !c.payFor(n, costItem) {
 		return nil
 	}
 	return make([]any, 0, n)
@@ -148,7 +147,7 @@ func (c *call) newList(n int) []any {
 // newDict returns an empty map with room for n entries, or nil if they cannot
 // be paid for.
 func (c *call) newDict(n int) map[string]any {
-	if n < 0 || n > maxWork || !c.pay(n*costEntry) {
+	if !c.payFor(n, costEntry) {
 		return nil
 	}
 	return make(map[string]any, n)
@@ -166,6 +165,15 @@ func (c *call) cloneDict(i, n int) map[string]any {
 		to[k] = v
 	}
 	return to
+}
+
+// payFor pays for n times a number of units.
+func (c *call) payFor(n, units int) bool {
+	if n < 0 || units > 0 && n > maxWork/units {
+		c.failed(errBudget)
+		return false
+	}
+	return c.pay(n * units)
 }
 
 func hasLineEnd(s string) bool { return strings.IndexByte(s, '\n') >= 0 }

@@ -146,6 +146,18 @@ func kindOf(v any) string {
 	return "a map"
 }
 
+// keys returns the keys of m in order.
+func (x *exec) keys(m map[string]any) ([]string, error) {
+	size := len(m) * costEntry
+	for key := range m {
+		size += len(key)
+	}
+	if err := x.charge(size); err != nil {
+		return nil, err
+	}
+	return sortedKeys(m), nil
+}
+
 // truth reports whether if takes v as true, as text/template has it. Rendered
 // text counts by the characters it stands for.
 func (x *exec) truth(v any) bool {

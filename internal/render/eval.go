@@ -105,6 +105,7 @@ func (x *exec) fields(n parse.Node, v any, path []string) (any, error) {
 func (x *exec) variable(name string) any {
 	for i := len(x.vars) - 1; i >= 0; i-- {
 		if x.vars[i].name == name {
+			_ = x.charge((len(x.vars) - i) / 2) // when this fails, so does the next step
 			return x.vars[i].value
 		}
 	}

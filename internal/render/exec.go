@@ -180,10 +180,11 @@ func (x *exec) iterateList(n *parse.RangeNode, list []any) (bool, error) {
 }
 
 func (x *exec) iterateMap(n *parse.RangeNode, m map[string]any) (bool, error) {
-	if err := x.charge(len(m) * costEntry); err != nil {
+	keys, err := x.keys(m)
+	if err != nil {
 		return false, x.located(err, n.Pipe)
 	}
-	for _, key := range sortedKeys(m) {
+	for _, key := range keys {
 		item, err := normal(m[key])
 		if err != nil {
 			return true, x.located(err, n.Pipe)

@@ -92,11 +92,7 @@ func omit(c *call) any {
 func keys(c *call) any {
 	var all []any
 	for i := range c.args {
-		m := c.dict(i)
-		if !c.pay(len(m) * costEntry) {
-			return nil
-		}
-		for _, key := range sortedKeys(m) {
+		for _, key := range c.keys(c.dict(i)) {
 			all = append(all, key)
 		}
 	}
@@ -105,14 +101,18 @@ func keys(c *call) any {
 
 func values(c *call) any {
 	m := c.dict(0)
-	if !c.pay(len(m) * (costEntry + costItem)) {
-		return nil
-	}
-	all := make([]any, 0, len(m))
-	for _, key := range sortedKeys(m) {
+	all := c.newList(len(m))
+	for _, key := range c.keys(m) {
 		all = append(all, m[key])
 	}
 	return all
+}
+
+// keys returns the keys of m in order, or none if they cannot be paid for.
+func (c *call) keys(m map[string]any) []string {
+	keys, err := c.x.keys(m)
+	c.failed(err)
+	return keys
 }
 
 func dict(c *call) any {

@@ -175,7 +175,7 @@ func (c *call) sameTo(a, b any, depth int) bool {
 		return isNumber(b) && compareNumbers(a, b) == 0
 	case string:
 		b, ok := b.(string)
-		return ok && c.pay(min(len(a), len(b))) && a == b
+		return ok && a == b
 	}
 	return !isCollection(b) && a == b
 }

@@ -150,6 +150,12 @@ func (c *call) foldFloat(do func(a, b float64) float64) any {
 	return total
 }
 
+// Calculating in decimal takes longer the further numbers are from 1.
+const (
+	costDecimal  = 500
+	costExponent = 25 // per power of 2
+)
+
 // decimals lets sprig calculate, which does so in decimal: 0.1 and 0.2 make
 // 0.3. The number of its digits grows with each argument.
 func (c *call) decimals(name string, fixed int) any {
@@ -159,10 +165,11 @@ func (c *call) decimals(name string, fixed int) any {
 	}
 	args := make([]any, len(c.args))
 	for i := range c.args {
-		args[i] = c.float(i)
-	}
-	if !c.pay(len(args) * 1000) {
-		return nil
+		f := c.float(i)
+		_, exponent := math.Frexp(f)
+		if args[i] = f; !c.pay(costDecimal + costExponent*max(exponent, -exponent)) {
+			return nil
+		}
 	}
 	if fixed == 0 {
 		return c.finite(sprigFunc[func(...any) float64](name)(args...))

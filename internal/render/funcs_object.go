@@ -145,6 +145,7 @@ func (c *call) order(a, b any) int {
 	}
 	switch a := a.(type) {
 	case string:
+		c.pay(min(len(a), len(b.(string))))
 		return cmp.Compare(a, b.(string))
 	case bool:
 		return cmp.Compare(boolToInt(a), boolToInt(b.(bool)))

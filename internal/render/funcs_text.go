@@ -95,9 +95,7 @@ func init() {
 
 func replace(c *call) any {
 	old, to, s := c.str(0), c.str(1), c.str(2)
-	n := strings.Count(s, old)
-	if !c.pay(len(s)) || n > 0 && len(to) > maxWork/n || !c.pay(n*len(to)) {
-		c.failed(errBudget)
+	if !c.pay(len(s)) || !c.payFor(strings.Count(s, old), len(to)) {
 		return nil
 	}
 	return strings.ReplaceAll(s, old, to)
@@ -108,9 +106,8 @@ func repeat(c *call) any {
 	if n < 0 {
 		return c.fail("argument 1 is negative")
 	}
-	if n > maxWork || len(s) > 0 && int(n) > maxWork/len(s) || !c.pay(int(n)*len(s)) {
-		c.failed(errBudget)
-		return nil
+	if len(s) == 0 || !c.payFor(int(n), len(s)) {
+		return ""
 	}
 	return strings.Repeat(s, int(n))
 }
@@ -180,8 +177,7 @@ func wrapWith(c *call, width int64, separator, s string) any {
 		return c.fail("argument 1 must be at least 1")
 	}
 	breaks := len(s)/int(min(width, 1<<20)) + strings.Count(s, " ") + 1
-	if !c.pay(len(s)) || len(separator) > maxWork/breaks || !c.pay(breaks*len(separator)) {
-		c.failed(errBudget)
+	if !c.pay(len(s)) || !c.payFor(breaks, len(separator)) {
 		return nil
 	}
 	return sprigFunc[func(int, string, string) string]("wrapWith")(clampInt(width), separator, s)

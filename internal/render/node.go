@@ -98,7 +98,7 @@ func (c *converter) tagged(n *yaml.Node) bool {
 	if n.Kind == yaml.AliasNode || !c.p.bangs {
 		return false
 	}
-	if c.x.charge(n.Column) != nil {
+	if c.x.charge(8*n.Column) != nil {
 		return true
 	}
 	at := c.p.offset(n.Line, n.Column)

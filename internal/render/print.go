@@ -130,11 +130,12 @@ func (w *writer) flowList(list []any, depth int) error {
 }
 
 func (w *writer) flowMap(m map[string]any, depth int) error {
-	if err := w.x.charge(len(m) * costEntry); err != nil {
+	keys, err := w.x.keys(m)
+	if err != nil {
 		return err
 	}
 	w.out = append(w.out, '{')
-	for i, key := range sortedKeys(m) {
+	for i, key := range keys {
 		w.separate(i, depth+1)
 		w.string(key)
 		w.out = append(w.out, ':')
@@ -169,7 +170,10 @@ func (w *writer) close(bracket byte, items, depth int) {
 	w.out = append(w.out, bracket)
 }
 
+// newLine pays for more than it writes, as a buffer that grows is copied. When
+// it cannot pay, neither can the next value.
 func (w *writer) newLine(indent int) {
+	_ = w.x.charge(4 * indent)
 	w.out = append(w.out, '\n')
 	w.out = append(w.out, bytes.Repeat([]byte{' '}, indent)...)
 }
@@ -178,9 +182,6 @@ func (w *writer) newLine(indent int) {
 // at column indent; a list under a key starts at the key's own column.
 func (w *writer) block(v any, indent, depth int) error {
 	if err := w.enter(depth); err != nil {
-		return err
-	}
-	if err := w.x.charge(indent); err != nil {
 		return err
 	}
 	v, err := normal(v)
@@ -223,10 +224,11 @@ func (w *writer) blockList(list []any, indent, depth int) error {
 }
 
 func (w *writer) blockMap(m map[string]any, indent, depth int) error {
-	if err := w.x.charge(len(m) * costEntry); err != nil {
+	keys, err := w.x.keys(m)
+	if err != nil {
 		return err
 	}
-	for i, key := range sortedKeys(m) {
+	for i, key := range keys {
 		if i > 0 {
 			w.newLine(indent)
 		}

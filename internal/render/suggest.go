@@ -47,7 +47,7 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// sortedKeys returns the keys of m in order.
+// sortedKeys returns the keys of m in order, without paying for it.
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))
 	for k := range m {

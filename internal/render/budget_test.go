@@ -1,0 +1,156 @@
+package render
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// exhausting are templates that would hang or fill the operator if nothing
+// stopped them. Each must end in an error, within 100 ms and 64 MiB.
+var exhausting = map[string]string{
+	"a range that writes nothing never returns":        `{{ range 1000000000000 }}{{ end }}`,
+	"nested ranges multiply":                           `{{ range 10000 }}{{ range 10000 }}{{ end }}{{ end }}`,
+	"a range that writes fills memory":                 `{{ range 1000000000000 }}aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa{{ end }}`,
+	"a range of a break panics in text/template":       `{{ range 1000000000000 }}{{ range 2 }}{{ break }}{{ end }}{{ end }}`,
+	"conditions cost, too":                             `{{ range 1000000000000 }}{{ if eq . 5 }}{{ end }}{{ end }}`,
+	"repeat makes 286 MB":                              `{{ repeat 300000000 "a" | len }}`,
+	"repeat overflows":                                 `{{ repeat 4611686018427387904 "aaaa" | len }}`,
+	"until makes 0.9 GB":                               `{{ until 20000000 | len }}`,
+	"untilStep":                                        `{{ untilStep 0 2000000000 1 | len }}`,
+	"untilStep overflows":                              `{{ untilStep -9000000000000000000 9000000000000000000 1 | len }}`,
+	"seq":                                              `{{ seq 20000000 | len }}`,
+	"seq overflows":                                    `{{ seq 1 9223372036854775807 | len }}`,
+	"recursion in template goes 100000 deep":           `{{ define "a" }}{{ template "a" . }}{{ end }}{{ template "a" . }}`,
+	"recursion in include":                             `{{ define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}`,
+	"include calls doubled at each level":              `{{ define "a" }}{{ if lt (len .) 60 }}{{ include "a" (append . 1) }}{{ include "a" (append . 1) }}{{ end }}{{ end }}{{ include "a" (list) }}`,
+	"print doubles, 28 times make 1.4 GB":              `{{ $s := "aaaaa" }}{{ range 40 }}{{ $s = print $s $s }}{{ end }}`,
+	"printf doubles":                                   `{{ $s := "aaaaa" }}{{ range 40 }}{{ $s = printf "%s%s" $s $s }}{{ end }}`,
+	"cat doubles":                                      `{{ $s := "aaaaa" }}{{ range 40 }}{{ $s = cat $s $s }}{{ end }}`,
+	"join doubles":                                     `{{ $s := "aaaaa" }}{{ range 40 }}{{ $s = join $s (list $s $s) }}{{ end }}`,
+	"replace multiplies":                               `{{ $s := "aaaaa" }}{{ range 40 }}{{ $s = replace "a" "aa" $s }}{{ end }}`,
+	"replace of nothing":                               `{{ $s := "aaaaa" }}{{ range 40 }}{{ $s = replace "" $s $s }}{{ end }}`,
+	"quote doubles backslashes":                        `{{ $s := "\\\\" }}{{ range 40 }}{{ $s = quote $s | print }}{{ end }}`,
+	"b64enc grows":                                     `{{ $s := repeat 1000000 "a" }}{{ range 100 }}{{ $s = b64enc $s }}{{ end }}`,
+	"include doubles rendered text":                    `{{ define "t" }}{{ . }}{{ . }}{{ end }}{{ $s := include "t" "aaaa" }}{{ range 40 }}{{ $s = include "t" $s }}{{ end }}`,
+	"a variable keeps rendered text":                   `{{ define "t" }}{{ range 100 }}{{ $ }}{{ end }}{{ end }}{{ $s := include "t" (repeat 1000000 "a") }}{{ len $s }}`,
+	"indent by a million":                              `{{ indent 1000000 "a" | len }}`,
+	"nindent by a million":                             `{{ nindent 1000000 (toYaml (list 1 2 3)) | len }}`,
+	"indent on many lines":                             `{{ $s := toYaml (until 20000) }}{{ range 100 }}{{ $s = indent 1000 $s }}{{ end }}`,
+	"printf of a huge width":                           `{{ printf "%1000000000d" 1 | len }}`,
+	"printf of a large width, often":                   `{{ range 1000000 }}{{ $s := printf "%999d" 1 }}{{ end }}`,
+	"printf with a width from an argument":             `{{ printf "%*d" 1000000000 1 | len }}`,
+	"printf of a huge precision":                       `{{ printf "%.1000000000f" 1.0 | len }}`,
+	"printf quotes":                                    `{{ $s := "\u0001" }}{{ range 40 }}{{ $s = printf "%q%x" $s $s }}{{ end }}`,
+	"wrap at every character":                          `{{ $s := repeat 100000 "a" }}{{ wrapWith 1 $s $s | len }}`,
+	"wrap of a long text":                              `{{ $s := repeat 1000000 "a b " }}{{ range 100 }}{{ $s = wrap 1 $s }}{{ end }}`,
+	"split makes many parts":                           `{{ $s := repeat 1000000 "a," }}{{ range 100 }}{{ $x := splitList "," $s }}{{ end }}`,
+	"split makes a map":                                `{{ $s := repeat 1000000 "a," }}{{ split "," $s | len }}`,
+	"splitn":                                           `{{ $s := repeat 1000000 "a," }}{{ splitn "," 900000 $s | len }}`,
+	"trimAll takes the product of its lengths":         `{{ $s := repeat 1000000 "é" }}{{ trimAll (repeat 100000 "aé") $s | len }}`,
+	"concat doubles":                                   `{{ $l := list 1 2 3 }}{{ range 40 }}{{ $l = concat $l $l }}{{ end }}`,
+	"append in a loop is quadratic":                    `{{ $l := list }}{{ range 1000000 }}{{ $l = append $l . }}{{ end }}`,
+	"set in a loop is quadratic":                       `{{ $d := dict }}{{ range 1000000 }}{{ $d = set $d (toString .) . }}{{ end }}`,
+	"uniq is quadratic":                                `{{ until 100000 | uniq | len }}`,
+	"without is quadratic":                             `{{ $l := until 100000 }}{{ range 1000000 }}{{ $x := without $l . }}{{ end }}`,
+	"has in a loop":                                    `{{ $l := until 100000 }}{{ range 1000000 }}{{ $x := has -1 $l }}{{ end }}`,
+	"len of rendered text in a loop":                   `{{ define "t" }}{{ range 10000 }}{{ "" }}{{ end }}{{ end }}{{ $r := include "t" 1 }}{{ range 1000000 }}{{ if $r }}{{ end }}{{ end }}`,
+	"truth of an encoded text in a loop":               `{{ $r := toYaml (repeat 1000000 "\n") }}{{ range 1000000 }}{{ if $r }}{{ end }}{{ end }}`,
+	"chunk":                                            `{{ $l := until 100000 }}{{ range 1000 }}{{ $x := chunk 1 $l }}{{ end }}`,
+	"reverse and rest":                                 `{{ $l := until 100000 }}{{ range 1000000 }}{{ $l = reverse $l }}{{ end }}`,
+	"keys and values":                                  `{{ $d := split "," (repeat 10000 "a,") }}{{ range 1000000 }}{{ $x := keys $d }}{{ $y := values $d }}{{ end }}`,
+	"range over a large map sorts it":                  `{{ $d := split "," (repeat 10000 "a,") }}{{ range 1000000 }}{{ range $d }}{{ break }}{{ end }}{{ end }}`,
+	"lists of lists double when printed":               `{{ $l := list 1 }}{{ range 60 }}{{ $l = list $l $l }}{{ end }}{{ $l }}`,
+	"lists of lists double as YAML":                    `{{ $l := list 1 }}{{ range 60 }}{{ $l = list $l $l }}{{ end }}{{ toYaml $l }}`,
+	"lists of lists double as JSON":                    `{{ $l := list 1 }}{{ range 60 }}{{ $l = list $l $l }}{{ end }}{{ toPrettyJson $l }}`,
+	"lists of lists double when compared":              `{{ $l := list 1 }}{{ $m := list 1 }}{{ range 60 }}{{ $l = list $l $l }}{{ $m = list $m $m }}{{ end }}{{ deepEqual $l $m }}`,
+	"maps of maps double when merged":                  `{{ $l := dict "a" 1 }}{{ range 60 }}{{ $l = dict "a" $l "b" $l }}{{ end }}{{ $x := merge $l $l }}{{ toJson $x }}`,
+	"a list nested very deeply":                        `{{ $l := list }}{{ range 100000 }}{{ $l = list $l }}{{ end }}{{ toJson $l }}`,
+	"a list nested very deeply, compared":              `{{ $l := list }}{{ $m := list }}{{ range 50000 }}{{ $l = list $l }}{{ $m = list $m }}{{ end }}{{ deepEqual $l $m }}`,
+	"toYaml of a list in a loop":                       `{{ $l := until 10000 }}{{ range 1000000 }}{{ $x := toYaml $l }}{{ end }}`,
+	"toPrettyJson indents":                             `{{ $l := until 100000 }}{{ range 90 }}{{ $l = list $l }}{{ end }}{{ toPrettyJson $l }}`,
+	"fromYaml of a list in a loop":                     `{{ $s := toYaml (until 10000) }}{{ range 1000000 }}{{ $x := fromYaml $s }}{{ end }}`,
+	"fromJson of a list in a loop":                     `{{ $s := print (toJson (until 10000)) }}{{ range 1000000 }}{{ $x := fromJson $s }}{{ end }}`,
+	"fromYaml with aliases that laugh":                 `{{ $x := fromYaml .spec.laughs }}{{ toJson $x }}`,
+	"fromYaml of brackets":                             `{{ $x := fromYaml (repeat 100000 "[") }}`,
+	"fromJson of brackets":                             `{{ $x := fromJson (repeat 100000 "[") }}`,
+	"fromYaml of dashes":                               `{{ $x := fromYaml (repeat 50000 "- ") }}`,
+	"fromYaml of commas":                               `{{ $x := fromYaml (print "[" (repeat 1000000 "a,") "]") }}`,
+	"aliases that laugh in the output":                 "a: &a [x,x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e]\n",
+	"an alias within itself":                           "a: &a [*a]\n",
+	"a large token printed often":                      `{{ $s := repeat 1000000 "a" }}{{ range 10000 }}- {{ $s }}` + "\n" + `{{ end }}`,
+	"a large token as an alias":                        `{{ $s := repeat 1000000 "a" }}a: &a {{ $s }}` + "\nb: [" + strings.Repeat("*a, ", 200) + "]\n",
+	"a token of many lines, indented":                  `{{ $s := repeat 1000000 "\n" }}a: |` + "\n  x\n" + strings.Repeat(" ", 500) + `{{ $s }}`,
+	"a token that grows when escaped":                  `{{ $s := repeat 1000000 "\u0001" }}a: |` + "\n" + `  {{ range 10 }}{{ quote $s }}{{ end }}`,
+	"many documents":                                   `{{ range 100000 }}---` + "\napiVersion: v1\nkind: A\n{{ end }}",
+	"many values":                                      `a: [{{ range 200000 }}1,{{ end }}]`,
+	"many values of little text":                       "a: [{{ range 8000 }}" + strings.Repeat("1,", 100) + "{{ end }}]",
+	"a long flow line with tags":                       "a: [{{ range 1000 }}" + strings.Repeat("! a,", 100) + "{{ end }}]",
+	"an expression that compiles to something huge":    `{{ regexMatch "(a{1000}){1000}" "a" }}`,
+	"an expression of nested counts":                   `{{ regexMatch "((((a{30}){30}){30}){30})" "a" }}`,
+	"a large expression on a long text":                `{{ $s := repeat 100000 "a" }}{{ regexMatch "(x+x+x+x+)+y{500}|(a?){500}b" $s }}`,
+	"an expression per character":                      `{{ $s := repeat 1000000 "a" }}{{ range 100 }}{{ $x := regexFindAll "a" $s -1 }}{{ end }}`,
+	"a replacement of many groups":                     `{{ $s := repeat 100000 "a" }}{{ regexReplaceAll "a+" $s (repeat 100000 "$0") | len }}`,
+	"many expressions":                                 `{{ range 1000000 }}{{ $x := regexMatch (printf "a{900}%d" .) "b" }}{{ end }}`,
+	"mulf of large numbers":                            `{{ range 1000000 }}{{ $x := mulf 1e300 1e-300 1e300 1e-300 1.23456789 }}{{ end }}`,
+	"divf of extreme numbers":                          `{{ range 1000000 }}{{ $x := divf 1e-300 3e300 }}{{ end }}`,
+	"semverCompare of a long constraint":               `{{ semverCompare (repeat 10000 ">1.0.0,") "1.2.3" }}`,
+	"snakecase of a long text":                         `{{ $s := repeat 3000000 "aB" }}{{ snakecase $s | len }}`,
+	"dnsLabel of a long text":                          `{{ range 1000 }}{{ dnsLabel (repeat 100000 "a") }}{{ end }}`,
+	"sha512sum of a long text":                         `{{ $s := repeat 1000000 "a" }}{{ range 10000 }}{{ $x := sha512sum $s }}{{ end }}`,
+	"sortAlpha in a loop":                              `{{ $l := until 50000 }}{{ range 1000 }}{{ $x := sortAlpha $l }}{{ end }}`,
+	"sortBy in a loop":                                 `{{ $l := list }}{{ range 300 }}{{ $l = append $l (dict "a" .) }}{{ end }}{{ range 100000 }}{{ $x := sortBy "a" $l }}{{ end }}`,
+	"collect along a long path":                        `{{ $l := list (dict) }}{{ range 1000000 }}{{ $x := collect (repeat 10000 "a.b") $l }}{{ end }}`,
+	"comparing long texts":                             `{{ $a := repeat 1000000 "a" }}{{ $b := print $a "" }}{{ range 1000000 }}{{ $x := eq $a $b }}{{ end }}`,
+	"contains in a loop":                               `{{ $a := repeat 1000000 "a" }}{{ range 1000000 }}{{ $x := contains "b" $a }}{{ end }}`,
+	"many variables make looking them up slow":         strings.Repeat("{{ $x := 1 }}", 10000) + `{{ $y := $ }}{{ range 1000000 }}{{ $z := $ }}{{ end }}`,
+}
+
+// laughs is YAML of a user whose aliases would expand to 10^9 values.
+const laughs = `a: &a [x,x,x,x,x,x,x,x,x,x]
+b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]
+c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]
+d: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]
+e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]
+f: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]
+`
+
+func TestExhaustion(t *testing.T) {
+	in := &Input{Parent: map[string]any{"spec": map[string]any{"laughs": laughs}}}
+	for why, text := range exhausting {
+		t.Run(why, func(t *testing.T) {
+			p, err := Compile(Source{Children: []Template{{Name: "x", Text: text}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			bytes, took := measured(func() { _, err = p.Child("x", in) })
+			e, ok := errors.AsType[*Error](err)
+			if !ok {
+				t.Fatalf("error is %v", err)
+			}
+			t.Logf("%6.1f MiB %6.1f ms: %s: %v", float64(bytes)/(1<<20), took, e.Reason, e)
+			if bytes > 64<<20 {
+				t.Errorf("allocated %d MiB", bytes>>20)
+			}
+			// Ten times the promise: durations must not make a test fail
+			// on a busy machine. BenchmarkExhaustion measures.
+			if took > 1000 {
+				t.Errorf("took %.0f ms", took)
+			}
+		})
+	}
+}
+
+// measured returns what do allocates in total and the milliseconds it takes.
+func measured(do func()) (allocated uint64, milliseconds float64) {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	began := time.Now()
+	do()
+	milliseconds = float64(time.Since(began).Microseconds()) / 1000
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc, milliseconds
+}

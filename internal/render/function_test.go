@@ -1,0 +1,146 @@
+package render
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/Masterminds/sprig/v3"
+)
+
+// builtins are the functions of text/template, from its documentation; there
+// is no way to ask the package.
+var builtins = []string{
+	"and", "call", "html", "index", "slice", "js", "len", "not", "or", "print", "printf", "println", "urlquery",
+	"eq", "ge", "gt", "le", "lt", "ne",
+}
+
+// TestEveryFunctionIsClassified fails when sprig or text/template has a
+// function that is neither allowed nor refused, so that an upgrade cannot let
+// one slip in.
+func TestEveryFunctionIsClassified(t *testing.T) {
+	for _, name := range append(sortedKeys(sprig.GenericFuncMap()), builtins...) {
+		_, allowed := functions[name]
+		_, isRefused := refused[name]
+		if allowed == isRefused {
+			t.Errorf("%s: allowed is %v, refused is %v; it must be on exactly one list", name, allowed, isRefused)
+		}
+	}
+	if diff := len(Functions()) - len(functions) - len(refused); diff != 0 {
+		t.Errorf("Functions() has %d entries too many", diff)
+	}
+}
+
+// TestClassification checks what each entry says of itself.
+func TestClassification(t *testing.T) {
+	known := sprig.GenericFuncMap()
+	for _, f := range Functions() {
+		_, isSprig := known[f.Name]
+		switch {
+		case f.Source == "sprig" && !isSprig:
+			t.Errorf("%s is not sprig's", f.Name)
+		case f.Source == "text/template" && !slices.Contains(builtins, f.Name):
+			t.Errorf("%s is not of text/template", f.Name)
+		case f.Source == "templater" && (isSprig || slices.Contains(builtins, f.Name)):
+			t.Errorf("%s is from elsewhere", f.Name)
+		}
+		if f.Refused == "" && (f.Doc == "" || f.Rendered == "") {
+			t.Errorf("%s has no doc or no rule for rendered text", f.Name)
+		}
+		if f.Refused != "" && !strings.ContainsAny(f.Refused, ";,") {
+			t.Errorf("%s is refused without saying what to use", f.Name)
+		}
+	}
+}
+
+// TestNilRule calls each function with one missing argument at a time: only
+// the functions that say so may take it.
+func TestNilRule(t *testing.T) {
+	published := strings.Fields("default required empty coalesce ternary eq ne not and or has mustHas first mustFirst index dict list tuple " +
+		"toYaml toJson mustToJson toRawJson mustToRawJson toPrettyJson mustToPrettyJson " +
+		"where whereNot collect sortBy named condition ready")
+	for _, f := range Functions() {
+		if f.Refused != "" {
+			continue
+		}
+		if f.Nil != slices.Contains(published, f.Name) {
+			t.Errorf("%s: takes missing values: %v, which is not what is published", f.Name, f.Nil)
+		}
+		if f.Nil || functions[f.Name].min == 0 && functions[f.Name].max == 0 {
+			continue
+		}
+		text := fmt.Sprintf("{{ %s%s }}", f.Name, strings.Repeat(" .spec.missing", max(functions[f.Name].min, 1)))
+		_, err := executeText(text, nil)
+		if err == nil || !strings.Contains(err.Error(), f.Name+": argument 1, .spec.missing, has no value") {
+			t.Errorf("%s: got error %v", text, err)
+		}
+	}
+}
+
+// TestRefusedFunctions checks that each is a compile error with its reason.
+func TestRefusedFunctions(t *testing.T) {
+	for name, f := range refused {
+		_, err := Compile(Source{Children: []Template{{Name: "a", Text: "x: {{ " + name + " }}"}}})
+		want := "children[a]:1:7: there is no function " + name + ": " + f.Refused
+		if err == nil || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
+
+// TestRenderedText gives rendered text to every function, as each of its
+// arguments. What comes out must be the same as for the plain characters that
+// the text stands for: no function may take a token for characters.
+func TestRenderedText(t *testing.T) {
+	parent := map[string]any{"s": "a: 'b\"\n- c", "m": map[string]any{"k": "v: \n w"}}
+	calls := 0
+	for _, f := range Functions() {
+		if f.Refused != "" || f.Rendered == Parses {
+			continue
+		}
+		for _, arg := range []string{`(toYaml .spec.m)`, `(toJson .spec.m)`, `(quote .spec.s)`, `(include "t" .spec.s)`} {
+			plain, err := executeText(withDefine(arg), map[string]any{"spec": parent})
+			if err != nil {
+				t.Fatal(err)
+			}
+			parent["plain"] = plain
+			for _, call := range callsOf(functions[f.Name]) {
+				want, err := executeText(withDefine("toJson ("+fmt.Sprintf(call, ".spec.plain")+")"), map[string]any{"spec": parent})
+				if err != nil {
+					continue // it does not take text there
+				}
+				calls++
+				got, err := executeText(withDefine("toJson ("+fmt.Sprintf(call, arg)+")"), map[string]any{"spec": parent})
+				if err != nil || got != want {
+					t.Errorf(call+": got %q, %v; want %q", arg, got, err, want)
+				}
+			}
+		}
+	}
+	if calls < 500 {
+		t.Errorf("only %d calls succeeded; the test does not test much", calls)
+	}
+}
+
+func withDefine(expression string) string {
+	return `{{ define "t" }}x {{ . }}{{ end }}{{ ` + expression + ` }}`
+}
+
+// callsOf returns calls with %s in the place of one argument and something
+// harmless in those of the others.
+func callsOf(f *function) []string {
+	var calls []string
+	for n := max(f.min, 1); n <= max(f.min, 3) && (f.max < 0 || n <= f.max); n++ {
+		for at := range n {
+			for _, other := range []string{"1", `"t"`, `(list "t")`, `(dict "t" "u")`} {
+				for _, form := range []string{"%s", "(list %s)", "(dict %s 1)", `(dict "t" %s)`} {
+					args := slices.Repeat([]string{other}, n)
+					args[at] = form
+					calls = append(calls, f.Name+" "+strings.Join(args, " "))
+				}
+			}
+		}
+	}
+	return calls
+}
