@@ -1,0 +1,142 @@
+package reconcile
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// data parses JSON as the API machinery does: whole numbers are int64.
+func data(t *testing.T, text string) any {
+	t.Helper()
+	wrapped := map[string]any{}
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON([]byte(`{"apiVersion":"v1","kind":"X","it":` + text + `}`)); err != nil {
+		t.Fatal(err)
+	}
+	wrapped = u.Object
+	return wrapped["it"]
+}
+
+func set(t *testing.T, text string) fieldSet {
+	t.Helper()
+	var out fieldSet
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestUncovered(t *testing.T) {
+	for why, row := range map[string]struct{ set, content, want string }{
+		"every leaf is there": {
+			`{"f:data":{"f:a":{}}}`, `{"data":{"a":"1"}}`, "",
+		},
+		"a leaf was taken over": {
+			`{"f:data":{}}`, `{"data":{"a":"1"}}`, "", // data alone in the set is atomic
+		},
+		"one of two leaves was taken over": {
+			`{"f:data":{"f:a":{}}}`, `{"data":{"a":"1","b":"2"}}`, ".data.b",
+		},
+		"nothing is owned at all": {
+			`{}`, `{"data":{"a":"1"}}`, ".data",
+		},
+		"name, namespace, apiVersion and kind are never in a set": {
+			`{"f:metadata":{"f:labels":{"f:a":{}}}}`, `{"apiVersion":"v1","kind":"X","metadata":{"name":"n","namespace":"ns","labels":{"a":"1"}}}`, "",
+		},
+		"a label went": {
+			`{"f:metadata":{"f:labels":{"f:b":{}}}}`, `{"metadata":{"name":"n","labels":{"a":"1","b":"1"}}}`, ".metadata.labels.a",
+		},
+		"the server drops nulls": {
+			`{}`, `{"spec":null}`, "",
+		},
+		"a list item is found by its key, though the server filled in a part of the key": {
+			`{"f:ports":{"k:{\"containerPort\":80,\"protocol\":\"TCP\"}":{".":{},"f:containerPort":{}}}}`, `{"ports":[{"containerPort":80}]}`, "",
+		},
+		"a list item is gone": {
+			`{"f:ports":{"k:{\"containerPort\":81,\"protocol\":\"TCP\"}":{".":{},"f:containerPort":{}}}}`, `{"ports":[{"containerPort":80}]}`, ".ports[]",
+		},
+		"a field of a list item was taken over": {
+			`{"f:containers":{"k:{\"name\":\"a\"}":{".":{},"f:name":{}}}}`, `{"containers":[{"name":"a","image":"b"}]}`, ".containers[].image",
+		},
+		"items of a set are found by their value": {
+			`{"f:finalizers":{"v:\"x\"":{}}}`, `{"finalizers":["x","y"]}`, ".finalizers[]",
+		},
+		"an atomic list is one leaf": {
+			`{"f:args":{}}`, `{"args":["a","b"]}`, "",
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			content, _ := data(t, row.content).(map[string]any)
+			if got := set(t, row.set).uncovered(content); got != row.want {
+				t.Errorf("uncovered = %q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
+func TestStatusComparison(t *testing.T) {
+	const conditions = `"f:conditions":{"k:{\"type\":\"Ready\"}":{".":{},"f:type":{},"f:status":{}}}`
+	for why, row := range map[string]struct {
+		set, content, current string
+		same, exceeds         bool
+	}{
+		"equal": {
+			`{"f:state":{}}`, `{"state":"a"}`, `{"state":"a"}`, true, false,
+		},
+		"numbers are equal by value": {
+			`{"f:n":{}}`, `{"n":1}`, `{"n":1.0}`, true, false,
+		},
+		"another value": {
+			`{"f:state":{}}`, `{"state":"b"}`, `{"state":"a"}`, false, false,
+		},
+		"fields of others do not matter": {
+			`{"f:state":{}}`, `{"state":"a"}`, `{"state":"a","foreign":1}`, true, false,
+		},
+		"a field that the template dropped is still ours": {
+			`{"f:state":{},"f:old":{}}`, `{"state":"a"}`, `{"state":"a","old":1}`, true, true,
+		},
+		"an atomic list is compared whole, in order": {
+			`{"f:list":{}}`, `{"list":["a","b"]}`, `{"list":["b","a"]}`, false, false,
+		},
+		"a list of objects without keys is compared whole": {
+			`{"f:list":{}}`, `{"list":[{"a":1}]}`, `{"list":[{"a":1,"b":2}]}`, false, false,
+		},
+		"conditions are found by type; those of others do not matter": {
+			"{" + conditions + "}", `{"conditions":[{"type":"Ready","status":"True"}]}`,
+			`{"conditions":[{"type":"Other","status":"True"},{"type":"Ready","status":"True"}]}`, true, false,
+		},
+		"a condition changed": {
+			"{" + conditions + "}", `{"conditions":[{"type":"Ready","status":"False"}]}`,
+			`{"conditions":[{"type":"Ready","status":"True"}]}`, false, false,
+		},
+		"a condition is new": {
+			"{" + conditions + "}", `{"conditions":[{"type":"Ready","status":"True"},{"type":"More","status":"True"}]}`,
+			`{"conditions":[{"type":"Ready","status":"True"}]}`, false, false,
+		},
+		"a condition that we own is no longer wanted": {
+			"{" + conditions + "}", `{"conditions":[]}`, `{"conditions":[{"type":"Ready","status":"True"}]}`, true, true,
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			owned, content, current := set(t, row.set), data(t, row.content), data(t, row.current)
+			if got := owned.same(content, current); got != row.same {
+				t.Errorf("same = %v, want %v", got, row.same)
+			}
+			if got := owned.exceeds(content); got != row.exceeds {
+				t.Errorf("exceeds = %v, want %v", got, row.exceeds)
+			}
+		})
+	}
+}
+
+func TestExtractKeepsWhatIsOurs(t *testing.T) {
+	owned := set(t, `{"f:state":{},"f:conditions":{"k:{\"type\":\"Ready\"}":{".":{},"f:type":{},"f:status":{}}}}`)
+	current := data(t, `{"state":"a","foreign":1,"conditions":[{"type":"Other","status":"True"},{"type":"Ready","status":"True","foreign":2}]}`)
+	want := data(t, `{"state":"a","conditions":[{"type":"Ready","status":"True"}]}`)
+	if diff := cmp.Diff(want, owned.extract(current)); diff != "" {
+		t.Errorf("extract (-want +got):\n%s", diff)
+	}
+}

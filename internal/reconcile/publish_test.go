@@ -1,0 +1,100 @@
+package reconcile
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+)
+
+const secret = "s3cr3t"
+
+func answer(code int32, reason metav1.StatusReason, message string, causes ...metav1.StatusCause) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{
+		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message,
+		Details: &metav1.StatusDetails{Causes: causes},
+	}}
+}
+
+func TestRefusalsTellWithoutValues(t *testing.T) {
+	kind := kube.Kind{Kind: "Deployment", Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}}
+	noNamespace := apierrors.NewNotFound(corev1.Resource("namespaces"), "gone")
+	for why, row := range map[string]struct {
+		err    error
+		reason string
+		want   string
+	}{
+		"an immutable field": {
+			answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "spec.selector: Invalid value: "+secret+": field is immutable",
+				metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.selector", Message: "Invalid value: " + secret + ": field is immutable"}),
+			v1.ReasonChildRejected,
+			"cannot update X: spec.selector: field is immutable; to replace the object, set updateStrategy.type to Recreate",
+		},
+		"the key of a list item is a value": {
+			answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, secret,
+				metav1.StatusCause{Type: metav1.CauseTypeFieldValueRequired, Field: `spec.env[name="` + secret + `"].value`, Message: secret}),
+			v1.ReasonChildRejected,
+			"cannot update X: spec.env[…].value: required value is missing",
+		},
+		"a field that the schema does not know": {
+			answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `failed to create typed patch object (ns/x; apps/v1, Kind=Deployment): .spec.template.spec.containers[name="`+secret+`"].foo: field not declared in schema`),
+			v1.ReasonChildRejected,
+			"cannot update X: .spec.template.spec.containers[…].foo: the schema has no such field",
+		},
+		"a path that holds a piece of a value is left out": {
+			answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `.spec.containers[name="a .`+secret+`"].foo: field not declared in schema`),
+			v1.ReasonChildRejected,
+			"cannot update X: a field: the schema has no such field",
+		},
+		"a wrong type": {
+			answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `.spec.replicas: expected numeric (int or float), got `+secret),
+			v1.ReasonChildRejected,
+			"cannot update X: .spec.replicas: wrong type, expected numeric",
+		},
+		"a webhook": {
+			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "check.example.org" denied the request: `+secret),
+			v1.ReasonChildForbidden,
+			`cannot update X: denied by admission webhook "check.example.org"`,
+		},
+		"a missing right": {
+			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `deployments.apps "`+secret+`" is forbidden: User "system:serviceaccount:a:b" cannot patch resource "deployments" in API group "apps" in the namespace "ns"`),
+			v1.ReasonChildForbidden,
+			`cannot update X: templater lacks the right: grant it the verbs create, patch, delete, list and watch on deployments.apps, in a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
+		},
+		"a namespace that is not there":  {noNamespace, v1.ReasonNamespaceNotFound, "cannot update X: its namespace does not exist; create the namespace, or change metadata.namespace in the template"},
+		"no answer":                      {errors.New("dial " + secret), v1.ReasonChildRejected, "cannot update X: the API server did not answer"},
+		"an answer that is not foreseen": {answer(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, secret), v1.ReasonChildRejected, "cannot update X: the API server answers 429 TooManyRequests"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			if noNamespace.ErrStatus.Details != nil {
+				noNamespace.ErrStatus.Details.Kind = "namespaces"
+			}
+			got := refusal(row.err, "update X", kind)
+			if got.Reason != row.reason || got.Message != row.want {
+				t.Errorf("got  %s: %s\nwant %s: %s", got.Reason, got.Message, row.reason, row.want)
+			}
+			if strings.Contains(got.Message, secret) {
+				t.Error("the message holds a value")
+			}
+			if got.Retry == RetryOnChange {
+				t.Error("a refused request must be retried")
+			}
+		})
+	}
+}
+
+func TestManyCausesAreCutShort(t *testing.T) {
+	cause := metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "a"}
+	got := publicReason(answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "", cause, cause, cause, cause, cause))
+	if want := "a: invalid value; a: invalid value; a: invalid value; and 2 more"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,527 @@
+package reconcile
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+const app = `
+apiVersion: example.org/v1
+kind: App
+metadata: {namespace: ns, name: one, labels: {tier: front}}
+spec: {names: [a, b], text: hello}
+`
+
+// apps makes a ConfigMap for each of spec.names.
+const apps = `
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: apps}
+spec:
+  watch: {apiVersion: example.org/v1, kind: App}
+  children:
+  - name: maps
+    template: |
+      {{ range .spec.names }}
+      ---
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: {{ . }}}
+      data: {text: {{ $.spec.text }}}
+      {{ end }}
+  status:
+    template: |
+      count: {{ len .children.maps }}
+`
+
+// with replaces text in a manifest; it must be there.
+func with(t *testing.T, manifest string, pairs ...string) string {
+	t.Helper()
+	for i := 0; i < len(pairs); i += 2 {
+		if !strings.Contains(manifest, pairs[i]) {
+			t.Fatalf("the manifest lacks %q", pairs[i])
+		}
+		manifest = strings.Replace(manifest, pairs[i], pairs[i+1], 1)
+	}
+	return manifest
+}
+
+func wantRequests(t *testing.T, what string, got []string, want ...string) {
+	t.Helper()
+	if want == nil {
+		want = []string{}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s: requests (-want +got):\n%s", what, diff)
+	}
+}
+
+func TestFirstPassWritesEachChildAndTheStatusOnce(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	wantRequests(t, "first pass", c.run(), "create configmaps a", "create configmaps b", "status apps one")
+	_, again := c.pass("apps", "one")
+	wantRequests(t, "second pass, before the watch brings the writes", again)
+	c.deliver()
+	wantRequests(t, "after the watch brought the writes", c.run())
+
+	child := c.get("configmaps", "a")
+	if ref := metav1.GetControllerOf(child); ref == nil || ref.Name != "one" || ref.Kind != "App" || ref.UID != "uid-one" || !*ref.BlockOwnerDeletion {
+		t.Errorf("owner reference is %v", ref)
+	}
+	want := map[string]string{v1.LabelController: "apps", v1.LabelChild: "maps", v1.LabelParentUID: "uid-one", v1.LabelManagedBy: "templater"}
+	if diff := cmp.Diff(want, child.GetLabels()); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	status := c.get("apps", "one").Object["status"].(map[string]any)
+	if status["count"] != int64(2) {
+		t.Errorf("status.count is %v, want 2: the status sees the children of its own pass", status["count"])
+	}
+	if got, want := c.condition("apps", "one", "Ready"), "True Ready: all children are ready: 2"; got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+}
+
+func TestRestartOverQuietParentsWritesNothing(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.start()
+	wantRequests(t, "restart", c.run())
+}
+
+func TestChangesAreFollowed(t *testing.T) {
+	for why, row := range map[string]struct {
+		change func(*testing.T, *cluster)
+		want   []string
+	}{
+		"of the parent, one child of which differs": {
+			func(t *testing.T, c *cluster) { c.apply(with(t, app, "[a, b]", "[a, b, c]")) },
+			[]string{"create configmaps c", "status apps one"},
+		},
+		"of the parent, whose children all differ": {
+			func(t *testing.T, c *cluster) { c.apply(with(t, app, "hello", "bye")) },
+			[]string{"update configmaps a", "update configmaps b", "status apps one"}, // the status tells the generation
+		},
+		"of the parent, so that a child is no longer wanted": {
+			func(t *testing.T, c *cluster) { c.apply(with(t, app, "[a, b]", "[a]")) },
+			[]string{"delete configmaps b", "status apps one"},
+		},
+		"of the template": {
+			func(t *testing.T, c *cluster) { c.apply(with(t, apps, "data: {text", "data: {more: x, text")) },
+			[]string{"update configmaps a", "update configmaps b"},
+		},
+		"of the status template, so that a field goes": {
+			func(t *testing.T, c *cluster) { c.apply(with(t, apps, "count:", "number:")) },
+			[]string{"status apps one"},
+		},
+		"of the status alone, by somebody else": {
+			func(_ *testing.T, c *cluster) {
+				o := c.get("apps", "one").DeepCopy()
+				o.Object["status"].(map[string]any)["count"] = int64(7)
+				c.store(locate(fakeKinds[o.GroupVersionKind().GroupKind()], o), o)
+				c.deliver()
+			},
+			[]string{"status apps one"},
+		},
+		"of a child, by somebody who takes a field": {
+			func(_ *testing.T, c *cluster) {
+				o := c.get("configmaps", "a").DeepCopy()
+				o.Object["data"] = map[string]any{"text": "other"}
+				entries, _, _ := unstructured.NestedSlice(o.Object, "metadata", "managedFields")
+				delete(entries[0].(map[string]any)["fieldsV1"].(map[string]any), "f:data")
+				o.Object["metadata"].(map[string]any)["managedFields"] = entries
+				c.store(configMap("a"), o)
+				c.deliver()
+			},
+			[]string{"update configmaps a"},
+		},
+		"of a child, by somebody who adds a field of their own": {
+			func(_ *testing.T, c *cluster) {
+				o := c.get("configmaps", "a").DeepCopy()
+				o.Object["data"].(map[string]any)["extra"] = "x"
+				c.store(configMap("a"), o)
+				c.deliver()
+			},
+			nil,
+		},
+		"of a child, which somebody deletes": {
+			func(_ *testing.T, c *cluster) { c.gone(configMap("a")) },
+			[]string{"create configmaps a"},
+		},
+		"of a child, which loses our label: it is found and brought in line": {
+			func(_ *testing.T, c *cluster) {
+				o := c.get("configmaps", "a").DeepCopy()
+				o.SetLabels(nil)
+				c.store(configMap("a"), o)
+				c.deliver()
+			},
+			[]string{"create configmaps a", "get configmaps a", "update configmaps a"},
+		},
+		"of nothing": {func(*testing.T, *cluster) {}, nil},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(apps)
+			c.apply(app)
+			c.run()
+			row.change(t, c)
+			wantRequests(t, why, c.run(), row.want...)
+			c.deliver()
+			for range 2 { // a deleted child may still be there: it goes, and then all is quiet
+				for at, o := range c.objects {
+					if at.Resource.Resource == "configmaps" && !slices.Contains([]string{"a", "b", "c"}, at.Name) {
+						c.gone(locate(fakeKinds[o.GroupVersionKind().GroupKind()], o))
+					}
+				}
+			}
+			_, again := c.pass("apps", "one")
+			wantRequests(t, "the pass after", again)
+		})
+	}
+}
+
+func TestNothingIsPrunedAfterAnError(t *testing.T) {
+	for why, template := range map[string]string{
+		"a template that fails":     `{{ fail "no" }}`,
+		"a missing value":           `{{ .spec.nothing }}`,
+		"no YAML":                   `a: [`,
+		"an unknown kind":           "apiVersion: v1\nkind: Unknown\nmetadata: {name: x}",
+		"an object without a name":  "apiVersion: v1\nkind: ConfigMap",
+		"a template that waits":     `{{ wait "not yet" }}`,
+		"a refused sibling":         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: refused}",
+		"a cluster-scoped child":    "apiVersion: v1\nkind: Namespace\nmetadata: {name: x}",
+		"a child elsewhere":         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: other}",
+		"a name that is no segment": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a/b}",
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(apps)
+			c.apply(app)
+			c.run()
+			c.refuse["create configmaps refused"] = answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, secret)
+			two := with(t, apps, "  status:\n", "  - name: more\n    template: |\n      "+strings.ReplaceAll(template, "\n", "\n      ")+"\n  status:\n", "range .spec.names", "range list")
+			c.apply(two)
+			for _, request := range c.run() {
+				if strings.HasPrefix(request, "delete") {
+					t.Errorf("request %q although not everything is known", request)
+				}
+			}
+			if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False ") || strings.Contains(got, secret) {
+				t.Errorf("ready condition is %q", got)
+			}
+			if waits := why == "a template that waits"; waits == (len(c.events) > 0) {
+				t.Errorf("Events: %v", c.events)
+			}
+			_, again := c.pass("apps", "one")
+			again = slices.DeleteFunc(again, func(r string) bool { return r == "create configmaps refused" })
+			wantRequests(t, "the pass after", again)
+			c.apply(apps)
+			c.run()
+			if got, want := c.condition("apps", "one", "Ready"), "True Ready: all children are ready: 2"; got != want {
+				t.Errorf("after the correction the ready condition is %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestForeignObjectsAreLeftAlone(t *testing.T) {
+	const other = `
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  namespace: ns
+  name: a
+`
+	owner := func(kind, name, uid string) string {
+		return other + "  ownerReferences: [{apiVersion: example.org/v1, kind: " + kind + ", name: " + name + ", uid: " + uid + ", controller: true}]\n"
+	}
+	for why, row := range map[string]struct {
+		there, want string
+		retry       Retry
+	}{
+		"it belongs to nobody": {
+			other, "False ChildConflict: ConfigMap ns/a exists already and belongs to nobody: templater does not take it; delete it, or choose another name in the template", RetrySlow,
+		},
+		"it belongs to another object": {
+			owner("Other", "web", "u"), "False ChildConflict: ConfigMap ns/a exists already and belongs to Other web: templater does not take it; delete it, or choose another name in the template", RetrySlow,
+		},
+		"it belongs to another controller of the same parent": {
+			owner("App", "one", "uid-one") + "  labels: {templater.dev/controller: second, templater.dev/parent-uid: uid-one}\n",
+			"False ChildConflict: ConfigMap ns/a exists already and belongs to TemplateController second for App one: templater does not take it; delete it, or choose another name in the template", RetrySlow,
+		},
+		"it belongs to an earlier object of the parent's name": {
+			owner("App", "one", "earlier"), "False Progressing: ConfigMap ns/a belongs to an earlier object of the parent's name; it is made anew once that one is collected", RetrySoon,
+		},
+		"it is being deleted": {
+			other + "  deletionTimestamp: \"2026-01-01T00:00:00Z\"\n", "False Progressing: ConfigMap ns/a is being deleted; it is made anew once it is gone", RetrySoon,
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(apps)
+			before := c.apply(row.there).DeepCopy()
+			c.apply(app)
+			wantRequests(t, "first pass", c.run(), "create configmaps a", "get configmaps a", "create configmaps b", "status apps one")
+			if got := c.condition("apps", "one", "Ready"); got != row.want {
+				t.Errorf("ready condition\n got %q\nwant %q", got, row.want)
+			}
+			if diff := cmp.Diff(before, c.get("configmaps", "a")); diff != "" {
+				t.Errorf("the object changed:\n%s", diff)
+			}
+			result, _ := c.pass("apps", "one")
+			if result.Retry != row.retry {
+				t.Errorf("retry %v, want %v", result.Retry, row.retry)
+			}
+		})
+	}
+}
+
+func TestRecreateDeletesAllBeforeItMakesOne(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "    template: |\n      {{ range", "    updateStrategy: {type: Recreate}\n    template: |\n      {{ range"))
+	c.apply(app)
+	c.run()
+	c.deliver()
+	c.apply(with(t, app, "hello", "bye"))
+	wantRequests(t, "update", c.run(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one")
+	if got, want := c.condition("apps", "one", "Ready"), "False Progressing: 0 of 2 children are ready"; got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+	c.gone(configMap("a"))
+	wantRequests(t, "one is gone", c.run(), "status apps one") // its count
+	c.gone(configMap("b"))
+	wantRequests(t, "both are gone", c.run(), "create configmaps a", "create configmaps b", "status apps one")
+}
+
+func TestSuspendStopsEverything(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	suspended := with(t, apps, "spec:\n", "spec:\n  suspend: true\n")
+	c.apply(suspended)
+	c.apply(with(t, app, "hello", "bye"))
+	c.gone(configMap("a"))
+	wantRequests(t, "suspended", c.run())
+	if got, want := c.condition("templatecontrollers", "apps", "Ready"), "False Suspended: spec.suspend is true: nothing is created, changed or deleted"; got != want {
+		t.Errorf("TemplateController's ready condition %q, want %q", got, want)
+	}
+	c.apply(apps)
+	wantRequests(t, "resumed", c.run(), "create configmaps a", "update configmaps b", "status apps one")
+}
+
+func TestParentThatGoesIsLeftToTheGarbageCollector(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.deliver()
+	c.gone(locate(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app)))
+	wantRequests(t, "deletion of the parent", c.run())
+	result, _ := c.pass("apps", "one")
+	if result.After <= 0 || result.After > collectorTime {
+		t.Errorf("looks again after %v, want at most %v", result.After, collectorTime)
+	}
+	c.clock.SetTime(c.clock.Now().Add(collectorTime))
+	_, requests := c.pass("apps", "one")
+	wantRequests(t, "after a minute", requests, "get apps one", "delete configmaps a", "delete configmaps b")
+	_, requests = c.pass("apps", "one")
+	wantRequests(t, "after that", requests)
+}
+
+func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
+	selective := with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}")
+	for why, restart := range map[string]bool{"while the operator runs": false, "while it is down": true} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(selective)
+			c.apply(app)
+			c.run()
+			c.deliver()
+			c.apply(with(t, app, "tier: front", "tier: back"))
+			if restart {
+				c.start()
+			}
+			wantRequests(t, "label gone", c.run(), "get apps one", "delete configmaps a", "delete configmaps b")
+			c.deliver()
+			wantRequests(t, "again", c.run())
+			if !slices.Contains(c.events, "one Normal Leaving: TemplateController apps no longer selects this object: its children are deleted") {
+				t.Errorf("Events: %v", c.events)
+			}
+		})
+	}
+	t.Run("Retain keeps them", func(t *testing.T) {
+		c := newCluster(t)
+		c.apply(with(t, selective, "    template: |\n      {{ range", "    prunePolicy: Retain\n    template: |\n      {{ range"))
+		c.apply(app)
+		c.run()
+		c.deliver()
+		c.apply(with(t, app, "tier: front", "tier: back"))
+		wantRequests(t, "label gone", c.run(), "get apps one")
+	})
+	t.Run("a parent that is gone leaves them to the garbage collector", func(t *testing.T) {
+		c := newCluster(t)
+		c.apply(selective)
+		c.apply(app)
+		c.run()
+		c.deliver()
+		c.gone(locate(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app)))
+		wantRequests(t, "gone", c.run(), "get apps one")
+	})
+}
+
+func TestKindThatGoesTakesItsChildren(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.deliver()
+	c.refuse["kind App"] = errors.New("gone")
+	delete(c.objects, locate(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app)))
+	c.controllers.queue.Add("apps")
+	wantRequests(t, "the kind is gone", c.run())
+	if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False KindNotFound: the cluster has no kind App in example.org/v1: install its CustomResourceDefinition, or correct spec.watch; work begins by itself then"; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+	c.clock.SetTime(c.clock.Now().Add(collectorTime))
+	c.controllers.enqueueAll(c.controllers.get("apps"))
+	wantRequests(t, "after a minute", c.run(), "delete configmaps a", "delete configmaps b")
+}
+
+func TestKindThatMayNotBeListedStopsPruning(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.start()
+	children := watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child}
+	c.silent[children] = true
+	c.apply(with(t, app, "[a, b]", "[a]"))
+	wantRequests(t, "while the children are read", c.run())
+	if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False Syncing: reading configmaps"; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+	delete(c.silent, children)
+	c.sync(children)
+	wantRequests(t, "when they are read", c.run(), "delete configmaps b", "status apps one")
+}
+
+func TestTemplateControllerThatGoes(t *testing.T) {
+	t.Run("Orphan leaves the children", func(t *testing.T) {
+		c := newCluster(t)
+		o := c.apply(apps)
+		c.apply(app)
+		c.run()
+		c.gone(kube.Object{Resource: v1.Resource, Name: o.GetName()})
+		c.apply(with(t, app, "hello", "bye"))
+		wantRequests(t, "gone", c.run())
+	})
+	t.Run("Delete takes them, and keeps the TemplateController until they are gone", func(t *testing.T) {
+		c := newCluster(t)
+		c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+		c.apply(app)
+		first := c.run()
+		if first[0] != "finalizers[templater.dev/children] templatecontrollers apps" {
+			t.Errorf("requests %v, want the finalizer first", first)
+		}
+		going := c.get("templatecontrollers", "apps").DeepCopy()
+		now := metav1.NewTime(c.clock.Now())
+		going.SetDeletionTimestamp(&now)
+		c.store(kube.Object{Resource: v1.Resource, Name: "apps"}, going)
+		c.deliver()
+		got := c.run()
+		slices.Sort(got)
+		wantRequests(t, "deletion", got, "delete configmaps a", "delete configmaps b")
+		c.gone(configMap("a"))
+		wantRequests(t, "one is gone", c.run())
+		c.gone(configMap("b"))
+		wantRequests(t, "both are gone", c.run(), "finalizers[] templatecontrollers apps")
+	})
+}
+
+func TestStatusThatTheServerRefusesIsReported(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.refuse["status apps one"] = answer(http.StatusInternalServerError, "", ".status.count: field not declared in schema")
+	c.run()
+	want := "one Warning StatusRejected: cannot write the status: .status.count: the schema has no such field"
+	if diff := cmp.Diff([]string{want}, c.events); diff != "" {
+		t.Errorf("Events (-want +got):\n%s", diff)
+	}
+	result, _ := c.pass("apps", "one")
+	if result.Retry != RetryBackoff || len(c.events) != 1 {
+		t.Errorf("retry %v with Events %v; want RetryBackoff, and the Event once", result.Retry, c.events)
+	}
+}
+
+func TestParentsWithoutRoomForConditions(t *testing.T) {
+	controller := with(t, apps, "kind: App", "kind: Statusless", "  status:\n    template: |\n      count: {{ len .children.maps }}\n", "")
+	c := newCluster(t)
+	c.apply(controller)
+	c.apply(with(t, app, "kind: App", "kind: Statusless"))
+	wantRequests(t, "no status subresource", c.run(), "create configmaps a", "create configmaps b")
+	if got, want := c.condition("templatecontrollers", "apps", "StatusWritable"), `False NoStatusSubresource: Statusless has no status subresource: the ready condition is left out; add "subresources: {status: {}}" to its CustomResourceDefinition`; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+	c.apply(with(t, controller, "  children:\n", "  status: {template: \"a: 1\"}\n  children:\n"))
+	c.run()
+	if got, want := c.condition("templatecontrollers", "apps", "Accepted"), `False NoStatusSubresource: spec.status.template: Statusless has no status subresource: add "subresources: {status: {}}" to version v1 of its CustomResourceDefinition`; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+}
+
+func TestLoopIsSlowedDownAndReported(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	for range loopBurst {
+		c.gone(configMap("a"))
+		c.run()
+	}
+	c.gone(configMap("a"))
+	wantRequests(t, "too often", c.run())
+	result, _ := c.pass("apps", "one")
+	if result.After <= 0 || result.After > loopPause {
+		t.Errorf("looks again after %v, want at most %v", result.After, loopPause)
+	}
+	c.clock.SetTime(c.clock.Now().Add(loopPause))
+	_, requests := c.pass("apps", "one")
+	wantRequests(t, "after the pause", requests, "create configmaps a", "status apps one")
+	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False LoopDetected: slowed down:") {
+		t.Errorf("ready condition is %q", got)
+	}
+	c.clock.SetTime(c.clock.Now().Add(10 * time.Minute))
+	c.pass("apps", "one")
+	if got, want := c.condition("apps", "one", "Ready"), "True Ready: all children are ready: 2"; got != want {
+		t.Errorf("ready condition after it recovered is %q, want %q", got, want)
+	}
+}
+
+func TestPanicHurtsOneKey(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.reconciler.breaker = nil
+	_, err := c.reconciler.guarded(t.Context(), Key{"apps", configMapName("one")})
+	if !errors.Is(err, errPanic) {
+		t.Errorf("err = %v, want errPanic", err)
+	}
+}
