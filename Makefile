@@ -64,10 +64,10 @@ test-e2e: cluster-build ## Test the operator on a real cluster
 
 .PHONY: lint
 lint: $(LINT) ## Run golangci-lint over all modules
-	@set -e; for module in $(MODULES); do \
+	@failed=0; for module in $(MODULES); do \
 		printf '\n== golangci-lint in %s\n' "$$module"; \
-		(cd $$module && nice $(CURDIR)/$(LINT) run $(LINT_FLAGS) --config $(CURDIR)/.golangci.yml ./...); \
-	done
+		(cd $$module && nice $(CURDIR)/$(LINT) run $(LINT_FLAGS) --config $(CURDIR)/.golangci.yml ./...) || failed=1; \
+	done; exit $$failed
 
 .PHONY: generate
 generate: $(GEN) ## Write the CRD and the deepcopy functions from api/
