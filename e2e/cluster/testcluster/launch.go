@@ -28,7 +28,7 @@ func (c *Cluster) launch(listener *net.TCPListener) error {
 	}
 	first := exec.Command(c.Cache.Bin("cluster"), "init", c.SpecFile())
 	first.SysProcAttr = initAttributes(c.Mode)
-	if err := c.startDetached(first, initName); err != nil || listener == nil {
+	if err := c.StartDetached(first, initName); err != nil || listener == nil {
 		return err
 	}
 	socket, err := listener.File()
@@ -44,11 +44,11 @@ func (c *Cluster) launch(listener *net.TCPListener) error {
 	forward := exec.Command(c.Cache.Bin("cluster"), "forward")
 	forward.ExtraFiles = []*os.File{socket, network} // node.ListenerFD, node.NetworkFD
 	forward.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	return c.startDetached(forward, forwardName)
+	return c.StartDetached(forward, forwardName)
 }
 
-// startDetached starts a process that outlives us and holds on to none of our files.
-func (c *Cluster) startDetached(command *exec.Cmd, name string) error {
+// StartDetached starts a process that outlives us and holds on to none of our files.
+func (c *Cluster) StartDetached(command *exec.Cmd, name string) error {
 	log, err := os.Create(c.Log(name))
 	if err != nil {
 		return err

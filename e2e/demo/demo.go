@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/templater-dev/templater/e2e/cluster/layout"
+	"github.com/templater-dev/templater/e2e/cluster/poll"
+	"github.com/templater-dev/templater/e2e/cluster/proc"
+	"github.com/templater-dev/templater/e2e/cluster/testcluster"
+)
+
+// operatorName is under which the operator is recorded with the cluster, which ends it too.
+const operatorName = "operator"
+
+type demo struct {
+	cluster *testcluster.Cluster
+	root    string // of the repository
+	binary  string // of the operator
+}
+
+// prepare builds the operator, and builds and starts the cluster.
+func prepare(ctx context.Context, mode layout.Mode) (*demo, error) {
+	d := &demo{}
+	cache, err := layout.Find("")
+	if err != nil {
+		return nil, err
+	}
+	d.root = filepath.Dir(filepath.Dir(cache.Source))
+	d.say("Start a Kubernetes cluster; the first time it is compiled, which takes minutes")
+	if d.cluster, err = testcluster.Up(ctx, testcluster.Options{Mode: mode, Out: os.Stdout}); err != nil {
+		return nil, err
+	}
+	d.binary = d.cluster.Cache.Path("templater")
+	d.say("Build templater")
+	return d, d.command(ctx, "go", "build", "-o", d.binary, "./cmd/templater").Run()
+}
+
+// install installs templater's own kind.
+func (d *demo) install(ctx context.Context) error {
+	return d.kubectl(ctx, "apply", "--server-side", "-f", "config/crd")
+}
+
+// operate starts the operator. One of an earlier demo is replaced.
+func (d *demo) operate(context.Context) error {
+	ids, err := proc.Recorded(d.cluster.RunDir())
+	if err != nil {
+		return err
+	}
+	if earlier, ok := ids[operatorName]; ok {
+		if err := earlier.Stop(syscall.SIGTERM, 10*time.Second); err != nil {
+			return err
+		}
+	}
+	operator := exec.Command(d.binary, "run", "--kubeconfig", d.cluster.Kubeconfig(), "--log-format", "text") //nolint:noctx // it outlives the demo
+	operator.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	fmt.Println("  $ templater run        # its log:", d.short(d.cluster.Log(operatorName)))
+	return d.cluster.StartDetached(operator, operatorName)
+}
+
+// simpleDeployment applies the first sample and waits for its Pod.
+func (d *demo) simpleDeployment(ctx context.Context) error {
+	if err := d.kubectl(ctx, "apply", "-k", "config/samples/simpledeployment"); err != nil {
+		return err
+	}
+	if err := d.kubectl(ctx, "apply", "-f", "config/samples/simpledeployment/example.yaml"); err != nil {
+		return err
+	}
+	if err := d.follow(ctx, "simdep/example-01", "{.status.conditions[?(@.type=='Ready')].status}", "True"); err != nil {
+		return err
+	}
+	if err := d.kubectl(ctx, "get", "pods", "-l", "templater.dev/controller=simpledeployments", "-o", "custom-columns=NAME:.metadata.name,UID:.metadata.uid,PHASE:.status.phase"); err != nil {
+		return err
+	}
+	return d.logLines(ctx, "example-01")
+}
+
+// loadTest applies the second sample and follows its state.
+func (d *demo) loadTest(ctx context.Context) error {
+	if err := d.kubectl(ctx, "apply", "-k", "config/samples/loadtest"); err != nil {
+		return err
+	}
+	if err := d.kubectl(ctx, "wait", "deployment/nginx", "--for=condition=Available", "--timeout=120s"); err != nil {
+		return err
+	}
+	if err := d.kubectl(ctx, "apply", "-f", "config/samples/loadtest/example.yaml"); err != nil {
+		return err
+	}
+	if err := d.follow(ctx, "ld/example-02", "{.status.state}", "finished"); err != nil {
+		return err
+	}
+	if err := d.kubectl(ctx, "get", "pods", "-l", "templater.dev/controller=loadtests"); err != nil {
+		return err
+	}
+	return d.logLines(ctx, "example-02-0")
+}
+
+func (d *demo) controllers(ctx context.Context) error {
+	return d.kubectl(ctx, "get", "templatecontrollers")
+}
+
+// logLines shows the last lines of a Pod's log, where Pods are real.
+func (d *demo) logLines(ctx context.Context, pod string) error {
+	if d.cluster.Mode != layout.Node {
+		fmt.Println("  (a played Pod has no log)")
+		return nil
+	}
+	return d.kubectl(ctx, "logs", pod, "--tail=3")
+}
+
+// follow prints the object's columns whenever they change, until the JSONPath has the value.
+func (d *demo) follow(ctx context.Context, object, path, want string) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
+	defer cancel()
+	fmt.Println("  $ kubectl get", object, "--watch")
+	last := ""
+	return poll.Until(ctx, 200*time.Millisecond, func() error {
+		value, err := d.output(ctx, "get", object, "-o", "jsonpath="+path)
+		if err != nil {
+			return err
+		}
+		table, err := d.output(ctx, "get", object)
+		if err != nil {
+			return err
+		}
+		if table != last {
+			show(table, last == "")
+			last = table
+		}
+		if value != want {
+			return fmt.Errorf("%s is %q, not yet %q", object, value, want)
+		}
+		return nil
+	})
+}
+
+// manyUIDs is a list of UIDs that would not fit the screen.
+var manyUIDs = regexp.MustCompile(`\["([0-9a-f]{8})[-0-9a-f]*",[^\]]*\]`)
+
+// show prints the row of a table, and its header when it is the first.
+func show(table string, first bool) {
+	header, row, _ := strings.Cut(strings.TrimSpace(table), "\n")
+	if first {
+		fmt.Println("   ", header)
+	}
+	fmt.Println("   ", manyUIDs.ReplaceAllString(row, `["$1-…", …]`))
+}
+
+// farewell says how to go on, and how to end it.
+func (d *demo) farewell() {
+	d.say("The cluster is yours")
+	fmt.Printf(`  export KUBECONFIG=%s
+  kubectl get simdep,ld,pods                                                  # what there is
+  kubectl patch ld example-02 --type=merge -p '{"spec":{"replicas":3}}'       # all Pods go, three new ones come
+  kubectl delete pod example-01                                               # it comes back
+  kubectl get tc loadtests -o yaml                                            # a TemplateController and its status
+  kubectl explain templatecontroller.spec.children                            # what can be in one
+
+There is a kubectl in %s if you have none.
+To stop the operator and the cluster, without a trace: make cluster-down
+`, d.cluster.Kubeconfig(), d.short(filepath.Dir(d.cluster.Kubectl())))
+}
+
+func (d *demo) say(format string, args ...any) { fmt.Printf("\n== "+format+"\n", args...) }
+
+// short names a path from the root of the repository.
+func (d *demo) short(path string) string {
+	if short, err := filepath.Rel(d.root, path); err == nil {
+		return short
+	}
+	return path
+}
+
+// kubectl runs kubectl and shows the command and what it prints.
+func (d *demo) kubectl(ctx context.Context, args ...string) error {
+	fmt.Println("  $ kubectl", strings.Join(args, " "))
+	text, err := d.output(ctx, args...)
+	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+		fmt.Println("   ", line)
+	}
+	return err
+}
+
+func (d *demo) output(ctx context.Context, args ...string) (string, error) {
+	command := d.command(ctx, d.cluster.Kubectl(), args...)
+	command.Stdout = nil
+	text, err := command.Output()
+	if err != nil {
+		return string(text), fmt.Errorf("kubectl %s: %w", strings.Join(args, " "), err)
+	}
+	return string(text), nil
+}
+
+func (d *demo) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	command := exec.CommandContext(ctx, name, args...)
+	command.Dir, command.Stdout, command.Stderr = d.root, os.Stdout, os.Stderr
+	command.Env = append(os.Environ(), "KUBECONFIG="+d.cluster.Kubeconfig())
+	return command
+}
