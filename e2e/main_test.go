@@ -154,6 +154,14 @@ func (e *environment) command(ctx context.Context, stdin string, args ...string)
 	return string(out), err
 }
 
+// shell is a command of a page, with kubectl at hand for the namespace.
+func (e *environment) shell(ctx context.Context, namespace, command string) *exec.Cmd {
+	run := exec.CommandContext(ctx, "sh", "-c", `kubectl() { "$KUBECTL" --kubeconfig "$CONFIG" --namespace "$NAMESPACE" "$@"; }; `+command)
+	run.Dir = e.root
+	run.Env = append(os.Environ(), "KUBECTL="+e.kubectl, "CONFIG="+e.kubeconfig, "NAMESPACE="+namespace)
+	return run
+}
+
 // userKubeconfig writes a kubeconfig for a user that has no rights but those given
 // by name. On a cluster that is not ours it impersonates.
 func (e *environment) userKubeconfig(t *testing.T, user string) string {

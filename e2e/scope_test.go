@@ -61,9 +61,18 @@ var notName = regexp.MustCompile(`[^a-z0-9]+`)
 
 func newScope(t *testing.T) *scope {
 	t.Helper()
+	return newScopeOf(t, "")
+}
+
+// newScopeOf is newScope for an API group that others may use, too; empty means one of its own.
+func newScopeOf(t *testing.T, group string) *scope {
+	t.Helper()
 	short := strings.Trim(notName.ReplaceAllString(strings.ToLower(strings.TrimPrefix(t.Name(), "Test")), "-"), "-")
 	id := strings.Trim(short[:min(len(short), 30)], "-") + "-" + strings.ToLower(rand.Text()[:5])
-	s := &scope{t: t, id: id, ns: id, group: id + ".example.org", manager: "e2e"}
+	s := &scope{t: t, id: id, ns: id, group: group, manager: "e2e"}
+	if group == "" {
+		s.group = id + ".example.org"
+	}
 	t.Cleanup(s.remove)
 	s.apply(`
 apiVersion: v1
@@ -172,16 +181,22 @@ func (s *scope) interfaceFor(o *unstructured.Unstructured) (dynamic.ResourceInte
 	return env.client.Resource(mapping.Resource).Namespace(o.GetNamespace()), mapping, nil
 }
 
-// waitServed waits until objects of a new definition can be listed.
+// waitServed waits until objects of a new definition can be listed, and discovery knows them.
 func (s *scope) waitServed(definition *unstructured.Unstructured) {
 	s.t.Helper()
 	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
 	plural, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "plural")
 	versions, _, _ := unstructured.NestedSlice(definition.Object, "spec", "versions")
 	version, _ := versions[0].(map[string]any)
 	name, _ := version["name"].(string)
 	eventually(s.t, soon, func() error {
 		_, err := env.client.Resource(schema.GroupVersionResource{Group: group, Version: name, Resource: plural}).List(s.t.Context(), metav1.ListOptions{Limit: 1})
+		if err != nil {
+			return err
+		}
+		env.mapper.Reset()
+		_, err = env.mapper.RESTMapping(schema.GroupKind{Group: group, Kind: kind}, name)
 		return err
 	})
 }

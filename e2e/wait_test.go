@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -82,6 +85,18 @@ func condition(o *unstructured.Unstructured, conditionType, status, reason strin
 	return fmt.Errorf("%s has no condition %s", o.GetName(), conditionType)
 }
 
+// observed returns the observedGeneration of the condition Ready, or 0.
+func observed(o *unstructured.Unstructured) int64 {
+	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, item := range list {
+		if c, _ := item.(map[string]any); c["type"] == "Ready" {
+			generation, _ := c["observedGeneration"].(int64)
+			return generation
+		}
+	}
+	return 0
+}
+
 // message returns the message of a condition, or "".
 func message(o *unstructured.Unstructured, conditionType string) string {
 	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
@@ -99,6 +114,9 @@ type recorder struct {
 	mu     sync.Mutex
 	events []watch.Event
 }
+
+// ready returns an error unless the object's condition Ready is True for its present generation.
+func ready(o *unstructured.Unstructured) error { return condition(o, "Ready", "True", "") }
 
 // record watches from now on, until the test ends.
 func record(t *testing.T, in dynamic.ResourceInterface, selector string) *recorder {
@@ -130,3 +148,19 @@ func (r *recorder) all() []watch.Event {
 	defer r.mu.Unlock()
 	return append([]watch.Event(nil), r.events...)
 }
+
+// same returns an error that shows the difference.
+func same(what string, want, got any) error {
+	if diff := cmp.Diff(want, got); diff != "" {
+		return fmt.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+	return nil
+}
+
+func sorted(text string) string {
+	lines := strings.SplitAfter(text, "\n")
+	slices.Sort(lines)
+	return strings.Join(lines, "")
+}
+
+var getOptions = metav1.GetOptions{}

@@ -1,0 +1,188 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+func TestLoadTestWorksAsItsPageSays(t *testing.T) {
+	s := sampleScope(t, "loadtests")
+	startOperator(t)
+	var states *recorder
+	var watched bytes.Buffer
+	for _, step := range shownIn(t, "config/samples/loadtest/README.md", "Try it") {
+		switch {
+		case strings.Contains(step.command, " -w "): // ends with the test
+			command := env.shell(t.Context(), s.ns, "exec "+strings.Replace(step.command, "kubectl", `"$KUBECTL" --kubeconfig "$CONFIG" --namespace "$NAMESPACE"`, 1))
+			command.Stdout = &watched
+			if err := command.Start(); err != nil {
+				t.Fatal(err)
+			}
+			s.waitState("finished")
+			if err := command.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = command.Wait() // it was killed
+			// It may have begun before there was a state, or when the first one was over.
+			if page, cluster := distinct(step.output), without(distinct(watched.String()), "<none>"); cluster != page && cluster != without(page, "pending") {
+				t.Errorf("%s: got %s, want %s", step.command, cluster, page)
+			}
+		default:
+			if strings.Contains(step.command, "example.yaml") {
+				states = record(t, s.in(loadTests), "")
+			}
+			s.follow(step)
+		}
+	}
+	if diff := cmp.Diff([]string{"pending", "executing", "finished"}, statesOf(states)); diff != "" {
+		t.Errorf("states (-want +got):\n%s", diff)
+	}
+	t.Logf("kubectl get ld:\n%s", s.kubectl("get", "ld"))
+	s.checkChildrenColumn(5)
+
+	// A change of the spec: every old Pod is gone before the first new one exists.
+	podEvents := record(t, s.in(pods), "loadtest=example-02")
+	old := names(s.list(s.in(pods), "loadtest=example-02"))
+	s.shell(`kubectl patch ld example-02 --type=merge -p '{"spec":{"replicas":3}}'`)
+	s.waitState("finished")
+	want := []string{"pending", "executing", "finished", "pending", "executing", "finished"}
+	if diff := cmp.Diff(want, statesOf(states)); diff != "" {
+		t.Errorf("states after the change (-want +got):\n%s", diff)
+	}
+	order := comesAndGoes(podEvents)
+	t.Logf("5 Pods replaced by 3: %v", order)
+	if len(order) != 8 {
+		t.Fatalf("Pods that came and went: got %v, want 5 that go and 3 that come", order)
+	}
+	gone, come := order[:5], order[5:]
+	slices.Sort(gone)
+	slices.Sort(come)
+	if diff := cmp.Diff(prefixed("-", old), gone); diff != "" {
+		t.Errorf("the first five events (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(prefixed("+", old[:3]), come); diff != "" {
+		t.Errorf("the last three events (-want +got):\n%s", diff)
+	}
+	s.checkChildrenColumn(3)
+
+	// Failures, of several kinds.
+	for _, patch := range []string{
+		`{"spec":{"test":{"method":"POST"}}}`,
+		`{"spec":{"test":{"method":"GET","path":"/nothing/here"}}}`,
+		`{"spec":{"test":{"path":"/","serviceName":"nobody-answers"}}}`,
+	} {
+		before := len(statesOf(states))
+		s.shell(`kubectl patch ld example-02 --type=merge -p '` + patch + `'`)
+		s.waitState("failed")
+		since := statesOf(states)[before:]
+		t.Logf("%s: %v", patch, since)
+		if len(since) < 2 || since[0] != "pending" || since[len(since)-1] != "failed" || slices.Contains(since, "finished") {
+			t.Errorf("states after %s: got %v, want pending … failed", patch, since)
+		}
+	}
+
+	s.shell("kubectl delete ld example-02 --wait=false")
+	waitGone(t, s.in(loadTests), "example-02")
+	s.nothingLeft("templater.dev/controller=loadtests")
+}
+
+var loadTests = schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "loadtests"}
+
+// waitState waits until the object is in the state that its present spec has led to.
+func (s *scope) waitState(state string) {
+	s.t.Helper()
+	eventually(s.t, 90*time.Second, func() error {
+		o, err := s.in(loadTests).Get(s.t.Context(), "example-02", getOptions)
+		if err != nil {
+			return err
+		}
+		if got := stateOf(o); got != state || observed(o) != o.GetGeneration() {
+			return fmt.Errorf("state %s of generation %d: want %s of %d", got, observed(o), state, o.GetGeneration())
+		}
+		return nil
+	})
+}
+
+func stateOf(o *unstructured.Unstructured) string {
+	state, _, _ := unstructured.NestedString(o.Object, "status", "state")
+	return state
+}
+
+// statesOf returns the states that a watch has seen, without repetitions.
+func statesOf(r *recorder) []string {
+	var out []string
+	for _, event := range r.all() {
+		if o, ok := event.Object.(*unstructured.Unstructured); ok && stateOf(o) != "" {
+			out = append(out, stateOf(o))
+		}
+	}
+	return slices.Compact(out)
+}
+
+// comesAndGoes returns "+name" and "-name" for the objects that a watch has seen come and go.
+func comesAndGoes(r *recorder) []string {
+	var out []string
+	for _, event := range r.all() {
+		o, ok := event.Object.(*unstructured.Unstructured)
+		switch {
+		case ok && event.Type == watch.Added:
+			out = append(out, "+"+o.GetName())
+		case ok && event.Type == watch.Deleted:
+			out = append(out, "-"+o.GetName())
+		}
+	}
+	return out
+}
+
+// checkChildrenColumn expects the column CHILDREN to be the UIDs of that many Pods.
+func (s *scope) checkChildrenColumn(count int) {
+	s.t.Helper()
+	eventually(s.t, soon, func() error {
+		var uids []string
+		for _, pod := range s.list(s.in(pods), "loadtest=example-02") {
+			uids = append(uids, `"`+string(pod.GetUID())+`"`)
+		}
+		if len(uids) != count {
+			return fmt.Errorf("%d Pods, want %d", len(uids), count)
+		}
+		want := []string{"NAME", "CHILDREN", "STATE", "example-02", "[" + strings.Join(uids, ",") + "]", "finished"}
+		return same("kubectl get ld", want, strings.Fields(s.kubectl("get", "ld")))
+	})
+}
+
+func names(objects []unstructured.Unstructured) []string {
+	var out []string
+	for _, o := range objects {
+		out = append(out, o.GetName())
+	}
+	slices.Sort(out)
+	return out
+}
+
+func prefixed(prefix string, all []string) []string {
+	var out []string
+	for _, s := range all {
+		out = append(out, prefix+s)
+	}
+	return out
+}
+
+// without drops the lines that hold the word.
+func without(text, word string) string {
+	lines := slices.DeleteFunc(strings.SplitAfter(text, "\n"), func(line string) bool { return strings.Contains(line, word) })
+	return strings.Join(lines, "")
+}
+
+// distinct drops lines that repeat the one before.
+func distinct(text string) string {
+	return strings.Join(slices.Compact(strings.SplitAfter(text, "\n")), "")
+}

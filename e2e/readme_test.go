@@ -1,0 +1,84 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// shown is a command of a page, and what the page says that it prints.
+type shown struct{ command, output string }
+
+// shownIn returns the commands under a heading of a page, in their order.
+func shownIn(t *testing.T, page, heading string) []shown {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(env.root, page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(text), "\n## "+heading+"\n")
+	if !found {
+		t.Fatalf("%s has no part %q", page, heading)
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	var all []shown
+	for line := range strings.Lines(section) {
+		code, ok := strings.CutPrefix(line, "    ")
+		command, isCommand := strings.CutPrefix(code, "$ ")
+		switch {
+		case ok && isCommand:
+			all = append(all, shown{command: strings.TrimSpace(command)})
+		case ok && len(all) > 0:
+			all[len(all)-1].output += code
+		}
+	}
+	return all
+}
+
+var (
+	uid = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+	age = regexp.MustCompile(`(?m)\b([0-9]+[smh])+$`)
+)
+
+// alike takes out what differs from one run to the next.
+func alike(output string) string {
+	return age.ReplaceAllString(uid.ReplaceAllString(output, "UID"), "AGE")
+}
+
+// shell runs a command of a page in the test's namespace, as if from the top of the repository.
+func (s *scope) shell(command string) string {
+	s.t.Helper()
+	out, err := env.shell(s.t.Context(), s.ns, command).CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("%s: %v: %s", command, err, out)
+	}
+	return string(out)
+}
+
+// follow runs a command of a page and expects what the page shows. A command that
+// changes nothing is repeated until then.
+func (s *scope) follow(step shown) {
+	s.t.Helper()
+	if strings.Contains(step.command, "kubectl apply") || strings.Contains(step.command, "kubectl wait") {
+		if diff := cmp.Diff(step.output, s.shell(step.command)); diff != "" {
+			s.t.Errorf("%s (-page +cluster):\n%s", step.command, diff)
+		}
+		return
+	}
+	eventually(s.t, 60*time.Second, func() error {
+		out, err := env.shell(s.t.Context(), s.ns, step.command).CombinedOutput()
+		if err != nil {
+			return err
+		}
+		want, got := alike(step.output), alike(string(out))
+		if strings.Contains(step.command, "logs") && !strings.Contains(step.command, "|") {
+			want, got = sorted(want), sorted(got) // of two streams
+		}
+		return same(step.command, want, got)
+	})
+}
