@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
 
@@ -38,6 +40,9 @@ else the one that the process runs in as a Pod.`,
 }
 
 func (f *runFlags) run(cmd *cobra.Command) error {
+	if f.workers < 1 {
+		return fmt.Errorf("--workers %d: give a number from 1", f.workers)
+	}
 	ctx, err := f.log.setUp(cmd.Context(), cmd.ErrOrStderr())
 	if err != nil {
 		return err

@@ -1,0 +1,138 @@
+package kube
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+)
+
+// request is what the server saw.
+type request struct {
+	Method, Path, Query, ContentType string
+	Body                             any
+}
+
+// serve returns a client of a server that answers with status and body, and what the server sees.
+func serve(t *testing.T, status int, body string) (*Client, *request) {
+	t.Helper()
+	seen := &request{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		*seen = request{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, ContentType: r.Header.Get("Content-Type")}
+		if len(text) > 0 {
+			if err := json.Unmarshal(text, &seen.Body); err != nil {
+				t.Error(err)
+			}
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}))
+	t.Cleanup(server.Close)
+	d, err := dynamic.NewForConfig(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewClient(d), seen
+}
+
+const answered = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","uid":"u"}}`
+
+var a = Object{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespace: "ns", Name: "a"}
+
+func TestRequests(t *testing.T) {
+	content := map[string]any{"metadata": map[string]any{"name": "a"}}
+	for name, row := range map[string]struct {
+		call func(*testing.T, *Client) error
+		want request
+	}{
+		"apply": {
+			func(t *testing.T, c *Client) error {
+				o, err := c.Apply(t.Context(), a, content, "templater/x")
+				if o.GetUID() != "u" {
+					t.Errorf("Apply returns %v, want the object as the server has it", o)
+				}
+				return err
+			},
+			request{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "fieldManager=templater%2Fx&fieldValidation=Strict&force=true", "application/apply-patch+yaml", content},
+		},
+		"apply status": {
+			func(t *testing.T, c *Client) error {
+				_, err := c.ApplyStatus(t.Context(), a, content, "m")
+				return err
+			},
+			request{"PATCH", "/api/v1/namespaces/ns/configmaps/a/status", "fieldManager=m&fieldValidation=Strict&force=true", "application/apply-patch+yaml", content},
+		},
+		"delete": {
+			func(t *testing.T, c *Client) error {
+				return c.Delete(t.Context(), a, "u", metav1.DeletePropagationForeground)
+			},
+			request{"DELETE", "/api/v1/namespaces/ns/configmaps/a", "", "application/json", map[string]any{
+				"kind": "DeleteOptions", "apiVersion": "v1",
+				"preconditions": map[string]any{"uid": "u"}, "propagationPolicy": "Foreground",
+			}},
+		},
+		"get, cluster-scoped": {
+			func(t *testing.T, c *Client) error {
+				_, err := c.Get(t.Context(), Object{Resource: a.Resource, Name: "a"})
+				return err
+			},
+			request{Method: "GET", Path: "/api/v1/configmaps/a"},
+		},
+		"set finalizers": {
+			func(t *testing.T, c *Client) error {
+				current := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"resourceVersion": "7"}}}
+				_, err := c.SetFinalizers(t.Context(), a, current, []string{"f"})
+				return err
+			},
+			request{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "fieldManager=templater", "application/merge-patch+json", map[string]any{
+				"metadata": map[string]any{"resourceVersion": "7", "finalizers": []any{"f"}},
+			}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, seen := serve(t, http.StatusOK, answered)
+			if err := row.call(t, client); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(row.want, *seen); diff != "" {
+				t.Errorf("request (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSelected(t *testing.T) {
+	for body, want := range map[string]bool{
+		`{"kind":"List","apiVersion":"v1","items":[]}`:                 false,
+		`{"kind":"List","apiVersion":"v1","items":[` + answered + `]}`: true,
+	} {
+		client, seen := serve(t, http.StatusOK, body)
+		got, err := client.Selected(t.Context(), a, "tier=front", "spec.x=y")
+		if err != nil || got != want {
+			t.Errorf("Selected = %v, %v; want %v", got, err, want)
+		}
+		if want := "fieldSelector=metadata.name%3Da%2Cspec.x%3Dy&labelSelector=tier%3Dfront"; seen.Query != want {
+			t.Errorf("query %q, want %q", seen.Query, want)
+		}
+	}
+}
+
+func TestDeletingWhatIsGoneIsNoError(t *testing.T) {
+	client, _ := serve(t, http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)
+	if err := client.Delete(t.Context(), a, "u", metav1.DeletePropagationBackground); err != nil {
+		t.Errorf("err = %v", err)
+	}
+}
