@@ -34,6 +34,7 @@ const (
 const (
 	costStep  = 40  // evaluating a node of a template
 	costCall  = 100 // calling a function
+	costValue = 64  // writing a scalar, map or list
 	costEntry = 64  // an entry of a map
 	costItem  = 32  // an item of a list
 )

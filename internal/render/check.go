@@ -25,7 +25,8 @@ type visit struct {
 // scope is what is known at a place about dot.
 type scope struct {
 	dot, dollar bool // whether . and $ are the root of the data
-	nesting     int
+	blocks      int  // around the place
+	parentheses int
 }
 
 // check adds the findings in a unit and in the helpers.
@@ -67,7 +68,7 @@ func (k *checker) list(list *parse.ListNode, s scope) {
 	if list == nil {
 		return
 	}
-	if s.nesting++; s.nesting > maxNesting {
+	if s.blocks++; s.blocks > maxNesting {
 		k.errorf(list, "blocks are nested more than %d deep", maxNesting)
 		return
 	}
@@ -157,7 +158,7 @@ func (k *checker) discarded(pipe *parse.PipeNode) {
 var copying = []string{"set", "unset", "merge", "mustMerge", "mergeOverwrite", "mustMergeOverwrite"}
 
 func (k *checker) pipe(pipe *parse.PipeNode, s scope) {
-	if s.nesting++; s.nesting > maxNesting {
+	if s.parentheses++; s.parentheses > maxNesting {
 		k.errorf(pipe, "parentheses are nested more than %d deep", maxNesting)
 		return
 	}

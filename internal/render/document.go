@@ -105,10 +105,11 @@ func (p *parser) explain(err error, marker string) error {
 	default:
 		message = "a character or a tag is not allowed"
 	}
-	if strings.Contains(message, marker) {
-		message = "a value cannot be part of an anchor, an alias or a tag"
+	at := p.offset(load.Mark.Line, load.Mark.Column)
+	if strings.Contains(message, marker) || at >= 0 && strings.HasPrefix(p.content[at:], marker) {
+		message = "a value cannot stand here; it may be a scalar or a part of one"
 	}
-	return &syntaxError{p.offset(load.Mark.Line, load.Mark.Column), "YAML: " + message}
+	return &syntaxError{at, "YAML: " + message}
 }
 
 // offset returns where in the content a line and column are, both 1-based and

@@ -44,9 +44,10 @@ func (x *exec) fill(text string, indent bool) (string, error) {
 			return "", errEncoding
 		}
 		if indent && tok.mode == asIs && margin != "" {
-			value = strings.ReplaceAll(value, "\n", "\n"+margin)
+			out = appendIndented(out, value, margin, after)
+		} else {
+			out = append(out, value...)
 		}
-		out = append(out, value...)
 		text = after
 	}
 }
@@ -74,6 +75,23 @@ func (x *exec) filledSize(text string, indent bool) (int, error) {
 		}
 		size += n
 		text = after
+	}
+}
+
+// appendIndented appends value with margin before its later lines, except
+// those that are empty. What follows the value may continue its last line.
+func appendIndented(out []byte, value, margin, after string) []byte {
+	for {
+		line, rest, more := strings.Cut(value, "\n")
+		out = append(out, line...)
+		if !more {
+			return out
+		}
+		out = append(out, '\n')
+		if rest == "" && after != "" && after[0] != '\n' || rest != "" && rest[0] != '\n' {
+			out = append(out, margin...)
+		}
+		value = rest
 	}
 }
 

@@ -136,11 +136,18 @@ func (f *function) arity(n int) error {
 	case n >= f.min && (f.max < 0 || n <= f.max):
 		return nil
 	case f.max < 0:
-		return fmt.Errorf("%s needs at least %d arguments, not %d", f.Name, f.min, n)
+		return fmt.Errorf("%s needs at least %s, not %d", f.Name, arguments(f.min), n)
 	case f.min == f.max:
-		return fmt.Errorf("%s needs %d arguments, not %d", f.Name, f.min, n)
+		return fmt.Errorf("%s needs %s, not %d", f.Name, arguments(f.min), n)
 	}
-	return fmt.Errorf("%s needs %d to %d arguments, not %d", f.Name, f.min, f.max, n)
+	return fmt.Errorf("%s needs %d to %s, not %d", f.Name, f.min, arguments(f.max), n)
+}
+
+func arguments(n int) string {
+	if n == 1 {
+		return "1 argument"
+	}
+	return fmt.Sprintf("%d arguments", n)
 }
 
 func missing(name string, i int, nodes []parse.Node) error {

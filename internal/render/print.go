@@ -45,7 +45,7 @@ func (w *writer) enter(depth int) error {
 	if depth > maxDepth {
 		return errDeep
 	}
-	return w.x.charge(costStep)
+	return w.x.charge(costValue)
 }
 
 // scalar writes a token, or null, true or false, which need none.

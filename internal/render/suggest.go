@@ -8,7 +8,7 @@ import (
 // didYouMean returns "; did you mean X?" with the known word nearest to the
 // given one, or "" when none is near.
 func didYouMean(prefix, word string, known []string) string {
-	best, least := "", len(word)/3+2
+	best, least := "", len(word)/3+1
 	for _, k := range known {
 		d := distance(strings.ToLower(word), strings.ToLower(k))
 		if d < least {

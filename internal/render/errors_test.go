@@ -1,0 +1,262 @@
+package render
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestErrors shows the exact error of what must not pass.
+func TestErrors(t *testing.T) {
+	for why, c := range map[string]struct{ text, want string }{
+		// Missing values.
+		"a missing value is never printed":       {`{{ .spec.a.b }}`, `status:1:7: .spec.a.b has no value; give it one, or use default, required or if`},
+		"an explicit null is not printed either": {`{{ .spec.null }}`, `status:1:7: .spec.null has no value; give it one, or use default, required or if`},
+		"a missing value in a block":             {"|\n  a\n  {{ .spec.a }}", `status:3:6: .spec.a has no value; give it one, or use default, required or if`},
+		"what a function does not find":          {`{{ first .spec.none }}`, `status:1:7: first .spec.none has no value; give it one, or use default, required or if`},
+		"a missing argument":                     {`{{ upper .spec.a }}`, `status:1:7: upper: argument 1, .spec.a, has no value; give it one, or use default, required or if`},
+		"a missing argument of a pipeline":       {`{{ .spec.a | upper }}`, `status:1:17: upper: argument 1, the value before the |, has no value; give it one, or use default, required or if`},
+		"a missing part of a text":               {`{{ printf "%s-%s" .spec.s .spec.a }}`, `status:1:7: printf: argument 3, .spec.a, has no value; give it one, or use default, required or if`},
+		"a missing item of join":                 {`{{ list "a" .spec.a | join "," }}`, `status:1:26: join: item 1 of argument 2 has no value`},
+		"a field of a string":                    {`{{ .spec.s.a }}`, `status:1:7: a string has no fields, so there is no .a in it`},
+		"a field of a list":                      {`{{ .spec.list.a }}`, `status:1:7: a list has no fields, so there is no .a in it`},
+		"a field of a number":                    {`{{ .spec.n.a }}`, `status:1:7: a number has no fields, so there is no .a in it`},
+		"a path into a list":                     {`{{ collect "spec.list.a" (list .) }}`, `status:1:7: collect: the path leads into a list, which has no fields`},
+		// Numbers.
+		"int of letters is not 0":        {`{{ int "abc" }}`, `status:1:7: int: argument 1 is text that is not a whole decimal number`},
+		"int of digits and letters":      {`{{ int "3x" }}`, `status:1:7: int: argument 1 is text that is not a whole decimal number`},
+		"int of empty text":              {`{{ int .spec.empty }}`, `status:1:7: int: argument 1 is text that is not a whole decimal number`},
+		"int of a list":                  {`{{ int .spec.list }}`, `status:1:7: int: argument 1 is a list, not a number`},
+		"int of a boolean":               {`{{ int true }}`, `status:1:7: int: argument 1 is a boolean, not a number`},
+		"int of a huge float":            {`{{ int 1e30 }}`, `status:1:7: int: the result does not fit in 64 bits`},
+		"add of a fraction":              {`{{ add 1.5 1 }}`, `status:1:7: add: argument 1 is not a whole number`},
+		"add overflows":                  {`{{ add .spec.big 1 }}`, `status:1:7: add: the result does not fit in 64 bits`},
+		"sub overflows":                  {`{{ sub .spec.low 1 }}`, `status:1:7: sub: the result does not fit in 64 bits`},
+		"mul overflows":                  {`{{ mul .spec.big 2 }}`, `status:1:7: mul: the result does not fit in 64 bits`},
+		"mul of the least integer by -1": {`{{ mul .spec.low -1 }}`, `status:1:7: mul: the result does not fit in 64 bits`},
+		"div by 0":                       {`{{ div 1 .spec.zero }}`, `status:1:7: div: division by 0`},
+		"div of the least integer by -1": {`{{ div .spec.low -1 }}`, `status:1:7: div: the result does not fit in 64 bits`},
+		"mod by 0":                       {`{{ mod 1 0 }}`, `status:1:7: mod: division by 0`},
+		"divf by 0":                      {`{{ divf 1 0 }}`, `status:1:7: divf: division by 0`},
+		"mulf to infinity":               {`{{ mulf 1e308 10 }}`, `status:1:7: mulf: the result is not a finite number`},
+		"float64 of infinity":            {`{{ float64 "Inf" }}`, `status:1:7: float64: argument 1 is text that is not a number`},
+		"float64 of NaN":                 {`{{ float64 "NaN" }}`, `status:1:7: float64: argument 1 is text that is not a number`},
+		"until of less than 0":           {`{{ until -1 }}`, `status:1:7: until: no numbers lead from the first bound to the second`},
+		"a step of 0":                    {`{{ untilStep 0 5 0 }}`, `status:1:7: untilStep: the step is 0`},
+		"repeat of less than 0":          {`{{ repeat -1 "a" }}`, `status:1:7: repeat: argument 1 is negative`},
+		// printf never writes %!.
+		"printf of a verb that does not fit": {`{{ printf "%d" .spec.s }}`, `status:1:7: printf: argument 2 is a string, which %d cannot format`},
+		"printf %s of a number":              {`{{ printf "%s" .spec.n }}`, `status:1:7: printf: argument 2 is a number, which %s cannot format`},
+		"printf %d of a fraction":            {`{{ printf "%d" .spec.f }}`, `status:1:7: printf: argument 2 is a number, which %d cannot format`},
+		"printf of too few arguments":        {`{{ printf "%s" }}`, `status:1:7: printf: the format has more directives than there are arguments`},
+		"printf of too many arguments":       {`{{ printf "%s" "a" "b" }}`, `status:1:7: printf: the format does not use argument 3`},
+		"printf of a verb that is not known": {`{{ printf "%y" 1 }}`, `status:1:7: printf: the format has a directive that is not supported; use %v %s %q %d %x %f %g %e %t %c %b %o %U without * or [1]`},
+		"printf that ends early":             {`{{ printf "%" }}`, `status:1:7: printf: the format ends within a directive`},
+		"printf of a list":                   {`{{ printf "%v" .spec.list }}`, `status:1:7: printf: argument 2 is a list; toJson makes text of it`},
+		// Kinds.
+		"print of a map":                                     {`{{ print .spec.map }}`, `status:1:7: print: argument 1 is a map, not text; toJson makes text of it`},
+		"range over text":                                    {`{{ range .spec.s }}{{ end }}`, `status:1:13: range needs a list, a map or an integer; .spec.s is a string`},
+		"range over a float":                                 {`{{ range .spec.f }}{{ end }}`, `status:1:13: range needs a list, a map or an integer; .spec.f is a number`},
+		"range over an integer with two variables":           {`{{ range $i, $v := .spec.n }}{{ end }}`, `status:1:13: range over an integer yields one variable, not two`},
+		"eq of a number and text":                            {`{{ eq .spec.n "3" }}`, `status:1:7: eq: cannot compare a number with a string; int, float64 and toString convert`},
+		"eq of lists":                                        {`{{ eq .spec.list .spec.list }}`, `status:1:7: eq: cannot compare lists and maps; use deepEqual`},
+		"lt of a number and text":                            {`{{ lt .spec.n "3" }}`, `status:1:7: lt: cannot order a number and a string; int, float64 and toString convert`},
+		"ternary of text":                                    {`{{ ternary 1 2 "x" }}`, `status:1:7: ternary: argument 3 is a string, not a boolean`},
+		"dict of an odd number":                              {`{{ dict "a" }}`, `status:1:7: dict: needs a value for each key`},
+		"slice beyond the end":                               {`{{ slice .spec.list 1 5 }}`, `status:1:7: slice: argument 3 is outside of what is sliced`},
+		"b64dec of other text":                               {`{{ b64dec "%" }}`, `status:1:7: b64dec: argument 1 is not validly encoded`},
+		"b64dec of what is no text":                          {`{{ b64dec "/w==" }}`, `status:1:7: a value is not valid UTF-8; encode it with b64enc`},
+		"trunc never cuts a character in two, but slice may": {`{{ slice "é" 1 2 }}`, `status:1:7: a value is not valid UTF-8; encode it with b64enc`},
+		"urlParse of no URL does not quote it":               {`{{ urlParse "http://[" }}`, `status:1:7: urlParse: argument 1 is not a URL`},
+		"semver of no version":                               {`{{ semver "x" }}`, `status:1:7: semver: argument 1 is not a version`},
+		"fromJson of no JSON does not quote it":              {`{{ fromJson .spec.evil }}`, `status:1:7: fromJson: the text is not valid JSON, or not without doubt`},
+		"fromJson of more than one":                          {`{{ fromJson "1 2" }}`, `status:1:7: fromJson: there is more text after the JSON value`},
+		"fromYaml of no YAML does not quote it":              {`{{ fromYaml "a: b: secret" }}`, `status:1:7: fromYaml: the text is not valid YAML, or not without doubt`},
+		"fromYaml of what is ambiguous":                      {`{{ fromYaml "a: yes" }}`, `status:1:7: fromYaml: the text is not valid YAML, or not without doubt`},
+		"fromYaml of two documents":                          {`{{ fromYaml "a: 1\n---\nb: 1" }}`, `status:1:7: fromYaml: the text has more than one document`},
+		"regexMatch of no expression":                        {`{{ regexMatch "(" "a" }}`, `status:1:7: regexMatch: argument 1 is not a regular expression`},
+		"a path that is none":                                {`{{ collect "a..b" .spec.list }}`, `status:1:7: collect: argument 1 is not a path such as status.phase or metadata.labels['a.b/c']`},
+		"dnsLabel of no letters":                             {`{{ dnsLabel "___" }}`, `status:1:7: dnsLabel: the text has no letter or digit to make a name of`},
+		"shellQuote of NUL":                                  {`{{ shellQuote "\x00" }}`, `status:1:7: shellQuote: the text has a NUL character, which no shell can pass on`},
+		"a name of children that is computed":                {`{{ index .children (print "pot") }}`, `status:1:7: index: there is no such key; look at what the template sees under .children.`},
+		"a block that is computed":                           {`{{ include (print "nam") . }}`, `status:1:7: there is no define block of that name`},
+		// Text computed from rendered text.
+		"replace in toYaml, indented":   {`{{ toYaml .spec.map | replace "a" "b" | nindent 2 }}`, `status:1:44: nindent: text of several lines that was computed from rendered text cannot be indented; put the text in a define block and indent what include yields`},
+		"printf of include, indented":   {`{{ printf "%s\n" (include "map" .) | indent 2 }}`, `status:1:41: indent: text of several lines that was computed from rendered text cannot be indented; put the text in a define block and indent what include yields`},
+		"splitList of toYaml, indented": {`{{ index (splitList "---" (toYaml .spec.map)) 0 | indent 2 }}`, `status:1:54: indent: text of several lines that was computed from rendered text cannot be indented; put the text in a define block and indent what include yields`},
+		// The author's own YAML.
+		"an unquoted yes":               {`yes`, `status:1:4: unquoted yes is a boolean to some versions of YAML; write true or false, or put it in quotes`},
+		"an unquoted Off":               {`Off`, `status:1:4: unquoted Off is a boolean to some versions of YAML; write true or false, or put it in quotes`},
+		"an unquoted y":                 {`y`, `status:1:4: unquoted y is a boolean to some versions of YAML; write true or false, or put it in quotes`},
+		"an unquoted mode":              {`0777`, `status:1:4: unquoted 0777 means different things to versions of YAML; put it in quotes, or write a decimal number`},
+		"an unquoted 08":                {`08`, `status:1:4: unquoted 08 means different things to versions of YAML; put it in quotes, or write a decimal number`},
+		"an unquoted 0o17":              {`0o17`, `status:1:4: unquoted 0o17 means different things to versions of YAML; put it in quotes, or write a decimal number`},
+		"an unquoted 1_000":             {`1_000`, `status:1:4: unquoted 1_000 means different things to versions of YAML; put it in quotes, or write a decimal number`},
+		"an unquoted 0b1":               {`0b1`, `status:1:4: unquoted 0b1 means different things to versions of YAML; put it in quotes, or write a decimal number`},
+		"a number that is too large":    {`1e400`, `status:1:4: the number 1e400 is too large`},
+		"an integer that is too large":  {`18446744073709551615`, `status:1:4: an integer does not fit in 64 bits; quote it to make it a string`},
+		"hexadecimal that is too large": {`0xffffffffffffffff`, `status:1:4: the integer 0xffffffffffffffff does not fit in 64 bits`},
+		"infinity":                      {`-.inf`, `status:1:4: JSON has no number -.inf; put it in quotes if it is text`},
+		"not a number":                  {`.NaN`, `status:1:4: JSON has no number .NaN; put it in quotes if it is text`},
+		"a binary tag":                  {`!!binary aGk=`, `status:1:4: YAML tags other than !!str are not supported; remove the tag`},
+		"an integer tag":                {`!!int "{{ .spec.s }}"`, `status:1:4: YAML tags other than !!str are not supported; remove the tag`},
+		"a tag of one's own":            {`!x {a: 1}`, `status:1:4: YAML tags other than !!str are not supported; remove the tag`},
+		"the tag that means no tag":     {`! 5`, `status:1:4: YAML tags other than !!str are not supported; remove the tag`},
+		"a key twice":                   {"1\nv: 2", `status:2:1: key "v" is there already`},
+		"a key twice, dropped":          {"\nv: 2", `status:2:1: key "v" is there already`},
+		"an empty item":                 {"\n- a\n-\n- c", `status:3:2: an item of a list is empty; write null, or leave out its dash`},
+		"a key in braces":               {`{ {a: 1}: b }`, `status:1:6: a key must be text; if a value in braces was meant, put it in quotes`},
+		"a key that is empty":           {`{ : b }`, `status:1:6: a key is empty`},
+		"text that is no YAML":          {`a: b`, `status:1:5: YAML: mapping values are not allowed in this context`},
+		"a tab as indentation":          {"\n  a: 1\n\tb: 2", `status:3:1: YAML: found a tab character that violates indentation`},
+		"a list that is not closed":     {"[1\nw: 2", `status:2:2: YAML: did not find expected ',' or ']'`},
+		"an alias of nothing":           {`*x`, `status:1:4: YAML: unknown anchor 'x' referenced`},
+		"a directive":                   {"1\n---\n%YAML 1.1\n---\nv: 2", `status:3:1: YAML directives are not supported; remove the line that begins with %`},
+		"a merge of text":               {"\n  <<: x", `status:2:7: << needs a map or a list of maps`},
+		"a control character":           {"\x01", `status: YAML: a character or a tag is not allowed`},
+		// Tokens where they do not belong.
+		"a value in a tag":                      {`!{{ .spec.s }} x`, `status:1:8: YAML: a value cannot stand here; it may be a scalar or a part of one`},
+		"a value in a known tag":                {`!!{{ .spec.s }} x`, `status:1:9: YAML: a value cannot stand here; it may be a scalar or a part of one`},
+		"a value in an anchor":                  {`&{{ .spec.s }} x`, `status:1:8: YAML: a value cannot stand here; it may be a scalar or a part of one`},
+		"a value at the end of an anchor":       {`&a{{ .spec.s }} x`, `status:1:9: YAML: a value cannot stand here; it may be a scalar or a part of one`},
+		"a value in an alias":                   {`*{{ .spec.s }}`, `status:1:8: YAML: a value cannot stand here; it may be a scalar or a part of one`},
+		"a value in the header of a block":      {"|{{ .spec.n }}\n  x", `status:1:8: YAML: a value cannot stand here; it may be a scalar or a part of one`},
+		"a value in an escape":                  {`"\u00{{ .spec.n }}"`, `status:1:7: YAML: did not find expected hexadecimal number`},
+		"a value behind a backslash":            {`"\{{ .spec.s }}"`, `status:1:5: YAML: found unknown escape character`},
+		"a key from data that is there already": {`{text: 1, {{ .spec.s }}: 2}`, `status:1:17: a key that comes from a value is there already`},
+		"a reserved key from data":              {`{{ dict "templater.dev/x" 1 }}`, `status:1:7: a key that comes from a value is of templater.dev/, which is reserved; leave it out with omit`},
+		"a reserved key of a part of it":        {`{ {{ print "rbac.templater.dev/aggregate-to-templater" }}: 1 }`, `status:1:9: a key that comes from a value is of templater.dev/, which is reserved; leave it out with omit`},
+		// What the author says.
+		"fail":                   {`{{ fail (printf "no %s" .spec.s) }}`, `status:1:7: no text`},
+		"required":               {`{{ required "set spec.a" .spec.a }}`, `status:1:7: set spec.a`},
+		"required of empty text": {`{{ .spec.empty | required "set it" }}`, `status:1:21: set it`},
+		"wait":                   {`{{ wait "not yet" }}`, `status:1:7: not yet`},
+		// A status is one map.
+		"two documents": {"1\n---\nw: 2", `status:3:1: a status is one YAML document; remove what follows ---`},
+	} {
+		t.Run(why, func(t *testing.T) {
+			got, err := renderValue(t, c.text)
+			if err == nil || err.Error() != c.want {
+				t.Errorf("v: %s\ngot  %v (%s)\nwant %s", c.text, err, got, c.want)
+			}
+		})
+	}
+}
+
+// TestReasons tells the kinds of errors apart.
+func TestReasons(t *testing.T) {
+	for text, want := range map[string]Reason{
+		`{{ fail "x" }}`:                 Fail,
+		`{{ required "x" nil }}`:         Fail,
+		`{{ wait "x" }}`:                 Wait,
+		`{{ if wait "x" }}{{ end }}`:     Wait,
+		`{{ upper .spec.missing }}`:      Invalid,
+		`{{ fail .spec.missing }}`:       Invalid,
+		`{{ repeat 999999999 "a" }}`:     Budget,
+		`{{ range 999999999 }}{{ end }}`: Budget,
+		`a: b: c`:                        Invalid,
+	} {
+		_, err := renderValue(t, text)
+		e, ok := errors.AsType[*Error](err)
+		if !ok || e.Reason != want {
+			t.Errorf("%s: got %v, want reason %s", text, err, want)
+		}
+	}
+}
+
+// TestCompileErrors shows the exact findings in templates that are bound to
+// fail.
+func TestCompileErrors(t *testing.T) {
+	for why, c := range map[string]struct {
+		src  Source
+		want []string
+	}{
+		"no mistakes": {Source{Status: "a: {{ .spec.a }}"}, nil},
+		"text that does not parse has no column": {Source{Status: "a:\n{{ if }}"},
+			[]string{"status:2: missing value for if"}},
+		"a block that is not closed": {Source{Status: "a:\n{{ if .spec }}\nb"},
+			[]string{"status:3: unexpected EOF"}},
+		"an action that is not closed": {Source{Status: "{{ .spec"},
+			[]string{"status:1: unclosed action"}},
+		"a variable that is not declared": {Source{Status: "{{ $x }}"},
+			[]string{`status:1: undefined variable "$x"`}},
+		"every mistake of every template, in order": {
+			Source{Helpers: `{{ define "a" }}{{ foo }}{{ end }}`, Children: []Template{{"x", "{{ uper 1 }}\n  {{ .Values.a }}"}}, Status: "{{ now }}"},
+			[]string{
+				`helpers:1:20: there is no function foo`,
+				`children[x]:1:4: there is no function uper; did you mean upper?`,
+				`children[x]:2:6: there is no .Values; did you mean .values?; known: .controller .metadata .observed .parent .spec .status .values`,
+				`status:1:4: there is no function now: ` + refused["now"].Refused,
+			}},
+		"a wrong number of arguments": {Source{Status: "{{ upper }}{{ upper 1 2 }}{{ 1 | default 2 3 }}{{ and }}{{ list | join }}"},
+			[]string{"status:1:4: upper needs 1 argument, not 0", "status:1:15: upper needs 1 argument, not 2",
+				"status:1:34: default needs 1 to 2 arguments, not 3", "status:1:51: and needs at least 1 argument, not 0",
+				"status:1:67: join needs 2 arguments, not 1"}},
+		"arguments for what is no function": {Source{Status: "{{ .spec.a 1 }}{{ 1 | .spec.b }}{{ (upper \"a\") 1 }}"},
+			[]string{"status:1:4: .spec.a is not a function, so it cannot be given arguments",
+				"status:1:23: .spec.b is not a function, so it cannot be given arguments",
+				`status:1:36: upper "a" is not a function, so it cannot be given arguments`}},
+		"children in a child's template": {Source{Children: []Template{{"pods", "{{ .children.pods }}{{ $.children }}"}}},
+			[]string{"children[pods]:1:4: .children is not available in a child's template yet; use .observed.NAME",
+				"children[pods]:1:24: .children is not available in a child's template yet; use .observed.NAME"}},
+		"children in a helper that a child includes": {
+			Source{Helpers: `{{ define "h" }}{{ .children.pods }}{{ end }}`, Children: []Template{{"pods", `{{ include "h" . }}`}}, Status: `{{ include "h" . }}`},
+			[]string{"helpers:1:20: .children is not available in a child's template yet; use .observed.NAME"}},
+		"related is not there": {Source{Status: "{{ .related.x }}"},
+			[]string{"status:1:4: there is no .related; known: .children .controller .metadata .observed .parent .spec .status .values"}},
+		"a child that is not there": {Source{Children: []Template{{Name: "pods"}, {Name: "jobs"}}, Status: "{{ .children.pod }}{{ $.observed.x }}{{ .controller.names }}"},
+			[]string{"status:1:4: there is no .children.pod; did you mean .children.pods?; known: .children.jobs .children.pods",
+				"status:1:23: there is no .observed.x; known: .observed.jobs .observed.pods",
+				"status:1:41: there is no .controller.names; did you mean .controller.name?; known: .controller.name"}},
+		"no children at all": {Source{Status: "{{ .children.pod }}"},
+			[]string{"status:1:4: there is no .children.pod; there are none"}},
+		"keys under with and range are not the root's": {Source{Status: "{{ with .spec }}{{ .Values }}{{ $.Values }}{{ end }}{{ range .spec }}{{ .x }}{{ else }}{{ .x }}{{ end }}"},
+			[]string{"status:1:33: there is no .Values; did you mean .values?; known: .children .controller .metadata .observed .parent .spec .status .values",
+				"status:1:91: there is no .x; known: .children .controller .metadata .observed .parent .spec .status .values"}},
+		"a block that is not there": {Source{Helpers: `{{ define "labels" }}{{ end }}`, Status: `{{ include "label" . }}{{ template "x" }}`},
+			[]string{`status:1:12: there is no define block named "label"; did you mean labels?`,
+				`status:1:36: there is no define block named "x"`}},
+		"text between helpers": {Source{Helpers: `{{ define "a" }}{{ end }}` + "\n{{/* fine */}}\nb: c"},
+			[]string{"helpers:2:15: helpers hold only define blocks; nothing else here would ever be rendered"}},
+		"a block twice": {Source{Helpers: `{{ define "a" }}x{{ end }}`, Status: `{{ define "a" }}y{{ end }}`},
+			[]string{`status:1:17: a define block named "a" is in helpers already`}},
+		"a discarded set": {Source{Status: `{{ $d := dict }}{{ $_ := set $d "a" 1 }}`},
+			[]string{"status:1:26: set does not change its argument but yields a changed copy; write $x = set $x …"}},
+		"a number that is too large": {Source{Status: `{{ 18446744073709551615 }}{{ 1i }}`},
+			[]string{"status:1:4: the number 18446744073709551615 does not fit in 64 bits", "status:1:30: the number 1i does not fit in 64 bits"}},
+		"nil alone": {Source{Status: `{{ nil }}`}, []string{"status:1:4: nil is not a command"}},
+		"two children of one name": {Source{Children: []Template{{Name: "a"}, {Name: "a"}}},
+			[]string{"children[a]: there are two children of this name"}},
+		"other delimiters": {Source{LeftDelim: "[[", RightDelim: "]]", Status: "a: {{ foo }} [[ foo ]]"},
+			[]string{"status:1:17: there is no function foo"}},
+		"nesting without end": {Source{Status: strings.Repeat("{{ if 1 }}", 300) + strings.Repeat("{{ end }}", 300)},
+			[]string{"status:1:2001: blocks are nested more than 200 deep"}},
+		"parentheses without end": {Source{Status: "{{ " + strings.Repeat("(", 300) + "1" + strings.Repeat(")", 300) + " }}"},
+			[]string{"status:1:204: parentheses are nested more than 200 deep"}},
+		"a template that is too long": {Source{Status: strings.Repeat("#", 600<<10)},
+			[]string{"status: the template is longer than 524288 bytes"}},
+		"a column is counted in characters": {Source{Status: "é: {{ foo }}"}, []string{"status:1:7: there is no function foo"}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			_, err := Compile(c.src)
+			var got []string
+			if list, ok := errors.AsType[Errors](err); ok {
+				for _, e := range list {
+					got = append(got, e.Error())
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+			}
+		})
+	}
+}
+
+// TestFindingsAreBounded makes mistakes by the thousand.
+func TestFindingsAreBounded(t *testing.T) {
+	_, err := Compile(Source{Status: strings.Repeat("{{ foo }}", 50_000)})
+	if list, _ := errors.AsType[Errors](err); len(list) != maxFindings {
+		t.Errorf("got %d findings", len(list))
+	}
+}
