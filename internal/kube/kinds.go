@@ -73,8 +73,8 @@ func NewKinds(definitions Definitions, discovery Discovery, now func() time.Time
 // Resolve returns the kind. The error is a *NotFoundError when the server does
 // not have it, else that of a failed request.
 func (k *Kinds) Resolve(gvk schema.GroupVersionKind) (Kind, error) {
-	for _, definition := range k.definitions.Select(gvk.GroupKind().String()) {
-		if kind, ok := customKind(definition, gvk.Version); ok {
+	if definitions := k.definitions.Select(gvk.GroupKind().String()); len(definitions) > 0 {
+		if kind, ok := customKind(definitions[0], gvk.Version); ok {
 			return kind, nil
 		}
 		return Kind{}, &NotFoundError{gvk}

@@ -77,12 +77,12 @@ func Run(ctx context.Context, o Options) error {
 	defer announcer.Close()
 	manage, work := reconcile.New(reconcile.Options{Cluster: kube.NewClient(dynamicClient), Events: announcer, Clock: clock.RealClock{}})
 	watches := watch.NewManager(ctx, dynamicClient, manage)
-	caches, err := watches.Set("", []watch.Want{definitions, controllers})
+	caches, err := watches.Set("", []watch.Want{definitions, controllers}) //nolint:contextcheck // the watches live as long as the manager, not as this call
 	if err != nil {
 		return err
 	}
 	if err := await(ctx, caches); err != nil {
-		return nil //nolint:nilerr // stopped before it began
+		return nil // stopped before it began
 	}
 	manage.Attach(watches, caches[controllers], kube.NewKinds(caches[definitions], mapper(client.Discovery()), time.Now))
 	klog.FromContext(ctx).Info("running", "templateControllers", caches[controllers].Len())

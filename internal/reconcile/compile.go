@@ -108,7 +108,7 @@ func sourceOf(name string, spec *v1.TemplateControllerSpec) (render.Source, *rej
 
 // firstErrors is the text of the first findings.
 func firstErrors(err error) string {
-	many, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // a list of errors, not one in a chain
+	many, ok := err.(interface{ Unwrap() []error })
 	if !ok {
 		return err.Error()
 	}

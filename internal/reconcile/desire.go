@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -224,7 +224,7 @@ func shapeFault(content map[string]any) string {
 }
 
 func metadataFault(metadata map[string]any) string {
-	if name, _ := metadata["name"].(string); len(path.IsValidPathSegmentName(name)) > 0 {
+	if name, _ := metadata["name"].(string); len(content.IsPathSegmentName(name)) > 0 {
 		return "metadata.name is no valid name: it may not hold / or %, nor be . or .."
 	}
 	if ns, ok := metadata["namespace"]; ok {

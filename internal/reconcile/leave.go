@@ -27,26 +27,26 @@ const collectorTime = 60 * time.Second
 // more; a watch shows both alike. Where all objects of the kind are parents
 // it must be gone, and its children are the garbage collector's; otherwise
 // the server is asked.
-func (r *Reconciler) leave(ctx context.Context, c *controller, key Key) (Result, error) {
+func (r *Reconciler) leave(ctx context.Context, c *controller, key Key) Result {
 	r.controllers.count(key, nil)
 	r.said.forget(key)
 	r.breaker.forget(key)
 	children := c.leftBehind(key)
 	if len(children) == 0 {
 		r.absent.end(key)
-		return Result{}, nil
+		return Result{}
 	}
 	left := r.absent.left(key)
 	if left > 0 && (!c.selective() || !c.gone.IsZero()) {
-		return Result{After: left}, nil
+		return Result{After: left}
 	}
 	parent, err := r.askForParent(ctx, c, key)
 	switch {
 	case err != nil:
 		klog.FromContext(ctx).Info("cannot ask for a parent that left, will retry", "controller", key.Controller, "parent", key.Parent.String(), "reason", publicReason(err))
-		return Result{Retry: RetryBackoff}, nil
+		return Result{Retry: RetryBackoff}
 	case parent == nil && left > 0:
-		return Result{After: left}, nil
+		return Result{After: left}
 	case parent == nil:
 		return r.collect(ctx, c, key, children)
 	}
@@ -81,7 +81,7 @@ func (c *controller) locateParent(key Key) kube.Object {
 
 // collect deletes the children of a parent that is gone, which the garbage collector
 // has left: it loses sight of those of a kind that was there for a short time only.
-func (r *Reconciler) collect(ctx context.Context, c *controller, key Key, children []*live) (Result, error) {
+func (r *Reconciler) collect(ctx context.Context, c *controller, key Key, children []*live) Result {
 	p := &pass{controller: c, r: r, key: key}
 	for _, l := range children {
 		if len(l.object.GetOwnerReferences()) != 1 || l.outlives() {
@@ -89,11 +89,11 @@ func (r *Reconciler) collect(ctx context.Context, c *controller, key Key, childr
 		}
 		if problem := p.remove(ctx, action{verb: remove, live: l}); problem != nil {
 			klog.FromContext(ctx).Info("cannot delete the child of a parent that is gone, will retry", "controller", c.name, "child", l.id().String(), "reason", problem.Message)
-			return Result{Retry: RetryBackoff}, nil
+			return Result{Retry: RetryBackoff}
 		}
 	}
 	r.absent.end(key)
-	return Result{}, nil
+	return Result{}
 }
 
 // departure is a parent that exists but matches no longer, and its children.
@@ -104,16 +104,16 @@ type departure struct {
 
 // dismiss removes the children of a parent that no longer matches, as their prunePolicy says.
 // Departures are paced, so that a mistake in a selector can be stopped by suspend or another edit.
-func (r *Reconciler) dismiss(ctx context.Context, c *controller, key Key, d departure) (Result, error) {
+func (r *Reconciler) dismiss(ctx context.Context, c *controller, key Key, d departure) Result {
 	matches, err := r.matches(ctx, c, key, d.parent)
 	if err != nil {
-		return Result{Retry: RetryBackoff}, nil //nolint:nilerr // asked again
+		return Result{Retry: RetryBackoff}
 	}
 	if matches {
-		return Result{Retry: RetryNow}, nil // the watch is about to bring it
+		return Result{Retry: RetryNow} // the watch is about to bring it
 	}
 	if wait := r.pacer.wait(c.name); wait > 0 {
-		return Result{After: wait}, nil
+		return Result{After: wait}
 	}
 	p := &pass{controller: c, r: r, key: key, parent: d.parent}
 	removed := 0
@@ -123,7 +123,7 @@ func (r *Reconciler) dismiss(ctx context.Context, c *controller, key Key, d depa
 		}
 		if problem := p.remove(ctx, action{verb: remove, live: l}); problem != nil {
 			r.events.Announce(d.parent, corev1.EventTypeWarning, problem.Reason, problem.Message)
-			return Result{Retry: RetryBackoff}, nil
+			return Result{Retry: RetryBackoff}
 		}
 		removed++
 	}
@@ -132,7 +132,7 @@ func (r *Reconciler) dismiss(ctx context.Context, c *controller, key Key, d depa
 		r.events.Announce(d.parent, corev1.EventTypeNormal, v1.ReasonLeaving,
 			fmt.Sprintf("TemplateController %s no longer selects this object: its children are deleted", c.name))
 	}
-	return Result{}, nil
+	return Result{}
 }
 
 // matches reports whether the parent matches all selectors, as the server sees it.
@@ -167,7 +167,7 @@ func (p *pass) collectStrays(ctx context.Context) time.Duration {
 	}
 	left := p.r.absent.left(p.key)
 	if left == 0 {
-		_, _ = p.r.collect(ctx, p.controller, p.key, strays) //nolint:errcheck // it logs, and the resync comes back to it
+		p.r.collect(ctx, p.controller, p.key, strays)
 	}
 	return left
 }

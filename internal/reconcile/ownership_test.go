@@ -11,13 +11,11 @@ import (
 // data parses JSON as the API machinery does: whole numbers are int64.
 func data(t *testing.T, text string) any {
 	t.Helper()
-	wrapped := map[string]any{}
 	u := &unstructured.Unstructured{}
 	if err := u.UnmarshalJSON([]byte(`{"apiVersion":"v1","kind":"X","it":` + text + `}`)); err != nil {
 		t.Fatal(err)
 	}
-	wrapped = u.Object
-	return wrapped["it"]
+	return u.Object["it"]
 }
 
 func set(t *testing.T, text string) fieldSet {

@@ -58,37 +58,37 @@ type Result struct {
 
 // Reconcile brings the children and the status of the parent named by key up
 // to date. It acts on current state only, so extra calls are harmless. A
-// user's mistake ends in the parent's status; an error is templater's own.
-func (r *Reconciler) Reconcile(ctx context.Context, key Key) (Result, error) {
+// user's mistake ends in the parent's status, and so does what the server refuses.
+func (r *Reconciler) Reconcile(ctx context.Context, key Key) Result {
 	c, leave := r.controllers.enter(key.Controller)
 	defer leave()
 	if c == nil || c.spec.Suspend || !c.parentsSynced(key.Parent.Namespace) || c.syncing() {
-		return Result{}, nil // each of these brings the parent back when it changes
+		return Result{} // each of these brings the parent back when it changes
 	}
 	parent := c.parent(key.Parent)
 	if parent == nil {
 		return r.leave(ctx, c, key)
 	}
 	if parent.GetDeletionTimestamp() != nil {
-		return Result{}, nil // the garbage collector takes the children
+		return Result{} // the garbage collector takes the children
 	}
 	if wait := r.breaker.wait(key, parent.GetGeneration()); wait > 0 {
-		return Result{After: wait}, nil
+		return Result{After: wait}
 	}
 	p := &pass{controller: c, r: r, key: key, parent: parent}
-	result, err := p.run(ctx)
+	result := p.run(ctx)
 	if left := p.collectStrays(ctx); left > 0 && result.Retry == RetryOnChange {
 		result.After = left
 	}
-	return result, err
+	return result
 }
 
-func (p *pass) run(ctx context.Context) (Result, error) {
+func (p *pass) run(ctx context.Context) Result {
 	observed := p.observe()
 	d := desireFor(p.controller, p.parent, p.input(observed))
 	if len(d.unknown) > 0 {
 		p.r.controllers.addKinds(p.name, d.unknown)
-		return Result{}, nil // comes again when the new kinds can be read
+		return Result{} // comes again when the new kinds can be read
 	}
 	p.r.controllers.miss(p.name, d.missing)
 	p.problems = append(p.problems, d.problems...)
@@ -104,7 +104,7 @@ func (p *pass) run(ctx context.Context) (Result, error) {
 		p.r.breaker.wrote(p.key, p.parent.GetGeneration())
 	}
 	klog.FromContext(ctx).V(4).Info("looked at parent", "controller", p.name, "parent", p.key.Parent.String(), "resourceVersion", p.parent.GetResourceVersion(), "wrote", p.wrote)
-	return p.result(), nil
+	return p.result()
 }
 
 // readable leaves out what is of a kind that may not be listed: what is there of it is not known.
@@ -214,7 +214,7 @@ func (r *Reconciler) guarded(ctx context.Context, key Key) (result Result, err e
 			err = errPanic
 		}
 	}()
-	return r.Reconcile(ctx, key)
+	return r.Reconcile(ctx, key), nil
 }
 
 var errPanic = errors.New("panic in a pass: this is a bug, please report it with the stack from the log")

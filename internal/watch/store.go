@@ -93,7 +93,7 @@ func (c *Cache) Replace(list []any, resourceVersion string) error {
 func (c *Cache) Bookmark(resourceVersion string) error {
 	version, err := strconv.ParseUint(resourceVersion, 10, 64)
 	if err != nil {
-		return nil //nolint:nilerr // a server whose versions are no numbers: there is nothing to note
+		return nil // a server whose versions are no numbers: there is nothing to note
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
