@@ -92,6 +92,7 @@ const (
 
 	ReasonStatusWritable = "StatusWritable"
 	ReasonNoConditions   = "NoConditions"
+	ReasonConditionOwned = "ConditionOwned"
 
 	ReasonReady     = "Ready"
 	ReasonSuspended = "Suspended"

@@ -61,7 +61,7 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *entry, a assembly, 
 	slices.SortFunc(status.ChildKinds, func(a, b v1.ChildKind) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
 	})
-	for _, condition := range conditionsOf(tc, a, next) {
+	for _, condition := range conditionsOf(tc, a, next, e.counts.foreign) {
 		condition.ObservedGeneration = tc.Generation
 		condition.LastTransitionTime = metav1.NewTime(c.clock.Now().Truncate(1e9))
 		meta.SetStatusCondition(&status.Conditions, condition)
@@ -69,7 +69,7 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *entry, a assembly, 
 	return status
 }
 
-func conditionsOf(tc *v1.TemplateController, a assembly, next *controller) []metav1.Condition {
+func conditionsOf(tc *v1.TemplateController, a assembly, next *controller, foreign int64) []metav1.Condition {
 	accepted, watching := acceptedCondition(a), watchingCondition(a, next)
 	ready := metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1.ReasonReady, Message: "accepted and watching"}
 	switch {
@@ -80,7 +80,7 @@ func conditionsOf(tc *v1.TemplateController, a assembly, next *controller) []met
 	case tc.Spec.Suspend:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1.ReasonSuspended, "spec.suspend is true: nothing is created, changed or deleted"
 	}
-	return []metav1.Condition{accepted, watching, writableCondition(a, next), ready}
+	return []metav1.Condition{accepted, watching, writableCondition(a, next, foreign), ready}
 }
 
 func acceptedCondition(a assembly) metav1.Condition {
@@ -123,8 +123,9 @@ func unreadable(what string, cache *watch.Cache) (reason, message string) {
 	return "", ""
 }
 
-// writableCondition says whether parents can hold the ready condition.
-func writableCondition(a assembly, next *controller) metav1.Condition {
+// writableCondition says whether parents can hold the ready condition. foreign is the
+// number of parents where another manager owns it.
+func writableCondition(a assembly, next *controller, foreign int64) metav1.Condition {
 	condition := metav1.Condition{Type: v1.ConditionStatusWritable, Status: metav1.ConditionTrue, Reason: v1.ReasonStatusWritable, Message: "parents can hold the ready condition"}
 	no := func(reason, message string) {
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reason, message
@@ -141,6 +142,8 @@ func writableCondition(a assembly, next *controller) metav1.Condition {
 		no(v1.ReasonNoStatusSubresource, kind.Kind+" has no status subresource: the ready condition is left out; add \"subresources: {status: {}}\" to its CustomResourceDefinition")
 	case kind.Status.Conditions != "":
 		no(v1.ReasonNoConditions, "the ready condition is left out: "+kind.Status.Conditions)
+	case foreign > 0:
+		no(v1.ReasonConditionOwned, fmt.Sprintf("another manager owns the condition %s of %d parents, where it is left alone: give spec.status.readyCondition another type", next.readyCondition, foreign))
 	}
 	return condition
 }

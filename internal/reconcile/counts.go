@@ -9,6 +9,7 @@ import (
 // tally is how one parent fared in its last pass.
 type tally struct {
 	ready, failed           bool
+	foreign                 bool // another manager owns the ready condition
 	children, childrenReady int64
 }
 
@@ -17,6 +18,7 @@ type counts struct {
 	tallies  map[types.NamespacedName]tally
 	parents  v1.ParentCounts
 	children v1.ChildCounts
+	foreign  int64
 }
 
 func newCounts() *counts { return &counts{tallies: map[types.NamespacedName]tally{}} }
@@ -44,6 +46,9 @@ func (c *counts) add(t tally, sign int64) {
 	}
 	if t.failed {
 		c.parents.Failed += sign
+	}
+	if t.foreign {
+		c.foreign += sign
 	}
 	c.children.Total += sign * t.children
 	c.children.Ready += sign * t.childrenReady

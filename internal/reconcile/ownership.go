@@ -67,10 +67,10 @@ func (f fieldSet) uncovered(content map[string]any) string {
 }
 
 func (f fieldSet) uncoveredField(name string, value any) string {
-	if value == nil {
-		return "" // the server drops nulls
-	}
 	below, ok := f.in(name)
+	if !ok && leafless(value) {
+		return ""
+	}
 	if !ok {
 		return "." + name
 	}
@@ -81,6 +81,26 @@ func (f fieldSet) uncoveredField(name string, value any) string {
 		return "." + name + path
 	}
 	return ""
+}
+
+// leafless reports whether a value may leave nothing in a set. The server drops
+// nulls. Of an empty list it keeps an entry only where the list is atomic,
+// which is not known here: so whoever fills such a list is not noticed.
+func leafless(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return true
+	case []any:
+		return len(value) == 0
+	case map[string]any:
+		for _, inner := range value {
+			if !leafless(inner) {
+				return false
+			}
+		}
+		return len(value) > 0
+	}
+	return false
 }
 
 // uncoveredValue is uncovered for a value whose node has something below it in the set.

@@ -50,6 +50,13 @@ func TestUncovered(t *testing.T) {
 		"the server drops nulls": {
 			`{}`, `{"spec":null}`, "",
 		},
+		"an empty list with keys leaves nothing in a set": {
+			`{"f:spec":{"f:containers":{"k:{\"name\":\"a\"}":{".":{},"f:name":{}}}}}`,
+			`{"spec":{"initContainers":[],"dnsConfig":{"options":[],"x":null},"containers":[{"name":"a","env":[]}]}}`, "",
+		},
+		"an empty map is a leaf": {
+			`{"f:spec":{"f:a":{}}}`, `{"spec":{"a":"1","emptyDir":{}}}`, ".spec.emptyDir",
+		},
 		"a list item is found by its key, though the server filled in a part of the key": {
 			`{"f:ports":{"k:{\"containerPort\":80,\"protocol\":\"TCP\"}":{".":{},"f:containerPort":{}}}}`, `{"ports":[{"containerPort":80}]}`, "",
 		},

@@ -486,6 +486,26 @@ func TestParentsWithoutRoomForConditions(t *testing.T) {
 	}
 }
 
+func TestConditionOfAnotherManagerIsLeftAlone(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	foreign := c.apply(app)
+	foreign.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "Unknown"}}}
+	own(foreign, "other", "status", map[string]any{"f:status": map[string]any{"f:conditions": map[string]any{`k:{"type":"Ready"}`: map[string]any{"f:status": map[string]any{}}}}})
+	c.store(locate(fakeKinds[foreign.GroupVersionKind().GroupKind()], foreign), foreign)
+	c.deliver()
+	c.run()
+	status := c.get("apps", "one").Object["status"].(map[string]any)
+	if diff := cmp.Diff(map[string]any{"count": int64(2)}, status); diff != "" {
+		t.Errorf("what was applied (-want +got):\n%s", diff)
+	}
+	c.controllers.queue.Add("apps")
+	c.run()
+	if got, want := c.condition("templatecontrollers", "apps", "StatusWritable"), "False ConditionOwned: another manager owns the condition Ready of 1 parents, where it is left alone: give spec.status.readyCondition another type"; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+}
+
 func TestLoopIsSlowedDownAndReported(t *testing.T) {
 	c := newCluster(t)
 	c.apply(apps)

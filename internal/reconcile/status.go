@@ -16,7 +16,7 @@ import (
 // if it differs. This is the one place where a pass reports.
 func (p *pass) writeStatus(ctx context.Context, wantedCount int) {
 	observed := p.observe()
-	now := &tally{children: int64(len(observed))}
+	now := &tally{children: int64(len(observed)), foreign: p.holdsCondition() && p.foreignCondition()}
 	for _, l := range observed {
 		if ready(l.object) {
 			now.childrenReady++
