@@ -125,8 +125,6 @@ func TestErrors(t *testing.T) {
 		"a value in an escape":                  {`"\u00{{ .spec.n }}"`, `status:1:7: YAML: did not find expected hexadecimal number`},
 		"a value behind a backslash":            {`"\{{ .spec.s }}"`, `status:1:5: YAML: found unknown escape character`},
 		"a key from data that is there already": {`{text: 1, {{ .spec.s }}: 2}`, `status:1:17: a key that comes from a value is there already`},
-		"a reserved key from data":              {`{{ dict "templater.dev/x" 1 }}`, `status:1:7: a key that comes from a value is of templater.dev/, which is reserved; leave it out with omit`},
-		"a reserved key of a part of it":        {`{ {{ print "rbac.templater.dev/aggregate-to-templater" }}: 1 }`, `status:1:9: a key that comes from a value is of templater.dev/, which is reserved; leave it out with omit`},
 		// What the author says.
 		"fail":                   {`{{ fail (printf "no %s" .spec.s) }}`, `status:1:7: no text`},
 		"required":               {`{{ required "set spec.a" .spec.a }}`, `status:1:7: set spec.a`},

@@ -161,7 +161,7 @@ func fromYAML(c *call) any {
 	r, isRendered := c.args[0].(rendered)
 	content := string(r)
 	if !isRendered {
-		content = c.str(0)
+		content = strings.TrimPrefix(c.str(0), "\ufeff")
 		c.derived = false // what is parsed is data again
 	}
 	var value any

@@ -25,6 +25,8 @@ type converter struct {
 	// tokens tells whether the text came from a template. In plain data
 	// nothing is a token, whatever it looks like.
 	tokens bool
+	// object tells whether the result is a child, in which keys are reserved.
+	object bool
 }
 
 // fail returns an error that points at a node.
@@ -260,7 +262,9 @@ func (c *converter) key(n *yaml.Node, at level) (string, error) {
 		if err := c.x.write(len(name)); err != nil {
 			return "", err
 		}
-		return name, c.reserved(n, name, at)
+		if c.object {
+			return name, c.reserved(n, name, at)
+		}
 	}
 	return name, nil
 }

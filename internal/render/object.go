@@ -7,8 +7,9 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// object converts a document of a child's template and normalises it.
-func (c *converter) object(n *yaml.Node) (map[string]any, error) {
+// child converts a document of a child's template and normalises it.
+func (c *converter) child(n *yaml.Node) (map[string]any, error) {
+	c.object = true
 	v, err := c.value(n, atRoot, 0)
 	if err != nil {
 		return nil, err

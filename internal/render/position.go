@@ -15,6 +15,8 @@ type text struct {
 }
 
 func newText(name, content string) *text {
+	// YAML does not count a byte order mark as a character of the line.
+	content = strings.TrimPrefix(content, "\ufeff")
 	starts := []int{0}
 	for i := range len(content) {
 		if content[i] == '\n' {

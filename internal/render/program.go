@@ -3,7 +3,10 @@ package render
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
+	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"text/template/parse"
 
@@ -55,7 +58,7 @@ func (p *Program) Child(name string, in *Input) ([]Object, error) {
 		if len(objects) == maxDocuments {
 			return budgetError(fmt.Sprintf("the template yields more than %d objects", maxDocuments))
 		}
-		content, err := c.object(n)
+		content, err := c.child(n)
 		if err != nil {
 			return err
 		}
@@ -104,7 +107,7 @@ func (p *Program) render(u *unit, in *Input, do func(*converter, *yaml.Node) err
 	defer func() {
 		if recover() != nil {
 			// The exec is not reused: its state may be anything.
-			err = x.panicked()
+			err = x.panicked(panicSite())
 			return
 		}
 		p.finish(x)
@@ -169,10 +172,26 @@ func (x *exec) mapped(err error) error {
 	return src.errorAt(pos, reasonOf(err), err.Error())
 }
 
+// panicSite returns the line of this package in which a panic arose that is
+// being recovered.
+func panicSite() string {
+	var stack [32]uintptr
+	frames := runtime.CallersFrames(stack[:runtime.Callers(3, stack[:])])
+	for {
+		frame, more := frames.Next()
+		if strings.Contains(frame.Function, "internal/render.") {
+			return fmt.Sprintf("%s:%d", filepath.Base(frame.File), frame.Line)
+		}
+		if !more {
+			return "an unknown place"
+		}
+	}
+}
+
 // panicked reports a panic, which is a defect of ours or of a library. Its
 // words are not published since they may quote data.
-func (x *exec) panicked() error {
-	const message = "internal: the renderer panicked here; please report this template"
+func (x *exec) panicked(site string) error {
+	message := "internal: the renderer panicked at " + site + "; please report this template"
 	if x.place == nil || x.src == nil {
 		return &Error{Template: x.unit.text.name, Reason: Invalid, Message: message}
 	}

@@ -1,0 +1,183 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestInputIsNotChanged renders with functions that elsewhere change their
+// arguments.
+func TestInputIsNotChanged(t *testing.T) {
+	p, err := Compile(Source{Status: `
+a: {{ set .spec "x" 1 }}
+b: {{ merge .spec.m (dict "k" (dict "deep" 1)) }}
+c: {{ mergeOverwrite .spec (dict "m" (dict "k" 2)) }}
+d: {{ reverse .spec.l }}
+e: {{ append .spec.l 3 }}
+f: {{ unset .spec "m" }}
+g: {{ sortBy "a" (list (dict "a" 2) (dict "a" 1)) }}
+h: {{ sortAlpha .spec.t }}
+i: {{ index .spec.t 0 | splitList "," }}
+`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent := func() map[string]any {
+		return map[string]any{
+			"metadata": map[string]any{"name": "x", "resourceVersion": "1", "managedFields": []any{}},
+			"spec": map[string]any{"m": map[string]any{"k": map[string]any{"v": int64(1)}}, "l": []any{int64(2), int64(1)},
+				"t": []any{"b,c", "a"}},
+		}
+	}
+	in := &Input{Parent: parent()}
+	first, err := p.Status(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(parent(), in.Parent); diff != "" {
+		t.Errorf("the parent changed (-was +is):\n%s", diff)
+	}
+	first["d"].([]any)[0] = "changed"
+	second, err := p.Status(in)
+	if err != nil || second["d"].([]any)[0] != int64(1) {
+		t.Errorf("results share memory: %v, %v", second["d"], err)
+	}
+}
+
+// TestConcurrentUse renders with one program from many goroutines, each with
+// its own data, among them some that fail.
+func TestConcurrentUse(t *testing.T) {
+	p, err := Compile(Source{Helpers: `{{ define "n" }}{{ .spec.n }}{{ end }}`, Children: []Template{{"a",
+		"apiVersion: v1\nkind: A\nn: {{ include \"n\" . | quote }}\nx: {{ required \"no x\" .spec.x }}\n"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Go(func() {
+			for i := range 200 {
+				name := fmt.Sprintf("%d-%d", g, i)
+				spec := map[string]any{"n": name}
+				if i%3 > 0 {
+					spec["x"] = name
+				}
+				objects, err := p.Child("a", &Input{Parent: map[string]any{"spec": spec}})
+				if (err == nil) != (i%3 > 0) || err == nil && objects[0].Content["n"] != name {
+					t.Errorf("%s: got %v, %v", name, objects, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestPanicsBecomeErrors makes the only code that is not ours panic.
+func TestPanicsBecomeErrors(t *testing.T) {
+	p, err := Compile(Source{Status: "a: 1\nb: {{ ready . }}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &Input{Ready: func(map[string]any) bool { panic("secret") }}
+	for range 2 {
+		_, err = p.Status(in)
+		if err == nil || strings.Contains(err.Error(), "secret") || !strings.HasPrefix(err.Error(), "status:2:7: internal: the renderer panicked at ") {
+			t.Errorf("got %v", err)
+		}
+	}
+}
+
+// TestNoStatus distinguishes a program without a status template from one
+// whose template yields nothing.
+func TestNoStatus(t *testing.T) {
+	for text, want := range map[string]map[string]any{"": nil, "# nothing": {}} {
+		p, err := Compile(Source{Status: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := p.Status(&Input{})
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%q: %v, %v", text, diff, err)
+		}
+	}
+}
+
+// TestUnknownChild asks for a child that the source does not have.
+func TestUnknownChild(t *testing.T) {
+	p, err := Compile(Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Child("x", &Input{}); err == nil || err.Error() != "children[x]: there is no template for this child" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestMarker uses the characters that tokens are made of in templates and
+// data.
+func TestMarker(t *testing.T) {
+	for _, marker := range []string{"\ue000", "\ue000\ue001", "\ue0000x", "\ue0000x\ue001\ue0021x"} {
+		p, err := Compile(Source{Status: "a: {{ .spec.a }}" + marker + "{{ .spec.b }}\nb: " + marker + "{{ quote .spec.a | print }}\nc: {{ .spec.c }}"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, err := p.Status(&Input{Parent: map[string]any{"spec": map[string]any{"a": marker + "1x", "b": "b", "c": p.marker + "0x" + p.marker}}})
+		want := map[string]any{"a": marker + "1x" + marker + "b", "b": marker + `"` + marker + `1x"`, "c": p.marker + "0x" + p.marker}
+		if diff := cmp.Diff(want, status); err != nil || diff != "" {
+			t.Errorf("%q: %v\n%s", marker, err, diff)
+		}
+	}
+}
+
+// TestEveryMarkerIsUsed has no character left for tokens.
+func TestEveryMarkerIsUsed(t *testing.T) {
+	var all strings.Builder
+	for r := firstMarker; r <= lastMarker; r++ {
+		all.WriteRune(r)
+	}
+	if _, err := Compile(Source{Status: "# " + all.String()}); err == nil {
+		t.Error("no error")
+	}
+}
+
+// TestLineEnds renders templates with every line end that YAML knows, before
+// a block scalar whose header is looked up by line and column.
+func TestLineEnds(t *testing.T) {
+	for _, end := range []string{"\n", "\r\n", "\r", "\u0085", "\u2028", "\u2029", "\t\n", " # é\n"} {
+		p, err := Compile(Source{Status: "é: x" + end + "b: |+" + strings.TrimLeft(end, "\t") + "  {{ .spec.s }}" + end})
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, err := p.Status(&Input{Parent: map[string]any{"spec": map[string]any{"s": "v\n\n"}}})
+		if s, _ := status["b"].(string); err != nil || !strings.HasPrefix(s, "v\n\n") || len(s) < 4 {
+			t.Errorf("%q: %q, %v", end, status, err)
+		}
+	}
+}
+
+// TestByteOrderMark has one where editors leave it.
+func TestByteOrderMark(t *testing.T) {
+	p, err := Compile(Source{Status: "\ufeffa: |-\n  {{ .spec.s }}\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := p.Status(&Input{Parent: map[string]any{"spec": map[string]any{"s": "v\n"}}})
+	if err != nil || status["a"] != "v" {
+		t.Errorf("%q, %v", status, err)
+	}
+}
+
+// TestThousandPods stays within the budget.
+func TestThousandPods(t *testing.T) {
+	text := "{{ range $i := until 1000 }}---\n" + strings.ReplaceAll(strings.ReplaceAll(benchPod, "{{ .", "{{ $."), "{{ index .", "{{ index $.") + "{{ end }}"
+	p, err := Compile(Source{Children: []Template{{"pods", text}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if objects, err := p.Child("pods", benchInput()); err != nil || len(objects) != 1000 {
+		t.Errorf("%d objects, %v", len(objects), err)
+	}
+}
