@@ -233,8 +233,8 @@ func metadataFault(metadata map[string]any) string {
 		}
 	}
 	for _, key := range []string{"labels", "annotations"} {
-		value, ok := metadata[key]
-		if !ok {
+		value := metadata[key]
+		if value == nil { // left out, or an explicit null, which the server drops
 			continue
 		}
 		m, ok := value.(map[string]any)
