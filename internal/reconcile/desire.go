@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -184,6 +185,9 @@ func below(m map[string]any, key string) map[string]any {
 	return inner
 }
 
+// ownPrefix is that of templater's own labels and annotations.
+const ownPrefix = "templater.dev/"
+
 // serverOwned are fields of metadata that only the server, or templater, sets.
 var serverOwned = []struct{ field, advice string }{
 	{"generateName", "templater must know the name of each child beforehand: set metadata.name"},
@@ -244,6 +248,9 @@ func metadataFault(metadata map[string]any) string {
 		for _, name := range sortedKeys(m) {
 			if _, ok := m[name].(string); !ok {
 				return "metadata." + key + " holds a value that is no text: quote it"
+			}
+			if strings.HasPrefix(name, ownPrefix) {
+				return "metadata." + key + " holds a key of " + ownPrefix + ", which templater sets itself: remove it"
 			}
 		}
 	}
