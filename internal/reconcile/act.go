@@ -55,7 +55,9 @@ func (p *pass) apply(ctx context.Context, a action) *Problem {
 	case stale(err):
 		return &Problem{Reason: v1.ReasonProgressing, Message: a.wanted.id().String() + " is being replaced", Waiting: true, Retry: RetrySoon}
 	case err != nil:
-		return refusal(err, string(a.verb)+" "+a.wanted.id().String(), a.wanted.kind)
+		problem = refusal(err, string(a.verb)+" "+a.wanted.id().String(), a.wanted.kind)
+		problem.Cause = problem.Reason + a.wanted.hash
+		return problem
 	}
 	p.wrote = true
 	p.sourceOf(after).Put(after, p.name)

@@ -36,7 +36,7 @@ func New(o Options) (*Controllers, *Reconciler) {
 		pacer:   &pacer{clock: o.Clock, next: map[string]time.Time{}},
 		absent:  &absences{clock: o.Clock, since: map[Key]time.Time{}},
 		breaker: &breaker{clock: o.Clock, spent: map[Key]*spending{}},
-		said:    &said{last: map[Key]string{}},
+		said:    newSaid(),
 	}
 }
 

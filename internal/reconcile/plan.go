@@ -43,9 +43,9 @@ func identityOf(o *unstructured.Unstructured) identity {
 // String names the child in messages: "ConfigMap default/a".
 func (i identity) String() string {
 	if i.name.Namespace == "" {
-		return i.kind.Kind + " " + i.name.Name
+		return i.kind.Kind + " " + publicName(i.name.Name)
 	}
-	return i.kind.Kind + " " + i.name.String()
+	return i.kind.Kind + " " + publicName(i.name.Namespace) + "/" + publicName(i.name.Name)
 }
 
 // verb is what to do with a child.

@@ -14,7 +14,10 @@ import (
 type Problem struct {
 	Reason  string
 	Message string
-	Retry   Retry
+	// Cause is what the message is about. While it stays the same, so does the
+	// message, though the server may find other words for it. "" is nothing in particular.
+	Cause string
+	Retry Retry
 	// Waiting is whether this is no fault: something is still to come.
 	Waiting bool
 }

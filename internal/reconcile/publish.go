@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -21,10 +22,10 @@ func refusal(err error, what string, kind kube.Kind) *Problem {
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		p.Reason, p.Retry = v1.ReasonNamespaceEnding, RetrySlow
-		p.Message = "cannot " + what + ": its namespace is being deleted"
-	case apierrors.IsForbidden(err):
+		p.Message = "cannot " + what + ": its namespace is being deleted; change metadata.namespace in the template, or create the namespace anew once it is gone"
+	case lacksRight(err):
 		p.Reason, p.Retry = v1.ReasonChildForbidden, RetrySoon
-		p.Message = "cannot " + what + ": " + forbidden(err, kind)
+		p.Message = "cannot " + what + ": " + missingRight(err, kind)
 	case missingNamespace(err):
 		p.Reason, p.Retry = v1.ReasonNamespaceNotFound, RetrySlow
 		p.Message = "cannot " + what + ": its namespace does not exist; create the namespace, or change metadata.namespace in the template"
@@ -43,13 +44,16 @@ func missingNamespace(err error) bool {
 	return details != nil && details.Kind == "namespaces"
 }
 
-// forbidden says which right is missing, or that an admission rule refuses.
-func forbidden(err error, kind kube.Kind) string {
-	if by := admission.FindStringSubmatch(err.Error()); by != nil {
-		return "denied by " + by[0]
-	}
-	if causes := publicCauses(err); causes != "" {
-		return causes
+// lacksRight reports whether it is for a missing right that the server forbids. Admission rules, such
+// as a quota, answer with the same code and reason, so there is only the text to tell by.
+func lacksRight(err error) bool {
+	return apierrors.IsForbidden(err) && authorization.MatchString(err.Error()) && !admission.MatchString(err.Error())
+}
+
+// missingRight says which right is missing.
+func missingRight(err error, kind kube.Kind) string {
+	if finalizers.MatchString(err.Error()) {
+		return "templater lacks the right to block the deletion of the parent: grant it the verb update on the parents' resource with /finalizers, in a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: \"true\""
 	}
 	return fmt.Sprintf("templater lacks the right: grant it the verbs create, patch, delete, list and watch on %s, in a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: \"true\"",
 		kind.Resource.GroupResource())
@@ -72,6 +76,9 @@ func publicReason(err error) string {
 	if fields := schemaFaults(err.Error()); fields != "" {
 		return fields
 	}
+	if apierrors.IsForbidden(err) {
+		return forbidden(err.Error())
+	}
 	s := status.Status()
 	if s.Reason == metav1.StatusReasonUnknown {
 		return fmt.Sprintf("the API server answers %d", s.Code)
@@ -79,7 +86,33 @@ func publicReason(err error) string {
 	return fmt.Sprintf("the API server answers %d %s", s.Code, s.Reason)
 }
 
+// forbidden says which rule of the cluster forbids a write. The names in it are those of cluster
+// objects.
+func forbidden(text string) string {
+	if m := quota.FindStringSubmatch(text); m != nil {
+		return fmt.Sprintf("ResourceQuota %s is used up; raise it, or delete what is not needed", m[1])
+	}
+	if m := podSecurity.FindStringSubmatch(text); m != nil {
+		return fmt.Sprintf("the Pod Security level %s of the namespace refuses it; correct the Pod's securityContext and host settings in the template, or raise the level by the label pod-security.kubernetes.io/enforce", m[1])
+	}
+	switch {
+	case limitRange.MatchString(text):
+		return "a LimitRange of the namespace refuses its resources; keep to what kubectl describe limitrange shows"
+	case escalation.MatchString(text):
+		return "templater may grant only rights that it has itself; grant it those of the role, too"
+	}
+	return "an admission rule of the API server forbids it; kubectl apply of such an object says which"
+}
+
 var (
+	// What authorization answers, and what the admission plugin OwnerReferencesPermissionEnforcement does.
+	authorization = regexp.MustCompile(`: User "[^"]*" cannot [a-z]+ resource "|cannot set blockOwnerDeletion`)
+	finalizers    = regexp.MustCompile(`cannot set blockOwnerDeletion`)
+	// What other admission plugins answer: ResourceQuota, PodSecurity, LimitRanger; the last is that of RBAC.
+	quota       = regexp.MustCompile(`exceeded quota: ([-a-z0-9.]+), requested: `)
+	podSecurity = regexp.MustCompile(`violates PodSecurity "([a-z]+):[-a-z0-9.]+"`)
+	limitRange  = regexp.MustCompile(`(?:maximum|minimum) [-a-z0-9./]+ usage per [A-Z]|limit to request ratio per [A-Z]`)
+	escalation  = regexp.MustCompile(`is attempting to grant RBAC permissions not currently held`)
 	// admission finds who denied a request; the names are those of cluster objects.
 	admission = regexp.MustCompile(`admission webhook "[-a-z0-9.]+"|ValidatingAdmissionPolicy '[-a-z0-9.]+'`)
 	// Server-side apply reports what does not fit the schema as text only.
@@ -89,6 +122,7 @@ var (
 	// The key of a list item in a path is a value: [name="x"].
 	listKey   = regexp.MustCompile(`\[[^\]]*\]?`)
 	plainPath = regexp.MustCompile(`^[-A-Za-z0-9_./…\[\]]+$`)
+	plainName = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9._:]{0,252}$`)
 	// The text of an Invalid cause quotes the value; its tail does not.
 	immutable = "field is immutable"
 )
@@ -136,9 +170,10 @@ func schemaFaults(text string) string {
 		out = append(out, publicPath(m[1])+": the schema has no such field")
 	}
 	for _, m := range wrongType.FindAllStringSubmatch(text, -1) {
-		out = append(out, publicPath(m[1])+": wrong type, expected "+m[2])
+		out = append(out, publicPath(m[1])+": wrong type, expected "+plainWord(m[2]))
 	}
-	return list(out)
+	slices.Sort(out) // the server's order is random
+	return list(slices.Compact(out))
 }
 
 // publicPath returns the path with the keys of list items left out. A path that
@@ -154,6 +189,23 @@ func publicPath(path string) string {
 		return "a field"
 	}
 	return path
+}
+
+// plainWord is what users call a type of the server's schema.
+func plainWord(kind string) string {
+	if kind == "numeric" {
+		return "number"
+	}
+	return kind
+}
+
+// publicName returns the name of an object. One that no object can have is left out:
+// it may be any text.
+func publicName(name string) string {
+	if !plainName.MatchString(name) {
+		return "…"
+	}
+	return name
 }
 
 // list joins the first three of them.

@@ -57,17 +57,42 @@ func TestRefusalsTellWithoutValues(t *testing.T) {
 		"a wrong type": {
 			answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `.spec.replicas: expected numeric (int or float), got `+secret),
 			v1.ReasonChildRejected,
-			"cannot update X: .spec.replicas: wrong type, expected numeric",
+			"cannot update X: .spec.replicas: wrong type, expected number",
 		},
 		"a webhook": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "check.example.org" denied the request: `+secret),
-			v1.ReasonChildForbidden,
+			v1.ReasonChildRejected,
 			`cannot update X: denied by admission webhook "check.example.org"`,
 		},
 		"a missing right": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `deployments.apps "`+secret+`" is forbidden: User "system:serviceaccount:a:b" cannot patch resource "deployments" in API group "apps" in the namespace "ns"`),
 			v1.ReasonChildForbidden,
 			`cannot update X: templater lacks the right: grant it the verbs create, patch, delete, list and watch on deployments.apps, in a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
+		},
+		"a right on the parent's finalizers": {
+			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `configmaps "`+secret+`" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: , <nil>`),
+			v1.ReasonChildForbidden,
+			`cannot update X: templater lacks the right to block the deletion of the parent: grant it the verb update on the parents' resource with /finalizers, in a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
+		},
+		"a quota forbids, and no right is missing": {
+			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `pods "`+secret+`" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1`),
+			v1.ReasonChildRejected,
+			"cannot update X: ResourceQuota few is used up; raise it, or delete what is not needed",
+		},
+		"a role that grants more than templater has": {
+			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `roles.rbac.authorization.k8s.io "`+secret+`" is forbidden: user "a" (groups=["b"]) is attempting to grant RBAC permissions not currently held:`+secret),
+			v1.ReasonChildRejected,
+			"cannot update X: templater may grant only rights that it has itself; grant it those of the role, too",
+		},
+		"an admission plugin that is not foreseen": {
+			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `pods "a" is forbidden: the moon is full: `+secret),
+			v1.ReasonChildRejected,
+			"cannot update X: an admission rule of the API server forbids it; kubectl apply of such an object says which",
+		},
+		"the order of the server's findings is random": {
+			answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, "errors:\n  .spec.b: field not declared in schema\n  .spec.a: field not declared in schema"),
+			v1.ReasonChildRejected,
+			"cannot update X: .spec.a: the schema has no such field; .spec.b: the schema has no such field",
 		},
 		"a namespace that is not there":  {noNamespace, v1.ReasonNamespaceNotFound, "cannot update X: its namespace does not exist; create the namespace, or change metadata.namespace in the template"},
 		"no answer":                      {errors.New("dial " + secret), v1.ReasonChildRejected, "cannot update X: the API server did not answer"},

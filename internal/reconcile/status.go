@@ -3,10 +3,12 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -86,11 +88,14 @@ func (p *pass) report(ctx context.Context, status map[string]any, wantedCount in
 	case err == nil:
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		p.problems = append(p.problems, &Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: RetryNow})
-	case apierrors.IsForbidden(err):
+	case lacksRight(err):
 		p.problems = append(p.problems, &Problem{Reason: v1.ReasonStatusRejected, Retry: RetrySoon,
 			Message: fmt.Sprintf("cannot write the status: templater lacks the right: grant it the verb patch on %s/status, in a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: \"true\"", p.kind.Resource.GroupResource())})
 	default:
-		p.problems = append(p.problems, &Problem{Reason: v1.ReasonStatusRejected, Retry: RetryBackoff, Message: "cannot write the status: " + publicReason(err)})
+		p.problems = append(p.problems, &Problem{
+			Reason: v1.ReasonStatusRejected, Retry: RetryBackoff,
+			Message: "cannot write the status: " + publicReason(err), Cause: v1.ReasonStatusRejected + contentOf(status),
+		})
 		v = p.verdict(wantedCount, now)
 		if err := p.store(ctx, p.withReady(p.kept(), v)); err != nil {
 			klog.FromContext(ctx).Info("cannot write the ready condition, will retry", "controller", p.name, "parent", p.key.Parent.String(), "reason", publicReason(err))
@@ -98,6 +103,13 @@ func (p *pass) report(ctx context.Context, status map[string]any, wantedCount in
 	}
 	now.ready = v.status == "True"
 	now.failed = p.failed()
+}
+
+// contentOf tells one status from another, but for conditions, which change with time.
+func contentOf(status map[string]any) string {
+	status = maps.Clone(status)
+	delete(status, "conditions")
+	return hash(&unstructured.Unstructured{Object: status})
 }
 
 // failed reports whether an error keeps templater from doing its work.
@@ -138,6 +150,9 @@ type verdict struct{ status, reason, message string }
 
 func (p *pass) verdict(wantedCount int, now *tally) verdict {
 	switch problem := p.problems.first(); {
+	case problem != nil && problem.Cause != "":
+		problem.Message = p.r.said.steady(p.key, problem.Cause, problem.Message)
+		return verdict{"False", problem.Reason, p.problems.message()}
 	case problem != nil:
 		return verdict{"False", problem.Reason, p.problems.message()}
 	case p.plan.outdated > 0:
