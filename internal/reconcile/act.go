@@ -59,7 +59,7 @@ func (p *pass) apply(ctx context.Context, a action) *Problem {
 		problem.Cause = problem.Reason + a.wanted.hash
 		return problem
 	}
-	p.wrote = true
+	p.written.children = true
 	p.sourceOf(after).Put(after, p.name)
 	klog.FromContext(ctx).Info("applied child", "controller", p.name, "parent", p.key.Parent.String(), "child", a.wanted.id().String(), "verb", a.verb, "taken", a.drift != "")
 	return nil
@@ -158,7 +158,7 @@ func (p *pass) remove(ctx context.Context, a action) *Problem {
 	if err != nil {
 		return refusal(err, "delete "+a.live.id().String(), a.live.kind)
 	}
-	p.wrote = true
+	p.written.children = true
 	p.noteDeletion(a.live)
 	klog.FromContext(ctx).Info("deleted child", "controller", p.name, "parent", p.key.Parent.String(), "child", a.live.id().String())
 	return nil

@@ -1,6 +1,8 @@
 package reconcile
 
 import (
+	"hash/fnv"
+	"io"
 	"sync"
 	"time"
 
@@ -17,8 +19,9 @@ const (
 	loopPause = 30 * time.Second
 )
 
-// breaker slows down parents whose passes keep writing although their spec does not
-// change, as when two controllers fight over a field. It delays passes and never
+// breaker slows down parents whose passes keep writing although nothing calls for it, as when two
+// controllers fight over a field. A pass counts that writes children while the parent's spec stays the
+// same, or the status while the children stay the same, too. It delays passes and never
 // drops one, and recovers by itself. It is safe for concurrent use.
 type breaker struct {
 	clock clock.PassiveClock
@@ -31,6 +34,7 @@ type spending struct {
 	passes     float64   // passes that wrote, less what has been refilled
 	at         time.Time // of the last refill
 	until      time.Time // no pass before
+	children   uint64    // as the last pass that wrote left them: see fingerprint
 }
 
 // wait returns how long to wait before the next pass over key, or 0.
@@ -44,8 +48,17 @@ func (b *breaker) wait(key Key, generation int64) time.Duration {
 	return max(0, s.until.Sub(b.clock.Now()))
 }
 
+// written is what a pass has written.
+type written struct {
+	children, status bool
+	before, after    uint64 // the children: see fingerprint
+}
+
 // wrote counts a pass that wrote.
-func (b *breaker) wrote(key Key, generation int64) {
+func (b *breaker) wrote(key Key, generation int64, w written) {
+	if !w.children && !w.status {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.clock.Now()
@@ -55,6 +68,11 @@ func (b *breaker) wrote(key Key, generation int64) {
 		b.spent[key] = s
 	}
 	s.refill(now)
+	called := s.children != w.before // by a child that has changed
+	s.children = w.after
+	if !w.children && called {
+		return
+	}
 	s.passes++
 	if s.passes > loopBurst {
 		s.until = now.Add(loopPause)
@@ -72,6 +90,15 @@ func (b *breaker) tripped(key Key, generation int64) bool {
 func (s *spending) refill(now time.Time) {
 	s.passes = max(0, s.passes-now.Sub(s.at).Seconds()/loopRefill.Seconds())
 	s.at = now
+}
+
+// fingerprint differs for different states of the children.
+func fingerprint(children []*live) uint64 {
+	h := fnv.New64a()
+	for _, l := range children {
+		_, _ = io.WriteString(h, string(l.object.GetUID())+"@"+l.object.GetResourceVersion()+" ") // a hash takes everything
+	}
+	return h.Sum64()
 }
 
 func (b *breaker) forget(key Key) {

@@ -45,7 +45,7 @@ type pass struct {
 	parent   *unstructured.Unstructured
 	problems problems
 	drift    []string // fields that somebody else had taken
-	wrote    bool
+	written  written
 	plan     plan
 }
 
@@ -97,13 +97,12 @@ func (p *pass) run(ctx context.Context) Result {
 		children: p.spec.Children, wanted: wanted, live: observed, manager: p.manager,
 		complete: len(p.problems) == 0 && p.complete(),
 	})
+	p.written.before = fingerprint(observed)
 	p.act(ctx)
 	p.loop()
 	p.writeStatus(ctx, len(d.wanted))
-	if p.wrote {
-		p.r.breaker.wrote(p.key, p.parent.GetGeneration())
-	}
-	klog.FromContext(ctx).V(4).Info("looked at parent", "controller", p.name, "parent", p.key.Parent.String(), "resourceVersion", p.parent.GetResourceVersion(), "wrote", p.wrote)
+	p.r.breaker.wrote(p.key, p.parent.GetGeneration(), p.written)
+	klog.FromContext(ctx).V(4).Info("looked at parent", "controller", p.name, "parent", p.key.Parent.String(), "resourceVersion", p.parent.GetResourceVersion(), "wroteChildren", p.written.children, "wroteStatus", p.written.status)
 	return p.result()
 }
 

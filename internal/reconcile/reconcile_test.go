@@ -534,6 +534,38 @@ func TestLoopIsSlowedDownAndReported(t *testing.T) {
 	}
 }
 
+func TestManyChildrenThatChangeAreNoLoop(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "count: {{ len .children.maps }}", "count: {{ (first .children.maps).data.seen | default 0 }}"))
+	c.apply(app)
+	c.run()
+	for i := range 3 * loopBurst {
+		o := c.get("configmaps", "a").DeepCopy()
+		o.Object["data"].(map[string]any)["seen"] = int64(i + 1)
+		c.store(configMap("a"), o)
+		c.deliver()
+		wantRequests(t, "a child changed by itself", c.run(), "status apps one")
+	}
+}
+
+func TestStatusThatFlapsIsALoop(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	writes := 0
+	for range 2 * loopBurst {
+		o := c.get("apps", "one").DeepCopy()
+		o.Object["status"].(map[string]any)["count"] = int64(7)
+		c.store(locate(fakeKinds[o.GroupVersionKind().GroupKind()], o), o)
+		c.deliver()
+		writes += len(c.run())
+	}
+	if writes > loopBurst+1 {
+		t.Errorf("%d status writes against another writer, want at most %d", writes, loopBurst+1)
+	}
+}
+
 func TestPanicHurtsOneKey(t *testing.T) {
 	c := newCluster(t)
 	c.apply(apps)

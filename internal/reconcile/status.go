@@ -18,6 +18,7 @@ import (
 // if it differs. This is the one place where a pass reports.
 func (p *pass) writeStatus(ctx context.Context, wantedCount int) {
 	observed := p.observe()
+	p.written.after = fingerprint(observed)
 	now := &tally{children: int64(len(observed)), foreign: p.holdsCondition() && p.foreignCondition()}
 	for _, l := range observed {
 		if ready(l.object) {
@@ -139,7 +140,7 @@ func (p *pass) store(ctx context.Context, status map[string]any) error {
 	if err != nil {
 		return err
 	}
-	p.wrote = true
+	p.written.status = true
 	p.parentCache(p.parent.GetNamespace()).Put(after, p.name)
 	klog.FromContext(ctx).V(2).Info("wrote status", "controller", p.name, "parent", p.key.Parent.String())
 	return nil
