@@ -56,7 +56,7 @@ func (p *pass) apply(ctx context.Context, a action) *Problem {
 		return &Problem{Reason: v1.ReasonProgressing, Message: a.wanted.id().String() + " is being replaced", Waiting: true, Retry: RetrySoon}
 	case err != nil:
 		problem = refusal(err, string(a.verb)+" "+a.wanted.id().String(), a.wanted.kind)
-		problem.Cause = problem.Reason + a.wanted.hash
+		problem.About = a.wanted.hash
 		return problem
 	}
 	p.written.children = true

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -14,10 +15,11 @@ import (
 type Problem struct {
 	Reason  string
 	Message string
-	// Cause is what the message is about. While it stays the same, so does the
-	// message, though the server may find other words for it. "" is nothing in particular.
-	Cause string
-	Retry Retry
+	// Faults are those at the end of the message that the server finds in what is written, and may name
+	// in part only; About tells what was written. See said.all.
+	Faults []string
+	About  string
+	Retry  Retry
 	// Waiting is whether this is no fault: something is still to come.
 	Waiting bool
 }
@@ -48,6 +50,12 @@ const (
 // problemf returns a Problem that waits for input.
 func problemf(reason, format string, args ...any) *Problem {
 	return &Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// tell replaces the faults at the end of the message.
+func (p *Problem) tell(faults []string) {
+	p.Message = strings.TrimSuffix(p.Message, list(p.Faults)) + list(faults)
+	p.Faults = faults
 }
 
 // templateProblem tells what a failed rendering means.

@@ -30,7 +30,7 @@ func refusal(err error, what string, kind kube.Kind) *Problem {
 		p.Reason, p.Retry = v1.ReasonNamespaceNotFound, RetrySlow
 		p.Message = "cannot " + what + ": its namespace does not exist; create the namespace, or change metadata.namespace in the template"
 	default:
-		p.Message = "cannot " + what + ": " + publicReason(err)
+		p.Message, p.Faults = "cannot "+what+": "+publicReason(err), schemaFaults(err)
 	}
 	return p
 }
@@ -73,8 +73,8 @@ func publicReason(err error) string {
 	if causes := publicCauses(err); causes != "" {
 		return causes
 	}
-	if fields := schemaFaults(err.Error()); fields != "" {
-		return fields
+	if faults := schemaFaults(err); len(faults) > 0 {
+		return list(faults)
 	}
 	if apierrors.IsForbidden(err) {
 		return forbidden(err.Error())
@@ -161,7 +161,8 @@ func fault(cause metav1.StatusCause) string {
 }
 
 // schemaFaults lists the fields that server-side apply finds not to fit the schema.
-func schemaFaults(text string) string {
+func schemaFaults(err error) []string {
+	text := err.Error()
 	var out []string
 	for _, m := range unknownField.FindAllStringSubmatch(text, -1) {
 		out = append(out, publicPath(m[1])+": the schema has no such field")
@@ -173,7 +174,7 @@ func schemaFaults(text string) string {
 		out = append(out, publicPath(m[1])+": wrong type, expected "+plainWord(m[2]))
 	}
 	slices.Sort(out) // the server's order is random
-	return list(slices.Compact(out))
+	return slices.Compact(out)
 }
 
 // publicPath returns the path with the keys of list items left out. A path that

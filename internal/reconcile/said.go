@@ -1,31 +1,39 @@
 package reconcile
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // said remembers the last problem announced for each parent, so that the same
 // one is not announced in every pass. It is safe for concurrent use.
 type said struct {
-	mu    sync.Mutex
-	last  map[Key]string
-	words map[Key]words
+	mu     sync.Mutex
+	last   map[Key]string
+	faults map[Key]faults
 }
 
-// words are how a cause was told.
-type words struct{ cause, message string }
+// faults are those that the server has found so far.
+type faults struct {
+	about string
+	found []string
+}
 
-func newSaid() *said { return &said{last: map[Key]string{}, words: map[Key]words{}} }
+func newSaid() *said { return &said{last: map[Key]string{}, faults: map[Key]faults{}} }
 
-// steady returns the message by which that cause was told before, or else this one. The server
-// names the faults of an object in random order, and at times not all
-// of them; each other message would be a write and an Event.
-func (s *said) steady(key Key, cause, message string) string {
+// all returns the faults and those that were found before in the same, sorted. The
+// server looks at fields in random order and at times stops at the first that
+// does not fit; each other finding would be a write and an Event.
+func (s *said) all(key Key, about string, found []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if w := s.words[key]; w.cause == cause {
-		return w.message
+	if before := s.faults[key]; before.about == about {
+		found = slices.Concat(before.found, found)
 	}
-	s.words[key] = words{cause, message}
-	return message
+	found = slices.Sorted(slices.Values(found))
+	found = slices.Compact(found)
+	s.faults[key] = faults{about, found}
+	return found
 }
 
 // fresh reports whether the text differs from the last one for key. An empty
@@ -35,7 +43,7 @@ func (s *said) fresh(key Key, text string) bool {
 	defer s.mu.Unlock()
 	if text == "" {
 		delete(s.last, key)
-		delete(s.words, key)
+		delete(s.faults, key)
 		return false
 	}
 	if s.last[key] == text {
@@ -49,5 +57,5 @@ func (s *said) forget(key Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.last, key)
-	delete(s.words, key)
+	delete(s.faults, key)
 }

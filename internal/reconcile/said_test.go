@@ -2,20 +2,24 @@ package reconcile
 
 import "testing"
 
-func TestOneCauseIsToldInTheSameWords(t *testing.T) {
+func TestFaultsThatTheServerNamesInTurnAreToldTogether(t *testing.T) {
 	s, key := newSaid(), Key{Controller: "apps"}
-	for i, step := range []struct{ why, cause, message, want string }{
-		{"the first words", "a", "fields 1 and 2", "fields 1 and 2"},
-		{"the server names fewer fields", "a", "field 2", "fields 1 and 2"},
-		{"another cause", "b", "field 2", "field 2"},
-		{"the first again", "a", "field 2", "field 2"},
+	for i, step := range []struct{ why, about, found, want string }{
+		{"the first", "a", ".y: bad", "cannot: .y: bad"},
+		{"another one of the same object", "a", ".x: bad", "cannot: .x: bad; .y: bad"},
+		{"the first again", "a", ".y: bad", "cannot: .x: bad; .y: bad"},
+		{"another object", "b", ".y: bad", "cannot: .y: bad"},
 	} {
-		if got := s.steady(key, step.cause, step.message); got != step.want {
-			t.Errorf("step %d, %s: got %q, want %q", i, step.why, got, step.want)
+		p := &Problem{Message: "cannot: " + step.found, Faults: []string{step.found}}
+		for range 2 { // telling it twice changes nothing
+			p.tell(s.all(key, step.about, p.Faults))
+		}
+		if p.Message != step.want {
+			t.Errorf("step %d, %s: got %q, want %q", i, step.why, p.Message, step.want)
 		}
 	}
-	s.fresh(key, "") // all was well in between
-	if got := s.steady(key, "a", "field 1"); got != "field 1" {
+	s.fresh(key, "") // all is well
+	if got := s.all(key, "b", []string{".z: bad"}); len(got) != 1 {
 		t.Errorf("after all was well: got %q", got)
 	}
 }

@@ -95,7 +95,7 @@ func (p *pass) report(ctx context.Context, status map[string]any, wantedCount in
 	default:
 		p.problems = append(p.problems, &Problem{
 			Reason: v1.ReasonStatusRejected, Retry: RetryBackoff,
-			Message: "cannot write the status: " + publicReason(err), Cause: v1.ReasonStatusRejected + contentOf(status),
+			Message: "cannot write the status: " + publicReason(err), Faults: schemaFaults(err), About: contentOf(status),
 		})
 		v = p.verdict(wantedCount, now)
 		if err := p.store(ctx, p.withReady(p.kept(), v)); err != nil {
@@ -151,10 +151,10 @@ type verdict struct{ status, reason, message string }
 
 func (p *pass) verdict(wantedCount int, now *tally) verdict {
 	switch problem := p.problems.first(); {
-	case problem != nil && problem.Cause != "":
-		problem.Message = p.r.said.steady(p.key, problem.Cause, problem.Message)
-		return verdict{"False", problem.Reason, p.problems.message()}
 	case problem != nil:
+		if len(problem.Faults) > 0 {
+			problem.tell(p.r.said.all(p.key, problem.About, problem.Faults))
+		}
 		return verdict{"False", problem.Reason, p.problems.message()}
 	case p.plan.outdated > 0:
 		return verdict{"False", v1.ReasonOutdated, fmt.Sprintf("%d of %d children are out of date: delete them to have them made anew", p.plan.outdated, wantedCount)}
