@@ -54,8 +54,9 @@ func problemf(reason, format string, args ...any) *Problem {
 
 // tell replaces the faults at the end of the message.
 func (p *Problem) tell(faults []string) {
-	p.Message = strings.TrimSuffix(p.Message, list(p.Faults)) + list(faults)
-	p.Faults = faults
+	if rest, ok := strings.CutSuffix(p.Message, list(p.Faults)); ok {
+		p.Message, p.Faults = rest+list(faults), faults
+	}
 }
 
 // templateProblem tells what a failed rendering means.
