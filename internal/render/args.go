@@ -153,10 +153,10 @@ func (c *call) newDict(n int) map[string]any {
 	return make(map[string]any, n)
 }
 
-// cloneDict returns a copy of argument i with room for n more entries. What
+// cloneDict returns a copy of argument 0 with room for n more entries. What
 // its keys hold is shared.
-func (c *call) cloneDict(i, n int) map[string]any {
-	from := c.dict(i)
+func (c *call) cloneDict(n int) map[string]any {
+	from := c.dict(0)
 	to := c.newDict(len(from) + n)
 	if c.err != nil {
 		return nil

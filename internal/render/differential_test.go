@@ -53,7 +53,7 @@ func TestLikeTextTemplate(t *testing.T) {
 		`{{ add 1 2 3 }} {{ sub 5 7 }} {{ mul 3 4 }} {{ div 7 2 }} {{ mod 7 2 }} {{ max 1 5 2 }} {{ min 3 1 2 }} {{ addf 0.1 0.2 }} {{ divf 1 3 }} {{ round 1.2345 2 }}`,
 		`{{ sha256sum "x" }} {{ b64enc "x" }} {{ b64dec "eA==" }} {{ adler32sum "x" }} {{ b32enc "abc" }}`,
 		`{{ snakecase "FirstName" }} {{ camelcase "http_server" }} {{ kebabcase "FirstName" }} {{ title "a b" }} {{ untitle "A B" }} {{ swapcase "aB" }}`,
-		`{{ abbrev 5 "hello world" }} {{ abbrevboth 5 10 "1234 5678 9123" }} {{ wrap 3 "ab cd" }} {{ substr 1 3 "hello" }} {{ initials "First Try" }} {{ nospace " a b " }}`,
+		`{{ abbrev 5 "hello world" }} {{ abbrevboth 5 10 "1234 5678 9123" }} {{ wrap 3 "ab cd efghi j" }} {{ wrap 5 "a b c d e f" }} {{ wrapWith 3 "|" "ab cd efghi j" }} {{ wrapWith 4 "-" "  a  bcdefghijk" }} {{ substr 1 3 "hello" }} {{ initials "First Try" }} {{ nospace " a b " }}`,
 		`{{ trimAll "$" "$5$" }} {{ trimSuffix "-" "a-" }} {{ trimPrefix "-" "-a" }} {{ cat "a" "b" }} {{ plural "one" "many" 2 }} {{ contains "a" "cat" }}`,
 		`{{ regexMatch "^a+$" "aaa" }} {{ regexFind "[a-z]+" "1ab2" }} {{ regexReplaceAll "a(x*)b" "-ab-axxb-" "${1}W" }} {{ regexReplaceAllLiteral "a" "aba" "$1" }} {{ regexQuoteMeta "1.2" }}`,
 		`{{ base "a/b.c" }} {{ dir "a/b" }} {{ ext "a.b" }} {{ clean "a//b" }} {{ isAbs "/a" }} {{ duration "95" }} {{ durationRound "2h10m5s" }}`,

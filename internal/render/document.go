@@ -60,20 +60,33 @@ func (x *exec) documents(content string, do func(*parser, *yaml.Node) error) err
 }
 
 // chargeParsing pays for parsing, in time and memory, before it is done. What
-// the parser allocates depends on the number of nodes, and there are at most
-// as many as characters that can separate two of them.
+// the parser allocates depends on the number of nodes, and there cannot be
+// more of them than of the characters that separate nodes.
 func (x *exec) chargeParsing(content string) error {
-	nodes := 1
+	n := separators(content)
+	if n > maxSeparators {
+		return errSeparators
+	}
+	return x.charge(2*len(content) + costItem*n)
+}
+
+// separators counts what may begin or end a node. A map in braces counts
+// twice, for it may hold a key and a value without more ado.
+func separators(content string) int {
+	n := 1
 	for i := range len(content) {
 		switch content[i] {
-		case '\n', '\r', ',', ':', '[', '{', '-', '?':
-			nodes++
+		case '\n', '\r', ',', ':', '[', '&':
+			n++
+		case '{':
+			n += 2
+		case '-', '?':
+			if i+1 < len(content) && content[i+1] <= ' ' {
+				n++
+			}
 		}
 	}
-	if nodes > 4*maxNodes {
-		return errNodes
-	}
-	return x.charge(2*len(content) + 16*nodes)
+	return n
 }
 
 // directive returns the offset of a line that begins with %, or -1.

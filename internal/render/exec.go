@@ -38,7 +38,7 @@ var (
 // located turns an error into an Error that points at a node, unless it is
 // one already.
 func (x *exec) located(err error, n parse.Node) error {
-	if err == nil || err == errBreak || err == errContinue { //nolint:errorlint // these two are never wrapped
+	if err == nil || errors.Is(err, errBreak) || errors.Is(err, errContinue) {
 		return err
 	}
 	if at, ok := errors.AsType[*Error](err); ok {
@@ -221,10 +221,10 @@ func (x *exec) iteration(n *parse.RangeNode, key, item any) (stop bool, err erro
 	}
 	err = x.walk(item, n.List)
 	x.pop(mark)
-	switch err { //nolint:errorlint // break and continue are never wrapped
-	case nil, errContinue:
+	switch {
+	case err == nil || errors.Is(err, errContinue):
 		return false, nil
-	case errBreak:
+	case errors.Is(err, errBreak):
 		return true, nil
 	}
 	return true, err

@@ -7,7 +7,7 @@ func init() {
 	p.add(names("get"), 2, 2, "the value of a key, or nothing", func(c *call) any { return c.lookup(c.args[0], c.str(1)) })
 	p.add(names("set"), 3, 3, "a copy of the map in which a key has a value", set)
 	p.add(names("unset"), 2, 2, "a copy of the map without a key", func(c *call) any {
-		m := c.cloneDict(0, 0)
+		m := c.cloneDict(0)
 		delete(m, c.str(1))
 		return m
 	})
@@ -52,7 +52,7 @@ func (c *call) lookup(v any, key string) any {
 }
 
 func set(c *call) any {
-	m := c.cloneDict(0, 1)
+	m := c.cloneDict(1)
 	if c.err == nil {
 		m[c.str(1)] = c.args[2]
 	}
@@ -82,7 +82,7 @@ func pick(c *call) any {
 }
 
 func omit(c *call) any {
-	m := c.cloneDict(0, 0)
+	m := c.cloneDict(0)
 	for i := 1; i < len(c.args); i++ {
 		delete(m, c.str(i))
 	}
@@ -132,7 +132,7 @@ func dict(c *call) any {
 // mergeAll merges maps within maps, too. It shares with its arguments what it
 // does not merge.
 func mergeAll(c *call, later bool) any {
-	m := c.cloneDict(0, 0)
+	m := c.cloneDict(0)
 	for i := 1; i < len(c.args) && c.err == nil; i++ {
 		m = c.merge(m, c.dict(i), later, 0)
 	}

@@ -12,6 +12,7 @@ import (
 	"io"
 	"math"
 	"path"
+	"regexp"
 	"strings"
 
 	version "github.com/Masterminds/semver/v3"
@@ -48,7 +49,11 @@ func init() {
 	g.add(names("semver"), 1, 1, "a map of Major, Minor, Patch, Prerelease, Metadata and Original of a version", semver)
 	g.add(names("semverCompare"), 2, 2, "whether the version, the second argument, satisfies the constraint, the first", semverCompare)
 	g.add(names("duration"), 1, 1, "a number of seconds as text such as 1m35s", func(c *call) any {
-		return sprigFunc[func(any) string]("duration")(c.integer(0))
+		n := c.integer(0)
+		if n > longestSeconds || n < -longestSeconds {
+			return c.fail("argument 1 is more than 285 years")
+		}
+		return sprigFunc[func(any) string]("duration")(n)
 	})
 	g.add(names("durationRound"), 1, 1, "a duration in its largest unit", durationRound)
 
@@ -148,9 +153,19 @@ func semverCompare(c *call) any {
 	return ok
 }
 
+// longestSeconds is a little less than what nanoseconds in 64 bits can hold.
+const longestSeconds = 9_000_000_000
+
+// durationText is what sprig parses without an error, which it would ignore.
+var durationText = regexp.MustCompile(`^[-+]?(0|([0-9]{1,6}(\.[0-9]{0,9})?h)?([0-9]{1,8}(\.[0-9]{0,9})?m)?([0-9]{1,9}(\.[0-9]{0,9})?s)?([0-9]{1,9}ms)?)$`)
+
 func durationRound(c *call) any {
 	if isText(c.args[0]) {
-		return sprigFunc[func(any) string]("durationRound")(c.str(0))
+		s := c.str(0)
+		if !durationText.MatchString(s) {
+			return c.fail("argument 1 is not a duration such as 2h30m")
+		}
+		return sprigFunc[func(any) string]("durationRound")(s)
 	}
 	return sprigFunc[func(any) string]("durationRound")(c.integer(0))
 }

@@ -64,10 +64,10 @@ func init() {
 	g.add(names("substr"), 3, 3, "the characters from the first position to before the second; a negative one means the end", substr)
 	g.add(names("abbrev"), 2, 2, "the text cut to a length, with ... at its end", abbrev)
 	g.add(names("abbrevboth"), 3, 3, "the text cut at both ends, with ... there", abbrevboth)
-	g.add(names("wrap"), 2, 2, "the text with line ends after a number of characters",
-		func(c *call) any { return wrapWith(c, c.integer(0), "\n", c.str(1)) })
-	g.add(names("wrapWith"), 3, 3, "the text with a separator after a number of characters",
-		func(c *call) any { return wrapWith(c, c.integer(0), c.str(1), c.str(2)) })
+	g.add(names("wrap"), 2, 2, "the text with line ends in place of spaces, so that lines have at most a number of characters if words allow",
+		func(c *call) any { return wrap(c, "\n", c.str(1), false) })
+	g.add(names("wrapWith"), 3, 3, "the same with a separator of one's own, also within words that are too long",
+		func(c *call) any { return wrap(c, c.str(1), c.str(2), true) })
 	g.add(names("cat"), 1, -1, "the texts with spaces between them", func(c *call) any { return c.joinArgs(" ") })
 	g.add(names("plural"), 3, 3, "the first text if the number is 1, else the second", plural)
 	g.add(names("toString"), 1, 1, "a number, a boolean or a text as text", func(c *call) any { return c.str(0) })
@@ -171,17 +171,6 @@ func abbrevboth(c *call) any {
 
 // clampInt keeps arithmetic within third-party code from overflowing.
 func clampInt(n int64) int { return int(min(max(n, math.MinInt32), math.MaxInt32)) }
-
-func wrapWith(c *call, width int64, separator, s string) any {
-	if width < 1 {
-		return c.fail("argument 1 must be at least 1")
-	}
-	breaks := len(s)/int(min(width, 1<<20)) + strings.Count(s, " ") + 1
-	if !c.pay(len(s)) || !c.payFor(breaks, len(separator)) {
-		return nil
-	}
-	return sprigFunc[func(int, string, string) string]("wrapWith")(clampInt(width), separator, s)
-}
 
 func plural(c *call) any {
 	if c.integer(2) == 1 {

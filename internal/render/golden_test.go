@@ -83,7 +83,8 @@ func renderArchive(t *testing.T, archive *txtar.Archive) string {
 		case f.Name == "parent.json":
 			decodeJSON(t, f.Data, &in.Parent)
 		case f.Name == "delimiters":
-			fmt.Sscan(string(f.Data), &src.LeftDelim, &src.RightDelim)
+			left, right, _ := strings.Cut(strings.TrimSpace(string(f.Data)), " ")
+			src.LeftDelim, src.RightDelim = left, right
 		case strings.HasPrefix(f.Name, "observed/"):
 			var list []map[string]any
 			decodeJSON(t, f.Data, &list)

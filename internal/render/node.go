@@ -68,8 +68,9 @@ func (c *converter) value(n *yaml.Node, at level, depth int) (any, error) {
 			return nil, c.wrap(n, err)
 		}
 		return v, nil
+	default:
+		return nil, c.fail(n, "this is not supported YAML")
 	}
-	return nil, c.fail(n, "this is not supported YAML")
 }
 
 // properties checks a node's anchor and tag. Tags make types depend on text,
@@ -218,8 +219,9 @@ func (c *converter) merge(m map[string]any, n *yaml.Node, at level, depth int) e
 			}
 		}
 		return nil
+	default:
+		return c.fail(n, "<< needs a map or a list of maps")
 	}
-	return c.fail(n, "<< needs a map or a list of maps")
 }
 
 // duplicate reports a key that is there twice, by its name if the author

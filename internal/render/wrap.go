@@ -1,0 +1,51 @@
+package render
+
+import (
+	"slices"
+	"strings"
+)
+
+// wrap breaks text into lines of at most so many characters as argument 0
+// says, at spaces, which are replaced by the separator. Words that are longer
+// are broken only with within.
+func wrap(c *call, separator, s string, within bool) any {
+	width := c.integer(0)
+	if width < 1 {
+		return c.fail("argument 1 must be at least 1")
+	}
+	runes := []rune(s)
+	width = min(width, int64(len(runes))+1)
+	if !c.pay(8*len(s)) || !c.payFor(len(runes)/int(width)+strings.Count(s, " ")+1, len(separator)) {
+		return nil
+	}
+	var out strings.Builder
+	for len(runes) > int(width) {
+		if runes[0] == ' ' {
+			runes = runes[1:]
+			continue
+		}
+		end, next := lineEnd(runes, int(width), within)
+		out.WriteString(string(runes[:end]))
+		if end < len(runes) {
+			out.WriteString(separator)
+		}
+		runes = runes[next:]
+	}
+	return out.String() + string(runes)
+}
+
+// lineEnd returns where the first line of text ends and the next one begins.
+func lineEnd(runes []rune, width int, within bool) (end, next int) {
+	for i := width; i > 0; i-- {
+		if runes[i] == ' ' {
+			return i, i + 1
+		}
+	}
+	if within {
+		return width, width
+	}
+	if i := slices.Index(runes[width:], ' '); i >= 0 {
+		return width + i, width + i + 1
+	}
+	return len(runes), len(runes)
+}
