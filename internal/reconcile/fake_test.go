@@ -27,7 +27,7 @@ import (
 // cluster is a small API server: it has the kinds of fakeKinds, keeps objects, feeds the watches that
 // are set, and writes down every request.
 type cluster struct {
-	t        *testing.T
+	t        testing.TB
 	clock    *clocktesting.FakePassiveClock
 	version  int
 	objects  map[kube.Object]*unstructured.Unstructured
@@ -51,7 +51,7 @@ var fakeKinds = map[schema.GroupKind]kube.Kind{
 }
 
 // newCluster returns a cluster with an operator on it.
-func newCluster(t *testing.T) *cluster {
+func newCluster(t testing.TB) *cluster {
 	t.Helper()
 	c := &cluster{
 		t: t, version: 100, clock: clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
@@ -381,7 +381,7 @@ func configMap(name string) kube.Object {
 	return kube.Object{Resource: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}].Resource, Namespace: "ns", Name: name}
 }
 
-func plainCopy(t *testing.T, content map[string]any) *unstructured.Unstructured {
+func plainCopy(t testing.TB, content map[string]any) *unstructured.Unstructured {
 	t.Helper()
 	text, err := json.Marshal(content)
 	if err != nil {
@@ -420,7 +420,7 @@ func own(o *unstructured.Unstructured, manager, subresource string, set map[stri
 }
 
 // parse reads one YAML document.
-func parse(t *testing.T, text string) *unstructured.Unstructured {
+func parse(t testing.TB, text string) *unstructured.Unstructured {
 	t.Helper()
 	content, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
