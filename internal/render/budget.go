@@ -40,6 +40,8 @@ const (
 	costValue = 64  // writing a scalar, map or list
 	costEntry = 64  // an entry of a map
 	costItem  = 32  // an item of a list
+	// costSeparator is for a separator of YAML text, see maxSeparators.
+	costSeparator = 80
 )
 
 // budgetError is how running out of budget travels; the place that catches it

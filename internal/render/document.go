@@ -67,7 +67,7 @@ func (x *exec) chargeParsing(content string) error {
 	if n > maxSeparators {
 		return errSeparators
 	}
-	return x.charge(2*len(content) + costItem*n)
+	return x.charge(2*len(content) + costSeparator*n)
 }
 
 // separators counts what may begin or end a node. A map in braces counts

@@ -10,8 +10,8 @@ import (
 // Function describes a function that templates may call, or may not.
 type Function struct {
 	Name string
-	// Source says where the name comes from: "text/template", "sprig" or
-	// "templater".
+	// Source says where the name comes from: "text/template", "sprig",
+	// "helm" or "templater".
 	Source string
 	// Doc says what it yields, in one line.
 	Doc string

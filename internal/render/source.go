@@ -1,6 +1,7 @@
 package render
 
-// Source is what a TemplateController says, as plain data.
+// Source is what a TemplateController says, as plain data. It must not change
+// while a [Program] that was compiled from it is in use.
 type Source struct {
 	// Controller is what .controller.name yields.
 	Controller string
