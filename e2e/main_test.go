@@ -6,6 +6,7 @@
 //	TEMPLATER_E2E_KEEP=1 go test .                # leave that cluster up
 //	TEMPLATER_E2E_CLUSTER=mine go test .          # call the cluster otherwise
 //	TEMPLATER_E2E_KUBECONFIG=~/.kube/config go test .   # on another one
+//	TEMPLATER_E2E_OPERATOR=../bin/templater go test .   # with an operator that is built
 package e2e
 
 import (
@@ -67,11 +68,8 @@ func run(ctx context.Context, m *testing.M) (code int, err error) {
 	if env.root, err = filepath.Abs(".."); err != nil {
 		return 0, err
 	}
-	env.binary = filepath.Join(dir, "templater")
-	build := exec.CommandContext(ctx, "go", "build", "-o", env.binary, "./cmd/templater")
-	build.Dir = env.root
-	if out, err := build.CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("build the operator: %w: %s", err, out)
+	if err := env.build(ctx, dir); err != nil {
+		return 0, err
 	}
 	down, err := env.up(ctx)
 	if err != nil {
@@ -85,6 +83,20 @@ func run(ctx context.Context, m *testing.M) (code int, err error) {
 		return 0, err
 	}
 	return m.Run(), nil
+}
+
+// build builds the operator into the folder, unless there is one to test.
+func (e *environment) build(ctx context.Context, dir string) error {
+	if e.binary = os.Getenv("TEMPLATER_E2E_OPERATOR"); e.binary != "" {
+		return nil
+	}
+	e.binary = filepath.Join(dir, "templater")
+	build := exec.CommandContext(ctx, "go", "build", "-o", e.binary, "./cmd/templater")
+	build.Dir = e.root
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build the operator: %w: %s", err, out)
+	}
+	return nil
 }
 
 // up finds or starts the cluster, and returns what ends it.
@@ -137,7 +149,8 @@ func (e *environment) install(ctx context.Context) error {
 	if err := e.run(ctx, "", "wait", "--for=condition=Established", "--timeout=30s", "crd/templatecontrollers.templater.dev"); err != nil {
 		return err
 	}
-	return e.run(ctx, operatorRole, "apply", "--server-side", "-f", "-")
+	collected := strings.ReplaceAll(definition("Thing", "Namespaced"), "@group", collectedGroup)
+	return e.run(ctx, operatorRole+"---"+collected, "apply", "--server-side", "-f", "-")
 }
 
 func (e *environment) run(ctx context.Context, stdin string, args ...string) error {

@@ -32,8 +32,14 @@ var (
 	namespaces  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 	deployments = schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	controllers = schema.GroupVersionResource{Group: "templater.dev", Version: "v1", Resource: "templatecontrollers"}
+	policies    = schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "mutatingadmissionpolicies"}
 	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 )
+
+// resources finds those that children are of by their names.
+var resources = map[string]schema.GroupVersionResource{
+	"configmaps": configMaps, "pods": pods, "services": services, "deployments": deployments,
+}
 
 // scope is what belongs to one test: a namespace, an API group, and all
 // TemplateControllers, definitions and cluster-scoped objects that it applies,
@@ -92,6 +98,24 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "e2e-@id
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ` + defaultUser + `}]
 `)
 	s.waitAllowed(defaultUser, authorizationv1.ResourceAttributes{Group: s.group, Resource: "things", Verb: "list"})
+	return s
+}
+
+// collectedGroup has the kind Thing from the beginning to the end of a run. The garbage
+// collector needs up to 30 s until it knows a new kind, and collects nothing of
+// its objects before.
+const collectedGroup = "collected.example.org"
+
+// newCollectedScope is a scope with a kind Thing that the garbage collector knows.
+func newCollectedScope(t *testing.T) *scope {
+	t.Helper()
+	s := newScopeOf(t, collectedGroup)
+	t.Cleanup(func() { // other tests see the same kind
+		ctx := context.WithoutCancel(t.Context())
+		if err := s.things().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
 	return s
 }
 

@@ -37,8 +37,7 @@ status:
 
 func TestFirstPassIsOneWriteForTheChildAndOneForTheStatus(t *testing.T) {
 	needsAudit(t)
-	s := newScope(t)
-	s.defineThing()
+	s := newCollectedScope(t)
 	op := startOperator(t)
 	s.controller(oneConfigMap)
 	// The first parent of all teaches the operator the kinds of the children, which costs a list and a
@@ -144,7 +143,7 @@ children:
     spec:
       selector: {app: "{{ .metadata.name }}"}
       ports:
-      - port: 80
+      - {port: 80, name: main}
       - port: 81
         name: other
         protocol: UDP
@@ -191,7 +190,7 @@ children:
             livenessProbe: {exec: {command: ["true"]}, initialDelaySeconds: 0}
           volumes:
           - {name: tmp, emptyDir: {}}
-          - {name: config, configMap: {name: "{{ .metadata.name }}", optional: true, defaultMode: 0o644}}
+          - {name: config, configMap: {name: "{{ .metadata.name }}", optional: true, defaultMode: 420}}
 - name: pod
   template: |
     apiVersion: v1
@@ -225,12 +224,15 @@ func TestQuietParentsCostNothing(t *testing.T) {
 	s := newScope(t)
 	s.defineThing()
 	op := startOperatorAs(t, defaultUser, "--log-level=debug")
+	start := mark(t)
 	s.manyThings(parents)
 	s.controller(awkward)
 	s.waitChildren(configMaps, parents)
 	s.waitChildren(pods, parents)
+	waitFor(t, s.things(), "p-99", func(o *unstructured.Unstructured) error { return condition(o, "Ready", "False", "Progressing") })
+	s.waitChildren(deployments, parents)
 	op.quiet(3 * time.Second)
-	t.Logf("to begin with: %v", tally(op.requests(0)))
+	t.Logf("to begin with: %v", tally(op.requests(start)))
 
 	// Every parent is looked at again about once a second, as the log shows.
 	before := mark(t)
@@ -260,7 +262,7 @@ func TestQuietParentsCostNothing(t *testing.T) {
 		t.Errorf("a restart over quiet parents wrote: %v", tally(writes))
 	}
 	for what := range tally(again.requests(before)) {
-		if strings.HasPrefix(what, "get ") {
+		if strings.HasPrefix(what, "get ") && !strings.HasPrefix(what, "get  ") { // without resource: discovery
 			t.Errorf("a restart over quiet parents read one by one: %s", what)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 )
 
 // soon is how long tests wait for what should take a second on an idle machine.
-const soon = 30 * time.Second
+const soon = 45 * time.Second
 
 // eventually ends the test when check has not returned nil within the limit. The error of
 // the last check is shown.
