@@ -85,6 +85,7 @@ var exhausting = map[string]string{
 	"a token of many lines, indented":               `{{ $s := repeat 1000000 "\n" }}a: |` + "\n  x\n" + strings.Repeat(" ", 500) + `{{ $s }}`,
 	"a token that grows when escaped":               `{{ $s := repeat 1000000 "\u0001" }}a: |` + "\n" + `  {{ range 10 }}{{ quote $s }}{{ end }}`,
 	"many documents":                                `{{ range 100000 }}---` + "\napiVersion: v1\nkind: A\n{{ end }}",
+	"many small documents":                          "{{ range 2500 }}---\napiVersion: v1\nkind: A\n{{ end }}",
 	"many values":                                   `a: [{{ range 200000 }}1,{{ end }}]`,
 	"many values of little text":                    "a: [{{ range 8000 }}" + strings.Repeat("1,", 100) + "{{ end }}]",
 	"maps in braces without values":                 "a: [{{ range 2000 }}" + strings.Repeat("{a},", 100) + "{{ end }}]",
