@@ -64,9 +64,9 @@ func init() {
 	g.add(names("substr"), 3, 3, "the characters from the first position to before the second; a negative one means the end", substr)
 	g.add(names("abbrev"), 2, 2, "the text cut to a length, with ... at its end", abbrev)
 	g.add(names("abbrevboth"), 3, 3, "the text cut at both ends, with ... there", abbrevboth)
-	g.add(names("wrap"), 2, 2, "the text with line ends in place of spaces, so that lines have at most a number of characters if words allow",
+	g.add(names("wrap"), 2, 2, "the text with line ends after a number of characters",
 		func(c *call) any { return wrap(c, "\n", c.str(1), false) })
-	g.add(names("wrapWith"), 3, 3, "the same with a separator of one's own, also within words that are too long",
+	g.add(names("wrapWith"), 3, 3, "the text with a separator after a number of characters",
 		func(c *call) any { return wrap(c, c.str(1), c.str(2), true) })
 	g.add(names("cat"), 1, -1, "the texts with spaces between them", func(c *call) any { return c.joinArgs(" ") })
 	g.add(names("plural"), 3, 3, "the first text if the number is 1, else the second", plural)
