@@ -6,9 +6,11 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/render"
@@ -65,14 +67,14 @@ func (c *compiled) parse(spec *v1.TemplateControllerSpec) *rejection {
 		}
 	}
 	if c.labels, err = metav1.LabelSelectorAsSelector(spec.Watch.LabelSelector); err != nil {
-		return rejectf(v1.ReasonInvalidSpec, "spec.watch.labelSelector: %s", err)
+		return selectorFault("spec.watch.labelSelector", spec.Watch.LabelSelector)
 	}
 	if spec.Watch.LabelSelector == nil {
 		c.labels = labels.Everything()
 	}
 	if s := spec.Watch.NamespaceSelector; s != nil {
 		if c.namespaceSelector, err = metav1.LabelSelectorAsSelector(s); err != nil {
-			return rejectf(v1.ReasonInvalidSpec, "spec.watch.namespaceSelector: %s", err)
+			return selectorFault("spec.watch.namespaceSelector", s)
 		}
 		if c.namespaceSelector.Empty() {
 			c.namespaceSelector = nil
@@ -80,10 +82,18 @@ func (c *compiled) parse(spec *v1.TemplateControllerSpec) *rejection {
 	}
 	selector, err := fields.ParseSelector(spec.Watch.FieldSelector)
 	if err != nil {
-		return rejectf(v1.ReasonInvalidSpec, "spec.watch.fieldSelector: write terms such as metadata.name=x, joined by commas: %s", err)
+		return rejectf(v1.ReasonInvalidSpec, "spec.watch.fieldSelector: write terms such as metadata.name=x, joined by commas")
 	}
 	c.fields = selector.String()
 	return nil
+}
+
+// selectorFault says which field of a selector is wrong, without its value.
+func selectorFault(where string, selector *metav1.LabelSelector) *rejection {
+	for _, fault := range validation.ValidateLabelSelector(selector, validation.LabelSelectorValidationOptions{}, field.NewPath(where)) {
+		return rejectf(v1.ReasonInvalidSpec, "%s is not valid: give keys and values that labels can have; the operators are In, NotIn, Exists and DoesNotExist, the last two without values", fault.Field)
+	}
+	return rejectf(v1.ReasonInvalidSpec, "%s is not valid", where)
 }
 
 // sourceOf returns the templates of a spec as the renderer takes them.

@@ -115,6 +115,8 @@ func unreadable(what string, cache *watch.Cache) (reason, message string) {
 	switch err := cache.Err(); {
 	case apierrors.IsForbidden(err):
 		return v1.ReasonForbidden, fmt.Sprintf("templater may not list and watch %s: grant it the verbs list and watch, in a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: \"true\"; nothing is deleted meanwhile", what)
+	case apierrors.IsBadRequest(err): // only a selector can be bad in a list
+		return v1.ReasonListFailed, fmt.Sprintf("cannot list %s by spec.watch.fieldSelector: it names a field that cannot be selected by; metadata.name can be, and what the CustomResourceDefinition lists as selectableFields", what)
 	case err != nil:
 		return v1.ReasonListFailed, fmt.Sprintf("cannot list or watch %s: %s; nothing is deleted meanwhile", what, publicReason(err))
 	case !cache.Synced():

@@ -101,7 +101,7 @@ func (c *controller) want(child *v1.Child, parent *unstructured.Unstructured, o 
 	}
 	depth := depthOf(parent) + 1
 	if depth > deepest {
-		return nil, invalid(child, o, "this child descends from %d parents of templater: TemplateControllers make children for each other without end", deepest)
+		return nil, invalid(child, o, "this child descends from %d parents of templater: TemplateControllers make children for each other without end; change what one of them watches, or makes", deepest)
 	}
 	c.mark(object, child, parent)
 	setAnnotation(object, v1.AnnotationDepth, strconv.Itoa(depth))

@@ -76,6 +76,12 @@ func publicReason(err error) string {
 	if faults := schemaFaults(err); len(faults) > 0 {
 		return list(faults)
 	}
+	if fault := formFault(err.Error()); fault != "" {
+		return fault
+	}
+	if m := silentWebhook.FindStringSubmatch(err.Error()); m != nil {
+		return fmt.Sprintf("admission webhook %q does not answer as it should", m[1])
+	}
 	if apierrors.IsForbidden(err) {
 		return forbidden(err.Error())
 	}
@@ -109,14 +115,16 @@ var (
 	authorization = regexp.MustCompile(`: User "[^"]*" cannot [a-z]+ resource "|cannot set blockOwnerDeletion`)
 	finalizers    = regexp.MustCompile(`cannot set blockOwnerDeletion`)
 	// What other admission plugins answer: ResourceQuota, PodSecurity, LimitRanger; the last is that of RBAC.
-	quota       = regexp.MustCompile(`exceeded quota: ([-a-z0-9.]+), requested: `)
-	podSecurity = regexp.MustCompile(`violates PodSecurity "([a-z]+):[-a-z0-9.]+"`)
-	limitRange  = regexp.MustCompile(`(?:maximum|minimum) [-a-z0-9./]+ usage per [A-Z]|limit to request ratio per [A-Z]`)
-	escalation  = regexp.MustCompile(`is attempting to grant RBAC permissions not currently held`)
+	quota         = regexp.MustCompile(`exceeded quota: ([-a-z0-9.]+), requested: `)
+	podSecurity   = regexp.MustCompile(`violates PodSecurity "([a-z]+):[-a-z0-9.]+"`)
+	limitRange    = regexp.MustCompile(`(?:maximum|minimum) [-a-z0-9./]+ usage per [A-Z]|limit to request ratio per [A-Z]`)
+	escalation    = regexp.MustCompile(`is attempting to grant RBAC permissions not currently held`)
+	silentWebhook = regexp.MustCompile(`failed calling webhook "([-a-z0-9.]+)"`)
 	// admission finds who denied a request; the names are those of cluster objects.
 	admission = regexp.MustCompile(`admission webhook "[-a-z0-9.]+"|ValidatingAdmissionPolicy '[-a-z0-9.]+'`)
 	// Server-side apply reports what does not fit the schema as text only.
 	unknownField = regexp.MustCompile(`(\.[^\s:]+): field not declared in schema`)
+	sameKey      = regexp.MustCompile(`(\.[^\s:]+): duplicate entries for key`)
 	wrongType    = regexp.MustCompile(`(\.[^\s:]+): expected ([a-z]+)(?: \([a-z, ]+\))?, got`)
 	strictField  = regexp.MustCompile(`unknown field "([^"\s]+)"`)
 	// The key of a list item in a path is a value: [name="x"].
@@ -124,7 +132,7 @@ var (
 	plainPath = regexp.MustCompile(`^[-A-Za-z0-9_./…\[\]]+$`)
 	plainName = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9._:]{0,252}$`)
 	// The text of an Invalid cause quotes the value; its tail does not.
-	immutable = "field is immutable"
+	immutable = regexp.MustCompile(`field is immutable|may not change once set`)
 )
 
 // publicCauses lists the fields that the server found wrong, with the kind of
@@ -146,8 +154,8 @@ func publicCauses(err error) string {
 
 func fault(cause metav1.StatusCause) string {
 	switch {
-	case strings.Contains(cause.Message, immutable):
-		return immutable + "; to replace the object, set updateStrategy.type to Recreate"
+	case immutable.MatchString(cause.Message):
+		return "field is immutable; to replace the object, set updateStrategy.type to Recreate"
 	case cause.Type == metav1.CauseTypeFieldValueRequired:
 		return "required value is missing"
 	case cause.Type == metav1.CauseTypeFieldValueInvalid:
@@ -170,6 +178,9 @@ func schemaFaults(err error) []string {
 	for _, m := range strictField.FindAllStringSubmatch(text, -1) {
 		out = append(out, publicPath(m[1])+": the schema has no such field")
 	}
+	for _, m := range sameKey.FindAllStringSubmatch(text, -1) {
+		out = append(out, publicPath(m[1])+": two items of the list have the same key")
+	}
 	for _, m := range wrongType.FindAllStringSubmatch(text, -1) {
 		out = append(out, publicPath(m[1])+": wrong type, expected "+plainWord(m[2]))
 	}
@@ -190,6 +201,20 @@ func publicPath(path string) string {
 		return "a field"
 	}
 	return path
+}
+
+// formFault says what is wrong with a value that has the right type and cannot be
+// read all the same. The server does not name the field.
+func formFault(text string) string {
+	switch {
+	case !strings.Contains(text, "unable to convert unstructured object to "):
+		return ""
+	case strings.Contains(text, "quantities must match the regular expression"):
+		return "a quantity of resources is not valid; write it as 250m, 2 or 64Mi"
+	case strings.Contains(text, "illegal base64 data"):
+		return "data is not base64; put plain text under stringData, or use b64enc"
+	}
+	return "a value has the wrong form for its field"
 }
 
 // plainWord is what users call a type of the server's schema.

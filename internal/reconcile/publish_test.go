@@ -89,6 +89,26 @@ func TestRefusalsTellWithoutValues(t *testing.T) {
 			v1.ReasonChildRejected,
 			"cannot update X: an admission rule of the API server forbids it; kubectl apply of such an object says which",
 		},
+		"a quantity": {
+			answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `failed to convert new object (ns/x; /v1, Kind=Pod) to proper version: unable to convert unstructured object to /v1, Kind=Pod: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`),
+			v1.ReasonChildRejected,
+			"cannot update X: a quantity of resources is not valid; write it as 250m, 2 or 64Mi",
+		},
+		"a form that is not foreseen": {
+			answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `unable to convert unstructured object to /v1, Kind=Pod: cannot convert `+secret),
+			v1.ReasonChildRejected,
+			"cannot update X: a value has the wrong form for its field",
+		},
+		"a key twice in a list": {
+			answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `.spec.containers[name="`+secret+`"].env: duplicate entries for key [name="`+secret+`"]`),
+			v1.ReasonChildRejected,
+			"cannot update X: .spec.containers[…].env: two items of the list have the same key",
+		},
+		"a webhook that does not answer": {
+			answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, `Internal error occurred: failed calling webhook "check.example.org": failed to call webhook: Post "https://`+secret+`": EOF`),
+			v1.ReasonChildRejected,
+			`cannot update X: admission webhook "check.example.org" does not answer as it should`,
+		},
 		"the order of the server's findings is random": {
 			answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, "errors:\n  .spec.b: field not declared in schema\n  .spec.a: field not declared in schema"),
 			v1.ReasonChildRejected,
