@@ -70,11 +70,16 @@ func newScope(t *testing.T) *scope {
 	return newScopeOf(t, "")
 }
 
+// newName returns a name that tells of the test and is nobody else's.
+func newName(t *testing.T) string {
+	short := strings.Trim(notName.ReplaceAllString(strings.ToLower(strings.TrimPrefix(t.Name(), "Test")), "-"), "-")
+	return strings.Trim(short[:min(len(short), 30)], "-") + "-" + strings.ToLower(rand.Text()[:5])
+}
+
 // newScopeOf is newScope for an API group that others may use, too; empty means one of its own.
 func newScopeOf(t *testing.T, group string) *scope {
 	t.Helper()
-	short := strings.Trim(notName.ReplaceAllString(strings.ToLower(strings.TrimPrefix(t.Name(), "Test")), "-"), "-")
-	id := strings.Trim(short[:min(len(short), 30)], "-") + "-" + strings.ToLower(rand.Text()[:5])
+	id := newName(t)
 	s := &scope{t: t, id: id, ns: id, group: group, manager: "e2e"}
 	if group == "" {
 		s.group = id + ".example.org"
@@ -374,6 +379,16 @@ func (s *scope) kubectl(args ...string) string {
 		s.t.Fatalf("kubectl %s: %v: %s", strings.Join(args, " "), err, out)
 	}
 	return out
+}
+
+// kubectlDone is kubectl for cleaning up.
+func (s *scope) kubectlDone(args ...string) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), time.Minute)
+	defer cancel()
+	if err := env.run(ctx, "", append([]string{"--namespace", s.ns}, args...)...); err != nil {
+		s.t.Error(err)
+	}
 }
 
 // own has an object removed after the test.

@@ -1,0 +1,245 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// departure is a way in which the Thing "leaver" stops being a parent, while "stayer" stays one.
+type departure struct {
+	how   string
+	watch string // fields of spec.watch beside the kind
+	leave func(s *scope)
+}
+
+var departures = []departure{
+	{
+		"its label is removed", `labelSelector: {matchLabels: {team: red}}`,
+		func(s *scope) { s.patch(s.things(), "leaver", `{"metadata":{"labels":{"team":null}}}`) },
+	},
+	{
+		"the label selector is edited", `labelSelector: {matchLabels: {team: red}}`,
+		func(s *scope) {
+			s.patchController(`{"spec":{"watch":{"labelSelector":{"matchLabels":{"keep":"yes"}}}}}`)
+		},
+	},
+	{
+		"a label selector is added", ``,
+		func(s *scope) {
+			s.patchController(`{"spec":{"watch":{"labelSelector":{"matchLabels":{"keep":"yes"}}}}}`)
+		},
+	},
+	{
+		"a field of its spec is no longer selected", `fieldSelector: spec.tier=gold`,
+		func(s *scope) { s.patch(s.things(), "leaver", `{"spec":{"tier":"tin"}}`) },
+	},
+	{
+		"the field selector is edited", `fieldSelector: metadata.name!=nobody`,
+		func(s *scope) { s.patchController(`{"spec":{"watch":{"fieldSelector":"metadata.name!=leaver"}}}`) },
+	},
+}
+
+// leaverAndStayer makes both parents, with a child that is dropped each, and one that is retained.
+func (s *scope) leaverAndStayer(watch string) {
+	s.t.Helper()
+	s.apply(`
+apiVersion: "@group/v1"
+kind: Thing
+metadata: {name: leaver, labels: {team: red}}
+spec: {tier: gold, drop: {a: "1"}, keep: {a: "1"}}
+---
+apiVersion: "@group/v1"
+kind: Thing
+metadata: {name: stayer, labels: {team: red, keep: "yes"}}
+spec: {tier: gold, drop: {a: "1"}}
+`)
+	s.controller("watch:\n  apiVersion: \"@group/v1\"\n  kind: Thing\n  " + watch + "\nchildren:" + configMapsOf("drop", "") + configMapsOf("keep", "prunePolicy: Retain"))
+	s.expectConfigMaps("leaver-drop-a", "leaver-keep-a", "stayer-drop-a")
+}
+
+func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
+	s := newScope(t)
+	s.defineThing()
+	op := startOperator(t)
+	for _, down := range []bool{false, true} {
+		for _, d := range departures {
+			t.Run(fmt.Sprintf("%s, operator down: %v", d.how, down), func(t *testing.T) {
+				s := s.at(t)
+				s.id, s.owned = newName(t), nil
+				t.Cleanup(s.remove)
+				t.Cleanup(s.clear)
+				s.leaverAndStayer(d.watch)
+				if down {
+					op.Stop()
+				}
+				d.leave(s)
+				if down {
+					op = startOperator(op.t)
+				}
+				// What is retained stays.
+				s.expectConfigMaps("leaver-keep-a", "stayer-drop-a")
+				waitFor(t, s.things(), "leaver", nil)
+			})
+		}
+	}
+}
+
+// clear deletes all Things and ConfigMaps of the scope, and its TemplateController.
+func (s *scope) clear() {
+	s.kubectlDone("delete", "tc", s.id, "--ignore-not-found", "--wait")
+	s.kubectlDone("delete", "things."+s.group, "--all", "--wait")
+	s.kubectlDone("delete", "configmaps", "-l", "templater.dev/controller="+s.id, "--wait")
+}
+
+func TestNamespaceThatIsNoLongerSelectedLosesItsChildren(t *testing.T) {
+	s := newScope(t)
+	s.defineThing()
+	op := startOperator(t)
+	s.apply(`{apiVersion: v1, kind: Namespace, metadata: {name: "@id-2", labels: {team: red}}}`)
+	for _, down := range []bool{false, true} {
+		for _, row := range []struct {
+			how, watch  string
+			leave, back func(*scope)
+		}{
+			{
+				"its label is removed", `namespaceSelector: {matchLabels: {team: red}}`,
+				func(s *scope) {
+					s.patch(env.client.Resource(namespaces), "@ns", `{"metadata":{"labels":{"team":null}}}`)
+				},
+				func(s *scope) {
+					s.patch(env.client.Resource(namespaces), "@ns", `{"metadata":{"labels":{"team":"red"}}}`)
+				},
+			},
+			{
+				"namespaces are edited", `namespaces: ["@ns", "@ns-2"]`,
+				func(s *scope) { s.patchController(`{"spec":{"watch":{"namespaces":["@ns-2"]}}}`) },
+				func(s *scope) { s.patchController(`{"spec":{"watch":{"namespaces":["@ns","@ns-2"]}}}`) },
+			},
+		} {
+			t.Run(fmt.Sprintf("%s, operator down: %v", row.how, down), func(t *testing.T) {
+				s := s.at(t)
+				s.id, s.owned = newName(t), nil
+				t.Cleanup(s.remove)
+				t.Cleanup(s.clear)
+				s.thing("one", `{drop: {a: "1"}}`)
+				s.apply(`{apiVersion: "@group/v1", kind: Thing, metadata: {name: other, namespace: "@ns-2"}, spec: {drop: {a: "1"}}}`)
+				s.controller("watch:\n  apiVersion: \"@group/v1\"\n  kind: Thing\n  " + row.watch + "\nchildren:" + configMapsOf("drop", ""))
+				s.expectConfigMaps("one-drop-a")
+				waitFor(t, env.client.Resource(configMaps).Namespace(s.ns+"-2"), "other-drop-a", nil)
+				if down {
+					op.Stop()
+				}
+				row.leave(s)
+				if down {
+					op = startOperator(op.t)
+				}
+				s.expectConfigMaps()
+				waitFor(t, env.client.Resource(configMaps).Namespace(s.ns+"-2"), "other-drop-a", nil)
+				row.back(s)
+				s.expectConfigMaps("one-drop-a")
+			})
+		}
+	}
+}
+
+func TestDeletedParentIsLeftToTheGarbageCollector(t *testing.T) {
+	needsAudit(t)
+	for _, row := range []struct{ how, watch string }{
+		{"without selectors", ""},
+		{"with selectors", `labelSelector: {matchLabels: {team: red}}`},
+	} {
+		t.Run(row.how, func(t *testing.T) {
+			s := newCollectedScope(t)
+			op := startOperator(t)
+			s.leaverAndStayer(row.watch)
+			op.quiet(time.Second)
+			before := mark(t)
+			s.delete(s.things(), "leaver")
+			s.expectConfigMaps("stayer-drop-a")
+			op.quiet(2 * time.Second)
+			t.Logf("requests: %v", tally(op.requests(before)))
+			if writes := op.writes(before); len(writes) > 0 {
+				t.Errorf("a deleted parent led to %v", writes)
+			}
+		})
+	}
+}
+
+func TestChildrenOfAYoungDefinitionThatIsDeletedDoNotStay(t *testing.T) {
+	s := newScope(t)
+	op := startOperator(t)
+	s.applyController("@id", oneConfigMap)
+	s.defineThing()
+	s.thing("one", `{color: red}`)
+	s.thing("two", `{color: red}`)
+	s.expectConfigMaps("one", "two")
+	began := time.Now()
+	s.delete(env.client.Resource(definitions), "things.@group")
+	eventually(t, 100*time.Second, func() error {
+		if n := len(s.list(s.in(configMaps), "templater.dev/controller=@id")); n > 0 {
+			return fmt.Errorf("%d ConfigMaps are left", n)
+		}
+		return nil
+	})
+	t.Logf("the children were gone %s after the definition was deleted", time.Since(began).Round(time.Second))
+	s.waitController("@id", func(o *unstructured.Unstructured) error {
+		return condition(o, "Watching", "False", "KindNotFound")
+	})
+	op.quiet(time.Second)
+}
+
+func TestKindsMayComeLater(t *testing.T) {
+	s := newScope(t)
+	startOperator(t)
+	s.applyController("@id", watchThings+`
+children:
+- name: gadget
+  template: |
+    apiVersion: @group/v1
+    kind: Gadget
+    metadata: {name: "{{ .metadata.name }}"}
+    spec: {color: {{ .spec.color }}}
+`)
+	s.waitController("@id", func(o *unstructured.Unstructured) error {
+		return errors.Join(condition(o, "Accepted", "True", ""), condition(o, "Watching", "False", "KindNotFound"), condition(o, "Ready", "False", "KindNotFound"))
+	})
+	began := time.Now()
+	s.defineThing()
+	s.thing("one", `{color: red}`)
+	s.waitController("@id", ready)
+	waitFor(t, s.things(), "one", func(o *unstructured.Unstructured) error {
+		return condition(o, "Ready", "False", "ChildKindNotFound")
+	})
+	t.Logf("worked %s after the definition of the parents was applied", time.Since(began).Round(10*time.Millisecond))
+
+	began = time.Now()
+	s.define("Gadget", "Namespaced")
+	waitFor(t, s.in(s.resource("gadgets")), "one", nil)
+	waitFor(t, s.things(), "one", ready)
+	took := time.Since(began)
+	t.Logf("worked %s after the definition of the children was applied", took.Round(10*time.Millisecond))
+	if took > 20*time.Second { // not by the look every 30 s
+		t.Error("the operator did not notice the new kind")
+	}
+
+	// The kind of the children goes, and comes again.
+	s.delete(env.client.Resource(definitions), "gadgets.@group")
+	waitFor(t, s.things(), "one", func(o *unstructured.Unstructured) error {
+		return condition(o, "Ready", "False", "ChildKindNotFound")
+	})
+	eventually(t, soon, func() error {
+		_, err := env.client.Resource(definitions).Get(t.Context(), "gadgets."+s.group, getOptions)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("the definition is still there (%w)", err)
+	})
+	s.define("Gadget", "Namespaced")
+	waitFor(t, s.in(s.resource("gadgets")), "one", nil)
+	waitFor(t, s.things(), "one", ready)
+}
