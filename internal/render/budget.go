@@ -19,7 +19,7 @@ const (
 	// maxSeparators bounds the commas, colons, line ends and the like in
 	// text to be parsed as YAML; the parser allocates up to 320 bytes for
 	// each. A Pod has about 50.
-	maxSeparators = 120_000
+	maxSeparators = 100_000
 	// maxIncludes bounds the depth of include and template calls.
 	maxIncludes = 64
 	// maxDepth bounds the nesting of data, so that recursion over it
@@ -54,7 +54,7 @@ const (
 	errBudget     budgetError = "the template does too much work for one pass; make loops shorter or text smaller"
 	errOutput     budgetError = "the template writes more than 4 MiB; split it, or write less"
 	errNodes      budgetError = "the template writes more than 100000 values; split it, or write less"
-	errSeparators budgetError = "the template writes more than 120000 line ends, colons, commas and the like; split it, or write less"
+	errSeparators budgetError = "the template writes more than 100000 line ends, colons, commas and the like; split it, or write less"
 	errDeep       budgetError = "data is nested more than 100 deep"
 	errIncludes   budgetError = "templates include each other more than 64 deep"
 )
