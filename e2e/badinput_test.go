@@ -1,0 +1,393 @@
+package e2e
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/templater-dev/templater/e2e/cluster/audit"
+	"github.com/templater-dev/templater/e2e/cluster/poll"
+)
+
+var updateBadInput = flag.Bool("update-badinput", false, "write what is reported into testdata/badinput")
+
+// slow is how long tests wait for what templater looks at every 30 s.
+const slow = 100 * time.Second
+
+// secret is in the data of every row, as a text and as a number.
+var secret = regexp.MustCompile(`s3cr3t|31337313`)
+
+// usualParent is the spec of a row's Widget, unless the row says otherwise.
+const usualParent = `{text: s3cr3t-text, list: [s3cr3t-item], number: 31337313}`
+
+// TestBadInput shows everything that the user sees of each mistake in
+// testdata/badinput, word for word. A file there has up to three stages, each with
+//
+//	STAGE/objects.yaml     what else there is; a document without namespace goes to the row's
+//	STAGE/delete           what kubectl deletes then, one per line
+//	STAGE/wait             what kubectl waits for then
+//	STAGE/allowed          what the operator must be allowed to before we go on, one "list pods" per line
+//	STAGE/denied           an object that the API server must deny before we go on
+//	STAGE/controller.yaml  the spec of the TemplateController @id; it watches Widgets of namespace @ns
+//	STAGE/parent.yaml      the spec of the Widget "one"
+//	STAGE/want             everything that is amiss, as the conditions and Events say
+//
+// "before" is well, "bad" has the mistake, "fixed" is what the user makes of it
+// and must be well again. While the mistake is there, no child may go, and
+// another look at it may write nothing.
+func TestBadInput(t *testing.T) {
+	files, err := filepath.Glob("testdata/badinput/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no rows: %v", err)
+	}
+	s := newScope(t)
+	kinds, err := os.ReadFile("testdata/badinput/kinds.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.apply(string(kinds))
+	op := startOperatorAs(t, defaultUser, "--log-level=debug")
+	t.Run("rows", func(t *testing.T) {
+		for _, file := range files {
+			name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				newRow(t, s, op, file).run()
+			})
+		}
+	})
+	if text := secret.Find(op.logged()); text != nil {
+		t.Errorf("the operator's log has a value: %s", lineWith(op.logged(), text))
+	}
+}
+
+// row is one mistake.
+type row struct {
+	*scope
+	op    *operator
+	file  string
+	what  *txtar.Archive
+	files map[string]string
+	// widget is whether the row has the usual parent.
+	widget bool
+}
+
+func newRow(t *testing.T, s *scope, op *operator, file string) *row {
+	t.Helper()
+	archive, err := txtar.ParseFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := strings.TrimSuffix(filepath.Base(file), ".txtar")
+	suffix := s.id[strings.LastIndex(s.id, "-"):]
+	r := &row{
+		scope: &scope{t: t, ns: name + suffix, id: name + suffix, group: s.group, manager: s.manager},
+		op:    op, file: file, what: archive, files: map[string]string{}, widget: true,
+	}
+	t.Cleanup(r.remove)
+	for _, f := range archive.Files {
+		r.files[f.Name] = string(f.Data)
+		if strings.HasSuffix(f.Name, "/controller.yaml") && strings.Contains(string(f.Data), "watch:") {
+			r.widget = false
+		}
+	}
+	first := "bad"
+	if r.has("before/controller.yaml") {
+		first = "before"
+	}
+	if r.widget && !r.has(first+"/parent.yaml") {
+		r.files[first+"/parent.yaml"] = usualParent
+	}
+	return r
+}
+
+func (r *row) has(file string) bool { _, ok := r.files[file]; return ok }
+
+func (r *row) run() {
+	t := r.t
+	t.Helper()
+	if !secret.Match(txtar.Format(r.what)) && !r.widget {
+		t.Error("the row has no secret")
+	}
+	r.apply(`{apiVersion: v1, kind: Namespace, metadata: {name: "@ns"}}`)
+	r.stage("before")
+	r.expect("before", "")
+	children := r.children()
+	r.stage("bad")
+	want := r.files["bad/want"]
+	if *updateBadInput {
+		want = r.settled()
+		r.write(want)
+	}
+	if want == "" {
+		t.Fatal("nothing is amiss")
+	}
+	r.expect("bad", want)
+	r.keeps(children)
+	r.lookAgain()
+	r.keeps(children)
+	r.expect("bad", want)
+	r.tellsNoValue()
+	r.stage("fixed")
+	r.expect("fixed", r.files["fixed/want"])
+	r.tellsNoValue()
+}
+
+// tellsNoValue checks all conditions and Events, whatever they say.
+func (r *row) tellsNoValue() {
+	r.t.Helper()
+	var all []string
+	for _, o := range slices.Concat(r.mine(controllers), r.parents()) {
+		for _, c := range conditionsOf(&o) {
+			all = append(all, fmt.Sprintf("%s: %s %s: %s", nameOf(&o), c.Type, c.Reason, c.Message))
+		}
+	}
+	for name, events := range r.events() {
+		all = append(all, name+": "+strings.Join(events, "\n"))
+	}
+	for _, text := range all {
+		if secret.MatchString(text) {
+			r.t.Errorf("a value is told: %s", text)
+		}
+	}
+}
+
+// stage applies what the files of a stage hold.
+func (r *row) stage(stage string) {
+	r.t.Helper()
+	file := func(name string) string { return r.files[stage+"/"+name] }
+	r.apply(file("objects.yaml"))
+	for object := range strings.Lines(file("delete")) {
+		r.kubectl("delete", "--wait=false", strings.TrimSpace(r.expand(object)))
+	}
+	for what := range strings.Lines(file("wait")) {
+		r.kubectl(append([]string{"wait", "--timeout=30s"}, strings.Fields(r.expand(what))...)...)
+	}
+	for right := range strings.Lines(file("allowed")) {
+		verb, resource, _ := strings.Cut(strings.TrimSpace(r.expand(right)), " ")
+		gr := schema.ParseGroupResource(resource)
+		r.waitAllowed(r.op.user, authorizationv1.ResourceAttributes{Verb: verb, Group: gr.Group, Resource: gr.Resource, Namespace: r.ns})
+	}
+	if probe := file("denied"); probe != "" {
+		r.waitDenied(probe)
+	}
+	if spec := file("controller.yaml"); spec != "" {
+		if !strings.Contains(spec, "watch:") {
+			spec = "watch: {apiVersion: \"@group/v1\", kind: Widget, namespaces: [\"@ns\"]}\n" + spec
+		}
+		r.applyController("@id", spec)
+	}
+	if spec := file("parent.yaml"); spec != "" {
+		r.apply("apiVersion: \"@group/v1\"\nkind: Widget\nmetadata: {name: one}\nspec:\n" + indent(spec))
+	}
+}
+
+// waitDenied waits until the API server denies an object: admission rules take effect
+// some time after they were made.
+func (r *row) waitDenied(manifest string) {
+	r.t.Helper()
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(r.expand(manifest)), &o.Object); err != nil {
+		r.t.Fatal(err)
+	}
+	in, _, err := r.interfaceFor(o)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	eventually(r.t, soon, func() error {
+		if _, err := in.Create(r.t.Context(), o, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+			return nil //nolint:nilerr // that is what is waited for
+		}
+		return fmt.Errorf("%s is not denied", o.GetKind())
+	})
+}
+
+// expect waits until the report is as wanted. Events stay after their cause is gone, so they
+// count while the mistake is there only.
+func (r *row) expect(stage, want string) {
+	r.t.Helper()
+	ctx := r.t.Context()
+	var diff string
+	err := poll.For(slow, 200*time.Millisecond, func() error {
+		if ctx.Err() != nil {
+			return poll.Stop(ctx.Err())
+		}
+		if diff = cmp.Diff(want, r.report(stage == "bad")); diff != "" {
+			return fmt.Errorf("not as wanted")
+		}
+		return nil
+	})
+	if err != nil {
+		r.t.Fatalf("%s: (-want +got):\n%s", stage, diff)
+	}
+}
+
+// settled returns the report once it has stayed the same for some time.
+func (r *row) settled() string {
+	r.t.Helper()
+	var last string
+	var since time.Time
+	eventually(r.t, slow, func() error {
+		if now := r.report(true); now != last || now == "" {
+			last, since = now, time.Now()
+		}
+		if time.Since(since) < 4*time.Second {
+			return fmt.Errorf("changes: %s", last)
+		}
+		return nil
+	})
+	return last
+}
+
+func (r *row) write(want string) {
+	r.t.Helper()
+	r.files["bad/want"] = want
+	r.what.Files = slices.DeleteFunc(r.what.Files, func(f txtar.File) bool { return f.Name == "bad/want" })
+	at := slices.IndexFunc(r.what.Files, func(f txtar.File) bool { return strings.HasPrefix(f.Name, "fixed/") })
+	if at < 0 {
+		at = len(r.what.Files)
+	}
+	r.what.Files = slices.Insert(r.what.Files, at, txtar.File{Name: "bad/want", Data: []byte(want)})
+	if err := os.WriteFile(r.file, txtar.Format(r.what), 0o644); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// children returns the UIDs of all children that the row's TemplateControllers have made.
+func (r *row) children() map[types.UID]string {
+	r.t.Helper()
+	out := map[types.UID]string{}
+	for _, tc := range r.mine(controllers) {
+		kinds, _, _ := unstructured.NestedSlice(tc.Object, "status", "childKinds")
+		for _, k := range kinds {
+			kind, _ := k.(map[string]any)
+			mapping, err := env.mapper.RESTMapping(groupKind(kind), fmt.Sprint(kind["version"]))
+			if err != nil {
+				continue // not there: no children
+			}
+			for _, o := range r.list(env.client.Resource(mapping.Resource), "templater.dev/controller="+tc.GetName()) {
+				if o.GetDeletionTimestamp() == nil {
+					out[o.GetUID()] = o.GetKind() + " " + o.GetName()
+				}
+			}
+		}
+	}
+	return out
+}
+
+// keeps checks that none of those children has gone.
+func (r *row) keeps(children map[types.UID]string) {
+	r.t.Helper()
+	now := r.children()
+	for uid, name := range children {
+		if now[uid] == "" {
+			r.t.Errorf("%s was deleted", name)
+		}
+	}
+}
+
+// lookAgain has everything looked at once more, and checks that nothing is written.
+// What the API server refuses is tried again and does not count.
+func (r *row) lookAgain() {
+	r.t.Helper()
+	needsAudit(r.t)
+	before := mark(r.t)
+	var looks []string
+	for _, o := range slices.Concat(r.mine(controllers), r.parents()) {
+		in, _, err := r.interfaceFor(&o)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		after := r.patch(in, o.GetName(), `{"metadata": {"annotations": {"look": "again"}}}`)
+		name := after.GetName()
+		if ns := after.GetNamespace(); ns != "" {
+			name = ns + "/" + name
+		}
+		what := `msg="looked at parent".* parent=/?` + name
+		if o.GetKind() == "TemplateController" {
+			what = `msg="looked at TemplateController" controller=` + name
+		}
+		if !r.ignored(&o) {
+			looks = append(looks, what+` resourceVersion=`+after.GetResourceVersion()+`\b`)
+		}
+	}
+	eventually(r.t, slow, func() error {
+		log := r.op.logged()
+		for _, look := range looks {
+			if !regexp.MustCompile(look).Match(log) {
+				return fmt.Errorf("the log does not have %s", look)
+			}
+		}
+		return nil
+	})
+	r.t.Logf("looked at again: %d", len(looks))
+	for _, e := range r.written(before) {
+		r.t.Errorf("another look made a write: %s", e)
+	}
+}
+
+// ignored reports whether the object is a parent that nobody looks at, since its
+// TemplateController is not accepted or cannot read its kind.
+func (r *row) ignored(o *unstructured.Unstructured) bool {
+	if o.GetKind() == "TemplateController" {
+		return false
+	}
+	for _, tc := range r.mine(controllers) {
+		watched, _, _ := unstructured.NestedString(tc.Object, "spec", "watch", "kind")
+		if watched == o.GetKind() && condition(&tc, "Ready", "True", "") == nil {
+			return false
+		}
+	}
+	return true
+}
+
+// written returns what the operator has written to the row's objects since the
+// mark. One write of a TemplateController's status is let pass: its counts are
+// late.
+func (r *row) written(since audit.Mark) []audit.Event {
+	r.t.Helper()
+	late := map[string]bool{}
+	events, err := env.cluster.Audit().Since(since, func(e audit.Event) bool {
+		o := e.ObjectRef
+		switch {
+		case e.User.Username != r.op.user || e.ResponseStatus.Code >= http.StatusBadRequest,
+			slices.Contains([]string{"get", "list", "watch"}, e.Verb),
+			o.Namespace != r.ns && !strings.HasPrefix(o.Name, r.id):
+			return false
+		case o.Resource == "templatecontrollers" && !late[o.Name]:
+			late[o.Name] = true
+			return false
+		}
+		return true
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return events
+}
+
+func lineWith(text, part []byte) []byte {
+	for line := range bytes.Lines(text) {
+		if bytes.Contains(line, part) {
+			return line
+		}
+	}
+	return nil
+}
