@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,20 +23,21 @@ const operatorName = "operator"
 
 type demo struct {
 	cluster *testcluster.Cluster
+	out     io.Writer
 	root    string // of the repository
 	binary  string // of the operator
 }
 
 // prepare builds the operator, and builds and starts the cluster.
-func prepare(ctx context.Context, mode layout.Mode) (*demo, error) {
-	d := &demo{}
-	cache, err := layout.Find("")
+func prepare(ctx context.Context, cluster testcluster.Options) (*demo, error) {
+	d := &demo{out: cluster.Out}
+	cache, err := layout.Find(cluster.CacheDir)
 	if err != nil {
 		return nil, err
 	}
 	d.root = filepath.Dir(filepath.Dir(cache.Source))
 	d.say("Start a Kubernetes cluster; the first time it is compiled, which takes minutes")
-	if d.cluster, err = testcluster.Up(ctx, testcluster.Options{Mode: mode, Out: os.Stdout}); err != nil {
+	if d.cluster, err = testcluster.Up(ctx, cluster); err != nil {
 		return nil, err
 	}
 	d.binary = d.cluster.Cache.Path("templater")
@@ -61,7 +63,7 @@ func (d *demo) operate(context.Context) error {
 	}
 	operator := exec.Command(d.binary, "run", "--kubeconfig", d.cluster.Kubeconfig(), "--log-format", "text") //nolint:noctx // it outlives the demo
 	operator.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	fmt.Println("  $ templater run        # its log:", d.short(d.cluster.Log(operatorName)))
+	fmt.Fprintln(d.out, "  $ templater run        # its log:", d.short(d.cluster.Log(operatorName)))
 	return d.cluster.StartDetached(operator, operatorName)
 }
 
@@ -109,7 +111,7 @@ func (d *demo) controllers(ctx context.Context) error {
 // logLines shows the last lines of a Pod's log, where Pods are real.
 func (d *demo) logLines(ctx context.Context, pod string) error {
 	if d.cluster.Mode != layout.Node {
-		fmt.Println("  (a played Pod has no log)")
+		fmt.Fprintln(d.out, "  (a played Pod has no log)")
 		return nil
 	}
 	return d.kubectl(ctx, "logs", pod, "--tail=3")
@@ -119,7 +121,7 @@ func (d *demo) logLines(ctx context.Context, pod string) error {
 func (d *demo) follow(ctx context.Context, object, path, want string) error {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
-	fmt.Println("  $ kubectl get", object, "--watch")
+	fmt.Fprintln(d.out, "  $ kubectl get", object, "--watch")
 	last := ""
 	return poll.Until(ctx, 200*time.Millisecond, func() error {
 		value, err := d.output(ctx, "get", object, "-o", "jsonpath="+path)
@@ -131,7 +133,7 @@ func (d *demo) follow(ctx context.Context, object, path, want string) error {
 			return err
 		}
 		if table != last {
-			show(table, last == "")
+			d.show(table, last == "")
 			last = table
 		}
 		if value != want {
@@ -145,18 +147,18 @@ func (d *demo) follow(ctx context.Context, object, path, want string) error {
 var manyUIDs = regexp.MustCompile(`\["([0-9a-f]{8})[-0-9a-f]*",[^\]]*\]`)
 
 // show prints the row of a table, and its header when it is the first.
-func show(table string, first bool) {
+func (d *demo) show(table string, first bool) {
 	header, row, _ := strings.Cut(strings.TrimSpace(table), "\n")
 	if first {
-		fmt.Println("   ", header)
+		fmt.Fprintln(d.out, "   ", header)
 	}
-	fmt.Println("   ", manyUIDs.ReplaceAllString(row, `["$1-…", …]`))
+	fmt.Fprintln(d.out, "   ", manyUIDs.ReplaceAllString(row, `["$1-…", …]`))
 }
 
 // farewell says how to go on, and how to end it.
 func (d *demo) farewell() {
 	d.say("The cluster is yours")
-	fmt.Printf(`  export KUBECONFIG=%s
+	fmt.Fprintf(d.out, `  export KUBECONFIG=%s
   kubectl get simdep,ld,pods                                                  # what there is
   kubectl patch ld example-02 --type=merge -p '{"spec":{"replicas":3}}'       # all Pods go, three new ones come
   kubectl delete pod example-01                                               # it comes back
@@ -164,11 +166,19 @@ func (d *demo) farewell() {
   kubectl explain templatecontroller.spec.children                            # what can be in one
 
 There is a kubectl in %s if you have none.
-To stop the operator and the cluster, without a trace: make cluster-down
-`, d.cluster.Kubeconfig(), d.short(filepath.Dir(d.cluster.Kubectl())))
+To stop the operator and the cluster, without a trace: %s
+`, d.cluster.Kubeconfig(), d.short(filepath.Dir(d.cluster.Kubectl())), d.stop())
 }
 
-func (d *demo) say(format string, args ...any) { fmt.Printf("\n== "+format+"\n", args...) }
+// stop is the command that ends everything.
+func (d *demo) stop() string {
+	if d.cluster.PublicKubeconfig() != "" { // the default cluster
+		return "make cluster-down"
+	}
+	return "cd e2e && go run ./cluster down --name " + d.cluster.Name
+}
+
+func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.out, "\n== "+format+"\n", args...) }
 
 // short names a path from the root of the repository.
 func (d *demo) short(path string) string {
@@ -180,17 +190,17 @@ func (d *demo) short(path string) string {
 
 // kubectl runs kubectl and shows the command and what it prints.
 func (d *demo) kubectl(ctx context.Context, args ...string) error {
-	fmt.Println("  $ kubectl", strings.Join(args, " "))
+	fmt.Fprintln(d.out, "  $ kubectl", strings.Join(args, " "))
 	text, err := d.output(ctx, args...)
 	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
-		fmt.Println("   ", line)
+		fmt.Fprintln(d.out, "   ", line)
 	}
 	return err
 }
 
 func (d *demo) output(ctx context.Context, args ...string) (string, error) {
 	command := d.command(ctx, d.cluster.Kubectl(), args...)
-	command.Stdout = nil
+	command.Stdout = nil // Output wants it
 	text, err := command.Output()
 	if err != nil {
 		return string(text), fmt.Errorf("kubectl %s: %w", strings.Join(args, " "), err)
@@ -200,7 +210,7 @@ func (d *demo) output(ctx context.Context, args ...string) (string, error) {
 
 func (d *demo) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, name, args...)
-	command.Dir, command.Stdout, command.Stderr = d.root, os.Stdout, os.Stderr
+	command.Dir, command.Stdout, command.Stderr = d.root, d.out, d.out
 	command.Env = append(os.Environ(), "KUBECONFIG="+d.cluster.Kubeconfig())
 	return command
 }

@@ -12,22 +12,24 @@ import (
 	"syscall"
 
 	"github.com/templater-dev/templater/e2e/cluster/layout"
+	"github.com/templater-dev/templater/e2e/cluster/testcluster"
 )
 
 func main() {
 	mode := flag.String("mode", string(layout.Auto), "node: a real node, needs root on Linux; kwok: a node that is played; auto: node where it can be had")
+	name := flag.String("name", "", "name of the cluster; empty = the default one, which make cluster-down stops")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, layout.Mode(*mode)); err != nil {
+	if err := run(ctx, testcluster.Options{Name: *name, Mode: layout.Mode(*mode), Out: os.Stdout}); err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1) //nolint:gocritic // the signal handler ends with us
 	}
 }
 
-// run is the demo, step by step.
-func run(ctx context.Context, mode layout.Mode) error {
-	d, err := prepare(ctx, mode)
+// run is the demo, step by step. It writes to the cluster's Out.
+func run(ctx context.Context, cluster testcluster.Options) error {
+	d, err := prepare(ctx, cluster)
 	if err != nil {
 		return err
 	}
