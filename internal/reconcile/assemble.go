@@ -48,8 +48,9 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *entry) assembly {
 	switch {
 	case a.kindErr == nil:
 		e.gone = time.Time{}
-		a.rejection = misfit(tc, a.kind)
-		a.watchParents(tc, e.compiled)
+		if a.rejection = misfit(tc, a.kind); a.rejection == nil {
+			a.watchParents(tc, e.compiled)
+		}
 	case missing(a.kindErr) && e.gone.IsZero():
 		e.gone, e.counts = c.clock.Now(), newCounts()
 	}
