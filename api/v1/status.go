@@ -18,11 +18,11 @@ type TemplateControllerStatus struct {
 
 	// How the parents fare. Updated at most every few seconds.
 	// +optional
-	Parents ParentCounts `json:"parents,omitempty,omitzero"`
+	Parents ParentCounts `json:"parents"`
 
 	// How the children fare. Updated at most every few seconds.
 	// +optional
-	Children ChildCounts `json:"children,omitempty,omitzero"`
+	Children ChildCounts `json:"children"`
 
 	// Every kind that this controller has ever created, so that none is lost
 	// track of when a template is edited.

@@ -104,7 +104,11 @@ func (d *demo) loadTest(ctx context.Context) error {
 	return d.logLines(ctx, "example-02-0")
 }
 
+// controllers shows the TemplateControllers, once their counts have caught up.
 func (d *demo) controllers(ctx context.Context) error {
+	if err := d.kubectl(ctx, "wait", "tc", "--all", "--for=jsonpath={.status.parents.total}=1", "--timeout=60s"); err != nil {
+		return err
+	}
 	return d.kubectl(ctx, "get", "templatecontrollers")
 }
 
