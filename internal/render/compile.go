@@ -137,7 +137,28 @@ func parseError(t *text, err error) *Error {
 	e := &Error{Template: t.name, Reason: Invalid, Message: strings.TrimPrefix(err.Error(), "template: ")}
 	if m := parseErrorText.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " ")); m != nil {
 		e.Line, _ = strconv.Atoi(m[1])
-		e.Message = m[2]
+		e.Message = plainParseError(m[2])
 	}
 	return e
+}
+
+// plainParseErrors are the errors of package parse that name no remedy.
+var plainParseErrors = []struct {
+	text  *regexp.Regexp
+	plain string
+}{
+	{regexp.MustCompile(`^unexpected EOF$`), "the template ends within a block: an end is missing"},
+	{regexp.MustCompile(`^unexpected \{\{end\}\}$`), "there is no block for this end: remove it"},
+	{regexp.MustCompile(`^unclosed action$`), "the action is not closed: its right delimiter is missing"},
+	{regexp.MustCompile(`^unclosed action started at [^:]*:(\d+)$`), "the action that begins in line $1 is not closed: its right delimiter is missing"},
+	{regexp.MustCompile(`^(.*) in action started at [^:]*:(\d+)$`), "$1 in the action that begins in line $2: its right delimiter may be missing"},
+}
+
+func plainParseError(text string) string {
+	for _, e := range plainParseErrors {
+		if e.text.MatchString(text) {
+			return e.text.ReplaceAllString(text, e.plain)
+		}
+	}
+	return text
 }
