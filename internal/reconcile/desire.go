@@ -222,7 +222,7 @@ func shapeFault(content map[string]any) string {
 	}
 	delete(metadata, "creationTimestamp") // manifests made by Go programs hold a null
 	if s, _ := metadata["name"].(string); s == "" {
-		return "the document has no metadata.name: every child needs apiVersion, kind and metadata.name"
+		return "the document has no metadata.name, or one that is no text: every child needs apiVersion, kind and metadata.name"
 	}
 	return metadataFault(metadata)
 }
