@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"net/http"
@@ -130,6 +131,9 @@ func (r *row) run() {
 	r.stage("before")
 	r.expect("before", "")
 	children := r.children()
+	if strings.Contains(r.files["before/controller.yaml"], "children:") && len(children) == 0 {
+		t.Error("there are no children that could go")
+	}
 	r.stage("bad")
 	want := r.files["bad/want"]
 	if *updateBadInput {
@@ -223,19 +227,18 @@ func (r *row) waitDenied(manifest string) {
 // count while the mistake is there only.
 func (r *row) expect(stage, want string) {
 	r.t.Helper()
-	ctx := r.t.Context()
 	var diff string
 	err := poll.For(slow, 200*time.Millisecond, func() error {
-		if ctx.Err() != nil {
-			return poll.Stop(ctx.Err())
+		if r.t.Context().Err() != nil {
+			return poll.Stop(r.t.Context().Err())
 		}
 		if diff = cmp.Diff(want, r.report(stage == "bad")); diff != "" {
-			return fmt.Errorf("not as wanted")
+			return errors.New("not as wanted")
 		}
 		return nil
 	})
 	if err != nil {
-		r.t.Fatalf("%s: (-want +got):\n%s", stage, diff)
+		r.t.Fatalf("%s: %v (-want +got):\n%s", stage, err, diff)
 	}
 }
 
