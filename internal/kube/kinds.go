@@ -62,25 +62,30 @@ type Kinds struct {
 	mu      sync.Mutex
 	reset   time.Time
 	builtIn map[schema.GroupVersionKind]Kind
+	custom  map[schema.GroupKind]bool // those that a definition has been seen of
 }
 
 // NewKinds returns a Kinds that reads from both sources, which must have
 // synced. now is the clock.
 func NewKinds(definitions Definitions, discovery Discovery, now func() time.Time) *Kinds {
-	return &Kinds{definitions: definitions, discovery: discovery, now: now, builtIn: map[schema.GroupVersionKind]Kind{}}
+	return &Kinds{definitions: definitions, discovery: discovery, now: now, builtIn: map[schema.GroupVersionKind]Kind{}, custom: map[schema.GroupKind]bool{}}
 }
 
 // Resolve returns the kind. The error is a *NotFoundError when the server does
 // not have it, else that of a failed request.
 func (k *Kinds) Resolve(gvk schema.GroupVersionKind) (Kind, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	if definitions := k.definitions.Select(gvk.GroupKind().String()); len(definitions) > 0 {
+		k.custom[gvk.GroupKind()] = true
 		if kind, ok := customKind(definitions[0], gvk.Version); ok {
 			return kind, nil
 		}
 		return Kind{}, &NotFoundError{gvk}
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
+	if k.custom[gvk.GroupKind()] {
+		return Kind{}, &NotFoundError{gvk} // though discovery may have it for some time yet
+	}
 	if kind, ok := k.builtIn[gvk]; ok {
 		return kind, nil
 	}

@@ -212,6 +212,23 @@ func TestMissingKindsResetDiscoveryAtMostEveryTenSeconds(t *testing.T) {
 	}
 }
 
+func TestKindIsGoneWithItsDefinitionWhateverDiscoverySays(t *testing.T) {
+	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "LoadTest"}
+	there := &changing{definitions{definition(t, loadTests, func(map[string]any) {})}}
+	kinds := NewKinds(there, &fakeDiscovery{known: map[schema.GroupKind]bool{gvk.GroupKind(): true}}, time.Now)
+	if kind, err := kinds.Resolve(gvk); err != nil || !kind.Custom {
+		t.Fatalf("kind %+v, err %v", kind, err)
+	}
+	there.definitions = nil
+	var missing *NotFoundError
+	if kind, err := kinds.Resolve(gvk); !errors.As(err, &missing) {
+		t.Errorf("kind %+v, err %v, want it missing", kind, err)
+	}
+}
+
+// changing are definitions that come and go.
+type changing struct{ definitions }
+
 func TestFailedDiscoveryIsNoMissingKind(t *testing.T) {
 	failure := errors.New("no answer")
 	kinds := NewKinds(definitions{}, &fakeDiscovery{err: failure}, time.Now)
