@@ -64,10 +64,11 @@ func desireFor(c *controller, parent *unstructured.Unstructured, in *render.Inpu
 	return d
 }
 
-// note remembers a kind that is new to the controller.
+// note remembers a kind that is new to the controller, or that the server has again
+// since the controller was made.
 func (d *desire) note(c *controller, w *wanted) {
 	gvk := w.object.GroupVersionKind()
-	if s, ok := c.sources[gvk.GroupKind()]; ok && (s.kind.Resource.Version == gvk.Version || c.settled[gvk.GroupKind()]) {
+	if s := c.sources[gvk.GroupKind()]; s.cache != nil && (s.kind.Resource.Version == gvk.Version || c.settled[gvk.GroupKind()]) {
 		return
 	}
 	for _, known := range d.unknown {
