@@ -55,6 +55,9 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *entry, a assembly, 
 		Parents:            e.counts.parents,
 		Children:           e.counts.children,
 	}
+	if e.counts.parents.Total < tc.Status.Parents.Total && c.clock.Since(e.since) < recountTime {
+		status.Parents, status.Children = tc.Status.Parents, tc.Status.Children
+	}
 	for gk, version := range e.childKinds {
 		status.ChildKinds = append(status.ChildKinds, v1.ChildKind{Group: gk.Group, Version: version, Kind: gk.Kind})
 	}

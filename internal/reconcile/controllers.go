@@ -42,6 +42,10 @@ type watcher interface {
 // waits for more of them.
 const countsDelay = 2 * time.Second
 
+// recountTime is how long after its start an operator may take to look at all
+// parents; meanwhile the counts that it finds in the status are believed.
+const recountTime = 30 * time.Second
+
 // Controllers runs the TemplateControllers: it keeps, for each, the compiled
 // templates, the caches and the status. It is safe for concurrent use.
 type Controllers struct {
@@ -60,6 +64,7 @@ type Controllers struct {
 // entry is what is kept of one TemplateController, under the lock of Controllers.
 type entry struct {
 	uid        types.UID
+	since      time.Time // when this operator took it up
 	generation int64
 	compiled   *compiled
 	rejection  *rejection
@@ -73,9 +78,9 @@ type entry struct {
 	passes     *sync.RWMutex // held for reading during a pass
 }
 
-func newEntry(uid types.UID) *entry {
+func newEntry(uid types.UID, now time.Time) *entry {
 	return &entry{
-		uid: uid, generation: -1, counts: newCounts(), passes: &sync.RWMutex{},
+		uid: uid, since: now, generation: -1, counts: newCounts(), passes: &sync.RWMutex{},
 		childKinds: map[schema.GroupKind]string{}, settled: map[schema.GroupKind]bool{}, missing: map[schema.GroupKind]bool{},
 	}
 }
@@ -188,8 +193,9 @@ func (c *Controllers) entry(tc *v1.TemplateController) *entry {
 	defer c.mu.Unlock()
 	e := c.entries[tc.Name]
 	if e == nil || e.uid != tc.UID {
-		e = newEntry(tc.UID)
+		e = newEntry(tc.UID, c.clock.Now())
 		c.entries[tc.Name] = e
+		c.queue.AddAfter(tc.Name, recountTime)
 	}
 	for _, k := range tc.Status.ChildKinds {
 		gk := schema.GroupKind{Group: k.Group, Kind: k.Kind}

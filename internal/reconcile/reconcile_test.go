@@ -104,6 +104,31 @@ func TestRestartOverQuietParentsWritesNothing(t *testing.T) {
 	wantRequests(t, "restart", c.run())
 }
 
+func TestCountsSurviveARestart(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	recount := func() any {
+		c.controllers.queue.Add("apps")
+		c.run()
+		parents, _, _ := unstructured.NestedMap(c.get("templatecontrollers", "apps").Object, "status", "parents")
+		return parents["total"]
+	}
+	if got := recount(); got != int64(1) {
+		t.Fatalf("status.parents.total is %v, want 1", got)
+	}
+	c.start()
+	c.controllers.parents.ShutDown() // no parent has been looked at yet
+	if got := recount(); got != int64(1) {
+		t.Errorf("status.parents.total is %v right after a restart, want 1 still", got)
+	}
+	c.clock.SetTime(c.clock.Now().Add(recountTime))
+	if got := recount(); got != int64(0) {
+		t.Errorf("status.parents.total is %v later, want what has been counted", got)
+	}
+}
+
 func TestChangesAreFollowed(t *testing.T) {
 	for why, row := range map[string]struct {
 		change func(*testing.T, *cluster)
