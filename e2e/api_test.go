@@ -1,0 +1,104 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// accepted is a spec that the API server takes; rows replace parts of it.
+const accepted = `
+watch: {apiVersion: example.org/v1, kind: Nothing}
+children:
+- name: one
+  template: "x: y"
+`
+
+func TestAPIServerRefusesNonsense(t *testing.T) {
+	s := newScope(t)
+	long := strings.Repeat("n", 64)
+	for _, row := range []struct{ what, name, spec, want string }{
+		{"two children of one name", "@id", accepted + "- name: one\n  template: 'x: z'\n",
+			`failed to create typed patch object (/@id; templater.dev/v1, Kind=TemplateController): .spec.children: duplicate entries for key [name="one"]`},
+		{"a name that is no identifier", "@id", strings.Replace(accepted, "name: one", "name: my-pods", 1),
+			`TemplateController.templater.dev "@id" is invalid: spec.children[0].name: Invalid value: "my-pods": spec.children[0].name in body should match '^[a-z][a-zA-Z0-9]*$'`},
+		{"a name of over 63 characters", long, accepted,
+			`TemplateController.templater.dev "` + long + `" is invalid: <nil>: Invalid value: metadata.name must be at most 63 characters: it becomes the value of a label on each child`},
+		{"an empty template", "@id", strings.Replace(accepted, `"x: y"`, `""`, 1),
+			`TemplateController.templater.dev "@id" is invalid: [spec.children[0].template: Invalid value: "": spec.children[0].template in body should be at least 1 chars long, spec.children[0].template: Invalid value: "": the template is empty]`},
+		{"a template of blanks", "@id", strings.Replace(accepted, `"x: y"`, `"  "`, 1),
+			`TemplateController.templater.dev "@id" is invalid: spec.children[0].template: Invalid value: "  ": the template is empty`},
+		{"an unknown strategy", "@id", accepted + "  updateStrategy: {type: Replace}\n",
+			`TemplateController.templater.dev "@id" is invalid: [spec.children[0].updateStrategy.type: Unsupported value: "Replace": supported values: "Apply", "Recreate", "CreateOnly", "OnDelete", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]`},
+		{"an unknown prune policy", "@id", accepted + "  prunePolicy: Keep\n",
+			`TemplateController.templater.dev "@id" is invalid: [spec.children[0].prunePolicy: Unsupported value: "Keep": supported values: "Delete", "Retain", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]`},
+		{"nothing to do", "@id", "watch: {apiVersion: example.org/v1, kind: Nothing}\n",
+			`TemplateController.templater.dev "@id" is invalid: spec: Invalid value: nothing to do: give at least one entry in children, or status.template`},
+		{"no kind", "@id", "watch: {apiVersion: example.org/v1}\nstatus: {template: 'a: b'}\n",
+			`TemplateController.templater.dev "@id" is invalid: [spec.watch.kind: Required value, <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]`},
+		{"a resync period without unit", "@id", accepted + "resyncPeriod: '10'\n",
+			`TemplateController.templater.dev "@id" is invalid: spec.resyncPeriod: Invalid value: "10": spec.resyncPeriod in body should match '^([0-9]{1,5}(h|m|s|ms)){1,4}$'`},
+		{"a field that does not exist", "@id", accepted + "childs: []\n",
+			`failed to create typed patch object (/@id; templater.dev/v1, Kind=TemplateController): .spec.childs: field not declared in schema`},
+	} {
+		t.Run(row.what, func(t *testing.T) {
+			s := s.at(t)
+			err := s.tryApply("apiVersion: templater.dev/v1\nkind: TemplateController\nmetadata: {name: \"" + row.name + "\"}\nspec:\n" + indent(row.spec))
+			if err == nil {
+				t.Fatal("the API server has accepted it")
+			}
+			if diff := cmp.Diff(row.want, strings.ReplaceAll(err.Error(), s.id, "@id")); diff != "" {
+				t.Errorf("message (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAPIServerRefusesAnotherKindToWatch(t *testing.T) {
+	s := newScope(t)
+	s.applyController("@id", accepted)
+	for _, row := range []struct{ what, watch, want string }{
+		{"another kind", `{apiVersion: example.org/v1, kind: Something}`,
+			`TemplateController.templater.dev "@id" is invalid: spec.watch: Invalid value: kind is immutable: delete this TemplateController and create another`},
+		{"another group", `{apiVersion: example.com/v1, kind: Nothing}`,
+			`TemplateController.templater.dev "@id" is invalid: spec.watch: Invalid value: the group in apiVersion is immutable (the version may change): delete this TemplateController and create another`},
+		{"the core group", `{apiVersion: v1, kind: Nothing}`,
+			`TemplateController.templater.dev "@id" is invalid: spec.watch: Invalid value: the group in apiVersion is immutable (the version may change): delete this TemplateController and create another`},
+		{"another version", `{apiVersion: example.org/v2, kind: Nothing}`, ``},
+	} {
+		err := s.tryApply("{apiVersion: templater.dev/v1, kind: TemplateController, metadata: {name: \"@id\"}, spec: {watch: " + row.watch +
+			", children: [{name: one, template: 'x: y'}]}}")
+		got := ""
+		if err != nil {
+			got = strings.ReplaceAll(err.Error(), s.id, "@id")
+		}
+		if diff := cmp.Diff(row.want, got); diff != "" {
+			t.Errorf("%s: message (-want +got):\n%s", row.what, diff)
+		}
+	}
+}
+
+func TestExplainTeaches(t *testing.T) {
+	s := newScope(t)
+	for _, row := range []struct {
+		field string
+		words []string
+	}{
+		{"templatecontroller", []string{"GROUP:      templater.dev", "KIND:       TemplateController", "turns each object of one kind (a parent) into child"}},
+		{"templatecontroller.spec", []string{"FIELDS:", "  watch\t", "  children\t", "  status\t", "  suspend\t", "  resyncPeriod\t", "  deletionPolicy\t"}},
+		{"templatecontroller.spec.watch", []string{"  apiVersion\t<string> -required-", "  kind\t<string> -required-", "  labelSelector\t", "Only parents whose labels match."}},
+		{"templatecontroller.spec.children", []string{"DESCRIPTION:", "The objects to make for each parent", "  name\t<string> -required-", "  template\t<string> -required-", "  updateStrategy\t", "  prunePolicy\t", "  deletionPolicy\t", "A Go template that yields", "enum: Delete, Retain"}},
+		{"templatecontroller.spec.children.updateStrategy", []string{"enum: Apply, Recreate, CreateOnly, OnDelete", "Recreate deletes all objects"}},
+	} {
+		text := s.kubectl("explain", row.field)
+		for _, word := range row.words {
+			if !strings.Contains(strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(word), " ")) {
+				t.Errorf("kubectl explain %s does not say %q:\n%s", row.field, word, text)
+			}
+		}
+		if strings.Contains(text, "<no description>") {
+			t.Errorf("kubectl explain %s has a field without description:\n%s", row.field, text)
+		}
+	}
+}
