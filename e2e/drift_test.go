@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/templater-dev/templater/e2e/cluster/audit"
 )
@@ -282,13 +280,4 @@ func TestFieldsThatAdmissionRewritesDoNotLoop(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"color": "painted"}, got.Object["data"]); diff != "" {
 		t.Errorf("data (-want +got):\n%s", diff)
 	}
-}
-
-// present reports whether an object is there.
-func present(ctx context.Context, in dynamic.ResourceInterface, name string) (bool, error) {
-	_, err := in.Get(ctx, name, getOptions)
-	if apierrors.IsNotFound(err) {
-		return false, nil
-	}
-	return err == nil, err
 }
