@@ -108,7 +108,7 @@ func BenchmarkStatus(b *testing.B) {
 // BenchmarkExhaustion measures how long it takes to stop templates that would
 // never end.
 func BenchmarkExhaustion(b *testing.B) {
-	in := &Input{Parent: map[string]any{"spec": map[string]any{"laughs": laughs}}}
+	in := &Input{Parent: map[string]any{"spec": map[string]any{"laughs": laughs, "merges": laughingMerges}}}
 	for why, text := range exhausting {
 		p, err := Compile(Source{Children: []Template{{Name: "x", Text: text}}})
 		if err != nil {

@@ -17,9 +17,9 @@ const (
 	// maxNodes bounds the scalars, maps and lists of all documents.
 	maxNodes = 100_000
 	// maxSeparators bounds the commas, colons, line ends and the like in
-	// text to be parsed as YAML; the parser allocates up to 320 bytes for
-	// each. A Pod has about 50.
-	maxSeparators = 100_000
+	// text to be parsed as YAML; the parser allocates up to 800 bytes for
+	// each. A Pod has about 60.
+	maxSeparators = 80_000
 	// maxIncludes bounds the depth of include and template calls.
 	maxIncludes = 64
 	// maxDepth bounds the nesting of data, so that recursion over it
@@ -36,6 +36,7 @@ const (
 // Costs in units of maxWork.
 const (
 	costStep  = 40  // evaluating a node of a template
+	costField = 4   // following a path by one key
 	costCall  = 100 // calling a function
 	costValue = 64  // writing a scalar, map or list
 	costEntry = 64  // an entry of a map
@@ -54,7 +55,7 @@ const (
 	errBudget     budgetError = "the template does too much work for one pass; make loops shorter or text smaller"
 	errOutput     budgetError = "the template writes more than 4 MiB; split it, or write less"
 	errNodes      budgetError = "the template writes more than 100000 values; split it, or write less"
-	errSeparators budgetError = "the template writes more than 100000 line ends, colons, commas and the like; split it, or write less"
+	errSeparators budgetError = "the template writes too many line ends, colons, commas and the like; split it, or write less"
 	errDeep       budgetError = "data is nested more than 100 deep"
 	errIncludes   budgetError = "templates include each other more than 64 deep"
 )

@@ -109,6 +109,32 @@ var exhausting = map[string]string{
 	"collect along a long path":                     `{{ $l := list (dict) }}{{ range 1000000 }}{{ $x := collect (repeat 10000 "a.b") $l }}{{ end }}`,
 	"comparing long texts":                          `{{ $a := repeat 1000000 "a" }}{{ $b := print $a "" }}{{ range 1000000 }}{{ $x := eq $a $b }}{{ end }}`,
 	"contains in a loop":                            `{{ $a := repeat 1000000 "a" }}{{ range 1000000 }}{{ $x := contains "b" $a }}{{ end }}`,
+	"merge keys that laugh":                         `{{ fromYaml .spec.merges }}`,
+	"merge keys that laugh in the output":           "x: 1\n" + laughingMerges,
+	"an alias within itself, merged":                "a: {<<: &a [*a, *a]}\n",
+	"dropped keys, again for each alias":            "a: &a { {{- range 3000 }}k{{ . }}:,{{ end }}}\nb: [{{ range 9000 }}*a,{{ end }}]\n",
+	"fromYaml of quotes":                            `{{ fromYaml (print "[" (repeat 1000000 "'' ")) }}`,
+	"fromYaml of adjacent quotes":                   `{{ fromYaml (print "[" (repeat 500000 "''\"\"")) }}`,
+	"fromYaml of aliases":                           `{{ fromYaml (repeat 500000 "*a ") }}`,
+	"fromYaml of tags":                              `{{ fromYaml (repeat 1000000 "! ") }}`,
+	"fromYaml of comments on Unicode's lines":       `{{ fromYaml (repeat 500000 "#\u2028") }}`,
+	"fromYaml of a map on one line":                 `{{ fromYaml (print "{" (repeat 20000 "a: 1,") "}") }}`,
+	"a block scalar far from its anchor, often":     "a: &a" + strings.Repeat(" ", 300000) + "|\n  {{ \"\" }}\nb: [{{ range 9000 }}*a,{{ end }}]\n",
+	"a scalar of empty tokens, often":               "a: &a x{{ range 20000 }}{{ \"\" }}{{ end }}\nb: [{{ range 9000 }}*a,{{ end }}]\n",
+	"empty tokens, expanded often":                  `{{ define "t" }}{{ range 10000 }}{{ "" }}{{ end }}{{ end }}{{ $r := include "t" 1 }}{{ range 1000000 }}{{ $x := upper $r }}{{ end }}`,
+	"trim of rendered spaces in a loop":             `{{ define "t" }}` + strings.Repeat(" ", 400000) + `{{ end }}{{ $r := include "t" 1 }}{{ range 1000000 }}{{ $x := trim $r }}{{ end }}`,
+	"a path of millions of keys":                    `{{ $l := list (dict) }}{{ $x := collect (repeat 2500000 "a.") $l }}`,
+	"many arguments in a loop":                      `{{ range 1000000 }}{{ $x := eq 1 ` + strings.Repeat("2 ", 200000) + `}}{{ end }}`,
+	"many arguments of or in a loop":                `{{ range 1000000 }}{{ $x := or ` + strings.Repeat("0 ", 200000) + `}}{{ end }}`,
+	"many fields in a loop":                         `{{ range 1000000 }}{{ $x := $.spec` + strings.Repeat(".a", 200000) + ` }}{{ end }}`,
+	"matches that look far ahead":                   `{{ regexFindAll "a[^b]*b|a" (repeat 100000 "a") -1 | len }}`,
+	"replacements that look far ahead":              `{{ regexReplaceAll "a(.*b)?" (repeat 100000 "a") "" | len }}`,
+	"an expression with a long optional part":       `{{ regexSplit "a(a{1000}b)?" (repeat 100000 "a") -1 | len }}`,
+	"an expression of some size on a long text":     `{{ regexMatch "(a?){60}b" (repeat 500000 "a") }}`,
+	"a small expression on a long text":             `{{ $s := repeat 3000000 "a" }}{{ regexMatch "(a|aa|aaa)*b$" $s }}`,
+	"matches of every character":                    `{{ regexSplit "a" (repeat 300000 "a") -1 | len }}`,
+	"expressions of Unicode's classes":              `{{ range 1000000 }}{{ $x := regexMatch (printf "%s%d" (repeat 300 "\\pL") .) "b" }}{{ end }}`,
+	"expressions of wide ranges in any case":        `{{ range 1000000 }}{{ $x := regexMatch (printf "(?i)%s%d" (repeat 50 "[b-\\x{1e900}]") .) "b" }}{{ end }}`,
 	"many variables make looking them up slow":      strings.Repeat("{{ $x := 1 }}", 10000) + `{{ $y := $ }}{{ range 1000000 }}{{ $z := $ }}{{ end }}`,
 }
 
@@ -121,8 +147,14 @@ e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]
 f: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e]
 `
 
+// laughingMerges does so where no value is made of each alias.
+const laughingMerges = `<<: [&a [[],[],[],[],[],[],[],[],[],[]], &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a], &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b],
+  &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c], &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d], &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e],
+  &g [*f,*f,*f,*f,*f,*f,*f,*f,*f,*f], &h [*g,*g,*g,*g,*g,*g,*g,*g,*g,*g], &i [*h,*h,*h,*h,*h,*h,*h,*h,*h,*h]]
+`
+
 func TestExhaustion(t *testing.T) {
-	in := &Input{Parent: map[string]any{"spec": map[string]any{"laughs": laughs}}}
+	in := &Input{Parent: map[string]any{"spec": map[string]any{"laughs": laughs, "merges": laughingMerges}}}
 	for why, text := range exhausting {
 		t.Run(why, func(t *testing.T) {
 			p, err := Compile(Source{Children: []Template{{Name: "x", Text: text}}})

@@ -70,24 +70,40 @@ func (x *exec) chargeParsing(content string) error {
 	return x.charge(2*len(content) + costSeparator*n)
 }
 
-// separators counts what may begin or end a node. A map in braces counts
-// twice, for it may hold a key and a value without more ado.
+// separators counts what may begin or end a node. Within brackets and braces,
+// of which the parser may keep all tokens until the last, each counts several
+// times. A map in braces may hold a key and a value without more ado.
 func separators(content string) int {
 	n := 1
 	for i := range len(content) {
-		switch content[i] {
-		case '\n', '\r', ',', ':', '[', '&':
+		switch c := content[i]; c {
+		case '\n', '\r', ':', '&', '?':
 			n++
+		case ',', '[':
+			n += flowSeparator
 		case '{':
-			n += 2
-		case '-', '?':
-			if i+1 < len(content) && content[i+1] <= ' ' {
+			n += flowSeparator + 1
+		case '-':
+			if i+1 < len(content) && isGap(content[i+1]) {
+				n++
+			}
+		case '\'', '"', '*', '!', '#':
+			if i == 0 || isGap(content[i-1]) || strings.IndexByte(`'"]}`, content[i-1]) >= 0 {
+				n++
+			}
+		case 0x85, 0xa8, 0xa9:
+			if s := content[max(0, i-2) : i+1]; strings.HasSuffix(s, "\u0085") || s == "\u2028" || s == "\u2029" {
 				n++
 			}
 		}
 	}
 	return n
 }
+
+const flowSeparator = 5
+
+// isGap reports whether a byte may belong to white space or to a line end.
+func isGap(c byte) bool { return c <= ' ' || c >= 0x80 }
 
 // directive returns the offset of a line that begins with %, or -1.
 func directive(content string) int {
@@ -172,14 +188,22 @@ const (
 )
 
 // chomping finds the header of a block scalar, which stands after the
-// scalar's anchor and tag, if it has them.
-func (p *parser) chomping(n *yaml.Node) (chomping, error) {
+// scalar's anchor and tag, if it has them. It is looked for again for each
+// alias of the scalar.
+func (x *exec) chomping(p *parser, n *yaml.Node) (chomping, error) {
+	if err := x.charge(8 * n.Column); err != nil {
+		return clip, err
+	}
 	at := p.offset(n.Line, n.Column)
 	for at >= 0 && at < len(p.content) {
 		rest := p.content[at:]
 		switch rest[0] {
 		case '&', '!':
-			at += len(rest) - len(strings.TrimLeft(rest[wordEnd(rest):], " \t\r\n"))
+			skipped := len(rest) - len(strings.TrimLeft(rest[wordEnd(rest):], " \t\r\n"))
+			if err := x.charge(skipped); err != nil {
+				return clip, err
+			}
+			at += skipped
 			continue
 		case '|', '>':
 			return chompingOf(rest[1:]), nil

@@ -91,6 +91,9 @@ func isHex(s string) bool {
 // fields follows a path from v. A missing key yields nil, and so does all
 // that follows it.
 func (x *exec) fields(n parse.Node, v any, path []string) (any, error) {
+	if err := x.charge(costField * len(path)); err != nil {
+		return nil, x.located(err, n)
+	}
 	for _, key := range path {
 		var err error
 		if v, err = field(v, key); err != nil {
@@ -115,6 +118,9 @@ func (x *exec) variable(name string) any {
 // function calls a function. Its arguments lie on a stack of our own, so that
 // a call allocates nothing; functions must not keep the slice.
 func (x *exec) function(dot any, name *parse.IdentifierNode, nodes []parse.Node, final any) (any, error) {
+	if err := x.charge(costItem * len(nodes)); err != nil {
+		return nil, x.located(err, name)
+	}
 	f := functions[name.Ident]
 	if f.lazy != nil {
 		return f.lazy(x, dot, nodes, final)

@@ -20,6 +20,9 @@ func (x *exec) expand(r rendered) (string, error) {
 // of a value that goes in as it is get the indentation of the line on which
 // the token stands.
 func (x *exec) fill(text string, indent bool) (string, error) {
+	if err := x.charge(2 * len(text)); err != nil {
+		return "", err
+	}
 	if !x.tokens.has(text) {
 		return text, nil
 	}

@@ -28,7 +28,7 @@ func (c *call) path() []string {
 	}
 	s := strings.TrimPrefix(c.str(0), ".")
 	var keys []string
-	for s != "" && c.err == nil {
+	for s != "" && c.pay(costEntry) {
 		var key string
 		key, s = c.pathKey(s, len(keys) == 0)
 		keys = append(keys, key)

@@ -21,14 +21,18 @@ func init() {
 	})
 	g.add(names("regexFindAll", "mustRegexFindAll"), 3, 3, "at most so many matches, or all if the number is negative", func(c *call) any {
 		e, s, n := c.expression(), c.str(1), c.integer(2)
-		if !c.matching(e, s) || !c.pay((len(s)+1)*costItem) {
-			return nil
+		matches := c.matches(e, s, clampInt(n))
+		list := c.newList(len(matches))
+		for _, m := range matches {
+			if c.err == nil {
+				list = append(list, s[m[0]:m[1]])
+			}
 		}
-		return c.stringList(e.FindAllString(s, clampInt(n)))
+		return list
 	})
 	g.add(names("regexSplit", "mustRegexSplit"), 3, 3, "the parts of the text between matches", func(c *call) any {
 		e, s, n := c.expression(), c.str(1), c.integer(2)
-		if !c.matching(e, s) || !c.pay((len(s)+1)*costItem) {
+		if c.matches(e, s, clampInt(n)); c.err != nil {
 			return nil
 		}
 		return c.stringList(e.Split(s, clampInt(n)))
@@ -44,16 +48,20 @@ func init() {
 // size of the compiled expression, and a short one such as (a{1000}){1000}
 // compiles to something huge.
 const (
-	longestExpression  = 1000
-	largestExpression  = 2000 // instructions
-	costOfInstruction  = 100
-	instructionsPerJob = 8 // instructions tried on a byte for a unit of work
+	longestExpression = 1000
+	largestExpression = 2000 // instructions
+	costOfInstruction = 100
+	costOfClass       = 10_000    // a class of Unicode, such as \pL
+	costOfFolding     = 1_200_000 // a range that may be wide, in any case
+	costOfByte        = 4         // a byte of the text,
+	costOfTry         = 2         // and an instruction tried on it
 )
 
 // expression is a compiled regular expression of some number of instructions.
 type expression struct {
 	*regexp.Regexp
 	size int
+	far  bool // see looksFar
 }
 
 // expression returns argument 0 compiled, or nil.
@@ -69,7 +77,7 @@ func (c *call) expression() *expression {
 		c.fail("the expression is longer than %d bytes", longestExpression)
 		return nil
 	}
-	if !c.pay(len(s) * costOfInstruction) {
+	if !c.pay(len(s)*costOfInstruction + costOfClasses(s)) {
 		return nil
 	}
 	tree, err := syntax.Parse(s, syntax.Perl)
@@ -93,7 +101,7 @@ func (c *call) expression() *expression {
 	if c.x.expressions == nil {
 		c.x.expressions = map[string]*expression{}
 	}
-	e := &expression{re, size}
+	e := &expression{re, size, looksFar(tree, false)}
 	c.x.expressions[s] = e
 	return e
 }
@@ -113,9 +121,95 @@ func instructions(re *syntax.Regexp) int {
 	return n
 }
 
+var (
+	unicodeClass = regexp.MustCompile(`\\[pP]`)
+	anyCase      = regexp.MustCompile(`\(\?[a-zA-Z-]*i`)
+	wideRange    = regexp.MustCompile(`-(\\x|[^\x00-\x7f])`)
+)
+
+// costOfClasses is what the classes of characters in an expression cost to
+// compile, besides their length: some stand for many ranges, and a range in
+// any case is walked through character by character.
+func costOfClasses(s string) int {
+	cost := costOfClass * len(unicodeClass.FindAllStringIndex(s, -1))
+	if anyCase.MatchString(s) {
+		cost += costOfFolding * len(wideRange.FindAllStringIndex(s, -1))
+	}
+	return cost
+}
+
+// looksFar reports whether finding a match may take looking at much text
+// beyond it, as for a(.*b)?, which matches only a where no b follows. Finding
+// all matches then takes time in proportion to their number, too.
+func looksFar(re *syntax.Regexp, within bool) bool {
+	const far = 16
+	switch re.Op {
+	case syntax.OpAlternate, syntax.OpQuest, syntax.OpStar, syntax.OpPlus, syntax.OpRepeat:
+		within = true
+	}
+	for _, sub := range re.Sub {
+		if within && longestMatch(sub) > far || looksFar(sub, within) {
+			return true
+		}
+	}
+	return false
+}
+
+// longestMatch returns the number of characters that an expression matches at
+// most, or largestExpression if there are as many or more.
+func longestMatch(re *syntax.Regexp) int {
+	n := 0
+	switch re.Op {
+	case syntax.OpLiteral:
+		n = len(re.Rune)
+	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		n = 1
+	}
+	for _, sub := range re.Sub {
+		if re.Op == syntax.OpAlternate {
+			n = max(n, longestMatch(sub))
+		} else {
+			n = min(n+longestMatch(sub), largestExpression)
+		}
+	}
+	switch {
+	case n > 0 && (re.Op == syntax.OpStar || re.Op == syntax.OpPlus || re.Op == syntax.OpRepeat && re.Max < 0):
+		return largestExpression
+	case re.Op == syntax.OpRepeat:
+		return min(n*re.Max, largestExpression)
+	}
+	return n
+}
+
 // matching pays for matching s once, and reports whether to go on.
 func (c *call) matching(e *expression, s string) bool {
-	return e != nil && c.pay(len(s)*(e.size/instructionsPerJob+1))
+	return e != nil && c.pay(e.cost(s))
+}
+
+// cost is that of looking for a match in s.
+func (e *expression) cost(s string) int { return len(s) * (costOfByte + costOfTry*e.size) }
+
+// matches returns where at most n matches in s are, or all if n is negative,
+// and pays for finding them twice.
+func (c *call) matches(e *expression, s string, n int) [][]int {
+	if !c.matching(e, s) || !c.pay(e.cost(s)+2*costItem*(len(s)+1)) {
+		return nil
+	}
+	if n < 0 {
+		n = len(s) + 1
+	}
+	if !e.far {
+		return e.FindAllStringIndex(s, n)
+	}
+	for some := 1; ; some *= 4 {
+		some = min(some, n)
+		if !c.payFor(2*some, e.cost(s)) {
+			return nil
+		}
+		if found := e.FindAllStringIndex(s, some); len(found) < some || some == n {
+			return found
+		}
+	}
 }
 
 type replacer func(re *regexp.Regexp, s, to string) string
@@ -124,10 +218,10 @@ type replacer func(re *regexp.Regexp, s, to string) string
 // replacement, and each $ in it at most the match.
 func (c *call) regexReplace(do replacer, groups bool) any {
 	e, s, to := c.expression(), c.str(1), c.str(2)
-	if !c.matching(e, s) || !c.pay((len(s)+1)*costItem) {
+	matches := len(c.matches(e, s, -1))
+	if c.err != nil {
 		return nil
 	}
-	matches := len(e.FindAllStringIndex(s, -1))
 	size := len(s) + matches*len(to)
 	if groups {
 		size += len(s) * strings.Count(to, "$")

@@ -223,6 +223,9 @@ func isText(v any) bool {
 // trim trims the text itself, never the values in it.
 func trim(c *call) any {
 	if r, ok := c.args[0].(rendered); ok {
+		if !c.pay(len(r)) {
+			return nil
+		}
 		return rendered(strings.TrimSpace(string(r)))
 	}
 	return strings.TrimSpace(c.str(0))

@@ -143,6 +143,9 @@ func (c *converter) mapping(n *yaml.Node, at level, depth int) (any, error) {
 			return nil, c.duplicate(key, name)
 		}
 		if isNothing(value) && !c.tagged(value) {
+			if err := c.x.charge(costEntry); err != nil {
+				return nil, err
+			}
 			if dropped == nil {
 				dropped = map[string]bool{}
 			}
@@ -196,6 +199,10 @@ func isMerge(key *yaml.Node) bool {
 func (c *converter) merge(m map[string]any, n *yaml.Node, at level, depth int) error {
 	if depth > maxDepth {
 		return errDeep
+	}
+	// Aliases multiply here as they do in values.
+	if err := c.x.node(); err != nil {
+		return err
 	}
 	if n.Kind == yaml.AliasNode {
 		return c.merge(m, n.Alias, at, depth+1)
@@ -312,7 +319,7 @@ func (c *converter) text(n *yaml.Node) (string, error) {
 		return "", err
 	}
 	if block {
-		how, err := c.p.chomping(n)
+		how, err := c.x.chomping(c.p, n)
 		if err != nil {
 			return "", err
 		}
