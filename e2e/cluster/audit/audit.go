@@ -4,6 +4,7 @@ package audit
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -56,17 +57,36 @@ func (e Event) String() string {
 }
 
 // Mark returns the present end of the log. Requests that are answered later
-// come behind it.
+// come behind it, and so does one whose line is being written.
 func (l Log) Mark() (Mark, error) {
-	info, err := os.Stat(l.Path)
+	file, err := os.Open(l.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
 	if err != nil {
 		return 0, err
 	}
-	return Mark(info.Size()), nil
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return 0, err
+	}
+	for end := info.Size(); end > 0; {
+		start := max(0, end-chunk)
+		part := make([]byte, end-start)
+		if _, err := file.ReadAt(part, start); err != nil {
+			return 0, err
+		}
+		if i := bytes.LastIndexByte(part, '\n'); i >= 0 {
+			return Mark(start + int64(i) + 1), nil
+		}
+		end = start
+	}
+	return 0, nil
 }
+
+// chunk is how many bytes Mark reads at a time; few lines are longer.
+const chunk = 1 << 14
 
 // Since returns the events behind the mark that keep accepts, one for each
 // request: those of long-running requests when they begin, all others when

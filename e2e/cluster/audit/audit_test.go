@@ -3,6 +3,7 @@ package audit
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -40,6 +41,30 @@ func TestSince(t *testing.T) {
 		}
 		if len(events) != c.want {
 			t.Errorf("%s: got %d events %v, want %d", why, len(events), events, c.want)
+		}
+	}
+}
+
+func TestMarkIsTheBeginningOfALine(t *testing.T) {
+	whole := strings.Repeat(aliceGets, 3)
+	for why, c := range map[string]struct {
+		text string
+		want int
+	}{
+		"all lines are whole":          {whole, len(whole)},
+		"half a line":                  {whole + half, len(whole)},
+		"half a line that is long":     {whole + strings.Repeat("x", 3*chunk), len(whole)},
+		"nothing but half a line":      {half, 0},
+		"the last line ends a chunk":   {strings.Repeat("x", chunk-1) + "\n", chunk},
+		"an empty log":                 {"", 0},
+		"half a line of a whole chunk": {whole + strings.Repeat("x", chunk), len(whole)},
+	} {
+		log := Log{Path: filepath.Join(t.TempDir(), "audit.log")}
+		if err := os.WriteFile(log.Path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if mark, err := log.Mark(); err != nil || mark != Mark(c.want) {
+			t.Errorf("%s: got %d, %v, want %d", why, mark, err, c.want)
 		}
 	}
 }
