@@ -80,7 +80,6 @@ func TestAPIServerRefusesAnotherKindToWatch(t *testing.T) {
 }
 
 func TestExplainTeaches(t *testing.T) {
-	s := newScope(t)
 	for _, row := range []struct {
 		field string
 		words []string
@@ -91,7 +90,11 @@ func TestExplainTeaches(t *testing.T) {
 		{"templatecontroller.spec.children", []string{"DESCRIPTION:", "The objects to make for each parent", "  name\t<string> -required-", "  template\t<string> -required-", "  updateStrategy\t", "  prunePolicy\t", "  deletionPolicy\t", "A Go template that yields", "enum: Delete, Retain"}},
 		{"templatecontroller.spec.children.updateStrategy", []string{"enum: Apply, Recreate, CreateOnly, OnDelete", "Recreate deletes all objects"}},
 	} {
-		text := s.kubectl("explain", row.field)
+		var text string
+		eventually(t, soon, func() (err error) { // the schema of a new definition is published some time later
+			text, err = env.command(t.Context(), "", "explain", row.field)
+			return err
+		})
 		for _, word := range row.words {
 			if !strings.Contains(strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(word), " ")) {
 				t.Errorf("kubectl explain %s does not say %q:\n%s", row.field, word, text)
