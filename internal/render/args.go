@@ -86,7 +86,7 @@ func (c *call) float(i int) float64 {
 		return v
 	case string:
 		f, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
-		if err != nil || math.IsNaN(f) || math.IsInf(f, 0) {
+		if err != nil || strings.ContainsAny(v, "_xX") || math.IsNaN(f) || math.IsInf(f, 0) {
 			c.fail("argument %d is text that is not a number", i+1)
 			return 0
 		}

@@ -43,6 +43,10 @@ const (
 	costItem  = 32  // an item of a list
 	// costSeparator is for a separator of YAML text, see maxSeparators.
 	costSeparator = 80
+	// costParser is for a parser of YAML or JSON, costVersion for that of a
+	// version.
+	costParser  = 3000
+	costVersion = 500
 )
 
 // budgetError is how running out of budget travels; the place that catches it

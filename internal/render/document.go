@@ -3,6 +3,7 @@ package render
 import (
 	"errors"
 	"io"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -15,6 +16,9 @@ type parser struct {
 	starts  []int // offsets of lines, as YAML counts them
 	bangs   bool  // whether a tag "!" may be in there
 }
+
+// bang matches what may be the tag "!".
+var bang = regexp.MustCompile(`![\t\r\n \x{85}\x{2028}\x{2029}]`)
 
 // syntaxError is an error of the YAML text at an offset.
 type syntaxError struct {
@@ -29,7 +33,7 @@ func (x *exec) documents(content string, do func(*parser, *yaml.Node) error) err
 	if err := x.chargeParsing(content); err != nil {
 		return err
 	}
-	p := &parser{content: content, bangs: strings.Contains(content, "! ") || strings.Contains(content, "!\n")}
+	p := &parser{content: content, bangs: bang.MatchString(content)}
 	if at := directive(content); at >= 0 {
 		return &syntaxError{at, "YAML directives are not supported; remove the line that begins with %"}
 	}
@@ -67,7 +71,7 @@ func (x *exec) chargeParsing(content string) error {
 	if n > maxSeparators {
 		return errSeparators
 	}
-	return x.charge(2*len(content) + costSeparator*n)
+	return x.charge(costParser + 2*len(content) + costSeparator*n)
 }
 
 // separators counts what may begin or end a node. Within brackets and braces,

@@ -102,9 +102,12 @@ func urlParse(c *call) (v any) {
 
 func urlJoin(c *call) (v any) {
 	defer c.recovered("argument 1 does not have the parts of a URL, as text", &v)
-	m := c.newDict(len(c.dict(0)))
-	for key, value := range c.dict(0) {
-		m[key] = c.strOf(c.scalarItem(value), 0)
+	parts := c.dict(0)
+	m := c.newDict(len(parts))
+	for _, key := range c.keys(parts) {
+		if c.err == nil {
+			m[key] = c.strOf(c.scalarItem(parts[key]), 0)
+		}
 	}
 	if c.err != nil {
 		return nil
@@ -129,6 +132,9 @@ func semver(c *call) any {
 	if len(s) > longestVersion {
 		return c.fail("argument 1 is not a version")
 	}
+	if !c.pay(costVersion) {
+		return nil
+	}
 	v, err := version.NewVersion(s)
 	if err != nil {
 		return c.fail("argument 1 is not a version")
@@ -143,7 +149,7 @@ func clampUint(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
 func semverCompare(c *call) any {
 	constraint, v := c.str(0), c.str(1)
-	if len(constraint) > longestVersion || len(v) > longestVersion || !c.pay(100*len(constraint)) {
+	if len(constraint) > longestVersion || len(v) > longestVersion || !c.pay(costVersion+100*len(constraint)) {
 		return c.fail("an argument is too long")
 	}
 	ok, err := sprigFunc[func(string, string) (bool, error)]("semverCompare")(constraint, v)
@@ -215,7 +221,7 @@ func fromJSON(c *call) any {
 		return fromYAML(c)
 	}
 	s := c.str(0)
-	if !c.pay(len(s) * 8) {
+	if !c.pay(costParser/3 + 16*len(s)) {
 		return nil
 	}
 	decoder := json.NewDecoder(strings.NewReader(s))

@@ -144,6 +144,9 @@ func slice(c *call) any {
 		if c.err != nil {
 			return nil
 		}
+		if c.derived && hasLineEnd(s[from:to]) {
+			return derived(s[from:to])
+		}
 		return s[from:to]
 	}
 	list := c.list(0)

@@ -207,9 +207,10 @@ func (c *call) sameMaps(a, b map[string]any, depth int) bool {
 	if len(a) != len(b) {
 		return false
 	}
-	for key, v := range a {
+	// In order: what is found first decides between an answer and an error.
+	for _, key := range c.keys(a) {
 		w, ok := b[key]
-		if !ok || !c.sameTo(v, w, depth+1) {
+		if !ok || !c.sameTo(a[key], w, depth+1) {
 			return false
 		}
 	}

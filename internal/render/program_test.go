@@ -132,6 +132,44 @@ func TestMarker(t *testing.T) {
 	}
 }
 
+// TestEscapedMarker writes the characters of a token as escapes of YAML.
+func TestEscapedMarker(t *testing.T) {
+	for _, escape := range []string{`\ue000`, `\uE000`, `\U0000e000`} {
+		p, err := Compile(Source{Status: `a: "` + escape + `0x {{ .spec.a }}"`})
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, err := p.Status(&Input{Parent: map[string]any{"spec": map[string]any{"a": "b"}}})
+		if err != nil || status["a"] != "\ue0000x b" {
+			t.Errorf("%s: %q, %v", escape, status["a"], err)
+		}
+	}
+}
+
+// TestSameAgain looks for messages and answers that depend on the order in
+// which Go walks through a map.
+func TestSameAgain(t *testing.T) {
+	for _, text := range []string{
+		`a: {{ urlJoin (dict "host" (list 1) "path" (dict)) }}`,
+		`{{ $l := list }}{{ range 120 }}{{ $l = list $l }}{{ end }}a: {{ deepEqual (dict "a" 1 "b" $l) (dict "a" 2 "b" $l) }}`,
+	} {
+		p, err := Compile(Source{Status: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := ""
+		for i := range 50 {
+			status, err := p.Status(&Input{})
+			if got := fmt.Sprint(status, err); i == 0 {
+				first = got
+			} else if got != first {
+				t.Errorf("%s\nfirst %s\nthen  %s", text, first, got)
+				break
+			}
+		}
+	}
+}
+
 // TestEveryMarkerIsUsed has no character left for tokens.
 func TestEveryMarkerIsUsed(t *testing.T) {
 	var all strings.Builder

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -82,7 +83,11 @@ func (t *tokens) whole(text string) *token {
 // has reports whether text holds a token.
 func (t *tokens) has(text string) bool { return strings.Contains(text, t.marker) }
 
-// chooseMarker returns a private-use character that none of texts contains.
+// escapedMarker matches what YAML may read as a private-use character.
+var escapedMarker = regexp.MustCompile(`\\(?:u|U0000)([0-9a-fA-F]{4})`)
+
+// chooseMarker returns a private-use character that none of texts contains,
+// in the form of an escape either.
 func chooseMarker(texts []*text) string {
 	used := map[rune]bool{}
 	for _, t := range texts {
@@ -90,6 +95,10 @@ func chooseMarker(texts []*text) string {
 			if r >= firstMarker {
 				used[r] = true
 			}
+		}
+		for _, m := range escapedMarker.FindAllStringSubmatch(t.content, -1) {
+			r, _ := strconv.ParseUint(m[1], 16, 16)
+			used[rune(r)] = true
 		}
 	}
 	r := firstMarker
