@@ -47,6 +47,10 @@ const (
 	// version.
 	costParser  = 3000
 	costVersion = 500
+	// costReady is for asking whether an object is ready, costEach for each
+	// value in its status, of which there are many in conditions.
+	costReady = 1000
+	costEach  = 100
 )
 
 // budgetError is how running out of budget travels; the place that catches it

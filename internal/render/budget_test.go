@@ -3,6 +3,7 @@ package render
 import (
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -159,6 +160,24 @@ const laughingMerges = `<<: [&a [[],[],[],[],[],[],[],[],[],[]], &b [*a,*a,*a,*a
   &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c], &e [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d], &f [*e,*e,*e,*e,*e,*e,*e,*e,*e,*e],
   &g [*f,*f,*f,*f,*f,*f,*f,*f,*f,*f], &h [*g,*g,*g,*g,*g,*g,*g,*g,*g,*g], &i [*h,*h,*h,*h,*h,*h,*h,*h,*h,*h]]
 `
+
+// TestReadyIsPaidFor asks often about an object with many conditions; the
+// answer takes time that the renderer cannot see.
+func TestReadyIsPaidFor(t *testing.T) {
+	p, err := Compile(Source{Status: `{{ range 1000000 }}{{ $x := ready $.spec }}{{ end }}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conditions := slices.Repeat([]any{map[string]any{"type": "A", "status": "True"}}, 50)
+	asked := 0
+	_, err = p.Status(&Input{
+		Parent: map[string]any{"spec": map[string]any{"status": map[string]any{"conditions": conditions}}},
+		Ready:  func(map[string]any) bool { asked++; return true },
+	})
+	if err == nil || asked > 2000 {
+		t.Errorf("asked %d times, %v", asked, err)
+	}
+}
 
 func TestExhaustion(t *testing.T) {
 	in := &Input{Parent: map[string]any{"spec": map[string]any{"laughs": laughs, "merges": laughingMerges}}}

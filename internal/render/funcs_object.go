@@ -203,5 +203,34 @@ func ready(c *call) any {
 	if object == nil || c.err != nil || c.x.in.Ready == nil {
 		return false
 	}
+	if !c.pay(costReady) || !c.payForAll(object["status"], 0) {
+		return false
+	}
 	return c.x.in.Ready(object)
+}
+
+// payForAll pays for going through all of a value, as the answer of ready may
+// take.
+func (c *call) payForAll(v any, depth int) bool {
+	if depth > maxDepth {
+		c.failed(errDeep)
+	}
+	if !c.pay(costEach) {
+		return false
+	}
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			if !c.payForAll(item, depth+1) {
+				return false
+			}
+		}
+	case map[string]any:
+		for _, item := range v {
+			if !c.payForAll(item, depth+1) {
+				return false
+			}
+		}
+	}
+	return true
 }
