@@ -146,6 +146,7 @@ func looksFar(re *syntax.Regexp, within bool) bool {
 	switch re.Op {
 	case syntax.OpAlternate, syntax.OpQuest, syntax.OpStar, syntax.OpPlus, syntax.OpRepeat:
 		within = true
+	default:
 	}
 	for _, sub := range re.Sub {
 		if within && longestMatch(sub) > far || looksFar(sub, within) {
@@ -164,6 +165,7 @@ func longestMatch(re *syntax.Regexp) int {
 		n = len(re.Rune)
 	case syntax.OpCharClass, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
 		n = 1
+	default:
 	}
 	for _, sub := range re.Sub {
 		if re.Op == syntax.OpAlternate {

@@ -126,6 +126,10 @@ func (c *converter) sequence(n *yaml.Node, depth int) (any, error) {
 // mapping converts a map. A key whose value is empty is dropped. Keys that
 // are merged in by << never replace the map's own.
 func (c *converter) mapping(n *yaml.Node, at level, depth int) (any, error) {
+	// A key costs even when it is dropped, and again for each alias.
+	if err := c.x.charge(costItem * len(n.Content)); err != nil {
+		return nil, err
+	}
 	m := make(map[string]any, len(n.Content)/2)
 	var dropped map[string]bool
 	var merged []*yaml.Node
@@ -143,9 +147,6 @@ func (c *converter) mapping(n *yaml.Node, at level, depth int) (any, error) {
 			return nil, c.duplicate(key, name)
 		}
 		if isNothing(value) && !c.tagged(value) {
-			if err := c.x.charge(costEntry); err != nil {
-				return nil, err
-			}
 			if dropped == nil {
 				dropped = map[string]bool{}
 			}
