@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,4 +89,17 @@ func (op *operator) quiet(long time.Duration) {
 		}
 		return nil
 	})
+}
+
+// expectNoDeletes expects the operator to have left it to the garbage collector to delete. A child that is
+// collected before the operator sees its parent go may be created once more, and goes the same way.
+func (op *operator) expectNoDeletes(what string, since audit.Mark) {
+	op.t.Helper()
+	got := tally(op.requests(since))
+	op.t.Logf("%s: %v", what, got)
+	for request := range got {
+		if strings.HasPrefix(request, "delete") {
+			op.t.Errorf("%s: the operator made the request %s", what, request)
+		}
+	}
 }
