@@ -3,6 +3,8 @@ package layout
 import (
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -122,8 +124,13 @@ func (c *Cluster) PublicKubeconfig() string {
 	return c.Cache.Path("kubeconfig")
 }
 
-// Cgroup is the name of the cluster's own subtree in each cgroup hierarchy.
-func (c *Cluster) Cgroup() string { return "templater-cluster-" + c.Name }
+// Cgroup is the name of the cluster's own subtree in each cgroup hierarchy. It
+// holds a hash of the cache folder, because another clone may have a cluster of the same name.
+func (c *Cluster) Cgroup() string {
+	clone := fnv.New32a()
+	_, _ = io.WriteString(clone, c.Cache.Dir) // a hash takes everything
+	return fmt.Sprintf("templater-cluster-%s-%08x", c.Name, clone.Sum32())
+}
 
 // HostServer is the URL of the API server as seen from the host.
 func (c *Cluster) HostServer() string { return fmt.Sprintf("https://127.0.0.1:%d", c.Port) }
