@@ -42,8 +42,9 @@ children:
       template:
         metadata: {labels: {app: "{{ .metadata.name }}"}}
         spec:
+          terminationGracePeriodSeconds: 0
           containers:
-          - {name: main, image: "busybox:1.36", args: [sleep, "1"], env: [{name: COLOR, value: "{{ .spec.color }}"}]}
+          - {name: main, image: "busybox:1.36", args: [sleep, "1000"], env: [{name: COLOR, value: "{{ .spec.color }}"}]}
 `
 }
 
@@ -69,7 +70,7 @@ var damages = []damage{
 	{"another image", "deployments", `[{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"busybox:1.35"}]`},
 	{"another value of an environment variable", "deployments", `[{"op":"replace","path":"/spec/template/spec/containers/0/env/0/value","value":"blue"}]`},
 	{"an environment variable removed", "deployments", `[{"op":"remove","path":"/spec/template/spec/containers/0/env/0"}]`},
-	{"other arguments", "deployments", `[{"op":"replace","path":"/spec/template/spec/containers/0/args","value":["sleep","2"]}]`},
+	{"other arguments", "deployments", `[{"op":"replace","path":"/spec/template/spec/containers/0/args","value":["sleep","2000"]}]`},
 }
 
 func TestApplyRepairsWhatSomebodyChanges(t *testing.T) {
