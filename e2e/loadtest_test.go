@@ -1,8 +1,9 @@
 package e2e
 
 import (
-	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,22 +19,33 @@ func TestLoadTestWorksAsItsPageSays(t *testing.T) {
 	s := sampleScope(t, "loadtests")
 	startOperator(t)
 	var states *recorder
-	var watched bytes.Buffer
+	watched := filepath.Join(t.TempDir(), "watched")
 	for _, step := range shownIn(t, "config/samples/loadtest/README.md", "Try it") {
 		switch {
 		case strings.Contains(step.command, " -w "): // ends with the test
 			command := env.shell(t.Context(), s.ns, "exec "+strings.Replace(step.command, "kubectl", `"$KUBECTL" --kubeconfig "$CONFIG" --namespace "$NAMESPACE"`, 1))
-			command.Stdout = &watched
+			out, err := os.Create(watched)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer out.Close()
+			command.Stdout = out
 			if err := command.Start(); err != nil {
 				t.Fatal(err)
 			}
 			s.waitState("finished")
+			eventually(t, soon, func() error { // kubectl may be behind
+				if text := read(t, watched); !strings.Contains(text, "finished") {
+					return fmt.Errorf("%s shows no end: %s", step.command, text)
+				}
+				return nil
+			})
 			if err := command.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
 			_ = command.Wait() // it was killed
 			// It may have begun before there was a state, or when the first one was over.
-			if page, cluster := distinct(step.output), without(distinct(watched.String()), "<none>"); cluster != page && cluster != without(page, "pending") {
+			if page, cluster := distinct(step.output), without(distinct(read(t, watched)), "<none>"); cluster != page && cluster != without(page, "pending") {
 				t.Errorf("%s: got %s, want %s", step.command, cluster, page)
 			}
 		default:
@@ -43,9 +55,7 @@ func TestLoadTestWorksAsItsPageSays(t *testing.T) {
 			s.follow(step)
 		}
 	}
-	if diff := cmp.Diff([]string{"pending", "executing", "finished"}, statesOf(states)); diff != "" {
-		t.Errorf("states (-want +got):\n%s", diff)
-	}
+	waitSeen(t, states, "pending", "executing", "finished")
 	t.Logf("kubectl get ld:\n%s", s.kubectl("get", "ld"))
 	s.checkChildrenColumn(5)
 
@@ -54,11 +64,14 @@ func TestLoadTestWorksAsItsPageSays(t *testing.T) {
 	old := names(s.list(s.in(pods), "loadtest=example-02"))
 	s.shell(`kubectl patch ld example-02 --type=merge -p '{"spec":{"replicas":3}}'`)
 	s.waitState("finished")
-	want := []string{"pending", "executing", "finished", "pending", "executing", "finished"}
-	if diff := cmp.Diff(want, statesOf(states)); diff != "" {
-		t.Errorf("states after the change (-want +got):\n%s", diff)
-	}
-	order := comesAndGoes(podEvents)
+	waitSeen(t, states, "pending", "executing", "finished", "pending", "executing", "finished")
+	var order []string
+	eventually(t, soon, func() error { // the watch may be behind
+		if order = comesAndGoes(podEvents); len(order) < 8 {
+			return fmt.Errorf("Pods that came and went: %v", order)
+		}
+		return nil
+	})
 	t.Logf("5 Pods replaced by 3: %v", order)
 	if len(order) != 8 {
 		t.Fatalf("Pods that came and went: got %v, want 5 that go and 3 that come", order)
@@ -83,7 +96,13 @@ func TestLoadTestWorksAsItsPageSays(t *testing.T) {
 		before := len(statesOf(states))
 		s.shell(`kubectl patch ld example-02 --type=merge -p '` + patch + `'`)
 		s.waitState("failed")
-		since := statesOf(states)[before:]
+		var since []string
+		eventually(t, soon, func() error { // the watch may be behind
+			if since = statesOf(states)[before:]; len(since) == 0 || since[len(since)-1] != "failed" {
+				return fmt.Errorf("states after %s: %v", patch, since)
+			}
+			return nil
+		})
 		t.Logf("%s: %v", patch, since)
 		if len(since) < 2 || since[0] != "pending" || since[len(since)-1] != "failed" || slices.Contains(since, "finished") {
 			t.Errorf("states after %s: got %v, want pending … failed", patch, since)
@@ -110,6 +129,26 @@ func (s *scope) waitState(state string) {
 		}
 		return nil
 	})
+}
+
+// waitSeen waits until a watch has seen exactly these states, for it may be behind.
+func waitSeen(t *testing.T, r *recorder, want ...string) {
+	t.Helper()
+	eventually(t, soon, func() error {
+		if diff := cmp.Diff(want, statesOf(r)); diff != "" {
+			return fmt.Errorf("states (-want +got):\n%s", diff)
+		}
+		return nil
+	})
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func stateOf(o *unstructured.Unstructured) string {
