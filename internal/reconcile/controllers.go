@@ -42,6 +42,9 @@ type watcher interface {
 // waits for more of them.
 const countsDelay = 2 * time.Second
 
+// lossPatience is how far two watches are expected to be apart: see lossDelay.
+const lossPatience = 100 * time.Millisecond
+
 // recountTime is how long after its start an operator may take to look at all
 // parents; meanwhile the counts that it finds in the status are believed.
 const recountTime = 30 * time.Second
@@ -56,6 +59,8 @@ type Controllers struct {
 	cache   *watch.Cache // of the TemplateControllers
 	queue   workqueue.TypedRateLimitingInterface[string]
 	parents Queue
+	// patience is lossPatience, but in tests.
+	patience time.Duration
 
 	mu      sync.RWMutex
 	entries map[string]*entry

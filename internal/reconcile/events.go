@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"maps"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -18,8 +19,9 @@ func (c *Controllers) Changed(want watch.Want, _ *watch.Cache, event watch.Event
 	case watch.Parent:
 		c.parentChanged(want, event)
 	case watch.Child:
-		c.childChanged(event.Old, event.Writer)
-		c.childChanged(event.New, event.Writer)
+		delay := c.lossDelay(event)
+		c.childChanged(event.Old, event.Writer, delay)
+		c.childChanged(event.New, event.Writer, delay)
 	case watch.Namespace:
 		c.namespaceChanged(event)
 	case watch.Definition:
@@ -59,7 +61,17 @@ func (c *Controllers) parentChanged(want watch.Want, event watch.Event) {
 	}
 }
 
-func (c *Controllers) childChanged(o *unstructured.Unstructured, writer string) {
+// lossDelay returns how long to wait until a child that is suddenly gone is missed: the garbage
+// collector may have taken it with a parent whose own deletion another
+// watch is still to bring.
+func (c *Controllers) lossDelay(event watch.Event) time.Duration {
+	if event.New == nil && event.Old.GetDeletionTimestamp() == nil {
+		return c.patience
+	}
+	return 0
+}
+
+func (c *Controllers) childChanged(o *unstructured.Unstructured, writer string, delay time.Duration) {
 	if o == nil {
 		return
 	}
@@ -80,7 +92,7 @@ func (c *Controllers) childChanged(o *unstructured.Unstructured, writer string) 
 		c.queue.Add(name) // it may be waiting for its children to be gone
 	default:
 		if parent := running.parentOf(o); parent.Name != "" {
-			c.parents.Add(Key{name, parent})
+			c.parents.AddAfter(Key{name, parent}, delay)
 		}
 	}
 }

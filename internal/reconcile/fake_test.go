@@ -66,6 +66,7 @@ func newCluster(t testing.TB) *cluster {
 func (c *cluster) start() {
 	c.caches, c.owners = map[watch.Want]*watch.Cache{}, map[string][]watch.Want{}
 	c.controllers, c.reconciler = New(Options{Cluster: c, Events: c, Clock: c.clock})
+	c.controllers.patience = 0
 	want := watch.Want{Resource: v1.Resource, Role: watch.Controller}
 	caches, err := c.Set("", []watch.Want{want})
 	if err != nil {

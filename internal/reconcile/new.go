@@ -26,7 +26,7 @@ type Options struct {
 func New(o Options) (*Controllers, *Reconciler) {
 	queue, failures := newQueue()
 	controllers := &Controllers{
-		cluster: o.Cluster, clock: o.Clock, parents: queue, entries: map[string]*entry{},
+		cluster: o.Cluster, clock: o.Clock, parents: queue, entries: map[string]*entry{}, patience: lossPatience,
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, 30*time.Second),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers"}),

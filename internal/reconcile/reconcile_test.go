@@ -369,6 +369,22 @@ func TestParentThatGoesIsLeftToTheGarbageCollector(t *testing.T) {
 	wantRequests(t, "after that", requests)
 }
 
+func TestChildThatGoesWithItsParentIsNotMissed(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	parent := c.apply(app)
+	c.run()
+	c.deliver()
+	c.controllers.patience = time.Hour
+	c.gone(configMap("a")) // the watch of children is ahead
+	wantRequests(t, "the child is gone", c.run())
+	c.gone(locate(fakeKinds[parent.GroupVersionKind().GroupKind()], parent))
+	wantRequests(t, "the parent is gone", c.run())
+	if c.get("configmaps", "a") != nil {
+		t.Error("the child was made again for a parent that is gone")
+	}
+}
+
 func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
 	selective := with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}")
 	for why, restart := range map[string]bool{"while the operator runs": false, "while it is down": true} {
