@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -312,7 +313,7 @@ func (r *row) lookAgain() {
 	r.t.Helper()
 	needsAudit(r.t)
 	before := mark(r.t)
-	var looks []string
+	var looks []look
 	for _, o := range slices.Concat(r.mine(controllers), r.parents()) {
 		in, _, err := r.interfaceFor(&o)
 		if err != nil {
@@ -328,14 +329,14 @@ func (r *row) lookAgain() {
 			what = `msg="looked at TemplateController" controller=` + name
 		}
 		if !r.ignored(&o) {
-			looks = append(looks, what+` resourceVersion=`+after.GetResourceVersion()+`\b`)
+			looks = append(looks, look{what, versionOf(r.t, after)})
 		}
 	}
 	eventually(r.t, slow, func() error {
 		log := r.op.logged()
 		for _, look := range looks {
-			if !regexp.MustCompile(look).Match(log) {
-				return fmt.Errorf("the log does not have %s", look)
+			if !look.isIn(log) {
+				return fmt.Errorf("the log does not have %s resourceVersion=%d or later", look.what, look.version)
 			}
 		}
 		return nil
@@ -344,6 +345,31 @@ func (r *row) lookAgain() {
 	for _, e := range r.written(before) {
 		r.t.Errorf("another look made a write: %s", e)
 	}
+}
+
+// look is a line of the log: that an object was looked at, in that version or a
+// later one, for an own write may overtake the change.
+type look struct {
+	what    string // regular expression
+	version uint64
+}
+
+func (l look) isIn(log []byte) bool {
+	for _, m := range regexp.MustCompile(l.what+` resourceVersion=(\d+)`).FindAllSubmatch(log, -1) {
+		if version, err := strconv.ParseUint(string(m[1]), 10, 64); err == nil && version >= l.version {
+			return true
+		}
+	}
+	return false
+}
+
+func versionOf(t *testing.T, o *unstructured.Unstructured) uint64 {
+	t.Helper()
+	version, err := strconv.ParseUint(o.GetResourceVersion(), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return version
 }
 
 // ignored reports whether the object is a parent that nobody looks at, since its
