@@ -117,8 +117,8 @@ func (p *pass) takeOver(ctx context.Context, w *wanted) (*unstructured.Unstructu
 func (p *pass) inTheWay(there *unstructured.Unstructured, w *wanted) *Problem {
 	owner := metav1.GetControllerOfNoCopy(there)
 	marked := there.GetLabels()[v1.LabelController] == p.name && there.GetLabels()[v1.LabelParentUID] == string(p.parent.GetUID())
-	ours := (marked || ownedFields(there, p.manager, "") != nil) && (owner != nil && owner.UID == p.parent.GetUID() ||
-		owner == nil && marked && ownedFields(there, p.manager, "") != nil)
+	owned := ownedFields(there, p.manager, "") != nil
+	ours := owner == nil && marked && owned || owner != nil && owner.UID == p.parent.GetUID() && (marked || owned)
 	switch {
 	case there.GetDeletionTimestamp() != nil:
 		return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " is being deleted; it is made anew once it is gone", Waiting: true, Retry: RetrySoon}
@@ -127,9 +127,9 @@ func (p *pass) inTheWay(there *unstructured.Unstructured, w *wanted) *Problem {
 	case owner != nil && owner.Kind == p.gvk.Kind && owner.Name == p.parent.GetName() && owner.UID != p.parent.GetUID():
 		return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " belongs to an earlier object of the parent's name; it is made anew once that one is collected", Waiting: true, Retry: RetrySoon}
 	}
-	p2 := problemf(v1.ReasonChildConflict, "%s exists already and %s: templater does not take it; delete it, or choose another name in the template", w.id(), whose(there, owner))
-	p2.Retry = RetrySlow
-	return p2
+	conflict := problemf(v1.ReasonChildConflict, "%s exists already and %s: templater does not take it; delete it, or choose another name in the template", w.id(), whose(there, owner))
+	conflict.Retry = RetrySlow
+	return conflict
 }
 
 func whose(there *unstructured.Unstructured, owner *metav1.OwnerReference) string {

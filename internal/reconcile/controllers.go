@@ -117,6 +117,9 @@ func (c *Controllers) get(name string) *controller {
 
 // miss notes kinds that templates ask for and the server does not have.
 func (c *Controllers) miss(name string, kinds []schema.GroupKind) {
+	if len(kinds) == 0 {
+		return // as in nearly every pass: do not make them wait for each other
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e := c.entries[name]; e != nil {

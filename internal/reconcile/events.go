@@ -14,7 +14,7 @@ import (
 
 // Changed turns the change of an object into the keys that it concerns. Own
 // writes that come back concern nobody but other controllers.
-func (c *Controllers) Changed(want watch.Want, _ *watch.Cache, event watch.Event) {
+func (c *Controllers) Changed(want watch.Want, event watch.Event) {
 	switch want.Role {
 	case watch.Parent:
 		c.parentChanged(want, event)

@@ -92,7 +92,7 @@ func (c *cluster) Set(owner string, wants []watch.Want) (map[watch.Want]*watch.C
 	out := map[watch.Want]*watch.Cache{}
 	for _, want := range wants {
 		if c.caches[want] == nil {
-			cache, err := watch.NewCache(want, func(e watch.Event) { c.controllers.Changed(want, nil, e) }, func() { c.controllers.StateChanged(want) })
+			cache, err := watch.NewCache(want, func(e watch.Event) { c.controllers.Changed(want, e) }, func() { c.controllers.StateChanged(want) })
 			if err != nil {
 				return nil, err
 			}

@@ -52,7 +52,7 @@ type pass struct {
 // Result says when a parent is worth another look although nothing changed.
 type Result struct {
 	Retry Retry
-	// After is a wait that overrides Retry, unless it is 0.
+	// After is when to look again where Retry is RetryOnChange; 0 means never.
 	After time.Duration
 }
 
@@ -218,7 +218,7 @@ func (r *Reconciler) guarded(ctx context.Context, key Key) (result Result, err e
 
 var errPanic = errors.New("panic in a pass: this is a bug, please report it with the stack from the log")
 
-// source returns where the children of l's kind are read.
+// sourceOf returns where the children of o's kind are read, or nil.
 func (c *controller) sourceOf(o *unstructured.Unstructured) *watch.Cache {
 	return c.sources[o.GroupVersionKind().GroupKind()].cache
 }

@@ -23,7 +23,7 @@ var retry = wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.
 // watches, and must be quick.
 type Handler interface {
 	// Changed tells of a change of an object.
-	Changed(want Want, cache *Cache, event Event)
+	Changed(want Want, event Event)
 	// StateChanged tells that the cache of want has synced, failed or recovered.
 	StateChanged(want Want)
 }
@@ -116,11 +116,9 @@ func (m *Manager) release(want Want, r *running, owner string) {
 }
 
 func (m *Manager) newCache(want Want) (*Cache, error) {
-	var c *Cache
-	c, err := NewCache(want,
-		func(e Event) { m.handler.Changed(want, c, e) },
+	return NewCache(want,
+		func(e Event) { m.handler.Changed(want, e) },
 		func() { m.handler.StateChanged(want) })
-	return c, err
 }
 
 func (m *Manager) start(want Want, cache *Cache) *running {

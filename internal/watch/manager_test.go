@@ -27,7 +27,7 @@ type listener struct {
 	states int
 }
 
-func (l *listener) Changed(_ Want, _ *Cache, e Event) {
+func (l *listener) Changed(_ Want, e Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.events = append(l.events, describe(e))
