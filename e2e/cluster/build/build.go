@@ -7,9 +7,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/templater-dev/templater/e2e/cluster/layout"
@@ -28,7 +25,7 @@ func Build(ctx context.Context, cache layout.Cache, options Options) error {
 	if options.Out == nil {
 		options.Out = io.Discard
 	}
-	unlock, err := lock(cache.Path("build.lock"))
+	unlock, err := layout.Lock(cache.Path("build.lock"))
 	if err != nil {
 		return err
 	}
@@ -84,20 +81,4 @@ func runAll(ctx context.Context, cache layout.Cache, out io.Writer, pending []pe
 		fmt.Fprintf(out, "built %d steps in %s\n", len(pending), time.Since(started).Round(time.Second))
 	}
 	return nil
-}
-
-// lock waits for the exclusive use of a file and returns how to end it.
-func lock(path string) (func(), error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, err
-	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
-		file.Close()
-		return nil, fmt.Errorf("lock %s: %w", path, err)
-	}
-	return func() { file.Close() }, nil
 }

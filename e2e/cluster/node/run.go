@@ -12,7 +12,6 @@ import (
 
 	"github.com/templater-dev/templater/e2e/cluster/component"
 	"github.com/templater-dev/templater/e2e/cluster/layout"
-	"github.com/templater-dev/templater/e2e/cluster/pki"
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 	"github.com/templater-dev/templater/e2e/cluster/rest"
 	"github.com/templater-dev/templater/e2e/cluster/supervise"
@@ -100,25 +99,13 @@ func importImage(ctx context.Context, c *layout.Cluster, s *supervise.Supervisor
 }
 
 func waitReady(ctx context.Context, c *layout.Cluster) bool {
-	client, err := adminClient(c)
+	client, err := rest.Admin(c.Server(), c.PKI(""))
 	if err != nil {
 		report(err)
 		return false
 	}
 	defer client.Close()
 	return poll.Until(ctx, 50*time.Millisecond, func() error { return client.Get(ctx, "/readyz", nil) }) == nil
-}
-
-func adminClient(c *layout.Cluster) (*rest.Client, error) {
-	pair, err := pki.ReadPair(c.PKI(""), "admin")
-	if err != nil {
-		return nil, err
-	}
-	ca, err := os.ReadFile(c.PKI("ca.crt"))
-	if err != nil {
-		return nil, err
-	}
-	return rest.New(c.Server(), ca, pair)
 }
 
 // report writes to init.log, which is our standard error.

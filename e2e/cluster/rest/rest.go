@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/templater-dev/templater/e2e/cluster/pki"
@@ -34,6 +36,20 @@ func New(server string, ca []byte, pair pki.Pair) (*Client, error) {
 		TLSClientConfig: &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12},
 	}
 	return &Client{server: server, http: &http.Client{Transport: transport, Timeout: 10 * time.Second}}, nil
+}
+
+// Admin returns a client for server as the administrator whose certificate is in the
+// folder dir, beside that of the authority.
+func Admin(server, dir string) (*Client, error) {
+	pair, err := pki.ReadPair(dir, "admin")
+	if err != nil {
+		return nil, err
+	}
+	ca, err := os.ReadFile(filepath.Join(dir, "ca.crt"))
+	if err != nil {
+		return nil, err
+	}
+	return New(server, ca, pair)
 }
 
 // StatusError is an answer other than 2xx.

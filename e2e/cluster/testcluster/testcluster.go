@@ -118,14 +118,4 @@ func (c *Cluster) Audit() audit.Log { return audit.Log{Path: c.AuditLog()} }
 // Kubectl is the path of the kubectl that was built with the cluster.
 func (c *Cluster) Kubectl() string { return c.Cache.Bin("kubectl") }
 
-func (c *Cluster) client() (*rest.Client, error) {
-	pair, err := pki.ReadPair(c.PKI(""), "admin")
-	if err != nil {
-		return nil, err
-	}
-	ca, err := os.ReadFile(c.PKI("ca.crt"))
-	if err != nil {
-		return nil, err
-	}
-	return rest.New(c.HostServer(), ca, pair)
-}
+func (c *Cluster) client() (*rest.Client, error) { return rest.Admin(c.HostServer(), c.PKI("")) }

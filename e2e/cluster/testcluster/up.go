@@ -7,8 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/templater-dev/templater/e2e/cluster/build"
@@ -117,17 +115,5 @@ func (c *Cluster) publish() error {
 
 // lock waits for the exclusive use of a cluster's name.
 func lock(cache layout.Cache, name string) (func(), error) {
-	path := cache.Path("locks", name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, err
-	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
-	if err != nil {
-		return nil, err
-	}
-	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX); err != nil {
-		file.Close()
-		return nil, fmt.Errorf("lock %s: %w", path, err)
-	}
-	return func() { file.Close() }, nil
+	return layout.Lock(cache.Path("locks", name))
 }
