@@ -85,13 +85,14 @@ func BenchmarkChild(b *testing.B) {
 // BenchmarkStatus renders a status from a hundred children.
 func BenchmarkStatus(b *testing.B) {
 	in := benchInput()
-	in.Observed = map[string][]map[string]any{}
+	var pods []map[string]any
 	for i := range 100 {
-		in.Observed["x"] = append(in.Observed["x"], map[string]any{
+		pods = append(pods, map[string]any{
 			"metadata": map[string]any{"name": fmt.Sprint("p-", i), "uid": fmt.Sprint("u-", i), "resourceVersion": "1"},
 			"status":   map[string]any{"phase": "Running"},
 		})
 	}
+	in.Observed = func(string) []map[string]any { return pods }
 	p, err := Compile(Source{Children: []Template{{Name: "x"}},
 		Status: `{children: {{ collect "metadata.uid" .children.x }}, running: {{ where "status.phase" "Running" .children.x | len }}}`})
 	if err != nil {

@@ -68,7 +68,8 @@ func golden(t *testing.T, file string) {
 func renderArchive(t *testing.T, archive *txtar.Archive) string {
 	t.Helper()
 	src := Source{Controller: "golden"}
-	in := &Input{Observed: map[string][]map[string]any{}, Ready: running}
+	observed := map[string][]map[string]any{}
+	in := &Input{Observed: from(observed), Ready: running}
 	for _, f := range archive.Files {
 		name := strings.TrimSuffix(filepath.Base(f.Name), ".json")
 		switch {
@@ -88,7 +89,7 @@ func renderArchive(t *testing.T, archive *txtar.Archive) string {
 		case strings.HasPrefix(f.Name, "observed/"):
 			var list []map[string]any
 			decodeJSON(t, f.Data, &list)
-			in.Observed[name] = list
+			observed[name] = list
 		case f.Name != "want":
 			t.Fatalf("file %q is none that the test knows", f.Name)
 		}
@@ -130,6 +131,11 @@ func describe(t *testing.T, out *strings.Builder, heading string, err error) {
 		t.Fatalf("error of %s is a %T", heading, err)
 	}
 	fmt.Fprintf(out, "== %s: %s\n%v\n", heading, e.Reason, e)
+}
+
+// from makes an Input's Observed of a map.
+func from(observed map[string][]map[string]any) func(string) []map[string]any {
+	return func(name string) []map[string]any { return observed[name] }
 }
 
 // running is what stands in for readiness: phase Running.

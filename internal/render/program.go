@@ -228,8 +228,12 @@ func (p *Program) data(u *unit, in *Input) *closed {
 // loadObserved returns a function that lists the live children of a name.
 func loadObserved(in *Input) func(string) (any, error) {
 	return func(name string) (any, error) {
-		list := make([]any, len(in.Observed[name]))
-		for i, object := range in.Observed[name] {
+		if in.Observed == nil {
+			return []any{}, nil
+		}
+		objects := in.Observed(name)
+		list := make([]any, len(objects))
+		for i, object := range objects {
 			list[i] = stripped(object)
 		}
 		return list, nil

@@ -48,6 +48,31 @@ i: {{ index .spec.t 0 | splitList "," }}
 	}
 }
 
+// TestObservedIsAskedOnce reads live children in every way there is.
+func TestObservedIsAskedOnce(t *testing.T) {
+	p, err := Compile(Source{
+		Children: []Template{{"a", "apiVersion: v1\nkind: A\nn: {{ len .observed.b }}{{ len .observed.b }}\n"}, {"b", ""}, {"c", ""}},
+		Status:   `a: {{ len .children.a }}{{ len .observed.a }}{{ index .children "a" | len }}{{ if .children }}{{ .controller.name }}{{ end }}`,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked []string
+	in := &Input{Observed: func(name string) []map[string]any {
+		asked = append(asked, name)
+		return []map[string]any{{"metadata": map[string]any{"name": name}}}
+	}}
+	if _, err := p.Child("a", in); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Status(in); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"b", "a"}, asked); diff != "" {
+		t.Errorf("asked for (-want +got):\n%s", diff)
+	}
+}
+
 // TestConcurrentUse renders with one program from many goroutines, each with
 // its own data, among them some that fail.
 func TestConcurrentUse(t *testing.T) {

@@ -26,8 +26,11 @@ type Template struct{ Name, Text string }
 type Input struct {
 	// Parent is the parent object.
 	Parent map[string]any
-	// Observed holds the live children by child name, already sorted.
-	Observed map[string][]map[string]any
+	// Observed returns the live children of a child's name, already sorted.
+	// It is called when a template reads them, at most once for each name
+	// and execution, so what no template reads need not be there at all. nil
+	// means that there are no children.
+	Observed func(name string) []map[string]any
 	// Ready is what the function ready answers; nil means never. It must
 	// not change the object.
 	Ready func(object map[string]any) bool

@@ -37,7 +37,7 @@ func renderDocument(t *testing.T, text string) (string, error) {
 	}
 	in := &Input{Ready: running}
 	decodeJSON(t, []byte(parentOf), &in.Parent)
-	in.Observed = map[string][]map[string]any{"pods": {{"metadata": map[string]any{"name": "p", "resourceVersion": "1"}}}}
+	in.Observed = from(map[string][]map[string]any{"pods": {{"metadata": map[string]any{"name": "p", "resourceVersion": "1"}}}})
 	status, err := p.Status(in)
 	if err != nil {
 		return "", err
