@@ -1,0 +1,86 @@
+package object
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Append appends JSON data to b as compact JSON text, with the keys of maps in
+// order, so that equal data have equal texts. The data are of the types that
+// Content yields. It panics at any other type, which is a defect of the caller,
+// and writes what JSON cannot hold as null.
+func Append(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case map[string]any:
+		return appendMap(b, v)
+	case []any:
+		b = append(b, '[')
+		for i, item := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = Append(b, item)
+		}
+		return append(b, ']')
+	case string:
+		return AppendText(b, v)
+	case nil:
+		return append(b, "null"...)
+	case bool:
+		return strconv.AppendBool(b, v)
+	case int64:
+		return strconv.AppendInt(b, v, 10)
+	case int:
+		return strconv.AppendInt(b, int64(v), 10)
+	case float64:
+		return appendFloat(b, v)
+	}
+	panic(fmt.Sprintf("object.Append: %T is not JSON data", v))
+}
+
+func appendMap(b []byte, m map[string]any) []byte {
+	b = append(b, '{')
+	for i, key := range Keys(make([]string, 0, 16), m) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = AppendText(b, key)
+		b = append(b, ':')
+		b = Append(b, m[key])
+	}
+	return append(b, '}')
+}
+
+// Keys appends the keys of m to keys, in order. Given an empty slice with room, it allocates
+// nothing.
+func Keys(keys []string, m map[string]any) []string {
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// AppendText appends a JSON string. Invalid UTF-8 in it becomes U+FFFD.
+func AppendText(b []byte, s string) []byte {
+	b, _ = jsontext.AppendQuote(b, s) // the error is about invalid UTF-8, which has been replaced
+	return b
+}
+
+func appendFloat(b []byte, f float64) []byte {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return append(b, "null"...)
+	}
+	format := byte('f')
+	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+		format = 'e'
+	}
+	return strconv.AppendFloat(b, f, format, -1, 64)
+}
+
+// From packs JSON data, as Append takes it.
+func From(content map[string]any) (*Object, error) { return Decode(Append(nil, content)) }

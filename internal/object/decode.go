@@ -1,0 +1,215 @@
+package object
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"sync"
+	"unique"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Decode makes an Object of its JSON text, of which it keeps a copy. The error
+// says that the text is not JSON, or no object.
+func Decode(text []byte) (*Object, error) {
+	s := scanner{text: text, o: &Object{}}
+	s.decoder = newDecoder(text)
+	defer freeDecoder(s.decoder)
+	if err := s.object(); err != nil {
+		return nil, fmt.Errorf("decode an object: %w", err)
+	}
+	return s.finish(), nil
+}
+
+// scanner walks through the text of one object once.
+type scanner struct {
+	text    []byte
+	decoder *decoder
+	o       *Object
+	managed span // the value of managedFields
+	cut     span // what is left out: managedFields with its name and comma
+
+	namespace, name, deletion, generation span
+}
+
+func (s *scanner) object() error {
+	err := s.decoder.members(func(name []byte) error {
+		if string(name) == `"metadata"` && s.decoder.PeekKind() == '{' {
+			return s.metadata()
+		}
+		return s.decoder.SkipValue()
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := s.decoder.ReadToken(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the object")
+	}
+	return nil
+}
+
+func (s *scanner) metadata() error {
+	before := uint32(0) // the end of the member before
+	return s.decoder.members(func(name []byte) error {
+		from := s.offset() - uint32(len(name)) //nolint:gosec // texts are at most 16 MiB
+		if s.o.metadata == 0 {
+			s.o.metadata, before = from, from
+		}
+		target := s.target(name)
+		value, err := s.decoder.ReadValue()
+		to := s.offset()
+		if target != nil {
+			*target = span{to - uint32(len(value)), to} //nolint:gosec // as above
+		}
+		if target == &s.managed {
+			s.cut = span{before, to}
+		}
+		before = to
+		return err
+	})
+}
+
+// target returns where the span of a member of metadata goes, or nil.
+func (s *scanner) target(name []byte) *span {
+	switch string(name) {
+	case `"namespace"`:
+		return &s.namespace
+	case `"name"`:
+		return &s.name
+	case `"uid"`:
+		return &s.o.uid
+	case `"resourceVersion"`:
+		return &s.o.version
+	case `"generation"`:
+		return &s.generation
+	case `"deletionTimestamp"`:
+		return &s.deletion
+	case `"labels"`:
+		return &s.o.labels
+	case `"annotations"`:
+		return &s.o.annotations
+	case `"ownerReferences"`:
+		return &s.o.owners
+	case `"managedFields"`:
+		return &s.managed
+	}
+	return nil
+}
+
+func (s *scanner) offset() uint32 { return uint32(s.decoder.InputOffset()) } //nolint:gosec // texts are at most 16 MiB
+
+// finish puts the Object together.
+func (s *scanner) finish() *Object {
+	o := s.o
+	o.namespace = unique.Make(s.unquoted(s.namespace)).Value()
+	o.name = s.unquoted(s.name)
+	o.generation, _ = strconv.ParseInt(string(s.text[s.generation.from:s.generation.to]), 10, 64)
+	o.deleting = s.deletion.to > s.deletion.from && s.text[s.deletion.from] == '"'
+	s.leaveOut()
+	for _, mapping := range []*span{&o.labels, &o.annotations, &o.owners} {
+		*mapping = s.moved(*mapping)
+	}
+	o.uid, o.version = s.moved(inner(o.uid)), s.moved(inner(o.version))
+	if s.managed.to > s.managed.from {
+		o.ownership = ownershipOf(s.text[s.managed.from:s.managed.to], o.Label(labelParentUID))
+	}
+	return o
+}
+
+// leaveOut copies the text without managedFields.
+func (s *scanner) leaveOut() {
+	s.text = bytes.TrimRight(s.text, "\n")
+	if s.cut.to > s.cut.from && s.cut.from == s.o.metadata { // it came first: the comma behind goes
+		behind := bytes.TrimLeft(s.text[s.cut.to:], " \t\r\n")
+		if len(behind) > 0 && behind[0] == ',' {
+			s.cut.to = uint32(len(s.text) - len(behind) + 1) //nolint:gosec // as above
+		}
+	}
+	b := make([]byte, 0, len(s.text)-int(s.cut.to-s.cut.from))
+	b = append(b, s.text[:s.cut.from]...)
+	b = append(b, s.text[s.cut.to:]...)
+	s.o.data = string(b)
+}
+
+// moved returns where a span of the text is in data.
+func (s *scanner) moved(at span) span {
+	if at.from >= s.cut.to {
+		gone := s.cut.to - s.cut.from
+		return span{at.from - gone, at.to - gone}
+	}
+	return at
+}
+
+// inner is the span of a string without its quotes.
+func inner(at span) span {
+	if at.to-at.from < 2 {
+		return span{}
+	}
+	return span{at.from + 1, at.to - 1}
+}
+
+// unquoted returns the string at a span as a string of its own.
+func (s *scanner) unquoted(at span) string {
+	raw := s.text[at.from:at.to]
+	if len(raw) < 2 || raw[0] != '"' {
+		return ""
+	}
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return string(raw[1 : len(raw)-1])
+	}
+	out, err := jsontext.AppendUnquote(nil, raw)
+	if err != nil {
+		return ""
+	}
+	return string(out)
+}
+
+// decoder is a jsontext.Decoder over bytes, which is used again.
+type decoder struct {
+	*jsontext.Decoder
+	buffer bytes.Buffer
+	lines  []byte // room for ownershipOf
+}
+
+var decoders = sync.Pool{New: func() any { return &decoder{Decoder: jsontext.NewDecoder(&bytes.Buffer{})} }}
+
+var options = jsontext.AllowDuplicateNames(true) // the server never sends them, so do not look
+
+func newDecoder(text []byte) *decoder {
+	d, _ := decoders.Get().(*decoder)
+	d.buffer = *bytes.NewBuffer(text)
+	d.Reset(&d.buffer, options)
+	return d
+}
+
+func freeDecoder(d *decoder) {
+	d.buffer = bytes.Buffer{}
+	decoders.Put(d)
+}
+
+var errNoObject = errors.New("the text is no JSON object")
+
+// members reads an object, and calls f with the name of each member, in quotes.
+// f must read the member's value, and must not keep the name.
+func (d *decoder) members(f func(name []byte) error) error {
+	if kind := d.PeekKind(); kind != '{' && kind != jsontext.KindInvalid {
+		return errNoObject
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	for d.PeekKind() == '"' {
+		name, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		if err := f(name); err != nil {
+			return err
+		}
+	}
+	_, err := d.ReadToken()
+	return err
+}

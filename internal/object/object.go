@@ -1,0 +1,222 @@
+package object
+
+import (
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"unique"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Object is an object as the server had it at one resource version. It is
+// immutable, and safe for concurrent use.
+type Object struct {
+	data            string // JSON without managedFields
+	namespace, name string // copies, which may be kept without keeping data
+
+	// Where in data the values of members of metadata are; texts without their quotes.
+	uid, version, labels, annotations, owners span
+	metadata                                  uint32 // where the members of metadata begin; 0 = there is none
+	deleting                                  bool
+	generation                                int64
+	ownership                                 unique.Handle[string] // see ownership.go
+
+	readiness atomic.Int32
+}
+
+// span is a part of a text: from is the first byte, to the one after the last.
+type span struct{ from, to uint32 }
+
+func (o *Object) text(s span) string { return o.data[s.from:s.to] }
+
+// Namespace returns the namespace, "" for a cluster-scoped object.
+func (o *Object) Namespace() string { return o.namespace }
+
+// Name returns the name.
+func (o *Object) Name() string { return o.name }
+
+// Key returns namespace and name.
+func (o *Object) Key() types.NamespacedName {
+	return types.NamespacedName{Namespace: o.namespace, Name: o.name}
+}
+
+// UID returns the UID. Keeping it keeps the whole text of the object; so does
+// keeping any other string from here on.
+func (o *Object) UID() types.UID { return types.UID(o.text(o.uid)) }
+
+// ResourceVersion returns the resource version as the server wrote it.
+func (o *Object) ResourceVersion() string { return o.text(o.version) }
+
+// Version returns the resource version as a number, or 0 where it is none (an
+// aggregated API server may have versions of its own kind).
+func (o *Object) Version() uint64 {
+	v, err := strconv.ParseUint(o.ResourceVersion(), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
+// Generation returns the generation, 0 where there is none.
+func (o *Object) Generation() int64 { return o.generation }
+
+// Deleting reports whether the object has a deletionTimestamp.
+func (o *Object) Deleting() bool { return o.deleting }
+
+// APIVersion returns the apiVersion.
+func (o *Object) APIVersion() string { return o.root("apiVersion") }
+
+// Kind returns the kind.
+func (o *Object) Kind() string { return o.root("kind") }
+
+// root returns a member of the object that is a text, or "".
+func (o *Object) root(name string) string {
+	r := reader{s: o.data}
+	if !r.find(name) || r.next() != '"' {
+		return ""
+	}
+	return r.text()
+}
+
+// Label returns the value of a label, "" where there is none.
+func (o *Object) Label(key string) string {
+	value, _ := o.Lookup(key)
+	return value
+}
+
+// Annotation returns the value of an annotation, "" where there is none.
+func (o *Object) Annotation(key string) string {
+	value, _ := lookup(o.text(o.annotations), key)
+	return value
+}
+
+// Has reports whether there is such a label. Has, Get and Lookup make Object a
+// labels.Labels, which selectors take.
+func (o *Object) Has(label string) bool {
+	_, ok := o.Lookup(label)
+	return ok
+}
+
+// Get is Label.
+func (o *Object) Get(label string) string { return o.Label(label) }
+
+// Lookup returns the value of a label and whether there is one.
+func (o *Object) Lookup(label string) (string, bool) { return lookup(o.text(o.labels), label) }
+
+// SameLabels reports whether both objects have the same labels, written alike.
+func (o *Object) SameLabels(other *Object) bool { return o.text(o.labels) == other.text(other.labels) }
+
+// lookup returns the text under a key of a mapping of texts.
+func lookup(mapping, key string) (string, bool) {
+	r := reader{s: mapping}
+	if mapping == "" || !r.find(key) || r.next() != '"' {
+		return "", false
+	}
+	return r.text(), true
+}
+
+// Owner is an owner reference.
+type Owner struct {
+	APIVersion, Kind, Name string
+	UID                    types.UID
+	Controller             bool
+}
+
+// Controller returns the owner reference that has controller: true, or false
+// where there is none.
+func (o *Object) Controller() (Owner, bool) {
+	for owner := range o.eachOwner {
+		if owner.Controller {
+			return owner, true
+		}
+	}
+	return Owner{}, false
+}
+
+// Owners returns the number of owner references.
+func (o *Object) Owners() int {
+	n := 0
+	for range o.eachOwner {
+		n++
+	}
+	return n
+}
+
+func (o *Object) eachOwner(yield func(Owner) bool) {
+	if o.owners.from == o.owners.to {
+		return
+	}
+	r := reader{s: o.text(o.owners)}
+	for r.items('[', ']') {
+		var owner Owner
+		for r.items('{', '}') {
+			switch r.key() {
+			case "apiVersion":
+				owner.APIVersion = r.text()
+			case "kind":
+				owner.Kind = r.text()
+			case "name":
+				owner.Name = r.text()
+			case "uid":
+				owner.UID = types.UID(r.text())
+			case "controller":
+				owner.Controller = r.next() == 't'
+				r.skip()
+			default:
+				r.skip()
+			}
+		}
+		if !yield(owner) {
+			return
+		}
+	}
+}
+
+// Content returns the object as JSON data, without managedFields: a fresh copy
+// whose maps and lists the caller may change. Its strings may be parts of the text of
+// the object. Numbers are int64 where they are integers that fit, else float64.
+func (o *Object) Content() map[string]any {
+	r := reader{s: o.data}
+	content, _ := r.value().(map[string]any)
+	return content
+}
+
+// Size returns the length of the text.
+func (o *Object) Size() int { return len(o.data) }
+
+// Ready returns what compute says about the object, and remembers it: compute
+// must give the same answer for the same object at any time.
+func (o *Object) Ready(compute func(*Object) bool) bool {
+	const yes, no = 1, 2
+	switch o.readiness.Load() {
+	case yes:
+		return true
+	case no:
+		return false
+	}
+	if compute(o) {
+		o.readiness.Store(yes)
+		return true
+	}
+	o.readiness.Store(no)
+	return false
+}
+
+// Terminating returns the object with that deletionTimestamp (RFC 3339), or the
+// object itself when it has one.
+func (o *Object) Terminating(since string) *Object {
+	if o.deleting || o.metadata == 0 {
+		return o
+	}
+	var b strings.Builder
+	b.WriteString(o.data[:o.metadata])
+	b.WriteString(`"deletionTimestamp":"` + since + `",`)
+	b.WriteString(o.data[o.metadata:])
+	marked, err := Decode([]byte(b.String()))
+	if err != nil {
+		return o
+	}
+	marked.ownership = o.ownership
+	return marked
+}

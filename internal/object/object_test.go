@@ -1,0 +1,275 @@
+package object
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// child is a ConfigMap as the API server writes it.
+const child = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"ns","uid":"u-1","resourceVersion":"17","generation":3,` +
+	`"creationTimestamp":"2026-01-01T00:00:00Z","labels":{"templater.dev/controller":"apps","templater.dev/parent-uid":"p-1","q\"<":"\u003c"},` +
+	`"annotations":{"templater.dev/hash":"0123"},"ownerReferences":[{"apiVersion":"v1","kind":"Other","name":"o","uid":"o-1"},` +
+	`{"apiVersion":"example.org/v1","kind":"App","name":"one","uid":"p-1","controller":true,"blockOwnerDeletion":true}],` +
+	`"managedFields":[{"manager":"templater/apps","operation":"Apply","apiVersion":"v1","time":"2026-01-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":` +
+	`{"f:data":{"f:x":{}},"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"p-1\"}":{}}}}},` +
+	`{"manager":"kubectl-edit","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{"f:y":{}}}},` +
+	`{"manager":"kubelet","operation":"Update","apiVersion":"v1","fieldsType":"FieldsV1","subresource":"status","fieldsV1":` +
+	`{"f:status":{"f:conditions":{"k:{\"type\":\"Ready\"}":{".":{}}},"f:phase":{}}}}]},"data":{"x":"1","y":"\"2\"\n"}}` + "\n"
+
+func decode(t *testing.T, text string) *Object {
+	t.Helper()
+	o, err := Decode([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func TestAnObjectKeepsAllButManagedFields(t *testing.T) {
+	for name, text := range map[string]string{
+		"as the server writes it":         child,
+		"managedFields last":              `{"apiVersion":"v1","kind":"A","metadata":{"name":"a","managedFields":[{"manager":"m"}]}}`,
+		"managedFields first":             `{"apiVersion":"v1","kind":"A","metadata":{"managedFields":[{"manager":"m"}],"name":"a"},"spec":{}}`,
+		"managedFields alone":             `{"metadata":{"managedFields":[]},"kind":"A"}`,
+		"white space":                     "{ \"kind\" : \"A\" ,\n \"metadata\" : {\n \"managedFields\" : [ ] ,\n \"name\" : \"a\"\n }, \"x\" : [ 1 , [ ] , { } , \"s\" ] }",
+		"no metadata":                     `{"kind":"A","spec":{"a":null,"b":true,"c":false,"d":[[],[{}]]}}`,
+		"metadata is something else":      `{"kind":"A","metadata":7}`,
+		"something named alike elsewhere": `{"kind":"A","spec":{"metadata":{"managedFields":[1]},"managedFields":2},"metadata":{"name":"a"}}`,
+		"numbers":                         `{"kind":"A","n":[0,-1,9223372036854775807,9223372036854775808,1.5,1e3,-0.0,1E-7]}`,
+		"escapes":                         `{"kind":"A","metadata":{"name":"\u0061"},"s":"\ud83d\ude00\\\"\u2028","k\ty":"/\/"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var want unstructured.Unstructured
+			if err := json.Unmarshal([]byte(text), &want.Object); err != nil {
+				t.Fatal(err)
+			}
+			if err := want.UnmarshalJSON([]byte(text)); err != nil {
+				t.Fatal(err)
+			}
+			if m, ok := want.Object["metadata"].(map[string]any); ok {
+				delete(m, "managedFields")
+			}
+			if diff := cmp.Diff(want.Object, decode(t, text).Content()); diff != "" {
+				t.Errorf("content (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAnObjectAnswersForItsMetadata(t *testing.T) {
+	o := decode(t, child)
+	owner, _ := o.Controller()
+	quoted, has := o.Lookup(`q"<`)
+	got := []any{
+		o.Key().String(), string(o.UID()), o.ResourceVersion(), o.Version(), o.Generation(), o.Deleting(), o.APIVersion(), o.Kind(),
+		o.Label("templater.dev/controller"), quoted, has, o.Has("none"), o.Label("none"), o.Annotation("templater.dev/hash"), o.Annotation("none"), owner, o.Owners(),
+	}
+	want := []any{
+		"ns/a", "u-1", "17", uint64(17), int64(3), false, "v1", "ConfigMap",
+		"apps", "<", true, false, "", "0123", "", Owner{APIVersion: "example.org/v1", Kind: "App", Name: "one", UID: "p-1", Controller: true}, 2,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnObjectWithoutMetadataAnswersToo(t *testing.T) {
+	o := decode(t, `{"kind":7}`)
+	_, owned := o.Controller()
+	got := []any{o.Key().String(), string(o.UID()), o.Version(), o.Kind(), o.Label("a"), owned, o.Owners(), o.Applied("templater/a", ""), o.Terminating("now") == o}
+	if diff := cmp.Diff([]any{"/", "", uint64(0), "", "", false, 0, map[string]any(nil), true}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnObjectKnowsWhatTemplaterOwns(t *testing.T) {
+	o := decode(t, child)
+	want := map[string]any{
+		"f:data":     map[string]any{"f:x": map[string]any{}},
+		"f:metadata": map[string]any{"f:ownerReferences": map[string]any{`k:{"uid":"p-1"}`: map[string]any{}}},
+	}
+	if diff := cmp.Diff(want, o.Applied("templater/apps", "")); diff != "" {
+		t.Errorf("applied by templater (-want +got):\n%s", diff)
+	}
+	if o.Applied("kubectl-edit", "") != nil || o.Applied("templater/apps", "status") != nil {
+		t.Error("something is applied by another manager, or in the status")
+	}
+	got := map[string]any{}
+	for manager, fields := range o.Conditions {
+		got[manager] = fields
+	}
+	if diff := cmp.Diff(map[string]any{"kubelet": map[string]any{`k:{"type":"Ready"}`: map[string]any{".": map[string]any{}}}}, got); diff != "" {
+		t.Errorf("conditions (-want +got):\n%s", diff)
+	}
+}
+
+func TestChildrenOfOneTemplateShareTheirOwnership(t *testing.T) {
+	one := decode(t, child)
+	other := decode(t, strings.ReplaceAll(strings.ReplaceAll(child, "p-1", "p-2"), `"name":"a"`, `"name":"b"`))
+	if one.ownership != other.ownership {
+		t.Errorf("ownership is kept twice:\n%q\n%q", one.ownership.Value(), other.ownership.Value())
+	}
+	if _, ok := other.Applied("templater/apps", "")["f:metadata"].(map[string]any)["f:ownerReferences"].(map[string]any)[`k:{"uid":"p-2"}`]; !ok {
+		t.Error("the parent's UID does not come back")
+	}
+}
+
+func TestTerminatingLeavesTheObjectAsItIs(t *testing.T) {
+	o := decode(t, child)
+	marked := o.Terminating("2026-01-02T00:00:00Z")
+	if o.Deleting() || !marked.Deleting() {
+		t.Fatalf("deleting: %v, the marked one: %v", o.Deleting(), marked.Deleting())
+	}
+	want := o.Content()
+	want["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-02T00:00:00Z"
+	if diff := cmp.Diff(want, marked.Content()); diff != "" {
+		t.Errorf("content (-want +got):\n%s", diff)
+	}
+	if marked.Label("templater.dev/controller") != "apps" || marked.Applied("templater/apps", "") == nil {
+		t.Error("the marked one has lost something")
+	}
+	if marked.Terminating("later") != marked {
+		t.Error("marked twice")
+	}
+}
+
+func TestReadyIsAskedOnce(t *testing.T) {
+	for _, answer := range []bool{true, false} {
+		o, calls := decode(t, child), 0
+		ask := func() bool { return o.Ready(func(*Object) bool { calls++; return answer }) }
+		if ask() != answer || ask() != answer || calls != 1 {
+			t.Errorf("the answer %v took %d calls", answer, calls)
+		}
+	}
+}
+
+func TestWhatIsNoObjectIsAnError(t *testing.T) {
+	for _, text := range []string{``, `7`, `[]`, `null`, `{`, `{"metadata":{"name":"a"}`, `{"metadata":{"name":}}`, `{"a":"` + "\n" + `"}`, `{} 7`, `{}}`} {
+		if o, err := Decode([]byte(text)); err == nil {
+			t.Errorf("%q is taken as %v", text, o.Content())
+		}
+	}
+}
+
+func TestAppendIsTheInverseOfContent(t *testing.T) {
+	content := map[string]any{
+		"b": []any{nil, true, false, int64(-5), 1.5, 1e30, "é\"\\\n<"}, "a": map[string]any{"z": map[string]any{}, "y": []any{}},
+	}
+	text := Append(nil, content)
+	if want := `{"a":{"y":[],"z":{}},"b":[null,true,false,-5,1.5,1e+30,"é\"\\\n<"]}`; string(text) != want {
+		t.Errorf("got %s", text)
+	}
+	o, err := From(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(content, o.Content()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// FuzzContent holds the reader against encoding/json: it must yield the same data for all
+// that Decode takes for valid.
+func FuzzContent(f *testing.F) {
+	for _, text := range []string{child, `{}`, `{"a":[1,"\\",{"b":"\""}],"metadata":{"managedFields":[{}],"labels":{"a":"b"}}}`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		o, err := Decode(text)
+		if err != nil {
+			return
+		}
+		var want map[string]any
+		if err := json.Unmarshal([]byte(o.data), &want); err != nil {
+			t.Fatalf("%q became %q: %v", text, o.data, err)
+		}
+		again, err := json.Marshal(o.Content())
+		if err != nil {
+			return // a number that is out of range
+		}
+		var got map[string]any
+		if err := json.Unmarshal(again, &got); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	})
+}
+
+// TestDecodeAllocations guards what each event and each answer of the server costs. Where
+// the number falls, lower it here; where it rises, find out why.
+func TestDecodeAllocations(t *testing.T) {
+	const most = 8
+	if n := testing.AllocsPerRun(200, func() {
+		if _, err := Decode([]byte(child)); err != nil {
+			t.Fatal(err)
+		}
+	}); n > most {
+		t.Errorf("Decode makes %v allocations, more than %d", n, most)
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	text := []byte(child)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		if _, err := Decode(text); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkUnstructured is what client-go's dynamic client does instead.
+func BenchmarkUnstructured(b *testing.B) {
+	text := []byte(child)
+	b.ReportAllocs()
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		if _, _, err := unstructured.UnstructuredJSONScheme.Decode(text, nil, nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkContent(b *testing.B) {
+	o, err := Decode([]byte(child))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		o.Content()
+	}
+}
+
+func BenchmarkApplied(b *testing.B) {
+	o, err := Decode([]byte(child))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		o.Applied("templater/apps", "")
+	}
+}
+
+func BenchmarkAppend(b *testing.B) {
+	o, err := Decode([]byte(child))
+	if err != nil {
+		b.Fatal(err)
+	}
+	content := o.Content()
+	b.ReportAllocs()
+	for b.Loop() {
+		Append(make([]byte, 0, 1024), content)
+	}
+}
+
+var _ metav1.ObjectMetaAccessor = (*Object)(nil)

@@ -1,0 +1,170 @@
+package object
+
+import (
+	"bytes"
+	"strings"
+	"unique"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+)
+
+// Of managedFields an Object keeps two things: what templater's own managers
+// hold by Apply, and the conditions in status that anybody holds. Each is a
+// line of text: its kind, the manager, the subresource and the fields (FieldsV1), between
+// tabs, which JSON and managers cannot hold.
+//
+// Objects from one template own the same fields, but for the UID of their
+// parent in the key of the owner reference. With a placeholder in its place, the
+// lines of all of them are equal, and kept once.
+
+const (
+	applied    = "A"
+	conditions = "C"
+
+	labelParentUID = v1.LabelParentUID
+	placeholder    = "\x00" // of the parent's UID
+)
+
+// entry is one of managedFields; each part is a part of the text, strings as they
+// stand between their quotes.
+type entry struct{ manager, operation, subresource, fields []byte }
+
+var prefix = []byte(v1.FieldManagerPrefix)
+
+// ownershipOf returns what is kept of managedFields. parent is the UID of the parent, or "".
+func ownershipOf(managed []byte, parent string) unique.Handle[string] {
+	d := newDecoder(managed)
+	defer freeDecoder(d)
+	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '[' {
+		return unique.Handle[string]{}
+	}
+	lines := d.lines[:0]
+	for d.PeekKind() == '{' {
+		e, err := d.entry(managed)
+		if err != nil {
+			break // Decode has found the text to be valid: this cannot be
+		}
+		lines = e.keep(lines)
+	}
+	d.lines = lines
+	if len(lines) == 0 {
+		return unique.Handle[string]{}
+	}
+	if parent != "" {
+		lines = bytes.ReplaceAll(lines, []byte(parent), []byte(placeholder))
+	}
+	return unique.Make(string(lines))
+}
+
+// entry reads one of managedFields.
+func (d *decoder) entry(managed []byte) (entry, error) {
+	var e entry
+	err := d.members(func(name []byte) error {
+		target := e.target(name)
+		value, err := d.ReadValue()
+		if target == nil || err != nil {
+			return err
+		}
+		to := int(d.InputOffset())
+		*target = managed[to-len(value) : to]
+		if value.Kind() == '"' {
+			*target = managed[to-len(value)+1 : to-1]
+		}
+		return nil
+	})
+	return e, err
+}
+
+func (e *entry) target(name []byte) *[]byte {
+	switch string(name) {
+	case `"manager"`:
+		return &e.manager
+	case `"operation"`:
+		return &e.operation
+	case `"subresource"`:
+		return &e.subresource
+	case `"fieldsV1"`:
+		return &e.fields
+	}
+	return nil
+}
+
+// keep appends the lines for an entry, if any.
+func (e entry) keep(lines []byte) []byte {
+	if string(e.operation) == "Apply" && bytes.HasPrefix(e.manager, prefix) {
+		lines = e.line(lines, applied, e.fields)
+	}
+	if !bytes.Contains(e.fields, []byte(`"f:conditions"`)) {
+		return lines
+	}
+	r := reader{s: string(e.fields)}
+	if r.find("f:status") && r.find("f:conditions") {
+		from := r.at
+		r.skip()
+		lines = e.line(lines, conditions, []byte(r.s[from:r.at]))
+	}
+	return lines
+}
+
+func (e entry) line(lines []byte, kind string, fields jsontext.Value) []byte {
+	if bytes.ContainsAny(fields, "\t\n") {
+		fields = fields.Clone()
+		if fields.Compact() != nil {
+			return lines
+		}
+	}
+	lines = append(append(lines, kind...), '\t')
+	lines = append(append(lines, e.manager...), '\t')
+	lines = append(append(lines, e.subresource...), '\t')
+	return append(append(lines, fields...), '\n')
+}
+
+// Applied returns the fields that the manager holds by Apply, in the object
+// itself or in a subresource of it, as managedFields has them (FieldsV1). nil means none.
+func (o *Object) Applied(manager, subresource string) map[string]any {
+	for l := range o.lines {
+		if l.kind == applied && l.manager == manager && l.subresource == subresource {
+			return o.fields(l)
+		}
+	}
+	return nil
+}
+
+// Conditions calls yield with each manager that holds some of status.conditions, and the
+// fields below there (FieldsV1).
+func (o *Object) Conditions(yield func(manager string, fields map[string]any) bool) {
+	for l := range o.lines {
+		if l.kind == conditions && !yield(l.manager, o.fields(l)) {
+			return
+		}
+	}
+}
+
+type line struct{ kind, manager, subresource, fields string }
+
+func (o *Object) lines(yield func(line) bool) {
+	if o.ownership == (unique.Handle[string]{}) {
+		return
+	}
+	for text := range strings.Lines(o.ownership.Value()) {
+		var l line
+		l.kind, text, _ = strings.Cut(strings.TrimSuffix(text, "\n"), "\t")
+		l.manager, text, _ = strings.Cut(text, "\t")
+		l.subresource, l.fields, _ = strings.Cut(text, "\t")
+		if !yield(l) {
+			return
+		}
+	}
+}
+
+func (o *Object) fields(l line) map[string]any {
+	text := l.fields
+	if strings.Contains(text, placeholder) {
+		text = strings.ReplaceAll(text, placeholder, o.Label(labelParentUID))
+	}
+	r := reader{s: text}
+	set, _ := r.value().(map[string]any)
+	return set
+}

@@ -1,0 +1,188 @@
+package object
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// reader reads JSON text that Decode has found to be valid. Strings without
+// escapes are parts of the text and cost nothing.
+type reader struct {
+	s  string
+	at int
+}
+
+// next skips white space and returns the byte that follows, which stays unread.
+func (r *reader) next() byte {
+	for r.at < len(r.s) {
+		switch c := r.s[r.at]; c {
+		case ' ', '\t', '\n', '\r':
+			r.at++
+		default:
+			return c
+		}
+	}
+	return 0
+}
+
+// items steps through a list or an object, from before its opening bracket: it
+// reports whether there is another item, and leaves the reader in front of it.
+// The caller must read each item. When there is none left the closing
+// bracket is read.
+func (r *reader) items(opening, closing byte) bool {
+	switch r.next() {
+	case opening:
+		r.at++
+		if r.next() == closing {
+			r.at++
+			return false
+		}
+		return true
+	case ',':
+		r.at++
+		r.next()
+		return true
+	case closing:
+		r.at++
+	}
+	return false
+}
+
+// key reads the name of a member and the colon.
+func (r *reader) key() string {
+	name := r.text()
+	r.next()
+	r.at++
+	r.next()
+	return name
+}
+
+// find goes to the value of a member of an object, and reports whether there is one.
+func (r *reader) find(name string) bool {
+	for r.items('{', '}') {
+		if r.key() == name {
+			return true
+		}
+		r.skip()
+	}
+	return false
+}
+
+// text reads a string; anything else is skipped and yields "".
+func (r *reader) text() string {
+	if r.next() != '"' {
+		r.skip()
+		return ""
+	}
+	start := r.at
+	raw := r.quoted()
+	if strings.IndexByte(raw, '\\') < 0 {
+		return raw
+	}
+	out, err := jsontext.AppendUnquote(nil, r.s[start:r.at])
+	if err != nil {
+		return raw
+	}
+	return string(out)
+}
+
+// quoted reads a string and returns what is between the quotes, as it is written.
+func (r *reader) quoted() string {
+	start := r.at + 1
+	for i := start; i < len(r.s); i++ {
+		switch r.s[i] {
+		case '"':
+			r.at = i + 1
+			return r.s[start:i]
+		case '\\':
+			i++
+		}
+	}
+	r.at = len(r.s)
+	return ""
+}
+
+// skip reads a value of any kind.
+func (r *reader) skip() {
+	for depth := 0; r.at < len(r.s); {
+		switch r.next() {
+		case '"':
+			r.quoted()
+		case '{', '[':
+			depth++
+			r.at++
+			continue
+		case '}', ']':
+			depth--
+			r.at++
+		case ',', ':':
+			r.at++
+			continue
+		default:
+			r.scalar()
+		}
+		if depth <= 0 {
+			return
+		}
+	}
+}
+
+// scalar reads a number, true, false or null, and returns it as it is written.
+func (r *reader) scalar() string {
+	start := r.at
+	for r.at < len(r.s) {
+		switch r.s[r.at] {
+		case ',', '}', ']', ':', ' ', '\t', '\n', '\r':
+			return r.s[start:r.at]
+		}
+		r.at++
+	}
+	return r.s[start:]
+}
+
+// value reads a value as JSON data.
+func (r *reader) value() any {
+	switch r.next() {
+	case '{':
+		m := make(map[string]any)
+		for r.items('{', '}') {
+			name := r.key()
+			m[name] = r.value()
+		}
+		return m
+	case '[':
+		list := []any{}
+		for r.items('[', ']') {
+			list = append(list, r.value())
+		}
+		return list
+	case '"':
+		return r.text()
+	}
+	switch s := r.scalar(); s {
+	case "null", "":
+		return nil
+	case "true":
+		return true
+	case "false":
+		return false
+	default:
+		return number(s)
+	}
+}
+
+// number returns an int64 for an integer that fits, else a float64, as apimachinery
+// does.
+func number(s string) any {
+	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return n
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil {
+		return math.Inf(1) // out of range: the renderer refuses what is not finite
+	}
+	return f
+}
