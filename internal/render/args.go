@@ -38,7 +38,11 @@ func (c *call) strOf(v any, i int) string {
 func (c *call) scalar(i int) any { return c.scalarOf(c.args[i]) }
 
 func (c *call) scalarOf(v any) any {
-	if isText(v) {
+	switch s := v.(type) {
+	case string:
+		c.pay(len(s))
+		return v
+	case derived, rendered:
 		return c.strOf(v, 0)
 	}
 	n, err := normal(v)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -12,38 +11,27 @@ import (
 )
 
 // closed is a map with a fixed set of keys: the data that a template sees at
-// its root, and the children by name. Its values are made when first asked
-// for. Asking for another key is an error rather than nil.
+// its root, and the children by name. Its values are made when asked for.
+// Asking for another key is an error rather than nil.
 type closed struct {
 	prefix string   // how its keys are written: "." or ".observed."
 	keys   []string // sorted
 	gone   map[string]string
-	load   func(key string) (any, error)
-	cache  map[string]any
+	view   *view
+	load   func(v *view, key string) (any, error)
 }
 
 // get returns the value of a key.
 func (c *closed) get(key string) (any, error) {
-	if v, ok := c.cache[key]; ok {
-		return v, nil
-	}
 	if err := c.check(key); err != nil {
 		return nil, err
 	}
-	v, err := c.load(key)
-	if err != nil {
-		return nil, err
-	}
-	if c.cache == nil {
-		c.cache = make(map[string]any, len(c.keys))
-	}
-	c.cache[key] = v
-	return v, nil
+	return c.load(c.view, key)
 }
 
 // check returns an error unless key is among the keys.
 func (c *closed) check(key string) error {
-	if slices.Contains(c.keys, key) {
+	if _, found := slices.BinarySearch(c.keys, key); found {
 		return nil
 	}
 	if why := c.gone[key]; why != "" {
@@ -77,22 +65,22 @@ func (c *closed) all() (map[string]any, error) {
 // works with: nil, bool, string, int64, float64, []any and map[string]any,
 // besides its own. The content of lists and maps is left for later.
 func normal(v any) (any, error) {
-	switch v := v.(type) {
+	switch n := v.(type) {
 	case nil, bool, string, int64, []any, map[string]any, rendered, derived, *closed:
 		return v, nil
 	case float64:
-		if math.IsNaN(v) || math.IsInf(v, 0) {
+		if math.IsNaN(n) || math.IsInf(n, 0) {
 			return nil, errors.New("a number is not finite")
 		}
 		return v, nil
 	case int:
-		return int64(v), nil
+		return int64(n), nil
 	case int32:
-		return int64(v), nil
+		return int64(n), nil
 	case float32:
-		return normal(float64(v))
+		return normal(float64(n))
 	case json.Number:
-		return parseNumber(string(v))
+		return parseNumber(string(n))
 	}
 	return nil, fmt.Errorf("data has a %T, which is not JSON", v)
 }
@@ -211,24 +199,4 @@ func (x *exec) blank(text string) bool {
 		}
 		text = after
 	}
-}
-
-// stripped returns the object without the two fields that change although
-// nothing did. It shares everything else with the object.
-func stripped(object map[string]any) map[string]any {
-	metadata, ok := object["metadata"].(map[string]any)
-	if !ok {
-		return object
-	}
-	_, managed := metadata["managedFields"]
-	_, version := metadata["resourceVersion"]
-	if !managed && !version {
-		return object
-	}
-	metadata = maps.Clone(metadata)
-	delete(metadata, "managedFields")
-	delete(metadata, "resourceVersion")
-	object = maps.Clone(object)
-	object["metadata"] = metadata
-	return object
 }

@@ -83,7 +83,7 @@ func executeText(text string, parent map[string]any) (string, error) {
 	}
 	u := p.children["x"]
 	x := p.start(u, &Input{Parent: parent})
-	if err := x.invoke("", x.root); err != nil {
+	if err := x.invoke("", &x.view.root); err != nil {
 		return "", x.located(err, u.own[""].tree.Root)
 	}
 	return x.expand(rendered(x.out.buf))

@@ -13,7 +13,7 @@ type exec struct {
 	tokens
 	unit  *unit
 	in    *Input
-	root  *closed
+	view  view
 	src   *text // the text that the current template comes from
 	vars  []variable
 	args  []any // stack of function arguments

@@ -169,7 +169,7 @@ func (c *call) result(v any) (any, error) {
 		if c.computes() && hasLineEnd(r) {
 			return derived(r), nil
 		}
-		return r, nil
+		return v, nil
 	case []any:
 		if c.computes() {
 			markDerived(r)

@@ -305,7 +305,7 @@ func (c *converter) restore(tok *token) (any, error) {
 	if !utf8.ValidString(s) {
 		return nil, errEncoding
 	}
-	return s, c.x.write(len(s))
+	return tok.value, c.x.write(len(s))
 }
 
 // text returns the characters of a scalar that has tokens in it.

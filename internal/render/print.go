@@ -54,11 +54,11 @@ func (w *writer) scalar(v any) error {
 	if err != nil {
 		return err
 	}
-	switch v := v.(type) {
+	switch b := v.(type) {
 	case nil:
 		w.out = append(w.out, "null"...)
 	case bool:
-		w.out = strconv.AppendBool(w.out, v)
+		w.out = strconv.AppendBool(w.out, b)
 	case string:
 		w.string(v)
 	case int64, float64:
@@ -69,8 +69,8 @@ func (w *writer) scalar(v any) error {
 	return nil
 }
 
-// string writes a string's token, between double quotes if its mode says so.
-func (w *writer) string(s string) {
+// string writes the token of s, a string, between double quotes if its mode says so.
+func (w *writer) string(s any) {
 	if w.strings != doubleQuoted {
 		w.out = w.x.tokens.add(w.out, s, w.strings)
 		return

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"text/template/parse"
@@ -112,7 +111,7 @@ func (p *Program) render(u *unit, in *Input, do func(*converter, *yaml.Node) err
 		}
 		p.finish(x)
 	}()
-	if err := x.invoke("", x.root); err != nil {
+	if err := x.invoke("", &x.view.root); err != nil {
 		return x.located(err, u.own[""].tree.Root)
 	}
 	content := string(x.out.buf)
@@ -131,7 +130,7 @@ func (p *Program) start(u *unit, in *Input) *exec {
 	}
 	x.budget = newBudget()
 	x.unit, x.in, x.src = u, in, u.text
-	x.root = p.data(u, in)
+	x.view.open(p, u, in)
 	return x
 }
 
@@ -147,7 +146,8 @@ func (p *Program) finish(x *exec) {
 	clear(x.vars)
 	clear(x.args)
 	x.tokens.all, x.vars, x.args = x.tokens.all[:0], x.vars[:0], x.args[:0]
-	x.unit, x.in, x.root, x.src, x.place, x.expressions = nil, nil, nil, nil, nil, nil
+	x.unit, x.in, x.src, x.place, x.expressions = nil, nil, nil, nil, nil
+	x.view = view{}
 	x.depth = 0
 	p.pool.Put(x)
 }
@@ -197,58 +197,5 @@ func (x *exec) panicked(site string) error {
 	}
 	return x.src.errorAt(start(x.place), Invalid, message)
 }
-
-// data returns what a template sees at its root.
-func (p *Program) data(u *unit, in *Input) *closed {
-	parent := stripped(in.Parent)
-	observed := &closed{prefix: ".observed.", keys: p.names, load: loadObserved(in)}
-	root := &closed{prefix: ".", keys: rootKeys, gone: goneFromChildren}
-	if u.status {
-		root.keys, root.gone = statusKeys, nil
-	}
-	root.load = func(key string) (any, error) {
-		switch key {
-		case "parent":
-			return parent, nil
-		case "values":
-			return p.values, nil
-		case "controller":
-			return &closed{prefix: ".controller.", keys: controllerKeys,
-				load: func(string) (any, error) { return p.controller, nil }}, nil
-		case "observed":
-			return observed, nil
-		case "children":
-			return &closed{prefix: ".children.", keys: p.names, load: observed.get}, nil
-		}
-		return normal(parent[key]) // metadata, spec, status
-	}
-	return root
-}
-
-// loadObserved returns a function that lists the live children of a name.
-func loadObserved(in *Input) func(string) (any, error) {
-	return func(name string) (any, error) {
-		if in.Observed == nil {
-			return []any{}, nil
-		}
-		objects := in.Observed(name)
-		list := make([]any, len(objects))
-		for i, object := range objects {
-			list[i] = stripped(object)
-		}
-		return list, nil
-	}
-}
-
-// The keys at the root of a template's data.
-var (
-	statusKeys     = []string{"children", "controller", "metadata", "observed", "parent", "spec", "status", "values"}
-	rootKeys       = slices.DeleteFunc(slices.Clone(statusKeys), func(k string) bool { return k == "children" })
-	controllerKeys = []string{"name"}
-	// goneFromChildren says why keys are not there in a child's template.
-	goneFromChildren = map[string]string{
-		"children": ".children is not available in a child's template yet; use .observed.NAME",
-	}
-)
 
 func childName(name string) string { return "children[" + name + "]" }

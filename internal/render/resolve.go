@@ -36,6 +36,9 @@ func resolve(s string) (any, error) {
 	return s, nil
 }
 
+// numeric are the characters that any of these expressions matches.
+const numeric = "0123456789abcdefABCDEFinINox._+-"
+
 var (
 	decimalInt   = regexp.MustCompile(`^[-+]?(0|[1-9][0-9]*)$`)
 	decimalFloat = regexp.MustCompile(`^[-+]?(\.[0-9]+|(0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
@@ -48,6 +51,8 @@ var (
 
 func resolveNumber(s string) (any, error) {
 	switch {
+	case strings.Trim(s, numeric) != "":
+		return s, nil // such as 100m or 1Gi, of which there are many
 	case decimalInt.MatchString(s):
 		return parseNumber(s)
 	case decimalFloat.MatchString(s):

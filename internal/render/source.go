@@ -32,7 +32,7 @@ type Input struct {
 	// means that there are no children.
 	Observed func(name string) []map[string]any
 	// Ready is what the function ready answers; nil means never. It must
-	// not change the object.
+	// not change or keep the object.
 	Ready func(object map[string]any) bool
 }
 

@@ -1,0 +1,124 @@
+package render
+
+import (
+	"maps"
+	"slices"
+)
+
+// view is what one execution sees: the root of its data and the maps with a
+// closed set of keys below. They are parts of it, and it of exec, so that
+// making it allocates nothing.
+type view struct {
+	program *Program
+	in      *Input
+
+	root, controller, children, observed closed
+
+	// What was asked for before: the parent and its metadata without the
+	// fields that templates do not see, and live children by name.
+	parent, metadata map[string]any
+	lists            map[string]any
+}
+
+// The keys at the root of a template's data.
+var (
+	statusKeys     = []string{"children", "controller", "metadata", "observed", "parent", "spec", "status", "values"}
+	rootKeys       = slices.DeleteFunc(slices.Clone(statusKeys), func(k string) bool { return k == "children" })
+	controllerKeys = []string{"name"}
+	// goneFromChildren says why keys are not there in a child's template.
+	goneFromChildren = map[string]string{
+		"children": ".children is not available in a child's template yet; use .observed.NAME",
+	}
+)
+
+// open sets what the execution of a unit sees.
+func (v *view) open(p *Program, u *unit, in *Input) {
+	v.program, v.in = p, in
+	v.root = closed{prefix: ".", keys: rootKeys, gone: goneFromChildren, view: v, load: (*view).top}
+	if u.status {
+		v.root.keys, v.root.gone = statusKeys, nil
+	}
+	v.controller = closed{prefix: ".controller.", keys: controllerKeys, view: v, load: (*view).controllerName}
+	v.children = closed{prefix: ".children.", keys: p.names, view: v, load: (*view).list}
+	v.observed = closed{prefix: ".observed.", keys: p.names, view: v, load: (*view).list}
+}
+
+// top returns the value of a key at the root.
+func (v *view) top(key string) (any, error) {
+	switch key {
+	case "parent":
+		if v.parent == nil {
+			v.parent = stripped(v.in.Parent)
+		}
+		return v.parent, nil
+	case "metadata":
+		if metadata, isMap := v.in.Parent[key].(map[string]any); isMap {
+			if v.metadata == nil {
+				v.metadata = strippedMetadata(metadata)
+			}
+			return v.metadata, nil
+		}
+	case "values":
+		return v.program.values, nil
+	case "controller":
+		return &v.controller, nil
+	case "children":
+		return &v.children, nil
+	case "observed":
+		return &v.observed, nil
+	}
+	return normal(v.in.Parent[key])
+}
+
+func (v *view) controllerName(string) (any, error) { return v.program.controller, nil }
+
+// list returns the live children of a name.
+func (v *view) list(name string) (any, error) {
+	if list, known := v.lists[name]; known {
+		return list, nil
+	}
+	var objects []map[string]any
+	if v.in.Observed != nil {
+		objects = v.in.Observed(name)
+	}
+	list := make([]any, len(objects))
+	for i, object := range objects {
+		list[i] = stripped(object)
+	}
+	if v.lists == nil {
+		v.lists = map[string]any{}
+	}
+	v.lists[name] = list
+	return list, nil
+}
+
+// stripped returns the object without the two fields that change although
+// nothing did. It shares everything else with the object, and is the object
+// itself if it has neither.
+func stripped(object map[string]any) map[string]any {
+	metadata, _ := object["metadata"].(map[string]any)
+	if !restless(metadata) {
+		return object
+	}
+	object = maps.Clone(object)
+	object["metadata"] = strippedMetadata(metadata)
+	return object
+}
+
+// strippedMetadata does so for the metadata of an object.
+func strippedMetadata(metadata map[string]any) map[string]any {
+	if !restless(metadata) {
+		return metadata
+	}
+	metadata = maps.Clone(metadata)
+	delete(metadata, "managedFields")
+	delete(metadata, "resourceVersion")
+	return metadata
+}
+
+// restless reports whether metadata has one of those fields.
+func restless(metadata map[string]any) bool {
+	_, managed := metadata["managedFields"]
+	_, version := metadata["resourceVersion"]
+	return managed || version
+}
