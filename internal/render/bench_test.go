@@ -82,6 +82,26 @@ func BenchmarkChild(b *testing.B) {
 	}
 }
 
+// BenchmarkUnseen renders output that was not seen before each time.
+func BenchmarkUnseen(b *testing.B) {
+	in := benchInput()
+	for name, text := range benchTemplates() {
+		p, err := Compile(Source{Children: []Template{{Name: "x", Text: text}}})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				p.children["x"].shapes = shapes{}
+				if _, err := p.Child("x", in); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // benchStatus is a status of the children named x.
 const benchStatus = `{children: {{ collect "metadata.uid" .children.x }}, running: {{ where "status.phase" "Running" .children.x | len }}}`
 

@@ -21,6 +21,12 @@
 // reached by reflection, and the renderer is on the operator's hot path. A
 // test executes a set of templates with both and compares the results.
 //
+// # Parsed once
+//
+// Output that is the same for two parents, but for what its tokens stand for,
+// is parsed once. This changes how long rendering takes and nothing else: see
+// shape.
+//
 // # Kinds of text
 //
 // A string is one of three types while a template runs. A plain string holds

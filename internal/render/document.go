@@ -10,11 +10,12 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// parser reads text as YAML.
-type parser struct {
-	content string
-	starts  []int // offsets of lines, as YAML counts them
-	bangs   bool  // whether a tag "!" may be in there
+// yamlText is text that is read as YAML. It does not change.
+type yamlText struct {
+	content    string
+	separators int   // see there
+	starts     []int // offsets of lines, as YAML counts them
+	bangs      bool  // whether a tag "!" may be in there
 }
 
 // bang matches what may be the tag "!".
@@ -28,16 +29,21 @@ type syntaxError struct {
 
 func (e *syntaxError) Error() string { return e.message }
 
-// documents parses text and calls do with each document that is not empty.
-func (x *exec) documents(content string, do func(*parser, *yaml.Node) error) error {
-	if err := x.chargeParsing(content); err != nil {
-		return err
+// read pays for parsing text, as much each time, before that is done.
+func (x *exec) read(content string) (*yamlText, error) {
+	n := separators(content)
+	if err := x.chargeParsing(len(content), n); err != nil {
+		return nil, err
 	}
-	p := &parser{content: content, bangs: bang.MatchString(content)}
-	if at := directive(content); at >= 0 {
+	return &yamlText{content: content, separators: n, starts: lineStarts(content), bangs: bang.MatchString(content)}, nil
+}
+
+// documents parses text and calls do with each document that is not empty.
+func (x *exec) documents(t *yamlText, do func(*yaml.Node) error) error {
+	if at := directive(t.content); at >= 0 {
 		return &syntaxError{at, "YAML directives are not supported; remove the line that begins with %"}
 	}
-	loader, err := yaml.NewLoader(strings.NewReader(content), yaml.WithV4Defaults())
+	loader, err := yaml.NewLoader(strings.NewReader(t.content), yaml.WithV4Defaults())
 	if err != nil {
 		return err
 	}
@@ -48,7 +54,7 @@ func (x *exec) documents(content string, do func(*parser, *yaml.Node) error) err
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return p.explain(err, x.marker)
+			return t.explain(err, x.marker)
 		}
 		root := &n
 		if n.Kind == yaml.DocumentNode {
@@ -57,21 +63,20 @@ func (x *exec) documents(content string, do func(*parser, *yaml.Node) error) err
 		if isNothing(root) {
 			continue
 		}
-		if err := do(p, root); err != nil {
+		if err := do(root); err != nil {
 			return err
 		}
 	}
 }
 
-// chargeParsing pays for parsing, in time and memory, before it is done. What
+// chargeParsing pays for parsing text of that size, in time and memory. What
 // the parser allocates depends on the number of nodes, and there cannot be
 // more of them than of the characters that separate nodes.
-func (x *exec) chargeParsing(content string) error {
-	n := separators(content)
-	if n > maxSeparators {
+func (x *exec) chargeParsing(size, separators int) error {
+	if separators > maxSeparators {
 		return errSeparators
 	}
-	return x.charge(costParser + 2*len(content) + costSeparator*n)
+	return x.charge(costParser + 2*size + costSeparator*separators)
 }
 
 // separators counts what may begin or end a node. Within brackets and braces,
@@ -96,7 +101,7 @@ func separators(content string) int {
 				n++
 			}
 		case 0x85, 0xa8, 0xa9:
-			if s := content[max(0, i-2) : i+1]; strings.HasSuffix(s, "\u0085") || s == "\u2028" || s == "\u2029" {
+			if endsLine(content[:i+1]) {
 				n++
 			}
 		}
@@ -127,7 +132,7 @@ func isNothing(n *yaml.Node) bool {
 
 // explain makes a syntaxError of what the YAML library says. Its words are
 // taken over where they cannot hold anything but the author's own text.
-func (p *parser) explain(err error, marker string) error {
+func (t *yamlText) explain(err error, marker string) error {
 	load, ok := errors.AsType[*yaml.LoadError](err)
 	if !ok {
 		return &syntaxError{-1, "the text is not valid YAML"}
@@ -138,8 +143,8 @@ func (p *parser) explain(err error, marker string) error {
 	default:
 		message = "a character or a tag is not allowed"
 	}
-	at := p.offset(load.Mark.Line, load.Mark.Column)
-	if strings.Contains(message, marker) || at >= 0 && strings.HasPrefix(p.content[at:], marker) {
+	at := t.offset(load.Mark.Line, load.Mark.Column)
+	if strings.Contains(message, marker) || at >= 0 && strings.HasPrefix(t.content[at:], marker) {
 		message = "a value cannot stand here; it may be a scalar or a part of one"
 	}
 	return &syntaxError{at, "YAML: " + message}
@@ -147,16 +152,13 @@ func (p *parser) explain(err error, marker string) error {
 
 // offset returns where in the content a line and column are, both 1-based and
 // the column in characters, or -1 if they are nowhere.
-func (p *parser) offset(line, column int) int {
-	if p.starts == nil {
-		p.starts = lineStarts(p.content)
-	}
-	if line < 1 || line > len(p.starts) {
+func (t *yamlText) offset(line, column int) int {
+	if line < 1 || line > len(t.starts) {
 		return -1
 	}
-	at := p.starts[line-1]
+	at := t.starts[line-1]
 	for range column - 1 {
-		_, size := utf8.DecodeRuneInString(p.content[at:])
+		_, size := utf8.DecodeRuneInString(t.content[at:])
 		at += size
 	}
 	return at
@@ -165,21 +167,27 @@ func (p *parser) offset(line, column int) int {
 // lineStarts returns the offsets of lines. To the YAML library, a line ends
 // with \n, \r, \r\n, NEL, LS or PS.
 func lineStarts(s string) []int {
-	starts := []int{0}
-	for i := 0; i < len(s); {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		i += size
-		switch r {
+	starts := make([]int, 1, strings.Count(s, "\n")+2)
+	for i := range len(s) {
+		switch s[i] {
+		case '\n':
+			starts = append(starts, i+1)
 		case '\r':
-			if i < len(s) && s[i] == '\n' {
-				i++
+			if !strings.HasPrefix(s[i+1:], "\n") {
+				starts = append(starts, i+1)
 			}
-			starts = append(starts, i)
-		case '\n', '\u0085', '\u2028', '\u2029':
-			starts = append(starts, i)
+		case 0x85, 0xa8, 0xa9:
+			if endsLine(s[:i+1]) {
+				starts = append(starts, i+1)
+			}
 		}
 	}
 	return starts
+}
+
+// endsLine reports whether s ends with one of the line ends beyond ASCII.
+func endsLine(s string) bool {
+	return strings.HasSuffix(s, "\u0085") || strings.HasSuffix(s, "\u2028") || strings.HasSuffix(s, "\u2029")
 }
 
 // chomping is what a block scalar's header says about its last line ends.
@@ -194,13 +202,13 @@ const (
 // chomping finds the header of a block scalar, which stands after the
 // scalar's anchor and tag, if it has them. It is looked for again for each
 // alias of the scalar.
-func (x *exec) chomping(p *parser, n *yaml.Node) (chomping, error) {
+func (x *exec) chomping(t *yamlText, n *yaml.Node) (chomping, error) {
 	if err := x.charge(8 * n.Column); err != nil {
 		return clip, err
 	}
-	at := p.offset(n.Line, n.Column)
-	for at >= 0 && at < len(p.content) {
-		rest := p.content[at:]
+	at := t.offset(n.Line, n.Column)
+	for at >= 0 && at < len(t.content) {
+		rest := t.content[at:]
 		switch rest[0] {
 		case '&', '!':
 			skipped := len(rest) - len(strings.TrimLeft(rest[wordEnd(rest):], " \t\r\n"))

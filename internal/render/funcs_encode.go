@@ -185,11 +185,15 @@ func fromYAML(c *call) any {
 		content = strings.TrimPrefix(c.str(0), "\ufeff")
 		c.derived = false // what is parsed is data again
 	}
+	text, err := c.x.read(content)
+	if err != nil {
+		return c.unreadable(err, isRendered, "YAML")
+	}
 	var value any
 	found := 0
-	err := c.x.documents(content, func(p *parser, n *yaml.Node) error {
+	conv := converter{x: c.x, from: text, tokens: isRendered}
+	err = c.x.documents(text, func(n *yaml.Node) error {
 		var err error
-		conv := converter{x: c.x, p: p, tokens: isRendered}
 		value, err = conv.value(n, elsewhere, 0)
 		found++
 		return err

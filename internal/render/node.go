@@ -20,8 +20,8 @@ const (
 
 // converter makes JSON data of YAML nodes and restores tokens on the way.
 type converter struct {
-	x *exec
-	p *parser
+	x    *exec
+	from *yamlText // what the nodes were parsed from
 	// tokens tells whether the text came from a template. In plain data
 	// nothing is a token, whatever it looks like.
 	tokens bool
@@ -41,7 +41,7 @@ func (c *converter) wrap(n *yaml.Node, err error) error {
 	if at, ok := errors.AsType[*syntaxError](err); ok {
 		return at
 	}
-	return &syntaxError{c.p.offset(n.Line, n.Column), err.Error()}
+	return &syntaxError{c.from.offset(n.Line, n.Column), err.Error()}
 }
 
 // value converts a node and all below it.
@@ -98,14 +98,14 @@ func (c *converter) tagged(n *yaml.Node) bool {
 	if n.Style&yaml.TaggedStyle != 0 {
 		return true
 	}
-	if n.Kind == yaml.AliasNode || !c.p.bangs {
+	if n.Kind == yaml.AliasNode || !c.from.bangs {
 		return false
 	}
 	if c.x.charge(8*n.Column) != nil {
 		return true
 	}
-	at := c.p.offset(n.Line, n.Column)
-	return at >= 0 && at < len(c.p.content) && c.p.content[at] == '!'
+	at := c.from.offset(n.Line, n.Column)
+	return at >= 0 && at < len(c.from.content) && c.from.content[at] == '!'
 }
 
 func (c *converter) sequence(n *yaml.Node, depth int) (any, error) {
@@ -320,7 +320,7 @@ func (c *converter) text(n *yaml.Node) (string, error) {
 		return "", err
 	}
 	if block {
-		how, err := c.x.chomping(c.p, n)
+		how, err := c.x.chomping(c.from, n)
 		if err != nil {
 			return "", err
 		}

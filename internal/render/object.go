@@ -38,7 +38,7 @@ func (c *converter) child(n *yaml.Node) (map[string]any, error) {
 
 // line returns the line of the template that a node came from.
 func (c *converter) line(n *yaml.Node) int {
-	src, pos := c.x.out.origin(c.p.offset(n.Line, n.Column))
+	src, pos := c.x.out.origin(c.from.offset(n.Line, n.Column))
 	if src == nil {
 		return 0
 	}

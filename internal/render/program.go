@@ -27,6 +27,7 @@ type Program struct {
 type unit struct {
 	text    *text
 	status  bool
+	shapes  shapes                // of its output
 	own     map[string]definition // its body is under ""
 	helpers map[string]definition // shared by all units
 }
@@ -114,11 +115,7 @@ func (p *Program) render(u *unit, in *Input, do func(*converter, *yaml.Node) err
 	if err := x.invoke("", &x.view.root); err != nil {
 		return x.located(err, u.own[""].tree.Root)
 	}
-	content := string(x.out.buf)
-	err = x.documents(content, func(parsed *parser, n *yaml.Node) error {
-		return do(&converter{x: x, p: parsed, tokens: true}, n)
-	})
-	return x.mapped(err)
+	return x.mapped(x.convert(do))
 }
 
 // start readies an exec for one execution.
