@@ -1,0 +1,140 @@
+// Package bed is what the contenders run on: the cluster with its definitions and
+// rights, and the parents, which it creates, changes and removes.
+package bed
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/templater-dev/templater/e2e/bench/observe"
+	"github.com/templater-dev/templater/e2e/cluster/layout"
+	"github.com/templater-dev/templater/e2e/cluster/testcluster"
+)
+
+// User is whom both contenders run as.
+const User = "templater-bench"
+
+// Options say which cluster to use.
+type Options struct {
+	Name       string    // of the cluster that is started
+	Cache      string    // its folder; empty means the default one
+	Kubeconfig string    // of another cluster, instead
+	Dir        string    // for files of this run
+	Root       string    // of the repository
+	Out        io.Writer // what is going on
+}
+
+// Bed is a cluster that is ready.
+type Bed struct {
+	// Cluster is nil for one that is not ours: it has no audit log, no Pods are
+	// played, and its processes cannot be seen.
+	Cluster *testcluster.Cluster
+	// Kubeconfig is that of the contenders.
+	Kubeconfig string
+	// Observer watches.
+	Observer *observe.Client
+
+	started bool
+	root    string
+	out     io.Writer
+	config  *rest.Config // of the administrator
+	dynamic dynamic.Interface
+}
+
+// Make starts the cluster unless there is one, and installs what the contenders need.
+func Make(ctx context.Context, o Options) (*Bed, error) {
+	b := &Bed{root: o.Root, out: o.Out}
+	if err := b.up(ctx, o); err != nil {
+		return nil, err
+	}
+	b.config.QPS = -1
+	b.config.UserAgent = "bench"
+	var err error
+	if b.dynamic, err = dynamic.NewForConfig(b.config); err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	if b.Observer, err = observe.NewClient(b.config); err != nil {
+		return nil, err
+	}
+	return b, b.install(ctx)
+}
+
+func (b *Bed) up(ctx context.Context, o Options) error {
+	if o.Kubeconfig != "" {
+		return b.foreign(o)
+	}
+	_, err := testcluster.Find(o.Cache, o.Name)
+	b.started = err != nil
+	b.Cluster, err = testcluster.Up(ctx, testcluster.Options{Name: o.Name, CacheDir: o.Cache, Mode: layout.Kwok, Out: o.Out})
+	if err != nil {
+		return err
+	}
+	if b.Kubeconfig, err = b.Cluster.WriteUserKubeconfig(o.Dir, User); err != nil {
+		return err
+	}
+	b.config, err = clientcmd.BuildConfigFromFlags("", b.Cluster.Kubeconfig())
+	return err
+}
+
+// foreign uses another cluster, where the contenders impersonate their user.
+func (b *Bed) foreign(o Options) error {
+	var err error
+	if b.config, err = clientcmd.BuildConfigFromFlags("", o.Kubeconfig); err != nil {
+		return fmt.Errorf("--kubeconfig %s: %w", o.Kubeconfig, err)
+	}
+	config, err := clientcmd.LoadFromFile(o.Kubeconfig)
+	if err == nil {
+		err = clientcmdapi.FlattenConfig(config)
+	}
+	if err != nil {
+		return fmt.Errorf("--kubeconfig %s: %w", o.Kubeconfig, err)
+	}
+	for _, auth := range config.AuthInfos {
+		auth.Impersonate = User
+	}
+	b.Kubeconfig = filepath.Join(o.Dir, "kubeconfig")
+	return clientcmd.WriteToFile(*config, b.Kubeconfig)
+}
+
+// Close removes what was installed, and takes the cluster down if it was started for this run.
+func (b *Bed) Close(ctx context.Context) error {
+	if b.Cluster != nil && b.started {
+		return b.Cluster.Down()
+	}
+	return b.uninstall(ctx)
+}
+
+// Say tells what is going on.
+func (b *Bed) Say(format string, args ...any) { fmt.Fprintf(b.out, format+"\n", args...) }
+
+// DefinitionFile is the definition of TemplateControllers.
+func (b *Bed) definitionFile() ([]byte, error) {
+	path := filepath.Join(b.root, "config", "crd", "templater.dev_templatecontrollers.yaml")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the definition of TemplateControllers: %w", err)
+	}
+	return data, nil
+}
+
+// Version is that of the API server, "" if it does not tell.
+func (b *Bed) Version() string {
+	client, err := discovery.NewDiscoveryClientForConfig(b.config)
+	if err != nil {
+		return ""
+	}
+	version, err := client.ServerVersion()
+	if err != nil {
+		return ""
+	}
+	return version.GitVersion
+}

@@ -1,0 +1,164 @@
+package bed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/templater-dev/templater/e2e/bench/workload"
+	"github.com/templater-dev/templater/e2e/cluster/poll"
+)
+
+var (
+	namespaces  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	configMaps  = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
+	pods        = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	roles       = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}
+	bindings    = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}
+)
+
+// ours selects what a run has installed.
+const ours = "bench=templater"
+
+const role = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: ` + User + `, labels: {bench: templater}}
+rules:
+- {apiGroups: [templater.dev], resources: [templatecontrollers], verbs: [get, list, watch, patch]}
+- {apiGroups: [templater.dev], resources: [templatecontrollers/status], verbs: [patch]}
+- {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [get, list, watch]}
+- {apiGroups: [""], resources: [namespaces], verbs: [get, list, watch]}
+- {apiGroups: ["", events.k8s.io], resources: [events], verbs: [create, patch, update]}
+- {apiGroups: [""], resources: [configmaps, pods], verbs: [get, list, watch, create, patch, delete]}
+- {apiGroups: [` + workload.Group + `], resources: ["*"], verbs: [get, list, watch, create, patch, delete]}
+`
+
+const binding = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: ` + User + `, labels: {bench: templater}}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ` + User + `}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ` + User + `}]
+`
+
+const namespace = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: ` + workload.Namespace + `, labels: {bench: templater}}
+`
+
+// install puts everything in place, and removes what an earlier run has left.
+func (b *Bed) install(ctx context.Context) error {
+	crd, err := b.definitionFile()
+	if err != nil {
+		return err
+	}
+	for _, one := range []struct {
+		resource schema.GroupVersionResource
+		manifest string
+	}{{definitions, string(crd)}, {roles, role}, {bindings, binding}, {namespaces, namespace}} {
+		if err := b.apply(ctx, one.resource, one.manifest); err != nil {
+			return fmt.Errorf("install %s: %w", one.resource.Resource, err)
+		}
+	}
+	if err := b.served(ctx, workload.Controllers); err != nil {
+		return err
+	}
+	if err := b.checkAlone(ctx); err != nil {
+		return err
+	}
+	if err := b.Define(ctx, workload.Item); err != nil {
+		return err
+	}
+	return b.Clear(ctx, workload.Item)
+}
+
+// checkAlone refuses a cluster in which TemplateControllers of somebody else would
+// take part.
+func (b *Bed) checkAlone(ctx context.Context) error {
+	list, err := b.dynamic.Resource(workload.Controllers).List(ctx, metav1.ListOptions{LabelSelector: "bench!=templater", Limit: 1})
+	if err == nil && len(list.Items) > 0 {
+		err = errors.New("the cluster has TemplateControllers that are not of a benchmark: use a cluster of its own")
+	}
+	return err
+}
+
+func (b *Bed) apply(ctx context.Context, resource schema.GroupVersionResource, manifest string) error {
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(manifest), &o.Object); err != nil {
+		return err
+	}
+	_, err := b.dynamic.Resource(resource).Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: "bench", Force: true})
+	return err
+}
+
+// Define defines kinds of parents, and returns when they are served.
+func (b *Bed) Define(ctx context.Context, kinds ...string) error {
+	for _, kind := range kinds {
+		o := workload.Definition(kind)
+		if _, err := b.dynamic.Resource(definitions).Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: "bench", Force: true}); err != nil {
+			return fmt.Errorf("define the kind %s: %w", kind, err)
+		}
+	}
+	for _, kind := range kinds {
+		if err := b.served(ctx, workload.Resource(kind)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Undefine removes kinds of parents with all their objects.
+func (b *Bed) Undefine(ctx context.Context, kinds ...string) error {
+	for _, kind := range kinds {
+		if err := b.dynamic.Resource(definitions).Delete(ctx, workload.Definition(kind).GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("remove the kind %s: %w", kind, err)
+		}
+	}
+	return nil
+}
+
+func (b *Bed) served(ctx context.Context, resource schema.GroupVersionResource) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	err := poll.Until(ctx, 50*time.Millisecond, func() error {
+		_, err := b.dynamic.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("wait until %s are served: %w", resource.Resource, err)
+	}
+	return nil
+}
+
+// uninstall removes what install has made, but for the definition of TemplateControllers.
+func (b *Bed) uninstall(ctx context.Context) error {
+	var errs []error
+	for _, resource := range []schema.GroupVersionResource{workload.Controllers, namespaces, definitions, bindings, roles} {
+		errs = append(errs, b.deleteOurs(ctx, resource))
+	}
+	return errors.Join(errs...)
+}
+
+// deleteOurs deletes one by one: Namespaces cannot be deleted as a collection.
+func (b *Bed) deleteOurs(ctx context.Context, resource schema.GroupVersionResource) error {
+	list, err := b.dynamic.Resource(resource).List(ctx, metav1.ListOptions{LabelSelector: ours})
+	if err != nil {
+		return err
+	}
+	for _, o := range list.Items {
+		if err := b.dynamic.Resource(resource).Delete(ctx, o.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
+}

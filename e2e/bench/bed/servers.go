@@ -1,0 +1,69 @@
+package bed
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/templater-dev/templater/e2e/bench/procstat"
+	"github.com/templater-dev/templater/e2e/cluster/proc"
+)
+
+// The processes of the cluster that have a share in the work.
+const (
+	APIServer         = "kube-apiserver"
+	Etcd              = "etcd"
+	ControllerManager = "kube-controller-manager"
+)
+
+// ServerCPU is the CPU time that the API server and etcd have used so far, together. It is
+// 0 for a cluster that is not ours, and where there is no /proc.
+func (b *Bed) ServerCPU() (time.Duration, error) {
+	var sum time.Duration
+	for _, name := range []string{APIServer, Etcd} {
+		pid, err := b.pid(name)
+		if err != nil || pid == 0 {
+			return 0, err
+		}
+		cpu, err := procstat.CPU(pid)
+		if errors.Is(err, errors.ErrUnsupported) {
+			return 0, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		sum += cpu
+	}
+	return sum, nil
+}
+
+// Settle waits until the control plane has nothing to do any more, but not for ever.
+func (b *Bed) Settle(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for _, name := range []string{ControllerManager, APIServer} {
+		pid, err := b.pid(name)
+		if err != nil || pid == 0 {
+			return err
+		}
+		quiet := procstat.Quiet{Window: 500 * time.Millisecond, Ticks: 5}
+		_, err = quiet.Await(ctx, pid)
+		if errors.Is(err, context.DeadlineExceeded) {
+			b.Say("%s is still busy; the figures may suffer", name)
+			return nil
+		}
+		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
+	}
+	return nil
+}
+
+// pid is the process of that name, 0 if it is not to be seen.
+func (b *Bed) pid(name string) (int, error) {
+	if b.Cluster == nil {
+		return 0, nil
+	}
+	ids, err := proc.Recorded(b.Cluster.RunDir())
+	return ids[name].PID, err
+}

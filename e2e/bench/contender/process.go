@@ -1,0 +1,128 @@
+// Package contender starts and stops the two that are compared: the operator and
+// the floor.
+package contender
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/templater-dev/templater/e2e/bench/procstat"
+	"github.com/templater-dev/templater/e2e/cluster/poll"
+)
+
+// Process is a process that was started, and its log.
+type Process struct {
+	name   string
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	log    string // file
+	exited chan struct{}
+	err    error // what Wait has returned, once exited is closed
+}
+
+func start(name, dir string, args ...string) (*Process, error) {
+	file, err := os.CreateTemp(dir, name+"-*.log")
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	p := &Process{name: name, log: file.Name(), exited: make(chan struct{})}
+	p.cmd = exec.Command(args[0], args[1:]...) //nolint:noctx // stop ends it, more gently than a context
+	p.cmd.Stdout, p.cmd.Stderr = file, file
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt from the terminal is for the bench
+	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the %s: %w", name, err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.exited)
+	}()
+	return p, nil
+}
+
+// says waits until the log holds the text.
+func (p *Process) says(ctx context.Context, text string) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	return poll.Until(ctx, 2*time.Millisecond, func() error {
+		data, err := os.ReadFile(p.log)
+		if err != nil {
+			return poll.Stop(err)
+		}
+		if bytes.Contains(data, []byte(text)) {
+			return nil
+		}
+		if err := p.Ended(); err != nil {
+			return poll.Stop(err)
+		}
+		return fmt.Errorf("the %s has not said %q; the end of its log: %s", p.name, text, tail(data))
+	})
+}
+
+// Exited is closed when the process has ended.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
+
+// Ended returns an error if the process has ended though nobody asked it to.
+func (p *Process) Ended() error {
+	select {
+	case <-p.exited:
+		data, _ := os.ReadFile(p.log) // the error is about the process
+		return fmt.Errorf("the %s has ended (%v); the end of its log: %s", p.name, p.err, tail(data))
+	default:
+		return nil
+	}
+}
+
+func tail(log []byte) string {
+	const lines = 5
+	all := strings.Split(strings.TrimSpace(string(log)), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], " | ")
+}
+
+func (p *Process) command(line string) error {
+	if _, err := fmt.Fprintln(p.stdin, line); err != nil {
+		return fmt.Errorf("tell the %s to %s: %w", p.name, line, err)
+	}
+	return nil
+}
+
+// stop ends the process and removes its log. It is no error if it has ended before.
+func (p *Process) stop() error {
+	err := p.Ended()
+	if err == nil {
+		err = p.end()
+	}
+	return errors.Join(err, os.Remove(p.log))
+}
+
+func (p *Process) end() error {
+	const grace = 20 * time.Second
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("stop the %s: %w", p.name, err)
+	}
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-p.exited:
+		return nil
+	case <-timer.C:
+		return fmt.Errorf("the %s still runs %s after SIGTERM: %w", p.name, grace, p.cmd.Process.Kill())
+	}
+}
+
+// PID is the process that runs.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// CPU is the CPU time that it has used.
+func (p *Process) CPU() (time.Duration, error) { return procstat.CPU(p.PID()) }

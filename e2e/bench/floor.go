@@ -1,0 +1,41 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/templater-dev/templater/e2e/bench/floor"
+)
+
+// newFloorCommand is what the bench runs itself as, so that the floor has a
+// process whose CPU time can be told.
+func newFloorCommand() *cobra.Command {
+	var kubeconfig, task string
+	options := floor.Options{}
+	command := &cobra.Command{
+		Use:    "floor",
+		Short:  "Run the floor; it takes commands from stdin",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var err error
+			if options.Config, err = clientcmd.BuildConfigFromFlags("", kubeconfig); err != nil {
+				return fmt.Errorf("--kubeconfig %s: %w", kubeconfig, err)
+			}
+			if err := json.Unmarshal([]byte(task), &options.Task); err != nil {
+				return fmt.Errorf("--task: give a workload.Task as JSON: %w", err)
+			}
+			options.In, options.Out = cmd.InOrStdin(), cmd.OutOrStdout()
+			return floor.Run(cmd.Context(), options)
+		},
+	}
+	flags := command.Flags()
+	flags.StringVar(&kubeconfig, "kubeconfig", "", "file that says how to reach the cluster")
+	flags.StringVar(&task, "task", "", "what to make of each parent, as JSON")
+	flags.IntVar(&options.Workers, "workers", 16, "how many parents are worked on at a time")
+	flags.BoolVar(&options.Begin, "begin", false, "begin without being told")
+	return command
+}

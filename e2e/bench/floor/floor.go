@@ -1,0 +1,126 @@
+// Package floor is what the operator is measured against: bare client-go
+// informers that watch both kinds, and no other requests than the writes that
+// cannot be avoided. It reads nothing one by one and renders nothing; its content
+// is built by plain Go code.
+package floor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/dynamic/dynamicinformer"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+
+	"github.com/templater-dev/templater/e2e/bench/workload"
+)
+
+// What the floor says, one to a line.
+const (
+	Running = "running" // it waits for commands
+	Synced  = "synced"  // it has begun, and its informers hold everything
+	Paused  = "paused"  // it has been told to pause
+)
+
+// Options are what a floor runs with.
+type Options struct {
+	Config  *rest.Config
+	Task    workload.Task
+	Workers int
+	// Begin makes it begin without being told.
+	Begin bool
+	In    io.Reader // commands
+	Out   io.Writer // what it says
+}
+
+// floor is a running floor.
+type floor struct {
+	task     workload.Task
+	client   dynamic.Interface
+	workers  int
+	queue    workqueue.TypedRateLimitingInterface[types.NamespacedName]
+	parents  cache.SharedIndexInformer
+	children cache.SharedIndexInformer
+	paused   atomic.Bool
+	out      io.Writer
+
+	mu   sync.Mutex
+	done map[types.UID]written
+}
+
+// written is what was written last for a parent.
+type written struct {
+	generation int64
+	phases     string
+}
+
+// Run runs the floor until ctx or its commands end.
+func Run(ctx context.Context, o Options) error {
+	config := rest.CopyConfig(o.Config)
+	config.QPS, config.Burst = -1, -1
+	config.UserAgent = "floor"
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	f := &floor{
+		task: o.Task, client: client, workers: o.Workers, out: o.Out, done: map[types.UID]written{},
+		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[types.NamespacedName]()),
+	}
+	f.parents = dynamicinformer.NewFilteredDynamicInformer(client, o.Task.Parents(), metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()
+	f.children = dynamicinformer.NewFilteredDynamicInformer(client, o.Task.ChildResource(), metav1.NamespaceAll, 0, cache.Indexers{}, func(list *metav1.ListOptions) {
+		list.LabelSelector = workload.Selector
+	}).Informer()
+	if err := f.handle(); err != nil {
+		return fmt.Errorf("watch: %w", err)
+	}
+	return f.obey(ctx, o)
+}
+
+// handle queues the parents that have something new.
+func (f *floor) handle() error {
+	_, err := f.parents.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: f.enqueue,
+		UpdateFunc: func(before, after any) {
+			if before.(*unstructured.Unstructured).GetGeneration() != after.(*unstructured.Unstructured).GetGeneration() {
+				f.enqueue(after)
+			}
+		},
+	})
+	if err != nil || f.task.ChildKind != workload.Pod {
+		return err
+	}
+	_, err = f.children.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		UpdateFunc: func(before, after any) {
+			if pod := after.(*unstructured.Unstructured); phase(before.(*unstructured.Unstructured)) != phase(pod) {
+				f.queue.Add(types.NamespacedName{Namespace: pod.GetNamespace(), Name: ownerName(pod)})
+			}
+		},
+	})
+	return err
+}
+
+func (f *floor) enqueue(o any) {
+	parent := o.(*unstructured.Unstructured)
+	f.queue.Add(types.NamespacedName{Namespace: parent.GetNamespace(), Name: parent.GetName()})
+}
+
+func phase(pod *unstructured.Unstructured) string {
+	phase, _, _ := unstructured.NestedString(pod.Object, "status", "phase")
+	return phase
+}
+
+func ownerName(o *unstructured.Unstructured) string {
+	if owners := o.GetOwnerReferences(); len(owners) > 0 {
+		return owners[0].Name
+	}
+	return ""
+}

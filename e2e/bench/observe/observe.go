@@ -1,0 +1,182 @@
+// Package observe watches objects as cheaply as it can be done: the API server
+// encodes each change once for all who watch in plain JSON, so that another
+// watch costs it little, and of each object only a few fields are decoded.
+package observe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+)
+
+// Object is what is decoded of an object.
+type Object struct {
+	Metadata struct {
+		Name            string            `json:"name"`
+		UID             string            `json:"uid"`
+		Generation      int64             `json:"generation"`
+		ResourceVersion string            `json:"resourceVersion"`
+		Labels          map[string]string `json:"labels"`
+	} `json:"metadata"`
+	Data   map[string]string `json:"data"`
+	Status struct {
+		ObservedGeneration int64       `json:"observedGeneration"`
+		Color              string      `json:"color"`
+		Children           any         `json:"children"` // names in a parent, counts in a TemplateController
+		Phases             []string    `json:"phases"`
+		Conditions         []Condition `json:"conditions"`
+	} `json:"status"`
+}
+
+// Condition is a condition in a status.
+type Condition struct {
+	Type               string `json:"type"`
+	Status             string `json:"status"`
+	ObservedGeneration int64  `json:"observedGeneration"`
+}
+
+// Is reports whether the object has the condition, true, and of its present generation.
+func (o *Object) Is(condition string) bool {
+	for _, c := range o.Status.Conditions {
+		if c.Type == condition {
+			return c.Status == "True" && c.ObservedGeneration == o.Metadata.Generation
+		}
+	}
+	return false
+}
+
+// Set is a set of objects: those of a resource that match the selector, in a namespace if there is one.
+type Set struct {
+	Resource  schema.GroupVersionResource
+	Namespace string
+	Selector  string // labels
+}
+
+func (s Set) path() string {
+	parts := []string{"/apis", s.Resource.Group, s.Resource.Version}
+	if s.Resource.Group == "" {
+		parts = []string{"/api", s.Resource.Version}
+	}
+	if s.Namespace != "" {
+		parts = append(parts, "namespaces", s.Namespace)
+	}
+	return strings.Join(append(parts, s.Resource.Resource), "/")
+}
+
+// Client makes the requests. It is safe for concurrent use.
+type Client struct {
+	http *http.Client
+	host string
+}
+
+// NewClient returns a client for the cluster.
+func NewClient(config *rest.Config) (*Client, error) {
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("make a client: %w", err)
+	}
+	return &Client{client, strings.TrimSuffix(config.Host, "/")}, nil
+}
+
+// List is a list of objects, with the resource version to watch from.
+type List struct {
+	Version string
+	Items   []Object
+}
+
+// List returns the objects of a set.
+func (c *Client) List(ctx context.Context, set Set) (List, error) {
+	var list struct {
+		Metadata struct {
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
+		Items []Object `json:"items"`
+	}
+	err := c.get(ctx, set, url.Values{}, func(body io.Reader) error { return json.NewDecoder(body).Decode(&list) })
+	return List{list.Metadata.ResourceVersion, list.Items}, err
+}
+
+// Version returns the resource version to watch from.
+func (c *Client) Version(ctx context.Context, set Set) (string, error) {
+	var list struct {
+		Metadata struct {
+			ResourceVersion string `json:"resourceVersion"`
+		} `json:"metadata"`
+	}
+	err := c.get(ctx, set, url.Values{"limit": {"1"}}, func(body io.Reader) error { return json.NewDecoder(body).Decode(&list) })
+	return list.Metadata.ResourceVersion, err
+}
+
+// Sizes returns the sizes, in bytes, of at most that many objects as the server delivers them.
+func (c *Client) Sizes(ctx context.Context, set Set, limit int) ([]float64, error) {
+	var list struct {
+		Items []json.RawMessage `json:"items"`
+	}
+	err := c.get(ctx, set, url.Values{"limit": {fmt.Sprint(limit)}}, func(body io.Reader) error { return json.NewDecoder(body).Decode(&list) })
+	sizes := make([]float64, len(list.Items))
+	for i, item := range list.Items {
+		sizes[i] = float64(len(item))
+	}
+	return sizes, err
+}
+
+// Watch calls f for every object that appears or changes after the version, in
+// order. It returns nil once f or ctx ends it; the watch ends when f returns false.
+func (c *Client) Watch(ctx context.Context, set Set, version string, f func(*Object) bool) error {
+	query := url.Values{"watch": {"true"}, "resourceVersion": {version}, "timeoutSeconds": {"86400"}}
+	err := c.get(ctx, set, query, func(body io.Reader) error { return events(body, f) })
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // it was ended on purpose
+	}
+	return err
+}
+
+func events(body io.Reader, f func(*Object) bool) error {
+	for decoder := json.NewDecoder(body); ; {
+		var event struct {
+			Type   string `json:"type"`
+			Object Object `json:"object"`
+		}
+		switch err := decoder.Decode(&event); {
+		case errors.Is(err, io.EOF):
+			return errors.New("the API server has ended the watch")
+		case err != nil:
+			return err
+		case event.Type == "ERROR":
+			return errors.New("the API server cannot go on with the watch, probably since too much has changed meanwhile")
+		case event.Type != "DELETED" && !f(&event.Object):
+			return nil
+		}
+	}
+}
+
+func (c *Client) get(ctx context.Context, set Set, query url.Values, read func(io.Reader) error) error {
+	if set.Selector != "" {
+		query.Set("labelSelector", set.Selector)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.host+set.path()+"?"+query.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Accept", "application/json")
+	response, err := c.http.Do(request)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", set.Resource.Resource, err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("read %s: the API server answers %s", set.Resource.Resource, response.Status)
+	}
+	if err := read(response.Body); err != nil {
+		return fmt.Errorf("read %s: %w", set.Resource.Resource, err)
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/templater-dev/templater/e2e/bench/bed"
+	"github.com/templater-dev/templater/e2e/bench/report"
+	"github.com/templater-dev/templater/e2e/bench/scenario"
+)
+
+// runFlags are the flags of a run.
+type runFlags struct {
+	bed       bed.Options
+	bench     scenario.Options
+	operator  string
+	scenarios []string
+	json      string
+	check     bool
+}
+
+func newRunCommand() *cobra.Command {
+	f := &runFlags{}
+	command := &cobra.Command{
+		Use:   "bench",
+		Short: "Compare the operator with a bare informer client",
+		Long:  "Compare the operator with the floor, a bare informer client that makes only the\nrequests that cannot be avoided.\n\nScenarios (* are those of --scenarios=default):\n" + list(),
+		Example: `  go run ./bench
+  go run ./bench --scenarios configmap,latency --rounds 3
+  go run ./bench --scenarios all --json all.json --check`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f.bed.Out = cmd.ErrOrStderr()
+			return f.run(cmd.Context(), cmd.OutOrStdout())
+		},
+	}
+	flags := command.Flags()
+	flags.StringSliceVar(&f.scenarios, "scenarios", []string{"default"}, "what to measure: names from the list above, default, or all")
+	flags.IntVar(&f.bench.Rounds, "rounds", 5, "how often each contender has its turn; medians are compared")
+	flags.StringVar(&f.operator, "operator", "", "the built operator; empty = build ./cmd/templater")
+	flags.IntVar(&f.bench.FloorWorkers, "floor-workers", 0, "how many workers the floor has; 0 = try some numbers and take the best")
+	flags.Float64Var(&f.bench.Scale, "scale", 1, "factor for the numbers of parents, to try something quickly; targets are meant for 1")
+	flags.IntSliceVar(&f.bench.MemorySizes, "memory-sizes", []int{1000, 10000, 50000}, "numbers of parents in scenario memory, ascending")
+	flags.DurationVar(&f.bench.IdleTime, "idle-time", time.Minute, "how long idle CPU is measured in scenario memory")
+	flags.IntVar(&f.bench.FairnessParents, "fairness-parents", 20000, "parents of the busy TemplateController in scenario fairness")
+	flags.StringVar(&f.json, "json", "", "file to write all figures to, those of each round too")
+	flags.BoolVar(&f.check, "check", false, "fail when a target is missed")
+	flags.StringVar(&f.bed.Kubeconfig, "kubeconfig", "", "kubeconfig of an administrator of a cluster to use, instead of one that is started; scenarios that need kwok or the audit log are left out")
+	flags.StringVar(&f.bed.Name, "name", "bench", "name of the cluster that is started; one that is up already is used and left up")
+	flags.StringVar(&f.bed.Cache, "cache", "", "folder for the cluster's programs and state (default .cache/cluster in the repository)")
+	return command
+}
+
+// list names the scenarios.
+func list() string {
+	var out strings.Builder
+	for _, s := range scenario.All {
+		mark := ' '
+		if s.Default {
+			mark = '*'
+		}
+		fmt.Fprintf(&out, "  %c %-12s %s\n", mark, s.Name, s.About)
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+func (f *runFlags) validate() error {
+	if f.bench.Rounds < 1 {
+		return fmt.Errorf("--rounds %d: give a number from 1", f.bench.Rounds)
+	}
+	if f.bench.Scale <= 0 {
+		return fmt.Errorf("--scale %g: give a number above 0", f.bench.Scale)
+	}
+	for i, size := range f.bench.MemorySizes {
+		if size < 1 || i > 0 && size <= f.bench.MemorySizes[i-1] {
+			return fmt.Errorf("--memory-sizes %v: give ascending numbers from 1", f.bench.MemorySizes)
+		}
+	}
+	if len(f.bench.MemorySizes) == 0 || f.bench.FairnessParents < 1 || f.bench.FloorWorkers < 0 {
+		return errors.New("--memory-sizes, --fairness-parents: give numbers from 1; --floor-workers: a number from 0")
+	}
+	return nil
+}
+
+func (f *runFlags) run(ctx context.Context, out io.Writer) (err error) {
+	if err := f.validate(); err != nil {
+		return err
+	}
+	scenarios, err := scenario.Select(f.scenarios)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "templater-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	bench, down, err := f.prepare(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, down()) }()
+	for _, s := range scenarios {
+		if err := bench.Run(ctx, s); err != nil {
+			return errors.Join(err, f.write(bench.Report, out)) // what was measured until then
+		}
+	}
+	return errors.Join(f.write(bench.Report, out), f.judge(bench.Report))
+}
+
+// write writes the table, and the JSON if it is wanted.
+func (f *runFlags) write(r *report.Report, out io.Writer) error {
+	if err := r.WriteTable(out); err != nil || f.json == "" {
+		return err
+	}
+	file, err := os.Create(f.json)
+	if err != nil {
+		return fmt.Errorf("--json: %w", err)
+	}
+	return errors.Join(r.WriteJSON(file), file.Close())
+}
+
+// judge returns an error if targets are to be checked and one is missed.
+func (f *runFlags) judge(r *report.Report) error {
+	missed := r.Missed()
+	if !f.check || len(missed) == 0 {
+		return nil
+	}
+	names := make([]string, len(missed))
+	for i, figure := range missed {
+		names[i] = figure.Scenario + " " + figure.Measure
+	}
+	return fmt.Errorf("%d targets are missed: %s", len(missed), strings.Join(names, ", "))
+}

@@ -1,0 +1,8 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+)
+
+func (b *Bench) fairness(context.Context) error { return errors.ErrUnsupported }

@@ -1,0 +1,8 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+)
+
+func (b *Bench) requests(context.Context) error { return errors.ErrUnsupported }

@@ -1,0 +1,124 @@
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/templater-dev/templater/e2e/bench/contender"
+	"github.com/templater-dev/templater/e2e/bench/observe"
+)
+
+// limit is how long a contender may take for anything.
+const limit = 15 * time.Minute
+
+// span is what a piece of work has taken.
+type span struct {
+	wall    time.Duration
+	cpu     time.Duration // of the contender; 0 where it cannot be told
+	servers time.Duration // CPU time of the API server and etcd
+}
+
+// work is a piece of work to be measured: begin starts it, and it is over when each of
+// count objects of the set has been seen to be done.
+type work struct {
+	set   observe.Set
+	count int
+	done  func(*observe.Object) bool
+	begin func(context.Context) error
+}
+
+// measure measures a piece of work of a running contender.
+func (b *Bench) measure(ctx context.Context, c contender.Contender, w work) (span, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	seen, err := b.watch(ctx, w)
+	if err != nil {
+		return span{}, err
+	}
+	before, err := b.now(c)
+	if err != nil {
+		return span{}, err
+	}
+	start := time.Now()
+	if err := w.begin(ctx); err != nil {
+		return span{}, err
+	}
+	select {
+	case err = <-seen:
+	case <-c.Process().Exited():
+		err = c.Process().Ended()
+	}
+	wall := time.Since(start)
+	if err != nil {
+		return span{}, err
+	}
+	after, err := b.now(c)
+	return span{wall, after.cpu - before.cpu, after.servers - before.servers}, err
+}
+
+// now is what has been used so far.
+func (b *Bench) now(c contender.Contender) (span, error) {
+	var now span
+	var err error
+	if now.cpu, err = c.Process().CPU(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return span{}, err
+	}
+	now.servers, err = b.Bed.ServerCPU()
+	return now, err
+}
+
+// watch sends nil once all objects of the work have been seen to be done, or why
+// this was not seen.
+func (b *Bench) watch(ctx context.Context, w work) (<-chan error, error) {
+	version, err := b.Bed.Observer.Version(ctx, w.set)
+	if err != nil {
+		return nil, err
+	}
+	seen := make(chan error, 1)
+	done := make(map[string]bool, w.count)
+	go func() {
+		err := b.Bed.Observer.Watch(ctx, w.set, version, func(o *observe.Object) bool {
+			if w.done(o) {
+				done[o.Metadata.UID] = true
+			}
+			return len(done) < w.count
+		})
+		if err == nil && len(done) < w.count {
+			err = fmt.Errorf("only %d of %d %s are done after %s", len(done), w.count, w.set.Resource.Resource, limit)
+			if errors.Is(ctx.Err(), context.Canceled) {
+				err = ctx.Err()
+			}
+		}
+		seen <- err
+	}()
+	return seen, nil
+}
+
+// stamps are when each of some objects was first seen, by name.
+type stamps struct {
+	mu   sync.Mutex
+	seen map[string]time.Time
+}
+
+func (s *stamps) add(name string) (count int) {
+	at := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.seen == nil {
+		s.seen = map[string]time.Time{}
+	}
+	if _, ok := s.seen[name]; !ok {
+		s.seen[name] = at
+	}
+	return len(s.seen)
+}
+
+func (s *stamps) get(name string) (time.Time, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := s.seen[name]
+	return at, ok
+}

@@ -1,0 +1,136 @@
+// Package workload says what both contenders are to make of each parent: as a
+// TemplateController for the operator, and as plain Go code for the floor, which
+// yields the same objects.
+package workload
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+const (
+	// Group is the API group of all parents.
+	Group = "bench.templater.dev"
+	// Namespace holds all parents and children.
+	Namespace = "bench"
+	// Item is the kind of the parents in most scenarios.
+	Item = "Item"
+	// Selector finds the children of all tasks.
+	Selector = "templater.dev/controller"
+)
+
+// Red and Blue are the values of .spec.color before and after a change.
+const (
+	Red  = "red"
+	Blue = "blue"
+)
+
+// text makes parents and children as big as small real ones are.
+var text = strings.Repeat("All work and no play makes a dull benchmark. ", 4)
+
+// The kinds that children can be of.
+const (
+	ConfigMap = "ConfigMap"
+	Pod       = "Pod"
+)
+
+// Task is what is made of each parent of one kind.
+type Task struct {
+	Name      string // of the TemplateController, and so of the field manager
+	Kind      string // of the parents
+	ChildKind string // ConfigMap or Pod
+	Children  int    // for each parent
+	// Condition is the type of the ready condition; empty means Ready.
+	Condition string
+	// Tint is a value of the TemplateController that every ConfigMap holds.
+	Tint string
+	// Resync is the resyncPeriod; empty means the default.
+	Resync string
+}
+
+// ReadyCondition is the type of the ready condition.
+func (t Task) ReadyCondition() string {
+	if t.Condition == "" {
+		return "Ready"
+	}
+	return t.Condition
+}
+
+// Parents is the resource that serves the parents.
+func (t Task) Parents() schema.GroupVersionResource { return Resource(t.Kind) }
+
+// ChildResource is the resource that serves the children.
+func (t Task) ChildResource() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Version: "v1", Resource: strings.ToLower(t.ChildKind) + "s"}
+}
+
+// Selector finds the children of this task.
+func (t Task) Selector() string { return Selector + "=" + t.Name }
+
+// Resource is the resource that serves a kind of parents.
+func Resource(kind string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: Group, Version: "v1", Resource: strings.ToLower(kind) + "s"}
+}
+
+// ParentName is the name of the parent with that number.
+func ParentName(i int) string { return fmt.Sprintf("p-%06d", i) }
+
+// Parent is a parent as it is created.
+func Parent(kind, name string) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": Group + "/v1",
+		"kind":       kind,
+		"metadata":   map[string]any{"name": name, "namespace": Namespace},
+		"spec":       map[string]any{"color": Red, "text": text},
+	}}
+}
+
+// Definition is the CustomResourceDefinition of a kind of parents.
+func Definition(kind string) *unstructured.Unstructured {
+	lower := strings.ToLower(kind)
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apiextensions.k8s.io/v1",
+		"kind":       "CustomResourceDefinition",
+		"metadata":   map[string]any{"name": lower + "s." + Group, "labels": map[string]any{"bench": "templater"}},
+		"spec": map[string]any{
+			"group": Group,
+			"scope": "Namespaced",
+			"names": map[string]any{"kind": kind, "plural": lower + "s", "singular": lower},
+			"versions": []any{map[string]any{
+				"name": "v1", "served": true, "storage": true,
+				"subresources": map[string]any{"status": map[string]any{}},
+				"schema":       map[string]any{"openAPIV3Schema": openAPI()},
+			}},
+		},
+	}}
+}
+
+func openAPI() map[string]any {
+	text := map[string]any{"type": "string"}
+	texts := map[string]any{"type": "array", "items": text}
+	return object(map[string]any{
+		"spec": object(map[string]any{"color": text, "text": text}),
+		"status": object(map[string]any{
+			"color": text, "children": texts, "phases": texts,
+			"conditions": map[string]any{
+				"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": []any{"type"},
+				"items": object(map[string]any{
+					"type": text, "status": text, "reason": text, "message": text,
+					"observedGeneration": map[string]any{"type": "integer"},
+					"lastTransitionTime": map[string]any{"type": "string", "format": "date-time"},
+				}, "type", "status"),
+			},
+		}),
+	})
+}
+
+func object(properties map[string]any, required ...any) map[string]any {
+	schema := map[string]any{"type": "object", "properties": properties}
+	if len(required) > 0 {
+		schema["required"] = required
+	}
+	return schema
+}
