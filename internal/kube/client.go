@@ -2,86 +2,127 @@ package kube
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
+	"strconv"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+
+	"github.com/templater-dev/templater/internal/object"
 )
 
 // Client makes requests. It is safe for concurrent use. Its errors are those of
 // the API server, unwrapped, so that apierrors tells them apart; their text may
 // hold values of objects, so it is not for publishing.
 type Client struct {
-	dynamic dynamic.Interface
+	rest rest.Interface
 }
 
-// NewClient returns a client that makes its requests through d.
-func NewClient(d dynamic.Interface) *Client { return &Client{dynamic: d} }
+// NewClient returns a client for the server that config names. The error is that
+// of a config that makes no sense.
+func NewClient(config *rest.Config) (*Client, error) {
+	c := rest.CopyConfig(config)
+	c.ContentConfig = rest.ContentConfig{
+		AcceptContentTypes: runtime.ContentTypeJSON, ContentType: runtime.ContentTypeJSON,
+		NegotiatedSerializer: object.Serializer(), GroupVersion: &schema.GroupVersion{},
+	}
+	client, err := rest.UnversionedRESTClientFor(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Client{rest: client}, nil
+}
 
-// Object names an object on the server.
-type Object struct {
+// Location names an object on the server.
+type Location struct {
 	Resource  schema.GroupVersionResource
 	Namespace string // empty for cluster-scoped resources
 	Name      string
 }
 
 // Get reads an object.
-func (c *Client) Get(ctx context.Context, o Object) (*unstructured.Unstructured, error) {
-	return c.resource(o).Get(ctx, o.Name, metav1.GetOptions{})
+func (c *Client) Get(ctx context.Context, at Location) (*object.Object, error) {
+	return answer(c.rest.Get().AbsPath(at.path()...).Do(ctx))
 }
 
 // Selected reports whether an object exists that matches both selectors.
-func (c *Client) Selected(ctx context.Context, o Object, labels, fieldSelector string) (bool, error) {
-	name := fields.OneTermEqualSelector("metadata.name", o.Name).String()
+func (c *Client) Selected(ctx context.Context, at Location, labels, fieldSelector string) (bool, error) {
+	name := fields.OneTermEqualSelector("metadata.name", at.Name).String()
 	if fieldSelector != "" {
 		name += "," + fieldSelector
 	}
-	list, err := c.resource(o).List(ctx, metav1.ListOptions{LabelSelector: labels, FieldSelector: name})
+	list, err := c.List(ctx, at.Resource, at.Namespace, metav1.ListOptions{LabelSelector: labels, FieldSelector: name})
 	if err != nil {
 		return false, err
 	}
-	return len(list.Items) > 0, nil
+	return len(list.(*object.List).Items) > 0, nil //nolint:forcetypeassert // List has looked
 }
 
-// Apply makes a server-side apply of content as the field manager, taking over
-// fields of others, and returns the object as the server has it then.
+// List reads the objects of a resource, as an *object.List.
+func (c *Client) List(ctx context.Context, resource schema.GroupVersionResource, namespace string, o metav1.ListOptions) (runtime.Object, error) {
+	out, err := c.collection(resource, namespace, o).Do(ctx).Get()
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := out.(*object.List); !ok {
+		return nil, unexpected(out)
+	}
+	return out, nil
+}
+
+// Watch follows the objects of a resource. The objects of its events are *object.Object.
+func (c *Client) Watch(ctx context.Context, resource schema.GroupVersionResource, namespace string, o metav1.ListOptions) (watch.Interface, error) {
+	o.Watch = true
+	return c.collection(resource, namespace, o).Watch(ctx)
+}
+
+func (c *Client) collection(resource schema.GroupVersionResource, namespace string, o metav1.ListOptions) *rest.Request {
+	var timeout time.Duration
+	if o.TimeoutSeconds != nil {
+		timeout = time.Duration(*o.TimeoutSeconds) * time.Second
+	}
+	return c.rest.Get().AbsPath(Location{Resource: resource, Namespace: namespace}.path()...).
+		SpecificallyVersionedParams(&o, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).Timeout(timeout)
+}
+
+// Apply makes a server-side apply of body, the JSON text of the object, as the
+// field manager, taking over fields of others, and returns the object as the
+// server has it then.
 //
-// A metadata.resourceVersion of "1" in content makes it a create that answers
+// A metadata.resourceVersion of "1" in body makes it a create that answers
 // AlreadyExists or Conflict when an object of that name exists; a metadata.uid makes it an
 // update that answers Invalid or Conflict when the object is not that one.
-func (c *Client) Apply(ctx context.Context, o Object, content map[string]any, manager string) (*unstructured.Unstructured, error) {
-	return c.apply(ctx, o, content, manager)
+func (c *Client) Apply(ctx context.Context, at Location, body []byte, manager string) (*object.Object, error) {
+	return c.apply(ctx, at.path(), body, manager)
 }
 
 // ApplyStatus is Apply for the status subresource.
-func (c *Client) ApplyStatus(ctx context.Context, o Object, content map[string]any, manager string) (*unstructured.Unstructured, error) {
-	return c.apply(ctx, o, content, manager, "status")
+func (c *Client) ApplyStatus(ctx context.Context, at Location, body []byte, manager string) (*object.Object, error) {
+	return c.apply(ctx, append(at.path(), "status"), body, manager)
 }
 
-func (c *Client) apply(ctx context.Context, o Object, content map[string]any, manager string, subresource ...string) (*unstructured.Unstructured, error) {
-	body, err := json.Marshal(content)
-	if err != nil {
-		return nil, fmt.Errorf("encode %s: %w", o.Name, err)
-	}
-	force := true
-	return c.resource(o).Patch(ctx, o.Name, types.ApplyPatchType, body, metav1.PatchOptions{
-		FieldManager: manager, Force: &force, FieldValidation: metav1.FieldValidationStrict,
-	}, subresource...)
+func (c *Client) apply(ctx context.Context, path []string, body []byte, manager string) (*object.Object, error) {
+	return answer(c.rest.Patch(types.ApplyPatchType).AbsPath(path...).Body(body).
+		Param("fieldManager", manager).Param("force", strconv.FormatBool(true)).Param("fieldValidation", metav1.FieldValidationStrict).
+		Do(ctx))
 }
 
 // Delete asks for the deletion of the object with that UID; it may take its time
 // to go. It returns nil also when the object was gone before. A Conflict says
 // that the object of that name is another one by now.
-func (c *Client) Delete(ctx context.Context, o Object, uid types.UID, propagation metav1.DeletionPropagation) error {
-	err := c.resource(o).Delete(ctx, o.Name, metav1.DeleteOptions{
-		Preconditions: &metav1.Preconditions{UID: &uid}, PropagationPolicy: &propagation,
+func (c *Client) Delete(ctx context.Context, at Location, uid types.UID, propagation metav1.DeletionPropagation) error {
+	body := object.Append(nil, map[string]any{
+		"kind": "DeleteOptions", "apiVersion": "v1",
+		"preconditions": map[string]any{"uid": string(uid)}, "propagationPolicy": string(propagation),
 	})
+	err := c.rest.Delete().AbsPath(at.path()...).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx).Error()
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -90,19 +131,47 @@ func (c *Client) Delete(ctx context.Context, o Object, uid types.UID, propagatio
 
 // SetFinalizers replaces the finalizers of an object, provided that it still has
 // the resource version that it has in current.
-func (c *Client) SetFinalizers(ctx context.Context, o Object, current *unstructured.Unstructured, finalizers []string) (*unstructured.Unstructured, error) {
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"resourceVersion": current.GetResourceVersion(), "finalizers": finalizers,
+func (c *Client) SetFinalizers(ctx context.Context, at Location, current *object.Object, finalizers []string) (*object.Object, error) {
+	list := make([]any, len(finalizers))
+	for i, f := range finalizers {
+		list[i] = f
+	}
+	body := object.Append(nil, map[string]any{"metadata": map[string]any{
+		"resourceVersion": current.ResourceVersion(), "finalizers": list,
 	}})
+	return answer(c.rest.Patch(types.MergePatchType).AbsPath(at.path()...).Body(body).Param("fieldManager", "templater").Do(ctx))
+}
+
+// path is that of the object, or of the collection where there is no name.
+func (at Location) path() []string {
+	path := make([]string, 0, 8)
+	if at.Resource.Group == "" {
+		path = append(path, "api", at.Resource.Version)
+	} else {
+		path = append(path, "apis", at.Resource.Group, at.Resource.Version)
+	}
+	if at.Namespace != "" {
+		path = append(path, "namespaces", at.Namespace)
+	}
+	path = append(path, at.Resource.Resource)
+	if at.Name != "" {
+		path = append(path, at.Name)
+	}
+	return path
+}
+
+func answer(result rest.Result) (*object.Object, error) {
+	out, err := result.Get()
 	if err != nil {
 		return nil, err
 	}
-	return c.resource(o).Patch(ctx, o.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: "templater"})
+	o, ok := out.(*object.Object)
+	if !ok {
+		return nil, unexpected(out)
+	}
+	return o, nil
 }
 
-func (c *Client) resource(o Object) dynamic.ResourceInterface {
-	if o.Namespace == "" {
-		return c.dynamic.Resource(o.Resource)
-	}
-	return c.dynamic.Resource(o.Resource).Namespace(o.Namespace)
+func unexpected(out runtime.Object) error {
+	return apierrors.NewInternalError(fmt.Errorf("the answer is a %T", out))
 }

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+
+	"github.com/templater-dev/templater/internal/object"
 )
 
 // request is what the server saw.
@@ -41,16 +41,16 @@ func serve(t *testing.T, status int, body string) (*Client, *request) {
 		_, _ = io.WriteString(w, body)
 	}))
 	t.Cleanup(server.Close)
-	d, err := dynamic.NewForConfig(&rest.Config{Host: server.URL})
+	client, err := NewClient(&rest.Config{Host: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewClient(d), seen
+	return client, seen
 }
 
 const answered = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","uid":"u"}}`
 
-var a = Object{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespace: "ns", Name: "a"}
+var a = Location{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespace: "ns", Name: "a"}
 
 func TestRequests(t *testing.T) {
 	content := map[string]any{"metadata": map[string]any{"name": "a"}}
@@ -60,8 +60,8 @@ func TestRequests(t *testing.T) {
 	}{
 		"apply": {
 			func(t *testing.T, c *Client) error {
-				o, err := c.Apply(t.Context(), a, content, "templater/x")
-				if o.GetUID() != "u" {
+				o, err := c.Apply(t.Context(), a, object.Append(nil, content), "templater/x")
+				if o.UID() != "u" {
 					t.Errorf("Apply returns %v, want the object as the server has it", o)
 				}
 				return err
@@ -70,7 +70,7 @@ func TestRequests(t *testing.T) {
 		},
 		"apply status": {
 			func(t *testing.T, c *Client) error {
-				_, err := c.ApplyStatus(t.Context(), a, content, "m")
+				_, err := c.ApplyStatus(t.Context(), a, object.Append(nil, content), "m")
 				return err
 			},
 			request{"PATCH", "/api/v1/namespaces/ns/configmaps/a/status", "fieldManager=m&fieldValidation=Strict&force=true", "application/apply-patch+yaml", content},
@@ -86,15 +86,18 @@ func TestRequests(t *testing.T) {
 		},
 		"get, cluster-scoped": {
 			func(t *testing.T, c *Client) error {
-				_, err := c.Get(t.Context(), Object{Resource: a.Resource, Name: "a"})
+				_, err := c.Get(t.Context(), Location{Resource: a.Resource, Name: "a"})
 				return err
 			},
 			request{Method: "GET", Path: "/api/v1/configmaps/a"},
 		},
 		"set finalizers": {
 			func(t *testing.T, c *Client) error {
-				current := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"resourceVersion": "7"}}}
-				_, err := c.SetFinalizers(t.Context(), a, current, []string{"f"})
+				current, err := object.From(map[string]any{"metadata": map[string]any{"resourceVersion": "7"}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = c.SetFinalizers(t.Context(), a, current, []string{"f"})
 				return err
 			},
 			request{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "fieldManager=templater", "application/merge-patch+json", map[string]any{

@@ -3,25 +3,22 @@ package kube
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-)
 
-// DefinedKind returns the group and kind that a CustomResourceDefinition defines.
-func DefinedKind(definition *unstructured.Unstructured) schema.GroupKind {
-	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
-	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
-	return schema.GroupKind{Group: group, Kind: kind}
-}
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/watch"
+)
 
 // customKind reads a kind from its definition. It answers false while the
 // definition is not established, when it is being deleted, and when it does not serve that version.
-func customKind(definition *unstructured.Unstructured, version string) (Kind, bool) {
-	if definition.GetDeletionTimestamp() != nil || !established(definition) {
+func customKind(definition *object.Object, version string) (Kind, bool) {
+	content := definition.Content()
+	if definition.Deleting() || !established(content) {
 		return Kind{}, false
 	}
-	gk := DefinedKind(definition)
-	plural, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "plural")
-	scope, _, _ := unstructured.NestedString(definition.Object, "spec", "scope")
-	versions, _, _ := unstructured.NestedFieldNoCopy(definition.Object, "spec", "versions")
+	gk := watch.DefinedKind(definition)
+	plural, _, _ := unstructured.NestedString(content, "spec", "names", "plural")
+	scope, _, _ := unstructured.NestedString(content, "spec", "scope")
+	versions, _, _ := unstructured.NestedFieldNoCopy(content, "spec", "versions")
 	list, _ := versions.([]any)
 	for _, v := range list {
 		served, _ := v.(map[string]any)
@@ -39,8 +36,8 @@ func customKind(definition *unstructured.Unstructured, version string) (Kind, bo
 	return Kind{}, false
 }
 
-func established(definition *unstructured.Unstructured) bool {
-	conditions, _, _ := unstructured.NestedFieldNoCopy(definition.Object, "status", "conditions")
+func established(definition map[string]any) bool {
+	conditions, _, _ := unstructured.NestedFieldNoCopy(definition, "status", "conditions")
 	list, _ := conditions.([]any)
 	for _, c := range list {
 		condition, _ := c.(map[string]any)
@@ -53,22 +50,22 @@ func established(definition *unstructured.Unstructured) bool {
 
 // statusSchema returns what one version of a definition lets .status hold.
 func statusSchema(version map[string]any) *StatusSchema {
-	if _, ok := object(version, "subresources")["status"]; !ok {
+	if _, ok := inner(version, "subresources")["status"]; !ok {
 		return nil
 	}
-	root := object(object(version, "schema"), "openAPIV3Schema")
-	status := object(object(root, "properties"), "status")
-	if preserves(root) && len(status) == 0 || preserves(status) && object(status, "properties")["conditions"] == nil {
+	root := inner(inner(version, "schema"), "openAPIV3Schema")
+	status := inner(inner(root, "properties"), "status")
+	if preserves(root) && len(status) == 0 || preserves(status) && inner(status, "properties")["conditions"] == nil {
 		return &StatusSchema{Conditions: "the schema leaves .status open, so .status.conditions would be one atomic list: declare it as a list with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]"}
 	}
-	conditions := object(object(status, "properties"), "conditions")
+	conditions := inner(inner(status, "properties"), "conditions")
 	switch keys, _ := conditions["x-kubernetes-list-map-keys"].([]any); {
 	case conditions["type"] != "array":
 		return &StatusSchema{Conditions: "the schema has no list .status.conditions: add one, with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]"}
 	case conditions["x-kubernetes-list-type"] != "map" || len(keys) != 1 || keys[0] != "type":
 		return &StatusSchema{Conditions: ".status.conditions is not a map list in the schema: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]"}
 	}
-	items := object(conditions, "items")
+	items := inner(conditions, "items")
 	for _, field := range []string{"type", "status", "reason", "message", "lastTransitionTime"} {
 		if !has(items, field) {
 			return &StatusSchema{Conditions: "the items of .status.conditions have no field " + field + " in the schema: add it"}
@@ -78,14 +75,14 @@ func statusSchema(version map[string]any) *StatusSchema {
 }
 
 func has(schema map[string]any, field string) bool {
-	return preserves(schema) || object(schema, "properties")[field] != nil
+	return preserves(schema) || inner(schema, "properties")[field] != nil
 }
 
 func preserves(schema map[string]any) bool {
 	return schema["x-kubernetes-preserve-unknown-fields"] == true
 }
 
-func object(m map[string]any, key string) map[string]any {
+func inner(m map[string]any, key string) map[string]any {
 	o, _ := m[key].(map[string]any)
 	return o
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/events"
+
+	"github.com/templater-dev/templater/internal/object"
 )
 
 // longestNote is how much text the API server takes in an Event.
@@ -36,7 +38,7 @@ func NewAnnouncer(ctx context.Context, client kubernetes.Interface) (*Announcer,
 }
 
 // Announce publishes an Event about o. The type is Normal or Warning.
-func (a *Announcer) Announce(o *unstructured.Unstructured, eventType, reason, message string) {
+func (a *Announcer) Announce(o *object.Object, eventType, reason, message string) {
 	if len(message) > longestNote {
 		message = message[:longestNote-len("…")]
 		for len(message) > 0 && message[len(message)-1] >= 0x80 {
@@ -44,7 +46,10 @@ func (a *Announcer) Announce(o *unstructured.Unstructured, eventType, reason, me
 		}
 		message += "…"
 	}
-	a.recorder.Eventf(o, nil, eventType, reason, "Reconcile", "%s", message)
+	about := &corev1.ObjectReference{
+		APIVersion: o.APIVersion(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name(), UID: o.UID(), ResourceVersion: o.ResourceVersion(),
+	}
+	a.recorder.Eventf(about, nil, eventType, reason, "Reconcile", "%s", message)
 }
 
 // Close ends the announcer; Events not sent by then are lost.

@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/object"
 )
 
 // Kind is a kind that the server has.
@@ -41,7 +42,7 @@ func (e *NotFoundError) Error() string {
 
 // Definitions finds the CustomResourceDefinitions of a kind; a watch.Cache does.
 type Definitions interface {
-	Select(index string) []*unstructured.Unstructured
+	Definitions(kind schema.GroupKind) []*object.Object
 }
 
 // Discovery maps built-in and aggregated kinds; client-go's deferred RESTMapper does.
@@ -63,12 +64,20 @@ type Kinds struct {
 	reset   time.Time
 	builtIn map[schema.GroupVersionKind]Kind
 	custom  map[schema.GroupKind]bool // those that a definition has been seen of
+	read    map[schema.GroupVersionKind]reading
+}
+
+// reading is what a definition says of one version of its kind.
+type reading struct {
+	definition *object.Object
+	kind       Kind
+	served     bool
 }
 
 // NewKinds returns a Kinds that reads from both sources, which must have
 // synced. now is the clock.
 func NewKinds(definitions Definitions, discovery Discovery, now func() time.Time) *Kinds {
-	return &Kinds{definitions: definitions, discovery: discovery, now: now, builtIn: map[schema.GroupVersionKind]Kind{}, custom: map[schema.GroupKind]bool{}}
+	return &Kinds{definitions: definitions, discovery: discovery, now: now, builtIn: map[schema.GroupVersionKind]Kind{}, custom: map[schema.GroupKind]bool{}, read: map[schema.GroupVersionKind]reading{}}
 }
 
 // Resolve returns the kind. The error is a *NotFoundError when the server does
@@ -76,10 +85,10 @@ func NewKinds(definitions Definitions, discovery Discovery, now func() time.Time
 func (k *Kinds) Resolve(gvk schema.GroupVersionKind) (Kind, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if definitions := k.definitions.Select(gvk.GroupKind().String()); len(definitions) > 0 {
+	if definitions := k.definitions.Definitions(gvk.GroupKind()); len(definitions) > 0 {
 		k.custom[gvk.GroupKind()] = true
-		if kind, ok := customKind(definitions[0], gvk.Version); ok {
-			return kind, nil
+		if r := k.reading(gvk, definitions[0]); r.served {
+			return r.kind, nil
 		}
 		return Kind{}, &NotFoundError{gvk}
 	}
@@ -102,6 +111,17 @@ func (k *Kinds) Resolve(gvk schema.GroupVersionKind) (Kind, error) {
 		k.builtIn[gvk] = kind // these stay as long as the server runs
 	}
 	return kind, err
+}
+
+// reading reads a definition, once for each state of it.
+func (k *Kinds) reading(gvk schema.GroupVersionKind, definition *object.Object) reading {
+	r := k.read[gvk]
+	if r.definition != definition {
+		r.definition = definition
+		r.kind, r.served = customKind(definition, gvk.Version)
+		k.read[gvk] = r
+	}
+	return r
 }
 
 func (k *Kinds) discover(gvk schema.GroupVersionKind) (Kind, error) {

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
 	"time"
@@ -10,6 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
+
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/watch"
 )
 
 const loadTests = `
@@ -40,19 +44,19 @@ status:
 `
 
 // definitions is a fake of Definitions.
-type definitions []*unstructured.Unstructured
+type definitions []*object.Object
 
-func (d definitions) Select(index string) []*unstructured.Unstructured {
-	var out []*unstructured.Unstructured
+func (d definitions) Definitions(kind schema.GroupKind) []*object.Object {
+	var out []*object.Object
 	for _, o := range d {
-		if DefinedKind(o).String() == index {
+		if watch.DefinedKind(o) == kind {
 			out = append(out, o)
 		}
 	}
 	return out
 }
 
-func definition(t *testing.T, text string, change func(map[string]any)) *unstructured.Unstructured {
+func definition(t *testing.T, text string, change func(map[string]any)) *object.Object {
 	t.Helper()
 	content := map[string]any{}
 	if err := yaml.Unmarshal([]byte(text), &content); err != nil {
@@ -61,15 +65,23 @@ func definition(t *testing.T, text string, change func(map[string]any)) *unstruc
 	if change != nil {
 		change(content)
 	}
-	return &unstructured.Unstructured{Object: content}
+	encoded, err := json.Marshal(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := object.Decode(encoded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
 }
 
 // schemaOf returns the schema of .status in version v1.
 func schemaOf(content map[string]any) map[string]any {
 	versions, _, _ := unstructured.NestedFieldNoCopy(content, "spec", "versions")
 	version, _ := versions.([]any)[0].(map[string]any)
-	root := object(object(version, "schema"), "openAPIV3Schema")
-	return object(object(root, "properties"), "status")
+	root := inner(inner(version, "schema"), "openAPIV3Schema")
+	return inner(inner(root, "properties"), "status")
 }
 
 func TestCustomKinds(t *testing.T) {
@@ -99,26 +111,26 @@ func TestCustomKinds(t *testing.T) {
 			m["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 		}},
 		"conditions can hold observedGeneration": {version: "v1", want: with("", true), change: func(m map[string]any) {
-			object(object(object(schemaOf(m), "properties"), "conditions"), "items")["x-kubernetes-preserve-unknown-fields"] = true
+			inner(inner(inner(schemaOf(m), "properties"), "conditions"), "items")["x-kubernetes-preserve-unknown-fields"] = true
 		}},
 		"conditions is an atomic list": {
 			version: "v1",
 			want:    with(".status.conditions is not a map list in the schema: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", false),
 			change: func(m map[string]any) {
-				delete(object(object(schemaOf(m), "properties"), "conditions"), "x-kubernetes-list-type")
+				delete(inner(inner(schemaOf(m), "properties"), "conditions"), "x-kubernetes-list-type")
 			},
 		},
 		"conditions have no room": {
 			version: "v1",
 			want:    with("the items of .status.conditions have no field reason in the schema: add it", false),
 			change: func(m map[string]any) {
-				delete(object(object(object(object(schemaOf(m), "properties"), "conditions"), "items"), "properties"), "reason")
+				delete(inner(inner(inner(inner(schemaOf(m), "properties"), "conditions"), "items"), "properties"), "reason")
 			},
 		},
 		"there is no list of conditions": {
 			version: "v1",
 			want:    with("the schema has no list .status.conditions: add one, with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", false),
-			change:  func(m map[string]any) { delete(object(schemaOf(m), "properties"), "conditions") },
+			change:  func(m map[string]any) { delete(inner(schemaOf(m), "properties"), "conditions") },
 		},
 		"the status is open": {
 			version: "v1",

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
-	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
@@ -62,7 +61,7 @@ func Config(kubeconfig, kubeContext string) (*rest.Config, error) {
 // Run runs the operator until ctx ends. It returns when all passes under way are
 // finished. The error says why it could not begin.
 func Run(ctx context.Context, o Options) error {
-	dynamicClient, err := dynamic.NewForConfig(o.Config)
+	cluster, err := kube.NewClient(o.Config)
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
@@ -75,8 +74,8 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer announcer.Close()
-	manage, work := reconcile.New(reconcile.Options{Cluster: kube.NewClient(dynamicClient), Events: announcer, Clock: clock.RealClock{}})
-	watches := watch.NewManager(ctx, dynamicClient, manage)
+	manage, work := reconcile.New(reconcile.Options{Cluster: cluster, Events: announcer, Clock: clock.RealClock{}})
+	watches := watch.NewManager(ctx, cluster, manage)
 	caches, err := watches.Set("", []watch.Want{definitions, controllers}) //nolint:contextcheck // the watches live as long as the manager, not as this call
 	if err != nil {
 		return err

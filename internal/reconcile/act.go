@@ -3,15 +3,15 @@ package reconcile
 import (
 	"context"
 	"errors"
-	"maps"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
 )
 
 // act carries the plan out. What is to be removed is, when everything else has
@@ -39,7 +39,7 @@ func (p *pass) apply(ctx context.Context, a action) *Problem {
 		p.drift = append(p.drift, a.wanted.id().String()+" "+publicPath(a.drift))
 	}
 	var problem *Problem
-	var after *unstructured.Unstructured
+	var after *object.Object
 	var err error
 	if a.verb == create {
 		after, err = p.send(ctx, a.wanted, "resourceVersion", "1") // see kube.Client.Apply
@@ -47,7 +47,7 @@ func (p *pass) apply(ctx context.Context, a action) *Problem {
 			after, problem, err = p.takeOver(ctx, a.wanted)
 		}
 	} else {
-		after, err = p.send(ctx, a.wanted, "uid", string(a.live.object.GetUID()))
+		after, err = p.send(ctx, a.wanted, "uid", string(a.live.object.UID()))
 	}
 	switch {
 	case problem != nil:
@@ -60,19 +60,14 @@ func (p *pass) apply(ctx context.Context, a action) *Problem {
 		return problem
 	}
 	p.written.children = true
-	p.sourceOf(after).Put(after, p.name)
+	p.sources[a.wanted.id().kind].cache.Put(after, p.name)
 	klog.FromContext(ctx).Info("applied child", "controller", p.name, "parent", p.key.Parent.String(), "child", a.wanted.id().String(), "verb", a.verb, "taken", a.drift != "")
 	return nil
 }
 
 // send applies the child with one more field in its metadata.
-func (p *pass) send(ctx context.Context, w *wanted, field, value string) (*unstructured.Unstructured, error) {
-	metadata, _ := w.object.Object["metadata"].(map[string]any)
-	metadata = maps.Clone(metadata)
-	metadata[field] = value
-	content := maps.Clone(w.object.Object)
-	content["metadata"] = metadata
-	return p.r.cluster.Apply(ctx, w.location(), content, p.manager)
+func (p *pass) send(ctx context.Context, w *wanted, field, value string) (*object.Object, error) {
+	return p.r.cluster.Apply(ctx, w.location(), w.body.with(w.hash, field, value), p.manager)
 }
 
 // stale reports whether the object was replaced or deleted since it was read; newer data is on
@@ -98,7 +93,7 @@ func stale(err error) bool {
 
 // takeOver looks at the object that is in the way of a new child. If it is ours after all,
 // it is brought in line.
-func (p *pass) takeOver(ctx context.Context, w *wanted) (*unstructured.Unstructured, *Problem, error) {
+func (p *pass) takeOver(ctx context.Context, w *wanted) (*object.Object, *Problem, error) {
 	there, err := p.r.cluster.Get(ctx, w.location())
 	if err != nil {
 		if apierrors.IsNotFound(err) {
@@ -109,35 +104,36 @@ func (p *pass) takeOver(ctx context.Context, w *wanted) (*unstructured.Unstructu
 	if problem := p.inTheWay(there, w); problem != nil {
 		return nil, problem, nil
 	}
-	after, err := p.send(ctx, w, "uid", string(there.GetUID()))
+	after, err := p.send(ctx, w, "uid", string(there.UID()))
 	return after, nil, err
 }
 
 // inTheWay says why an object cannot be taken for the child, or nil when it is ours.
-func (p *pass) inTheWay(there *unstructured.Unstructured, w *wanted) *Problem {
-	owner := metav1.GetControllerOfNoCopy(there)
-	marked := there.GetLabels()[v1.LabelController] == p.name && there.GetLabels()[v1.LabelParentUID] == string(p.parent.GetUID())
-	owned := ownedFields(there, p.manager, "") != nil
-	ours := owner == nil && marked && owned || owner != nil && owner.UID == p.parent.GetUID() && (marked || owned)
+func (p *pass) inTheWay(there *object.Object, w *wanted) *Problem {
+	owner, has := there.Controller()
+	marked := there.Label(v1.LabelController) == p.name && there.Label(v1.LabelParentUID) == string(p.parent.UID())
+	owned := there.Applied(p.manager, "") != nil
+	ours := !has && marked && owned || has && owner.UID == p.parent.UID() && (marked || owned)
 	switch {
-	case there.GetDeletionTimestamp() != nil:
+	case there.Deleting():
 		return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " is being deleted; it is made anew once it is gone", Waiting: true, Retry: RetrySoon}
 	case ours:
 		return nil
-	case owner != nil && owner.Kind == p.gvk.Kind && owner.Name == p.parent.GetName() && owner.UID != p.parent.GetUID():
+	case has && owner.Kind == p.gvk.Kind && owner.Name == p.parent.Name() && owner.UID != p.parent.UID():
 		return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " belongs to an earlier object of the parent's name; it is made anew once that one is collected", Waiting: true, Retry: RetrySoon}
 	}
-	conflict := problemf(v1.ReasonChildConflict, "%s exists already and %s: templater does not take it; delete it, or choose another name in the template", w.id(), whose(there, owner))
+	conflict := problemf(v1.ReasonChildConflict, "%s exists already and %s: templater does not take it; delete it, or choose another name in the template", w.id(), whose(there))
 	conflict.Retry = RetrySlow
 	return conflict
 }
 
-func whose(there *unstructured.Unstructured, owner *metav1.OwnerReference) string {
-	other := there.GetLabels()[v1.LabelController]
+func whose(there *object.Object) string {
+	owner, has := there.Controller()
+	other := there.Label(v1.LabelController)
 	switch {
-	case owner != nil && other != "":
+	case has && other != "":
 		return "belongs to TemplateController " + other + " for " + owner.Kind + " " + owner.Name
-	case owner != nil:
+	case has:
 		return "belongs to " + owner.Kind + " " + owner.Name
 	case other != "":
 		return "belongs to TemplateController " + other
@@ -151,7 +147,7 @@ func (p *pass) remove(ctx context.Context, a action) *Problem {
 	if a.foreground {
 		propagation = metav1.DeletePropagationForeground
 	}
-	err := p.r.cluster.Delete(ctx, a.live.location(), a.live.object.GetUID(), propagation)
+	err := p.r.cluster.Delete(ctx, a.live.location(), a.live.object.UID(), propagation)
 	if stale(err) {
 		return nil // another object has that name now; the watch tells of it
 	}
@@ -164,9 +160,9 @@ func (p *pass) remove(ctx context.Context, a action) *Problem {
 	return nil
 }
 
-func (w *wanted) location() kube.Object { return locate(w.kind, w.object) }
-func (l *live) location() kube.Object   { return locate(l.kind, l.object) }
+func (w *wanted) location() kube.Location { return locate(w.kind, w.name) }
+func (l *live) location() kube.Location   { return locate(l.kind, l.object.Key()) }
 
-func locate(kind kube.Kind, o *unstructured.Unstructured) kube.Object {
-	return kube.Object{Resource: kind.Resource, Namespace: o.GetNamespace(), Name: o.GetName()}
+func locate(kind kube.Kind, name types.NamespacedName) kube.Location {
+	return kube.Location{Resource: kind.Resource, Namespace: name.Namespace, Name: name.Name}
 }

@@ -1,8 +1,7 @@
 package reconcile
 
 import (
-	"hash/fnv"
-	"io"
+	"hash/maphash"
 	"sync"
 	"time"
 
@@ -92,11 +91,17 @@ func (s *spending) refill(now time.Time) {
 	s.at = now
 }
 
+var seed = maphash.MakeSeed()
+
 // fingerprint differs for different states of the children.
 func fingerprint(children []*live) uint64 {
-	h := fnv.New64a()
+	var h maphash.Hash
+	h.SetSeed(seed)
 	for _, l := range children {
-		_, _ = io.WriteString(h, string(l.object.GetUID())+"@"+l.object.GetResourceVersion()+" ") // a hash takes everything
+		_, _ = h.WriteString(string(l.object.UID())) // a hash takes everything
+		_ = h.WriteByte('@')
+		_, _ = h.WriteString(l.object.ResourceVersion())
+		_ = h.WriteByte(' ')
 	}
 	return h.Sum64()
 }

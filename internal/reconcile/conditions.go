@@ -14,6 +14,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -31,10 +32,10 @@ func (c *Controllers) writeStatus(ctx context.Context, tc *v1.TemplateController
 	if err != nil {
 		return fmt.Errorf("status of TemplateController %s: %w", tc.Name, err)
 	}
-	after, err := c.cluster.ApplyStatus(ctx, kube.Object{Resource: v1.Resource, Name: tc.Name}, map[string]any{
+	after, err := c.cluster.ApplyStatus(ctx, kube.Location{Resource: v1.Resource, Name: tc.Name}, object.Append(nil, map[string]any{
 		"apiVersion": v1.GroupVersion.String(), "kind": v1.KindTemplateController,
 		"metadata": map[string]any{"name": tc.Name, "uid": string(tc.UID)}, "status": content,
-	}, ownWriter)
+	}), ownWriter)
 	if apierrors.IsNotFound(err) {
 		return nil // deleted meanwhile
 	}

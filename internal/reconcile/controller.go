@@ -1,16 +1,16 @@
 package reconcile
 
 import (
+	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -51,7 +51,7 @@ type source struct {
 }
 
 // parent returns the parent of that name when it is there and matches, else nil.
-func (c *controller) parent(name types.NamespacedName) *unstructured.Unstructured {
+func (c *controller) parent(name types.NamespacedName) *object.Object {
 	cache := c.parentCache(name.Namespace)
 	if cache == nil {
 		return nil
@@ -76,14 +76,14 @@ func (c *controller) inNamespace(namespace string) bool {
 		return true
 	}
 	ns := c.namespaces.Get(types.NamespacedName{Name: namespace})
-	return ns != nil && c.namespaceSelector.Matches(labels.Set(ns.GetLabels()))
+	return ns != nil && c.namespaceSelector.Matches(ns)
 }
 
-// selects reports whether all selectors but the fieldSelector match.
-func (c *controller) selects(o *unstructured.Unstructured) bool {
-	ns := o.GetNamespace()
-	listed := len(c.spec.Watch.Namespaces) == 0 || c.parents[ns] != nil
-	return listed && c.inNamespace(ns) && c.labels.Matches(labels.Set(o.GetLabels()))
+// selects reports whether all selectors but the fieldSelector match
+// an object in that namespace with those labels.
+func (c *controller) selects(namespace string, set labels.Labels) bool {
+	listed := len(c.spec.Watch.Namespaces) == 0 || c.parents[namespace] != nil
+	return listed && c.inNamespace(namespace) && c.labels.Matches(set)
 }
 
 // selective reports whether an object of the kind may be no parent.
@@ -128,10 +128,10 @@ func (c *controller) complete() bool {
 }
 
 // eachParent calls f for every parent that matches.
-func (c *controller) eachParent(f func(*unstructured.Unstructured)) {
+func (c *controller) eachParent(f func(*object.Object)) {
 	for _, cache := range c.parents {
-		cache.Each(func(o *unstructured.Unstructured) bool {
-			if c.inNamespace(o.GetNamespace()) {
+		cache.Each(func(o *object.Object) bool {
+			if c.inNamespace(o.Namespace()) {
 				f(o)
 			}
 			return true
@@ -140,13 +140,13 @@ func (c *controller) eachParent(f func(*unstructured.Unstructured)) {
 }
 
 // eachChild calls f for every object that carries this controller's label.
-func (c *controller) eachChild(f func(source, *unstructured.Unstructured)) {
+func (c *controller) eachChild(f func(source, *object.Object)) {
 	for _, s := range c.sources {
 		if s.cache == nil {
 			continue
 		}
-		s.cache.Each(func(o *unstructured.Unstructured) bool {
-			if o.GetLabels()[v1.LabelController] == c.name {
+		s.cache.Each(func(o *object.Object) bool {
+			if o.Label(v1.LabelController) == c.name {
 				f(s, o)
 			}
 			return true
@@ -155,39 +155,39 @@ func (c *controller) eachChild(f func(source, *unstructured.Unstructured)) {
 }
 
 // parentOf returns the name of the parent that a child was made for.
-func (c *controller) parentOf(child *unstructured.Unstructured) types.NamespacedName {
-	name := types.NamespacedName{Name: watch.ParentName(child)}
+func (c *controller) parentOf(child *object.Object) types.NamespacedName {
+	name := types.NamespacedName{Name: strings.Clone(watch.ParentName(child))} // it is kept longer than the child
 	if c.kind.Namespaced {
-		name.Namespace = child.GetNamespace()
+		name.Namespace = child.Namespace()
 	}
 	return name
 }
 
 // childrenNamed returns the children of parents of that name, whatever their UID.
 func (c *controller) childrenNamed(parent types.NamespacedName) []*live {
-	return c.children(watch.NameIndex(c.name, parent), func(o *unstructured.Unstructured) bool {
-		return c.parentOf(o) == parent && c.made(o)
+	return c.children(func(cache *watch.Cache) []*object.Object { return cache.ChildrenNamed(c.name, parent.Name) }, func(o *object.Object) bool {
+		return (!c.kind.Namespaced || o.Namespace() == parent.Namespace) && c.made(o)
 	})
 }
 
 // childrenOf returns the children of one parent. Labels alone make none: anybody may
 // copy them, as a Service does to its Endpoints.
-func (c *controller) childrenOf(parent *unstructured.Unstructured) []*live {
-	return c.children(watch.ParentIndex(c.name, parent.GetUID()), func(o *unstructured.Unstructured) bool {
-		ref := metav1.GetControllerOfNoCopy(o)
-		return ref != nil && ref.UID == parent.GetUID() || ref == nil && c.made(o)
+func (c *controller) childrenOf(parent *object.Object) []*live {
+	return c.children(func(cache *watch.Cache) []*object.Object { return cache.Children(c.name, parent.UID()) }, func(o *object.Object) bool {
+		owner, has := o.Controller()
+		return has && owner.UID == parent.UID() || !has && c.made(o)
 	})
 }
 
-func (c *controller) children(index string, keep func(*unstructured.Unstructured) bool) []*live {
+func (c *controller) children(find func(*watch.Cache) []*object.Object, keep func(*object.Object) bool) []*live {
 	var out []*live
 	for _, s := range c.sources {
 		if s.cache == nil {
 			continue
 		}
-		for _, o := range s.cache.Select(index) {
+		for _, o := range find(s.cache) {
 			if keep(o) {
-				out = append(out, &live{child: o.GetLabels()[v1.LabelChild], kind: s.kind, object: o})
+				out = append(out, &live{child: o.Label(v1.LabelChild), kind: s.kind, object: o})
 			}
 		}
 	}
@@ -197,10 +197,9 @@ func (c *controller) children(index string, keep func(*unstructured.Unstructured
 // made reports whether this controller has made the object, by more than its labels,
 // which anybody may copy: it is controlled by one of our parents' kind, or
 // we hold fields of it.
-func (c *controller) made(o *unstructured.Unstructured) bool {
-	if ref := metav1.GetControllerOfNoCopy(o); ref != nil {
-		gv, err := schema.ParseGroupVersion(ref.APIVersion)
-		return err == nil && gv.WithKind(ref.Kind).GroupKind() == c.gvk.GroupKind()
+func (c *controller) made(o *object.Object) bool {
+	if owner, ok := o.Controller(); ok {
+		return schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind() == c.gvk.GroupKind()
 	}
-	return ownedFields(o, c.manager, "") != nil
+	return o.Applied(c.manager, "") != nil
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -19,17 +18,18 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
 // writer is the access to the API server that this package needs; kube.Client has it.
 type writer interface {
-	Get(ctx context.Context, o kube.Object) (*unstructured.Unstructured, error)
-	Selected(ctx context.Context, o kube.Object, labels, fields string) (bool, error)
-	Apply(ctx context.Context, o kube.Object, content map[string]any, manager string) (*unstructured.Unstructured, error)
-	ApplyStatus(ctx context.Context, o kube.Object, content map[string]any, manager string) (*unstructured.Unstructured, error)
-	Delete(ctx context.Context, o kube.Object, uid types.UID, propagation metav1.DeletionPropagation) error
-	SetFinalizers(ctx context.Context, o kube.Object, current *unstructured.Unstructured, finalizers []string) (*unstructured.Unstructured, error)
+	Get(ctx context.Context, o kube.Location) (*object.Object, error)
+	Selected(ctx context.Context, o kube.Location, labels, fields string) (bool, error)
+	Apply(ctx context.Context, o kube.Location, body []byte, manager string) (*object.Object, error)
+	ApplyStatus(ctx context.Context, o kube.Location, body []byte, manager string) (*object.Object, error)
+	Delete(ctx context.Context, o kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error
+	SetFinalizers(ctx context.Context, o kube.Location, current *object.Object, finalizers []string) (*object.Object, error)
 }
 
 // watcher keeps the caches that are wanted; watch.Manager does.
@@ -159,12 +159,12 @@ func (c *Controllers) count(key Key, now *tally) {
 // Sync brings the controller of that name in line with its TemplateController. The error
 // deserves a retry.
 func (c *Controllers) Sync(ctx context.Context, name string) error {
-	object := c.cache.Get(types.NamespacedName{Name: name})
-	if object == nil {
+	packed := c.cache.Get(types.NamespacedName{Name: name})
+	if packed == nil {
 		return c.forget(name)
 	}
 	tc := &v1.TemplateController{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, tc); err != nil {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(packed.Content(), tc); err != nil {
 		return fmt.Errorf("read TemplateController %s: %w", name, err)
 	}
 	e := c.entry(tc)
@@ -182,7 +182,7 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 		return fmt.Errorf("watch for TemplateController %s: %w", name, err)
 	}
 	next := a.build(tc, e, c.kinds, caches)
-	if done, err := c.finalize(ctx, tc, object, next); done || err != nil {
+	if done, err := c.finalize(ctx, tc, packed, next); done || err != nil {
 		return err
 	}
 	// The kinds of children must be on record before the first child of that kind is.
@@ -241,10 +241,10 @@ func (c *Controllers) start(e *entry, a assembly, next *controller) {
 // enqueueAll has all parents looked at, and all children whose parent is not
 // there.
 func (c *Controllers) enqueueAll(next *controller) {
-	next.eachParent(func(o *unstructured.Unstructured) {
-		c.parents.Add(Key{next.name, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}})
+	next.eachParent(func(o *object.Object) {
+		c.parents.Add(Key{next.name, o.Key()})
 	})
-	next.eachChild(func(_ source, o *unstructured.Unstructured) {
+	next.eachChild(func(_ source, o *object.Object) {
 		if name := next.parentOf(o); name.Name != "" && next.parent(name) == nil {
 			c.parents.Add(Key{next.name, name})
 		}

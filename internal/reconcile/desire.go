@@ -1,20 +1,19 @@
 package reconcile
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/render"
 )
 
@@ -33,7 +32,7 @@ type desire struct {
 }
 
 // desireFor renders all templates and turns what they yield into children.
-func desireFor(c *controller, parent *unstructured.Unstructured, in *render.Input) desire {
+func desireFor(c *controller, parent *object.Object, in *render.Input) desire {
 	var d desire
 	seen := map[identity]string{}
 	for i := range c.spec.Children {
@@ -48,7 +47,7 @@ func desireFor(c *controller, parent *unstructured.Unstructured, in *render.Inpu
 			if problem != nil {
 				d.problems = append(d.problems, problem)
 				if problem.Reason == v1.ReasonChildKindNotFound {
-					d.missing = append(d.missing, schema.FromAPIVersionAndKind(o.Content["apiVersion"].(string), o.Content["kind"].(string)).GroupKind()) //nolint:forcetypeassert // want has looked
+					d.missing = append(d.missing, gvkOf(o.Content).GroupKind())
 				}
 				continue
 			}
@@ -67,7 +66,7 @@ func desireFor(c *controller, parent *unstructured.Unstructured, in *render.Inpu
 // note remembers a kind that is new to the controller, or that the server has again
 // since the controller was made.
 func (d *desire) note(c *controller, w *wanted) {
-	gvk := w.object.GroupVersionKind()
+	gvk := gvkOf(w.content)
 	if s := c.sources[gvk.GroupKind()]; s.cache != nil && (s.kind.Resource.Version == gvk.Version || c.settled[gvk.GroupKind()]) {
 		return
 	}
@@ -84,31 +83,45 @@ func invalid(child *v1.Child, o render.Object, format string, args ...any) *Prob
 }
 
 // want turns one rendered document into a child of parent.
-func (c *controller) want(child *v1.Child, parent *unstructured.Unstructured, o render.Object) (*wanted, *Problem) {
-	object := &unstructured.Unstructured{Object: o.Content}
+func (c *controller) want(child *v1.Child, parent *object.Object, o render.Object) (*wanted, *Problem) {
 	if fault := shapeFault(o.Content); fault != "" {
 		return nil, invalid(child, o, "%s", fault)
 	}
-	gvk := object.GroupVersionKind()
+	gvk := gvkOf(o.Content)
 	kind, err := c.resolve(gvk)
 	if err != nil {
 		return nil, kindProblem(child, o, err)
 	}
-	if fault := c.place(object, kind, parent); fault != "" {
+	if fault := c.place(o.Content, kind, parent); fault != "" {
 		return nil, invalid(child, o, "%s", fault)
 	}
-	if c.watches(object, gvk) {
+	if c.watches(o.Content, gvk) {
 		return nil, invalid(child, o, "this %s would be watched by this very TemplateController, which would make children for it without end: narrow spec.watch by a labelSelector that the child does not match", gvk.Kind)
 	}
 	depth := depthOf(parent) + 1
 	if depth > deepest {
 		return nil, invalid(child, o, "this child descends from %d parents of templater: TemplateControllers make children for each other without end; change what one of them watches, or makes", deepest)
 	}
-	c.mark(object, child, parent)
-	setAnnotation(object, v1.AnnotationDepth, strconv.Itoa(depth))
-	w := &wanted{child: child, kind: kind, object: object, hash: hash(object)}
-	setAnnotation(object, v1.AnnotationHash, w.hash)
+	c.mark(o.Content, child, parent)
+	setAnnotation(o.Content, v1.AnnotationDepth, strconv.Itoa(depth))
+	w := &wanted{child: child, kind: kind, name: nameOf(o.Content), content: o.Content, body: encode(o.Content)}
+	w.hash = hash(w.body.text)
+	setAnnotation(o.Content, v1.AnnotationHash, w.hash)
 	return w, nil
+}
+
+// gvkOf returns the kind of a document whose shape is in order.
+func gvkOf(content map[string]any) schema.GroupVersionKind {
+	apiVersion, _ := content["apiVersion"].(string)
+	kind, _ := content["kind"].(string)
+	return schema.FromAPIVersionAndKind(apiVersion, kind)
+}
+
+func nameOf(content map[string]any) types.NamespacedName {
+	metadata, _ := content["metadata"].(map[string]any)
+	namespace, _ := metadata["namespace"].(string)
+	name, _ := metadata["name"].(string)
+	return types.NamespacedName{Namespace: namespace, Name: name}
 }
 
 // resolve returns the kind; that of a source is current.
@@ -132,16 +145,16 @@ func kindProblem(child *v1.Child, o render.Object, err error) *Problem {
 }
 
 // place fills in the namespace. It returns what is wrong, or "".
-func (c *controller) place(o *unstructured.Unstructured, kind kube.Kind, parent *unstructured.Unstructured) string {
-	switch ns := o.GetNamespace(); {
+func (c *controller) place(content map[string]any, kind kube.Kind, parent *object.Object) string {
+	switch ns := nameOf(content).Namespace; {
 	case !kind.Namespaced && c.kind.Namespaced:
 		return fmt.Sprintf("a %s is cluster-scoped and cannot belong to the namespaced %s: owner references do not cross that line; watch a cluster-scoped kind instead", kind.Kind, c.kind.Kind)
 	case !kind.Namespaced && ns != "":
 		return fmt.Sprintf("a %s is cluster-scoped: remove metadata.namespace", kind.Kind)
 	case !kind.Namespaced:
 	case c.kind.Namespaced && ns == "":
-		o.SetNamespace(parent.GetNamespace())
-	case c.kind.Namespaced && ns != parent.GetNamespace():
+		below(content, "metadata")["namespace"] = parent.Namespace()
+	case c.kind.Namespaced && ns != parent.Namespace():
 		return "the child must be in its parent's namespace, because owner references do not cross namespaces: remove metadata.namespace"
 	case ns == "":
 		return fmt.Sprintf("a %s is namespaced and its parent is not: set metadata.namespace", kind.Kind)
@@ -150,30 +163,29 @@ func (c *controller) place(o *unstructured.Unstructured, kind kube.Kind, parent 
 }
 
 // mark adds what every child carries.
-func (c *controller) mark(o *unstructured.Unstructured, child *v1.Child, parent *unstructured.Unstructured) {
-	metadata := o.Object["metadata"].(map[string]any) //nolint:forcetypeassert // shapeFault has looked
+func (c *controller) mark(content map[string]any, child *v1.Child, parent *object.Object) {
+	metadata := below(content, "metadata")
 	labels := below(metadata, "labels")
 	labels[v1.LabelController] = c.name
 	labels[v1.LabelChild] = child.Name
-	labels[v1.LabelParentUID] = string(parent.GetUID())
+	labels[v1.LabelParentUID] = string(parent.UID())
 	labels[v1.LabelManagedBy] = v1.ManagedBy
 	if child.PrunePolicy == v1.PruneRetain {
-		setAnnotation(o, v1.AnnotationPrune, string(v1.PruneRetain))
+		setAnnotation(content, v1.AnnotationPrune, string(v1.PruneRetain))
 	}
 	if child.DeletionPolicy == v1.DeletionOrphan {
-		setAnnotation(o, v1.AnnotationParent, parent.GetName())
+		setAnnotation(content, v1.AnnotationParent, parent.Name())
 		return
 	}
 	metadata["ownerReferences"] = []any{map[string]any{
 		"apiVersion": c.gvk.GroupVersion().String(), "kind": c.gvk.Kind,
-		"name": parent.GetName(), "uid": string(parent.GetUID()),
+		"name": parent.Name(), "uid": string(parent.UID()),
 		"controller": true, "blockOwnerDeletion": true,
 	}}
 }
 
-func setAnnotation(o *unstructured.Unstructured, key, value string) {
-	metadata := o.Object["metadata"].(map[string]any) //nolint:forcetypeassert // shapeFault has looked
-	below(metadata, "annotations")[key] = value
+func setAnnotation(content map[string]any, key, value string) {
+	below(below(content, "metadata"), "annotations")[key] = value
 }
 
 // below returns the map under key, made if there is none.
@@ -260,24 +272,21 @@ func metadataFault(metadata map[string]any) string {
 
 // watches reports whether the child would be a parent of the same controller.
 // Field selectors are not looked at: deepest ends what they let through.
-func (c *controller) watches(o *unstructured.Unstructured, gvk schema.GroupVersionKind) bool {
-	return gvk.GroupKind() == c.gvk.GroupKind() && c.spec.Watch.FieldSelector == "" && c.selects(o)
+func (c *controller) watches(content map[string]any, gvk schema.GroupVersionKind) bool {
+	if gvk.GroupKind() != c.gvk.GroupKind() || c.spec.Watch.FieldSelector != "" {
+		return false
+	}
+	set := labels.Set{}
+	for key, value := range below(below(content, "metadata"), "labels") {
+		set[key], _ = value.(string)
+	}
+	return c.selects(nameOf(content).Namespace, set)
 }
 
-func depthOf(o *unstructured.Unstructured) int {
-	depth, err := strconv.Atoi(o.GetAnnotations()[v1.AnnotationDepth])
+func depthOf(o *object.Object) int {
+	depth, err := strconv.Atoi(o.Annotation(v1.AnnotationDepth))
 	if err != nil || depth < 0 {
 		return 0
 	}
 	return depth
-}
-
-// hash tells one rendering of an object from another: 32 hexadecimal digits.
-func hash(o *unstructured.Unstructured) string {
-	text, err := json.Marshal(o.Object) // with sorted keys
-	if err != nil {
-		return ""
-	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16])
 }

@@ -1,14 +1,10 @@
 package reconcile
 
 import (
-	"maps"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
-
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -28,7 +24,7 @@ func (c *Controllers) Changed(want watch.Want, event watch.Event) {
 		c.definitionChanged(either(event))
 	case watch.Controller:
 		if event.Writer == "" {
-			c.queue.Add(either(event).GetName())
+			c.queue.Add(either(event).Name())
 		}
 	}
 }
@@ -44,7 +40,7 @@ func (c *Controllers) StateChanged(want watch.Want) {
 	}
 }
 
-func either(e watch.Event) *unstructured.Unstructured {
+func either(e watch.Event) *object.Object {
 	if e.New != nil {
 		return e.New
 	}
@@ -53,7 +49,7 @@ func either(e watch.Event) *unstructured.Unstructured {
 
 func (c *Controllers) parentChanged(want watch.Want, event watch.Event) {
 	o := either(event)
-	name := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+	name := o.Key()
 	for _, controller := range c.watches.Owners(want) {
 		if controller != event.Writer {
 			c.parents.Add(Key{controller, name})
@@ -65,17 +61,17 @@ func (c *Controllers) parentChanged(want watch.Want, event watch.Event) {
 // collector may have taken it with a parent whose own deletion another
 // watch is still to bring.
 func (c *Controllers) lossDelay(event watch.Event) time.Duration {
-	if event.New == nil && event.Old.GetDeletionTimestamp() == nil {
+	if event.New == nil && !event.Old.Deleting() {
 		return c.patience
 	}
 	return 0
 }
 
-func (c *Controllers) childChanged(o *unstructured.Unstructured, writer string, delay time.Duration) {
+func (c *Controllers) childChanged(o *object.Object, writer string, delay time.Duration) {
 	if o == nil {
 		return
 	}
-	name := o.GetLabels()[v1.LabelController]
+	name := o.Label(v1.LabelController)
 	if name == "" || name == writer {
 		return
 	}
@@ -98,19 +94,19 @@ func (c *Controllers) childChanged(o *unstructured.Unstructured, writer string, 
 }
 
 func (c *Controllers) namespaceChanged(event watch.Event) {
-	if event.Old != nil && event.New != nil && maps.Equal(event.Old.GetLabels(), event.New.GetLabels()) {
+	if event.Old != nil && event.New != nil && event.Old.SameLabels(event.New) {
 		return
 	}
-	ns := either(event).GetName()
+	ns := either(event).Name()
 	for _, name := range c.names(func(e *entry) bool { return e.current != nil && e.current.namespaceSelector != nil }) {
 		running := c.get(name)
 		if running == nil {
 			continue
 		}
 		for _, cache := range running.parents {
-			cache.Each(func(o *unstructured.Unstructured) bool {
-				if o.GetNamespace() == ns {
-					c.parents.Add(Key{name, types.NamespacedName{Namespace: ns, Name: o.GetName()}})
+			cache.Each(func(o *object.Object) bool {
+				if o.Namespace() == ns {
+					c.parents.Add(Key{name, o.Key()})
 				}
 				return true
 			})
@@ -119,8 +115,8 @@ func (c *Controllers) namespaceChanged(event watch.Event) {
 }
 
 // definitionChanged has the controllers look again that know the kind, or miss it.
-func (c *Controllers) definitionChanged(definition *unstructured.Unstructured) {
-	gk := kube.DefinedKind(definition)
+func (c *Controllers) definitionChanged(definition *object.Object) {
+	gk := watch.DefinedKind(definition)
 	for _, name := range c.names(func(e *entry) bool {
 		_, child := e.childKinds[gk]
 		return child || e.compiled != nil && e.compiled.gvk.GroupKind() == gk

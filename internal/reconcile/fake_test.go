@@ -21,6 +21,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -30,7 +31,7 @@ type cluster struct {
 	t        testing.TB
 	clock    *clocktesting.FakePassiveClock
 	version  int
-	objects  map[kube.Object]*unstructured.Unstructured
+	objects  map[kube.Location]*unstructured.Unstructured
 	caches   map[watch.Want]*watch.Cache
 	owners   map[string][]watch.Want
 	silent   map[watch.Want]bool // wants whose cache is not synced
@@ -55,7 +56,7 @@ func newCluster(t testing.TB) *cluster {
 	t.Helper()
 	c := &cluster{
 		t: t, version: 100, clock: clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
-		objects: map[kube.Object]*unstructured.Unstructured{}, caches: map[watch.Want]*watch.Cache{},
+		objects: map[kube.Location]*unstructured.Unstructured{}, caches: map[watch.Want]*watch.Cache{},
 		owners: map[string][]watch.Want{}, silent: map[watch.Want]bool{}, refuse: map[string]error{},
 	}
 	c.start()
@@ -84,8 +85,8 @@ func (c *cluster) Resolve(gvk schema.GroupVersionKind) (kube.Kind, error) {
 	return kind, nil
 }
 
-func (c *cluster) Announce(parent *unstructured.Unstructured, eventType, reason, message string) {
-	c.events = append(c.events, fmt.Sprintf("%s %s %s: %s", parent.GetName(), eventType, reason, message))
+func (c *cluster) Announce(parent *object.Object, eventType, reason, message string) {
+	c.events = append(c.events, fmt.Sprintf("%s %s %s: %s", parent.Name(), eventType, reason, message))
 }
 
 func (c *cluster) Set(owner string, wants []watch.Want) (map[watch.Want]*watch.Cache, error) {
@@ -114,7 +115,7 @@ func (c *cluster) sync(want watch.Want) {
 	var list []any
 	for at, o := range c.objects {
 		if at.Resource == want.Resource && matches(want, o) {
-			list = append(list, o.DeepCopy())
+			list = append(list, packed(c.t, o))
 		}
 	}
 	if err := c.caches[want].Replace(list, strconv.Itoa(c.version)); err != nil {
@@ -148,7 +149,7 @@ func (l labelSet) Get(k string) string            { return l[k] }
 func (l labelSet) Lookup(k string) (string, bool) { v, ok := l[k]; return v, ok }
 
 // note writes a request down and returns the error that it is to have.
-func (c *cluster) note(verb string, at kube.Object) error {
+func (c *cluster) note(verb string, at kube.Location) error {
 	text := verb + " " + at.Resource.Resource + " " + at.Name
 	if at.Resource == v1.Resource && verb == "status" {
 		return nil // debounced, and not the subject here
@@ -157,22 +158,22 @@ func (c *cluster) note(verb string, at kube.Object) error {
 	return c.refuse[text]
 }
 
-func (c *cluster) Get(_ context.Context, at kube.Object) (*unstructured.Unstructured, error) {
+func (c *cluster) Get(_ context.Context, at kube.Location) (*object.Object, error) {
 	if err := c.note("get", at); err != nil {
 		return nil, err
 	}
 	if o := c.objects[at]; o != nil {
-		return o.DeepCopy(), nil
+		return packed(c.t, o), nil
 	}
 	return nil, apierrors.NewNotFound(at.Resource.GroupResource(), at.Name)
 }
 
-func (c *cluster) Selected(_ context.Context, at kube.Object, _, _ string) (bool, error) {
+func (c *cluster) Selected(_ context.Context, at kube.Location, _, _ string) (bool, error) {
 	return false, c.note("list", at)
 }
 
-func (c *cluster) Apply(_ context.Context, at kube.Object, content map[string]any, manager string) (*unstructured.Unstructured, error) {
-	o := c.objects[at]
+func (c *cluster) Apply(_ context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+	o, content := c.objects[at], unpacked(c.t, body)
 	metadata, _ := content["metadata"].(map[string]any)
 	verb := "update"
 	if metadata["resourceVersion"] == "1" {
@@ -195,10 +196,11 @@ func (c *cluster) Apply(_ context.Context, at kube.Object, content map[string]an
 	}
 	unstructured.RemoveNestedField(next.Object, "metadata", "managedFields")
 	own(next, manager, "", fieldsOf(content))
-	return c.store(at, next), nil
+	return packed(c.t, c.store(at, next)), nil
 }
 
-func (c *cluster) ApplyStatus(_ context.Context, at kube.Object, content map[string]any, manager string) (*unstructured.Unstructured, error) {
+func (c *cluster) ApplyStatus(_ context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+	content := unpacked(c.t, body)
 	if err := c.note("status", at); err != nil {
 		return nil, err
 	}
@@ -212,10 +214,10 @@ func (c *cluster) ApplyStatus(_ context.Context, at kube.Object, content map[str
 	next := o.DeepCopy()
 	next.Object["status"] = plainCopy(c.t, content).Object["status"]
 	own(next, manager, "status", map[string]any{"f:status": fieldsOf(map[string]any{"status": content["status"]})["f:status"]})
-	return c.store(at, next), nil
+	return packed(c.t, c.store(at, next)), nil
 }
 
-func (c *cluster) Delete(_ context.Context, at kube.Object, uid types.UID, propagation metav1.DeletionPropagation) error {
+func (c *cluster) Delete(_ context.Context, at kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
 	verb := "delete"
 	if propagation == metav1.DeletePropagationForeground {
 		verb = "delete-foreground"
@@ -230,18 +232,18 @@ func (c *cluster) Delete(_ context.Context, at kube.Object, uid types.UID, propa
 	return nil // it goes when the test says so: see gone
 }
 
-func (c *cluster) SetFinalizers(_ context.Context, at kube.Object, _ *unstructured.Unstructured, finalizers []string) (*unstructured.Unstructured, error) {
+func (c *cluster) SetFinalizers(_ context.Context, at kube.Location, _ *object.Object, finalizers []string) (*object.Object, error) {
 	if err := c.note(fmt.Sprint("finalizers", finalizers), at); err != nil {
 		return nil, err
 	}
 	next := c.objects[at].DeepCopy()
 	next.SetFinalizers(finalizers)
-	return c.store(at, next), nil
+	return packed(c.t, c.store(at, next)), nil
 }
 
 // store keeps an object in a new version and returns a copy. The watches do not
 // bring it until deliver.
-func (c *cluster) store(at kube.Object, o *unstructured.Unstructured) *unstructured.Unstructured {
+func (c *cluster) store(at kube.Location, o *unstructured.Unstructured) *unstructured.Unstructured {
 	c.version++
 	o.SetResourceVersion(strconv.Itoa(c.version))
 	c.objects[at] = o
@@ -256,24 +258,24 @@ func (c *cluster) deliver() {
 		}
 		for at, o := range c.objects {
 			if at.Resource == want.Resource && matches(want, o) {
-				if err := cache.Update(o.DeepCopy()); err != nil {
+				if err := cache.Update(packed(c.t, o)); err != nil {
 					c.t.Fatal(err)
 				}
 			}
 		}
-		var left []*unstructured.Unstructured
-		cache.Each(func(o *unstructured.Unstructured) bool {
-			at := kube.Object{Resource: want.Resource, Namespace: o.GetNamespace(), Name: o.GetName()}
-			if now := c.objects[at]; now == nil || now.GetUID() != o.GetUID() || !matches(want, now) {
+		var left []*object.Object
+		cache.Each(func(o *object.Object) bool {
+			at := kube.Location{Resource: want.Resource, Namespace: o.Namespace(), Name: o.Name()}
+			if now := c.objects[at]; now == nil || now.GetUID() != o.UID() || !matches(want, now) {
 				left = append(left, o)
 			}
 			return true
 		})
 		for _, o := range left {
 			c.version++
-			gone := o.DeepCopy()
+			gone := &unstructured.Unstructured{Object: o.Content()}
 			gone.SetResourceVersion(strconv.Itoa(c.version))
-			if err := cache.Delete(gone); err != nil {
+			if err := cache.Delete(packed(c.t, gone)); err != nil {
 				c.t.Fatal(err)
 			}
 		}
@@ -292,7 +294,7 @@ func (c *cluster) apply(text string) *unstructured.Unstructured {
 	if !ok {
 		c.t.Fatalf("the fake cluster has no %s", gvk)
 	}
-	at := locate(kind, o)
+	at := place(kind, o)
 	generation := int64(1)
 	if before := c.objects[at]; before != nil {
 		generation = before.GetGeneration() + 1
@@ -313,7 +315,7 @@ func (c *cluster) apply(text string) *unstructured.Unstructured {
 }
 
 // gone takes an object away and lets the watches tell.
-func (c *cluster) gone(at kube.Object) {
+func (c *cluster) gone(at kube.Location) {
 	delete(c.objects, at)
 	c.deliver()
 }
@@ -378,8 +380,36 @@ func (c *cluster) condition(resource, name, kind string) string {
 	return "no condition " + kind
 }
 
-func configMap(name string) kube.Object {
-	return kube.Object{Resource: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}].Resource, Namespace: "ns", Name: name}
+// place is where the cluster keeps an object.
+func place(kind kube.Kind, o *unstructured.Unstructured) kube.Location {
+	return locate(kind, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()})
+}
+
+func configMap(name string) kube.Location {
+	return kube.Location{Resource: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}].Resource, Namespace: "ns", Name: name}
+}
+
+// packed is the object as the operator reads it.
+func packed(t testing.TB, o *unstructured.Unstructured) *object.Object {
+	t.Helper()
+	text, err := o.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := object.Decode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func unpacked(t testing.TB, body []byte) map[string]any {
+	t.Helper()
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON(body); err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+	return u.Object
 }
 
 func plainCopy(t testing.TB, content map[string]any) *unstructured.Unstructured {

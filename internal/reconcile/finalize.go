@@ -7,24 +7,24 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
 )
 
 // finalize sees to the finalizer of a TemplateController, which it has only
 // where its children are to go with it. It reports whether the
 // TemplateController is on its way out, so that there is nothing else to do.
-func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, object *unstructured.Unstructured, next *controller) (bool, error) {
+func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, packed *object.Object, next *controller) (bool, error) {
 	has := slices.Contains(tc.Finalizers, v1.FinalizerChildren)
 	needs := tc.Spec.DeletionPolicy == v1.DeletionDelete
 	switch {
 	case tc.DeletionTimestamp == nil && has == needs:
 		return false, nil
 	case tc.DeletionTimestamp == nil && needs:
-		return false, c.setFinalizers(ctx, object, append(slices.Clone(tc.Finalizers), v1.FinalizerChildren))
+		return false, c.setFinalizers(ctx, packed, append(slices.Clone(tc.Finalizers), v1.FinalizerChildren))
 	case tc.DeletionTimestamp != nil:
 		c.stop(tc.Name)
 		if has && needs {
@@ -37,12 +37,12 @@ func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, o
 		return true, nil
 	}
 	rest := slices.DeleteFunc(slices.Clone(tc.Finalizers), func(f string) bool { return f == v1.FinalizerChildren })
-	return tc.DeletionTimestamp != nil, c.setFinalizers(ctx, object, rest)
+	return tc.DeletionTimestamp != nil, c.setFinalizers(ctx, packed, rest)
 }
 
-func (c *Controllers) setFinalizers(ctx context.Context, object *unstructured.Unstructured, finalizers []string) error {
-	o := kube.Object{Resource: v1.Resource, Name: object.GetName()}
-	after, err := c.cluster.SetFinalizers(ctx, o, object, finalizers)
+func (c *Controllers) setFinalizers(ctx context.Context, packed *object.Object, finalizers []string) error {
+	o := kube.Location{Resource: v1.Resource, Name: packed.Name()}
+	after, err := c.cluster.SetFinalizers(ctx, o, packed, finalizers)
 	if err != nil {
 		return fmt.Errorf("set finalizers of TemplateController %s: %w", o.Name, err)
 	}
@@ -67,17 +67,17 @@ func (c *Controllers) deleteChildren(ctx context.Context, from *controller) (boo
 		return false, nil // comes again when the caches have synced
 	}
 	var children []*live
-	from.eachChild(func(s source, o *unstructured.Unstructured) {
+	from.eachChild(func(s source, o *object.Object) {
 		if from.made(o) {
 			children = append(children, &live{kind: s.kind, object: o})
 		}
 	})
 	var errs []error
 	for _, l := range children {
-		if l.object.GetDeletionTimestamp() != nil {
+		if l.object.Deleting() {
 			continue
 		}
-		if err := c.cluster.Delete(ctx, l.location(), l.object.GetUID(), metav1.DeletePropagationBackground); err != nil {
+		if err := c.cluster.Delete(ctx, l.location(), l.object.UID(), metav1.DeletePropagationBackground); err != nil {
 			errs = append(errs, fmt.Errorf("delete %s of TemplateController %s: %w", l.id(), from.name, err))
 			continue
 		}

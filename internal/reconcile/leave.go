@@ -9,14 +9,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
 )
 
 // collectorTime is how long children whose parent is gone are left to the
@@ -59,12 +58,12 @@ func (r *Reconciler) leave(ctx context.Context, c *controller, key Key) Result {
 func (c *controller) leftBehind(key Key) []*live {
 	mayExist := c.selective() && c.gone.IsZero()
 	return slices.DeleteFunc(c.childrenNamed(key.Parent), func(l *live) bool {
-		return l.object.GetDeletionTimestamp() != nil || !mayExist && l.outlives()
+		return l.object.Deleting() || !mayExist && l.outlives()
 	})
 }
 
 // askForParent reads the parent from the server; nil means that it is gone.
-func (r *Reconciler) askForParent(ctx context.Context, c *controller, key Key) (*unstructured.Unstructured, error) {
+func (r *Reconciler) askForParent(ctx context.Context, c *controller, key Key) (*object.Object, error) {
 	if !c.gone.IsZero() {
 		return nil, nil // with its kind
 	}
@@ -75,8 +74,8 @@ func (r *Reconciler) askForParent(ctx context.Context, c *controller, key Key) (
 	return parent, err
 }
 
-func (c *controller) locateParent(key Key) kube.Object {
-	return kube.Object{Resource: c.kind.Resource, Namespace: key.Parent.Namespace, Name: key.Parent.Name}
+func (c *controller) locateParent(key Key) kube.Location {
+	return kube.Location{Resource: c.kind.Resource, Namespace: key.Parent.Namespace, Name: key.Parent.Name}
 }
 
 // collect deletes the children of a parent that is gone, which the garbage collector
@@ -84,7 +83,7 @@ func (c *controller) locateParent(key Key) kube.Object {
 func (r *Reconciler) collect(ctx context.Context, c *controller, key Key, children []*live) Result {
 	p := &pass{controller: c, r: r, key: key}
 	for _, l := range children {
-		if len(l.object.GetOwnerReferences()) != 1 || l.outlives() {
+		if l.object.Owners() != 1 || l.outlives() {
 			continue // another owner may still need it
 		}
 		if problem := p.remove(ctx, action{verb: remove, live: l}); problem != nil {
@@ -98,7 +97,7 @@ func (r *Reconciler) collect(ctx context.Context, c *controller, key Key, childr
 
 // departure is a parent that exists but matches no longer, and its children.
 type departure struct {
-	parent   *unstructured.Unstructured
+	parent   *object.Object
 	children []*live
 }
 
@@ -118,7 +117,7 @@ func (r *Reconciler) dismiss(ctx context.Context, c *controller, key Key, d depa
 	p := &pass{controller: c, r: r, key: key, parent: d.parent}
 	removed := 0
 	for _, l := range d.children {
-		if situationOf(c).policy(l) == v1.PruneRetain || !childOf(l, d.parent.GetUID()) {
+		if situationOf(c).policy(l) == v1.PruneRetain || !childOf(l, d.parent.UID()) {
 			continue
 		}
 		if problem := p.remove(ctx, action{verb: remove, live: l}); problem != nil {
@@ -136,8 +135,8 @@ func (r *Reconciler) dismiss(ctx context.Context, c *controller, key Key, d depa
 }
 
 // matches reports whether the parent matches all selectors, as the server sees it.
-func (r *Reconciler) matches(ctx context.Context, c *controller, key Key, parent *unstructured.Unstructured) (bool, error) {
-	if !c.selects(parent) {
+func (r *Reconciler) matches(ctx context.Context, c *controller, key Key, parent *object.Object) (bool, error) {
+	if !c.selects(parent.Namespace(), parent) {
 		return false, nil
 	}
 	if c.spec.Watch.FieldSelector == "" {
@@ -149,7 +148,10 @@ func (r *Reconciler) matches(ctx context.Context, c *controller, key Key, parent
 func situationOf(c *controller) situation { return situation{children: c.spec.Children} }
 
 // outlives reports whether the child is to outlive its parent.
-func (l *live) outlives() bool { return metav1.GetControllerOfNoCopy(l.object) == nil }
+func (l *live) outlives() bool {
+	_, owned := l.object.Controller()
+	return !owned
+}
 
 // collectStrays sees to children of an earlier parent of the same name, which
 // is gone: after a while it deletes what the garbage collector has left. It
@@ -157,7 +159,7 @@ func (l *live) outlives() bool { return metav1.GetControllerOfNoCopy(l.object) =
 func (p *pass) collectStrays(ctx context.Context) time.Duration {
 	var strays []*live
 	for _, l := range p.childrenNamed(p.key.Parent) {
-		if ref := metav1.GetControllerOfNoCopy(l.object); ref != nil && ref.UID != p.parent.GetUID() && l.object.GetDeletionTimestamp() == nil {
+		if owner, ok := l.object.Controller(); ok && owner.UID != p.parent.UID() && !l.object.Deleting() {
 			strays = append(strays, l)
 		}
 	}
@@ -174,7 +176,7 @@ func (p *pass) collectStrays(ctx context.Context) time.Duration {
 
 // childOf reports whether the child was made for the parent with that UID.
 func childOf(l *live, parent types.UID) bool {
-	return l.object.GetLabels()[v1.LabelParentUID] == string(parent)
+	return l.object.Label(v1.LabelParentUID) == string(parent)
 }
 
 // absences remembers since when parents are missed that still have children. It

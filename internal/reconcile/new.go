@@ -3,10 +3,10 @@ package reconcile
 import (
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -44,8 +44,8 @@ func New(o Options) (*Controllers, *Reconciler) {
 // cache of TemplateControllers and the kinds of the server.
 func (c *Controllers) Attach(watches watcher, templateControllers *watch.Cache, kinds resolver) {
 	c.watches, c.cache, c.kinds = watches, templateControllers, kinds
-	templateControllers.Each(func(o *unstructured.Unstructured) bool {
-		c.queue.Add(o.GetName())
+	templateControllers.Each(func(o *object.Object) bool {
+		c.queue.Add(o.Name())
 		return true
 	})
 }

@@ -3,8 +3,6 @@ package reconcile
 import (
 	"encoding/json"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 // fieldSet is a set of fields as managedFields holds it (FieldsV1): a tree whose keys
@@ -12,22 +10,6 @@ import (
 // list item by its value, and "." for the node itself.
 // https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
 type fieldSet map[string]any
-
-// ownedFields returns the fields that the manager holds by Apply, in the object
-// itself or in a subresource of it. nil means none.
-func ownedFields(o *unstructured.Unstructured, manager, subresource string) fieldSet {
-	metadata, _ := o.Object["metadata"].(map[string]any)
-	entries, _ := metadata["managedFields"].([]any)
-	for _, e := range entries {
-		entry, _ := e.(map[string]any)
-		of, _ := entry["subresource"].(string)
-		if entry["manager"] == manager && entry["operation"] == "Apply" && of == subresource {
-			set, _ := entry["fieldsV1"].(map[string]any)
-			return set
-		}
-	}
-	return nil
-}
 
 // in returns the set below a field, and whether the field is in the set.
 func (f fieldSet) in(name string) (fieldSet, bool) {

@@ -29,17 +29,11 @@ func (p *pass) withReady(status map[string]any, v verdict) map[string]any {
 
 // foreignCondition reports whether another manager owns the ready condition.
 func (p *pass) foreignCondition() bool {
-	metadata, _ := p.parent.Object["metadata"].(map[string]any)
-	entries, _ := metadata["managedFields"].([]any)
-	for _, e := range entries {
-		entry, _ := e.(map[string]any)
-		if entry["manager"] == p.manager {
+	for manager, fields := range p.parent.Conditions {
+		if manager == p.manager {
 			continue
 		}
-		set, _ := entry["fieldsV1"].(map[string]any)
-		status, _ := fieldSet(set).in("status")
-		conditions, _ := status.in("conditions")
-		if _, ok := conditions.item(map[string]any{"type": p.readyCondition}); ok {
+		if _, ok := fieldSet(fields).item(map[string]any{"type": p.readyCondition}); ok {
 			return true
 		}
 	}
@@ -90,13 +84,13 @@ func (p *pass) complement(condition map[string]any) {
 		condition["lastTransitionTime"] = p.transition(condition)
 	}
 	if p.kind.Status != nil && p.kind.Status.ObservedGeneration && condition["observedGeneration"] == nil {
-		condition["observedGeneration"] = p.parent.GetGeneration()
+		condition["observedGeneration"] = p.parent.Generation()
 	}
 }
 
 // transition returns since when the parent has that condition in that status.
 func (p *pass) transition(condition map[string]any) string {
-	status, _ := p.parent.Object["status"].(map[string]any)
+	status, _ := p.content()["status"].(map[string]any)
 	conditions, _ := status["conditions"].([]any)
 	for _, c := range conditions {
 		there, _ := c.(map[string]any)

@@ -4,27 +4,29 @@ import (
 	"maps"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
 )
 
 // wanted is a child as it should be.
 type wanted struct {
-	child  *v1.Child
-	kind   kube.Kind
-	object *unstructured.Unstructured // as it is applied, without metadata.uid and resourceVersion
-	hash   string
+	child   *v1.Child
+	kind    kube.Kind
+	name    types.NamespacedName
+	content map[string]any // as it is applied, without metadata.uid and resourceVersion
+	body    body           // the same as text
+	hash    string
 }
 
 // live is a child as it is.
 type live struct {
 	child  string // the entry of spec.children that it was made from
 	kind   kube.Kind
-	object *unstructured.Unstructured
+	object *object.Object
 }
 
 // identity tells one child of a parent from another, whatever its version.
@@ -33,11 +35,11 @@ type identity struct {
 	name types.NamespacedName
 }
 
-func (w *wanted) id() identity { return identityOf(w.object) }
-func (l *live) id() identity   { return identityOf(l.object) }
+func (w *wanted) id() identity { return identity{groupKind(w.kind), w.name} }
+func (l *live) id() identity   { return identity{groupKind(l.kind), l.object.Key()} }
 
-func identityOf(o *unstructured.Unstructured) identity {
-	return identity{o.GroupVersionKind().GroupKind(), types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}}
+func groupKind(k kube.Kind) schema.GroupKind {
+	return schema.GroupKind{Group: k.Resource.Group, Kind: k.Kind}
 }
 
 // String names the child in messages: "ConfigMap default/a".
@@ -120,7 +122,7 @@ func planFor(s situation) plan {
 // add plans for one wanted child. blocked holds back creation.
 func (p *plan) add(w *wanted, l *live, manager string, blocked bool) {
 	switch {
-	case l == nil && blocked, l != nil && l.object.GetDeletionTimestamp() != nil:
+	case l == nil && blocked, l != nil && l.object.Deleting():
 		p.pending++
 	case l == nil:
 		p.apply = append(p.apply, action{verb: create, wanted: w})
@@ -136,7 +138,7 @@ func (p *plan) add(w *wanted, l *live, manager string, blocked bool) {
 	default:
 		if outdated(w, l) {
 			p.apply = append(p.apply, action{verb: update, wanted: w, live: l})
-		} else if path := ownedFields(l.object, manager, "").uncovered(w.object.Object); path != "" {
+		} else if path := fieldSet(l.object.Applied(manager, "")).uncovered(w.content); path != "" {
 			p.apply = append(p.apply, action{verb: update, wanted: w, live: l, drift: path})
 		}
 	}
@@ -144,7 +146,7 @@ func (p *plan) add(w *wanted, l *live, manager string, blocked bool) {
 
 // prune plans for a child that is no longer wanted.
 func (p *plan) prune(l *live, policy v1.PrunePolicy) {
-	if policy != v1.PruneRetain && l.object.GetDeletionTimestamp() == nil {
+	if policy != v1.PruneRetain && !l.object.Deleting() {
 		p.remove = append(p.remove, action{verb: remove, live: l})
 	}
 }
@@ -153,7 +155,7 @@ func (p *plan) prune(l *live, policy v1.PrunePolicy) {
 func (s situation) recreate(p *plan) {
 	want := s.recreated()
 	for _, l := range s.live {
-		if w := want[l.id()]; w != nil && outdated(w, l) && l.object.GetDeletionTimestamp() == nil {
+		if w := want[l.id()]; w != nil && outdated(w, l) && !l.object.Deleting() {
 			p.remove = append(p.remove, action{verb: remove, live: l, foreground: true})
 		}
 	}
@@ -207,12 +209,12 @@ func (s situation) policy(l *live) v1.PrunePolicy {
 	if c := s.childOf(l); c != nil {
 		return c.PrunePolicy
 	}
-	return v1.PrunePolicy(l.object.GetAnnotations()[v1.AnnotationPrune])
+	return v1.PrunePolicy(l.object.Annotation(v1.AnnotationPrune))
 }
 
 // outdated reports whether the object was last applied from something else.
 func outdated(w *wanted, l *live) bool {
-	return l.object.GetAnnotations()[v1.AnnotationHash] != w.hash
+	return l.object.Annotation(v1.AnnotationHash) != w.hash
 }
 
 func sortedKeys[V any](m map[string]V) []string {

@@ -5,9 +5,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/object"
 )
 
 // side is a child in a plan test: as wanted, or as it is.
@@ -17,7 +18,7 @@ type side struct {
 	prune             string
 }
 
-func (s side) object() *unstructured.Unstructured {
+func (s side) content() map[string]any {
 	metadata := map[string]any{
 		"name": s.name, "namespace": "ns", "uid": "uid-" + s.name,
 		"labels":      map[string]any{v1.LabelChild: s.group},
@@ -33,23 +34,30 @@ func (s side) object() *unstructured.Unstructured {
 	if s.drifted {
 		delete(owned, "f:data")
 	}
-	metadata["managedFields"] = []any{map[string]any{"manager": "m", "operation": "Apply", "fieldsV1": owned}}
-	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": map[string]any{"a": "1"},
-	}}
+	metadata["managedFields"] = []any{map[string]any{"manager": "templater/m", "operation": "Apply", "fieldsV1": owned}}
+	return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": map[string]any{"a": "1"}}
+}
+
+func (s side) object(t *testing.T) *object.Object {
+	t.Helper()
+	o, err := object.From(s.content())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
 }
 
 func planText(p plan) []string {
 	out := []string{}
 	for _, a := range p.apply {
-		text := fmt.Sprint(a.verb, " ", a.wanted.object.GetName())
+		text := fmt.Sprint(a.verb, " ", a.wanted.name.Name)
 		if a.drift != "" {
 			text += " because of " + a.drift
 		}
 		out = append(out, text)
 	}
 	for _, a := range p.remove {
-		text := fmt.Sprint(a.verb, " ", a.live.object.GetName())
+		text := fmt.Sprint(a.verb, " ", a.live.object.Name())
 		if a.foreground {
 			text += " in the foreground"
 		}
@@ -159,15 +167,16 @@ func TestPlan(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			child := v1.Child{Name: "g", UpdateStrategy: v1.UpdateStrategy{Type: row.strategy}, PrunePolicy: row.policy}
-			s := situation{children: []v1.Child{child}, manager: "m", complete: !row.incomplete}
+			kind := fakeKinds[schema.GroupKind{Kind: "ConfigMap"}]
+			s := situation{children: []v1.Child{child}, manager: "templater/m", complete: !row.incomplete}
 			for _, w := range row.wanted {
-				s.wanted = append(s.wanted, &wanted{child: &s.children[0], object: w.object(), hash: w.hash})
+				s.wanted = append(s.wanted, &wanted{child: &s.children[0], kind: kind, name: nameOf(w.content()), content: w.content(), hash: w.hash})
 			}
 			for _, l := range row.live {
 				if l.group == "" {
 					l.group = "g"
 				}
-				s.live = append(s.live, &live{child: l.group, object: l.object()})
+				s.live = append(s.live, &live{child: l.group, kind: kind, object: l.object(t)})
 			}
 			if diff := cmp.Diff(row.want, planText(planFor(s))); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)

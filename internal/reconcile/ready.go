@@ -3,24 +3,33 @@ package reconcile
 import (
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/templater-dev/templater/internal/object"
 )
 
 // ready reports whether an object is ready: kstatus says Current, and it is no
 // failed Pod. An object that is being deleted is not.
-func ready(o *unstructured.Unstructured) bool {
-	if o.GetDeletionTimestamp() != nil {
-		return false
-	}
-	if o.GetKind() == "Pod" && o.GetAPIVersion() == "v1" {
-		if phase, _, _ := unstructured.NestedString(o.Object, "status", "phase"); phase == "Failed" {
-			return false
-		}
-	}
-	result, err := status.Compute(o)
-	return err == nil && result.Status == status.CurrentStatus
+func ready(o *object.Object) bool {
+	return !o.Deleting() && o.Ready(func(o *object.Object) bool { return current(o.Content()) })
 }
 
 // readyContent is ready for the renderer.
 func readyContent(content map[string]any) bool {
-	return ready(&unstructured.Unstructured{Object: content})
+	metadata, _ := content["metadata"].(map[string]any)
+	return metadata["deletionTimestamp"] == nil && current(content)
+}
+
+// current reports whether an object is as its spec says. The answer depends
+// on the object alone.
+func current(content map[string]any) bool {
+	u := &unstructured.Unstructured{Object: content}
+	state, _ := content["status"].(map[string]any)
+	if state == nil && status.GetLegacyConditionsFn(u) == nil {
+		return true // kstatus takes a while to say the same of an object that reports nothing
+	}
+	if state["phase"] == "Failed" && u.GetKind() == "Pod" && u.GetAPIVersion() == "v1" {
+		return false
+	}
+	result, err := status.Compute(u)
+	return err == nil && result.Status == status.CurrentStatus
 }

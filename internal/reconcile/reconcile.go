@@ -6,14 +6,12 @@ import (
 	"runtime/debug"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/render"
-	"github.com/templater-dev/templater/internal/watch"
 )
 
 // Reconciler keeps parents in step. It is safe for concurrent use; one parent of a
@@ -34,7 +32,7 @@ type Reconciler struct {
 // Announcer publishes Events on parents. It must not block.
 type Announcer interface {
 	// Announce publishes an Event about parent. The type is Normal or Warning.
-	Announce(parent *unstructured.Unstructured, eventType, reason, message string)
+	Announce(parent *object.Object, eventType, reason, message string)
 }
 
 // pass is one look at one parent.
@@ -42,7 +40,8 @@ type pass struct {
 	*controller
 	r        *Reconciler
 	key      Key
-	parent   *unstructured.Unstructured
+	parent   *object.Object
+	decoded  map[string]any // the parent: see content
 	problems problems
 	drift    []string // fields that somebody else had taken
 	written  written
@@ -69,10 +68,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, key Key) Result {
 	if parent == nil {
 		return r.leave(ctx, c, key)
 	}
-	if parent.GetDeletionTimestamp() != nil {
+	if parent.Deleting() {
 		return Result{} // the garbage collector takes the children
 	}
-	if wait := r.breaker.wait(key, parent.GetGeneration()); wait > 0 {
+	if wait := r.breaker.wait(key, parent.Generation()); wait > 0 {
 		return Result{After: wait}
 	}
 	p := &pass{controller: c, r: r, key: key, parent: parent}
@@ -101,8 +100,8 @@ func (p *pass) run(ctx context.Context) Result {
 	p.act(ctx)
 	p.loop()
 	p.writeStatus(ctx, len(d.wanted))
-	p.r.breaker.wrote(p.key, p.parent.GetGeneration(), p.written)
-	klog.FromContext(ctx).V(4).Info("looked at parent", "controller", p.name, "parent", p.key.Parent.String(), "resourceVersion", p.parent.GetResourceVersion(), "wroteChildren", p.written.children, "wroteStatus", p.written.status)
+	p.r.breaker.wrote(p.key, p.parent.Generation(), p.written)
+	klog.FromContext(ctx).V(4).Info("looked at parent", "controller", p.name, "parent", p.key.Parent.String(), "resourceVersion", p.parent.ResourceVersion(), "wroteChildren", p.written.children, "wroteStatus", p.written.status)
 	return p.result()
 }
 
@@ -110,7 +109,7 @@ func (p *pass) run(ctx context.Context) Result {
 func (p *pass) readable(all []*wanted) []*wanted {
 	out := make([]*wanted, 0, len(all))
 	for _, w := range all {
-		s := p.sources[w.object.GroupVersionKind().GroupKind()]
+		s := p.sources[groupKind(w.kind)]
 		if s.readable() {
 			out = append(out, w)
 			continue
@@ -124,13 +123,25 @@ func (p *pass) readable(all []*wanted) []*wanted {
 // observe returns the children as they are now, own writes included.
 func (p *pass) observe() []*live { return p.childrenOf(p.parent) }
 
+// content is the parent as JSON data, which nobody may change.
+func (p *pass) content() map[string]any {
+	if p.decoded == nil {
+		p.decoded = p.parent.Content()
+	}
+	return p.decoded
+}
+
 // input is what the templates see.
 func (p *pass) input(observed []*live) *render.Input {
-	in := &render.Input{Parent: p.parent.Object, Observed: make(map[string][]map[string]any, len(p.spec.Children)), Ready: readyContent}
-	for _, l := range observed {
-		in.Observed[l.child] = append(in.Observed[l.child], l.object.Object)
-	}
-	return in
+	return &render.Input{Parent: p.content(), Ready: readyContent, Observed: func(child string) []map[string]any {
+		var out []map[string]any
+		for _, l := range observed {
+			if l.child == child {
+				out = append(out, l.object.Content())
+			}
+		}
+		return out
+	}}
 }
 
 func (p *pass) result() Result {
@@ -218,13 +229,9 @@ func (r *Reconciler) guarded(ctx context.Context, key Key) (result Result, err e
 
 var errPanic = errors.New("panic in a pass: this is a bug, please report it with the stack from the log")
 
-// sourceOf returns where the children of o's kind are read, or nil.
-func (c *controller) sourceOf(o *unstructured.Unstructured) *watch.Cache {
-	return c.sources[o.GroupVersionKind().GroupKind()].cache
-}
-
+// noteDeletion has the cache know what the server has accepted to delete.
 func (c *controller) noteDeletion(l *live) {
-	if cache := c.sourceOf(l.object); cache != nil {
-		cache.Deleting(types.NamespacedName{Namespace: l.object.GetNamespace(), Name: l.object.GetName()}, l.object.GetUID())
+	if cache := c.sources[groupKind(l.kind)].cache; cache != nil {
+		cache.Deleting(l.object.Key(), l.object.UID())
 	}
 }

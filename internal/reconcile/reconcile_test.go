@@ -158,7 +158,7 @@ func TestChangesAreFollowed(t *testing.T) {
 			func(_ *testing.T, c *cluster) {
 				o := c.get("apps", "one").DeepCopy()
 				o.Object["status"].(map[string]any)["count"] = int64(7)
-				c.store(locate(fakeKinds[o.GroupVersionKind().GroupKind()], o), o)
+				c.store(place(fakeKinds[o.GroupVersionKind().GroupKind()], o), o)
 				c.deliver()
 			},
 			[]string{"status apps one"},
@@ -210,7 +210,7 @@ func TestChangesAreFollowed(t *testing.T) {
 			for range 2 { // a deleted child may still be there: it goes, and then all is quiet
 				for at, o := range c.objects {
 					if at.Resource.Resource == "configmaps" && !slices.Contains([]string{"a", "b", "c"}, at.Name) {
-						c.gone(locate(fakeKinds[o.GroupVersionKind().GroupKind()], o))
+						c.gone(place(fakeKinds[o.GroupVersionKind().GroupKind()], o))
 					}
 				}
 			}
@@ -356,7 +356,7 @@ func TestParentThatGoesIsLeftToTheGarbageCollector(t *testing.T) {
 	c.apply(app)
 	c.run()
 	c.deliver()
-	c.gone(locate(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app)))
+	c.gone(place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app)))
 	wantRequests(t, "deletion of the parent", c.run())
 	result, _ := c.pass("apps", "one")
 	if result.After <= 0 || result.After > collectorTime {
@@ -378,7 +378,7 @@ func TestChildThatGoesWithItsParentIsNotMissed(t *testing.T) {
 	c.controllers.patience = time.Hour
 	c.gone(configMap("a")) // the watch of children is ahead
 	wantRequests(t, "the child is gone", c.run())
-	c.gone(locate(fakeKinds[parent.GroupVersionKind().GroupKind()], parent))
+	c.gone(place(fakeKinds[parent.GroupVersionKind().GroupKind()], parent))
 	wantRequests(t, "the parent is gone", c.run())
 	if c.get("configmaps", "a") != nil {
 		t.Error("the child was made again for a parent that is gone")
@@ -421,7 +421,7 @@ func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
 		c.apply(app)
 		c.run()
 		c.deliver()
-		c.gone(locate(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app)))
+		c.gone(place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app)))
 		wantRequests(t, "gone", c.run(), "get apps one")
 	})
 }
@@ -433,7 +433,7 @@ func TestKindThatGoesTakesItsChildren(t *testing.T) {
 	c.run()
 	c.deliver()
 	c.refuse["kind App"] = errors.New("gone")
-	delete(c.objects, locate(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app)))
+	delete(c.objects, place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app)))
 	c.controllers.queue.Add("apps")
 	wantRequests(t, "the kind is gone", c.run())
 	if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False KindNotFound: the cluster has no kind App in example.org/v1: install its CustomResourceDefinition, or correct spec.watch; work begins by itself then"; got != want {
@@ -468,7 +468,7 @@ func TestTemplateControllerThatGoes(t *testing.T) {
 		o := c.apply(apps)
 		c.apply(app)
 		c.run()
-		c.gone(kube.Object{Resource: v1.Resource, Name: o.GetName()})
+		c.gone(kube.Location{Resource: v1.Resource, Name: o.GetName()})
 		c.apply(with(t, app, "hello", "bye"))
 		wantRequests(t, "gone", c.run())
 	})
@@ -483,7 +483,7 @@ func TestTemplateControllerThatGoes(t *testing.T) {
 		going := c.get("templatecontrollers", "apps").DeepCopy()
 		now := metav1.NewTime(c.clock.Now())
 		going.SetDeletionTimestamp(&now)
-		c.store(kube.Object{Resource: v1.Resource, Name: "apps"}, going)
+		c.store(kube.Location{Resource: v1.Resource, Name: "apps"}, going)
 		c.deliver()
 		got := c.run()
 		slices.Sort(got)
@@ -533,7 +533,7 @@ func TestConditionOfAnotherManagerIsLeftAlone(t *testing.T) {
 	foreign := c.apply(app)
 	foreign.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "Unknown"}}}
 	own(foreign, "other", "status", map[string]any{"f:status": map[string]any{"f:conditions": map[string]any{`k:{"type":"Ready"}`: map[string]any{"f:status": map[string]any{}}}}})
-	c.store(locate(fakeKinds[foreign.GroupVersionKind().GroupKind()], foreign), foreign)
+	c.store(place(fakeKinds[foreign.GroupVersionKind().GroupKind()], foreign), foreign)
 	c.deliver()
 	c.run()
 	status := c.get("apps", "one").Object["status"].(map[string]any)
@@ -598,7 +598,7 @@ func TestStatusThatFlapsIsALoop(t *testing.T) {
 	for range 2 * loopBurst {
 		o := c.get("apps", "one").DeepCopy()
 		o.Object["status"].(map[string]any)["count"] = int64(7)
-		c.store(locate(fakeKinds[o.GroupVersionKind().GroupKind()], o), o)
+		c.store(place(fakeKinds[o.GroupVersionKind().GroupKind()], o), o)
 		c.deliver()
 		writes += len(c.run())
 	}

@@ -8,10 +8,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/object"
 )
 
 // writeStatus observes what there is after the writes, and writes the parent's status
@@ -52,8 +52,8 @@ func (p *pass) template(observed []*live) (map[string]any, *Problem) {
 
 // kept is that part of the parent's status that we own.
 func (p *pass) kept() map[string]any {
-	current, _ := p.parent.Object["status"].(map[string]any)
-	owned, ok := ownedFields(p.parent, p.manager, "status").in("status")
+	current, _ := p.content()["status"].(map[string]any)
+	owned, ok := fieldSet(p.parent.Applied(p.manager, "status")).in("status")
 	if !ok || current == nil {
 		return map[string]any{}
 	}
@@ -110,7 +110,7 @@ func (p *pass) report(ctx context.Context, status map[string]any, wantedCount in
 func contentOf(status map[string]any) string {
 	status = maps.Clone(status)
 	delete(status, "conditions")
-	return hash(&unstructured.Unstructured{Object: status})
+	return hash(object.Append(nil, status))
 }
 
 // failed reports whether an error keeps templater from doing its work.
@@ -125,23 +125,23 @@ func (p *pass) store(ctx context.Context, status map[string]any) error {
 	if p.kind.Status == nil {
 		return nil
 	}
-	current, _ := p.parent.Object["status"].(map[string]any)
-	owned, has := ownedFields(p.parent, p.manager, "status").in("status")
+	current, _ := p.content()["status"].(map[string]any)
+	owned, has := fieldSet(p.parent.Applied(p.manager, "status")).in("status")
 	if (has || len(status) == 0) && owned.same(status, current) && !owned.exceeds(status) {
 		return nil
 	}
-	metadata := map[string]any{"name": p.parent.GetName(), "resourceVersion": p.parent.GetResourceVersion()}
-	if ns := p.parent.GetNamespace(); ns != "" {
+	metadata := map[string]any{"name": p.parent.Name(), "resourceVersion": p.parent.ResourceVersion()}
+	if ns := p.parent.Namespace(); ns != "" {
 		metadata["namespace"] = ns
 	}
-	after, err := p.r.cluster.ApplyStatus(ctx, p.locateParent(p.key), map[string]any{
+	after, err := p.r.cluster.ApplyStatus(ctx, p.locateParent(p.key), object.Append(make([]byte, 0, 512), map[string]any{
 		"apiVersion": p.gvk.GroupVersion().String(), "kind": p.gvk.Kind, "metadata": metadata, "status": status,
-	}, p.manager)
+	}), p.manager)
 	if err != nil {
 		return err
 	}
 	p.written.status = true
-	p.parentCache(p.parent.GetNamespace()).Put(after, p.name)
+	p.parentCache(p.parent.Namespace()).Put(after, p.name)
 	klog.FromContext(ctx).V(2).Info("wrote status", "controller", p.name, "parent", p.key.Parent.String())
 	return nil
 }
@@ -178,7 +178,7 @@ func (p *pass) announce() {
 
 // loop reports a parent that keeps being written to while nothing about it changes.
 func (p *pass) loop() {
-	if !p.r.breaker.tripped(p.key, p.parent.GetGeneration()) {
+	if !p.r.breaker.tripped(p.key, p.parent.Generation()) {
 		return
 	}
 	what := "its children or its status"

@@ -1,22 +1,21 @@
 package watch
 
 import (
-	"maps"
-	"strconv"
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
+
+	"github.com/templater-dev/templater/internal/object"
 )
 
 // Event is a change in a Cache. Old is nil for a new object, New is nil for one
 // that is gone. Writer is who wrote New, where it is an own write that has come
 // back (see Cache.Put), else empty.
 type Event struct {
-	Old, New *unstructured.Unstructured
+	Old, New *object.Object
 	Writer   string
 }
 
@@ -44,11 +43,13 @@ type Cache struct {
 	failure error
 }
 
+// item is what the cache holds of one object, for as long as there is an object of
+// that name.
 type item struct {
-	object   *unstructured.Unstructured
-	version  uint64 // 0 where the server's versions are no numbers
+	object   *object.Object
 	writer   string // who wrote it, until the watch brings it
 	deleting bool   // we have asked for its deletion
+	next     [indexes]*item
 }
 
 var (
@@ -72,7 +73,7 @@ func NewCache(want Want, notify func(Event), changed func()) (*Cache, error) {
 }
 
 // Get returns the object of that name, or nil.
-func (c *Cache) Get(name types.NamespacedName) *unstructured.Unstructured {
+func (c *Cache) Get(name types.NamespacedName) *object.Object {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if it := c.items[name]; it != nil {
@@ -81,21 +82,9 @@ func (c *Cache) Get(name types.NamespacedName) *unstructured.Unstructured {
 	return nil
 }
 
-// Select returns the objects that the index files under value, in no order.
-// The values are those of ParentIndex, NameIndex or KindIndex, as Role says.
-func (c *Cache) Select(value string) []*unstructured.Unstructured {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	var out []*unstructured.Unstructured
-	for name := range c.index.names(value) {
-		out = append(out, c.items[name].object)
-	}
-	return out
-}
-
 // Each calls f for every object, in no order, until f returns false. f must
 // not call the cache.
-func (c *Cache) Each(f func(*unstructured.Unstructured) bool) {
+func (c *Cache) Each(f func(*object.Object) bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	for _, it := range c.items {
@@ -128,22 +117,21 @@ func (c *Cache) Err() error {
 
 // Put takes an object as the server returned it to a write of ours. writer is
 // told in the Event when the watch brings the same state.
-func (c *Cache) Put(o *unstructured.Unstructured, writer string) {
-	o = slim(c.want.Role, o)
+func (c *Cache) Put(o *object.Object, writer string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	name, version := nameOf(o), versionOf(o)
+	version := o.Version()
 	if version <= c.seen {
 		return // the watch has brought this or what came after it
 	}
-	if old := c.items[name]; old != nil && old.version >= version {
+	if old := c.items[o.Key()]; old != nil && old.object.Version() >= version {
 		return
 	}
-	if !c.selector.Matches(labels.Set(o.GetLabels())) {
-		c.drop(name)
+	if !c.selector.Matches(o) {
+		c.drop(o.Key())
 		return
 	}
-	c.set(name, &item{object: o, version: version, writer: writer})
+	c.set(o, writer)
 }
 
 // Deleting takes note that the server has accepted to delete an object. Until
@@ -151,55 +139,36 @@ func (c *Cache) Put(o *unstructured.Unstructured, writer string) {
 func (c *Cache) Deleting(name types.NamespacedName, uid types.UID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if it := c.items[name]; it != nil && it.object.GetUID() == uid {
-		it.deleting = true
-		it.object = terminating(it.object)
+	if it := c.items[name]; it != nil && it.object.UID() == uid {
+		it.deleting, it.object = true, terminating(it.object)
 	}
 }
 
-// set files the item; the lock is held.
-func (c *Cache) set(name types.NamespacedName, it *item) {
-	if old := c.items[name]; old != nil {
-		c.index.remove(name, old.object)
-		if old.deleting && old.object.GetUID() == it.object.GetUID() {
-			it.deleting, it.object = true, terminating(it.object)
-		}
+// set files an object; the lock is held.
+func (c *Cache) set(o *object.Object, writer string) {
+	it := c.items[o.Key()]
+	if it == nil {
+		it = &item{object: o, writer: writer}
+		c.items[o.Key()] = it
+		c.index.add(it)
+		return
 	}
-	c.items[name] = it
-	c.index.add(name, it.object)
+	if it.deleting = it.deleting && it.object.UID() == o.UID(); it.deleting {
+		o = terminating(o)
+	}
+	c.index.replace(it, o)
+	it.writer = writer
 }
 
-// drop forgets the item; the lock is held.
+// drop forgets an object; the lock is held.
 func (c *Cache) drop(name types.NamespacedName) {
-	if old := c.items[name]; old != nil {
-		c.index.remove(name, old.object)
+	if it := c.items[name]; it != nil {
+		c.index.remove(it)
 		delete(c.items, name)
 	}
 }
 
 // terminating returns o with a deletionTimestamp, and leaves o as it is.
-func terminating(o *unstructured.Unstructured) *unstructured.Unstructured {
-	if o.GetDeletionTimestamp() != nil {
-		return o
-	}
-	metadata, _ := o.Object["metadata"].(map[string]any)
-	marked := maps.Clone(metadata)
-	marked["deletionTimestamp"] = time.Now().UTC().Format(time.RFC3339)
-	content := maps.Clone(o.Object)
-	content["metadata"] = marked
-	return &unstructured.Unstructured{Object: content}
-}
-
-func nameOf(o *unstructured.Unstructured) types.NamespacedName {
-	return types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
-}
-
-// versionOf returns the object's resource version, or 0 where it is no number
-// (an aggregated API server may have versions of its own kind).
-func versionOf(o *unstructured.Unstructured) uint64 {
-	v, err := strconv.ParseUint(o.GetResourceVersion(), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return v
+func terminating(o *object.Object) *object.Object {
+	return o.Terminating(time.Now().UTC().Format(time.RFC3339))
 }

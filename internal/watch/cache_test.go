@@ -6,23 +6,31 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/object"
 )
 
 // object is a ConfigMap that the controller "c" made, in some state.
-func object(name, uid string, version int, labels ...string) *unstructured.Unstructured {
+func child(name, uid string, version int, labels ...string) *object.Object {
 	set := map[string]any{v1.LabelController: "c", v1.LabelParentUID: "p"}
 	for _, l := range labels {
 		delete(set, l)
 	}
-	return &unstructured.Unstructured{Object: map[string]any{
+	return pack(map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",
 		"metadata": map[string]any{"namespace": "ns", "name": name, "uid": uid, "resourceVersion": fmt.Sprint(version), "labels": set},
-	}}
+	})
+}
+
+func pack(content map[string]any) *object.Object {
+	o, err := object.From(content)
+	if err != nil {
+		panic(err)
+	}
+	return o
 }
 
 // recorder is a cache whose events are written down.
@@ -43,11 +51,11 @@ func newRecorder(t *testing.T, want Want) *recorder {
 }
 
 func describe(e Event) string {
-	side := func(o *unstructured.Unstructured) string {
+	side := func(o *object.Object) string {
 		if o == nil {
 			return "-"
 		}
-		return o.GetName() + "@" + o.GetResourceVersion()
+		return o.Name() + "@" + o.ResourceVersion()
 	}
 	text := side(e.Old) + ">" + side(e.New)
 	if e.Writer != "" {
@@ -58,9 +66,9 @@ func describe(e Event) string {
 
 func (r *recorder) content() []string {
 	out := []string{}
-	r.Each(func(o *unstructured.Unstructured) bool {
-		text := o.GetName() + "@" + o.GetResourceVersion()
-		if o.GetDeletionTimestamp() != nil {
+	r.Each(func(o *object.Object) bool {
+		text := o.Name() + "@" + o.ResourceVersion()
+		if o.Deleting() {
 			text += " deleting"
 		}
 		out = append(out, text)
@@ -71,7 +79,7 @@ func (r *recorder) content() []string {
 }
 
 func TestCacheMergesOwnWrites(t *testing.T) {
-	list := func(version string, objects ...*unstructured.Unstructured) func(*recorder) error {
+	list := func(version string, objects ...*object.Object) func(*recorder) error {
 		return func(r *recorder) error {
 			var all []any
 			for _, o := range objects {
@@ -80,13 +88,13 @@ func TestCacheMergesOwnWrites(t *testing.T) {
 			return r.Replace(all, version)
 		}
 	}
-	put := func(o *unstructured.Unstructured) func(*recorder) error {
+	put := func(o *object.Object) func(*recorder) error {
 		return func(r *recorder) error { r.Put(o, "me"); return nil }
 	}
-	update := func(o *unstructured.Unstructured) func(*recorder) error {
+	update := func(o *object.Object) func(*recorder) error {
 		return func(r *recorder) error { return r.Update(o) }
 	}
-	gone := func(o *unstructured.Unstructured) func(*recorder) error {
+	gone := func(o *object.Object) func(*recorder) error {
 		return func(r *recorder) error { return r.Delete(o) }
 	}
 	deleting := func(name, uid string) func(*recorder) error {
@@ -105,55 +113,55 @@ func TestCacheMergesOwnWrites(t *testing.T) {
 		events []string
 	}{
 		"what was created is there at once, and its event names the writer": {
-			steps{list("10"), put(object("a", "1", 11)), update(object("a", "1", 11))},
+			steps{list("10"), put(child("a", "1", 11)), update(child("a", "1", 11))},
 			[]string{"a@11"}, []string{"a@11>a@11 by me"},
 		},
 		"an event that repeats what is known is none": {
-			steps{list("10"), update(object("a", "1", 11)), update(object("a", "1", 11))},
+			steps{list("10"), update(child("a", "1", 11)), update(child("a", "1", 11))},
 			[]string{"a@11"}, []string{"->a@11"},
 		},
 		"an event from before an own write does not undo it": {
-			steps{list("10", object("a", "1", 9)), put(object("a", "1", 13)), update(object("a", "1", 12))},
+			steps{list("10", child("a", "1", 9)), put(child("a", "1", 13)), update(child("a", "1", 12))},
 			[]string{"a@13"}, []string{"->a@9"},
 		},
 		"an event from after an own write replaces it": {
-			steps{list("10", object("a", "1", 9)), put(object("a", "1", 13)), update(object("a", "1", 14))},
+			steps{list("10", child("a", "1", 9)), put(child("a", "1", 13)), update(child("a", "1", 14))},
 			[]string{"a@14"}, []string{"->a@9", "a@13>a@14"},
 		},
 		"an object that was created and deleted before the answer came back stays away": {
-			steps{list("10"), update(object("a", "1", 11)), gone(object("a", "1", 12)), put(object("a", "1", 11))},
+			steps{list("10"), update(child("a", "1", 11)), gone(child("a", "1", 12)), put(child("a", "1", 11))},
 			[]string{}, []string{"->a@11", "a@11>-"},
 		},
 		"a bookmark says how far the watch is, too": {
-			steps{list("10"), bookmark("20"), put(object("a", "1", 15))},
+			steps{list("10"), bookmark("20"), put(child("a", "1", 15))},
 			[]string{}, nil,
 		},
 		"a list from before an own write keeps it": {
-			steps{list("10"), put(object("a", "1", 13)), list("12")},
+			steps{list("10"), put(child("a", "1", 13)), list("12")},
 			[]string{"a@13"}, nil,
 		},
 		"a list from after an own write that lacks it says that it is gone": {
-			steps{list("10"), put(object("a", "1", 13)), list("14")},
+			steps{list("10"), put(child("a", "1", 13)), list("14")},
 			[]string{}, []string{"a@13>-"},
 		},
 		"an object that is being deleted by us looks so until it is gone": {
-			steps{list("10", object("a", "1", 9)), deleting("a", "1"), update(object("a", "1", 11))},
+			steps{list("10", child("a", "1", 9)), deleting("a", "1"), update(child("a", "1", 11))},
 			[]string{"a@11 deleting"}, []string{"->a@9", "a@9>a@11"},
 		},
 		"another object of the same name does not": {
-			steps{list("10", object("a", "1", 9)), deleting("a", "1"), gone(object("a", "1", 11)), update(object("a", "2", 12))},
+			steps{list("10", child("a", "1", 9)), deleting("a", "1"), gone(child("a", "1", 11)), update(child("a", "2", 12))},
 			[]string{"a@12"}, []string{"->a@9", "a@9>-", "->a@12"},
 		},
 		"asking to delete another object than the one that is there changes nothing": {
-			steps{list("10", object("a", "1", 9)), deleting("a", "2")},
+			steps{list("10", child("a", "1", 9)), deleting("a", "2")},
 			[]string{"a@9"}, []string{"->a@9"},
 		},
 		"a departure from before an own write that brings the object back is overtaken": {
-			steps{list("10", object("a", "1", 9)), put(object("a", "1", 13)), gone(object("a", "1", 12))},
+			steps{list("10", child("a", "1", 9)), put(child("a", "1", 13)), gone(child("a", "1", 12))},
 			[]string{"a@13"}, []string{"->a@9"},
 		},
 		"an own write that does not match the selector takes the object out": {
-			steps{list("10", object("a", "1", 9)), put(object("a", "1", 13, v1.LabelController))},
+			steps{list("10", child("a", "1", 9)), put(child("a", "1", 13, v1.LabelController))},
 			[]string{}, []string{"->a@9"},
 		},
 	} {
@@ -176,33 +184,33 @@ func TestCacheMergesOwnWrites(t *testing.T) {
 
 func TestCacheDoesNotTouchWhatReadersHold(t *testing.T) {
 	r := newRecorder(t, Want{Role: Child})
-	if err := r.Replace([]any{object("a", "1", 9)}, "10"); err != nil {
+	if err := r.Replace([]any{child("a", "1", 9)}, "10"); err != nil {
 		t.Fatal(err)
 	}
 	name := types.NamespacedName{Namespace: "ns", Name: "a"}
 	held := r.Get(name)
-	before := held.DeepCopy()
+	before := held.Content()
 	r.Deleting(name, "1")
-	if diff := cmp.Diff(before, held); diff != "" {
+	if diff := cmp.Diff(before, held.Content()); diff != "" {
 		t.Errorf("the object of a reader changed:\n%s", diff)
 	}
-	if r.Get(name).GetDeletionTimestamp() == nil {
+	if !r.Get(name).Deleting() {
 		t.Error("a later reader does not see the deletion")
 	}
 }
 
 func TestIndexFollowsLabels(t *testing.T) {
 	r := newRecorder(t, Want{Role: Child})
-	if err := r.Replace([]any{object("a", "1", 9), object("b", "2", 9, v1.LabelController)}, "10"); err != nil {
+	if err := r.Replace([]any{child("a", "1", 9), child("b", "2", 9, v1.LabelController)}, "10"); err != nil {
 		t.Fatal(err)
 	}
-	if got := len(r.Select(ParentIndex("c", "p"))); got != 1 {
+	if got := len(r.Children("c", "p")); got != 1 {
 		t.Errorf("%d children are filed under the parent, want 1: b has no controller", got)
 	}
-	if err := r.Update(object("a", "1", 11, v1.LabelController)); err != nil {
+	if err := r.Update(child("a", "1", 11, v1.LabelController)); err != nil {
 		t.Fatal(err)
 	}
-	if got := len(r.Select(ParentIndex("c", "p"))); got != 0 {
+	if got := len(r.Children("c", "p")); got != 0 {
 		t.Errorf("%d children are filed under the parent after the label went, want 0", got)
 	}
 }
@@ -230,39 +238,87 @@ func TestStateIsToldOnce(t *testing.T) {
 	}
 }
 
-func TestSlimKeepsWhatIsRead(t *testing.T) {
-	entry := func(manager, operation, subresource string) any {
-		return map[string]any{"manager": manager, "operation": operation, "subresource": subresource}
+func TestIndexFindsChildrenOfOneParent(t *testing.T) {
+	r := newRecorder(t, Want{Role: Child})
+	owned := func(name, parent, uid string, version int) *object.Object {
+		o := child(name, "u-"+name, version).Content()
+		metadata := o["metadata"].(map[string]any)
+		metadata["labels"].(map[string]any)[v1.LabelParentUID] = uid
+		metadata["ownerReferences"] = []any{map[string]any{"apiVersion": "x/v1", "kind": "X", "name": parent, "uid": uid, "controller": true}}
+		return pack(o)
 	}
-	all := []any{entry("templater/c", "Apply", ""), entry("templater/c", "Apply", "status"), entry("kubectl", "Update", ""), entry("kubelet", "Update", "status")}
-	for role, want := range map[Role]int{Parent: 2, Child: 2, Namespace: 0, Controller: 0} {
-		o := object("a", "1", 1)
-		o.Object["metadata"].(map[string]any)["managedFields"] = slices.Clone(all)
-		kept, _, _ := unstructured.NestedSlice(slim(role, o).Object, "metadata", "managedFields")
-		if len(kept) != want {
-			t.Errorf("role %d keeps %d entries of managedFields, want %d", role, len(kept), want)
+	all := []any{owned("a", "one", "1", 1), owned("b", "one", "1", 1), owned("c", "one", "0", 1), owned("d", "two", "2", 1)}
+	if err := r.Replace(all, "10"); err != nil {
+		t.Fatal(err)
+	}
+	names := func(objects []*object.Object) []string {
+		out := []string{}
+		for _, o := range objects {
+			out = append(out, o.Name())
+		}
+		slices.Sort(out)
+		return out
+	}
+	want := func(what string, got []*object.Object, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(append([]string{}, want...), names(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
-	definition := &unstructured.Unstructured{Object: map[string]any{
-		"metadata": map[string]any{"name": "x"},
-		"spec": map[string]any{"group": "g", "names": map[string]any{"kind": "K"}, "versions": []any{map[string]any{
+	want("children of one", r.Children("c", "1"), "a", "b")
+	want("children of any object called one", r.ChildrenNamed("c", "one"), "a", "b", "c")
+	want("children of another controller", r.Children("d", "1"))
+	for _, o := range []*object.Object{owned("b", "two", "2", 11), owned("d", "two", "2", 12)} {
+		if err := r.Update(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want("children of one, after b has moved", r.Children("c", "1"), "a")
+	want("children of two, after b has moved", r.Children("c", "2"), "b", "d")
+	for _, name := range []string{"d", "a", "b", "c"} {
+		if err := r.Delete(owned(name, "", "", 20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want("children of two, after all have gone", r.Children("c", "2"))
+	if n := len(r.index.heads[byParent]) + len(r.index.heads[byName]); n != 0 {
+		t.Errorf("%d chains are left over", n)
+	}
+}
+
+func TestDefinitionsAreSlimmedAndFiled(t *testing.T) {
+	definition := pack(map[string]any{
+		"metadata": map[string]any{"name": "x", "annotations": map[string]any{"a": "long"}},
+		"spec": map[string]any{"group": "g", "names": map[string]any{"kind": "K"}, "conversion": map[string]any{}, "versions": []any{map[string]any{
 			"name": "v1", "additionalPrinterColumns": []any{}, "schema": map[string]any{"openAPIV3Schema": map[string]any{
 				"description": "long", "properties": map[string]any{"spec": map[string]any{"type": "object"}, "status": map[string]any{"type": "object"}},
 			}},
 		}}},
-	}}
-	want := map[string]any{"name": "v1", "schema": map[string]any{"openAPIV3Schema": map[string]any{
-		"properties": map[string]any{"status": map[string]any{"type": "object"}},
-	}}}
-	versions, _, _ := unstructured.NestedSlice(slim(Definition, definition).Object, "spec", "versions")
-	if diff := cmp.Diff([]any{want}, versions); diff != "" {
-		t.Errorf("versions of a definition (-want +got):\n%s", diff)
+	})
+	want := map[string]any{
+		"metadata": map[string]any{"name": "x"},
+		"spec": map[string]any{"group": "g", "names": map[string]any{"kind": "K"}, "versions": []any{map[string]any{
+			"name": "v1", "schema": map[string]any{"openAPIV3Schema": map[string]any{
+				"properties": map[string]any{"status": map[string]any{"type": "object"}},
+			}},
+		}}},
 	}
 	r := newRecorder(t, Want{Role: Definition})
-	if err := r.Add(definition); err != nil {
+	slimmed, err := r.Transformer()(definition)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Select(KindIndex(schema.GroupKind{Group: "g", Kind: "K"}))) != 1 {
-		t.Error("the definition is not filed under its kind")
+	if err := r.Add(slimmed); err != nil {
+		t.Fatal(err)
+	}
+	found := r.Definitions(schema.GroupKind{Group: "g", Kind: "K"})
+	if len(found) != 1 {
+		t.Fatalf("%d definitions of the kind, want 1", len(found))
+	}
+	if diff := cmp.Diff(want, found[0].Content()); diff != "" {
+		t.Errorf("the definition (-want +got):\n%s", diff)
+	}
+	if _, err := r.Transformer()("x"); err == nil || r.Add("x") == nil || r.Delete("x") == nil || r.Replace([]any{"x"}, "1") == nil {
+		t.Error("something that is no object is taken")
 	}
 }

@@ -1,93 +1,156 @@
 package watch
 
 import (
+	"hash/maphash"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/object"
 )
 
-// ParentIndex is where a Cache files the children that the controller has made
-// for the parent with that UID.
-func ParentIndex(controller string, parent types.UID) string {
-	return controller + "/" + string(parent)
+// Children returns the children that carry the controller's label and that of the parent
+// with that UID, in no order.
+func (c *Cache) Children(controller string, parent types.UID) []*object.Object {
+	return c.find(byParent, hashOf(controller, string(parent)), func(o *object.Object) bool {
+		return o.Label(v1.LabelController) == controller && o.Label(v1.LabelParentUID) == string(parent)
+	})
 }
 
-// NameIndex is where a Cache files the children that the controller has made for a
-// parent of that name, whatever its UID. The namespace is empty for a
-// cluster-scoped parent and for children without one.
-func NameIndex(controller string, parent types.NamespacedName) string {
-	return controller + "//" + parent.Name
+// ChildrenNamed returns the children that carry the controller's label and were made
+// for a parent of that name, in any namespace and whatever its UID.
+func (c *Cache) ChildrenNamed(controller, parent string) []*object.Object {
+	return c.find(byName, hashOf(controller, parent), func(o *object.Object) bool {
+		return o.Label(v1.LabelController) == controller && ParentName(o) == parent
+	})
 }
 
-// KindIndex is where a Cache files the definition of a kind.
-func KindIndex(kind schema.GroupKind) string { return kind.String() }
+// Definitions returns the definitions of a kind; there is at most one.
+func (c *Cache) Definitions(kind schema.GroupKind) []*object.Object {
+	return c.find(byParent, hashOf(kind.Group, kind.Kind), func(o *object.Object) bool { return DefinedKind(o) == kind })
+}
+
+func (c *Cache) find(by int, hash uint64, keep func(*object.Object) bool) []*object.Object {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	var out []*object.Object
+	for it := c.index.heads[by][hash]; it != nil; it = it.next[by] {
+		if keep(it.object) {
+			out = append(out, it.object)
+		}
+	}
+	return out
+}
 
 // ParentName returns the name of the parent that a child was made for, or ""
 // when the child does not say. Its owner reference tells, or, where it has
 // none because it is to outlive its parent, an annotation.
-func ParentName(child *unstructured.Unstructured) string {
-	for _, ref := range child.GetOwnerReferences() {
-		if ref.Controller != nil && *ref.Controller {
-			return ref.Name
-		}
+func ParentName(child *object.Object) string {
+	if owner, ok := child.Controller(); ok {
+		return owner.Name
 	}
-	return child.GetAnnotations()[v1.AnnotationParent]
+	return child.Annotation(v1.AnnotationParent)
 }
 
-// index files names under values. It is guarded by its Cache.
+// DefinedKind returns the group and kind that a CustomResourceDefinition defines.
+func DefinedKind(definition *object.Object) schema.GroupKind {
+	content := definition.Content()
+	group, _, _ := unstructured.NestedString(content, "spec", "group")
+	kind, _, _ := unstructured.NestedString(content, "spec", "names", "kind")
+	return schema.GroupKind{Group: group, Kind: kind}
+}
+
+// The indexes of a Cache. Definitions are filed by kind, in the first.
+const (
+	byParent = iota
+	byName
+	indexes
+)
+
+// index files items under hashes, in chains: it is made of links within the items, so
+// that it takes little room. It is guarded by its Cache.
 type index struct {
-	values func(*unstructured.Unstructured) []string
-	filed  map[string]map[types.NamespacedName]struct{}
+	hashes func(*object.Object) [indexes]uint64 // 0 = not filed there
+	heads  [indexes]map[uint64]*item
 }
 
 func newIndex(role Role) index {
-	x := index{filed: map[string]map[types.NamespacedName]struct{}{}, values: func(*unstructured.Unstructured) []string { return nil }}
+	x := index{hashes: func(*object.Object) [indexes]uint64 { return [indexes]uint64{} }}
 	switch role {
 	case Child:
-		x.values = childValues
+		x.hashes = childHashes
 	case Definition:
-		x.values = definitionValues
+		x.hashes = definitionHashes
 	case Parent, Namespace, Controller:
+	}
+	for by := range x.heads {
+		x.heads[by] = map[uint64]*item{}
 	}
 	return x
 }
 
-func (x index) names(value string) map[types.NamespacedName]struct{} { return x.filed[value] }
-
-func (x index) add(name types.NamespacedName, o *unstructured.Unstructured) {
-	for _, v := range x.values(o) {
-		if x.filed[v] == nil {
-			x.filed[v] = map[types.NamespacedName]struct{}{}
-		}
-		x.filed[v][name] = struct{}{}
-	}
-}
-
-func (x index) remove(name types.NamespacedName, o *unstructured.Unstructured) {
-	for _, v := range x.values(o) {
-		delete(x.filed[v], name)
-		if len(x.filed[v]) == 0 {
-			delete(x.filed, v)
+func (x *index) add(it *item) {
+	for by, hash := range x.hashes(it.object) {
+		if hash != 0 {
+			it.next[by] = x.heads[by][hash]
+			x.heads[by][hash] = it
 		}
 	}
 }
 
-func childValues(o *unstructured.Unstructured) []string {
-	l := o.GetLabels()
-	controller := l[v1.LabelController]
+func (x *index) remove(it *item) {
+	for by, hash := range x.hashes(it.object) {
+		if hash != 0 {
+			x.unlink(by, hash, it)
+		}
+	}
+}
+
+func (x *index) unlink(by int, hash uint64, it *item) {
+	if head := x.heads[by][hash]; head != it {
+		for ; head != nil; head = head.next[by] {
+			if head.next[by] == it {
+				head.next[by] = it.next[by]
+				break
+			}
+		}
+	} else if it.next[by] != nil {
+		x.heads[by][hash] = it.next[by]
+	} else {
+		delete(x.heads[by], hash)
+	}
+	it.next[by] = nil
+}
+
+// replace puts another state of the object into the item.
+func (x *index) replace(it *item, o *object.Object) {
+	if x.hashes(it.object) == x.hashes(o) {
+		it.object = o
+		return
+	}
+	x.remove(it)
+	it.object = o
+	x.add(it)
+}
+
+func childHashes(o *object.Object) [indexes]uint64 {
+	controller := o.Label(v1.LabelController)
 	if controller == "" {
-		return nil
+		return [indexes]uint64{}
 	}
-	return []string{
-		ParentIndex(controller, types.UID(l[v1.LabelParentUID])),
-		NameIndex(controller, types.NamespacedName{Name: ParentName(o)}),
-	}
+	return [indexes]uint64{byParent: hashOf(controller, o.Label(v1.LabelParentUID)), byName: hashOf(controller, ParentName(o))}
 }
 
-func definitionValues(o *unstructured.Unstructured) []string {
-	group, _, _ := unstructured.NestedString(o.Object, "spec", "group")
-	kind, _, _ := unstructured.NestedString(o.Object, "spec", "names", "kind")
-	return []string{KindIndex(schema.GroupKind{Group: group, Kind: kind})}
+func definitionHashes(o *object.Object) [indexes]uint64 {
+	kind := DefinedKind(o)
+	return [indexes]uint64{byParent: hashOf(kind.Group, kind.Kind)}
+}
+
+var seed = maphash.MakeSeed()
+
+// hashOf returns a hash of two texts that is not 0.
+func hashOf(a, b string) uint64 {
+	return maphash.Comparable(seed, [2]string{a, b}) | 1
 }

@@ -6,13 +6,14 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/dynamic"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+
+	"github.com/templater-dev/templater/internal/object"
 )
 
 // retry is the wait between attempts to list or watch: short enough that a right which
@@ -28,9 +29,16 @@ type Handler interface {
 	StateChanged(want Want)
 }
 
+// Client lists and watches as a Reflector does, but yields *object.Object; kube.Client
+// does. The namespace is empty for all namespaces and for cluster-scoped resources.
+type Client interface {
+	List(ctx context.Context, resource schema.GroupVersionResource, namespace string, o metav1.ListOptions) (runtime.Object, error)
+	Watch(ctx context.Context, resource schema.GroupVersionResource, namespace string, o metav1.ListOptions) (apiwatch.Interface, error)
+}
+
 // Manager runs the watches that are wanted. It is safe for concurrent use.
 type Manager struct {
-	client  dynamic.Interface
+	client  Client
 	handler Handler
 
 	mu      sync.Mutex
@@ -46,7 +54,7 @@ type running struct {
 }
 
 // NewManager returns a manager whose watches end with ctx.
-func NewManager(ctx context.Context, client dynamic.Interface, handler Handler) *Manager {
+func NewManager(ctx context.Context, client Client, handler Handler) *Manager {
 	return &Manager{client: client, handler: handler, ctx: ctx, running: map[Want]*running{}}
 }
 
@@ -125,7 +133,7 @@ func (m *Manager) start(want Want, cache *Cache) *running {
 	ctx, stop := context.WithCancel(m.ctx)
 	logger := klog.FromContext(m.ctx)
 	backoff := retry
-	reflector := toolscache.NewReflectorWithOptions(m.listerWatcher(want, cache), &unstructured.Unstructured{}, cache,
+	reflector := toolscache.NewReflectorWithOptions(m.listerWatcher(want, cache), &object.Object{}, cache,
 		toolscache.ReflectorOptions{Logger: &logger, Name: want.String(), TypeDescription: want.String(), Backoff: &backoff})
 	m.done.Go(func() { reflector.RunWithContext(ctx) })
 	return &running{cache: cache, stop: stop, owners: map[string]struct{}{}}
@@ -133,21 +141,20 @@ func (m *Manager) start(want Want, cache *Cache) *running {
 
 // listerWatcher makes the requests of a watch and tells the cache how they went.
 func (m *Manager) listerWatcher(want Want, cache *Cache) toolscache.ListerWatcher {
-	resource := m.client.Resource(want.Resource).Namespace(want.Namespace)
 	narrow := func(o metav1.ListOptions) metav1.ListOptions {
 		o.LabelSelector, o.FieldSelector = want.Labels, want.Fields
 		return o
 	}
 	return toolscache.ToListWatcherWithWatchListSemantics(&toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			list, err := resource.List(ctx, narrow(o))
+			list, err := m.client.List(ctx, want.Resource, want.Namespace, narrow(o))
 			if err != nil && ctx.Err() == nil {
 				cache.fail(err)
 			}
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
-			w, err := resource.Watch(ctx, narrow(o))
+			w, err := m.client.Watch(ctx, want.Resource, want.Namespace, narrow(o))
 			if ctx.Err() == nil && (err != nil || cache.Synced()) {
 				cache.fail(err)
 			}

@@ -14,8 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/dynamic/fake"
-	clienttesting "k8s.io/client-go/testing"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+
+	"github.com/templater-dev/templater/internal/object"
 )
 
 var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}
@@ -39,10 +40,33 @@ func (l *listener) StateChanged(Want) {
 	l.states++
 }
 
-func newClient(objects ...runtime.Object) *fake.FakeDynamicClient {
-	return fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(),
-		map[schema.GroupVersionResource]string{configMaps: "ConfigMapList"}, objects...)
+// client is a Client of a server that holds ConfigMaps.
+type client struct {
+	mu      sync.Mutex
+	objects []runtime.Object
+	forbid  bool
+	watch   *apiwatch.FakeWatcher
 }
+
+func newClient(objects ...runtime.Object) *client {
+	return &client{objects: objects, watch: apiwatch.NewFake()}
+}
+
+func (c *client) List(context.Context, schema.GroupVersionResource, string, metav1.ListOptions) (runtime.Object, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.forbid {
+		return nil, apierrors.NewForbidden(configMaps.GroupResource(), "", nil)
+	}
+	return &object.List{ListMeta: metav1.ListMeta{ResourceVersion: "2"}, Items: c.objects}, nil
+}
+
+func (c *client) Watch(context.Context, schema.GroupVersionResource, string, metav1.ListOptions) (apiwatch.Interface, error) {
+	return c.watch, nil
+}
+
+// IsWatchListSemanticsUnSupported says that List is to be used.
+func (c *client) IsWatchListSemanticsUnSupported() bool { return true }
 
 // eventually waits until the condition holds.
 func eventually(t *testing.T, what string, condition func() bool) {
@@ -58,7 +82,7 @@ func TestManagerRunsWhatIsWanted(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	l := &listener{}
-	m := NewManager(ctx, newClient(object("a", "1", 1)), l)
+	m := NewManager(ctx, newClient(child("a", "1", 1)), l)
 	want := Want{Resource: configMaps, Role: Child}
 	first, err := m.Set("one", []Want{want})
 	if err != nil {
@@ -100,16 +124,7 @@ func TestManagerTellsOfFailureAndRecovery(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	client := newClient()
-	var mu sync.Mutex
-	forbid := true
-	client.PrependReactor("list", "configmaps", func(clienttesting.Action) (bool, runtime.Object, error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if !forbid {
-			return false, nil, nil
-		}
-		return true, nil, apierrors.NewForbidden(configMaps.GroupResource(), "", nil)
-	})
+	client.forbid = true
 	l := &listener{}
 	m := NewManager(ctx, client, l)
 	want := Want{Resource: configMaps, Role: Child}
@@ -118,14 +133,11 @@ func TestManagerTellsOfFailureAndRecovery(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the failure shows", func() bool { return apierrors.IsForbidden(caches[want].Err()) })
-	mu.Lock()
-	forbid = false
-	mu.Unlock()
+	client.mu.Lock()
+	client.forbid = false
+	client.mu.Unlock()
 	eventually(t, "the cache recovers by itself", func() bool { return caches[want].Synced() && caches[want].Err() == nil })
-	_, err = client.Resource(configMaps).Namespace("ns").Create(ctx, object("b", "2", 5), metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	client.watch.Add(child("b", "2", 5))
 	eventually(t, "the new object is reported", func() bool {
 		l.mu.Lock()
 		defer l.mu.Unlock()

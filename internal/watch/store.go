@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"strconv"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
+
+	"github.com/templater-dev/templater/internal/object"
 )
 
 // The methods in this file are for the Reflector that feeds the Cache.
@@ -23,7 +23,7 @@ func (c *Cache) Update(obj any) error {
 	}
 	c.mu.Lock()
 	event, changed := c.take(o)
-	c.seen = max(c.seen, versionOf(o))
+	c.seen = max(c.seen, o.Version())
 	c.mu.Unlock()
 	if changed {
 		c.notify(event)
@@ -38,37 +38,38 @@ func (c *Cache) Delete(obj any) error {
 		return err
 	}
 	c.mu.Lock()
-	name, version := nameOf(o), versionOf(o)
+	name, version := o.Key(), o.Version()
 	c.seen = max(c.seen, version)
 	it := c.items[name]
 	if it == nil || c.newer(it, o, version) {
 		c.mu.Unlock()
 		return nil
 	}
+	event := Event{Old: it.object}
 	c.drop(name)
 	c.mu.Unlock()
-	c.notify(Event{Old: it.object})
+	c.notify(event)
 	return nil
 }
 
 // Replace takes the result of a list. Own writes that are later than the list
 // stay.
 func (c *Cache) Replace(list []any, resourceVersion string) error {
-	objects := make(map[types.NamespacedName]*unstructured.Unstructured, len(list))
+	objects := make(map[types.NamespacedName]*object.Object, len(list))
 	for _, obj := range list {
 		o, err := c.object(obj)
 		if err != nil {
 			return err
 		}
-		objects[nameOf(o)] = o
+		objects[o.Key()] = o
 	}
 	version, _ := strconv.ParseUint(resourceVersion, 10, 64)
 	c.mu.Lock()
 	var events []Event
 	for name, it := range c.items {
-		if objects[name] == nil && (it.writer == "" || it.version <= version) {
-			c.drop(name)
+		if objects[name] == nil && (it.writer == "" || it.object.Version() <= version) {
 			events = append(events, Event{Old: it.object})
+			c.drop(name)
 		}
 	}
 	for _, o := range objects {
@@ -107,44 +108,43 @@ func (c *Cache) Resync() error { return nil }
 // Transformer returns what drops the parts of objects that nobody reads.
 func (c *Cache) Transformer() toolscache.TransformFunc {
 	return func(obj any) (any, error) {
-		o, ok := obj.(*unstructured.Unstructured)
-		if !ok {
-			return nil, fmt.Errorf("watch %s: unexpected object %T", c.want, obj)
+		o, err := c.object(obj)
+		if err != nil || c.want.Role != Definition {
+			return o, err
 		}
-		return slim(c.want.Role, o), nil
+		return slimDefinition(o)
 	}
 }
 
 // take files an object from the watch, unless an own write is newer; the lock is held.
-func (c *Cache) take(o *unstructured.Unstructured) (Event, bool) {
-	name, version := nameOf(o), versionOf(o)
-	old := c.items[name]
+func (c *Cache) take(o *object.Object) (Event, bool) {
+	version := o.Version()
 	event := Event{New: o}
-	if old != nil {
-		if old.writer != "" && old.version > version {
+	if old := c.items[o.Key()]; old != nil {
+		known := old.object.Version()
+		if old.writer != "" && known > version {
 			return Event{}, false
 		}
-		if version != 0 && old.version == version {
+		event.Old = old.object
+		if version != 0 && known == version {
 			event.Writer, old.writer = old.writer, ""
-			event.Old = old.object
 			return event, event.Writer != ""
 		}
-		event.Old = old.object
 	}
-	c.set(name, &item{object: o, version: version})
+	c.set(o, "")
 	return event, true
 }
 
 // newer reports whether the item is an own write of after the departure o; the
 // lock is held. An own write that no selector can have dropped is back soon.
-func (c *Cache) newer(it *item, o *unstructured.Unstructured, version uint64) bool {
-	if it.writer == "" || it.version <= version {
+func (c *Cache) newer(it *item, o *object.Object, version uint64) bool {
+	if it.writer == "" || it.object.Version() <= version {
 		return false
 	}
-	if it.object.GetUID() != o.GetUID() {
+	if it.object.UID() != o.UID() {
 		return true
 	}
-	return c.want.Fields == "" && c.selector.Matches(labels.Set(it.object.GetLabels()))
+	return c.want.Fields == "" && c.selector.Matches(it.object)
 }
 
 // fail takes note of the result of a list or watch request.
@@ -158,10 +158,10 @@ func (c *Cache) fail(err error) {
 	}
 }
 
-func (c *Cache) object(obj any) (*unstructured.Unstructured, error) {
-	o, ok := obj.(*unstructured.Unstructured)
+func (c *Cache) object(obj any) (*object.Object, error) {
+	o, ok := obj.(*object.Object)
 	if !ok {
 		return nil, fmt.Errorf("watch %s: unexpected object %T", c.want, obj)
 	}
-	return slim(c.want.Role, o), nil
+	return o, nil
 }

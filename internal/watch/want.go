@@ -12,15 +12,14 @@ type Role int
 
 // The roles.
 const (
-	// Parent objects are kept whole, but for field ownership outside status.
+	// Parent objects are those that templates are rendered for.
 	Parent Role = iota
-	// Child objects are kept whole, but for the field ownership of others, and are
-	// indexed by ParentIndex and NameIndex.
+	// Child objects are found by Children and ChildrenNamed.
 	Child
-	// Namespace objects are kept with their metadata only.
+	// Namespace objects are kept for their labels.
 	Namespace
 	// Definition objects are CustomResourceDefinitions without the parts of their
-	// schemas that do not concern status, and are indexed by KindIndex.
+	// schemas that do not concern status. They are found by Definitions.
 	Definition
 	// Controller objects are TemplateControllers.
 	Controller
