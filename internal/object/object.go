@@ -22,7 +22,7 @@ type Object struct {
 	generation                                int64
 	ownership                                 unique.Handle[string] // see ownership.go
 
-	readiness atomic.Int32
+	noted atomic.Uint32 // see facts.go
 }
 
 // span is a part of a text: from is the first byte, to the one after the last.
@@ -173,35 +173,21 @@ func (o *Object) eachOwner(yield func(Owner) bool) {
 	}
 }
 
-// Content returns the object as JSON data, without managedFields: a fresh copy
-// whose maps and lists the caller may change. Its strings may be parts of the text of
-// the object. Numbers are int64 where they are integers that fit, else float64.
+// Content returns the object as JSON data, without managedFields and
+// resourceVersion, which change although nothing else does: a fresh copy whose maps
+// and lists the caller may change. Its strings may be parts of the text of the
+// object. Numbers are int64 where they are integers that fit, else float64.
 func (o *Object) Content() map[string]any {
 	r := reader{s: o.data}
 	content, _ := r.value().(map[string]any)
+	if metadata, ok := content["metadata"].(map[string]any); ok {
+		delete(metadata, "resourceVersion")
+	}
 	return content
 }
 
 // Size returns the length of the text.
 func (o *Object) Size() int { return len(o.data) }
-
-// Ready returns what compute says about the object, and remembers it: compute
-// must give the same answer for the same object at any time.
-func (o *Object) Ready(compute func(*Object) bool) bool {
-	const yes, no = 1, 2
-	switch o.readiness.Load() {
-	case yes:
-		return true
-	case no:
-		return false
-	}
-	if compute(o) {
-		o.readiness.Store(yes)
-		return true
-	}
-	o.readiness.Store(no)
-	return false
-}
 
 // Terminating returns the object with that deletionTimestamp (RFC 3339), or the
 // object itself when it has one.

@@ -138,7 +138,7 @@ func (p *plan) add(w *wanted, l *live, manager string, blocked bool) {
 	default:
 		if outdated(w, l) {
 			p.apply = append(p.apply, action{verb: update, wanted: w, live: l})
-		} else if path := fieldSet(l.object.Applied(manager, "")).uncovered(w.content); path != "" {
+		} else if path := lost(w, l, manager); path != "" {
 			p.apply = append(p.apply, action{verb: update, wanted: w, live: l, drift: path})
 		}
 	}
@@ -210,6 +210,19 @@ func (s situation) policy(l *live) v1.PrunePolicy {
 		return c.PrunePolicy
 	}
 	return v1.PrunePolicy(l.object.Annotation(v1.AnnotationPrune))
+}
+
+// lost returns the path of a field that we applied and hold no more, or "". The object
+// was last applied from what is wanted.
+func lost(w *wanted, l *live, manager string) string {
+	if l.object.Noted(object.Covered) {
+		return ""
+	}
+	path := fieldSet(l.object.Applied(manager, "")).uncovered(w.content)
+	if path == "" {
+		l.object.Note(object.Covered)
+	}
+	return path
 }
 
 // outdated reports whether the object was last applied from something else.

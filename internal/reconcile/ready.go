@@ -10,7 +10,17 @@ import (
 // ready reports whether an object is ready: kstatus says Current, and it is no
 // failed Pod. An object that is being deleted is not.
 func ready(o *object.Object) bool {
-	return !o.Deleting() && o.Ready(func(o *object.Object) bool { return current(o.Content()) })
+	switch {
+	case o.Deleting() || o.Noted(object.NotReady):
+		return false
+	case o.Noted(object.Ready):
+		return true
+	case current(o.Content()):
+		o.Note(object.Ready)
+		return true
+	}
+	o.Note(object.NotReady)
+	return false
 }
 
 // readyContent is ready for the renderer.

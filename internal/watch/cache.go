@@ -156,6 +156,7 @@ func (c *Cache) set(o *object.Object, writer string) {
 	if it.deleting = it.deleting && it.object.UID() == o.UID(); it.deleting {
 		o = terminating(o)
 	}
+	o.Follow(it.object)
 	c.index.replace(it, o)
 	it.writer = writer
 }

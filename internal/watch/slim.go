@@ -36,5 +36,8 @@ func slimDefinition(o *object.Object) (*object.Object, error) {
 		}
 		schema["openAPIV3Schema"] = slimmed
 	}
+	if metadata, ok := content["metadata"].(map[string]any); ok {
+		metadata["resourceVersion"] = o.ResourceVersion()
+	}
 	return object.From(content)
 }
