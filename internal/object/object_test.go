@@ -13,7 +13,7 @@ import (
 // child is a ConfigMap as the API server writes it.
 const child = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"ns","uid":"u-1","resourceVersion":"17","generation":3,` +
 	`"creationTimestamp":"2026-01-01T00:00:00Z","labels":{"templater.dev/controller":"apps","templater.dev/parent-uid":"p-1","q\"<":"\u003c"},` +
-	`"annotations":{"api/v1/names.go:templater.dev/applied-hash":"0123"},"ownerReferences":[{"apiVersion":"v1","kind":"Other","name":"o","uid":"o-1"},` +
+	`"annotations":{"templater.dev/applied-hash":"0123"},"ownerReferences":[{"apiVersion":"v1","kind":"Other","name":"o","uid":"o-1"},` +
 	`{"apiVersion":"example.org/v1","kind":"App","name":"one","uid":"p-1","controller":true,"blockOwnerDeletion":true}],` +
 	`"managedFields":[{"manager":"templater/apps","operation":"Apply","apiVersion":"v1","time":"2026-01-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":` +
 	`{"f:data":{"f:x":{}},"f:metadata":{"f:ownerReferences":{"k:{\"uid\":\"p-1\"}":{}}}}},` +
@@ -68,7 +68,7 @@ func TestAnObjectAnswersForItsMetadata(t *testing.T) {
 	quoted, has := o.Lookup(`q"<`)
 	got := []any{
 		o.Key().String(), string(o.UID()), o.ResourceVersion(), o.Version(), o.Generation(), o.Deleting(), o.APIVersion(), o.Kind(),
-		o.Label("templater.dev/controller"), quoted, has, o.Has("none"), o.Label("none"), o.Annotation("api/v1/names.go:templater.dev/applied-hash"), o.Annotation("none"), owner, o.Owners(),
+		o.Label("templater.dev/controller"), quoted, has, o.Has("none"), o.Label("none"), o.Annotation("templater.dev/applied-hash"), o.Annotation("none"), owner, o.Owners(),
 	}
 	want := []any{
 		"ns/a", "u-1", "17", uint64(17), int64(3), false, "v1", "ConfigMap",
