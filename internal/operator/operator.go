@@ -74,7 +74,7 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer announcer.Close()
-	manage, work := reconcile.New(reconcile.Options{Cluster: cluster, Events: announcer, Clock: clock.RealClock{}})
+	manage, work := reconcile.New(reconcile.Options{Cluster: cluster, Events: announcer, Clock: clock.RealClock{}, Workers: o.Workers})
 	watches := watch.NewManager(ctx, cluster, manage)
 	caches, err := watches.Set("", []watch.Want{definitions, controllers}) //nolint:contextcheck // the watches live as long as the manager, not as this call
 	if err != nil {
@@ -89,7 +89,7 @@ func Run(ctx context.Context, o Options) error {
 	for range syncWorkers {
 		workers.Go(func() { manage.Run(ctx) })
 	}
-	workers.Go(func() { work.Run(ctx, o.Workers) })
+	workers.Go(func() { work.Run(ctx) })
 	workers.Wait()
 	watches.Wait()
 	klog.FromContext(ctx).Info("stopped")

@@ -59,6 +59,7 @@ type Controllers struct {
 	cache   *watch.Cache // of the TemplateControllers
 	queue   workqueue.TypedRateLimitingInterface[string]
 	parents Queue
+	backlog *backlog
 	// patience is lossPatience, but in tests.
 	patience time.Duration
 
@@ -241,14 +242,16 @@ func (c *Controllers) start(e *entry, a assembly, next *controller) {
 // enqueueAll has all parents looked at, and all children whose parent is not
 // there.
 func (c *Controllers) enqueueAll(next *controller) {
+	var keys []Key
 	next.eachParent(func(o *object.Object) {
-		c.parents.Add(Key{next.name, o.Key()})
+		keys = append(keys, Key{next.name, o.Key()})
 	})
 	next.eachChild(func(_ source, o *object.Object) {
 		if name := next.parentOf(o); name.Name != "" && next.parent(name) == nil {
-			c.parents.Add(Key{next.name, name})
+			keys = append(keys, Key{next.name, name})
 		}
 	})
+	c.backlog.add(next.name, keys)
 }
 
 // names returns the controllers that f holds for.

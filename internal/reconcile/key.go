@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 )
 
 // Key names one parent of one TemplateController.
@@ -17,15 +16,6 @@ type Key struct {
 
 // String is the key as logs and errors show it.
 func (k Key) String() string { return k.Controller + ": " + k.Parent.String() }
-
-// Queue is the queue of parents to look at.
-type Queue = workqueue.TypedRateLimitingInterface[Key]
-
-// newQueue returns a queue whose AddRateLimited waits as retryDelay says, and what counts its failures.
-func newQueue() (Queue, *limiter) {
-	failures := &limiter{failures: map[Key]int{}}
-	return workqueue.NewTypedRateLimitingQueueWithConfig[Key](failures, workqueue.TypedRateLimitingQueueConfig[Key]{Name: "parents"}), failures
-}
 
 // limiter counts the failures of each key. It is safe for concurrent use.
 type limiter struct {

@@ -18,6 +18,8 @@ type Options struct {
 	Events Announcer
 	// Clock tells the time.
 	Clock clock.PassiveClock
+	// Workers is how many parents are worked on at a time; 0 counts as 1.
+	Workers int
 }
 
 // New returns the two halves that work together: Controllers for the
@@ -25,14 +27,15 @@ type Options struct {
 // watch.Handler of the watches; Attach must be called before either runs.
 func New(o Options) (*Controllers, *Reconciler) {
 	queue, failures := newQueue()
+	backlog := newBacklog(queue, o.Clock, o.Workers)
 	controllers := &Controllers{
-		cluster: o.Cluster, clock: o.Clock, parents: queue, entries: map[string]*entry{}, patience: lossPatience,
+		cluster: o.Cluster, clock: o.Clock, parents: queue, backlog: backlog, entries: map[string]*entry{}, patience: lossPatience,
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, 30*time.Second),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers"}),
 	}
 	return controllers, &Reconciler{
-		controllers: controllers, cluster: o.Cluster, queue: queue, failures: failures, clock: o.Clock, events: o.Events,
+		controllers: controllers, cluster: o.Cluster, queue: queue, backlog: backlog, workers: max(o.Workers, 1), failures: failures, clock: o.Clock, events: o.Events,
 		pacer:   &pacer{clock: o.Clock, next: map[string]time.Time{}},
 		absent:  &absences{clock: o.Clock, since: map[Key]time.Time{}},
 		breaker: &breaker{clock: o.Clock, spent: map[Key]*spending{}},

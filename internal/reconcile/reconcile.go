@@ -20,6 +20,8 @@ type Reconciler struct {
 	controllers *Controllers
 	cluster     writer
 	queue       Queue
+	backlog     *backlog
+	workers     int
 	failures    *limiter // of the queue
 	clock       clock.PassiveClock
 	events      Announcer
@@ -59,6 +61,8 @@ type Result struct {
 // to date. It acts on current state only, so extra calls are harmless. A
 // user's mistake ends in the parent's status, and so does what the server refuses.
 func (r *Reconciler) Reconcile(ctx context.Context, key Key) Result {
+	wrote := false
+	defer func() { r.backlog.done(key, wrote) }()
 	c, leave := r.controllers.enter(key.Controller)
 	defer leave()
 	if c == nil || c.spec.Suspend || !c.parentsSynced(key.Parent.Namespace) || c.syncing() {
@@ -76,6 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key Key) Result {
 	}
 	p := &pass{controller: c, r: r, key: key, parent: parent}
 	result := p.run(ctx)
+	wrote = p.written.children || p.written.status
 	if left := p.collectStrays(ctx); left > 0 && result.Retry == RetryOnChange {
 		result.After = left
 	}
@@ -158,20 +163,20 @@ func (p *pass) resyncAfter() time.Duration {
 	return jitter(p.resync)
 }
 
-// Run works through the queue with that many workers until ctx ends, and returns when all
-// passes under way are finished.
-func (r *Reconciler) Run(ctx context.Context, workers int) {
+// Run works through the queue until ctx ends, and returns when all passes under way are
+// finished.
+func (r *Reconciler) Run(ctx context.Context) {
 	stop := context.AfterFunc(ctx, r.queue.ShutDown)
 	defer stop()
 	done := make(chan struct{})
-	for range workers {
+	for range r.workers {
 		go func() {
 			for r.next(ctx) {
 			}
 			done <- struct{}{}
 		}()
 	}
-	for range workers {
+	for range r.workers {
 		<-done
 	}
 }
