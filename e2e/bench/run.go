@@ -48,6 +48,7 @@ func newRunCommand() *cobra.Command {
 	flags.IntVar(&f.bench.FloorWorkers, "floor-workers", 0, "how many workers the floor has; 0 = try some numbers and take the best")
 	flags.Float64Var(&f.bench.Scale, "scale", 1, "factor for the numbers of parents, to try something quickly; targets are meant for 1")
 	flags.IntSliceVar(&f.bench.MemorySizes, "memory-sizes", []int{1000, 10000, 50000}, "numbers of parents in scenario memory, ascending")
+	flags.DurationVar(&f.bench.SettleTime, "settle-time", 130*time.Second, "how long a contender rests in scenario memory before it is measured; Go collects after two idle minutes at the latest")
 	flags.DurationVar(&f.bench.IdleTime, "idle-time", time.Minute, "how long idle CPU is measured in scenario memory")
 	flags.IntVar(&f.bench.FairnessParents, "fairness-parents", 20000, "parents of the busy TemplateController in scenario fairness")
 	flags.StringVar(&f.json, "json", "", "file to write all figures to, those of each round too")

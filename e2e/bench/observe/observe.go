@@ -6,7 +6,6 @@ package observe
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -126,36 +125,6 @@ func (c *Client) Sizes(ctx context.Context, set Set, limit int) ([]float64, erro
 		sizes[i] = float64(len(item))
 	}
 	return sizes, err
-}
-
-// Watch calls f for every object that appears or changes after the version, in
-// order. It returns nil once f or ctx ends it; the watch ends when f returns false.
-func (c *Client) Watch(ctx context.Context, set Set, version string, f func(*Object) bool) error {
-	query := url.Values{"watch": {"true"}, "resourceVersion": {version}, "timeoutSeconds": {"86400"}}
-	err := c.get(ctx, set, query, func(body io.Reader) error { return events(body, f) })
-	if ctx.Err() != nil {
-		return nil //nolint:nilerr // it was ended on purpose
-	}
-	return err
-}
-
-func events(body io.Reader, f func(*Object) bool) error {
-	for decoder := json.NewDecoder(body); ; {
-		var event struct {
-			Type   string `json:"type"`
-			Object Object `json:"object"`
-		}
-		switch err := decoder.Decode(&event); {
-		case errors.Is(err, io.EOF):
-			return errors.New("the API server has ended the watch")
-		case err != nil:
-			return err
-		case event.Type == "ERROR":
-			return errors.New("the API server cannot go on with the watch, probably since too much has changed meanwhile")
-		case event.Type != "DELETED" && !f(&event.Object):
-			return nil
-		}
-	}
 }
 
 func (c *Client) get(ctx context.Context, set Set, query url.Values, read func(io.Reader) error) error {

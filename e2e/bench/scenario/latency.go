@@ -23,7 +23,7 @@ const (
 
 func (b *Bench) latency(ctx context.Context) error {
 	for round := range b.Rounds {
-		for _, c := range b.contenders(oneConfigMap) {
+		for _, c := range b.contenders(oneConfigMap, round) {
 			values, err := b.latencyRound(ctx, c, b.scaled(latencyParents))
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.Name(), err)

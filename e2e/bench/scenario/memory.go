@@ -3,6 +3,109 @@ package scenario
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
+
+	"github.com/templater-dev/templater/e2e/bench/bed"
+	"github.com/templater-dev/templater/e2e/bench/contender"
+	"github.com/templater-dev/templater/e2e/bench/procstat"
+	"github.com/templater-dev/templater/e2e/bench/report"
 )
 
-func (b *Bench) memory(context.Context) error { return errors.ErrUnsupported }
+// overhead is how many bytes a pair of a parent and a child may take in memory
+// beyond its size as JSON.
+const overhead = 4 << 10
+
+func (b *Bench) memory(ctx context.Context) error {
+	before := map[string]int64{}
+	for i, size := range b.MemorySizes {
+		first := 0
+		if i > 0 {
+			first = b.MemorySizes[i-1]
+		}
+		if err := b.populate(ctx, oneConfigMap, first, size); err != nil {
+			return err
+		}
+		pair, err := b.pairSize(ctx)
+		if err != nil {
+			return err
+		}
+		b.Report.Add(report.Figure{Scenario: "memory", Measure: fmt.Sprintf("JSON of a pair at %d", size), Unit: "bytes", Templater: []float64{pair}})
+		for _, c := range b.contenders(oneConfigMap, i) {
+			resident, err := b.memoryOf(ctx, c, size)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.Name(), err)
+			}
+			if i > 0 {
+				b.add(c, report.Figure{
+					Scenario: "memory", Measure: fmt.Sprintf("resident per pair, %d to %d", first, size), Unit: "bytes", Target: report.AtMost(pair + overhead),
+				}, float64(resident-before[c.Name()])/float64(size-first))
+			}
+			before[c.Name()] = resident
+		}
+	}
+	return b.Bed.Clear(ctx, oneConfigMap.Kind)
+}
+
+// pairSize is the mean size of a parent and its child as the API server delivers them.
+func (b *Bench) pairSize(ctx context.Context) (float64, error) {
+	const many = 500
+	parents, err := b.Bed.Observer.Sizes(ctx, bed.Set(oneConfigMap.Kind), many)
+	if err != nil {
+		return 0, err
+	}
+	children, err := b.Bed.Observer.Sizes(ctx, bed.Children(oneConfigMap), many)
+	return mean(parents) + mean(children), err
+}
+
+func mean(values []float64) float64 {
+	sum := 0.0
+	for _, value := range values {
+		sum += value
+	}
+	return sum / float64(max(1, len(values)))
+}
+
+// memoryOf returns what is resident of a contender that was started over so many pairs,
+// once it is quiet and Go's runtime has collected and returned what was only needed
+// to start. Meanwhile it measures its idle CPU.
+func (b *Bench) memoryOf(ctx context.Context, c contender.Contender, pairs int) (resident int64, err error) {
+	defer func() { err = errors.Join(err, c.Stop()) }()
+	if _, err := b.startUp(ctx, c); err != nil {
+		return 0, err
+	}
+	pid := c.Process().PID()
+	if err := pause(ctx, b.SettleTime); err != nil {
+		return 0, err
+	}
+	idle, err := b.idle(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	memory, err := procstat.MemoryOf(pid)
+	if err != nil {
+		return 0, err
+	}
+	b.Bed.Say("%s over %d pairs: %d MiB, at most %d MiB, idle %.2f %% of a core", c.Name(), pairs, memory.Resident>>20, memory.Peak>>20, idle)
+	figure := func(measure, unit string, target *report.Target) report.Figure {
+		return report.Figure{Scenario: "memory", Measure: fmt.Sprintf("%s at %d", measure, pairs), Unit: unit, Target: target}
+	}
+	b.add(c, figure("resident", "MiB", nil), float64(memory.Resident)/(1<<20))
+	b.add(c, figure("peak of the start", "MiB", nil), float64(memory.Peak)/(1<<20))
+	b.add(c, figure("idle CPU", "% of a core", report.AtMost(1)), idle)
+	return memory.Resident, nil
+}
+
+// idle is the share of a core that a contender with nothing to do uses, in percent.
+func (b *Bench) idle(ctx context.Context, c contender.Contender) (float64, error) {
+	before, err := c.Process().CPU()
+	if err != nil {
+		return 0, err
+	}
+	start := time.Now()
+	if err := pause(ctx, b.IdleTime); err != nil {
+		return 0, err
+	}
+	after, err := c.Process().CPU()
+	return 100 * (after - before).Seconds() / time.Since(start).Seconds(), err
+}

@@ -3,6 +3,120 @@ package scenario
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
+
+	"github.com/templater-dev/templater/e2e/bench/bed"
+	"github.com/templater-dev/templater/e2e/bench/contender"
+	"github.com/templater-dev/templater/e2e/bench/procstat"
+	"github.com/templater-dev/templater/e2e/bench/report"
+	"github.com/templater-dev/templater/e2e/bench/workload"
+	"github.com/templater-dev/templater/e2e/cluster/audit"
 )
 
-func (b *Bench) restart(context.Context) error { return errors.ErrUnsupported }
+// atRest is when a contender counts as quiet.
+var atRest = procstat.Quiet{Window: 500 * time.Millisecond, Ticks: 1}
+
+func (b *Bench) restart(ctx context.Context) error {
+	parents := b.scaled(5000)
+	if err := b.populate(ctx, oneConfigMap, 0, parents); err != nil {
+		return err
+	}
+	for round := range b.Rounds {
+		for _, c := range b.contenders(oneConfigMap, round) {
+			if err := b.restartRound(ctx, c); err != nil {
+				return fmt.Errorf("%s: %w", c.Name(), err)
+			}
+		}
+	}
+	return b.Bed.Clear(ctx, oneConfigMap.Kind)
+}
+
+// populate creates parents and lets the operator make their children. Its
+// TemplateController is created with the first of them, and stays.
+func (b *Bench) populate(ctx context.Context, task workload.Task, first, end int) (err error) {
+	b.Bed.Say("preparing %d parents", end-first)
+	c := contender.Operator(b.options(task))
+	defer func() { err = errors.Join(err, c.Stop()) }()
+	if err := c.Start(ctx); err != nil {
+		return err
+	}
+	_, err = b.measure(ctx, c, work{set: bed.Set(task.Kind), count: end - first, done: inOrder(task, workload.Red), begin: func(ctx context.Context) error {
+		if first == 0 {
+			if err := c.Begin(ctx); err != nil {
+				return err
+			}
+		}
+		return b.Bed.Fill(ctx, task.Kind, first, end)
+	}})
+	return err
+}
+
+// restartRound measures a start over parents that are in order.
+func (b *Bench) restartRound(ctx context.Context, c contender.Contender) (err error) {
+	if err := b.Bed.Settle(ctx); err != nil {
+		return err
+	}
+	mark, err := b.mark()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Stop()) }()
+	s, err := b.startUp(ctx, c)
+	if err != nil {
+		return err
+	}
+	b.Bed.Say("%s: works after %.2f s, quiet after %.2f s, %.2f s of CPU", c.Name(), s.works.Seconds(), s.quiet.Seconds(), s.cpu.Seconds())
+	upToDate := s.quiet
+	if c.Name() == contender.FloorName {
+		upToDate = s.works // its informers hold everything, and it has nothing else to do
+	}
+	b.add(c, report.Figure{Scenario: "restart", Measure: "start to up to date", Unit: "s", Target: report.RatioAtMost(2)}, upToDate.Seconds())
+	b.add(c, report.Figure{Scenario: "restart", Measure: "start to quiet", Unit: "s"}, s.quiet.Seconds())
+	b.add(c, report.Figure{Scenario: "restart", Measure: "CPU", Unit: "s"}, s.cpu.Seconds())
+	return b.restartRequests(c, mark)
+}
+
+// restartRequests adds what the operator has asked for.
+func (b *Bench) restartRequests(c contender.Contender, mark audit.Mark) error {
+	if c.Name() == contender.FloorName || !b.needsAudit("requests of a restart") {
+		return nil
+	}
+	events, err := b.audited(mark)
+	if err != nil {
+		return err
+	}
+	b.Bed.Say("requests of a restart: %s", tally(events))
+	b.add(c, report.Figure{Scenario: "restart", Measure: "requests"}, float64(len(events)))
+	b.add(c, report.Figure{Scenario: "restart", Measure: "requests other than list, watch, discovery", Target: report.Exactly(0)}, float64(len(beyondReading(events))))
+	return nil
+}
+
+// mark is the present end of the audit log, if there is one.
+func (b *Bench) mark() (audit.Mark, error) {
+	if b.Bed.Cluster == nil {
+		return 0, nil
+	}
+	return b.Bed.Cluster.Audit().Mark()
+}
+
+// start is how long a process took from its start until it said that it works and until
+// it was quiet, and the CPU time that it used for that.
+type start struct{ works, quiet, cpu time.Duration }
+
+// startUp starts a contender on a task that was begun before.
+func (b *Bench) startUp(ctx context.Context, c contender.Contender) (start, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	begin := time.Now()
+	if err := c.Continue(ctx); err != nil {
+		return start{}, err
+	}
+	works := time.Since(begin)
+	quiet, err := atRest.Await(ctx, c.Process().PID())
+	if err != nil {
+		return start{}, err
+	}
+	cpu, err := c.Process().CPU()
+	return start{works, max(works, quiet.Sub(begin)), cpu}, err
+}

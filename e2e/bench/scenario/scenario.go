@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,6 +22,7 @@ type Options struct {
 	Scale           float64 // of the numbers of parents; 1 is all
 	FloorWorkers    int     // 0 means those that a calibration finds best
 	MemorySizes     []int
+	SettleTime      time.Duration // how long a contender rests before its memory is read
 	IdleTime        time.Duration // over which idle CPU is measured
 	FairnessParents int
 }
@@ -99,9 +101,14 @@ func (b *Bench) Run(ctx context.Context, s Scenario) error {
 // scaled is a number of objects by the scale.
 func (b *Bench) scaled(n int) int { return max(1, int(math.Round(float64(n)*b.Scale))) }
 
-// contenders are both with the same task, in the order in which they take turns.
-func (b *Bench) contenders(task workload.Task) []contender.Contender {
-	return []contender.Contender{contender.Floor(b.options(task)), contender.Operator(b.options(task))}
+// contenders are both with the same task, in the order in which they take turns: the
+// second one is first in the next round, so that neither gains by its place.
+func (b *Bench) contenders(task workload.Task, round int) []contender.Contender {
+	both := []contender.Contender{contender.Floor(b.options(task)), contender.Operator(b.options(task))}
+	if round%2 == 1 {
+		slices.Reverse(both)
+	}
+	return both
 }
 
 func (b *Bench) options(task workload.Task) contender.Options {

@@ -51,7 +51,7 @@ type throughput struct {
 func (b *Bench) throughput(ctx context.Context, t throughput) error {
 	for round := range b.Rounds {
 		var examples []example
-		for _, c := range b.contenders(t.task) {
+		for _, c := range b.contenders(t.task, round) {
 			s, err := b.round(ctx, c, t)
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.Name(), err)

@@ -49,6 +49,7 @@ func (t Task) Child(parent *unstructured.Unstructured, i int, create bool) map[s
 
 func podSpec(color string) map[string]any {
 	return map[string]any{
+		"nodeName":                      node,
 		"terminationGracePeriodSeconds": 0,
 		"containers": []any{map[string]any{
 			"name": "main", "image": "busybox:1.36",

@@ -11,6 +11,9 @@ import (
 // Controllers is the resource that serves TemplateControllers.
 var Controllers = schema.GroupVersionResource{Group: "templater.dev", Version: "v1", Resource: "templatecontrollers"}
 
+// node is the one that kwok plays.
+const node = "node1"
+
 // entry is the name of the one entry in spec.children.
 const entry = "main"
 
@@ -24,11 +27,14 @@ data:
   tint: {{ $.values.tint }}
 `
 
+// The Pod has its node from the beginning: the scheduler would place some 60 Pods a
+// second and so hide what the contenders can do.
 const podTemplate = `apiVersion: v1
 kind: Pod
 metadata:
   name: {{ $.metadata.name }}-@task-@number
 spec:
+  nodeName: ` + node + `
   terminationGracePeriodSeconds: 0
   containers:
   - name: main
@@ -50,11 +56,15 @@ func (t Task) Controller() *unstructured.Unstructured {
 	if t.ChildKind == Pod {
 		child["updateStrategy"] = map[string]any{"type": "Recreate"}
 	}
+	status := map[string]any{"readyCondition": t.ReadyCondition()}
+	if !t.NoStatus {
+		status["template"] = t.statusTemplate()
+	}
 	spec := map[string]any{
 		"watch":    map[string]any{"apiVersion": Group + "/v1", "kind": t.Kind},
 		"values":   map[string]any{"tint": t.Tint},
 		"children": []any{child},
-		"status":   map[string]any{"template": t.statusTemplate(), "readyCondition": t.ReadyCondition()},
+		"status":   status,
 	}
 	if t.Resync != "" {
 		spec["resyncPeriod"] = t.Resync

@@ -45,6 +45,9 @@ type Task struct {
 	Children  int    // for each parent
 	// Condition is the type of the ready condition; empty means Ready.
 	Condition string
+	// NoStatus leaves .status to the ready condition, for several tasks of one kind
+	// would fight for the rest. The floor does not know it.
+	NoStatus bool
 	// Tint is a value of the TemplateController that every ConfigMap holds.
 	Tint string
 	// Resync is the resyncPeriod; empty means the default.

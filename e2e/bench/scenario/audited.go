@@ -1,0 +1,75 @@
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/templater-dev/templater/e2e/bench/bed"
+	"github.com/templater-dev/templater/e2e/cluster/audit"
+	"github.com/templater-dev/templater/e2e/cluster/poll"
+)
+
+// requests returns what the contender has asked for since the mark, but for Leases,
+// Events and the debounced status of TemplateControllers.
+func (b *Bench) audited(since audit.Mark) ([]audit.Event, error) {
+	return b.Bed.Cluster.Audit().Since(since, func(e audit.Event) bool {
+		aside := e.ObjectRef.Resource == "leases" || e.ObjectRef.Resource == "events" ||
+			e.ObjectRef.Resource == "templatecontrollers" && e.ObjectRef.Subresource == "status"
+		return e.User.Username == bed.User && !aside
+	})
+}
+
+// silence returns the requests since the mark, once there has been none for a second.
+func (b *Bench) silence(ctx context.Context, since audit.Mark) ([]audit.Event, error) {
+	const long = time.Second
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
+	defer cancel()
+	var events []audit.Event
+	count, changed := -1, time.Now()
+	err := poll.Until(ctx, 50*time.Millisecond, func() error {
+		var err error
+		if events, err = b.audited(since); err != nil {
+			return poll.Stop(err)
+		}
+		if len(events) != count {
+			count, changed = len(events), time.Now()
+		}
+		if time.Since(changed) < long {
+			return fmt.Errorf("the contender is still busy: %s", tally(events))
+		}
+		return nil
+	})
+	return events, err
+}
+
+// tally counts requests by verb, resource and answer: "patch configmaps 201: 2, …".
+func tally(events []audit.Event) string {
+	counts := map[string]int{}
+	for _, e := range events {
+		resource := e.ObjectRef.Resource
+		if e.ObjectRef.Subresource != "" {
+			resource += "/" + e.ObjectRef.Subresource
+		}
+		counts[strings.TrimSpace(fmt.Sprintf("%s %s %d", e.Verb, resource, e.ResponseStatus.Code))]++
+	}
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(counts)) {
+		out = append(out, fmt.Sprintf("%s: %d", key, counts[key]))
+	}
+	if len(out) == 0 {
+		return "none"
+	}
+	return strings.Join(out, ", ")
+}
+
+// beyondReading are the requests of a start that are neither lists nor watches nor discovery.
+func beyondReading(events []audit.Event) []audit.Event {
+	return slices.DeleteFunc(slices.Clone(events), func(e audit.Event) bool {
+		discovery := e.Verb == "get" && e.ObjectRef.Resource == ""
+		return discovery || e.Verb == "list" || e.Verb == "watch"
+	})
+}
