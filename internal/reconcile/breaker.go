@@ -44,7 +44,12 @@ func (b *breaker) wait(key Key, generation int64) time.Duration {
 	if s == nil || s.generation != generation {
 		return 0
 	}
-	return max(0, s.until.Sub(b.clock.Now()))
+	now := b.clock.Now()
+	if s.refill(now); s.passes == 0 && now.After(s.until) {
+		delete(b.spent, key) // long quiet: not worth its memory
+		return 0
+	}
+	return max(0, s.until.Sub(now))
 }
 
 // written is what a pass has written.

@@ -28,7 +28,7 @@ type Event struct {
 // known already, and a later one will come.
 //
 // A Cache is safe for concurrent use. Events are reported in order, one at a
-// time, after the Cache holds the change.
+// time, after the Cache holds the change; what the first list brings is none.
 type Cache struct {
 	want     Want
 	selector labels.Selector

@@ -122,11 +122,11 @@ func TestCacheMergesOwnWrites(t *testing.T) {
 		},
 		"an event from before an own write does not undo it": {
 			steps{list("10", child("a", "1", 9)), put(child("a", "1", 13)), update(child("a", "1", 12))},
-			[]string{"a@13"}, []string{"->a@9"},
+			[]string{"a@13"}, nil,
 		},
 		"an event from after an own write replaces it": {
 			steps{list("10", child("a", "1", 9)), put(child("a", "1", 13)), update(child("a", "1", 14))},
-			[]string{"a@14"}, []string{"->a@9", "a@13>a@14"},
+			[]string{"a@14"}, []string{"a@13>a@14"},
 		},
 		"an object that was created and deleted before the answer came back stays away": {
 			steps{list("10"), update(child("a", "1", 11)), gone(child("a", "1", 12)), put(child("a", "1", 11))},
@@ -146,23 +146,23 @@ func TestCacheMergesOwnWrites(t *testing.T) {
 		},
 		"an object that is being deleted by us looks so until it is gone": {
 			steps{list("10", child("a", "1", 9)), deleting("a", "1"), update(child("a", "1", 11))},
-			[]string{"a@11 deleting"}, []string{"->a@9", "a@9>a@11"},
+			[]string{"a@11 deleting"}, []string{"a@9>a@11"},
 		},
 		"another object of the same name does not": {
 			steps{list("10", child("a", "1", 9)), deleting("a", "1"), gone(child("a", "1", 11)), update(child("a", "2", 12))},
-			[]string{"a@12"}, []string{"->a@9", "a@9>-", "->a@12"},
+			[]string{"a@12"}, []string{"a@9>-", "->a@12"},
 		},
 		"asking to delete another object than the one that is there changes nothing": {
 			steps{list("10", child("a", "1", 9)), deleting("a", "2")},
-			[]string{"a@9"}, []string{"->a@9"},
+			[]string{"a@9"}, nil,
 		},
 		"a departure from before an own write that brings the object back is overtaken": {
 			steps{list("10", child("a", "1", 9)), put(child("a", "1", 13)), gone(child("a", "1", 12))},
-			[]string{"a@13"}, []string{"->a@9"},
+			[]string{"a@13"}, nil,
 		},
 		"an own write that does not match the selector takes the object out": {
 			steps{list("10", child("a", "1", 9)), put(child("a", "1", 13, v1.LabelController))},
-			[]string{}, []string{"->a@9"},
+			[]string{}, nil,
 		},
 	} {
 		t.Run(why, func(t *testing.T) {

@@ -53,7 +53,7 @@ func (c *Cache) Delete(obj any) error {
 }
 
 // Replace takes the result of a list. Own writes that are later than the list
-// stay.
+// stay. There are no events for the first list: that the cache has synced says it all.
 func (c *Cache) Replace(list []any, resourceVersion string) error {
 	objects := make(map[types.NamespacedName]*object.Object, len(list))
 	for _, obj := range list {
@@ -79,6 +79,9 @@ func (c *Cache) Replace(list []any, resourceVersion string) error {
 	}
 	c.seen = version
 	state := !c.synced || c.failure != nil
+	if !c.synced {
+		events = nil
+	}
 	c.synced, c.failure = true, nil
 	c.mu.Unlock()
 	for _, event := range events {
