@@ -15,6 +15,7 @@ RACE := /(cmd|internal/(kube|operator|reconcile|watch))(/|$$)
 
 FUZZTIME    ?= 20s
 E2E_TIMEOUT ?= 40m
+BENCH_FLAGS ?=
 
 BIN         := .cache/bin
 GEN         := $(BIN)/controller-gen-$(shell cksum < tools/gen/go.sum | cut -d' ' -f1)
@@ -93,7 +94,11 @@ demo: ## Start a cluster, run the operator, apply the samples, show what happens
 	cd e2e && go run ./demo
 
 .PHONY: bench
-bench: ## Run the benchmarks
+bench: ## Compare the operator with a bare client on a cluster; BENCH_FLAGS as of go run ./bench --help
+	cd e2e && go run ./bench $(BENCH_FLAGS)
+
+.PHONY: bench-micro
+bench-micro: ## Run the benchmarks that need no cluster
 	go test -run '^$$' -bench . -benchmem ./...
 
 .PHONY: cluster-build

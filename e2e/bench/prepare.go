@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"debug/buildinfo"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -25,14 +26,18 @@ func (f *runFlags) prepare(ctx context.Context, dir string) (*scenario.Bench, fu
 	if err != nil {
 		return nil, nil, err
 	}
+	machine := report.ThisMachine() // before the cluster makes it busy
 	cluster, err := bed.Make(ctx, f.bed)
 	if err != nil {
 		return nil, nil, err
 	}
 	down := func() error { return cluster.Close(context.WithoutCancel(ctx)) }
-	result := &report.Report{Date: time.Now().UTC(), Machine: report.ThisMachine(), Versions: f.versions(ctx, cluster, binary), Settings: map[string]any{
+	result := &report.Report{Date: time.Now().UTC(), Machine: machine, Versions: f.versions(ctx, cluster, binary), Settings: map[string]any{
 		"rounds": f.bench.Rounds, "scale": f.bench.Scale, "floorWorkers": f.bench.FloorWorkers,
 	}}
+	if machine.Busy() {
+		result.Note("the machine was busy with other work when this began (load %.1f on %d CPUs): the figures are noisy", machine.Load, machine.CPUs)
+	}
 	return &scenario.Bench{Options: f.bench, Bed: cluster, Binary: binary, Dir: dir, Report: result}, down, nil
 }
 
@@ -53,22 +58,18 @@ func (f *runFlags) binary(ctx context.Context) (string, error) {
 // versions are those of what is compared, and of what it runs on.
 func (f *runFlags) versions(ctx context.Context, cluster *bed.Bed, binary string) map[string]string {
 	versions := map[string]string{"kubernetes": cluster.Version()}
-	for name, command := range map[string][]string{
-		"commit":   {"git", "-C", f.bed.Root, "describe", "--always", "--dirty"},
-		"operator": {"go", "version", "-m", binary},
-	} {
-		if out, err := exec.CommandContext(ctx, command[0], command[1:]...).Output(); err == nil {
-			versions[name] = strings.TrimSpace(firstOf(string(out), "vcs.revision="))
+	if out, err := exec.CommandContext(ctx, "git", "-C", f.bed.Root, "describe", "--always", "--dirty").Output(); err == nil {
+		versions["commit"] = strings.TrimSpace(string(out))
+	}
+	info, err := buildinfo.ReadFile(binary)
+	if err != nil {
+		return versions // of an operator that is no Go program
+	}
+	versions["operatorGo"] = info.GoVersion
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" || setting.Key == "vcs.modified" {
+			versions["operator."+setting.Key] = setting.Value
 		}
 	}
 	return versions
-}
-
-// firstOf is the rest of the line behind the mark, or the first line if there is no mark.
-func firstOf(text, mark string) string {
-	if _, rest, ok := strings.Cut(text, mark); ok {
-		text = rest
-	}
-	line, _, _ := strings.Cut(text, "\n")
-	return line
 }

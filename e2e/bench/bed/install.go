@@ -149,16 +149,24 @@ func (b *Bed) uninstall(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// deleteOurs deletes one by one: Namespaces cannot be deleted as a collection.
+// deleteOurs deletes one by one, for Namespaces cannot be deleted as a collection, and waits
+// until all are gone.
 func (b *Bed) deleteOurs(ctx context.Context, resource schema.GroupVersionResource) error {
-	list, err := b.dynamic.Resource(resource).List(ctx, metav1.ListOptions{LabelSelector: ours})
-	if err != nil {
-		return err
-	}
-	for _, o := range list.Items {
-		if err := b.dynamic.Resource(resource).Delete(ctx, o.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	return poll.Until(ctx, 200*time.Millisecond, func() error {
+		list, err := b.dynamic.Resource(resource).List(ctx, metav1.ListOptions{LabelSelector: ours})
+		if err != nil || len(list.Items) == 0 {
 			return err
 		}
-	}
-	return nil
+		for _, o := range list.Items {
+			if o.GetDeletionTimestamp() != nil {
+				continue
+			}
+			if err := b.dynamic.Resource(resource).Delete(ctx, o.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+				return err
+			}
+		}
+		return fmt.Errorf("%d %s are still there", len(list.Items), resource.Resource)
+	})
 }

@@ -25,7 +25,6 @@ type Process struct {
 	stdin  io.WriteCloser
 	log    string // file
 	exited chan struct{}
-	err    error // what Wait has returned, once exited is closed
 }
 
 func start(name, dir string, args ...string) (*Process, error) {
@@ -45,7 +44,7 @@ func start(name, dir string, args ...string) (*Process, error) {
 		return nil, fmt.Errorf("start the %s: %w", name, err)
 	}
 	go func() {
-		p.err = p.cmd.Wait()
+		_ = p.cmd.Wait() // Ended tells how it ended
 		close(p.exited)
 	}()
 	return p, nil
@@ -78,7 +77,7 @@ func (p *Process) Ended() error {
 	select {
 	case <-p.exited:
 		data, _ := os.ReadFile(p.log) // the error is about the process
-		return fmt.Errorf("the %s has ended (%v); the end of its log: %s", p.name, p.err, tail(data))
+		return fmt.Errorf("the %s has ended: %s; the end of its log: %s", p.name, p.cmd.ProcessState, tail(data))
 	default:
 		return nil
 	}

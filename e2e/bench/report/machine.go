@@ -16,6 +16,8 @@ type Machine struct {
 	OS     string `json:"os"`
 	Arch   string `json:"arch"`
 	Go     string `json:"go"`
+	// Load is how many processes wanted to run in the minute before, on average.
+	Load float64 `json:"load"`
 }
 
 // ThisMachine describes the machine that the program runs on.
@@ -26,6 +28,7 @@ func ThisMachine() Machine {
 		Kernel: strings.TrimSpace(kernel),
 		Model:  value(content("/proc/cpuinfo"), "model name"),
 		Memory: kibibytes(value(content("/proc/meminfo"), "MemTotal")),
+		Load:   load(content("/proc/loadavg")),
 	}
 }
 
@@ -55,3 +58,16 @@ func kibibytes(text string) int64 {
 	}
 	return n << 10
 }
+
+// load is the first number of /proc/loadavg.
+func load(text string) float64 {
+	first, _, _ := strings.Cut(text, " ")
+	n, err := strconv.ParseFloat(first, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// Busy reports whether other work had so much of the machine that it shows in the figures.
+func (m Machine) Busy() bool { return m.Load > float64(m.CPUs)/4 }

@@ -121,6 +121,12 @@ func TestMachine(t *testing.T) {
 	if got := kibibytes("16 kB"); got != 16<<10 {
 		t.Errorf("16 kB are %d", got)
 	}
+	if got := load("1.25 0.50 0.10 1/99 4242\n"); got != 1.25 {
+		t.Errorf("the load is %v", got)
+	}
+	if !(Machine{CPUs: 2, Load: 0.6}).Busy() || (Machine{CPUs: 2, Load: 0.4}).Busy() {
+		t.Error("a machine is busy when more than a quarter of it was used before")
+	}
 	if m := ThisMachine(); m.CPUs < 1 || m.Go == "" {
 		t.Errorf("this machine: %+v", m)
 	}
