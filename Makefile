@@ -44,13 +44,15 @@ test-unit: ## Run the tests that need no cluster
 	go test -race $$(go list ./... | grep -E '$(RACE)')
 
 .PHONY: test-fuzz
-test-fuzz: ## Fuzz internal/render, FUZZTIME (20s) for each target
-	$(call say,'Fuzzing internal/render: $(FUZZTIME) for each target')
+test-fuzz: ## Fuzz internal/object and internal/render, FUZZTIME (20s) for each target
+	$(call say,'Fuzzing: $(FUZZTIME) for each target')
 	@set -eo pipefail; \
-	targets=$$(go test -list '^Fuzz' ./internal/render | grep '^Fuzz' || true); \
-	if [ -z "$$targets" ]; then echo "no fuzz target found in internal/render"; exit 1; fi; \
-	for target in $$targets; do \
-		go test ./internal/render -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME); \
+	for package in ./internal/object ./internal/render; do \
+		targets=$$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); \
+		if [ -z "$$targets" ]; then echo "no fuzz target found in $$package"; exit 1; fi; \
+		for target in $$targets; do \
+			go test $$package -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME); \
+		done; \
 	done
 
 .PHONY: test-helm
