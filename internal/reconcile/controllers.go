@@ -168,6 +168,7 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(packed.Content(), tc); err != nil {
 		return fmt.Errorf("read TemplateController %s: %w", name, err)
 	}
+	tc.ResourceVersion = packed.ResourceVersion()
 	e := c.entry(tc)
 	if e.generation != tc.Generation {
 		compiled, rejection := compile(name, &tc.Spec)
