@@ -221,19 +221,6 @@ func FuzzContent(f *testing.F) {
 	})
 }
 
-// TestDecodeAllocations guards what each event and each answer of the server costs. Where
-// the number falls, lower it here; where it rises, find out why.
-func TestDecodeAllocations(t *testing.T) {
-	const most = 8
-	if n := testing.AllocsPerRun(200, func() {
-		if _, err := Decode([]byte(child)); err != nil {
-			t.Fatal(err)
-		}
-	}); n > most {
-		t.Errorf("Decode makes %v allocations, more than %d", n, most)
-	}
-}
-
 func BenchmarkDecode(b *testing.B) {
 	text := []byte(child)
 	b.ReportAllocs()

@@ -1,25 +1,62 @@
 package reconcile
 
 import (
+	"fmt"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
 )
 
-// BenchmarkQuietPass is a pass over a parent with two ConfigMaps that finds nothing different: what
+// quietPass returns a pass over a parent with two ConfigMaps that finds nothing different: what
 // each resync costs, and each event that needs no write.
-func BenchmarkQuietPass(b *testing.B) {
-	c := newCluster(b)
+func quietPass(tb testing.TB) func() {
+	tb.Helper()
+	c := newCluster(tb)
 	c.apply(apps)
 	c.apply(app)
 	c.run()
 	c.deliver()
 	c.run()
-	key := Key{"apps", configMapName("one")}
-	before := len(c.requests)
+	key, before := Key{"apps", configMapName("one")}, len(c.requests)
+	return func() {
+		c.reconciler.Reconcile(tb.Context(), key)
+		if made := len(c.requests) - before; made > 0 {
+			tb.Fatalf("%d requests in quiet passes", made)
+		}
+	}
+}
+
+// quietSituation has that many children, of which nothing is different.
+func quietSituation(tb testing.TB, children int) situation {
+	tb.Helper()
+	s := situation{children: []v1.Child{{Name: "g"}}, manager: "templater/m", complete: true}
+	kind := fakeKinds[schema.GroupKind{Kind: "ConfigMap"}]
+	for i := range children {
+		side := side{name: fmt.Sprint("c-", i), group: "g", hash: "1"}
+		s.wanted = append(s.wanted, &wanted{child: &s.children[0], kind: kind, name: nameOf(side.content()), content: side.content(), hash: "1"})
+		s.live = append(s.live, &live{child: "g", kind: kind, object: side.object(tb)})
+	}
+	return s
+}
+
+func BenchmarkQuietPass(b *testing.B) {
+	pass := quietPass(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		c.reconciler.Reconcile(b.Context(), key)
+		pass()
 	}
-	if made := len(c.requests) - before; made > 0 {
-		b.Errorf("%d requests in quiet passes", made)
+}
+
+func BenchmarkPlan(b *testing.B) {
+	for _, n := range []int{1, 10, 100} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s := quietSituation(b, n)
+			b.ReportAllocs()
+			for b.Loop() {
+				planFor(s)
+			}
+		})
 	}
 }

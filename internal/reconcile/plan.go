@@ -153,6 +153,9 @@ func (p *plan) prune(l *live, policy v1.PrunePolicy) {
 
 // recreate plans the deletion of what the Recreate strategy replaces.
 func (s situation) recreate(p *plan) {
+	if !s.recreates() {
+		return
+	}
 	want := s.recreated()
 	for _, l := range s.live {
 		if w := want[l.id()]; w != nil && outdated(w, l) && !l.object.Deleting() {
@@ -169,6 +172,9 @@ func (s situation) recreate(p *plan) {
 // blocked returns the groups in which the Recreate strategy makes nothing until what
 // it replaces is gone: the whole group goes first.
 func (s situation) blocked(byID map[identity]*live) map[string]bool {
+	if !s.recreates() {
+		return nil
+	}
 	want := s.recreated()
 	blocked := map[string]bool{}
 	for id, l := range byID {
@@ -185,14 +191,23 @@ func (s situation) blocked(byID map[identity]*live) map[string]bool {
 	return blocked
 }
 
+// recreated returns what is wanted by the Recreate strategy.
 func (s situation) recreated() map[identity]*wanted {
-	out := map[identity]*wanted{}
+	var out map[identity]*wanted
 	for _, w := range s.wanted {
 		if w.child.UpdateStrategy.Type == v1.UpdateRecreate {
+			if out == nil {
+				out = make(map[identity]*wanted, len(s.wanted))
+			}
 			out[w.id()] = w
 		}
 	}
 	return out
+}
+
+// recreates reports whether any child has the Recreate strategy.
+func (s situation) recreates() bool {
+	return slices.ContainsFunc(s.children, func(c v1.Child) bool { return c.UpdateStrategy.Type == v1.UpdateRecreate })
 }
 
 func (s situation) childOf(l *live) *v1.Child {

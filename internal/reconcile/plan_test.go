@@ -38,7 +38,7 @@ func (s side) content() map[string]any {
 	return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": map[string]any{"a": "1"}}
 }
 
-func (s side) object(t *testing.T) *object.Object {
+func (s side) object(t testing.TB) *object.Object {
 	t.Helper()
 	o, err := object.From(s.content())
 	if err != nil {

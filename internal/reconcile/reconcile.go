@@ -104,7 +104,10 @@ func (p *pass) run(ctx context.Context) Result {
 	p.written.before = fingerprint(observed)
 	p.act(ctx)
 	p.loop()
-	p.writeStatus(ctx, len(d.wanted))
+	if p.written.children {
+		observed = p.observe()
+	}
+	p.writeStatus(ctx, len(d.wanted), observed)
 	p.r.breaker.wrote(p.key, p.parent.Generation(), p.written)
 	klog.FromContext(ctx).V(4).Info("looked at parent", "controller", p.name, "parent", p.key.Parent.String(), "resourceVersion", p.parent.ResourceVersion(), "wroteChildren", p.written.children, "wroteStatus", p.written.status)
 	return p.result()

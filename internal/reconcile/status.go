@@ -14,10 +14,9 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 )
 
-// writeStatus observes what there is after the writes, and writes the parent's status
-// if it differs. This is the one place where a pass reports.
-func (p *pass) writeStatus(ctx context.Context, wantedCount int) {
-	observed := p.observe()
+// writeStatus writes the parent's status if it differs; observed are the children as they are
+// after the writes. This is the one place where a pass reports.
+func (p *pass) writeStatus(ctx context.Context, wantedCount int, observed []*live) {
 	p.written.after = fingerprint(observed)
 	now := &tally{children: int64(len(observed)), foreign: p.holdsCondition() && p.foreignCondition()}
 	for _, l := range observed {
