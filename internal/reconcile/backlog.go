@@ -79,6 +79,9 @@ func (b *backlog) note(controller string) {
 // letOut puts keys into the queue, the controllers in turn; the lock is held.
 func (b *backlog) letOut() {
 	for range len(b.order) {
+		if len(b.out) >= b.wide {
+			return
+		}
 		controller := b.order[0]
 		b.order = b.order[1:]
 		keys := b.waiting[controller]

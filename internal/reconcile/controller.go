@@ -145,12 +145,7 @@ func (c *controller) eachChild(f func(source, *object.Object)) {
 		if s.cache == nil {
 			continue
 		}
-		s.cache.Each(func(o *object.Object) bool {
-			if o.Label(v1.LabelController) == c.name {
-				f(s, o)
-			}
-			return true
-		})
+		s.cache.EachChild(c.name, func(o *object.Object) { f(s, o) })
 	}
 }
 

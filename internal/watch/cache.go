@@ -49,7 +49,7 @@ type item struct {
 	object   *object.Object
 	writer   string // who wrote it, until the watch brings it
 	deleting bool   // we have asked for its deletion
-	next     [indexes]*item
+	links    [indexes]link
 }
 
 var (

@@ -268,6 +268,9 @@ func TestIndexFindsChildrenOfOneParent(t *testing.T) {
 	want("children of one", r.Children("c", "1"), "a", "b")
 	want("children of any object called one", r.ChildrenNamed("c", "one"), "a", "b", "c")
 	want("children of another controller", r.Children("d", "1"))
+	var made []*object.Object
+	r.EachChild("c", func(o *object.Object) { made = append(made, o) })
+	want("children of the controller", made, "a", "b", "c", "d")
 	for _, o := range []*object.Object{owned("b", "two", "2", 11), owned("d", "two", "2", 12)} {
 		if err := r.Update(o); err != nil {
 			t.Fatal(err)
@@ -281,7 +284,7 @@ func TestIndexFindsChildrenOfOneParent(t *testing.T) {
 		}
 	}
 	want("children of two, after all have gone", r.Children("c", "2"))
-	if n := len(r.index.heads[byParent]) + len(r.index.heads[byName]); n != 0 {
+	if n := len(r.index.heads[byParent]) + len(r.index.heads[byName]) + len(r.index.heads[byController]); n != 0 {
 		t.Errorf("%d chains are left over", n)
 	}
 }

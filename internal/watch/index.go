@@ -32,11 +32,23 @@ func (c *Cache) Definitions(kind schema.GroupKind) []*object.Object {
 	return c.find(byParent, hashOf(kind.Group, kind.Kind), func(o *object.Object) bool { return DefinedKind(o) == kind })
 }
 
+// EachChild calls f for every child that carries the controller's label, in no order. f
+// must not call the cache.
+func (c *Cache) EachChild(controller string, f func(*object.Object)) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for it := c.index.heads[byController][hashOf(controller, "")]; it != nil; it = it.links[byController].next {
+		if it.object.Label(v1.LabelController) == controller {
+			f(it.object)
+		}
+	}
+}
+
 func (c *Cache) find(by int, hash uint64, keep func(*object.Object) bool) []*object.Object {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	var out []*object.Object
-	for it := c.index.heads[by][hash]; it != nil; it = it.next[by] {
+	for it := c.index.heads[by][hash]; it != nil; it = it.links[by].next {
 		if keep(it.object) {
 			out = append(out, it.object)
 		}
@@ -66,8 +78,12 @@ func DefinedKind(definition *object.Object) schema.GroupKind {
 const (
 	byParent = iota
 	byName
+	byController
 	indexes
 )
+
+// link joins the items with one hash.
+type link struct{ previous, next *item }
 
 // index files items under hashes, in chains: it is made of links within the items, so
 // that it takes little room. It is guarded by its Cache.
@@ -93,10 +109,15 @@ func newIndex(role Role) index {
 
 func (x *index) add(it *item) {
 	for by, hash := range x.hashes(it.object) {
-		if hash != 0 {
-			it.next[by] = x.heads[by][hash]
-			x.heads[by][hash] = it
+		if hash == 0 {
+			continue
 		}
+		head := x.heads[by][hash]
+		it.links[by] = link{next: head}
+		if head != nil {
+			head.links[by].previous = it
+		}
+		x.heads[by][hash] = it
 	}
 }
 
@@ -109,19 +130,19 @@ func (x *index) remove(it *item) {
 }
 
 func (x *index) unlink(by int, hash uint64, it *item) {
-	if head := x.heads[by][hash]; head != it {
-		for ; head != nil; head = head.next[by] {
-			if head.next[by] == it {
-				head.next[by] = it.next[by]
-				break
-			}
-		}
-	} else if it.next[by] != nil {
-		x.heads[by][hash] = it.next[by]
-	} else {
+	l := it.links[by]
+	it.links[by] = link{}
+	if l.next != nil {
+		l.next.links[by].previous = l.previous
+	}
+	switch {
+	case l.previous != nil:
+		l.previous.links[by].next = l.next
+	case l.next != nil:
+		x.heads[by][hash] = l.next
+	default:
 		delete(x.heads[by], hash)
 	}
-	it.next[by] = nil
 }
 
 // replace puts another state of the object into the item.
@@ -140,7 +161,7 @@ func childHashes(o *object.Object) [indexes]uint64 {
 	if controller == "" {
 		return [indexes]uint64{}
 	}
-	return [indexes]uint64{byParent: hashOf(controller, o.Label(v1.LabelParentUID)), byName: hashOf(controller, ParentName(o))}
+	return [indexes]uint64{byParent: hashOf(controller, o.Label(v1.LabelParentUID)), byName: hashOf(controller, ParentName(o)), byController: hashOf(controller, "")}
 }
 
 func definitionHashes(o *object.Object) [indexes]uint64 {
