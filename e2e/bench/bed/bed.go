@@ -116,7 +116,7 @@ func (b *Bed) Close(ctx context.Context) error {
 // Say tells what is going on.
 func (b *Bed) Say(format string, args ...any) { fmt.Fprintf(b.out, format+"\n", args...) }
 
-// DefinitionFile is the definition of TemplateControllers.
+// definitionFile is the definition of TemplateControllers.
 func (b *Bed) definitionFile() ([]byte, error) {
 	path := filepath.Join(b.root, "config", "crd", "templater.dev_templatecontrollers.yaml")
 	data, err := os.ReadFile(path)

@@ -13,7 +13,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
-// requests returns what the contender has asked for since the mark, but for Leases,
+// audited returns what the contender has asked for since the mark, but for Leases,
 // Events and the debounced status of TemplateControllers.
 func (b *Bench) audited(since audit.Mark) ([]audit.Event, error) {
 	return b.Bed.Cluster.Audit().Since(since, func(e audit.Event) bool {

@@ -86,12 +86,7 @@ func (b *Bench) manyBegin(ctx context.Context, tasks []workload.Task) (err error
 	}
 	b.Bed.Say("%d TemplateControllers: created and Ready after %.2f s, %.2f s of CPU", len(tasks), s.wall.Seconds(), s.cpu.Seconds())
 	b.add(c, report.Figure{Scenario: "controllers", Measure: "created to all Ready", Unit: "s"}, s.wall.Seconds())
-	select {
-	case err = <-children:
-	case <-c.Process().Exited():
-		err = c.Process().Ended()
-	}
-	if err != nil {
+	if err := outcome(c, children); err != nil {
 		return err
 	}
 	_, err = atRest.Await(ctx, c.Process().PID())

@@ -61,11 +61,7 @@ func (b *Bench) latencyRound(ctx context.Context, c contender.Contender, count i
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case err = <-seen:
-	case <-c.Process().Exited():
-		err = c.Process().Ended()
-	}
+	err = outcome(c, seen)
 	for i, at := range created {
 		if child, ok := children.get(oneConfigMap.ChildName(workload.ParentName(i), 0)); ok {
 			values = append(values, child.Sub(at).Seconds()*1000)

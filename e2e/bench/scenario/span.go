@@ -46,17 +46,23 @@ func (b *Bench) measure(ctx context.Context, c contender.Contender, w work) (spa
 	if err := w.begin(ctx); err != nil {
 		return span{}, err
 	}
-	select {
-	case err = <-seen:
-	case <-c.Process().Exited():
-		err = c.Process().Ended()
-	}
+	err = outcome(c, seen)
 	wall := time.Since(start)
 	if err != nil {
 		return span{}, err
 	}
 	after, err := b.now(c)
 	return span{wall, after.cpu - before.cpu, after.servers - before.servers}, err
+}
+
+// outcome waits for what watch sends, but no longer than the contender runs.
+func outcome(c contender.Contender, seen <-chan error) error {
+	select {
+	case err := <-seen:
+		return err
+	case <-c.Process().Exited():
+		return c.Process().Ended()
+	}
 }
 
 // now is what has been used so far.
