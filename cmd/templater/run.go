@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -11,10 +12,14 @@ import (
 	"github.com/templater-dev/templater/internal/operator"
 )
 
-// gcPercent is how much the heap may grow between collections, unless $GOGC says. Most
-// of it is text, which costs a collection nothing, so less than Go's 100 saves memory
-// for hardly any CPU: see docs/performance.md.
-const gcPercent = 50
+// How often Go collects garbage, unless $GOGC says. Most of a large heap is text, which
+// costs a collection nothing, so growing by half between collections saves memory
+// for hardly any CPU. A small heap would be collected all the time, so it is made to
+// look larger: the ballast is never touched, and takes no memory.
+const (
+	gcPercent = 50
+	gcBallast = 16 << 20 // bytes
+)
 
 // runFlags are the flags of templater run.
 type runFlags struct {
@@ -60,6 +65,8 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
+		ballast := make([]byte, gcBallast)
+		defer runtime.KeepAlive(ballast)
 	}
 	klog.FromContext(ctx).Info("starting", "server", config.Host, "workers", f.workers)
 	return operator.Run(ctx, operator.Options{Config: config, Workers: f.workers})
