@@ -44,7 +44,7 @@ type Options struct {
 // floor is a running floor.
 type floor struct {
 	task     workload.Task
-	client   dynamic.Interface
+	writer   *rest.RESTClient
 	workers  int
 	queue    workqueue.TypedRateLimitingInterface[types.NamespacedName]
 	parents  cache.SharedIndexInformer
@@ -71,8 +71,16 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
+	writer, err := rest.UnversionedRESTClientFor(dynamic.ConfigFor(config))
+	if err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	// The operator has a connection, too, when it says that it runs.
+	if err := writer.Get().AbsPath("/version").Do(ctx).Error(); err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
 	f := &floor{
-		task: o.Task, client: client, workers: o.Workers, out: o.Out, done: map[types.UID]written{},
+		task: o.Task, writer: writer, workers: o.Workers, out: o.Out, done: map[types.UID]written{},
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[types.NamespacedName]()),
 	}
 	f.parents = dynamicinformer.NewFilteredDynamicInformer(client, o.Task.Parents(), metav1.NamespaceAll, 0, cache.Indexers{}, nil).Informer()

@@ -83,7 +83,7 @@ func (f *floor) begin(ctx context.Context) {
 	defer running.Wait()
 	running.Go(func() { f.parents.RunWithContext(ctx) })
 	running.Go(func() { f.children.RunWithContext(ctx) })
-	if !cache.WaitForCacheSync(ctx.Done(), f.parents.HasSynced, f.children.HasSynced) {
+	if !cache.WaitFor(ctx, "", f.parents.HasSyncedChecker(), f.children.HasSyncedChecker()) {
 		return
 	}
 	fmt.Fprintln(f.out, Synced)

@@ -106,9 +106,16 @@ func (f *floor) apply(ctx context.Context, resource schema.GroupVersionResource,
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", name, err)
 	}
-	force := true
-	_, err = f.client.Resource(resource).Namespace(namespace).Patch(ctx, name, types.ApplyPatchType, body, metav1.PatchOptions{
-		FieldManager: f.task.Manager(), Force: &force, FieldValidation: metav1.FieldValidationStrict,
-	}, subresource...)
-	return err
+	path := append([]string{root(resource), "namespaces", namespace, resource.Resource, name}, subresource...)
+	return f.writer.Patch(types.ApplyPatchType).AbsPath(path...).Body(body).
+		Param("fieldManager", f.task.Manager()).Param("force", "true").Param("fieldValidation", metav1.FieldValidationStrict).
+		Do(ctx).Error() // which decodes no answer but an error
+}
+
+// root is where the API server serves a group and version.
+func root(resource schema.GroupVersionResource) string {
+	if resource.Group == "" {
+		return "/api/" + resource.Version
+	}
+	return "/apis/" + resource.Group + "/" + resource.Version
 }
