@@ -39,6 +39,23 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+func TestBestWorkers(t *testing.T) {
+	for why, row := range map[string]struct {
+		rates map[int]float64
+		want  int
+	}{
+		"clearly the best":       {map[int]float64{8: 200, 16: 100, 32: 150}, 8},
+		"a near-tie is for 16":   {map[int]float64{8: 100, 16: 97, 32: 102}, 16},
+		"just beyond a near-tie": {map[int]float64{8: 90, 16: 94, 32: 100}, 32},
+	} {
+		t.Run(why, func(t *testing.T) {
+			if got := bestWorkers(row.rates); got != row.want {
+				t.Errorf("got %d, want %d", got, row.want)
+			}
+		})
+	}
+}
+
 func event(verb, resource, subresource, name string, code int) (e audit.Event) {
 	e.Verb = verb
 	e.ObjectRef.Resource, e.ObjectRef.Subresource, e.ObjectRef.Name = resource, subresource, name
