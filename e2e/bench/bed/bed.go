@@ -4,6 +4,7 @@ package bed
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -43,29 +44,42 @@ type Bed struct {
 	// Observer watches.
 	Observer *observe.Client
 
-	started bool
+	started bool // the cluster, for this run
+	touched bool // the cluster holds what is to be removed
 	root    string
 	out     io.Writer
 	config  *rest.Config // of the administrator
 	dynamic dynamic.Interface
 }
 
-// Make starts the cluster unless there is one, and installs what the contenders need.
+// Make starts the cluster unless there is one, and installs what the contenders
+// need. When that fails, everything is taken down again.
 func Make(ctx context.Context, o Options) (*Bed, error) {
 	b := &Bed{root: o.Root, out: o.Out}
+	if err := b.make(ctx, o); err != nil {
+		return nil, errors.Join(err, b.Close(context.WithoutCancel(ctx)))
+	}
+	return b, nil
+}
+
+func (b *Bed) make(ctx context.Context, o Options) error {
 	if err := b.up(ctx, o); err != nil {
-		return nil, err
+		return err
 	}
 	b.config.QPS = -1
 	b.config.UserAgent = "bench"
 	var err error
 	if b.dynamic, err = dynamic.NewForConfig(b.config); err != nil {
-		return nil, fmt.Errorf("make a client: %w", err)
+		return fmt.Errorf("make a client: %w", err)
 	}
 	if b.Observer, err = observe.NewClient(b.config); err != nil {
-		return nil, err
+		return err
 	}
-	return b, b.install(ctx)
+	if err := b.checkFree(ctx); err != nil {
+		return err
+	}
+	b.touched = true
+	return b.install(ctx)
 }
 
 func (b *Bed) up(ctx context.Context, o Options) error {
@@ -109,6 +123,9 @@ func (b *Bed) foreign(o Options) error {
 func (b *Bed) Close(ctx context.Context) error {
 	if b.Cluster != nil && b.started {
 		return b.Cluster.Down()
+	}
+	if !b.touched {
+		return nil
 	}
 	return b.uninstall(ctx)
 }

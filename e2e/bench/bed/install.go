@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
@@ -58,22 +59,22 @@ metadata: {name: ` + workload.Namespace + `, labels: {bench: templater}}
 
 // install puts everything in place, and removes what an earlier run has left.
 func (b *Bed) install(ctx context.Context) error {
-	crd, err := b.definitionFile()
-	if err != nil {
-		return err
+	if err := b.installControllers(ctx); err != nil {
+		return fmt.Errorf("install the definition of TemplateControllers: %w", err)
 	}
 	for _, one := range []struct {
 		resource schema.GroupVersionResource
 		manifest string
-	}{{definitions, string(crd)}, {roles, role}, {bindings, binding}, {namespaces, namespace}} {
-		if err := b.apply(ctx, one.resource, one.manifest); err != nil {
+	}{{roles, role}, {bindings, binding}, {namespaces, namespace}} {
+		o, err := decode(one.manifest)
+		if err == nil {
+			err = b.apply(ctx, one.resource, o)
+		}
+		if err != nil {
 			return fmt.Errorf("install %s: %w", one.resource.Resource, err)
 		}
 	}
 	if err := b.served(ctx, workload.Controllers); err != nil {
-		return err
-	}
-	if err := b.checkAlone(ctx); err != nil {
 		return err
 	}
 	if err := b.Define(ctx, workload.Item); err != nil {
@@ -82,21 +83,33 @@ func (b *Bed) install(ctx context.Context) error {
 	return b.Clear(ctx, workload.Item)
 }
 
-// checkAlone refuses a cluster in which TemplateControllers of somebody else would
-// take part.
-func (b *Bed) checkAlone(ctx context.Context) error {
-	list, err := b.dynamic.Resource(workload.Controllers).List(ctx, metav1.ListOptions{LabelSelector: "bench!=templater", Limit: 1})
-	if err == nil && len(list.Items) > 0 {
-		err = errors.New("the cluster has TemplateControllers that are not of a benchmark: use a cluster of its own")
-	}
-	return err
-}
-
-func (b *Bed) apply(ctx context.Context, resource schema.GroupVersionResource, manifest string) error {
-	o := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(manifest), &o.Object); err != nil {
+// installControllers makes TemplateControllers known. Another cluster keeps the
+// definition that it has, and gets one that is removed in the end if it has none.
+func (b *Bed) installControllers(ctx context.Context) error {
+	manifest, err := b.definitionFile()
+	if err != nil {
 		return err
 	}
+	o, err := decode(string(manifest))
+	if err != nil {
+		return err
+	}
+	if b.Cluster == nil {
+		foreign, err := b.isForeign(ctx, definitions, o.GetName())
+		if err != nil || foreign {
+			return err
+		}
+		o.SetLabels(labels.Set{"bench": "templater"})
+	}
+	return b.apply(ctx, definitions, o)
+}
+
+func decode(manifest string) (*unstructured.Unstructured, error) {
+	o := &unstructured.Unstructured{}
+	return o, yaml.Unmarshal([]byte(manifest), &o.Object)
+}
+
+func (b *Bed) apply(ctx context.Context, resource schema.GroupVersionResource, o *unstructured.Unstructured) error {
 	_, err := b.dynamic.Resource(resource).Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: "bench", Force: true})
 	return err
 }
@@ -104,8 +117,7 @@ func (b *Bed) apply(ctx context.Context, resource schema.GroupVersionResource, m
 // Define defines kinds of parents, and returns when they are served.
 func (b *Bed) Define(ctx context.Context, kinds ...string) error {
 	for _, kind := range kinds {
-		o := workload.Definition(kind)
-		if _, err := b.dynamic.Resource(definitions).Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: "bench", Force: true}); err != nil {
+		if err := b.apply(ctx, definitions, workload.Definition(kind)); err != nil {
 			return fmt.Errorf("define the kind %s: %w", kind, err)
 		}
 	}
@@ -140,7 +152,8 @@ func (b *Bed) served(ctx context.Context, resource schema.GroupVersionResource) 
 	return nil
 }
 
-// uninstall removes what install has made, but for the definition of TemplateControllers.
+// uninstall removes what install has made, but for the definition of TemplateControllers
+// in a cluster that is ours.
 func (b *Bed) uninstall(ctx context.Context) error {
 	var errs []error
 	for _, resource := range []schema.GroupVersionResource{workload.Controllers, namespaces, definitions, bindings, roles} {
@@ -156,6 +169,9 @@ func (b *Bed) deleteOurs(ctx context.Context, resource schema.GroupVersionResour
 	defer cancel()
 	return poll.Until(ctx, 200*time.Millisecond, func() error {
 		list, err := b.dynamic.Resource(resource).List(ctx, metav1.ListOptions{LabelSelector: ours})
+		if apierrors.IsNotFound(err) {
+			return nil // not even the resource is there
+		}
 		if err != nil || len(list.Items) == 0 {
 			return err
 		}

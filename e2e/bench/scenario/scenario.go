@@ -43,7 +43,7 @@ type Scenario struct {
 	Default bool
 	// Workers is whether it matters how many workers the floor has.
 	Workers bool
-	run   func(*Bench, context.Context) error
+	run     func(*Bench, context.Context) error
 }
 
 // All are the scenarios in the order in which they run.
