@@ -49,7 +49,7 @@ type Location struct {
 
 // Get reads an object.
 func (c *Client) Get(ctx context.Context, at Location) (*object.Object, error) {
-	return answer(c.rest.Get().AbsPath(at.path()...).Do(ctx))
+	return answer(at.on(c.rest.Get()).Do(ctx))
 }
 
 // Selected reports whether an object exists that matches both selectors.
@@ -88,7 +88,7 @@ func (c *Client) collection(resource schema.GroupVersionResource, namespace stri
 	if o.TimeoutSeconds != nil {
 		timeout = time.Duration(*o.TimeoutSeconds) * time.Second
 	}
-	return c.rest.Get().AbsPath(Location{Resource: resource, Namespace: namespace}.path()...).
+	return Location{Resource: resource, Namespace: namespace}.on(c.rest.Get()).
 		SpecificallyVersionedParams(&o, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).Timeout(timeout)
 }
 
@@ -100,16 +100,16 @@ func (c *Client) collection(resource schema.GroupVersionResource, namespace stri
 // AlreadyExists or Conflict when an object of that name exists; a metadata.uid makes it an
 // update that answers Invalid or Conflict when the object is not that one.
 func (c *Client) Apply(ctx context.Context, at Location, body []byte, manager string) (*object.Object, error) {
-	return c.apply(ctx, at.path(), body, manager)
+	return apply(ctx, at.on(c.rest.Patch(types.ApplyPatchType)), body, manager)
 }
 
 // ApplyStatus is Apply for the status subresource.
 func (c *Client) ApplyStatus(ctx context.Context, at Location, body []byte, manager string) (*object.Object, error) {
-	return c.apply(ctx, append(at.path(), "status"), body, manager)
+	return apply(ctx, at.on(c.rest.Patch(types.ApplyPatchType)).SubResource("status"), body, manager)
 }
 
-func (c *Client) apply(ctx context.Context, path []string, body []byte, manager string) (*object.Object, error) {
-	return answer(c.rest.Patch(types.ApplyPatchType).AbsPath(path...).Body(body).
+func apply(ctx context.Context, r *rest.Request, body []byte, manager string) (*object.Object, error) {
+	return answer(r.Body(body).
 		Param("fieldManager", manager).Param("force", strconv.FormatBool(true)).Param("fieldValidation", metav1.FieldValidationStrict).
 		Do(ctx))
 }
@@ -122,7 +122,7 @@ func (c *Client) Delete(ctx context.Context, at Location, uid types.UID, propaga
 		"kind": "DeleteOptions", "apiVersion": "v1",
 		"preconditions": map[string]any{"uid": string(uid)}, "propagationPolicy": string(propagation),
 	})
-	err := c.rest.Delete().AbsPath(at.path()...).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx).Error()
+	err := at.on(c.rest.Delete()).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx).Error()
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -139,25 +139,22 @@ func (c *Client) SetFinalizers(ctx context.Context, at Location, current *object
 	body := object.Append(nil, map[string]any{"metadata": map[string]any{
 		"resourceVersion": current.ResourceVersion(), "finalizers": list,
 	}})
-	return answer(c.rest.Patch(types.MergePatchType).AbsPath(at.path()...).Body(body).Param("fieldManager", "templater").Do(ctx))
+	return answer(at.on(c.rest.Patch(types.MergePatchType)).Body(body).Param("fieldManager", "templater").Do(ctx))
 }
 
-// path is that of the object, or of the collection where there is no name.
-func (at Location) path() []string {
-	path := make([]string, 0, 8)
+// on makes the request one for the object, or for the collection where there is no name.
+// The request fails where namespace or name cannot be a part of a path.
+func (at Location) on(r *rest.Request) *rest.Request {
 	if at.Resource.Group == "" {
-		path = append(path, "api", at.Resource.Version)
+		r.AbsPath("/api", at.Resource.Version)
 	} else {
-		path = append(path, "apis", at.Resource.Group, at.Resource.Version)
+		r.AbsPath("/apis", at.Resource.Group, at.Resource.Version)
 	}
-	if at.Namespace != "" {
-		path = append(path, "namespaces", at.Namespace)
-	}
-	path = append(path, at.Resource.Resource)
+	r.NamespaceIfScoped(at.Namespace, at.Namespace != "").Resource(at.Resource.Resource)
 	if at.Name != "" {
-		path = append(path, at.Name)
+		r.Name(at.Name)
 	}
-	return path
+	return r
 }
 
 func answer(result rest.Result) (*object.Object, error) {

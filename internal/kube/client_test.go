@@ -133,6 +133,18 @@ func TestSelected(t *testing.T) {
 	}
 }
 
+func TestANameThatIsNoPartOfAPathMakesNoRequest(t *testing.T) {
+	for _, at := range []Location{
+		{Resource: a.Resource, Namespace: "ns", Name: "../b"}, {Resource: a.Resource, Namespace: "ns", Name: "a/b"},
+		{Resource: a.Resource, Namespace: "..", Name: "a"}, {Resource: a.Resource, Namespace: "a/services/s/proxy", Name: "a"},
+	} {
+		client, seen := serve(t, http.StatusOK, answered)
+		if _, err := client.Apply(t.Context(), at, []byte("{}"), "m"); err == nil || seen.Path != "" {
+			t.Errorf("%v: err = %v, path %q", at, err, seen.Path)
+		}
+	}
+}
+
 func TestDeletingWhatIsGoneIsNoError(t *testing.T) {
 	client, _ := serve(t, http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)
 	if err := client.Delete(t.Context(), a, "u", metav1.DeletePropagationBackground); err != nil {

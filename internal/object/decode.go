@@ -54,7 +54,7 @@ func (s *scanner) object() error {
 func (s *scanner) metadata() error {
 	before := uint32(0) // the end of the member before
 	return s.decoder.members(func(name []byte) error {
-		from := s.offset() - uint32(len(name)) //nolint:gosec // texts are at most 16 MiB
+		from := s.offset() - uint32(len(name)) //nolint:gosec // texts are far shorter than 4 GiB
 		if s.o.metadata == 0 {
 			s.o.metadata, before = from, from
 		}
@@ -99,12 +99,12 @@ func (s *scanner) target(name []byte) *span {
 	return nil
 }
 
-func (s *scanner) offset() uint32 { return uint32(s.decoder.InputOffset()) } //nolint:gosec // texts are at most 16 MiB
+func (s *scanner) offset() uint32 { return uint32(s.decoder.InputOffset()) } //nolint:gosec // texts are far shorter than 4 GiB
 
 // finish puts the Object together.
 func (s *scanner) finish() *Object {
 	o := s.o
-	o.namespace = unique.Make(s.unquoted(s.namespace)).Value()
+	o.namespace = unique.Make(s.unquoted(s.namespace))
 	o.name = s.unquoted(s.name)
 	o.generation, _ = strconv.ParseInt(string(s.text[s.generation.from:s.generation.to]), 10, 64)
 	o.deleting = s.deletion.to > s.deletion.from && s.text[s.deletion.from] == '"'

@@ -14,6 +14,8 @@ const (
 	// Covered: templater holds every field that it applied when it set the
 	// hash that the object carries.
 	Covered
+	// Slim: the parts of a definition that nobody reads have been left out.
+	Slim
 )
 
 // Noted reports whether the fact was noted.

@@ -12,8 +12,9 @@ import (
 // Object is an object as the server had it at one resource version. It is
 // immutable, and safe for concurrent use.
 type Object struct {
-	data            string // JSON without managedFields
-	namespace, name string // copies, which may be kept without keeping data
+	data      string                // JSON without managedFields
+	namespace unique.Handle[string] // as name a copy, which may be kept without keeping data
+	name      string
 
 	// Where in data the values of members of metadata are; texts without their quotes.
 	uid, version, labels, annotations, owners span
@@ -31,14 +32,14 @@ type span struct{ from, to uint32 }
 func (o *Object) text(s span) string { return o.data[s.from:s.to] }
 
 // Namespace returns the namespace, "" for a cluster-scoped object.
-func (o *Object) Namespace() string { return o.namespace }
+func (o *Object) Namespace() string { return o.namespace.Value() }
 
 // Name returns the name.
 func (o *Object) Name() string { return o.name }
 
 // Key returns namespace and name.
 func (o *Object) Key() types.NamespacedName {
-	return types.NamespacedName{Namespace: o.namespace, Name: o.name}
+	return types.NamespacedName{Namespace: o.Namespace(), Name: o.name}
 }
 
 // UID returns the UID. Keeping it keeps the whole text of the object; so does
@@ -65,15 +66,20 @@ func (o *Object) Generation() int64 { return o.generation }
 func (o *Object) Deleting() bool { return o.deleting }
 
 // APIVersion returns the apiVersion.
-func (o *Object) APIVersion() string { return o.root("apiVersion") }
+func (o *Object) APIVersion() string { return o.Text("apiVersion") }
 
 // Kind returns the kind.
-func (o *Object) Kind() string { return o.root("kind") }
+func (o *Object) Kind() string { return o.Text("kind") }
 
-// root returns a member of the object that is a text, or "".
-func (o *Object) root(name string) string {
+// Text returns the text at a path of keys, or "" where there is none.
+func (o *Object) Text(path ...string) string {
 	r := reader{s: o.data}
-	if !r.find(name) || r.next() != '"' {
+	for _, key := range path {
+		if r.next() != '{' || !r.find(key) {
+			return ""
+		}
+	}
+	if r.next() != '"' {
 		return ""
 	}
 	return r.text()
@@ -185,9 +191,6 @@ func (o *Object) Content() map[string]any {
 	}
 	return content
 }
-
-// Size returns the length of the text.
-func (o *Object) Size() int { return len(o.data) }
 
 // Terminating returns the object with that deletionTimestamp (RFC 3339), or the
 // object itself when it has one.

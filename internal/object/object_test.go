@@ -120,6 +120,25 @@ func TestChildrenOfOneTemplateShareTheirOwnership(t *testing.T) {
 	}
 }
 
+func TestWhoeverLabelsAnObjectCannotHideWhoOwnsIt(t *testing.T) {
+	want := decode(t, child)
+	for _, label := range []string{"A", "C", "templater", "templater/apps", "status", "f", "kubelet", "Ready"} {
+		o := decode(t, strings.Replace(child, `"templater.dev/parent-uid":"p-1"`, `"templater.dev/parent-uid":"`+label+`"`, 1))
+		if diff := cmp.Diff(want.Applied("templater/apps", ""), o.Applied("templater/apps", "")); diff != "" {
+			t.Errorf("label %q: applied by templater (-want +got):\n%s", label, diff)
+		}
+		managers := []string{}
+		for manager, fields := range o.Conditions {
+			if _, ok := fields[`k:{"type":"Ready"}`]; ok {
+				managers = append(managers, manager)
+			}
+		}
+		if diff := cmp.Diff([]string{"kubelet"}, managers); diff != "" {
+			t.Errorf("label %q: holders of the condition Ready (-want +got):\n%s", label, diff)
+		}
+	}
+}
+
 func TestTerminatingLeavesTheObjectAsItIs(t *testing.T) {
 	o := decode(t, child)
 	marked := o.Terminating("2026-01-02T00:00:00Z")

@@ -46,14 +46,11 @@ func ownershipOf(managed []byte, parent string) unique.Handle[string] {
 		if err != nil {
 			break // Decode has found the text to be valid: this cannot be
 		}
-		lines = e.keep(lines)
+		lines = e.keep(lines, parent)
 	}
 	d.lines = lines
 	if len(lines) == 0 {
 		return unique.Handle[string]{}
-	}
-	if parent != "" {
-		lines = bytes.ReplaceAll(lines, []byte(parent), []byte(placeholder))
 	}
 	return unique.Make(string(lines))
 }
@@ -92,9 +89,9 @@ func (e *entry) target(name []byte) *[]byte {
 }
 
 // keep appends the lines for an entry, if any.
-func (e entry) keep(lines []byte) []byte {
+func (e entry) keep(lines []byte, parent string) []byte {
 	if string(e.operation) == "Apply" && bytes.HasPrefix(e.manager, prefix) {
-		lines = e.line(lines, applied, e.fields)
+		lines = appendLine(lines, applied, e, parent)
 	}
 	if !bytes.Contains(e.fields, []byte(`"f:conditions"`)) {
 		return lines
@@ -103,17 +100,24 @@ func (e entry) keep(lines []byte) []byte {
 	if r.find("f:status") && r.find("f:conditions") {
 		from := r.at
 		r.skip()
-		lines = e.line(lines, conditions, []byte(r.s[from:r.at]))
+		e.fields = []byte(r.s[from:r.at])
+		lines = appendLine(lines, conditions, e, parent)
 	}
 	return lines
 }
 
-func (e entry) line(lines []byte, kind string, fields jsontext.Value) []byte {
+// appendLine appends a line. The placeholder is put into the fields alone: whoever may label the
+// object chooses what the label of the parent says.
+func appendLine(lines []byte, kind string, e entry, parent string) []byte {
+	fields := jsontext.Value(e.fields)
 	if bytes.ContainsAny(fields, "\t\n") {
 		fields = fields.Clone()
 		if fields.Compact() != nil {
 			return lines
 		}
+	}
+	if parent != "" && bytes.Contains(fields, []byte(parent)) {
+		fields = bytes.ReplaceAll(fields, []byte(parent), []byte(placeholder))
 	}
 	lines = append(append(lines, kind...), '\t')
 	lines = append(append(lines, e.manager...), '\t')

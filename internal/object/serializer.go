@@ -51,7 +51,7 @@ func (o *Object) DeepCopyObject() runtime.Object { return o }
 // GetObjectMeta gives a Reflector what it asks for: identity and version, and
 // the annotations of a bookmark, which has no name.
 func (o *Object) GetObjectMeta() metav1.Object {
-	m := &metav1.ObjectMeta{Namespace: o.namespace, Name: o.name, UID: o.UID(), ResourceVersion: o.ResourceVersion()}
+	m := &metav1.ObjectMeta{Namespace: o.Namespace(), Name: o.name, UID: o.UID(), ResourceVersion: o.ResourceVersion()}
 	if o.name != "" {
 		return m
 	}
@@ -88,26 +88,24 @@ func (serializer) Decode(text []byte, _ *schema.GroupVersionKind, _ runtime.Obje
 		}
 		return status, &gvk, nil
 	}
-	if strings.HasSuffix(gvk.Kind, "List") {
-		if list, err := o.list(gvk); list != nil || err != nil {
-			return list, &gvk, err
-		}
+	if list, err := o.list(gvk); list != nil || err != nil {
+		return list, &gvk, err
 	}
 	return o, &gvk, nil
 }
 
-// list takes the object for a list. It returns nil where it is none, but an object of
-// a kind that ends so.
+// list takes the object for a list: it has no name, but items. The kind does not tell,
+// for a definition may call its lists as it likes. list returns nil where it is none.
 func (o *Object) list(gvk schema.GroupVersionKind) (runtime.Object, error) {
 	r := reader{s: o.data}
 	if o.name != "" || !r.find("items") || r.next() != '[' {
 		return nil, nil
 	}
 	l := &List{}
-	l.APIVersion, l.Kind, l.ResourceVersion = gvk.GroupVersion().String(), gvk.Kind, o.ResourceVersion()
+	l.APIVersion, l.Kind, l.ResourceVersion = gvk.GroupVersion().String(), gvk.Kind, strings.Clone(o.ResourceVersion())
 	head := reader{s: o.data}
 	if head.find("metadata") && head.find("continue") {
-		l.Continue = head.text()
+		l.Continue = strings.Clone(head.text())
 	}
 	for r.items('[', ']') {
 		from := r.at
@@ -188,6 +186,9 @@ type frames struct {
 func (f *frames) Read(p []byte) (int, error) {
 	if len(f.rest) == 0 {
 		value, err := f.decoder.ReadValue()
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return 0, io.ErrUnexpectedEOF // unwrapped, a torn connection is known for what it is, and the watch goes on where it was
+		}
 		if err != nil {
 			return 0, err
 		}

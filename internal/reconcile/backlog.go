@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -8,20 +9,22 @@ import (
 )
 
 // backlog holds back the work that a change of a whole controller makes, so that it
-// does not get into the way of others. Such keys go into the queue a few at a time:
-// enough to keep all workers busy while nobody else has anything to write, and
+// does not get into the way of others. Such keys are let into the queue a few at a
+// time: enough to keep all workers busy while nobody else has anything to write, and
 // very few while another controller follows changes of single objects, for
 // then every request in flight slows that other one down. It is safe for
 // concurrent use.
 type backlog struct {
 	queue Queue
 	clock clock.PassiveClock
-	wide  int // keys in the queue or worked on while nobody else writes
+	wide  int // keys that may be out at a time
 
 	mu      sync.Mutex
 	waiting map[string][]Key // by controller; none is empty
 	order   []string         // of the controllers in waiting
-	out     map[Key]struct{} // in the queue, or worked on
+	turn    int              // whose in order it is
+	out     map[Key]struct{} // let into the queue, until the pass over them ends
+	outOf   map[string]int   // the number of these by controller
 	// The latest writes that followed a change of a single object: last is the
 	// latest, and other the latest by another controller than that.
 	last, other write
@@ -33,14 +36,17 @@ type write struct {
 }
 
 const (
-	// narrow is how many keys are let out while another controller writes.
+	// narrow is how many keys of a controller are out while another controller writes.
 	narrow = 2
 	// courtesy is how long a write counts as going on.
 	courtesy = time.Second
 )
 
 func newBacklog(queue Queue, c clock.PassiveClock, workers int) *backlog {
-	return &backlog{queue: queue, clock: c, wide: 2 * max(workers, 1), waiting: map[string][]Key{}, out: map[Key]struct{}{}}
+	return &backlog{
+		queue: queue, clock: c, wide: 2 * max(workers, 1),
+		waiting: map[string][]Key{}, out: map[Key]struct{}{}, outOf: map[string]int{},
+	}
 }
 
 // add has all these keys of a controller worked on. They replace what is waiting.
@@ -57,16 +63,34 @@ func (b *backlog) add(controller string, keys []Key) {
 	b.letOut()
 }
 
-// done takes note of the end of a pass, and whether it wrote something.
-func (b *backlog) done(key Key, wrote bool) {
+// begin reports whether the pass that begins is over a key that was let out, which done
+// is to be told.
+func (b *backlog) begin(key Key) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	_, out := b.out[key]
-	if wrote && !out {
+	return out
+}
+
+// done takes note of the end of a pass: whether the key was let out, and whether something
+// was written.
+func (b *backlog) done(key Key, out, wrote bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case out:
+		b.back(key)
+	case wrote:
 		b.note(key.Controller)
 	}
-	delete(b.out, key)
 	b.letOut()
+}
+
+func (b *backlog) back(key Key) {
+	delete(b.out, key)
+	if b.outOf[key.Controller]--; b.outOf[key.Controller] <= 0 {
+		delete(b.outOf, key.Controller)
+	}
 }
 
 func (b *backlog) note(controller string) {
@@ -76,40 +100,46 @@ func (b *backlog) note(controller string) {
 	b.last = write{controller, b.clock.Now()}
 }
 
-// letOut puts keys into the queue, the controllers in turn; the lock is held.
+// letOut puts keys into the queue, the controllers in turn, until there is no room for
+// any of them; the lock is held.
 func (b *backlog) letOut() {
-	for range len(b.order) {
-		if len(b.out) >= b.wide {
-			return
-		}
-		controller := b.order[0]
-		b.order = b.order[1:]
-		keys := b.waiting[controller]
-		for width := b.width(controller); len(keys) > 0 && len(b.out) < width; keys = keys[1:] {
-			b.out[keys[0]] = struct{}{}
-			b.queue.Add(keys[0])
-			if len(b.order) > 0 {
-				keys = keys[1:]
-				break // the next controller's turn
-			}
-		}
-		if len(keys) == 0 {
-			delete(b.waiting, controller)
+	now := b.clock.Now()
+	for refused := 0; refused < len(b.order) && len(b.out) < b.wide; {
+		b.turn %= len(b.order)
+		controller := b.order[b.turn]
+		if !b.room(controller, now) {
+			refused++
+			b.turn++
 			continue
 		}
-		b.waiting[controller] = keys
-		b.order = append(b.order, controller)
+		refused = 0
+		b.letOne(controller)
 	}
 }
 
-// width is how many keys may be out for the controller to add one.
-func (b *backlog) width(controller string) int {
+// letOne lets out the next key of the controller whose turn it is.
+func (b *backlog) letOne(controller string) {
+	keys := b.waiting[controller]
+	key := keys[0]
+	if keys = keys[1:]; len(keys) > 0 {
+		b.waiting[controller] = keys
+		b.turn++
+	} else {
+		delete(b.waiting, controller)
+		b.order = slices.Delete(b.order, b.turn, b.turn+1)
+	}
+	if _, twice := b.out[key]; !twice {
+		b.out[key] = struct{}{}
+		b.outOf[controller]++
+	}
+	b.queue.Add(key)
+}
+
+// room reports whether the controller may have one more key out.
+func (b *backlog) room(controller string, now time.Time) bool {
 	busy := b.last
 	if busy.controller == controller {
 		busy = b.other
 	}
-	if busy.controller != "" && b.clock.Since(busy.at) < courtesy {
-		return min(narrow, b.wide)
-	}
-	return b.wide
+	return busy.controller == "" || now.Sub(busy.at) >= courtesy || b.outOf[controller] < narrow
 }

@@ -32,6 +32,7 @@ type spending struct {
 	generation int64
 	passes     float64   // passes that wrote, less what has been refilled
 	at         time.Time // of the last refill
+	wrote      time.Time // the last pass that did
 	until      time.Time // no pass before
 	children   uint64    // as the last pass that wrote left them: see fingerprint
 }
@@ -45,8 +46,8 @@ func (b *breaker) wait(key Key, generation int64) time.Duration {
 		return 0
 	}
 	now := b.clock.Now()
-	if s.refill(now); s.passes == 0 && now.After(s.until) {
-		delete(b.spent, key) // long quiet: not worth its memory
+	if now.Sub(s.wrote) > loopBurst*loopRefill {
+		delete(b.spent, key) // what it remembers has been refilled
 		return 0
 	}
 	return max(0, s.until.Sub(now))
@@ -72,6 +73,7 @@ func (b *breaker) wrote(key Key, generation int64, w written) {
 		b.spent[key] = s
 	}
 	s.refill(now)
+	s.wrote = now
 	called := s.children != w.before // by a child that has changed
 	s.children = w.after
 	if !w.children && called {

@@ -160,9 +160,7 @@ func (c *controller) parentOf(child *object.Object) types.NamespacedName {
 
 // childrenNamed returns the children of parents of that name, whatever their UID.
 func (c *controller) childrenNamed(parent types.NamespacedName) []*live {
-	return c.children(func(cache *watch.Cache) []*object.Object { return cache.ChildrenNamed(c.name, parent.Name) }, func(o *object.Object) bool {
-		return (!c.kind.Namespaced || o.Namespace() == parent.Namespace) && c.made(o)
-	})
+	return c.children(func(cache *watch.Cache) []*object.Object { return cache.ChildrenNamed(c.name, parent) }, c.made)
 }
 
 // childrenOf returns the children of one parent. Labels alone make none: anybody may

@@ -247,12 +247,13 @@ func (c *Controllers) enqueueAll(next *controller) {
 	next.eachParent(func(o *object.Object) {
 		keys = append(keys, Key{next.name, o.Key()})
 	})
+	left := map[Key]struct{}{}
 	next.eachChild(func(_ source, o *object.Object) {
 		if name := next.parentOf(o); name.Name != "" && next.parent(name) == nil {
-			keys = append(keys, Key{next.name, name})
+			left[Key{next.name, name}] = struct{}{}
 		}
 	})
-	c.backlog.add(next.name, keys)
+	c.backlog.add(next.name, slices.AppendSeq(keys, maps.Keys(left)))
 }
 
 // names returns the controllers that f holds for.

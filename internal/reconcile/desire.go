@@ -220,6 +220,9 @@ func shapeFault(content map[string]any) string {
 			return "the document has no " + key + ": every child needs apiVersion, kind and metadata.name"
 		}
 	}
+	if _, err := schema.ParseGroupVersion(content["apiVersion"].(string)); err != nil { //nolint:forcetypeassert // seen above
+		return "apiVersion is neither VERSION nor GROUP/VERSION"
+	}
 	if _, ok := content["status"]; ok {
 		return "status is not for a template to set: remove it"
 	}
@@ -244,9 +247,13 @@ func metadataFault(metadata map[string]any) string {
 	if name, _ := metadata["name"].(string); len(content.IsPathSegmentName(name)) > 0 {
 		return "metadata.name is no valid name: it may not hold / or %, nor be . or .."
 	}
-	if ns, ok := metadata["namespace"]; ok {
-		if _, ok := ns.(string); !ok {
+	if value, ok := metadata["namespace"]; ok {
+		ns, ok := value.(string)
+		if !ok {
 			return "metadata.namespace is no text: quote it"
+		}
+		if ns != "" && len(content.IsDNS1123Label(ns)) > 0 {
+			return "metadata.namespace is no valid name: it may hold lower-case letters, digits and -"
 		}
 	}
 	for _, key := range []string{"labels", "annotations"} {

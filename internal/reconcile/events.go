@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"strings"
 	"time"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -85,10 +86,10 @@ func (c *Controllers) childChanged(o *object.Object, writer string, delay time.D
 	switch {
 	case e == nil:
 	case running == nil:
-		c.queue.Add(name) // it may be waiting for its children to be gone
+		c.queue.Add(strings.Clone(name)) // it may be waiting for its children to be gone
 	default:
 		if parent := running.parentOf(o); parent.Name != "" {
-			c.parents.AddAfter(Key{name, parent}, delay)
+			c.parents.AddAfter(Key{running.name, parent}, delay) // not name, which is a part of the child's text
 		}
 	}
 }

@@ -61,8 +61,8 @@ type Result struct {
 // to date. It acts on current state only, so extra calls are harmless. A
 // user's mistake ends in the parent's status, and so does what the server refuses.
 func (r *Reconciler) Reconcile(ctx context.Context, key Key) Result {
-	wrote := false
-	defer func() { r.backlog.done(key, wrote) }()
+	letOut, wrote := r.backlog.begin(key), false
+	defer func() { r.backlog.done(key, letOut, wrote) }()
 	c, leave := r.controllers.enter(key.Controller)
 	defer leave()
 	if c == nil || c.spec.Suspend || !c.parentsSynced(key.Parent.Namespace) || c.syncing() {
@@ -109,7 +109,9 @@ func (p *pass) run(ctx context.Context) Result {
 	}
 	p.writeStatus(ctx, len(d.wanted), observed)
 	p.r.breaker.wrote(p.key, p.parent.Generation(), p.written)
-	klog.FromContext(ctx).V(4).Info("looked at parent", "controller", p.name, "parent", p.key.Parent.String(), "resourceVersion", p.parent.ResourceVersion(), "wroteChildren", p.written.children, "wroteStatus", p.written.status)
+	if log := klog.FromContext(ctx).V(4); log.Enabled() {
+		log.Info("looked at parent", "controller", p.name, "parent", p.key.Parent.String(), "resourceVersion", p.parent.ResourceVersion(), "wroteChildren", p.written.children, "wroteStatus", p.written.status)
+	}
 	return p.result()
 }
 

@@ -266,7 +266,9 @@ func TestIndexFindsChildrenOfOneParent(t *testing.T) {
 		}
 	}
 	want("children of one", r.Children("c", "1"), "a", "b")
-	want("children of any object called one", r.ChildrenNamed("c", "one"), "a", "b", "c")
+	want("children of any object called one", r.ChildrenNamed("c", types.NamespacedName{Namespace: "ns", Name: "one"}), "a", "b", "c")
+	want("children of any object called one, which has no namespace", r.ChildrenNamed("c", types.NamespacedName{Name: "one"}), "a", "b", "c")
+	want("children of one in another namespace", r.ChildrenNamed("c", types.NamespacedName{Namespace: "other", Name: "one"}))
 	want("children of another controller", r.Children("d", "1"))
 	var made []*object.Object
 	r.EachChild("c", func(o *object.Object) { made = append(made, o) })
@@ -307,19 +309,28 @@ func TestDefinitionsAreSlimmedAndFiled(t *testing.T) {
 		}}},
 	}
 	r := newRecorder(t, Want{Role: Definition})
-	slimmed, err := r.Transformer()(definition)
-	if err != nil {
-		t.Fatal(err)
+	transformed := func() error {
+		slim, err := r.Transformer()(definition)
+		if err != nil {
+			return err
+		}
+		return r.Replace([]any{slim}, "1")
 	}
-	if err := r.Add(slimmed); err != nil {
-		t.Fatal(err)
-	}
-	found := r.Definitions(schema.GroupKind{Group: "g", Kind: "K"})
-	if len(found) != 1 {
-		t.Fatalf("%d definitions of the kind, want 1", len(found))
-	}
-	if diff := cmp.Diff(want, found[0].Content()); diff != "" {
-		t.Errorf("the definition (-want +got):\n%s", diff)
+	for how, bring := range map[string]func() error{
+		"by a watch-list": transformed,
+		"by a list":       func() error { return r.Replace([]any{definition}, "1") },
+		"by an event":     func() error { return r.Update(definition) },
+	} {
+		if err := bring(); err != nil {
+			t.Fatal(err)
+		}
+		found := r.Definitions(schema.GroupKind{Group: "g", Kind: "K"})
+		if len(found) != 1 {
+			t.Fatalf("%s: %d definitions of the kind, want 1", how, len(found))
+		}
+		if diff := cmp.Diff(want, found[0].Content()); diff != "" {
+			t.Errorf("%s: the definition (-want +got):\n%s", how, diff)
+		}
 	}
 	if _, err := r.Transformer()("x"); err == nil || r.Add("x") == nil || r.Delete("x") == nil || r.Replace([]any{"x"}, "1") == nil {
 		t.Error("something that is no object is taken")

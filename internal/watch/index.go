@@ -3,7 +3,6 @@ package watch
 import (
 	"hash/maphash"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -20,10 +19,12 @@ func (c *Cache) Children(controller string, parent types.UID) []*object.Object {
 }
 
 // ChildrenNamed returns the children that carry the controller's label and were made
-// for a parent of that name, in any namespace and whatever its UID.
-func (c *Cache) ChildrenNamed(controller, parent string) []*object.Object {
-	return c.find(byName, hashOf(controller, parent), func(o *object.Object) bool {
-		return o.Label(v1.LabelController) == controller && ParentName(o) == parent
+// for a parent of that name, whatever its UID. They are in the parent's namespace, or,
+// where it has none, in any.
+func (c *Cache) ChildrenNamed(controller string, parent types.NamespacedName) []*object.Object {
+	return c.find(byName, hashOf(controller, parent.Name), func(o *object.Object) bool {
+		return (parent.Namespace == "" || o.Namespace() == parent.Namespace) &&
+			o.Label(v1.LabelController) == controller && ParentName(o) == parent.Name
 	})
 }
 
@@ -68,10 +69,7 @@ func ParentName(child *object.Object) string {
 
 // DefinedKind returns the group and kind that a CustomResourceDefinition defines.
 func DefinedKind(definition *object.Object) schema.GroupKind {
-	content := definition.Content()
-	group, _, _ := unstructured.NestedString(content, "spec", "group")
-	kind, _, _ := unstructured.NestedString(content, "spec", "names", "kind")
-	return schema.GroupKind{Group: group, Kind: kind}
+	return schema.GroupKind{Group: definition.Text("spec", "group"), Kind: definition.Text("spec", "names", "kind")}
 }
 
 // The indexes of a Cache. Definitions are filed by kind, in the first.

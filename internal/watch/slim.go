@@ -39,5 +39,9 @@ func slimDefinition(o *object.Object) (*object.Object, error) {
 	if metadata, ok := content["metadata"].(map[string]any); ok {
 		metadata["resourceVersion"] = o.ResourceVersion()
 	}
-	return object.From(content)
+	slim, err := object.From(content)
+	if err == nil {
+		slim.Note(object.Slim)
+	}
+	return slim, err
 }

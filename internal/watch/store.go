@@ -108,15 +108,9 @@ func (c *Cache) Bookmark(resourceVersion string) error {
 // Resync does nothing: the reconciler looks again by its own clock.
 func (c *Cache) Resync() error { return nil }
 
-// Transformer returns what drops the parts of objects that nobody reads.
+// Transformer returns what has a list slimmed while it comes in.
 func (c *Cache) Transformer() toolscache.TransformFunc {
-	return func(obj any) (any, error) {
-		o, err := c.object(obj)
-		if err != nil || c.want.Role != Definition {
-			return o, err
-		}
-		return slimDefinition(o)
-	}
+	return func(obj any) (any, error) { return c.object(obj) }
 }
 
 // take files an object from the watch, unless an own write is newer; the lock is held.
@@ -161,10 +155,14 @@ func (c *Cache) fail(err error) {
 	}
 }
 
+// object returns what is kept of an object that the Reflector brings.
 func (c *Cache) object(obj any) (*object.Object, error) {
 	o, ok := obj.(*object.Object)
 	if !ok {
 		return nil, fmt.Errorf("watch %s: unexpected object %T", c.want, obj)
+	}
+	if c.want.Role == Definition && !o.Noted(object.Slim) {
+		return slimDefinition(o)
 	}
 	return o, nil
 }

@@ -6,8 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Role says what the objects of a Want are kept for, and so which of their
-// parts are kept and by which values they can be found.
+// Role says what the objects of a Want are kept for, and so how they can be found.
 type Role int
 
 // The roles.

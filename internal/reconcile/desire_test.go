@@ -1,0 +1,32 @@
+package reconcile
+
+import (
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+func TestShapeFaults(t *testing.T) {
+	for document, want := range map[string]string{
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: a-1}}":                   "",
+		"{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: 'system:x'}}":     "",
+		"{apiVersion: a/b/c, kind: ConfigMap, metadata: {name: x}}":                                "apiVersion is neither",
+		"{kind: ConfigMap, metadata: {name: x}}":                                                   "the document has no apiVersion",
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: a/services/s/proxy}}":    "metadata.namespace is no valid name",
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: ..}}":                    "metadata.namespace is no valid name",
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: 7}}":                     "metadata.namespace is no text",
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: ../x}}":                                "metadata.name is no valid name",
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, uid: u}}":                           "metadata.uid may not be set",
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, labels: {templater.dev/child: x}}}": "metadata.labels holds a key of templater.dev/",
+	} {
+		var content map[string]any
+		if err := yaml.Unmarshal([]byte(document), &content); err != nil {
+			t.Fatal(err)
+		}
+		got := shapeFault(content)
+		if (want == "") != (got == "") || !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q", document, got, want)
+		}
+	}
+}
