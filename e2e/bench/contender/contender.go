@@ -41,12 +41,13 @@ type Contender interface {
 type Options struct {
 	Bed     *bed.Bed
 	Task    workload.Task
-	Dir     string // for logs
-	Binary  string // the built operator
-	Workers int    // of the floor
+	Dir     string   // for logs
+	Binary  string   // the built operator
+	Workers int      // of the floor
+	Flags   []string // of the operator, beyond those it needs
 }
 
-// Operator returns the operator with the flags that it has by default.
+// Operator returns the operator with its defaults, but for the flags of the options.
 func Operator(o Options) Contender { return &operator{Options: o} }
 
 // Floor returns the floor.
@@ -63,7 +64,8 @@ func (c *operator) Process() *Process { return c.process }
 
 func (c *operator) Start(ctx context.Context) error {
 	var err error
-	if c.process, err = start(OperatorName, c.Dir, c.Binary, "run", "--kubeconfig", c.Bed.Kubeconfig); err != nil {
+	args := append([]string{c.Binary, "run", "--kubeconfig", c.Bed.Kubeconfig}, c.Flags...)
+	if c.process, err = start(OperatorName, c.Dir, args...); err != nil {
 		return err
 	}
 	return c.process.says(ctx, `"msg":"running"`)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -67,6 +68,21 @@ func (p *Process) says(ctx context.Context, text string) error {
 		}
 		return fmt.Errorf("the %s has not said %q; the end of its log: %s", p.name, text, tail(data))
 	})
+}
+
+// Lines returns the lines of the log that hold all the texts.
+func (p *Process) Lines(texts ...string) ([]string, error) {
+	data, err := os.ReadFile(p.log)
+	if err != nil {
+		return nil, fmt.Errorf("read the log of the %s: %w", p.name, err)
+	}
+	var found []string
+	for line := range strings.Lines(string(data)) {
+		if !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(line, text) }) {
+			found = append(found, strings.TrimSpace(line))
+		}
+	}
+	return found, nil
 }
 
 // Exited is closed when the process has ended.

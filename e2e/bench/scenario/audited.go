@@ -23,6 +23,13 @@ func (b *Bench) audited(since audit.Mark) ([]audit.Event, error) {
 	})
 }
 
+// announced returns the requests for Events since the mark.
+func (b *Bench) announced(since audit.Mark) ([]audit.Event, error) {
+	return b.Bed.Cluster.Audit().Since(since, func(e audit.Event) bool {
+		return e.User.Username == bed.User && e.ObjectRef.Resource == "events"
+	})
+}
+
 // silence returns the requests since the mark, once there has been none for a second.
 func (b *Bench) silence(ctx context.Context, since audit.Mark) ([]audit.Event, error) {
 	const long = time.Second

@@ -4,12 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
+	"github.com/templater-dev/templater/e2e/bench/bed"
 	"github.com/templater-dev/templater/e2e/bench/contender"
 	"github.com/templater-dev/templater/e2e/bench/report"
 	"github.com/templater-dev/templater/e2e/bench/workload"
+	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
+
+// resyncTime is how long scenario requests watches an operator that looks every 500 ms.
+const resyncTime = 3 * time.Second
 
 func (b *Bench) requests(ctx context.Context) error {
 	if !b.needsAudit("scenario requests") {
@@ -31,9 +37,15 @@ func (b *Bench) requests(ctx context.Context) error {
 // requestsOf counts requests in the life of one parent. Another one has taught the
 // operator the kind of the children before.
 func (b *Bench) requestsOf(ctx context.Context, task workload.Task) (err error) {
-	c := contender.Operator(b.options(task))
+	o := b.options(task)
+	o.Flags = []string{"--log-level", "debug"} // for looks
+	c := contender.Operator(o)
 	defer func() { err = errors.Join(err, c.Stop()) }()
 	if err := b.warm(ctx, c, task); err != nil {
+		return err
+	}
+	begin, err := b.mark()
+	if err != nil {
 		return err
 	}
 	name := workload.ParentName(0)
@@ -45,8 +57,8 @@ func (b *Bench) requestsOf(ctx context.Context, task workload.Task) (err error) 
 	}{
 		{"new parent", each, func() error { return b.Bed.Create(ctx, task.Kind, name) }},
 		{"changed parent", each, func() error { return b.Bed.Paint(ctx, task.Kind, 1, workload.Blue) }},
-		{"resyncs", 0, func() error { return b.resyncs(ctx, task) }},
-		{"deleted parent", 0, func() error { return b.Bed.Delete(ctx, task.Kind, name) }},
+		{"resyncs", 0, func() error { return b.resyncs(ctx, c, task) }},
+		{"deleted parent", 0, func() error { return b.remove(ctx, task, name) }},
 	} {
 		if err := b.countRequests(ctx, c, report.Figure{
 			Scenario: "requests", Measure: fmt.Sprintf("%s, %d children", step.what, task.Children), Target: report.Exactly(step.want),
@@ -54,7 +66,32 @@ func (b *Bench) requestsOf(ctx context.Context, task workload.Task) (err error) 
 			return fmt.Errorf("%s: %w", step.what, err)
 		}
 	}
-	return nil
+	events, err := b.announced(begin)
+	b.add(c, report.Figure{
+		Scenario: "requests", Measure: fmt.Sprintf("Events of all that, %d children", task.Children), Target: report.Exactly(0),
+	}, float64(len(events)))
+	return err
+}
+
+// remove deletes a parent, and waits until its children are gone.
+func (b *Bench) remove(ctx context.Context, task workload.Task, name string) error {
+	if err := b.Bed.Delete(ctx, task.Kind, name); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	return poll.Until(ctx, 50*time.Millisecond, func() error {
+		children, err := b.Bed.Observer.List(ctx, bed.Children(task))
+		if err != nil {
+			return err
+		}
+		for _, child := range children.Items {
+			if strings.HasPrefix(child.Metadata.Name, name+"-") {
+				return fmt.Errorf("child %s is still there though its parent is deleted", child.Metadata.Name)
+			}
+		}
+		return nil
+	})
 }
 
 // countRequests counts the requests that something leads to.
@@ -78,15 +115,33 @@ func (b *Bench) countRequests(ctx context.Context, c contender.Contender, f repo
 	return nil
 }
 
-// resyncs makes the operator look at everything several times, and waits for that.
-func (b *Bench) resyncs(ctx context.Context, task workload.Task) error {
+// resyncs makes the operator look at everything several times, and makes sure that it did.
+func (b *Bench) resyncs(ctx context.Context, c contender.Contender, task workload.Task) error {
 	if err := b.Bed.PatchController(ctx, task.Name, map[string]any{"resyncPeriod": "500ms"}); err != nil {
 		return err
 	}
 	if err := b.Bed.AwaitController(ctx, task.Name); err != nil {
 		return err
 	}
-	return pause(ctx, 3*time.Second)
+	before, err := looks(c, workload.ParentName(0))
+	if err != nil {
+		return err
+	}
+	if err := pause(ctx, resyncTime); err != nil {
+		return err
+	}
+	after, err := looks(c, workload.ParentName(0))
+	if err == nil && after-before < 3 {
+		err = fmt.Errorf("the operator has looked at the parent %d times in %s, and not every 500 ms", after-before, resyncTime)
+	}
+	b.Bed.Say("the operator has looked at the parent %d times", after-before)
+	return err
+}
+
+// looks is how often the operator says that it has looked at a parent.
+func looks(c contender.Contender, parent string) (int, error) {
+	lines, err := c.Process().Lines(`"msg":"looked at parent"`, fmt.Sprintf(`"parent":"%s/%s"`, workload.Namespace, parent))
+	return len(lines), err
 }
 
 // pause waits, for what leaves no trace that one could wait for.
