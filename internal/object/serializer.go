@@ -140,29 +140,25 @@ func (events) Identifier() runtime.Identifier { return "templater-events" }
 
 func (events) Encode(runtime.Object, io.Writer) error { return serializer{}.Encode(nil, nil) }
 
-// Decode fills a *metav1.WatchEvent. Its object is a part of text.
-func (events) Decode(text []byte, _ *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
+// Decode fills a *metav1.WatchEvent from a frame, which the framer has found to be valid JSON.
+// Its object is a part of the frame.
+func (events) Decode(frame []byte, _ *schema.GroupVersionKind, into runtime.Object) (runtime.Object, *schema.GroupVersionKind, error) {
 	event, ok := into.(*metav1.WatchEvent)
 	if !ok {
 		return nil, nil, fmt.Errorf("decode a watch event: unexpected target %T", into)
 	}
-	d := newDecoder(text)
-	defer freeDecoder(d)
-	err := d.members(func(name []byte) error {
-		isType, isObject := string(name) == `"type"`, string(name) == `"object"`
-		value, err := d.ReadValue()
-		switch {
-		case err != nil:
-		case isType && len(value) > 1:
-			event.Type = string(value[1 : len(value)-1])
-		case isObject:
-			to := int(d.InputOffset())
-			event.Object.Raw = text[to-len(value) : to]
+	r := reader{s: string(frame)}
+	for r.items('{', '}') {
+		switch r.key() {
+		case "type":
+			event.Type = r.text()
+		case "object":
+			from := r.at
+			r.skip()
+			event.Object.Raw = frame[from:r.at]
+		default:
+			r.skip()
 		}
-		return err
-	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("decode a watch event: %w", err)
 	}
 	return event, nil, nil
 }
