@@ -28,6 +28,7 @@ const (
 	Running = "running" // it waits for commands
 	Synced  = "synced"  // it has begun, and its informers hold everything
 	Paused  = "paused"  // it has been told to pause
+	Failed  = "failed:" // a pass has failed, with the error behind it
 )
 
 // Options are what a floor runs with.

@@ -100,7 +100,7 @@ func (f *floor) work(ctx context.Context) {
 		}
 		err := f.pass(ctx, key)
 		if err != nil && !errors.Is(err, context.Canceled) {
-			fmt.Fprintln(f.out, "error:", err)
+			fmt.Fprintln(f.out, Failed, err)
 			f.queue.AddRateLimited(key)
 		} else {
 			f.queue.Forget(key)

@@ -65,6 +65,8 @@ func manyTasks(count int) (kinds []string, tasks []workload.Task) {
 
 // manyBegin creates the TemplateControllers before an operator that runs.
 func (b *Bench) manyBegin(ctx context.Context, tasks []workload.Task) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	c := contender.Operator(b.options(tasks[0]))
 	defer func() { err = errors.Join(err, c.Stop()) }()
 	if err := c.Start(ctx); err != nil {
@@ -89,7 +91,7 @@ func (b *Bench) manyBegin(ctx context.Context, tasks []workload.Task) (err error
 	if err := outcome(c, children); err != nil {
 		return err
 	}
-	_, err = atRest.Await(ctx, c.Process().PID())
+	_, err = rest(ctx, c)
 	return err
 }
 

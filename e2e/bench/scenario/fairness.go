@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/templater-dev/templater/e2e/bench/bed"
@@ -21,10 +22,23 @@ var (
 	visitor = workload.Task{Name: "visitors", Kind: "Visitor", ChildKind: workload.ConfigMap, Children: 1}
 )
 
-const (
-	quietVisitors   = 20
-	visitorInterval = 200 * time.Millisecond
-)
+// patience is how long a visitor may wait.
+const patience = time.Minute
+
+// pace is how visitors come.
+type pace struct {
+	name   string
+	quiet  int                  // how many come while nothing else happens
+	gap    func() time.Duration // from one to the next
+	target *report.Target       // for how much longer they wait while others are busy; nil for none
+}
+
+// The second pace is that of people: the first one never lets the operator forget the
+// visitors' TemplateController.
+var paces = []pace{
+	{"every 200 ms", 20, func() time.Duration { return 200 * time.Millisecond }, report.AtMost(2)},
+	{"every 1.2–3 s", 10, func() time.Duration { return 1200*time.Millisecond + rand.N(1800*time.Millisecond) }, nil},
+}
 
 func (b *Bench) fairness(ctx context.Context) error {
 	if err := b.Bed.Define(ctx, visitor.Kind); err != nil {
@@ -51,85 +65,124 @@ func (b *Bench) visits(ctx context.Context) (err error) {
 	if err := b.warm(ctx, c, visitor); err != nil {
 		return err
 	}
-	if _, err := atRest.Await(ctx, c.Process().PID()); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	v, err := b.receive(ctx)
+	v, err := b.receive(ctx, c)
 	if err != nil {
 		return err
 	}
-	quiet, err := v.come(ctx, "quiet", func(n int) bool { return n < quietVisitors })
+	alone, err := b.rollout(ctx, c, "alone", func(<-chan struct{}) error { return nil })
 	if err != nil {
 		return err
 	}
-	busy, wall, err := b.busyVisits(ctx, v)
-	if err != nil {
-		return err
+	b.addRollout(c, "alone", alone)
+	for i, p := range paces {
+		if err := b.visitsAt(ctx, v, p, fmt.Sprintf("pace-%d", i)); err != nil {
+			return fmt.Errorf("new parents %s: %w", p.name, err)
+		}
 	}
-	b.addFairness(c, quiet, busy)
-	b.add(c, report.Figure{Scenario: "fairness", Measure: "rollout of the others", Unit: "parents/s"}, float64(b.FairnessParents)/wall.Seconds())
 	return nil
 }
 
-func (b *Bench) addFairness(c contender.Contender, quiet, busy []float64) {
-	calm, median, p99 := stats.Median(quiet), stats.Median(busy), stats.Percentile(busy, 99)
-	b.Bed.Say("a new parent waits %.1f ms when all is quiet; %.1f ms, p99 %.1f ms, while %d others change (%d samples)", calm, median, p99, b.FairnessParents, len(busy))
-	b.add(c, report.Figure{Scenario: "fairness", Measure: "new parent, quiet, median", Unit: "ms"}, calm)
-	b.add(c, report.Figure{Scenario: "fairness", Measure: "new parent, others busy, median", Unit: "ms"}, median)
-	b.add(c, report.Figure{Scenario: "fairness", Measure: "new parent, others busy, p99", Unit: "ms"}, p99)
-	b.add(c, report.Figure{Scenario: "fairness", Measure: "median busy / median quiet", Target: report.AtMost(2)}, median/calm)
-	b.add(c, report.Figure{Scenario: "fairness", Measure: "p99 busy / median quiet"}, p99/calm)
+// visitsAt are visits while nothing else happens, and then while the crowd changes.
+func (b *Bench) visitsAt(ctx context.Context, v *reception, p pace, name string) error {
+	if _, err := rest(ctx, v.contender); err != nil {
+		return err
+	}
+	quiet, err := v.come(ctx, name+"-quiet", p.gap, func(n int) bool { return n < p.quiet })
+	if err != nil {
+		return err
+	}
+	var busy []float64
+	wall, err := b.rollout(ctx, v.contender, name, func(over <-chan struct{}) error {
+		var err error
+		busy, err = v.come(ctx, name+"-busy", p.gap, func(int) bool {
+			select {
+			case <-over:
+				return false
+			default:
+				return true
+			}
+		})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	b.addRollout(v.contender, "visitors "+p.name, wall)
+	b.addVisits(v.contender, p, quiet, busy)
+	return nil
 }
 
-// busyVisits are visits while all children of the crowd change, and how long that takes.
-func (b *Bench) busyVisits(ctx context.Context, v *reception) ([]float64, time.Duration, error) {
-	seen, err := b.watch(ctx, work{set: bed.Children(crowd), count: b.FairnessParents, done: func(o *observe.Object) bool { return o.Data["tint"] == "new" }})
+func (b *Bench) addRollout(c contender.Contender, meanwhile string, wall time.Duration) {
+	rate := float64(b.FairnessParents) / wall.Seconds()
+	b.Bed.Say("%d others change, %s: %.0f parents/s", b.FairnessParents, meanwhile, rate)
+	b.add(c, report.Figure{Scenario: "fairness", Measure: "rollout of the others, " + meanwhile, Unit: "parents/s"}, rate)
+}
+
+func (b *Bench) addVisits(c contender.Contender, p pace, quiet, busy []float64) {
+	if len(busy) == 0 {
+		b.Report.Note("scenario fairness: no new parent came %s before the others were done: try more of them", p.name)
+		return
+	}
+	calm, median, p99 := stats.Median(quiet), stats.Median(busy), stats.Percentile(busy, 99)
+	b.Bed.Say("a new parent %s waits %.1f ms when all is quiet; %.1f ms, p99 %.1f ms, while %d others change (%d samples)", p.name, calm, median, p99, b.FairnessParents, len(busy))
+	add := func(measure, unit string, target *report.Target, value float64) {
+		b.add(c, report.Figure{Scenario: "fairness", Measure: fmt.Sprintf("new parent %s, %s", p.name, measure), Unit: unit, Target: target}, value)
+	}
+	add("quiet, median", "ms", nil, calm)
+	add("others busy, median", "ms", nil, median)
+	add("others busy, p99", "ms", nil, p99)
+	add("median busy / median quiet", "", p.target, median/calm)
+	add("p99 busy / median quiet", "", nil, p99/calm)
+}
+
+// rollout changes the TemplateController of the crowd, and returns how long it takes until all
+// its children have changed. Meanwhile it calls f, whose channel is closed then.
+func (b *Bench) rollout(ctx context.Context, c contender.Contender, tint string, f func(over <-chan struct{}) error) (time.Duration, error) {
+	if _, err := rest(ctx, c); err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	seen, err := b.watch(ctx, work{set: bed.Children(crowd), count: b.FairnessParents, done: func(o *observe.Object) bool { return o.Data["tint"] == tint }})
 	if err != nil {
-		return nil, 0, err
+		return 0, err
 	}
 	start := time.Now()
-	if err := b.Bed.PatchController(ctx, crowd.Name, map[string]any{"values": map[string]any{"tint": "new"}}); err != nil {
-		return nil, 0, err
+	if err := b.Bed.PatchController(ctx, crowd.Name, map[string]any{"values": map[string]any{"tint": tint}}); err != nil {
+		return 0, err
 	}
 	over := make(chan struct{})
 	var wall time.Duration
 	var changed error
 	go func() {
-		changed = <-seen
+		defer close(over)
+		changed = outcome(c, seen)
 		wall = time.Since(start)
-		close(over)
 	}()
-	busy, err := v.come(ctx, "busy", func(int) bool {
-		select {
-		case <-over:
-			return false
-		default:
-			return true
-		}
-	})
-	if err != nil {
-		return nil, 0, err
+	if err := f(over); err != nil {
+		return 0, err
 	}
 	<-over
-	return busy, wall, changed
+	return wall, changed
 }
 
 // reception creates visitors one at a time and waits for the child of each.
 type reception struct {
-	bench *Bench
-	seen  chan string // names of children
-	ended chan error  // of the watch
+	bench     *Bench
+	contender contender.Contender
+	seen      chan string // names of children
+	ended     chan error  // of the watch
 }
 
-func (b *Bench) receive(ctx context.Context) (*reception, error) {
+func (b *Bench) receive(ctx context.Context, c contender.Contender) (*reception, error) {
 	set := bed.Children(visitor)
 	version, err := b.Bed.Observer.Version(ctx, set)
 	if err != nil {
 		return nil, err
 	}
-	r := &reception{b, make(chan string, 16), make(chan error, 1)}
+	r := &reception{b, c, make(chan string, 16), make(chan error, 1)}
 	go func() {
 		r.ended <- b.Bed.Observer.Watch(ctx, set, version, func(o *observe.Object) bool {
 			select {
@@ -143,19 +196,19 @@ func (b *Bench) receive(ctx context.Context) (*reception, error) {
 	return r, nil
 }
 
-// come creates visitors, as long as there are to be more, and returns how many ms each waited
-// for its child.
-func (r *reception) come(ctx context.Context, name string, more func(n int) bool) (values []float64, err error) {
-	ticker := time.NewTicker(visitorInterval)
-	defer ticker.Stop()
-	for n := 0; more(n); n++ {
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-ticker.C:
+// come creates visitors, as long as there are to be more, with a gap before
+// each, and returns how many ms each waited for its child.
+func (r *reception) come(ctx context.Context, name string, gap func() time.Duration, more func(n int) bool) (values []float64, err error) {
+	start := time.Now()
+	for n := 0; ; n++ {
+		if err := pause(ctx, time.Until(start.Add(gap()))); err != nil {
+			return nil, err
+		}
+		if !more(n) {
+			return values, nil
 		}
 		parent := fmt.Sprintf("%s-%d", name, n)
-		start := time.Now()
+		start = time.Now()
 		if err := r.bench.Bed.Create(ctx, visitor.Kind, parent); err != nil {
 			return nil, err
 		}
@@ -164,12 +217,15 @@ func (r *reception) come(ctx context.Context, name string, more func(n int) bool
 		}
 		values = append(values, time.Since(start).Seconds()*1000)
 	}
-	return values, nil
 }
 
 func (r *reception) await(ctx context.Context, child string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	for {
 		select {
+		case <-r.contender.Process().Exited():
+			return r.contender.Process().Ended()
 		case name := <-r.seen:
 			if name == child {
 				return nil

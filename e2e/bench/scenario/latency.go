@@ -67,7 +67,7 @@ func (b *Bench) latencyRound(ctx context.Context, c contender.Contender, count i
 			values = append(values, child.Sub(at).Seconds()*1000)
 		}
 	}
-	return values, err
+	return values, errors.Join(err, flawless(c))
 }
 
 // warm starts a contender with one parent, which teaches it the kinds of children.

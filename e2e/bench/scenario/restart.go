@@ -106,14 +106,12 @@ type start struct{ works, quiet, cpu time.Duration }
 
 // startUp starts a contender on a task that was begun before.
 func (b *Bench) startUp(ctx context.Context, c contender.Contender) (start, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
 	begin := time.Now()
 	if err := c.Continue(ctx); err != nil {
 		return start{}, err
 	}
 	works := time.Since(begin)
-	quiet, err := atRest.Await(ctx, c.Process().PID())
+	quiet, err := rest(ctx, c)
 	if err != nil {
 		return start{}, err
 	}

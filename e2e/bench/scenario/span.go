@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/templater-dev/templater/e2e/bench/contender"
+	"github.com/templater-dev/templater/e2e/bench/floor"
 	"github.com/templater-dev/templater/e2e/bench/observe"
 )
 
@@ -63,6 +64,33 @@ func outcome(c contender.Contender, seen <-chan error) error {
 	case <-c.Process().Exited():
 		return c.Process().Ended()
 	}
+}
+
+// flawless makes sure that the floor did not fail at anything, for repeating it takes
+// time that the comparison is not about.
+func flawless(c contender.Contender) error {
+	if c.Name() != contender.FloorName {
+		return nil
+	}
+	failures, err := c.Process().Lines(floor.Failed)
+	if err == nil && len(failures) > 0 {
+		err = fmt.Errorf("it has failed %d times, first: %s", len(failures), failures[0])
+	}
+	return err
+}
+
+// rest waits until a contender is quiet.
+func rest(ctx context.Context, c contender.Contender) (since time.Time, err error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	since, err = atRest.Await(ctx, c.Process().PID())
+	if ended := c.Process().Ended(); ended != nil {
+		return since, ended
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("the %s is still busy after %s: %w", c.Name(), limit, err)
+	}
+	return since, err
 }
 
 // now is what has been used so far.

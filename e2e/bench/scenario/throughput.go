@@ -68,7 +68,7 @@ func (b *Bench) throughput(ctx context.Context, t throughput) error {
 			}
 		}
 		if diff := examples[0].differs(examples[1]); diff != "" {
-			b.Report.Note("scenario %s: the floor writes something else than templater, adapt package workload: %s", t.name, diff)
+			return fmt.Errorf("the floor writes something else than templater, adapt package workload: %s", diff)
 		}
 	}
 	return nil
@@ -108,7 +108,7 @@ func (b *Bench) round(ctx context.Context, c contender.Contender, t throughput) 
 			return span{}, err
 		}
 	}
-	return s, b.verify(ctx, t, color)
+	return s, errors.Join(b.verify(ctx, t, color), flawless(c))
 }
 
 // change changes all parents while the contender pauses, and measures from where it goes on.
