@@ -24,6 +24,7 @@ type runFlags struct {
 	scenarios []string
 	json      string
 	check     bool
+	failed    bool // a scenario has
 }
 
 func newRunCommand() *cobra.Command {
@@ -98,11 +99,14 @@ func (f *runFlags) run(ctx context.Context, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := f.create(); err != nil {
+		return err
+	}
 	dir, err := os.MkdirTemp("", "templater-bench-")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = f.discard(dir, err) }()
 	bench, down, err := f.prepare(ctx, dir)
 	if err != nil {
 		return err
@@ -110,10 +114,32 @@ func (f *runFlags) run(ctx context.Context, out io.Writer) (err error) {
 	defer func() { err = errors.Join(err, down()) }()
 	for _, s := range scenarios {
 		if err := bench.Run(ctx, s); err != nil {
+			f.failed = true
 			return errors.Join(err, f.write(bench.Report, out)) // what was measured until then
 		}
 	}
 	return errors.Join(f.write(bench.Report, out), f.judge(bench.Report))
+}
+
+// create creates the file of --json, so that a wrong path shows before hours have passed.
+func (f *runFlags) create() error {
+	if f.json == "" {
+		return nil
+	}
+	file, err := os.OpenFile(f.json, os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("--json: %w", err)
+	}
+	return file.Close()
+}
+
+// discard removes the folder of a run, but keeps the logs of one that has failed.
+func (f *runFlags) discard(dir string, err error) error {
+	if !f.failed {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	fmt.Fprintf(f.bed.Out, "the logs are in %s\n", dir)
+	return err
 }
 
 // write writes the table, and the JSON if it is wanted.

@@ -31,6 +31,7 @@ func TestWrongFlagsAreRefusedBeforeAnythingStarts(t *testing.T) {
 		"--memory-sizes 10,10":        "--memory-sizes [10 10]: give ascending numbers from 1",
 		"--fairness-parents 0":        "--fairness-parents: give numbers from 1",
 		"--scenarios configmap,other": `there is no "other"`,
+		"--json /none/of/these.json":  "--json: open /none/of/these.json",
 	} {
 		t.Run(args, func(t *testing.T) {
 			command := newCommand()

@@ -5,7 +5,6 @@ package contender
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -112,13 +111,12 @@ func (p *Process) command(line string) error {
 	return nil
 }
 
-// stop ends the process and removes its log. It is no error if it has ended before.
+// stop ends the process. It is an error if it has ended before.
 func (p *Process) stop() error {
-	err := p.Ended()
-	if err == nil {
-		err = p.end()
+	if err := p.Ended(); err != nil {
+		return err
 	}
-	return errors.Join(err, os.Remove(p.log))
+	return p.end()
 }
 
 func (p *Process) end() error {

@@ -19,19 +19,17 @@ import (
 // Object is what is decoded of an object.
 type Object struct {
 	Metadata struct {
-		Name            string            `json:"name"`
-		UID             string            `json:"uid"`
-		Generation      int64             `json:"generation"`
-		ResourceVersion string            `json:"resourceVersion"`
-		Labels          map[string]string `json:"labels"`
+		Name            string `json:"name"`
+		UID             string `json:"uid"`
+		Generation      int64  `json:"generation"`
+		ResourceVersion string `json:"resourceVersion"`
 	} `json:"metadata"`
 	Data   map[string]string `json:"data"`
 	Status struct {
-		ObservedGeneration int64       `json:"observedGeneration"`
-		Color              string      `json:"color"`
-		Children           any         `json:"children"` // names in a parent, counts in a TemplateController
-		Phases             []string    `json:"phases"`
-		Conditions         []Condition `json:"conditions"`
+		Color      string      `json:"color"`
+		Children   any         `json:"children"` // names in a parent, counts in a TemplateController
+		Phases     []string    `json:"phases"`
+		Conditions []Condition `json:"conditions"`
 	} `json:"status"`
 }
 

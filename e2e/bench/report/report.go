@@ -57,8 +57,10 @@ func AtMost(bound float64) *Target { return &Target{AtMost: &bound} }
 // Exactly is a target for what is counted.
 func Exactly(bound float64) *Target { return &Target{AtLeast: &bound, AtMost: &bound} }
 
-// Add adds values to a figure, which is added to the report when it is new.
+// Add adds values to a figure, which is added to the report when it is new. What is no
+// number is left out, for JSON has no way to write it.
 func (r *Report) Add(f Figure) {
+	f.Floor, f.Templater = numbers(f.Floor), numbers(f.Templater)
 	i := slices.IndexFunc(r.Figures, func(g *Figure) bool { return g.Scenario == f.Scenario && g.Measure == f.Measure })
 	if i < 0 {
 		r.Figures = append(r.Figures, &f)
@@ -90,6 +92,23 @@ func (r *Report) Missed() []*Figure {
 // Ratio is templater's median divided by the floor's; NaN where one is missing.
 func (f *Figure) Ratio() float64 { return stats.Median(f.Templater) / stats.Median(f.Floor) }
 
+// RoundRatios are templater's values divided by the floor's of the same round; nil
+// where not every round has both, and where one of them is no number.
+func (f *Figure) RoundRatios() []float64 {
+	if len(f.Floor) != len(f.Templater) {
+		return nil
+	}
+	var ratios []float64
+	for i, value := range f.Templater {
+		ratio := value / f.Floor[i]
+		if number(ratio) == nil {
+			return nil
+		}
+		ratios = append(ratios, ratio)
+	}
+	return ratios
+}
+
 // Met reports whether the target is kept. A figure without values keeps none.
 func (f *Figure) Met() bool {
 	if f.Target == nil {
@@ -109,7 +128,9 @@ type summary struct {
 	FloorMedian     *float64 `json:"floorMedian,omitempty"`
 	TemplaterMedian *float64 `json:"templaterMedian,omitempty"`
 	MedianRatio     *float64 `json:"medianRatio,omitempty"`
-	Met             *bool    `json:"met,omitempty"`
+	// RoundRatio is the median of the ratios of the rounds.
+	RoundRatio *float64 `json:"roundRatio,omitempty"`
+	Met        *bool    `json:"met,omitempty"`
 }
 
 // number is nil for what JSON cannot hold.
@@ -120,6 +141,10 @@ func number(value float64) *float64 {
 	return &value
 }
 
+func numbers(values []float64) []float64 {
+	return slices.DeleteFunc(slices.Clone(values), func(value float64) bool { return number(value) == nil })
+}
+
 // WriteJSON writes everything, with the medians, ratios and verdicts.
 func (r *Report) WriteJSON(out io.Writer) error {
 	full := struct {
@@ -127,7 +152,7 @@ func (r *Report) WriteJSON(out io.Writer) error {
 		Figures []summary `json:"figures"`
 	}{Report: r, Figures: []summary{}}
 	for _, f := range r.Figures {
-		s := summary{Figure: f, FloorMedian: number(stats.Median(f.Floor)), TemplaterMedian: number(stats.Median(f.Templater)), MedianRatio: number(f.Ratio())}
+		s := summary{Figure: f, FloorMedian: number(stats.Median(f.Floor)), TemplaterMedian: number(stats.Median(f.Templater)), MedianRatio: number(f.Ratio()), RoundRatio: number(stats.Median(f.RoundRatios()))}
 		if f.Target != nil {
 			met := f.Met()
 			s.Met = &met

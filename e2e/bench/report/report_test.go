@@ -58,11 +58,11 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := strings.TrimPrefix(`
-SCENARIO   MEASURE                FLOOR          TEMPLATER      RATIO   TARGET    
-configmap  throughput, parents/s  300 (290–310)  200 (190–210)  0.67 ×  ≥ 0.95 ×  missed
-configmap  CPU, ms/parent         0.988          1.25           1.27 ×  ≤ 1.5 ×   ok
-requests   on a resync            -              0              -       = 0       ok
-memory     RSS, MiB               -              123            -                 
+SCENARIO   MEASURE                FLOOR          TEMPLATER      RATIO               TARGET    
+configmap  throughput, parents/s  300 (290–310)  200 (190–210)  0.67 × (0.66–0.68)  ≥ 0.95 ×  missed
+configmap  CPU, ms/parent         0.988          1.25           1.27 ×              ≤ 1.5 ×   ok
+requests   on a resync            -              0              -                   = 0       ok
+memory     RSS, MiB               -              123            -                             
 note: Pods were left out
 `, "\n")
 	if diff := cmp.Diff(want, out.String()); diff != "" {
@@ -80,6 +80,7 @@ func TestMissed(t *testing.T) {
 func TestJSONHoldsEveryRoundAndTheVerdict(t *testing.T) {
 	r := example()
 	r.Add(Figure{Scenario: "latency", Measure: "p50", Templater: []float64{1}, Floor: []float64{0}}) // its ratio is no number
+	r.Add(Figure{Scenario: "latency", Measure: "p50", Templater: []float64{math.NaN()}, Floor: []float64{math.Inf(1)}})
 	var out bytes.Buffer
 	if err := r.WriteJSON(&out); err != nil {
 		t.Fatal(err)
@@ -95,7 +96,7 @@ func TestJSONHoldsEveryRoundAndTheVerdict(t *testing.T) {
 	want := map[string]any{
 		"scenario": "configmap", "measure": "throughput", "unit": "parents/s",
 		"floor": []any{310.0, 290.0, 300.0}, "templater": []any{210.0, 190.0, 200.0},
-		"floorMedian": 300.0, "templaterMedian": 200.0, "medianRatio": 200.0 / 300, "met": false,
+		"floorMedian": 300.0, "templaterMedian": 200.0, "medianRatio": 200.0 / 300, "roundRatio": 200.0 / 300, "met": false,
 		"target": map[string]any{"ratio": true, "atLeast": 0.95},
 	}
 	if diff := cmp.Diff(want, got.Figures[0]); diff != "" {

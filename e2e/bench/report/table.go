@@ -17,7 +17,7 @@ func (r *Report) WriteTable(out io.Writer) error {
 	fmt.Fprintln(table, "SCENARIO\tMEASURE\tFLOOR\tTEMPLATER\tRATIO\tTARGET\t")
 	for _, f := range r.Figures {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
-			f.Scenario, f.measure(), spread(f.Floor), spread(f.Templater), ratio(f.Ratio()), f.Target, f.verdict())
+			f.Scenario, f.measure(), spread(f.Floor), spread(f.Templater), f.ratio(), f.Target, f.verdict())
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -74,11 +74,16 @@ func spread(values []float64) string {
 	return fmt.Sprintf("%s (%s–%s)", short(stats.Median(values)), short(slices.Min(values)), short(slices.Max(values)))
 }
 
-func ratio(value float64) string {
-	if math.IsNaN(value) || math.IsInf(value, 0) {
+// ratio is that of the medians, with the least and the largest of a round if there are several.
+func (f *Figure) ratio() string {
+	if number(f.Ratio()) == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%.2f ×", value)
+	text := fmt.Sprintf("%.2f ×", f.Ratio())
+	if rounds := f.RoundRatios(); len(rounds) > 1 {
+		text += fmt.Sprintf(" (%.2f–%.2f)", slices.Min(rounds), slices.Max(rounds))
+	}
+	return text
 }
 
 // short is a number with three digits that count, and all of those before the point.

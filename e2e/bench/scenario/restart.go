@@ -74,19 +74,19 @@ func (b *Bench) restartRound(ctx context.Context, c contender.Contender) (err er
 	b.add(c, report.Figure{Scenario: "restart", Measure: "start to up to date", Unit: "s", Target: report.RatioAtMost(2)}, upToDate.Seconds())
 	b.add(c, report.Figure{Scenario: "restart", Measure: "start to quiet", Unit: "s"}, s.quiet.Seconds())
 	b.add(c, report.Figure{Scenario: "restart", Measure: "CPU", Unit: "s"}, s.cpu.Seconds())
-	return b.restartRequests(c, mark)
+	return errors.Join(b.restartRequests(ctx, c, mark), flawless(c))
 }
 
-// restartRequests adds what the operator has asked for.
-func (b *Bench) restartRequests(c contender.Contender, mark audit.Mark) error {
-	if c.Name() == contender.FloorName || !b.needsAudit("requests of a restart") {
+// restartRequests adds what a contender has asked for, once it asks for nothing more.
+func (b *Bench) restartRequests(ctx context.Context, c contender.Contender, mark audit.Mark) error {
+	if !b.needsAudit("requests of a restart") {
 		return nil
 	}
-	events, err := b.audited(mark)
+	events, err := b.silence(ctx, mark)
 	if err != nil {
 		return err
 	}
-	b.Bed.Say("requests of a restart: %s", tally(events))
+	b.Bed.Say("%s: requests of a restart: %s", c.Name(), tally(events))
 	b.add(c, report.Figure{Scenario: "restart", Measure: "requests"}, float64(len(events)))
 	b.add(c, report.Figure{Scenario: "restart", Measure: "requests other than list, watch, discovery", Target: report.Exactly(0)}, float64(len(beyondReading(events))))
 	return nil

@@ -66,9 +66,6 @@ func (t Task) Controller() *unstructured.Unstructured {
 		"children": []any{child},
 		"status":   status,
 	}
-	if t.Resync != "" {
-		spec["resyncPeriod"] = t.Resync
-	}
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "templater.dev/v1", "kind": "TemplateController",
 		"metadata": map[string]any{"name": t.Name, "labels": map[string]any{"bench": "templater"}},

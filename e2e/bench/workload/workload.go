@@ -50,8 +50,6 @@ type Task struct {
 	NoStatus bool
 	// Tint is a value of the TemplateController that every ConfigMap holds.
 	Tint string
-	// Resync is the resyncPeriod; empty means the default.
-	Resync string
 }
 
 // ReadyCondition is the type of the ready condition.
