@@ -25,8 +25,8 @@ type backlog struct {
 	turn    int              // whose in order it is
 	out     map[Key]struct{} // let into the queue, until the pass over them ends
 	outOf   map[string]int   // the number of these by controller
-	// The latest writes that followed a change of a single object: last is the
-	// latest, and other the latest by another controller than that.
+	// The latest writes that follow a change of a single object, done or expected: last is
+	// the latest, and other the latest by another controller than that.
 	last, other write
 }
 
@@ -61,6 +61,13 @@ func (b *backlog) add(controller string, keys []Key) {
 	}
 	b.waiting[controller] = keys
 	b.letOut()
+}
+
+// expect takes note of a change of a single object that most likely needs a write.
+func (b *backlog) expect(controller string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.note(controller)
 }
 
 // begin reports whether the pass that begins is over a key that was let out, which done

@@ -99,13 +99,15 @@ func TestTheBacklogMakesRoomForOthers(t *testing.T) {
 	for why, row := range map[string]struct {
 		writer string
 		wrote  bool
+		fresh  bool
 		later  time.Duration
 		want   int // keys of "a" in the queue in the end
 	}{
-		"another controller wrote":              {"b", true, 0, narrow},
-		"it was a while ago":                    {"b", true, courtesy, 8},
-		"it had nothing to write":               {"b", false, 0, 8},
-		"the controller itself follows changes": {"a", true, 0, 8},
+		"another controller wrote":              {"b", true, false, 0, narrow},
+		"it was a while ago":                    {"b", true, false, courtesy, 8},
+		"it had nothing to write":               {"b", false, false, 0, 8},
+		"the controller itself follows changes": {"a", true, false, 0, 8},
+		"another controller is about to write":  {"b", false, true, 0, narrow},
 	} {
 		t.Run(why, func(t *testing.T) {
 			queue, _ := newQueue()
@@ -113,6 +115,9 @@ func TestTheBacklogMakesRoomForOthers(t *testing.T) {
 			clock := clocktesting.NewFakePassiveClock(time.Now())
 			b := newBacklog(queue, clock, 4)
 			b.add("a", manyKeys("a", 100))
+			if row.fresh {
+				b.expect(row.writer)
+			}
 			b.done(keyOf(row.writer, "single"), false, row.wrote)
 			clock.SetTime(clock.Now().Add(row.later))
 			for range 50 {
