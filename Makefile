@@ -15,6 +15,8 @@ RACE := /(cmd|internal/(kube|operator|reconcile|watch))(/|$$)
 
 FUZZTIME    ?= 20s
 E2E_TIMEOUT ?= 40m
+BENCH_COUNT ?= 6
+BENCH_SMALL := --scale 0.05 --rounds 1 --floor-workers 8 --fairness-parents 500 --memory-sizes 100,500 --settle-time 1s --idle-time 1s
 BENCH_FLAGS ?=
 
 BIN         := .cache/bin
@@ -33,7 +35,7 @@ build: ## Build the operator: bin/templater
 	go build -trimpath -o bin/templater ./cmd/templater
 
 .PHONY: test
-test: test-unit test-fuzz test-helm test-e2e ## Run all tests, those on a real cluster included
+test: test-unit test-fuzz test-helm test-e2e test-bench ## Run all tests, those on a real cluster included
 	$(call say,'All tests passed.')
 
 .PHONY: test-unit
@@ -64,6 +66,12 @@ test-helm: ## Compare rendering with Helm's own engine
 test-e2e: cluster-build ## Test the operator on a real cluster
 	$(call say,'End to end: the built operator on a real cluster (minutes)')
 	cd e2e && go test -count=1 -p 1 -timeout $(E2E_TIMEOUT) ./...
+
+.PHONY: test-bench
+test-bench: cluster-build ## Try the benchmark with few parents, and count the operator's requests
+	$(call say,'The benchmark$(comma) small: does it work$(comma) and are there no needless requests')
+	cd e2e && go run ./bench $(BENCH_SMALL) --scenarios requests,controllers --check
+	cd e2e && go run ./bench $(BENCH_SMALL) --scenarios configmap,update,pod,ten,latency,restart,fairness,memory
 
 .PHONY: lint
 lint: $(LINT) ## Run golangci-lint over all modules
@@ -100,8 +108,12 @@ bench: ## Compare the operator with a bare client on a cluster; BENCH_FLAGS as o
 	cd e2e && go run ./bench $(BENCH_FLAGS)
 
 .PHONY: bench-micro
-bench-micro: ## Run the benchmarks that need no cluster
-	go test -run '^$$' -bench . -benchmem ./...
+bench-micro: ## Run the benchmarks that need no cluster, BENCH_COUNT (6) times each
+	go test -run '^$$' -bench . -benchmem -count $(BENCH_COUNT) ./...
+
+.PHONY: bench-compare
+bench-compare: ## Compare two outputs of bench-micro, OLD and NEW, with benchstat
+	@go tool -modfile=tools/benchstat/go.mod benchstat $(OLD) $(NEW)
 
 .PHONY: cluster-build
 cluster-build: ## Build what the test cluster consists of (minutes, once)
