@@ -46,7 +46,7 @@ else the one that the process runs in as a Pod.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "file that says how to reach the cluster; empty = see above")
 	flags.StringVar(&f.context, "context", "", "context in the kubeconfig; empty = its current one")
-	flags.IntVar(&f.workers, "workers", 16, "how many parents are worked on at a time")
+	flags.IntVar(&f.workers, "workers", 32, "how many parents are worked on at a time")
 	f.log.add(flags)
 	return cmd
 }
