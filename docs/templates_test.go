@@ -16,7 +16,11 @@ var fence = regexp.MustCompile("(?s)```yaml\n(.*?)```")
 // shop is the parent that the page's examples use, with children.
 func shop(t *testing.T, page string) *render.Input {
 	t.Helper()
-	in := &render.Input{Observed: map[string][]map[string]any{}, Ready: func(map[string]any) bool { return true }}
+	observed := map[string][]map[string]any{}
+	in := &render.Input{
+		Observed: func(name string) []map[string]any { return observed[name] },
+		Ready:    func(map[string]any) bool { return true },
+	}
 	if err := yaml.Unmarshal([]byte(fence.FindStringSubmatch(page)[1]), &in.Parent); err != nil {
 		t.Fatal(err)
 	}
@@ -29,8 +33,8 @@ func shop(t *testing.T, page string) *render.Input {
 			},
 		}
 	}
-	in.Observed["pods"] = []map[string]any{child("corner-db")}
-	in.Observed["web"] = []map[string]any{child("corner")}
+	observed["pods"] = []map[string]any{child("corner-db")}
+	observed["web"] = []map[string]any{child("corner")}
 	return in
 }
 

@@ -153,7 +153,7 @@ func TestSimpleDeploymentShowsUIDs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			got, err := p.Status(&render.Input{
 				Parent:   example(t, "simpledeployment"),
-				Observed: map[string][]map[string]any{"pod": test.pods},
+				Observed: only("pod", test.pods),
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -254,7 +254,7 @@ func TestLoadTestState(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := p.Status(&render.Input{Parent: parent, Observed: map[string][]map[string]any{"pods": test.pods}})
+			got, err := p.Status(&render.Input{Parent: parent, Observed: only("pods", test.pods)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -262,5 +262,15 @@ func TestLoadTestState(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// only returns live children of one name.
+func only(name string, objects []map[string]any) func(string) []map[string]any {
+	return func(asked string) []map[string]any {
+		if asked != name {
+			return nil
+		}
+		return objects
 	}
 }
