@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"encoding/json"
 	"errors"
 	"testing"
 	"time"
@@ -65,11 +64,7 @@ func definition(t *testing.T, text string, change func(map[string]any)) *object.
 	if change != nil {
 		change(content)
 	}
-	encoded, err := json.Marshal(content)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := object.Decode(encoded)
+	o, err := object.From(content)
 	if err != nil {
 		t.Fatal(err)
 	}

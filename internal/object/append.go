@@ -45,14 +45,18 @@ func Append(b []byte, v any) []byte {
 func appendMap(b []byte, m map[string]any) []byte {
 	b = append(b, '{')
 	for i, key := range Keys(make([]string, 0, 16), m) {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = AppendText(b, key)
-		b = append(b, ':')
-		b = Append(b, m[key])
+		b = Append(AppendKey(b, i, key), m[key])
 	}
 	return append(b, '}')
+}
+
+// AppendKey appends what stands before the value of member i of an object: its name, and a comma
+// before all but the first.
+func AppendKey(b []byte, i int, key string) []byte {
+	if i > 0 {
+		b = append(b, ',')
+	}
+	return append(AppendText(b, key), ':')
 }
 
 // Keys appends the keys of m to keys, in order. Given an empty slice with room, it allocates

@@ -54,20 +54,19 @@ func (s *scanner) object() error {
 func (s *scanner) metadata() error {
 	before := uint32(0) // the end of the member before
 	return s.decoder.members(func(name []byte) error {
-		from := s.offset() - uint32(len(name)) //nolint:gosec // texts are far shorter than 4 GiB
+		from := s.decoder.offset() - uint32(len(name)) //nolint:gosec // as in offset
 		if s.o.metadata == 0 {
 			s.o.metadata, before = from, from
 		}
 		target := s.target(name)
-		value, err := s.decoder.ReadValue()
-		to := s.offset()
+		at, err := s.decoder.value()
 		if target != nil {
-			*target = span{to - uint32(len(value)), to} //nolint:gosec // as above
+			*target = at
 		}
 		if target == &s.managed {
-			s.cut = span{before, to}
+			s.cut = span{before, at.to}
 		}
-		before = to
+		before = at.to
 		return err
 	})
 }
@@ -99,8 +98,6 @@ func (s *scanner) target(name []byte) *span {
 	return nil
 }
 
-func (s *scanner) offset() uint32 { return uint32(s.decoder.InputOffset()) } //nolint:gosec // texts are far shorter than 4 GiB
-
 // finish puts the Object together.
 func (s *scanner) finish() *Object {
 	o := s.o
@@ -125,7 +122,7 @@ func (s *scanner) leaveOut() {
 	if s.cut.to > s.cut.from && s.cut.from == s.o.metadata { // it came first: the comma behind goes
 		behind := bytes.TrimLeft(s.text[s.cut.to:], " \t\r\n")
 		if len(behind) > 0 && behind[0] == ',' {
-			s.cut.to = uint32(len(s.text) - len(behind) + 1) //nolint:gosec // as above
+			s.cut.to = uint32(len(s.text) - len(behind) + 1) //nolint:gosec // as in offset
 		}
 	}
 	b := make([]byte, 0, len(s.text)-int(s.cut.to-s.cut.from))
@@ -188,6 +185,15 @@ func newDecoder(text []byte) *decoder {
 func freeDecoder(d *decoder) {
 	d.buffer = bytes.Buffer{}
 	decoders.Put(d)
+}
+
+func (d *decoder) offset() uint32 { return uint32(d.InputOffset()) } //nolint:gosec // texts are far shorter than 4 GiB
+
+// value reads a value and returns where it is in the text.
+func (d *decoder) value() (span, error) {
+	value, err := d.ReadValue()
+	to := d.offset()
+	return span{to - uint32(len(value)), to}, err //nolint:gosec // as in offset
 }
 
 var errNoObject = errors.New("the text is no JSON object")

@@ -60,15 +60,14 @@ func (d *decoder) entry(managed []byte) (entry, error) {
 	var e entry
 	err := d.members(func(name []byte) error {
 		target := e.target(name)
-		value, err := d.ReadValue()
+		at, err := d.value()
 		if target == nil || err != nil {
 			return err
 		}
-		to := int(d.InputOffset())
-		*target = managed[to-len(value) : to]
-		if value.Kind() == '"' {
-			*target = managed[to-len(value)+1 : to-1]
+		if managed[at.from] == '"' {
+			at = inner(at)
 		}
+		*target = managed[at.from:at.to]
 		return nil
 	})
 	return e, err

@@ -14,7 +14,6 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
-	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -28,14 +27,14 @@ func (c *Controllers) writeStatus(ctx context.Context, tc *v1.TemplateController
 	if apiequality.Semantic.DeepEqual(status, tc.Status) {
 		return nil
 	}
-	content, err := plain(status)
+	body, err := json.Marshal(map[string]any{
+		"apiVersion": v1.GroupVersion.String(), "kind": v1.KindTemplateController,
+		"metadata": map[string]any{"name": tc.Name, "uid": tc.UID}, "status": status,
+	})
 	if err != nil {
 		return fmt.Errorf("status of TemplateController %s: %w", tc.Name, err)
 	}
-	after, err := c.cluster.ApplyStatus(ctx, kube.Location{Resource: v1.Resource, Name: tc.Name}, object.Append(nil, map[string]any{
-		"apiVersion": v1.GroupVersion.String(), "kind": v1.KindTemplateController,
-		"metadata": map[string]any{"name": tc.Name, "uid": string(tc.UID)}, "status": content,
-	}), ownWriter)
+	after, err := c.cluster.ApplyStatus(ctx, kube.Location{Resource: v1.Resource, Name: tc.Name}, body, ownWriter)
 	if apierrors.IsNotFound(err) {
 		return nil // deleted meanwhile
 	}
@@ -183,14 +182,4 @@ func (c *controller) caches() []namedCache {
 		out = append(out, namedCache{name, names[name]})
 	}
 	return out
-}
-
-// plain returns v as JSON data.
-func plain(v any) (map[string]any, error) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	var out map[string]any
-	return out, json.Unmarshal(text, &out)
 }

@@ -20,7 +20,7 @@ type body struct {
 func encode(content map[string]any) body {
 	b := body{text: append(make([]byte, 0, 1024), '{')}
 	for i, key := range object.Keys(make([]string, 0, 8), content) {
-		b.member(i, key)
+		b.text = object.AppendKey(b.text, i, key)
 		metadata, ok := content[key].(map[string]any)
 		if key != "metadata" || !ok {
 			b.text = object.Append(b.text, content[key])
@@ -29,7 +29,7 @@ func encode(content map[string]any) body {
 		b.text = append(b.text, '{')
 		b.metadata = len(b.text)
 		for i, key := range object.Keys(make([]string, 0, 8), metadata) {
-			b.member(i, key)
+			b.text = object.AppendKey(b.text, i, key)
 			if key == "annotations" {
 				b.annotations = len(b.text) + len("{")
 			}
@@ -39,13 +39,6 @@ func encode(content map[string]any) body {
 	}
 	b.text = append(b.text, '}')
 	return b
-}
-
-func (b *body) member(i int, key string) {
-	if i > 0 {
-		b.text = append(b.text, ',')
-	}
-	b.text = append(object.AppendText(b.text, key), ':')
 }
 
 // with returns the text with the hash, and one more member of metadata.
@@ -58,8 +51,7 @@ func (b body) with(hash, field, value string) []byte {
 
 // pair appends a member and the comma behind it.
 func pair(b []byte, name, value string) []byte {
-	b = append(object.AppendText(b, name), ':')
-	return append(object.AppendText(b, value), ',')
+	return append(object.AppendText(object.AppendKey(b, 0, name), value), ',')
 }
 
 // hash tells one text from another: 32 hexadecimal digits.

@@ -392,11 +392,7 @@ func configMap(name string) kube.Location {
 // packed is the object as the operator reads it.
 func packed(t testing.TB, o *unstructured.Unstructured) *object.Object {
 	t.Helper()
-	text, err := o.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := object.Decode(text)
+	p, err := object.From(o.Object)
 	if err != nil {
 		t.Fatal(err)
 	}
