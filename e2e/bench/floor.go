@@ -17,7 +17,7 @@ func newFloorCommand() *cobra.Command {
 	options := floor.Options{}
 	command := &cobra.Command{
 		Use:    "floor",
-		Short:  "Run the floor; it takes commands from stdin",
+		Short:  "Run the floor",
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -28,7 +28,7 @@ func newFloorCommand() *cobra.Command {
 			if err := json.Unmarshal([]byte(task), &options.Task); err != nil {
 				return fmt.Errorf("--task: give a workload.Task as JSON: %w", err)
 			}
-			options.In, options.Out = cmd.InOrStdin(), cmd.OutOrStdout()
+			options.Out = cmd.OutOrStdout()
 			return floor.Run(cmd.Context(), options)
 		},
 	}
@@ -36,6 +36,5 @@ func newFloorCommand() *cobra.Command {
 	flags.StringVar(&kubeconfig, "kubeconfig", "", "file that says how to reach the cluster")
 	flags.StringVar(&task, "task", "", "what to make of each parent, as JSON")
 	flags.IntVar(&options.Workers, "workers", 16, "how many parents are worked on at a time")
-	flags.BoolVar(&options.Begin, "begin", false, "begin without being told")
 	return command
 }

@@ -67,6 +67,7 @@ func (p *pass) apply(ctx context.Context, a action) *Problem {
 
 // send applies the child with one more field in its metadata.
 func (p *pass) send(ctx context.Context, w *wanted, field, value string) (*object.Object, error) {
+	p.requests++
 	return p.r.cluster.Apply(ctx, w.location(), w.body.with(w.hash, field, value), p.manager)
 }
 
@@ -94,6 +95,7 @@ func stale(err error) bool {
 // takeOver looks at the object that is in the way of a new child. If it is ours after all,
 // it is brought in line.
 func (p *pass) takeOver(ctx context.Context, w *wanted) (*object.Object, *Problem, error) {
+	p.requests++
 	there, err := p.r.cluster.Get(ctx, w.location())
 	if err != nil {
 		if apierrors.IsNotFound(err) {
@@ -147,6 +149,7 @@ func (p *pass) remove(ctx context.Context, a action) *Problem {
 	if a.foreground {
 		propagation = metav1.DeletePropagationForeground
 	}
+	p.requests++
 	err := p.r.cluster.Delete(ctx, a.live.location(), a.live.object.UID(), propagation)
 	if stale(err) {
 		return nil // another object has that name now; the watch tells of it

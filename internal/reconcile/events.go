@@ -51,15 +51,10 @@ func either(e watch.Event) *object.Object {
 func (c *Controllers) parentChanged(want watch.Want, event watch.Event) {
 	o := either(event)
 	name := o.Key()
-	fresh := event.New != nil && (event.Old == nil || event.Old.Generation() != event.New.Generation())
 	for _, controller := range c.watches.Owners(want) {
-		if controller == event.Writer {
-			continue
+		if controller != event.Writer {
+			c.parents.Add(Key{controller, name})
 		}
-		if fresh {
-			c.backlog.expect(controller)
-		}
-		c.parents.Add(Key{controller, name})
 	}
 }
 

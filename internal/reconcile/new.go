@@ -27,7 +27,7 @@ type Options struct {
 // watch.Handler of the watches; Attach must be called before either runs.
 func New(o Options) (*Controllers, *Reconciler) {
 	queue, failures := newQueue()
-	backlog := newBacklog(queue, o.Clock, o.Workers)
+	backlog := newBacklog(queue, o.Workers)
 	controllers := &Controllers{
 		cluster: o.Cluster, clock: o.Clock, parents: queue, backlog: backlog, entries: map[string]*entry{}, patience: lossPatience,
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(

@@ -46,6 +46,7 @@ type pass struct {
 	decoded  map[string]any // the parent: see content
 	problems problems
 	drift    []string // fields that somebody else had taken
+	requests int      // made so far
 	written  written
 	plan     plan
 }
@@ -61,8 +62,11 @@ type Result struct {
 // to date. It acts on current state only, so extra calls are harmless. A
 // user's mistake ends in the parent's status, and so does what the server refuses.
 func (r *Reconciler) Reconcile(ctx context.Context, key Key) Result {
-	letOut, wrote := r.backlog.begin(key), false
-	defer func() { r.backlog.done(key, letOut, wrote) }()
+	p := &pass{r: r, key: key}
+	if r.backlog.begin(key) {
+		start := r.clock.Now()
+		defer func() { r.backlog.done(key, p.requests, r.clock.Since(start)) }()
+	}
 	c, leave := r.controllers.enter(key.Controller)
 	defer leave()
 	if c == nil || c.spec.Suspend || !c.parentsSynced(key.Parent.Namespace) || c.syncing() {
@@ -78,9 +82,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, key Key) Result {
 	if wait := r.breaker.wait(key, parent.Generation()); wait > 0 {
 		return Result{After: wait}
 	}
-	p := &pass{controller: c, r: r, key: key, parent: parent}
+	p.controller, p.parent = c, parent
 	result := p.run(ctx)
-	wrote = p.written.children || p.written.status
 	if left := p.collectStrays(ctx); left > 0 && result.Retry == RetryOnChange {
 		result.After = left
 	}

@@ -35,10 +35,10 @@ func (b *Bed) Create(ctx context.Context, kind, name string) error {
 	return nil
 }
 
-// Paint changes the color of that many parents.
-func (b *Bed) Paint(ctx context.Context, kind string, end int, color string) error {
+// Paint changes the color of parents, numbered from first up to but not including end.
+func (b *Bed) Paint(ctx context.Context, kind string, first, end int, color string) error {
 	patch := fmt.Appendf(nil, `{"spec":{"color":%q}}`, color)
-	return each(0, end, func(i int) error {
+	return each(first, end, func(i int) error {
 		_, err := b.in(workload.Resource(kind)).Patch(ctx, workload.ParentName(i), types.MergePatchType, patch, metav1.PatchOptions{})
 		return err
 	})

@@ -77,10 +77,10 @@ func (b *Bed) install(ctx context.Context) error {
 	if err := b.served(ctx, workload.Controllers); err != nil {
 		return err
 	}
-	if err := b.Define(ctx, workload.Item); err != nil {
+	if err := b.Define(ctx, workload.Item, workload.Twin); err != nil {
 		return err
 	}
-	return b.Clear(ctx, workload.Item)
+	return b.Clear(ctx, workload.Item, workload.Twin)
 }
 
 // installControllers makes TemplateControllers known. Another cluster keeps the

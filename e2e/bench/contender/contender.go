@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"syscall"
 
 	"github.com/templater-dev/templater/e2e/bench/bed"
 	"github.com/templater-dev/templater/e2e/bench/floor"
@@ -21,16 +22,14 @@ const (
 // to run again is made anew.
 type Contender interface {
 	Name() string
-	// Start starts the process and returns when it is ready to begin.
+	// Start starts the process, and returns when it says that it works.
 	Start(ctx context.Context) error
-	// Begin makes it begin its task; it returns at once.
+	// Begin starts the process on its task, which is a new one, and returns when it works at that.
 	Begin(ctx context.Context) error
-	// Pause makes it leave alone what changes from now on, Resume makes it look at everything.
-	Pause(ctx context.Context) error
-	Resume(ctx context.Context) error
-	// Continue starts the process on a task that was begun before, instead of Start
-	// and Begin. It returns when the process says that it works.
-	Continue(ctx context.Context) error
+	// Hold stops the process in its tracks, so that what happens waits for it, and
+	// Release lets it go on.
+	Hold() error
+	Release() error
 	// Process is the one that runs.
 	Process() *Process
 	// Stop ends the process. What it has made stays.
@@ -53,61 +52,56 @@ func Operator(o Options) Contender { return &operator{Options: o} }
 // Floor returns the floor.
 func Floor(o Options) Contender { return &bare{Options: o} }
 
+// running is what both have in common once they run.
+type running struct{ process *Process }
+
+func (r *running) Process() *Process { return r.process }
+
+func (r *running) Hold() error { return r.process.signal(syscall.SIGSTOP) }
+
+func (r *running) Release() error { return r.process.signal(syscall.SIGCONT) }
+
+func (r *running) Stop() error {
+	if r.process == nil {
+		return nil
+	}
+	return r.process.stop()
+}
+
 type operator struct {
 	Options
-	process *Process
+	running
 }
 
 func (c *operator) Name() string { return OperatorName }
 
-func (c *operator) Process() *Process { return c.process }
-
 func (c *operator) Start(ctx context.Context) error {
-	var err error
 	args := append([]string{c.Binary, "run", "--kubeconfig", c.Bed.Kubeconfig}, c.Flags...)
+	var err error
 	if c.process, err = start(OperatorName, c.Dir, args...); err != nil {
 		return err
 	}
 	return c.process.says(ctx, `"msg":"running"`)
 }
 
-// Continue is the same as Start: the TemplateController is still there.
-func (c *operator) Continue(ctx context.Context) error { return c.Start(ctx) }
-
-func (c *operator) Begin(ctx context.Context) error { return c.Bed.AddController(ctx, c.Task) }
-
-func (c *operator) Pause(ctx context.Context) error {
-	if err := c.Bed.PatchController(ctx, c.Task.Name, map[string]any{"suspend": true}); err != nil {
+func (c *operator) Begin(ctx context.Context) error {
+	if err := c.Start(ctx); err != nil {
+		return err
+	}
+	if err := c.Bed.AddController(ctx, c.Task); err != nil {
 		return err
 	}
 	return c.Bed.AwaitController(ctx, c.Task.Name)
 }
 
-func (c *operator) Resume(ctx context.Context) error {
-	return c.Bed.PatchController(ctx, c.Task.Name, map[string]any{"suspend": false})
-}
-
-func (c *operator) Stop() error {
-	if c.process == nil {
-		return nil
-	}
-	return c.process.stop()
-}
-
 type bare struct {
 	Options
-	process *Process
+	running
 }
 
 func (c *bare) Name() string { return FloorName }
 
-func (c *bare) Process() *Process { return c.process }
-
-func (c *bare) Start(ctx context.Context) error { return c.run(ctx, floor.Running) }
-
-func (c *bare) Continue(ctx context.Context) error { return c.run(ctx, floor.Synced, "--begin") }
-
-func (c *bare) run(ctx context.Context, until string, flags ...string) error {
+func (c *bare) Start(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -116,27 +110,12 @@ func (c *bare) run(ctx context.Context, until string, flags ...string) error {
 	if err != nil {
 		return err
 	}
-	args := []string{self, "floor", "--kubeconfig", c.Bed.Kubeconfig, "--task", string(task), "--workers", fmt.Sprint(c.Workers)}
-	if c.process, err = start(FloorName, c.Dir, append(args, flags...)...); err != nil {
+	c.process, err = start(FloorName, c.Dir, self, "floor", "--kubeconfig", c.Bed.Kubeconfig, "--task", string(task), "--workers", fmt.Sprint(c.Workers))
+	if err != nil {
 		return err
 	}
-	return c.process.says(ctx, until+"\n")
+	return c.process.says(ctx, floor.Synced+"\n")
 }
 
-func (c *bare) Begin(context.Context) error { return c.process.command(floor.Begin) }
-
-func (c *bare) Pause(ctx context.Context) error {
-	if err := c.process.command(floor.Pause); err != nil {
-		return err
-	}
-	return c.process.says(ctx, floor.Paused+"\n")
-}
-
-func (c *bare) Resume(context.Context) error { return c.process.command(floor.Resume) }
-
-func (c *bare) Stop() error {
-	if c.process == nil {
-		return nil
-	}
-	return c.process.stop()
-}
+// Begin is the same as Start: the floor needs nothing in the cluster.
+func (c *bare) Begin(ctx context.Context) error { return c.Start(ctx) }

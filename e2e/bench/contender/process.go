@@ -5,8 +5,8 @@ package contender
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -22,7 +22,6 @@ import (
 type Process struct {
 	name   string
 	cmd    *exec.Cmd
-	stdin  io.WriteCloser
 	log    string // file
 	exited chan struct{}
 }
@@ -37,9 +36,6 @@ func start(name, dir string, args ...string) (*Process, error) {
 	p.cmd = exec.Command(args[0], args[1:]...) //nolint:noctx // stop ends it, more gently than a context
 	p.cmd.Stdout, p.cmd.Stderr = file, file
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt from the terminal is for the bench
-	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
 	if err := p.cmd.Start(); err != nil {
 		return nil, fmt.Errorf("start the %s: %w", name, err)
 	}
@@ -104,9 +100,9 @@ func tail(log []byte) string {
 	return strings.Join(all[max(0, len(all)-lines):], " | ")
 }
 
-func (p *Process) command(line string) error {
-	if _, err := fmt.Fprintln(p.stdin, line); err != nil {
-		return fmt.Errorf("tell the %s to %s: %w", p.name, line, err)
+func (p *Process) signal(s syscall.Signal) error {
+	if err := p.cmd.Process.Signal(s); err != nil {
+		return fmt.Errorf("send %s to the %s: %w", s, p.name, err)
 	}
 	return nil
 }
@@ -121,8 +117,10 @@ func (p *Process) stop() error {
 
 func (p *Process) end() error {
 	const grace = 20 * time.Second
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		return fmt.Errorf("stop the %s: %w", p.name, err)
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGCONT} { // it may be held
+		if err := p.signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+			return err
+		}
 	}
 	timer := time.NewTimer(grace)
 	defer timer.Stop()

@@ -6,10 +6,10 @@ package floor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
-	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -25,10 +25,8 @@ import (
 
 // What the floor says, one to a line.
 const (
-	Running = "running" // it waits for commands
-	Synced  = "synced"  // it has begun, and its informers hold everything
-	Paused  = "paused"  // it has been told to pause
-	Failed  = "failed:" // a pass has failed, with the error behind it
+	Synced = "synced"  // its informers hold everything
+	Failed = "failed:" // a pass has failed, with the error behind it
 )
 
 // Options are what a floor runs with.
@@ -36,10 +34,7 @@ type Options struct {
 	Config  *rest.Config
 	Task    workload.Task
 	Workers int
-	// Begin makes it begin without being told.
-	Begin bool
-	In    io.Reader // commands
-	Out   io.Writer // what it says
+	Out     io.Writer // what it says
 }
 
 // floor is a running floor.
@@ -50,7 +45,6 @@ type floor struct {
 	queue    workqueue.TypedRateLimitingInterface[types.NamespacedName]
 	parents  cache.SharedIndexInformer
 	children cache.SharedIndexInformer
-	paused   atomic.Bool
 	out      io.Writer
 
 	mu   sync.Mutex
@@ -63,7 +57,7 @@ type written struct {
 	phases     string
 }
 
-// Run runs the floor until ctx or its commands end.
+// Run runs the floor until ctx ends.
 func Run(ctx context.Context, o Options) error {
 	config := rest.CopyConfig(o.Config)
 	config.QPS, config.Burst = -1, -1
@@ -76,10 +70,6 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
-	// The operator has a connection, too, when it says that it runs.
-	if err := writer.Get().AbsPath("/version").Do(ctx).Error(); err != nil {
-		return fmt.Errorf("connect: %w", err)
-	}
 	f := &floor{
 		task: o.Task, writer: writer, workers: o.Workers, out: o.Out, done: map[types.UID]written{},
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[types.NamespacedName]()),
@@ -91,7 +81,42 @@ func Run(ctx context.Context, o Options) error {
 	if err := f.handle(); err != nil {
 		return fmt.Errorf("watch: %w", err)
 	}
-	return f.obey(ctx, o)
+	f.run(ctx)
+	return nil
+}
+
+// run runs the informers and the workers until ctx ends.
+func (f *floor) run(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(func() { f.parents.RunWithContext(ctx) })
+	running.Go(func() { f.children.RunWithContext(ctx) })
+	if !cache.WaitFor(ctx, "", f.parents.HasSyncedChecker(), f.children.HasSyncedChecker()) {
+		return
+	}
+	fmt.Fprintln(f.out, Synced)
+	for range f.workers {
+		running.Go(func() { f.work(ctx) })
+	}
+	<-ctx.Done()
+	f.queue.ShutDown()
+}
+
+func (f *floor) work(ctx context.Context) {
+	for {
+		key, shutdown := f.queue.Get()
+		if shutdown {
+			return
+		}
+		err := f.pass(ctx, key)
+		if err != nil && !errors.Is(err, context.Canceled) {
+			fmt.Fprintln(f.out, Failed, err)
+			f.queue.AddRateLimited(key)
+		} else {
+			f.queue.Forget(key)
+		}
+		f.queue.Done(key)
+	}
 }
 
 // handle queues the parents that have something new.
@@ -109,7 +134,7 @@ func (f *floor) handle() error {
 	}
 	_, err = f.children.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		UpdateFunc: func(before, after any) {
-			if pod := after.(*unstructured.Unstructured); phase(before.(*unstructured.Unstructured)) != phase(pod) {
+			if pod := after.(*unstructured.Unstructured); pod.GetLabels()[workload.Selector] == f.task.Name && phase(before.(*unstructured.Unstructured)) != phase(pod) {
 				f.queue.Add(types.NamespacedName{Namespace: pod.GetNamespace(), Name: ownerName(pod)})
 			}
 		},

@@ -18,7 +18,7 @@ import (
 // the status if nothing but the phase of a Pod has changed.
 func (f *floor) pass(ctx context.Context, key types.NamespacedName) error {
 	o, exists, err := f.parents.GetStore().GetByKey(key.String())
-	if err != nil || !exists || f.paused.Load() {
+	if err != nil || !exists {
 		return err
 	}
 	parent := o.(*unstructured.Unstructured)

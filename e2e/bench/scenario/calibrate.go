@@ -49,11 +49,11 @@ func (b *Bench) floorRate(ctx context.Context, workers int) (float64, error) {
 	t := throughput{task: oneConfigMap, parents: b.scaled(1000)}
 	o := b.options(t.task)
 	o.Workers = workers
-	s, err := b.round(ctx, contender.Floor(o), t)
-	if err != nil {
+	e := &entrant{Contender: contender.Floor(o), task: t.task}
+	if err := b.round(ctx, t, e); err != nil {
 		return 0, err
 	}
-	return float64(t.parents) / s.wall.Seconds(), b.Bed.Clear(ctx, t.task.Kind)
+	return float64(t.parents) / e.span.wall.Seconds(), b.Bed.Clear(ctx, t.task.Kind)
 }
 
 // usualWorkers is the number to stay with unless another one is clearly better.

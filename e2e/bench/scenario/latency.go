@@ -70,16 +70,16 @@ func (b *Bench) latencyRound(ctx context.Context, c contender.Contender, count i
 	return values, errors.Join(err, flawless(c))
 }
 
-// warm starts a contender with one parent, which teaches it the kinds of children.
+// firstParent is the one that warms a contender up.
+const firstParent = "warm"
+
+// warm starts a contender on a new task, with one parent that teaches it the kinds of children.
 func (b *Bench) warm(ctx context.Context, c contender.Contender, task workload.Task) error {
-	if err := c.Start(ctx); err != nil {
-		return err
-	}
 	if err := c.Begin(ctx); err != nil {
 		return err
 	}
 	_, err := b.measure(ctx, c, work{set: bed.Set(task.Kind), count: 1, done: inOrder(task, workload.Red), begin: func(ctx context.Context) error {
-		return b.Bed.Create(ctx, task.Kind, "warm")
+		return b.Bed.Create(ctx, task.Kind, firstParent)
 	}})
 	if err != nil {
 		return err

@@ -56,7 +56,7 @@ func (b *Bench) requestsOf(ctx context.Context, task workload.Task) (err error) 
 		do   func() error
 	}{
 		{"new parent", each, func() error { return b.Bed.Create(ctx, task.Kind, name) }},
-		{"changed parent", each, func() error { return b.Bed.Paint(ctx, task.Kind, 1, workload.Blue) }},
+		{"changed parent", each, func() error { return b.Bed.Paint(ctx, task.Kind, 0, 1, workload.Blue) }},
 		{"resyncs", 0, func() error { return b.resyncs(ctx, c, task) }},
 		{"deleted parent", 0, func() error { return b.remove(ctx, task, name) }},
 	} {

@@ -38,15 +38,14 @@ func (b *Bench) populate(ctx context.Context, task workload.Task, first, end int
 	b.Bed.Say("preparing %d parents", end-first)
 	c := contender.Operator(b.options(task))
 	defer func() { err = errors.Join(err, c.Stop()) }()
-	if err := c.Start(ctx); err != nil {
+	begin := c.Start
+	if first == 0 {
+		begin = c.Begin
+	}
+	if err := begin(ctx); err != nil {
 		return err
 	}
 	_, err = b.measure(ctx, c, work{set: bed.Set(task.Kind), count: end - first, done: inOrder(task, workload.Red), begin: func(ctx context.Context) error {
-		if first == 0 {
-			if err := c.Begin(ctx); err != nil {
-				return err
-			}
-		}
 		return b.Bed.Fill(ctx, task.Kind, first, end)
 	}})
 	return err
@@ -104,10 +103,10 @@ func (b *Bench) mark() (audit.Mark, error) {
 // it was quiet, and the CPU time that it used for that.
 type start struct{ works, quiet, cpu time.Duration }
 
-// startUp starts a contender on a task that was begun before.
+// startUp starts a contender again, on a task that was begun before.
 func (b *Bench) startUp(ctx context.Context, c contender.Contender) (start, error) {
 	begin := time.Now()
-	if err := c.Continue(ctx); err != nil {
+	if err := c.Start(ctx); err != nil {
 		return start{}, err
 	}
 	works := time.Since(begin)

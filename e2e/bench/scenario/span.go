@@ -22,6 +22,8 @@ type span struct {
 	servers time.Duration // CPU time of the API server and etcd
 }
 
+func (s span) plus(o span) span { return span{s.wall + o.wall, s.cpu + o.cpu, s.servers + o.servers} }
+
 // work is a piece of work to be measured: begin starts it, and it is over when each of
 // count objects of the set has been seen to be done.
 type work struct {

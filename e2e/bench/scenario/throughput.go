@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/templater-dev/templater/e2e/bench/bed"
@@ -30,45 +31,63 @@ func (b *Bench) pod(ctx context.Context) error {
 		b.Report.Note("scenario pod left out: it needs Pods that are played by kwok, which the cluster of --kubeconfig may not have")
 		return nil
 	}
-	task := workload.Task{Name: "pods", Kind: workload.Item, ChildKind: workload.Pod, Children: 1}
+	task := oneConfigMap
+	task.ChildKind = workload.Pod
 	return b.throughput(ctx, throughput{name: "pod", task: task, parents: b.scaled(2000)})
 }
 
 func (b *Bench) ten(ctx context.Context) error {
-	task := workload.Task{Name: "tens", Kind: workload.Item, ChildKind: workload.ConfigMap, Children: 10}
+	task := oneConfigMap
+	task.Children = 10
 	return b.throughput(ctx, throughput{name: "ten", task: task, parents: b.scaled(200)})
 }
 
-// throughput is how fast a contender deals with parents that are all there, and
+// throughput is how fast a contender works off parents that are all new or changed, and
 // what that costs.
 type throughput struct {
 	name    string
-	task    workload.Task
+	task    workload.Task // with parents of kind Item
 	parents int
 	update  bool // measures a change of all parents, and not their creation
 }
 
+// portions is in how many portions the parents of a round come. The contenders take turns with
+// them, so that both see the same machine, whose speed changes within seconds.
+const portions = 5
+
+// entrant is a contender in a round, with parents of its own kind.
+type entrant struct {
+	contender.Contender
+	task workload.Task
+	span span // so far
+}
+
 func (b *Bench) throughput(ctx context.Context, t throughput) error {
+	twins := t.task
+	twins.Name, twins.Kind = "twins", workload.Twin
 	for round := range b.Rounds {
+		both := []*entrant{
+			{Contender: contender.Floor(b.options(t.task)), task: t.task},
+			{Contender: contender.Operator(b.options(twins)), task: twins},
+		}
+		if err := b.round(ctx, t, both...); err != nil {
+			return err
+		}
 		var examples []example
-		for _, c := range b.contenders(t.task, round) {
-			s, err := b.round(ctx, c, t)
-			if err != nil {
-				return fmt.Errorf("%s: %w", c.Name(), err)
-			}
-			b.addSpan(c, t, s)
-			b.Bed.Say("round %d of %d, %s: %d parents in %.2f s, %.2f s of CPU, servers %.2f s", round+1, b.Rounds, c.Name(), t.parents, s.wall.Seconds(), s.cpu.Seconds(), s.servers.Seconds())
-			one, err := b.example(ctx, t.task)
+		for _, e := range both {
+			b.addSpan(e.Contender, t, e.span)
+			b.Bed.Say("round %d of %d, %s: %d parents in %.2f s, %.2f s of CPU, servers %.2f s", round+1, b.Rounds, e.Name(), t.parents, e.span.wall.Seconds(), e.span.cpu.Seconds(), e.span.servers.Seconds())
+			one, err := b.example(ctx, e.task)
 			if err != nil {
 				return err
 			}
 			examples = append(examples, one)
-			if err := b.Bed.Clear(ctx, t.task.Kind); err != nil {
-				return err
-			}
 		}
 		if diff := examples[0].differs(examples[1]); diff != "" {
 			return fmt.Errorf("the floor writes something else than templater, adapt package workload: %s", diff)
+		}
+		if err := b.Bed.Clear(ctx, workload.Item, workload.Twin); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -85,44 +104,77 @@ func (b *Bench) addSpan(c contender.Contender, t throughput, s span) {
 	}
 }
 
-// round is one turn of a contender. Its parents and children are left.
-func (b *Bench) round(ctx context.Context, c contender.Contender, t throughput) (s span, err error) {
-	if err := b.Bed.Fill(ctx, t.task.Kind, 0, t.parents); err != nil {
-		return span{}, err
-	}
-	if err := b.Bed.Settle(ctx); err != nil {
-		return span{}, err
-	}
-	defer func() { err = errors.Join(err, c.Stop()) }()
-	if err := c.Start(ctx); err != nil {
-		return span{}, err
-	}
-	w := work{set: bed.Set(t.task.Kind), count: t.parents, done: inOrder(t.task, workload.Red), begin: c.Begin}
-	if s, err = b.measure(ctx, c, w); err != nil {
-		return span{}, err
-	}
-	color := workload.Red
-	if t.update {
-		color = workload.Blue
-		if s, err = b.change(ctx, c, t); err != nil {
-			return span{}, err
+// round measures contenders, which take turns. What they have made is left.
+func (b *Bench) round(ctx context.Context, t throughput, all ...*entrant) (err error) {
+	for _, e := range all {
+		defer func() { err = errors.Join(err, e.Stop()) }()
+		if err := b.prepare(ctx, t, e); err != nil {
+			return fmt.Errorf("%s: %w", e.Name(), err)
 		}
 	}
-	return s, errors.Join(b.verify(ctx, t, color), flawless(c))
+	turns := slices.Clone(all)
+	for i := range portions {
+		for _, e := range turns {
+			if err := b.portion(ctx, t, e, i*t.parents/portions, (i+1)*t.parents/portions); err != nil {
+				return fmt.Errorf("%s: %w", e.Name(), err)
+			}
+		}
+		slices.Reverse(turns)
+	}
+	for _, e := range all {
+		if err := errors.Join(b.verify(ctx, t, e.task), flawless(e)); err != nil {
+			return fmt.Errorf("%s: %w", e.Name(), err)
+		}
+	}
+	return nil
 }
 
-// change changes all parents while the contender pauses, and measures from where it goes on.
-func (b *Bench) change(ctx context.Context, c contender.Contender, t throughput) (span, error) {
-	if err := c.Pause(ctx); err != nil {
-		return span{}, err
+// prepare starts an entrant, and holds it when it is ready for the first portion.
+func (b *Bench) prepare(ctx context.Context, t throughput, e *entrant) error {
+	if err := b.warm(ctx, e, e.task); err != nil {
+		return err
 	}
-	if err := b.Bed.Paint(ctx, t.task.Kind, t.parents, workload.Blue); err != nil {
-		return span{}, err
+	if t.update {
+		fill := func(ctx context.Context) error { return b.Bed.Fill(ctx, e.task.Kind, 0, t.parents) }
+		if _, err := b.measure(ctx, e, work{set: bed.Set(e.task.Kind), count: t.parents, done: inOrder(e.task, workload.Red), begin: fill}); err != nil {
+			return err
+		}
+		if err := b.Bed.Settle(ctx); err != nil {
+			return err
+		}
+	}
+	return e.Hold()
+}
+
+// portion makes work for an entrant that is held, and measures how it works that off.
+func (b *Bench) portion(ctx context.Context, t throughput, e *entrant, first, end int) error {
+	var err error
+	if t.update {
+		err = b.Bed.Paint(ctx, e.task.Kind, first, end, workload.Blue)
+	} else {
+		err = b.Bed.Fill(ctx, e.task.Kind, first, end)
+	}
+	if err != nil || first == end {
+		return err
 	}
 	if err := b.Bed.Settle(ctx); err != nil {
-		return span{}, err
+		return err
 	}
-	return b.measure(ctx, c, work{set: bed.Set(t.task.Kind), count: t.parents, done: inOrder(t.task, workload.Blue), begin: c.Resume})
+	release := func(context.Context) error { return e.Release() }
+	s, err := b.measure(ctx, e, work{set: bed.Set(e.task.Kind), count: end - first, done: inOrder(e.task, t.color()), begin: release})
+	if err != nil {
+		return err
+	}
+	e.span = e.span.plus(s)
+	return e.Hold()
+}
+
+// color is that of the parents in the end.
+func (t throughput) color() string {
+	if t.update {
+		return workload.Blue
+	}
+	return workload.Red
 }
 
 // inOrder tells whether a parent's status is as wanted, and so its children are.
@@ -136,16 +188,17 @@ func inOrder(task workload.Task, color string) func(*observe.Object) bool {
 }
 
 // verify makes sure that all children are there and as wanted, behind the clock.
-func (b *Bench) verify(ctx context.Context, t throughput, color string) error {
-	children, err := b.Bed.Observer.List(ctx, bed.Children(t.task))
+func (b *Bench) verify(ctx context.Context, t throughput, task workload.Task) error {
+	children, err := b.Bed.Observer.List(ctx, bed.Children(task))
 	if err != nil {
 		return err
 	}
-	if want := t.parents * t.task.Children; len(children.Items) != want {
+	if want := (t.parents + 1) * task.Children; len(children.Items) != want { // with those of the first parent
 		return fmt.Errorf("the statuses are as wanted, but there are %d children and not %d", len(children.Items), want)
 	}
 	for _, child := range children.Items {
-		if t.task.ChildKind == workload.ConfigMap && child.Data["color"] != color {
+		first := strings.HasPrefix(child.Metadata.Name, firstParent)
+		if task.ChildKind == workload.ConfigMap && !first && child.Data["color"] != t.color() {
 			return fmt.Errorf("the statuses are as wanted, but child %s is not", child.Metadata.Name)
 		}
 	}

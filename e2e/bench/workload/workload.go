@@ -18,6 +18,8 @@ const (
 	Namespace = "bench"
 	// Item is the kind of the parents in most scenarios.
 	Item = "Item"
+	// Twin is the kind of the operator's parents where both contenders run at once.
+	Twin = "Twin"
 	// Selector finds the children of all tasks.
 	Selector = "templater.dev/controller"
 )
