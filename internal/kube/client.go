@@ -49,7 +49,7 @@ type Location struct {
 
 // Get reads an object.
 func (c *Client) Get(ctx context.Context, at Location) (*object.Object, error) {
-	return answer(at.on(c.rest.Get()).Do(ctx))
+	return answer(do(ctx, at.on(c.rest.Get())))
 }
 
 // Selected reports whether an object exists that matches both selectors.
@@ -67,7 +67,7 @@ func (c *Client) Selected(ctx context.Context, at Location, labels, fieldSelecto
 
 // List reads the objects of a resource, as an *object.List.
 func (c *Client) List(ctx context.Context, resource schema.GroupVersionResource, namespace string, o metav1.ListOptions) (runtime.Object, error) {
-	out, err := c.collection(resource, namespace, o).Do(ctx).Get()
+	out, err := do(ctx, c.collection(resource, namespace, o)).Get()
 	if err != nil {
 		return nil, err
 	}
@@ -109,9 +109,8 @@ func (c *Client) ApplyStatus(ctx context.Context, at Location, body []byte, mana
 }
 
 func apply(ctx context.Context, r *rest.Request, body []byte, manager string) (*object.Object, error) {
-	return answer(r.Body(body).
-		Param("fieldManager", manager).Param("force", strconv.FormatBool(true)).Param("fieldValidation", metav1.FieldValidationStrict).
-		Do(ctx))
+	return answer(do(ctx, r.Body(body).
+		Param("fieldManager", manager).Param("force", strconv.FormatBool(true)).Param("fieldValidation", metav1.FieldValidationStrict)))
 }
 
 // Delete asks for the deletion of the object with that UID; it may take its time
@@ -122,7 +121,7 @@ func (c *Client) Delete(ctx context.Context, at Location, uid types.UID, propaga
 		"kind": "DeleteOptions", "apiVersion": "v1",
 		"preconditions": map[string]any{"uid": string(uid)}, "propagationPolicy": string(propagation),
 	})
-	err := at.on(c.rest.Delete()).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body).Do(ctx).Error()
+	err := do(ctx, at.on(c.rest.Delete()).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body)).Error()
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -139,7 +138,7 @@ func (c *Client) SetFinalizers(ctx context.Context, at Location, current *object
 	body := object.Append(nil, map[string]any{"metadata": map[string]any{
 		"resourceVersion": current.ResourceVersion(), "finalizers": list,
 	}})
-	return answer(at.on(c.rest.Patch(types.MergePatchType)).Body(body).Param("fieldManager", "templater").Do(ctx))
+	return answer(do(ctx, at.on(c.rest.Patch(types.MergePatchType)).Body(body).Param("fieldManager", "templater")))
 }
 
 // on makes the request one for the object, or for the collection where there is no name.

@@ -34,6 +34,7 @@ type Cache struct {
 	selector labels.Selector
 	notify   func(Event)
 	changed  func() // synced or failure changed
+	pulse    pulse
 
 	mu      sync.RWMutex
 	items   map[types.NamespacedName]*item
@@ -66,10 +67,12 @@ func NewCache(want Want, notify func(Event), changed func()) (*Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cache{
+	c := &Cache{
 		want: want, selector: selector, notify: notify, changed: changed,
 		items: map[types.NamespacedName]*item{}, index: newIndex(want.Role),
-	}, nil
+	}
+	c.pulse.begin(time.Now)
+	return c, nil
 }
 
 // Get returns the object of that name, or nil.

@@ -40,6 +40,7 @@ type Client interface {
 type Manager struct {
 	client  Client
 	handler Handler
+	now     func() time.Time
 
 	mu      sync.Mutex
 	ctx     context.Context //nolint:containedctx // the life of all watches, given to Run
@@ -55,7 +56,7 @@ type running struct {
 
 // NewManager returns a manager whose watches end with ctx.
 func NewManager(ctx context.Context, client Client, handler Handler) *Manager {
-	return &Manager{client: client, handler: handler, ctx: ctx, running: map[Want]*running{}}
+	return &Manager{client: client, handler: handler, now: time.Now, ctx: ctx, running: map[Want]*running{}}
 }
 
 // Set makes wants the complete set that owner wants, starts and stops watches
@@ -124,9 +125,13 @@ func (m *Manager) release(want Want, r *running, owner string) {
 }
 
 func (m *Manager) newCache(want Want) (*Cache, error) {
-	return NewCache(want,
+	cache, err := NewCache(want,
 		func(e Event) { m.handler.Changed(want, e) },
 		func() { m.handler.StateChanged(want) })
+	if err == nil {
+		cache.pulse.begin(m.now)
+	}
+	return cache, err
 }
 
 func (m *Manager) start(want Want, cache *Cache) *running {
@@ -151,6 +156,7 @@ func (m *Manager) listerWatcher(want Want, cache *Cache) toolscache.ListerWatche
 			if err != nil && ctx.Err() == nil {
 				cache.fail(err)
 			}
+			cache.pulse.answered(err)
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
@@ -158,6 +164,7 @@ func (m *Manager) listerWatcher(want Want, cache *Cache) toolscache.ListerWatche
 			if ctx.Err() == nil && (err != nil || cache.Synced()) {
 				cache.fail(err)
 			}
+			cache.pulse.answered(err)
 			return w, err
 		},
 	}, m.client)

@@ -21,6 +21,7 @@ func (c *Cache) Update(obj any) error {
 	if err != nil {
 		return err
 	}
+	c.pulse.beat()
 	c.mu.Lock()
 	event, changed := c.take(o)
 	c.seen = max(c.seen, o.Version())
@@ -37,6 +38,7 @@ func (c *Cache) Delete(obj any) error {
 	if err != nil {
 		return err
 	}
+	c.pulse.beat()
 	c.mu.Lock()
 	name, version := o.Key(), o.Version()
 	c.seen = max(c.seen, version)
@@ -64,6 +66,7 @@ func (c *Cache) Replace(list []any, resourceVersion string) error {
 		objects[o.Key()] = o
 	}
 	version, _ := strconv.ParseUint(resourceVersion, 10, 64)
+	c.pulse.beat()
 	c.mu.Lock()
 	var events []Event
 	for name, it := range c.items {
@@ -95,6 +98,7 @@ func (c *Cache) Replace(list []any, resourceVersion string) error {
 
 // Bookmark takes note of how far the watch has come.
 func (c *Cache) Bookmark(resourceVersion string) error {
+	c.pulse.beat()
 	version, err := strconv.ParseUint(resourceVersion, 10, 64)
 	if err != nil {
 		return nil // a server whose versions are no numbers: there is nothing to note

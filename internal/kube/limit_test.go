@@ -1,0 +1,72 @@
+package kube
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+)
+
+func TestARequestWithoutAnAnswerEnds(t *testing.T) {
+	silent := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-silent:
+		case <-r.Context().Done():
+		}
+	}))
+	defer server.Close()
+	defer close(silent)
+	client, err := NewClient(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	noted := false
+	ctx := OnAnswer(t.Context(), func() { noted = true })
+	err = limited(ctx, a.on(client.rest.Get()), 10*time.Millisecond).Error()
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error is %v, want that the deadline has passed", err)
+	}
+	if !noted {
+		t.Error("the end of the request was not noted")
+	}
+}
+
+func TestEveryRequestButAWatchIsNoted(t *testing.T) {
+	client, _ := serve(t, http.StatusOK, answered)
+	there, err := client.Get(t.Context(), a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noted := 0
+	ctx := OnAnswer(t.Context(), func() { noted++ })
+	for name, call := range map[string]func() error{
+		"get":            func() error { _, err := client.Get(ctx, a); return err },
+		"apply":          func() error { _, err := client.Apply(ctx, a, []byte("{}"), "m"); return err },
+		"apply status":   func() error { _, err := client.ApplyStatus(ctx, a, []byte("{}"), "m"); return err },
+		"delete":         func() error { return client.Delete(ctx, a, "u", metav1.DeletePropagationBackground) },
+		"set finalizers": func() error { _, err := client.SetFinalizers(ctx, a, there, nil); return err },
+	} {
+		before := noted
+		if err := call(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if noted != before+1 {
+			t.Errorf("%s was noted %d times, want once", name, noted-before)
+		}
+	}
+	before := noted
+	w, err := client.Watch(ctx, a.Resource, "", metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Stop()
+	if noted != before {
+		t.Error("a watch was noted as a request that ended")
+	}
+}

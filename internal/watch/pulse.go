@@ -1,0 +1,69 @@
+package watch
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// State is how a watch fares.
+type State struct {
+	Want   Want
+	Synced bool
+	// Err is why the last list or watch failed, nil when it did not.
+	Err error
+	// Progress is when the watch last had a list, the start of a watch request, an event or a
+	// bookmark; the start of it all while it has had none.
+	Progress time.Time
+	// Heard is Progress, or when a later request failed: a watch that is refused tries
+	// on, and is not stuck.
+	Heard time.Time
+}
+
+// pulse remembers when a watch was last seen alive. It is safe for concurrent use and
+// allocates nothing. Times are kept as distances, so that a clock that is set does not count.
+type pulse struct {
+	now      func() time.Time
+	begun    time.Time
+	progress atomic.Int64 // nanoseconds after begun
+	heard    atomic.Int64 // likewise
+}
+
+func (p *pulse) begin(now func() time.Time) { p.now, p.begun = now, now() }
+
+// beat takes note of progress.
+func (p *pulse) beat() {
+	d := int64(p.now().Sub(p.begun))
+	p.progress.Store(d)
+	p.heard.Store(d)
+}
+
+// answered takes note of how a request went.
+func (p *pulse) answered(err error) {
+	if err == nil {
+		p.beat()
+		return
+	}
+	p.heard.Store(int64(p.now().Sub(p.begun)))
+}
+
+// State returns how the watch of this cache fares.
+func (c *Cache) State() State {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return State{
+		Want: c.want, Synced: c.synced, Err: c.failure,
+		Progress: c.pulse.begun.Add(time.Duration(c.pulse.progress.Load())),
+		Heard:    c.pulse.begun.Add(time.Duration(c.pulse.heard.Load())),
+	}
+}
+
+// States returns how all watches fare, in no order.
+func (m *Manager) States() []State {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	states := make([]State, 0, len(m.running))
+	for _, r := range m.running {
+		states = append(states, r.cache.State())
+	}
+	return states
+}
