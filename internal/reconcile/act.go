@@ -68,7 +68,13 @@ func (p *pass) apply(ctx context.Context, a action) *Problem {
 // send applies the child with one more field in its metadata.
 func (p *pass) send(ctx context.Context, w *wanted, field, value string) (*object.Object, error) {
 	p.requests++
-	return p.r.cluster.Apply(ctx, w.location(), w.body.with(w.hash, field, value), p.manager)
+	after, err := p.r.cluster.Apply(ctx, w.location(), w.body.with(w.hash, field, value), p.manager)
+	verb := Update
+	if field == "resourceVersion" {
+		verb = Create
+	}
+	p.meter.Write(verb, answerOf(err))
+	return after, err
 }
 
 // stale reports whether the object was replaced or deleted since it was read; newer data is on
@@ -151,6 +157,7 @@ func (p *pass) remove(ctx context.Context, a action) *Problem {
 	}
 	p.requests++
 	err := p.r.cluster.Delete(ctx, a.live.location(), a.live.object.UID(), propagation)
+	p.meter.Write(Delete, answerOf(err))
 	if stale(err) {
 		return nil // another object has that name now; the watch tells of it
 	}

@@ -114,7 +114,7 @@ func (a *assembly) build(tc *v1.TemplateController, e *entry, kinds resolver, ca
 	c := &controller{
 		name: tc.Name, manager: v1.FieldManagerPrefix + tc.Name, spec: &tc.Spec, kinds: kinds,
 		kind: a.kind, gone: e.gone, parents: map[string]*watch.Cache{}, sources: map[schema.GroupKind]source{},
-		settled: maps.Clone(e.settled),
+		settled: maps.Clone(e.settled), meter: e.meter,
 	}
 	if e.compiled != nil {
 		c.program, c.gvk, c.resync = e.compiled.program, e.compiled.gvk, e.compiled.resync

@@ -59,10 +59,10 @@ type written struct {
 	before, after    uint64 // the children: see fingerprint
 }
 
-// wrote counts a pass that wrote.
-func (b *breaker) wrote(key Key, generation int64, w written) {
+// wrote counts a pass that wrote, and reports whether it was one too many.
+func (b *breaker) wrote(key Key, generation int64, w written) bool {
 	if !w.children && !w.status {
-		return
+		return false
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -77,12 +77,14 @@ func (b *breaker) wrote(key Key, generation int64, w written) {
 	called := s.children != w.before // by a child that has changed
 	s.children = w.after
 	if !w.children && called {
-		return
+		return false
 	}
 	s.passes++
-	if s.passes > loopBurst {
-		s.until = now.Add(loopPause)
+	if s.passes <= loopBurst {
+		return false
 	}
+	s.until = now.Add(loopPause)
+	return true
 }
 
 // tripped reports whether the parent has been written to too often.

@@ -24,6 +24,7 @@ const ownWriter = "templater"
 // writeStatus writes the status of a TemplateController if it differs.
 func (c *Controllers) writeStatus(ctx context.Context, tc *v1.TemplateController, e *entry, a assembly, next *controller) error {
 	status := c.statusOf(tc, e, a, next)
+	e.meter.Ready(meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady))
 	if apiequality.Semantic.DeepEqual(status, tc.Status) {
 		return nil
 	}

@@ -29,6 +29,7 @@ type controller struct {
 	program *render.Program
 	kinds   resolver
 	resync  time.Duration // 0 = never
+	meter   Meter
 
 	gvk  schema.GroupVersionKind // of the parents
 	kind kube.Kind

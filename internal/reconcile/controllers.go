@@ -62,9 +62,13 @@ type Controllers struct {
 	backlog *backlog
 	// patience is lossPatience, but in tests.
 	patience time.Duration
+	meters   Meters
+	desks    desks
 
 	mu      sync.RWMutex
 	entries map[string]*entry
+	first   map[string]struct{} // the TemplateControllers that were there at first and were not looked at
+	running bool                // Run has begun
 }
 
 // entry is what is kept of one TemplateController, under the lock of Controllers.
@@ -82,6 +86,7 @@ type entry struct {
 	state      string                      // of the caches, when the parents were last enqueued
 	counts     *counts
 	passes     *sync.RWMutex // held for reading during a pass
+	meter      Meter
 }
 
 func newEntry(uid types.UID, now time.Time) *entry {
@@ -104,6 +109,15 @@ func (c *Controllers) enter(name string) (*controller, func()) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return e.current, e.passes.RUnlock
+}
+
+// measure counts a pass, unless the TemplateController is gone.
+func (c *Controllers) measure(name string, outcome Outcome, took time.Duration) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if e := c.entries[name]; e != nil {
+		e.meter.Pass(outcome, took)
+	}
 }
 
 // get returns the running controller of that name, or nil.
@@ -151,6 +165,9 @@ func (c *Controllers) count(key Key, now *tally) {
 	c.mu.Lock()
 	e := c.entries[key.Controller]
 	changed := e != nil && e.counts.set(key.Parent, now)
+	if changed {
+		e.meter.Parents(e.counts.parents)
+	}
 	c.mu.Unlock()
 	if changed {
 		c.queue.AddAfter(key.Controller, countsDelay)
@@ -160,6 +177,9 @@ func (c *Controllers) count(key Key, now *tally) {
 // Sync brings the controller of that name in line with its TemplateController. The error
 // deserves a retry.
 func (c *Controllers) Sync(ctx context.Context, name string) error {
+	desk := deskOf(ctx)
+	desk.begin(Key{Controller: name})
+	defer desk.end()
 	packed := c.cache.Get(types.NamespacedName{Name: name})
 	if packed == nil {
 		return c.forget(name)
@@ -204,6 +224,7 @@ func (c *Controllers) entry(tc *v1.TemplateController) *entry {
 	e := c.entries[tc.Name]
 	if e == nil || e.uid != tc.UID {
 		e = newEntry(tc.UID, c.clock.Now())
+		e.meter = c.meters.Begin(tc.Name)
 		c.entries[tc.Name] = e
 		c.queue.AddAfter(tc.Name, recountTime)
 	}
@@ -219,6 +240,7 @@ func (c *Controllers) entry(tc *v1.TemplateController) *entry {
 func (c *Controllers) forget(name string) error {
 	c.mu.Lock()
 	delete(c.entries, name)
+	c.meters.End(name)
 	c.mu.Unlock()
 	_, err := c.watches.Set(name, nil)
 	return err
@@ -274,6 +296,10 @@ func (c *Controllers) names(f func(*entry) bool) []string {
 func (c *Controllers) Run(ctx context.Context) {
 	stop := context.AfterFunc(ctx, c.queue.ShutDown)
 	defer stop()
+	c.mu.Lock()
+	c.running = true
+	c.mu.Unlock()
+	ctx = c.desks.seat(ctx)
 	for {
 		name, shutdown := c.queue.Get()
 		if shutdown || ctx.Err() != nil { // a queue that shuts down still hands out what it holds
@@ -285,6 +311,14 @@ func (c *Controllers) Run(ctx context.Context) {
 		} else {
 			c.queue.Forget(name)
 		}
+		c.looked(name)
 		c.queue.Done(name)
 	}
+}
+
+// looked takes note that a TemplateController was looked at, with whatever result.
+func (c *Controllers) looked(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.first, name)
 }

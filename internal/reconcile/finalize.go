@@ -26,7 +26,7 @@ func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, p
 	case tc.DeletionTimestamp == nil && needs:
 		return false, c.setFinalizers(ctx, packed, append(slices.Clone(tc.Finalizers), v1.FinalizerChildren))
 	case tc.DeletionTimestamp != nil:
-		c.stop(tc.Name)
+		c.stop(ctx, tc.Name)
 		if has && needs {
 			if done, err := c.deleteChildren(ctx, next); !done || err != nil {
 				return true, err
@@ -51,7 +51,10 @@ func (c *Controllers) setFinalizers(ctx context.Context, packed *object.Object, 
 }
 
 // stop lets no pass of the controller begin, and returns when none is under way.
-func (c *Controllers) stop(name string) {
+func (c *Controllers) stop(ctx context.Context, name string) {
+	desk := deskOf(ctx)
+	desk.end() // others have work to end, not this worker
+	defer desk.begin(Key{Controller: name})
 	c.mu.Lock()
 	e := c.entries[name]
 	e.current, e.state = nil, ""
@@ -77,7 +80,9 @@ func (c *Controllers) deleteChildren(ctx context.Context, from *controller) (boo
 		if l.object.Deleting() {
 			continue
 		}
-		if err := c.cluster.Delete(ctx, l.location(), l.object.UID(), metav1.DeletePropagationBackground); err != nil {
+		err := c.cluster.Delete(ctx, l.location(), l.object.UID(), metav1.DeletePropagationBackground)
+		from.meter.Write(Delete, answerOf(err))
+		if err != nil {
 			errs = append(errs, fmt.Errorf("delete %s of TemplateController %s: %w", l.id(), from.name, err))
 			continue
 		}

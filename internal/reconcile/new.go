@@ -20,19 +20,27 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Workers is how many parents are worked on at a time; 0 counts as 1.
 	Workers int
+	// Meters measures the work, and QueueMetrics the queues, "parents" and "controllers"; nil is
+	// for not at all.
+	Meters       Meters
+	QueueMetrics workqueue.MetricsProvider
 }
 
 // New returns the two halves that work together: Controllers for the
 // TemplateControllers, a Reconciler for their parents. Controllers is also the
 // watch.Handler of the watches; Attach must be called before either runs.
 func New(o Options) (*Controllers, *Reconciler) {
-	queue, failures := newQueue()
+	if o.Meters == nil {
+		o.Meters = unmeasured{}
+	}
+	queue, failures := newQueue(o.QueueMetrics)
 	backlog := newBacklog(queue, o.Workers)
 	controllers := &Controllers{
 		cluster: o.Cluster, clock: o.Clock, parents: queue, backlog: backlog, entries: map[string]*entry{}, patience: lossPatience,
+		meters: o.Meters, desks: desks{clock: o.Clock}, first: map[string]struct{}{},
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, 30*time.Second),
-			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers"}),
+			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers", MetricsProvider: o.QueueMetrics}),
 	}
 	return controllers, &Reconciler{
 		controllers: controllers, cluster: o.Cluster, queue: queue, backlog: backlog, workers: max(o.Workers, 1), failures: failures, clock: o.Clock, events: o.Events,
@@ -40,6 +48,7 @@ func New(o Options) (*Controllers, *Reconciler) {
 		absent:  &absences{clock: o.Clock, since: map[Key]time.Time{}},
 		breaker: &breaker{clock: o.Clock, spent: map[Key]*spending{}},
 		said:    newSaid(),
+		desks:   desks{clock: o.Clock},
 	}
 }
 
@@ -48,6 +57,7 @@ func New(o Options) (*Controllers, *Reconciler) {
 func (c *Controllers) Attach(watches watcher, templateControllers *watch.Cache, kinds resolver) {
 	c.watches, c.cache, c.kinds = watches, templateControllers, kinds
 	templateControllers.Each(func(o *object.Object) bool {
+		c.first[o.Name()] = struct{}{}
 		c.queue.Add(o.Name())
 		return true
 	})

@@ -8,13 +8,13 @@ import (
 type Queue = workqueue.TypedRateLimitingInterface[Key]
 
 // newQueue returns a queue that serves the controllers in turn, whose AddRateLimited
-// waits as retryDelay says, and what counts its failures.
-func newQueue() (Queue, *limiter) {
+// waits as retryDelay says, and what counts its failures. metrics may be nil.
+func newQueue(metrics workqueue.MetricsProvider) (Queue, *limiter) {
 	const name = "parents"
 	failures := &limiter{failures: map[Key]int{}}
-	queue := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[Key]{Name: name, Queue: &turns{lanes: map[string][]Key{}}})
-	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{Name: name, Queue: queue})
-	return workqueue.NewTypedRateLimitingQueueWithConfig[Key](failures, workqueue.TypedRateLimitingQueueConfig[Key]{Name: name, DelayingQueue: delaying}), failures
+	queue := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[Key]{Name: name, MetricsProvider: metrics, Queue: &turns{lanes: map[string][]Key{}}})
+	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{Name: name, MetricsProvider: metrics, Queue: queue})
+	return workqueue.NewTypedRateLimitingQueueWithConfig[Key](failures, workqueue.TypedRateLimitingQueueConfig[Key]{Name: name, MetricsProvider: metrics, DelayingQueue: delaying}), failures
 }
 
 // turns holds keys in a lane for each controller, first in first out, and takes

@@ -27,7 +27,7 @@ func take(queue Queue) []string {
 }
 
 func TestTheQueueServesControllersInTurn(t *testing.T) {
-	queue, _ := newQueue()
+	queue, _ := newQueue(nil)
 	defer queue.ShutDown()
 	for _, key := range []Key{keyOf("a", "1"), keyOf("a", "2"), keyOf("a", "3"), keyOf("a", "1"), keyOf("b", "1"), keyOf("c", "1"), keyOf("b", "2")} {
 		queue.Add(key)
@@ -67,7 +67,7 @@ func (b *backlog) freeze(limit int) {
 }
 
 func TestTheBacklogLetsOutAsManyAsTheThrottleSays(t *testing.T) {
-	queue, _ := newQueue()
+	queue, _ := newQueue(nil)
 	defer queue.ShutDown()
 	b := newBacklog(queue, 4)
 	b.freeze(8)
@@ -89,7 +89,7 @@ func TestTheBacklogLetsOutAsManyAsTheThrottleSays(t *testing.T) {
 }
 
 func TestTheBacklogIsReplacedWhenTheControllerChangesAgain(t *testing.T) {
-	queue, _ := newQueue()
+	queue, _ := newQueue(nil)
 	defer queue.ShutDown()
 	b := newBacklog(queue, 1)
 	b.add("a", manyKeys("a", 5))
@@ -105,7 +105,7 @@ func TestTheBacklogIsReplacedWhenTheControllerChangesAgain(t *testing.T) {
 }
 
 func TestAControllerWhoseRequestsHangHoldsUpNoOther(t *testing.T) {
-	queue, _ := newQueue()
+	queue, _ := newQueue(nil)
 	defer queue.ShutDown()
 	b := newBacklog(queue, 32)
 	b.freeze(fewest)
@@ -125,7 +125,7 @@ func TestAControllerWhoseRequestsHangHoldsUpNoOther(t *testing.T) {
 }
 
 func TestAKeyThatIsLetOutWhileItIsWorkedOnStaysOut(t *testing.T) {
-	queue, _ := newQueue()
+	queue, _ := newQueue(nil)
 	defer queue.ShutDown()
 	b := newBacklog(queue, 1)
 	key := keyOf("a", "x")

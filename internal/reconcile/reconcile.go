@@ -29,6 +29,7 @@ type Reconciler struct {
 	absent      *absences
 	breaker     *breaker
 	said        *said
+	desks       desks
 }
 
 // Announcer publishes Events on parents. It must not block.
@@ -56,6 +57,8 @@ type Result struct {
 	Retry Retry
 	// After is when to look again where Retry is RetryOnChange; 0 means never.
 	After time.Duration
+	// Outcome is what became of the pass.
+	Outcome Outcome
 }
 
 // Reconcile brings the children and the status of the parent named by key up
@@ -69,12 +72,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, key Key) Result {
 	}
 	c, leave := r.controllers.enter(key.Controller)
 	defer leave()
+	desk := deskOf(ctx)
+	desk.begin(key) // not before: while a TemplateController ends, enter waits for other passes
+	defer desk.end()
 	if c == nil || c.spec.Suspend || !c.parentsSynced(key.Parent.Namespace) || c.syncing() {
 		return Result{} // each of these brings the parent back when it changes
 	}
 	parent := c.parent(key.Parent)
 	if parent == nil {
-		return r.leave(ctx, c, key)
+		result := r.leave(ctx, c, key)
+		result.Outcome = outcomeOfLeaving(result)
+		return result
 	}
 	if parent.Deleting() {
 		return Result{} // the garbage collector takes the children
@@ -95,7 +103,7 @@ func (p *pass) run(ctx context.Context) Result {
 	d := desireFor(p.controller, p.parent, p.input(observed))
 	if len(d.unknown) > 0 {
 		p.r.controllers.addKinds(p.name, d.unknown)
-		return Result{} // comes again when the new kinds can be read
+		return Result{Outcome: Waiting} // comes again when the new kinds can be read
 	}
 	p.r.controllers.miss(p.name, d.missing)
 	p.problems = append(p.problems, d.problems...)
@@ -111,7 +119,12 @@ func (p *pass) run(ctx context.Context) Result {
 		observed = p.observe()
 	}
 	p.writeStatus(ctx, len(d.wanted), observed)
-	p.r.breaker.wrote(p.key, p.parent.Generation(), p.written)
+	if p.r.breaker.wrote(p.key, p.parent.Generation(), p.written) {
+		p.meter.Tripped()
+	}
+	if p.problems.templateFailed() {
+		p.meter.TemplateError()
+	}
 	if log := klog.FromContext(ctx).V(4); log.Enabled() {
 		log.Info("looked at parent", "controller", p.name, "parent", p.key.Parent.String(), "resourceVersion", p.parent.ResourceVersion(), "wroteChildren", p.written.children, "wroteStatus", p.written.status)
 	}
@@ -159,9 +172,9 @@ func (p *pass) input(observed []*live) *render.Input {
 
 func (p *pass) result() Result {
 	if retry := p.problems.retry(); retry != RetryOnChange {
-		return Result{Retry: retry}
+		return Result{Retry: retry, Outcome: p.outcome()}
 	}
-	return Result{After: p.resyncAfter()}
+	return Result{After: p.resyncAfter(), Outcome: p.outcome()}
 }
 
 func (p *pass) resyncAfter() time.Duration {
@@ -179,6 +192,7 @@ func (r *Reconciler) Run(ctx context.Context) {
 	done := make(chan struct{})
 	for range r.workers {
 		go func() {
+			ctx := r.desks.seat(ctx)
 			for r.next(ctx) {
 			}
 			done <- struct{}{}
@@ -199,11 +213,13 @@ func (r *Reconciler) next(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false // a queue that shuts down still hands out what it holds
 	}
+	start := r.clock.Now()
 	result, err := r.guarded(context.WithoutCancel(ctx), key)
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "pass failed, will retry", "controller", key.Controller, "parent", key.Parent.String())
-		result = Result{Retry: RetryBackoff}
+		result = Result{Retry: RetryBackoff, Outcome: Panicked}
 	}
+	r.controllers.measure(key.Controller, result.Outcome, r.clock.Since(start))
 	r.again(key, result)
 	return true
 }
