@@ -1,0 +1,71 @@
+package metrics
+
+import (
+	"context"
+	"net/url"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/tools/leaderelection"
+	clientgo "k8s.io/client-go/tools/metrics"
+)
+
+// What client-go reports, which it does to one place in the process.
+var (
+	requests = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "rest_client_requests_total", Help: "Requests to the API server, by status code, method and host. The code is <error> where there was no answer.",
+	}, []string{"code", "method", "host"})
+	retries = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "rest_client_request_retries_total", Help: "Requests that client-go made again by itself, by the status code of the answer before, method and host.",
+	}, []string{"code", "method", "host"})
+	latencies = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "rest_client_request_duration_seconds", Help: "How long requests to the API server take, by method and host.",
+		Buckets: []float64{0.005, 0.025, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60},
+	}, []string{"verb", "host"})
+	leader = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "leader_election_master_status", Help: "Whether this process holds the lease of that name: 1 or 0.",
+	}, []string{"name"})
+	slowpath = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "leader_election_slowpath_total", Help: "How often the lease had to be read before it could be renewed.",
+	}, []string{"name"})
+)
+
+// register has client-go report here. It has to come before the first client, and before the first
+// election. Only the first call has an effect.
+func register() {
+	clientgo.Register(clientgo.RegisterOpts{RequestLatency: latency{}, RequestResult: result{}, RequestRetry: retry{}})
+	leaderelection.SetProvider(elections{})
+}
+
+func clientGoCollectors() []prometheus.Collector {
+	return []prometheus.Collector{requests, retries, latencies, leader, slowpath}
+}
+
+type latency struct{}
+
+// Observe leaves the path out: there is one for each object.
+func (latency) Observe(_ context.Context, verb string, u url.URL, took time.Duration) {
+	latencies.WithLabelValues(verb, u.Host).Observe(took.Seconds())
+}
+
+type result struct{}
+
+func (result) Increment(_ context.Context, code, method, host string) {
+	requests.WithLabelValues(code, method, host).Inc()
+}
+
+type retry struct{}
+
+func (retry) IncrementRetry(_ context.Context, code, method, host string) {
+	retries.WithLabelValues(code, method, host).Inc()
+}
+
+type elections struct{}
+
+func (elections) NewLeaderMetric() leaderelection.LeaderMetric { return election{} }
+
+type election struct{}
+
+func (election) On(name string)                { leader.WithLabelValues(name).Set(1) }
+func (election) Off(name string)               { leader.WithLabelValues(name).Set(0) }
+func (election) SlowpathExercised(name string) { slowpath.WithLabelValues(name).Inc() }

@@ -1,0 +1,163 @@
+package metrics
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile"
+)
+
+// The values of the labels result, and verb.
+var (
+	outcomes = [reconcile.Outcomes]string{
+		reconcile.Skipped: "skipped", reconcile.Succeeded: "success", reconcile.Waiting: "waiting", reconcile.Failed: "failed", reconcile.Panicked: "panic",
+	}
+	verbs   = [reconcile.Verbs]string{reconcile.Create: "create", reconcile.Update: "update", reconcile.Delete: "delete"}
+	answers = [reconcile.Answers]string{
+		reconcile.Accepted: "success", reconcile.Conflict: "conflict", reconcile.Forbidden: "forbidden", reconcile.Rejected: "rejected", reconcile.NoAnswer: "error",
+	}
+)
+
+var (
+	passes         = desc("templater_passes_total", "Passes over parents, by what became of them: success, waiting (for something that is still to come), failed, panic, skipped.", "controller", "result")
+	writes         = desc("templater_child_writes_total", "Requests that create, update or delete a child, by what the API server answered: success, conflict, forbidden, rejected, error.", "controller", "verb", "result")
+	parents        = desc("templater_parents", "Parents, by how they fare: ready, failed (an error keeps templater from doing its work), progressing.", "controller", "state")
+	templateErrors = desc("templater_template_errors_total", "Passes in which a template failed.", "controller")
+	trips          = desc("templater_breaker_trips_total", "How often a parent was slowed down because it was written to again and again.", "controller")
+	ready          = desc("templater_templatecontroller_ready", "Whether the TemplateController is Ready: 1 or 0.", "controller")
+)
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc(name, help, labels, nil)
+}
+
+// passBuckets are the upper limits of the durations of passes, in seconds: one that finds nothing to do takes less
+// than the first.
+var passBuckets = []float64{0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60}
+
+// meters measures the work for all TemplateControllers.
+type meters struct {
+	durations *prometheus.HistogramVec
+
+	mu   sync.RWMutex
+	each map[string]*meter
+}
+
+var (
+	_ reconcile.Meters     = (*meters)(nil)
+	_ reconcile.Meter      = (*meter)(nil)
+	_ prometheus.Collector = (*meters)(nil)
+)
+
+func newMeters() *meters {
+	return &meters{each: map[string]*meter{}, durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "templater_pass_duration_seconds", Help: "How long passes over parents take, but for those that are skipped.", Buckets: passBuckets,
+	}, []string{"controller"})}
+}
+
+// Begin returns the meter of a TemplateController that is new.
+func (m *meters) Begin(controller string) reconcile.Meter {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.durations.DeleteLabelValues(controller)
+	begun := &meter{controller: controller, durations: m.durations.WithLabelValues(controller)}
+	m.each[controller] = begun
+	return begun
+}
+
+// End forgets a TemplateController. A pass that is still under way counts nowhere.
+func (m *meters) End(controller string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.durations.DeleteLabelValues(controller)
+	delete(m.each, controller)
+}
+
+// Describe sends what is measured.
+func (m *meters) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{passes, writes, parents, templateErrors, trips, ready} {
+		out <- d
+	}
+	m.durations.Describe(out)
+}
+
+// Collect sends what has been measured.
+func (m *meters) Collect(out chan<- prometheus.Metric) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	m.durations.Collect(out)
+	for _, each := range m.each {
+		each.collect(out)
+	}
+}
+
+// meter measures the work for one TemplateController.
+type meter struct {
+	controller             string
+	passes                 [reconcile.Outcomes]atomic.Uint64
+	durations              prometheus.Observer
+	writes                 [reconcile.Verbs][reconcile.Answers]atomic.Uint64
+	templateErrors, trips  atomic.Uint64
+	total, inOrder, failed atomic.Int64 // parents
+	ready                  atomic.Bool
+}
+
+func (m *meter) Pass(outcome reconcile.Outcome, took time.Duration) {
+	m.passes[outcome].Add(1)
+	if outcome != reconcile.Skipped {
+		m.durations.Observe(took.Seconds())
+	}
+}
+
+func (m *meter) TemplateError() { m.templateErrors.Add(1) }
+
+func (m *meter) Write(verb reconcile.Verb, answer reconcile.Answer) { m.writes[verb][answer].Add(1) }
+
+func (m *meter) Tripped() { m.trips.Add(1) }
+
+func (m *meter) Parents(now v1.ParentCounts) {
+	m.total.Store(now.Total)
+	m.inOrder.Store(now.Ready)
+	m.failed.Store(now.Failed)
+}
+
+func (m *meter) Ready(now bool) { m.ready.Store(now) }
+
+func (m *meter) collect(out chan<- prometheus.Metric) {
+	count := func(d *prometheus.Desc, n *atomic.Uint64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n.Load()), append([]string{m.controller}, labels...)...)
+	}
+	gauge := func(d *prometheus.Desc, n float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, n, append([]string{m.controller}, labels...)...)
+	}
+	for outcome := range m.passes {
+		count(passes, &m.passes[outcome], outcomes[outcome])
+	}
+	for verb := range m.writes {
+		for answer := range m.writes[verb] {
+			// A failure that does not happen needs no series. Successes have one from the start, so that
+			// the first one counts as an increase.
+			if n := &m.writes[verb][answer]; n.Load() > 0 || reconcile.Answer(answer) == reconcile.Accepted {
+				count(writes, n, verbs[verb], answers[answer])
+			}
+		}
+	}
+	count(templateErrors, &m.templateErrors)
+	count(trips, &m.trips)
+	total, inOrder, failed := m.total.Load(), m.inOrder.Load(), m.failed.Load()
+	gauge(parents, float64(inOrder), "ready")
+	gauge(parents, float64(failed), "failed")
+	gauge(parents, float64(max(0, total-inOrder-failed)), "progressing")
+	gauge(ready, truth(m.ready.Load()))
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

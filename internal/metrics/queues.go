@@ -1,0 +1,69 @@
+package metrics
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// queues measures the queues, under the names that Kubernetes' own controllers use.
+type queues struct {
+	depth, unfinished, longest *prometheus.GaugeVec
+	adds, retries              *prometheus.CounterVec
+	latency, work              *prometheus.HistogramVec
+}
+
+var _ workqueue.MetricsProvider = (*queues)(nil)
+
+func newQueues() *queues {
+	buckets := prometheus.ExponentialBuckets(0.0001, 10, 8) // 0.1 ms to 1000 s
+	gauge := func(name, help string) *prometheus.GaugeVec {
+		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"name"})
+	}
+	counter := func(name, help string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"name"})
+	}
+	histogram := func(name, help string) *prometheus.HistogramVec {
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, []string{"name"})
+	}
+	return &queues{
+		depth:      gauge("workqueue_depth", "Items that wait in the queue."),
+		adds:       counter("workqueue_adds_total", "Items that were added to the queue."),
+		latency:    histogram("workqueue_queue_duration_seconds", "How long items wait in the queue."),
+		work:       histogram("workqueue_work_duration_seconds", "How long the work on an item takes."),
+		unfinished: gauge("workqueue_unfinished_work_seconds", "How long the work under way has taken so far, in sum."),
+		longest:    gauge("workqueue_longest_running_processor_seconds", "How long the oldest work under way has taken so far."),
+		retries:    counter("workqueue_retries_total", "Items that were added to the queue for later, retries and resyncs among them."),
+	}
+}
+
+func (q *queues) collectors() []prometheus.Collector {
+	return []prometheus.Collector{q.depth, q.adds, q.latency, q.work, q.unfinished, q.longest, q.retries}
+}
+
+func (q *queues) NewDepthMetric(name string) workqueue.GaugeMetric {
+	return q.depth.WithLabelValues(name)
+}
+
+func (q *queues) NewAddsMetric(name string) workqueue.CounterMetric {
+	return q.adds.WithLabelValues(name)
+}
+
+func (q *queues) NewLatencyMetric(name string) workqueue.HistogramMetric {
+	return q.latency.WithLabelValues(name)
+}
+
+func (q *queues) NewWorkDurationMetric(name string) workqueue.HistogramMetric {
+	return q.work.WithLabelValues(name)
+}
+
+func (q *queues) NewUnfinishedWorkSecondsMetric(name string) workqueue.SettableGaugeMetric {
+	return q.unfinished.WithLabelValues(name)
+}
+
+func (q *queues) NewLongestRunningProcessorSecondsMetric(name string) workqueue.SettableGaugeMetric {
+	return q.longest.WithLabelValues(name)
+}
+
+func (q *queues) NewRetriesMetric(name string) workqueue.CounterMetric {
+	return q.retries.WithLabelValues(name)
+}
