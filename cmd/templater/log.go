@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
+	"strconv"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
@@ -43,7 +45,18 @@ func (f *logFlags) setUp(ctx context.Context, out io.Writer) (context.Context, e
 	}
 	slog.SetDefault(slog.New(handler))
 	klog.SetSlogLogger(slog.New(handler))
+	if err := setVerbosity(level); err != nil {
+		return nil, err
+	}
 	return klog.NewContext(ctx, logr.FromSlogHandler(handler)), nil
+}
+
+// setVerbosity has those parts of client-go log at the level that have no logger, but a number
+// for the whole process.
+func setVerbosity(level slog.Level) error {
+	var flags flag.FlagSet
+	klog.InitFlags(&flags)
+	return flags.Set("v", strconv.Itoa(max(0, -int(level))))
 }
 
 func isTerminal(out io.Writer) bool {

@@ -26,6 +26,7 @@ type runFlags struct {
 	kubeconfig, context string
 	workers             int
 	log                 logFlags
+	serve               serveFlags
 }
 
 func newRunCommand() *cobra.Command {
@@ -48,12 +49,16 @@ else the one that the process runs in as a Pod.`,
 	flags.StringVar(&f.context, "context", "", "context in the kubeconfig; empty = its current one")
 	flags.IntVar(&f.workers, "workers", 32, "how many parents are worked on at a time")
 	f.log.add(flags)
+	f.serve.add(flags)
 	return cmd
 }
 
 func (f *runFlags) run(cmd *cobra.Command) error {
 	if f.workers < 1 {
 		return fmt.Errorf("--workers %d: give a number from 1", f.workers)
+	}
+	if err := f.serve.check(); err != nil {
+		return err
 	}
 	ctx, err := f.log.setUp(cmd.Context(), cmd.ErrOrStderr())
 	if err != nil {
@@ -69,5 +74,5 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 		defer runtime.KeepAlive(ballast)
 	}
 	klog.FromContext(ctx).Info("starting", "server", config.Host, "workers", f.workers)
-	return operator.Run(ctx, operator.Options{Config: config, Workers: f.workers})
+	return operator.Run(ctx, operator.Options{Config: config, Workers: f.workers, Serve: f.serve.addresses})
 }

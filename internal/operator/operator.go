@@ -31,6 +31,7 @@ import (
 type Options struct {
 	Config  *rest.Config
 	Workers int // parents worked on at a time
+	Serve   Addresses
 }
 
 // syncWorkers is how many TemplateControllers are worked on at a time.
@@ -61,11 +62,12 @@ func Config(kubeconfig, kubeContext string) (*rest.Config, error) {
 // Run runs the operator until ctx ends. It returns when all passes under way are
 // finished. The error says why it could not begin.
 func Run(ctx context.Context, o Options) error {
+	view := newView(o.Serve) // before the clients, whose requests it measures
 	cluster, err := kube.NewClient(o.Config)
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
-	client, err := kubernetes.NewForConfig(o.Config)
+	client, err := kubernetes.NewForConfig(limited(o.Config))
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
@@ -74,8 +76,12 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer announcer.Close()
-	manage, work := reconcile.New(reconcile.Options{Cluster: cluster, Events: announcer, Clock: clock.RealClock{}, Workers: o.Workers})
+	manage, work := reconcile.New(reconcile.Options{Cluster: cluster, Events: announcer, Clock: clock.RealClock{}, Workers: o.Workers, Meters: view.meters(), QueueMetrics: view.queues()})
 	watches := watch.NewManager(ctx, cluster, manage)
+	if err := view.open(ctx, parts{client.Discovery().RESTClient(), watches, manage, work}); err != nil {
+		return err
+	}
+	defer view.close(ctx)
 	caches, err := watches.Set("", []watch.Want{definitions, controllers}) //nolint:contextcheck // the watches live as long as the manager, not as this call
 	if err != nil {
 		return err
@@ -84,6 +90,7 @@ func Run(ctx context.Context, o Options) error {
 		return nil // stopped before it began
 	}
 	manage.Attach(watches, caches[controllers], kube.NewKinds(caches[definitions], mapper(client.Discovery()), time.Now))
+	view.ready.Begin()
 	klog.FromContext(ctx).Info("running", "templateControllers", caches[controllers].Len())
 	var workers sync.WaitGroup
 	for range syncWorkers {
@@ -94,6 +101,14 @@ func Run(ctx context.Context, o Options) error {
 	watches.Wait()
 	klog.FromContext(ctx).Info("stopped")
 	return nil
+}
+
+// limited returns the config for clients that make no watches: none of their requests
+// lasts for ever.
+func limited(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.Timeout = kube.RequestLimit
+	return config
 }
 
 func mapper(d discovery.DiscoveryInterface) kube.Discovery {

@@ -68,7 +68,6 @@ type Controllers struct {
 	mu      sync.RWMutex
 	entries map[string]*entry
 	first   map[string]struct{} // the TemplateControllers that were there at first and were not looked at
-	running bool                // Run has begun
 }
 
 // entry is what is kept of one TemplateController, under the lock of Controllers.
@@ -296,9 +295,6 @@ func (c *Controllers) names(f func(*entry) bool) []string {
 func (c *Controllers) Run(ctx context.Context) {
 	stop := context.AfterFunc(ctx, c.queue.ShutDown)
 	defer stop()
-	c.mu.Lock()
-	c.running = true
-	c.mu.Unlock()
 	ctx = c.desks.seat(ctx)
 	for {
 		name, shutdown := c.queue.Get()

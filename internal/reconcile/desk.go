@@ -111,13 +111,10 @@ func (r *Reconciler) Busy() []Work { return r.desks.busy() }
 // Busy returns the TemplateControllers that are being synced.
 func (c *Controllers) Busy() []Work { return c.desks.busy() }
 
-// Pending returns the TemplateControllers that were there at first and that Run has not
-// yet looked at. There is none before Run begins.
+// Pending returns the TemplateControllers that were there at first and that were not yet
+// looked at.
 func (c *Controllers) Pending() []string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if !c.running {
-		return nil
-	}
 	return sortedKeys(c.first)
 }
