@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +52,9 @@ func TestMistakesAreTold(t *testing.T) {
 		"no kubeconfig":      {[]string{"run", "--kubeconfig", "/nowhere/config"}, "no cluster to work with: give --kubeconfig, or set KUBECONFIG: stat /nowhere/config"},
 		"unknown flag":       {[]string{"run", "--speed", "9"}, "unknown flag: --speed"},
 		"unknown command":    {[]string{"walk"}, `unknown command "walk" for "templater"`},
+		"an address":         {[]string{"run", "--metrics-address", "8080"}, `--metrics-address "8080": give HOST:PORT or :PORT, as in :8080`},
+		"a port":             {[]string{"run", "--health-address", ":http"}, `--health-address ":http": give HOST:PORT or :PORT, as in :8080`},
+		"another port":       {[]string{"run", "--pprof-address", "localhost:65536"}, `--pprof-address "localhost:65536": give HOST:PORT or :PORT, as in :8080`},
 		"a number of no use": {[]string{"run", "--workers", "0"}, "--workers 0: give a number from 1"},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -78,5 +83,67 @@ func TestLogIsJSONWhereThereIsNoTerminal(t *testing.T) {
 	klog.FromContext(ctx).V(2).Info("hidden")
 	if got := out.String(); !strings.Contains(got, `"msg":"seen","key":"value"`) || strings.Contains(got, "hidden") {
 		t.Errorf("log is %q", got)
+	}
+}
+
+// TestLevelsShowWhatTheirHelpSays also covers what client-go logs without a logger of its own.
+func TestLevelsShowWhatTheirHelpSays(t *testing.T) {
+	before := slog.Default()
+	defer slog.SetDefault(before)
+	defer klog.ClearLogger()
+	defer func() {
+		if err := setVerbosity(slog.LevelInfo); err != nil {
+			t.Error(err)
+		}
+	}()
+	help, err := execute(t, "run", "--help")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for level, want := range map[string][]string{
+		"error":   {"error"},
+		"info":    {"error", "change"},
+		"verbose": {"error", "change", "decision"},
+		"debug":   {"error", "change", "decision", "event"},
+	} {
+		var out bytes.Buffer
+		f := logFlags{format: "json", level: level}
+		ctx, err := f.setUp(t.Context(), &out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		logger := klog.FromContext(ctx)
+		logger.Error(nil, "our error")
+		logger.Info("our change")
+		logger.V(2).Info("our decision")
+		logger.V(4).Info("our event")
+		logger.V(6).Info("our secret")
+		klog.ErrorS(nil, "their error")
+		klog.InfoS("their change")
+		klog.V(2).InfoS("their decision")
+		klog.V(4).InfoS("their event")
+		klog.V(6).InfoS("their secret")
+		slog.Error("slog error")
+		slog.Info("slog change")
+		klog.Flush()
+		for _, what := range []string{"error", "change", "decision", "event", "secret"} {
+			shown := slices.Contains(want, what)
+			for _, who := range []string{"our", "their"} {
+				if strings.Contains(out.String(), `"msg":"`+who+" "+what+`"`) != shown {
+					t.Errorf("level %s: %s %s shown is %v, want %v", level, who, what, !shown, shown)
+				}
+			}
+		}
+		if got := strings.Contains(out.String(), `"msg":"slog change"`); got != slices.Contains(want, "change") {
+			t.Errorf("level %s: a line of slog shown is %v", level, got)
+		}
+		for line := range strings.Lines(out.String()) {
+			if !json.Valid([]byte(line)) {
+				t.Errorf("level %s: %q is no JSON", level, line)
+			}
+		}
+		if !strings.Contains(help, level) {
+			t.Errorf("the help does not tell of level %s:\n%s", level, help)
+		}
 	}
 }

@@ -31,13 +31,14 @@ const askLimit = 750 * time.Millisecond
 // view is what others see of the operator.
 type view struct {
 	addresses Addresses
+	now       func() time.Time
 	registry  *metrics.Registry // nil = nothing is measured
 	ready     *health.Ready
 	servers   []*serve.Server
 }
 
 func newView(addresses Addresses) *view {
-	v := &view{addresses: addresses, ready: &health.Ready{}}
+	v := &view{addresses: addresses, now: time.Now, ready: &health.Ready{}}
 	if addresses.Metrics != "" {
 		v.registry = metrics.New()
 	}
@@ -70,7 +71,7 @@ type parts struct {
 // cannot be had; no server is left then.
 func (v *view) open(ctx context.Context, p parts) error {
 	if v.registry != nil {
-		v.registry.Watches(p.watches.States, time.Now)
+		v.registry.Watches(p.watches.States, v.now)
 	}
 	v.ready.Stopping, v.ready.Watches, v.ready.Pending = ctx, p.watches.States, p.manage.Pending
 	for _, s := range []struct {
@@ -105,7 +106,7 @@ func (v *view) health(p parts) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /readyz", v.ready)
 	mux.Handle("GET /healthz", &health.Live{
-		Watches: p.watches.States, Now: time.Now,
+		Watches: p.watches.States, Now: v.now,
 		Work: func() []reconcile.Work { return append(p.manage.Busy(), p.reconciler.Busy()...) },
 		Ask:  func(ctx context.Context) error { return ask(ctx, p.server) },
 	})

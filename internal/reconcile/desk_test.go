@@ -1,0 +1,150 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
+)
+
+// hanging is a writer whose writes hang until it is let go.
+type hanging struct {
+	writer
+	release chan struct{}
+}
+
+func (h hanging) Apply(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+	<-h.release
+	return h.writer.Apply(ctx, at, body, manager)
+}
+
+func (h hanging) Delete(ctx context.Context, at kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
+	<-h.release
+	return h.writer.Delete(ctx, at, uid, propagation)
+}
+
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 20*time.Second, true,
+		func(context.Context) (bool, error) { return condition(), nil }); err != nil {
+		t.Fatalf("never: %s", what)
+	}
+}
+
+func works(busy []Work) []string {
+	out := []string{}
+	for _, w := range busy {
+		out = append(out, w.String())
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestAWorkerThatHangsIsSeen(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // the queues of other tests
+	c := newCluster(t)
+	defer c.controllers.queue.ShutDown()
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.gone(configMap("a"))
+	h := hanging{c, make(chan struct{})}
+	c.reconciler.cluster = h
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan struct{})
+	go func() { c.reconciler.Run(ctx); close(stopped) }()
+	eventually(t, "the pass begins", func() bool { return len(c.reconciler.Busy()) == 1 })
+	since := c.clock.Now()
+	c.clock.SetTime(since.Add(time.Hour))
+	busy := c.reconciler.Busy()
+	if diff := cmp.Diff([]string{"pass over ns/one for TemplateController apps"}, works(busy)); diff != "" || !busy[0].Since.Equal(since) {
+		t.Errorf("busy since %v (-want +got):\n%s", busy[0].Since, diff)
+	}
+	close(h.release)
+	eventually(t, "the worker is free again", func() bool { return len(c.reconciler.Busy()) == 0 })
+	cancel()
+	<-stopped
+}
+
+func TestAnswersKeepAWorkerFromSeemingToHang(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	client, err := kube.NewClient(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	clock := clocktesting.NewFakePassiveClock(start)
+	d := desks{clock: clock}
+	ctx := d.seat(t.Context())
+	deskOf(ctx).begin(Key{Controller: "apps"})
+	clock.SetTime(start.Add(time.Minute))
+	if got := d.busy()[0].Since; !got.Equal(start) {
+		t.Errorf("since %v, want the begin", got)
+	}
+	if _, err := client.Get(ctx, configMap("a")); err == nil {
+		t.Error("there is an object")
+	}
+	if got := d.busy()[0].Since; !got.Equal(start.Add(time.Minute)) {
+		t.Errorf("since %v, want the time of the answer", got)
+	}
+	deskOf(ctx).end()
+	if got := d.busy(); len(got) > 0 {
+		t.Errorf("busy after the end: %v", works(got))
+	}
+	deskOf(t.Context()).begin(Key{}) // no worker, no desk
+	deskOf(t.Context()).end()
+}
+
+func TestATemplateControllerThatWaitsForPassesDoesNotHang(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	ctx := c.controllers.desks.seat(t.Context())
+	deskOf(ctx).begin(Key{Controller: "apps"})
+	_, leave := c.controllers.enter("apps") // a pass that takes long
+	done := make(chan struct{})
+	go func() { c.controllers.stop(ctx, "apps"); close(done) }()
+	eventually(t, "the worker is not counted as busy", func() bool { return len(c.controllers.Busy()) == 0 })
+	leave()
+	<-done
+	if diff := cmp.Diff([]string{"sync of TemplateController apps"}, works(c.controllers.Busy())); diff != "" {
+		t.Errorf("busy (-want +got):\n%s", diff)
+	}
+}
+
+func TestTemplateControllersArePendingUntilTheyWereLookedAt(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // the queues of other tests
+	c := newCluster(t)
+	c.controllers.queue.ShutDown()
+	c.reconciler.queue.ShutDown()
+	c.apply(apps)
+	c.apply(with(t, apps, "name: apps", "name: broken", "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.refuse["finalizers[templater.dev/children] templatecontrollers broken"] = errors.New("no")
+	c.start()
+	defer c.reconciler.queue.ShutDown()
+	if diff := cmp.Diff([]string{"apps", "broken"}, c.controllers.Pending()); diff != "" {
+		t.Errorf("pending at first (-want +got):\n%s", diff)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan struct{})
+	go func() { c.controllers.Run(ctx); close(stopped) }()
+	eventually(t, "all were looked at, with whatever result", func() bool { return len(c.controllers.Pending()) == 0 })
+	cancel()
+	<-stopped
+}
