@@ -13,9 +13,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/metrics"
 	"github.com/templater-dev/templater/internal/render"
 )
 
@@ -155,5 +158,36 @@ func TestFirstTemplateControllerOfTheReadmeWorks(t *testing.T) {
 	}
 	if _, err := program.Status(in); err != nil {
 		t.Error(err)
+	}
+}
+
+var (
+	metricRow  = regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| (counter|gauge|histogram)(?:; ([a-z, ]+))? \\|")
+	metricDesc = regexp.MustCompile(`fqName: "([a-z_]+)".*variableLabels: \{([a-z,]*)\}`)
+)
+
+func TestOperationsTellsOfEveryMetric(t *testing.T) {
+	told := map[string]string{}
+	for _, row := range metricRow.FindAllStringSubmatch(read(t, "docs/operations.md"), -1) {
+		told[row[1]] = strings.ReplaceAll(row[3], " ", "")
+	}
+	registry := metrics.New()
+	registry.Watches(nil, nil)
+	found := make(chan *prometheus.Desc, 1000)
+	registry.Describe(found)
+	close(found)
+	measured := map[string]string{}
+	for d := range found {
+		m := metricDesc.FindStringSubmatch(d.String())
+		if m == nil {
+			t.Fatalf("cannot read %s", d)
+		}
+		if !strings.HasPrefix(m[1], "go_") && !strings.HasPrefix(m[1], "process_") {
+			measured[m[1]] = m[2]
+		}
+	}
+	measured["templater_build_info"] = "version,revision,goversion" // which never change
+	if diff := cmp.Diff(measured, told); diff != "" {
+		t.Errorf("metrics and their labels in the code and in docs/operations.md (-code +page):\n%s", diff)
 	}
 }

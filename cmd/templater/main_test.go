@@ -2,12 +2,16 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"log/slog"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"k8s.io/klog/v2"
@@ -145,5 +149,24 @@ func TestLevelsShowWhatTheirHelpSays(t *testing.T) {
 		if !strings.Contains(help, level) {
 			t.Errorf("the help does not tell of level %s:\n%s", level, help)
 		}
+	}
+}
+
+var flagRow = regexp.MustCompile("(?m)^\\| `--([-a-z]+)` \\| `?([^`|]*?)`? \\|")
+
+func TestOperationsTellsOfEveryFlag(t *testing.T) {
+	page, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told, has := map[string]string{}, map[string]string{}
+	for _, row := range flagRow.FindAllStringSubmatch(string(page), -1) {
+		told[row[1]] = row[2]
+	}
+	newRunCommand().Flags().VisitAll(func(f *pflag.Flag) {
+		has[f.Name] = cmp.Or(f.DefValue, "empty")
+	})
+	if diff := gocmp.Diff(has, told); diff != "" {
+		t.Errorf("flags and their defaults in the code and in docs/operations.md (-code +page):\n%s", diff)
 	}
 }
