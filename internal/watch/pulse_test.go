@@ -20,6 +20,7 @@ func TestEverySignOfLifeIsNoted(t *testing.T) {
 		"nothing":                        {func(*Cache) error { return nil }, 0, 0},
 		"a list":                         {func(c *Cache) error { return c.Replace(nil, "2") }, time.Minute, time.Minute},
 		"an object":                      {func(c *Cache) error { return c.Add(child("a", "1", 3)) }, time.Minute, time.Minute},
+		"an object of the first list":    {func(c *Cache) error { _, err := c.Transformer()(child("a", "1", 3)); return err }, time.Minute, time.Minute},
 		"the end of one":                 {func(c *Cache) error { return c.Delete(child("a", "1", 3)) }, time.Minute, time.Minute},
 		"a bookmark":                     {func(c *Cache) error { return c.Bookmark("7") }, time.Minute, time.Minute},
 		"one whose version is no number": {func(c *Cache) error { return c.Bookmark("x") }, time.Minute, time.Minute},

@@ -112,9 +112,12 @@ func (c *Cache) Bookmark(resourceVersion string) error {
 // Resync does nothing: the reconciler looks again by its own clock.
 func (c *Cache) Resync() error { return nil }
 
-// Transformer returns what has a list slimmed while it comes in.
+// Transformer returns what has a list slimmed while it comes in, which may take long.
 func (c *Cache) Transformer() toolscache.TransformFunc {
-	return func(obj any) (any, error) { return c.object(obj) }
+	return func(obj any) (any, error) {
+		c.pulse.beat()
+		return c.object(obj)
+	}
 }
 
 // take files an object from the watch, unless an own write is newer; the lock is held.
