@@ -27,6 +27,16 @@ type server struct {
 	writes  int
 }
 
+// holder returns who holds the Lease, and how often it was written.
+func (s *server) holder() (string, int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.record == nil {
+		return "nobody", s.writes
+	}
+	return s.record.HolderIdentity, s.writes
+}
+
 // replica is an election, with its own way to the server.
 type replica struct {
 	*Election
@@ -50,6 +60,15 @@ func (s *server) start(ctx context.Context, id string) *replica {
 	r.Election = newElection(r, "templater")
 	go func() { r.result <- r.Run(ctx, func() { r.leads <- time.Now() }) }()
 	return r
+}
+
+// end stops the replica, and expects it to end well.
+func (r *replica) end(t *testing.T) {
+	t.Helper()
+	r.stop()
+	if err := <-r.result; err != nil {
+		t.Error(err)
+	}
 }
 
 func (r *replica) set(err error, freeze time.Duration) {
@@ -135,8 +154,8 @@ func TestReleaseLetsTheNextOneBeginAtOnce(t *testing.T) {
 		if !a.fence.Open() || b.fence.Open() || len(b.leads) > 0 {
 			t.Error("while a leads, b may write")
 		}
-		if s.writes > 31 {
-			t.Errorf("%d renewals in a minute, want one in %s", s.writes, renewPeriod)
+		if _, n := s.holder(); n > 31 {
+			t.Errorf("%d renewals in a minute, want one in %s", n, renewPeriod)
 		}
 		start := time.Now()
 		a.stop()
@@ -152,9 +171,9 @@ func TestReleaseLetsTheNextOneBeginAtOnce(t *testing.T) {
 		if !b.fence.Open() {
 			t.Error("b leads and may not write")
 		}
-		b.stop()
-		if err := <-b.result; err != nil || s.record.HolderIdentity != "" {
-			t.Errorf("error %v, holder %q", err, s.record.HolderIdentity)
+		b.end(t)
+		if holder, _ := s.holder(); holder != "" {
+			t.Errorf("holder %q", holder)
 		}
 	})
 }
@@ -180,8 +199,7 @@ func TestLeaderThatIsCutOffStopsBeforeTheNextOneBegins(t *testing.T) {
 		if took := (<-b.leads).Sub(start); took > leaseDuration+3*time.Second {
 			t.Errorf("b leads after %s", took)
 		}
-		b.stop()
-		<-b.result
+		b.end(t)
 	})
 }
 
@@ -204,11 +222,10 @@ func TestFrozenLeaderIsFencedAndGivesUp(t *testing.T) {
 		if awake := time.Since(start); awake > time.Minute {
 			t.Errorf("a noticed %s later", awake)
 		}
-		if a.fence.Open() || !b.fence.Open() || s.record.HolderIdentity != "b" {
-			t.Errorf("a may write: %v, b may write: %v, holder %s", a.fence.Open(), b.fence.Open(), s.record.HolderIdentity)
+		if holder, _ := s.holder(); a.fence.Open() || !b.fence.Open() || holder != "b" {
+			t.Errorf("a may write: %v, b may write: %v, holder %s", a.fence.Open(), b.fence.Open(), holder)
 		}
-		b.stop()
-		<-b.result
+		b.end(t)
 	})
 }
 
@@ -232,11 +249,10 @@ func TestFrozenLeaderGoesOnWhereNobodyElseWaits(t *testing.T) {
 		s.record = nil // somebody deletes the Lease
 		s.mu.Unlock()
 		<-time.After(5 * time.Second)
-		if s.record == nil || s.record.HolderIdentity != "a" {
-			t.Error("the Lease is not made anew")
+		if holder, _ := s.holder(); holder != "a" {
+			t.Errorf("the Lease is not made anew: %s", holder)
 		}
-		a.stop()
-		<-a.result
+		a.end(t)
 	})
 }
 
@@ -257,8 +273,7 @@ func TestLeaseThatCannotBeReleasedRunsOut(t *testing.T) {
 		if took := (<-b.leads).Sub(start); took < leaseDuration {
 			t.Errorf("b leads after %s already", took)
 		}
-		b.stop()
-		<-b.result
+		b.end(t)
 	})
 }
 
@@ -269,9 +284,9 @@ func TestReleaseFollowsARenewalThatWasOnItsWay(t *testing.T) {
 		s.mu.Lock()
 		s.version++ // as if somebody had labelled the Lease
 		s.mu.Unlock()
-		a.stop()
-		if err := <-a.result; err != nil || s.record.HolderIdentity != "" {
-			t.Errorf("error %v, holder %q", err, s.record.HolderIdentity)
+		a.end(t)
+		if holder, _ := s.holder(); holder != "" {
+			t.Errorf("holder %q", holder)
 		}
 	})
 }
@@ -282,13 +297,12 @@ func TestOneThatWaitsReleasesNothing(t *testing.T) {
 		<-a.leads
 		b := s.start(t.Context(), "b")
 		<-time.After(time.Second)
-		writes := s.writes
-		b.stop()
-		if err := <-b.result; err != nil || s.writes != writes || s.record.HolderIdentity != "a" {
-			t.Errorf("error %v, %d writes, holder %s", err, s.writes-writes, s.record.HolderIdentity)
+		_, before := s.holder()
+		b.end(t)
+		if holder, after := s.holder(); after != before || holder != "a" {
+			t.Errorf("%d writes, holder %s", after-before, holder)
 		}
-		a.stop()
-		<-a.result
+		a.end(t)
 	})
 }
 
@@ -309,7 +323,9 @@ func TestRightsAndNamespacesMayComeLater(t *testing.T) {
 			a.set(nil, 0)
 			<-a.leads
 			stop()
-			<-a.result
+			if err := <-a.result; err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
-	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -20,6 +19,10 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Workers is how many parents are worked on at a time; 0 counts as 1.
 	Workers int
+	// ClassName is the class of the TemplateControllers that are served.
+	ClassName string
+	// Standby is whether nothing is written until Controllers.Lead is called.
+	Standby bool
 }
 
 // New returns the two halves that work together: Controllers for the
@@ -29,11 +32,12 @@ func New(o Options) (*Controllers, *Reconciler) {
 	queue, failures := newQueue()
 	backlog := newBacklog(queue, o.Workers)
 	controllers := &Controllers{
-		cluster: o.Cluster, clock: o.Clock, parents: queue, backlog: backlog, entries: map[string]*entry{}, patience: lossPatience,
+		cluster: o.Cluster, clock: o.Clock, parents: queue, backlog: backlog, entries: map[string]*entry{}, patience: lossPatience, class: o.ClassName,
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, 30*time.Second),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers"}),
 	}
+	controllers.standby.Store(o.Standby)
 	return controllers, &Reconciler{
 		controllers: controllers, cluster: o.Cluster, queue: queue, backlog: backlog, workers: max(o.Workers, 1), failures: failures, clock: o.Clock, events: o.Events,
 		pacer:   &pacer{clock: o.Clock, next: map[string]time.Time{}},
@@ -47,8 +51,5 @@ func New(o Options) (*Controllers, *Reconciler) {
 // cache of TemplateControllers and the kinds of the server.
 func (c *Controllers) Attach(watches watcher, templateControllers *watch.Cache, kinds resolver) {
 	c.watches, c.cache, c.kinds = watches, templateControllers, kinds
-	templateControllers.Each(func(o *object.Object) bool {
-		c.queue.Add(o.Name())
-		return true
-	})
+	c.lookAtAll()
 }

@@ -172,14 +172,14 @@ func (p *pass) resyncAfter() time.Duration {
 }
 
 // Run works through the queue until ctx ends, and returns when all passes under way are
-// finished.
-func (r *Reconciler) Run(ctx context.Context) {
+// finished. Those that are not when work ends are cut short.
+func (r *Reconciler) Run(ctx, work context.Context) {
 	stop := context.AfterFunc(ctx, r.queue.ShutDown)
 	defer stop()
 	done := make(chan struct{})
 	for range r.workers {
 		go func() {
-			for r.next(ctx) {
+			for r.next(ctx, work) {
 			}
 			done <- struct{}{}
 		}()
@@ -189,8 +189,9 @@ func (r *Reconciler) Run(ctx context.Context) {
 	}
 }
 
-// next works on one key and reports whether there may be more.
-func (r *Reconciler) next(ctx context.Context) bool {
+// next works on one key and reports whether there may be more. No work begins after ctx,
+// and none goes on after work.
+func (r *Reconciler) next(ctx, work context.Context) bool {
 	key, shutdown := r.queue.Get()
 	if shutdown {
 		return false
@@ -199,7 +200,7 @@ func (r *Reconciler) next(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false // a queue that shuts down still hands out what it holds
 	}
-	result, err := r.guarded(context.WithoutCancel(ctx), key)
+	result, err := r.guarded(work, key)
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "pass failed, will retry", "controller", key.Controller, "parent", key.Parent.String())
 		result = Result{Retry: RetryBackoff}
