@@ -93,7 +93,7 @@ func (e *Election) Run(ctx context.Context, lead func()) error {
 	switch {
 	case ctx.Err() == nil:
 		return e.lost(l)
-	case l.held:
+	case l.tried:
 		e.fence.Shut()
 		e.release(ctx)
 	}
@@ -130,5 +130,5 @@ func (e *Election) release(ctx context.Context) {
 		logger.Info("lease not released, another replica begins when it has run out", "after", leaseDuration.String(), "because", err.Error())
 		return
 	}
-	logger.Info("lease released")
+	logger.V(2).Info("lease released")
 }

@@ -19,12 +19,16 @@ import (
 
 var leases = schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
 
+// errUnanswered is the error of a request that the server has carried out.
+var errUnanswered = errors.New("context canceled")
+
 // server holds one Lease.
 type server struct {
 	mu      sync.Mutex
 	record  *resourcelock.LeaderElectionRecord
 	version int
 	writes  int
+	refuses error // what new replicas are answered
 }
 
 // holder returns who holds the Lease, and how often it was written.
@@ -56,7 +60,7 @@ type replica struct {
 // start has a replica compete.
 func (s *server) start(ctx context.Context, id string) *replica {
 	ctx, stop := context.WithCancel(ctx)
-	r := &replica{server: s, id: id, leads: make(chan time.Time, 1), result: make(chan error, 1), stop: stop}
+	r := &replica{server: s, id: id, leads: make(chan time.Time, 1), result: make(chan error, 1), stop: stop, err: s.refuses}
 	r.Election = newElection(r, "templater")
 	go func() { r.result <- r.Run(ctx, func() { r.leads <- time.Now() }) }()
 	return r
@@ -85,12 +89,15 @@ func (r *replica) request(f func() error) error {
 	if freeze > 0 {
 		<-time.After(freeze)
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, errUnanswered) {
 		return err
 	}
 	r.server.mu.Lock()
 	defer r.server.mu.Unlock()
-	return f()
+	if result := f(); result != nil {
+		return result
+	}
+	return err
 }
 
 func (r *replica) Get(context.Context) (record *resourcelock.LeaderElectionRecord, raw []byte, err error) {
@@ -287,6 +294,19 @@ func TestReleaseFollowsARenewalThatWasOnItsWay(t *testing.T) {
 		a.end(t)
 		if holder, _ := s.holder(); holder != "" {
 			t.Errorf("holder %q", holder)
+		}
+	})
+}
+
+func TestStopWhileTheLeaseIsBeingTaken(t *testing.T) {
+	compete(t, func(t *testing.T, s *server) {
+		s.refuses = errUnanswered
+		a := s.start(t.Context(), "a")
+		<-time.After(100 * time.Millisecond) // the first try is over, the next is not due
+		a.set(nil, 0)
+		a.end(t)
+		if holder, writes := s.holder(); holder != "" || writes != 2 {
+			t.Errorf("holder %q after %d writes", holder, writes)
 		}
 	})
 }

@@ -18,6 +18,7 @@ type lock struct {
 	every time.Duration // between renewals
 	taken func()        // called when another replica has the lease that was ours
 	held  bool          // whether the lease has ever been ours
+	tried bool          // whether it may be ours although no answer said so
 	err   error         // of the last request
 	// hinted is the last hint that was given.
 	hinted string
@@ -43,6 +44,7 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 
 func (l *lock) hold(ctx context.Context, request func() error) error {
 	start := time.Now()
+	l.tried = true
 	if l.note(ctx, request()); l.err != nil {
 		return l.err
 	}

@@ -117,6 +117,7 @@ func run(ctx context.Context, o Options, election election) error {
 	manage, reconciler := reconcile.New(reconcile.Options{
 		Cluster: cluster, Events: announcer, Clock: clock.RealClock{}, Workers: o.Workers, ClassName: o.ClassName, Standby: true,
 	})
+	defer manage.Close()
 	watches := watch.NewManager(ctx, cluster, manage)
 	caches, err := watches.Set("", []watch.Want{definitions, controllers}) //nolint:contextcheck // the watches live as long as the manager, not as this call
 	if err != nil {

@@ -53,3 +53,9 @@ func (c *Controllers) Attach(watches watcher, templateControllers *watch.Cache, 
 	c.watches, c.cache, c.kinds = watches, templateControllers, kinds
 	c.lookAtAll()
 }
+
+// Close ends the queues of both halves, also where neither has run.
+func (c *Controllers) Close() {
+	c.queue.ShutDown()
+	c.parents.ShutDown()
+}
