@@ -70,7 +70,8 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *entry, a assembly, 
 		Parents:            e.counts.parents,
 		Children:           e.counts.children,
 	}
-	if e.counts.parents.Total < tc.Status.Parents.Total && c.clock.Since(e.since) < recountTime {
+	recounting := e.counts.parents.Total < tc.Status.Parents.Total && c.clock.Since(e.since) < recountTime
+	if recounting {
 		status.Parents, status.Children = tc.Status.Parents, tc.Status.Children
 	}
 	for gk, version := range e.childKinds {
@@ -80,11 +81,21 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *entry, a assembly, 
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
 	})
 	for _, condition := range conditionsOf(tc, a, next, e.counts.foreign) {
+		if recounting && condition.Type == v1.ConditionStatusWritable && ownedByOthers(tc) {
+			continue // as far as is known
+		}
 		condition.ObservedGeneration = tc.Generation
 		condition.LastTransitionTime = metav1.NewTime(c.clock.Now().Truncate(1e9))
 		meta.SetStatusCondition(&status.Conditions, condition)
 	}
 	return status
+}
+
+// ownedByOthers reports whether the status says that other managers own the ready condition of
+// parents, for the present spec.
+func ownedByOthers(tc *v1.TemplateController) bool {
+	before := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionStatusWritable)
+	return before != nil && before.Reason == v1.ReasonConditionOwned && before.ObservedGeneration == tc.Generation
 }
 
 func conditionsOf(tc *v1.TemplateController, a assembly, next *controller, foreign int64) []metav1.Condition {
