@@ -8,6 +8,11 @@ type TemplateControllerStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
+	// The spec.className of the installation that serves this controller. Absent while
+	// none does: before one takes it up, and after one has handed it over.
+	// +optional
+	ClassName *string `json:"className,omitempty"`
+
 	// Accepted: the spec makes sense. Watching: the kinds exist, may be listed, and
 	// are fully read. StatusWritable: parents can hold the ready condition.
 	// Ready: accepted and watching.
@@ -94,8 +99,9 @@ const (
 	ReasonNoConditions   = "NoConditions"
 	ReasonConditionOwned = "ConditionOwned"
 
-	ReasonReady     = "Ready"
-	ReasonSuspended = "Suspended"
+	ReasonReady      = "Ready"
+	ReasonSuspended  = "Suspended"
+	ReasonHandedOver = "HandedOver"
 )
 
 // Reasons of the ready condition that templater writes into a parent, and of

@@ -16,6 +16,7 @@ import (
 // +kubebuilder:printcolumn:name="Parents",type=integer,JSONPath=`.status.parents.total`
 // +kubebuilder:printcolumn:name="Failed",type=integer,JSONPath=`.status.parents.failed`
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
+// +kubebuilder:printcolumn:name="Class",type=string,JSONPath=`.status.className`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.size() <= 63",message="metadata.name must be at most 63 characters: it becomes the value of a label on each child"
 type TemplateController struct {
@@ -46,6 +47,14 @@ type TemplateControllerList struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.children) && self.children.size() > 0 || has(self.status) && has(self.status.template)",message="nothing to do: give at least one entry in children, or status.template"
 type TemplateControllerSpec struct {
+	// Which installation of templater serves this controller: the one that was started
+	// with this --class-name. Empty means the one without a name. After a change the
+	// old installation finishes what it has begun and hands over; children and status stay.
+	// +optional
+	// +kubebuilder:validation:MaxLength=50
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
+	ClassName string `json:"className,omitempty"`
+
 	// The objects that this controller works for, called parents.
 	// +required
 	Watch Watch `json:"watch"`

@@ -25,6 +25,7 @@ const (
 type runFlags struct {
 	kubeconfig, context string
 	workers             int
+	lease               leaseFlags
 	log                 logFlags
 	serve               serveFlags
 }
@@ -37,6 +38,10 @@ func newRunCommand() *cobra.Command {
 		Long: `Run the operator until it gets SIGINT or SIGTERM. It then finishes what is
 under way, and stops.
 
+Several replicas may run: one of them holds a Lease and works, and another takes over
+when it stops. In a Pod that is so by itself. Elsewhere it takes --lease-namespace; without
+it there must be one replica only.
+
 The cluster is that of --kubeconfig, else of $KUBECONFIG, else of ~/.kube/config,
 else the one that the process runs in as a Pod.`,
 		Example: `  templater run
@@ -48,6 +53,7 @@ else the one that the process runs in as a Pod.`,
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "file that says how to reach the cluster; empty = see above")
 	flags.StringVar(&f.context, "context", "", "context in the kubeconfig; empty = its current one")
 	flags.IntVar(&f.workers, "workers", 32, "how many parents are worked on at a time")
+	f.lease.add(flags)
 	f.log.add(flags)
 	f.serve.add(flags)
 	return cmd
@@ -58,6 +64,13 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 		return fmt.Errorf("--workers %d: give a number from 1", f.workers)
 	}
 	if err := f.serve.check(); err != nil {
+		return err
+	}
+	if err := f.lease.check(); err != nil {
+		return err
+	}
+	lease, err := f.lease.lease(cmd.Flags().Changed("leader-elect"))
+	if err != nil {
 		return err
 	}
 	ctx, err := f.log.setUp(cmd.Context(), cmd.ErrOrStderr())
@@ -73,6 +86,6 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 		ballast := make([]byte, gcBallast)
 		defer runtime.KeepAlive(ballast)
 	}
-	klog.FromContext(ctx).Info("starting", "server", config.Host, "workers", f.workers)
-	return operator.Run(ctx, operator.Options{Config: config, Workers: f.workers, Serve: f.serve.addresses})
+	klog.FromContext(ctx).Info("starting", "server", config.Host, "workers", f.workers, "class", f.lease.class, "election", lease != nil)
+	return operator.Run(ctx, operator.Options{Config: config, Workers: f.workers, ClassName: f.lease.class, Lease: lease, Serve: f.serve.addresses})
 }

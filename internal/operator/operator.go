@@ -23,15 +23,18 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/leader"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
 // Options are what an operator runs with.
 type Options struct {
-	Config  *rest.Config
-	Workers int // parents worked on at a time
-	Serve   Addresses
+	Config    *rest.Config
+	Workers   int           // parents worked on at a time
+	ClassName string        // of the TemplateControllers to serve
+	Lease     *leader.Lease // to hold while working; nil = work without
+	Serve     Addresses
 }
 
 // syncWorkers is how many TemplateControllers are worked on at a time.
@@ -59,26 +62,67 @@ func Config(kubeconfig, kubeContext string) (*rest.Config, error) {
 	return config, nil
 }
 
+// election decides when this replica may write; leader.Election does.
+type election interface {
+	// Guard returns a config whose clients write only while this replica leads.
+	Guard(config *rest.Config) *rest.Config
+	// Run calls lead once this replica leads. It returns when ctx has ended, or earlier when all
+	// work must end at once.
+	Run(ctx context.Context, lead func()) error
+}
+
+// alone is the election of an operator that has no other replicas.
+type alone struct{}
+
+func (alone) Guard(config *rest.Config) *rest.Config { return config }
+
+func (alone) Run(ctx context.Context, lead func()) error {
+	lead()
+	<-ctx.Done()
+	return nil
+}
+
 // Run runs the operator until ctx ends. It returns when all passes under way are
-// finished. The error says why it could not begin.
+// finished and the lease, if any, is released. The error says why it could not begin, or
+// is leader.ErrLost when the lease was lost, which ends all work at once.
 func Run(ctx context.Context, o Options) error {
+	if o.Lease == nil {
+		return run(ctx, o, alone{})
+	}
+	election, err := leader.New(o.Config, *o.Lease)
+	if err != nil {
+		return err
+	}
+	return run(ctx, o, election)
+}
+
+func run(ctx context.Context, o Options, election election) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	work, abort := context.WithCancel(context.WithoutCancel(ctx))
+	defer abort()
 	view := newView(o.Serve) // before the clients, whose requests it measures
-	cluster, err := kube.NewClient(o.Config)
+	config := election.Guard(o.Config)
+	cluster, err := kube.NewClient(config)
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
-	client, err := kubernetes.NewForConfig(limited(o.Config))
+	client, err := kubernetes.NewForConfig(limited(config))
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
-	announcer, err := kube.NewAnnouncer(context.WithoutCancel(ctx), client)
+	announcer, err := kube.NewAnnouncer(work, client)
 	if err != nil {
 		return err
 	}
 	defer announcer.Close()
-	manage, work := reconcile.New(reconcile.Options{Cluster: cluster, Events: announcer, Clock: clock.RealClock{}, Workers: o.Workers, Meters: view.meters(), QueueMetrics: view.queues()})
+	manage, reconciler := reconcile.New(reconcile.Options{
+		Cluster: cluster, Events: announcer, Clock: clock.RealClock{}, Workers: o.Workers, ClassName: o.ClassName, Standby: true,
+		Meters: view.meters(), QueueMetrics: view.queues(),
+	})
+	defer manage.Close()
 	watches := watch.NewManager(ctx, cluster, manage)
-	if err := view.open(ctx, parts{client.Discovery().RESTClient(), watches, manage, work}); err != nil {
+	if err := view.open(ctx, parts{client.Discovery().RESTClient(), watches, manage, reconciler}); err != nil {
 		return err
 	}
 	defer view.close(ctx)
@@ -86,21 +130,36 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	defer watches.Wait()
 	if err := await(ctx, caches); err != nil {
 		return nil // stopped before it began
 	}
 	manage.Attach(watches, caches[controllers], kube.NewKinds(caches[definitions], mapper(client.Discovery()), time.Now))
 	view.ready.Begin()
 	klog.FromContext(ctx).Info("running", "templateControllers", caches[controllers].Len())
+	term, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	result := make(chan error, 1)
+	go func() {
+		err := election.Run(term, func() {
+			klog.FromContext(ctx).Info("leading", "class", o.ClassName)
+			manage.Lead()
+		})
+		stop()
+		abort()
+		result <- err
+	}()
 	var workers sync.WaitGroup
 	for range syncWorkers {
-		workers.Go(func() { manage.Run(ctx) })
+		workers.Go(func() { manage.Run(ctx, work) })
 	}
-	workers.Go(func() { work.Run(ctx) })
+	workers.Go(func() { reconciler.Run(ctx, work) })
 	workers.Wait()
-	watches.Wait()
+	abort() // Events that are still on their way
+	end()   // only now may another replica begin
+	err = <-result
 	klog.FromContext(ctx).Info("stopped")
-	return nil
+	return err
 }
 
 // limited returns the config for clients that make no watches: none of their requests

@@ -43,10 +43,7 @@ func assemble(ctx context.Context, t *testing.T, v *view, handler http.HandlerFu
 		p.watches.Wait()
 		server.CloseClientConnections()
 		server.Close()
-		ended, cancel := context.WithCancel(context.WithoutCancel(ctx))
-		cancel()
-		manage.Run(ended) // ends its queue
-		work.Run(ended)
+		manage.Close()
 	})
 	return p
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -28,18 +29,31 @@ func (c *Controllers) writeStatus(ctx context.Context, tc *v1.TemplateController
 	if apiequality.Semantic.DeepEqual(status, tc.Status) {
 		return nil
 	}
+	return c.applyStatus(ctx, tc, status)
+}
+
+// errBehind says that a TemplateController is not what it was when it was read; the watch is about
+// to bring what it is.
+var errBehind = errors.New("the TemplateController has changed meanwhile")
+
+// applyStatus writes the status of the very version of a TemplateController that was read, and so
+// never over what somebody else, who serves it, has written since. The error
+// is errBehind when it was another version.
+func (c *Controllers) applyStatus(ctx context.Context, tc *v1.TemplateController, status v1.TemplateControllerStatus) error {
 	body, err := json.Marshal(map[string]any{
 		"apiVersion": v1.GroupVersion.String(), "kind": v1.KindTemplateController,
-		"metadata": map[string]any{"name": tc.Name, "uid": tc.UID}, "status": status,
+		"metadata": map[string]any{"name": tc.Name, "uid": tc.UID, "resourceVersion": tc.ResourceVersion}, "status": status,
 	})
 	if err != nil {
 		return fmt.Errorf("status of TemplateController %s: %w", tc.Name, err)
 	}
 	after, err := c.cluster.ApplyStatus(ctx, kube.Location{Resource: v1.Resource, Name: tc.Name}, body, ownWriter)
-	if apierrors.IsNotFound(err) {
+	switch {
+	case apierrors.IsNotFound(err):
 		return nil // deleted meanwhile
-	}
-	if err != nil {
+	case apierrors.IsConflict(err):
+		return errBehind
+	case err != nil:
 		return fmt.Errorf("write status of TemplateController %s: %w", tc.Name, err)
 	}
 	c.cache.Put(after, ownWriter)
@@ -52,11 +66,13 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *entry, a assembly, 
 	defer c.mu.RUnlock()
 	status := v1.TemplateControllerStatus{
 		ObservedGeneration: tc.Generation,
+		ClassName:          &c.class,
 		Conditions:         slices.Clone(tc.Status.Conditions),
 		Parents:            e.counts.parents,
 		Children:           e.counts.children,
 	}
-	if e.counts.parents.Total < tc.Status.Parents.Total && c.clock.Since(e.since) < recountTime {
+	recounting := e.counts.parents.Total < tc.Status.Parents.Total && c.clock.Since(e.since) < recountTime
+	if recounting {
 		status.Parents, status.Children = tc.Status.Parents, tc.Status.Children
 	}
 	for gk, version := range e.childKinds {
@@ -66,11 +82,21 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *entry, a assembly, 
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
 	})
 	for _, condition := range conditionsOf(tc, a, next, e.counts.foreign) {
+		if recounting && condition.Type == v1.ConditionStatusWritable && ownedByOthers(tc) {
+			continue // as far as is known
+		}
 		condition.ObservedGeneration = tc.Generation
 		condition.LastTransitionTime = metav1.NewTime(c.clock.Now().Truncate(1e9))
 		meta.SetStatusCondition(&status.Conditions, condition)
 	}
 	return status
+}
+
+// ownedByOthers reports whether the status says that other managers own the ready condition of
+// parents, for the present spec.
+func ownedByOthers(tc *v1.TemplateController) bool {
+	before := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionStatusWritable)
+	return before != nil && before.Reason == v1.ReasonConditionOwned && before.ObservedGeneration == tc.Generation
 }
 
 func conditionsOf(tc *v1.TemplateController, a assembly, next *controller, foreign int64) []metav1.Condition {

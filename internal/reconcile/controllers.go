@@ -2,10 +2,12 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -64,6 +66,8 @@ type Controllers struct {
 	patience time.Duration
 	meters   Meters
 	desks    desks
+	class    string      // of the TemplateControllers that are served
+	standby  atomic.Bool // whether another replica leads
 
 	mu      sync.RWMutex
 	entries map[string]*entry
@@ -73,7 +77,8 @@ type Controllers struct {
 // entry is what is kept of one TemplateController, under the lock of Controllers.
 type entry struct {
 	uid        types.UID
-	since      time.Time // when this operator took it up
+	since      time.Time // when this operator took it up; zero before
+	waiting    handover  // for another class
 	generation int64
 	compiled   *compiled
 	rejection  *rejection
@@ -88,9 +93,9 @@ type entry struct {
 	meter      Meter
 }
 
-func newEntry(uid types.UID, now time.Time) *entry {
+func newEntry(uid types.UID) *entry {
 	return &entry{
-		uid: uid, since: now, generation: -1, counts: newCounts(), passes: &sync.RWMutex{},
+		uid: uid, generation: -1, counts: newCounts(), passes: &sync.RWMutex{},
 		childKinds: map[schema.GroupKind]string{}, settled: map[schema.GroupKind]bool{}, missing: map[schema.GroupKind]bool{},
 	}
 }
@@ -100,9 +105,10 @@ func newEntry(uid types.UID, now time.Time) *entry {
 func (c *Controllers) enter(name string) (*controller, func()) {
 	c.mu.RLock()
 	e := c.entries[name]
+	idle := e == nil || e.current == nil
 	c.mu.RUnlock()
-	if e == nil {
-		return nil, func() {}
+	if idle {
+		return nil, func() {} // rather than wait for those that stop waits for
 	}
 	e.passes.RLock()
 	c.mu.RLock()
@@ -188,6 +194,9 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 		return fmt.Errorf("read TemplateController %s: %w", name, err)
 	}
 	tc.ResourceVersion = packed.ResourceVersion()
+	if tc.Spec.ClassName != c.class {
+		return c.release(ctx, tc)
+	}
 	e := c.entry(tc)
 	if e.generation != tc.Generation {
 		compiled, rejection := compile(name, &tc.Spec)
@@ -203,6 +212,9 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 		return fmt.Errorf("watch for TemplateController %s: %w", name, err)
 	}
 	next := a.build(tc, e, c.kinds, caches)
+	if !c.serve(ctx, tc, e) {
+		return nil
+	}
 	if done, err := c.finalize(ctx, tc, packed, next); done || err != nil {
 		return err
 	}
@@ -222,10 +234,12 @@ func (c *Controllers) entry(tc *v1.TemplateController) *entry {
 	defer c.mu.Unlock()
 	e := c.entries[tc.Name]
 	if e == nil || e.uid != tc.UID {
-		e = newEntry(tc.UID, c.clock.Now())
+		e = newEntry(tc.UID)
 		e.meter = c.meters.Begin(tc.Name)
 		c.entries[tc.Name] = e
-		c.queue.AddAfter(tc.Name, recountTime)
+	}
+	if e.since.IsZero() {
+		clear(e.childKinds) // who serves it may have another version of a kind by now
 	}
 	for _, k := range tc.Status.ChildKinds {
 		gk := schema.GroupKind{Group: k.Group, Kind: k.Kind}
@@ -290,22 +304,25 @@ func (c *Controllers) names(f func(*entry) bool) []string {
 	return out
 }
 
-// Run syncs controllers until ctx ends. The cache of TemplateControllers and that of
-// definitions must have synced.
-func (c *Controllers) Run(ctx context.Context) {
+// Run syncs controllers until ctx ends; what has begun by then is finished, unless work
+// ends. The cache of TemplateControllers and that of definitions must have synced.
+func (c *Controllers) Run(ctx, work context.Context) {
 	stop := context.AfterFunc(ctx, c.queue.ShutDown)
 	defer stop()
-	ctx = c.desks.seat(ctx)
+	work = c.desks.seat(work)
 	for {
 		name, shutdown := c.queue.Get()
 		if shutdown || ctx.Err() != nil { // a queue that shuts down still hands out what it holds
 			return
 		}
-		if err := c.Sync(context.WithoutCancel(ctx), name); err != nil {
+		switch err := c.Sync(work, name); {
+		case err == nil:
+			c.queue.Forget(name)
+		case errors.Is(err, errBehind):
+			c.queue.AddAfter(name, jitter(freshDataLag))
+		default:
 			klog.FromContext(ctx).Error(err, "TemplateController not synced, will retry", "controller", name)
 			c.queue.AddRateLimited(name)
-		} else {
-			c.queue.Forget(name)
 		}
 		c.looked(name)
 		c.queue.Done(name)

@@ -66,7 +66,7 @@ func TestAWorkerThatHangsIsSeen(t *testing.T) {
 	c.reconciler.cluster = h
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan struct{})
-	go func() { c.reconciler.Run(ctx); close(stopped) }()
+	go func() { c.reconciler.Run(ctx, t.Context()); close(stopped) }()
 	eventually(t, "the pass begins", func() bool { return len(c.reconciler.Busy()) == 1 })
 	since := c.clock.Now()
 	c.clock.SetTime(since.Add(time.Hour))
@@ -143,7 +143,7 @@ func TestTemplateControllersArePendingUntilTheyWereLookedAt(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan struct{})
-	go func() { c.controllers.Run(ctx); close(stopped) }()
+	go func() { c.controllers.Run(ctx, t.Context()); close(stopped) }()
 	eventually(t, "all were looked at, with whatever result", func() bool { return len(c.controllers.Pending()) == 0 })
 	cancel()
 	<-stopped

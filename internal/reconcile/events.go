@@ -10,8 +10,12 @@ import (
 )
 
 // Changed turns the change of an object into the keys that it concerns. Own
-// writes that come back concern nobody but other controllers.
+// writes that come back concern nobody but other controllers. While another replica leads, nobody
+// looks at parents.
 func (c *Controllers) Changed(want watch.Want, event watch.Event) {
+	if c.standby.Load() && want.Role != watch.Definition && want.Role != watch.Controller {
+		return
+	}
 	switch want.Role {
 	case watch.Parent:
 		c.parentChanged(want, event)

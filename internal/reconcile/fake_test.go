@@ -64,9 +64,15 @@ func newCluster(t testing.TB) *cluster {
 }
 
 // start begins with a fresh operator, as after a restart.
-func (c *cluster) start() {
+func (c *cluster) start() { c.startWith(Options{}) }
+
+// standby begins with a fresh operator that does not lead.
+func (c *cluster) standby() { c.startWith(Options{Standby: true}) }
+
+func (c *cluster) startWith(o Options) {
 	c.caches, c.owners = map[watch.Want]*watch.Cache{}, map[string][]watch.Want{}
-	c.controllers, c.reconciler = New(Options{Cluster: c, Events: c, Clock: c.clock})
+	o.Cluster, o.Events, o.Clock = c, c, c.clock
+	c.controllers, c.reconciler = New(o)
 	c.controllers.patience = 0
 	want := watch.Want{Resource: v1.Resource, Role: watch.Controller}
 	caches, err := c.Set("", []watch.Want{want})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
@@ -24,7 +25,7 @@ func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, p
 	case tc.DeletionTimestamp == nil && has == needs:
 		return false, nil
 	case tc.DeletionTimestamp == nil && needs:
-		return false, c.setFinalizers(ctx, packed, append(slices.Clone(tc.Finalizers), v1.FinalizerChildren))
+		return false, c.setFinalizers(ctx, tc, packed, append(slices.Clone(tc.Finalizers), v1.FinalizerChildren))
 	case tc.DeletionTimestamp != nil:
 		c.stop(ctx, tc.Name)
 		if has && needs {
@@ -37,15 +38,19 @@ func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, p
 		return true, nil
 	}
 	rest := slices.DeleteFunc(slices.Clone(tc.Finalizers), func(f string) bool { return f == v1.FinalizerChildren })
-	return tc.DeletionTimestamp != nil, c.setFinalizers(ctx, packed, rest)
+	return tc.DeletionTimestamp != nil, c.setFinalizers(ctx, tc, packed, rest)
 }
 
-func (c *Controllers) setFinalizers(ctx context.Context, packed *object.Object, finalizers []string) error {
+func (c *Controllers) setFinalizers(ctx context.Context, tc *v1.TemplateController, packed *object.Object, finalizers []string) error {
 	o := kube.Location{Resource: v1.Resource, Name: packed.Name()}
 	after, err := c.cluster.SetFinalizers(ctx, o, packed, finalizers)
+	if apierrors.IsConflict(err) {
+		return errBehind
+	}
 	if err != nil {
 		return fmt.Errorf("set finalizers of TemplateController %s: %w", o.Name, err)
 	}
+	tc.ResourceVersion = after.ResourceVersion()
 	c.cache.Put(after, ownWriter)
 	return nil
 }
@@ -57,6 +62,10 @@ func (c *Controllers) stop(ctx context.Context, name string) {
 	defer desk.begin(Key{Controller: name})
 	c.mu.Lock()
 	e := c.entries[name]
+	if e == nil {
+		c.mu.Unlock()
+		return
+	}
 	e.current, e.state = nil, ""
 	c.mu.Unlock()
 	e.passes.Lock()

@@ -24,6 +24,10 @@ type Options struct {
 	// for not at all.
 	Meters       Meters
 	QueueMetrics workqueue.MetricsProvider
+	// ClassName is the class of the TemplateControllers that are served.
+	ClassName string
+	// Standby is whether nothing is written until Controllers.Lead is called.
+	Standby bool
 }
 
 // New returns the two halves that work together: Controllers for the
@@ -36,12 +40,13 @@ func New(o Options) (*Controllers, *Reconciler) {
 	queue, failures := newQueue(o.QueueMetrics)
 	backlog := newBacklog(queue, o.Workers)
 	controllers := &Controllers{
-		cluster: o.Cluster, clock: o.Clock, parents: queue, backlog: backlog, entries: map[string]*entry{}, patience: lossPatience,
+		cluster: o.Cluster, clock: o.Clock, parents: queue, backlog: backlog, entries: map[string]*entry{}, patience: lossPatience, class: o.ClassName,
 		meters: o.Meters, desks: desks{clock: o.Clock}, first: map[string]struct{}{},
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, 30*time.Second),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers", MetricsProvider: o.QueueMetrics}),
 	}
+	controllers.standby.Store(o.Standby)
 	return controllers, &Reconciler{
 		controllers: controllers, cluster: o.Cluster, queue: queue, backlog: backlog, workers: max(o.Workers, 1), failures: failures, clock: o.Clock, events: o.Events,
 		pacer:   &pacer{clock: o.Clock, next: map[string]time.Time{}},
@@ -58,7 +63,13 @@ func (c *Controllers) Attach(watches watcher, templateControllers *watch.Cache, 
 	c.watches, c.cache, c.kinds = watches, templateControllers, kinds
 	templateControllers.Each(func(o *object.Object) bool {
 		c.first[o.Name()] = struct{}{}
-		c.queue.Add(o.Name())
 		return true
 	})
+	c.lookAtAll()
+}
+
+// Close ends the queues of both halves, also where neither has run.
+func (c *Controllers) Close() {
+	c.queue.ShutDown()
+	c.parents.ShutDown()
 }

@@ -185,15 +185,15 @@ func (p *pass) resyncAfter() time.Duration {
 }
 
 // Run works through the queue until ctx ends, and returns when all passes under way are
-// finished.
-func (r *Reconciler) Run(ctx context.Context) {
+// finished. Those that are not when work ends are cut short.
+func (r *Reconciler) Run(ctx, work context.Context) {
 	stop := context.AfterFunc(ctx, r.queue.ShutDown)
 	defer stop()
 	done := make(chan struct{})
 	for range r.workers {
 		go func() {
-			ctx := r.desks.seat(ctx)
-			for r.next(ctx) {
+			work := r.desks.seat(work)
+			for r.next(ctx, work) {
 			}
 			done <- struct{}{}
 		}()
@@ -203,8 +203,9 @@ func (r *Reconciler) Run(ctx context.Context) {
 	}
 }
 
-// next works on one key and reports whether there may be more.
-func (r *Reconciler) next(ctx context.Context) bool {
+// next works on one key and reports whether there may be more. No work begins after ctx,
+// and none goes on after work.
+func (r *Reconciler) next(ctx, work context.Context) bool {
 	key, shutdown := r.queue.Get()
 	if shutdown {
 		return false
@@ -214,7 +215,7 @@ func (r *Reconciler) next(ctx context.Context) bool {
 		return false // a queue that shuts down still hands out what it holds
 	}
 	start := r.clock.Now()
-	result, err := r.guarded(context.WithoutCancel(ctx), key)
+	result, err := r.guarded(work, key)
 	if err != nil {
 		klog.FromContext(ctx).Error(err, "pass failed, will retry", "controller", key.Controller, "parent", key.Parent.String())
 		result = Result{Retry: RetryBackoff, Outcome: Panicked}

@@ -545,6 +545,12 @@ func TestConditionOfAnotherManagerIsLeftAlone(t *testing.T) {
 	if got, want := c.condition("templatecontrollers", "apps", "StatusWritable"), "False ConditionOwned: another manager owns the condition Ready of 1 parents, where it is left alone: give spec.status.readyCondition another type"; got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
+	version := c.version
+	c.start()
+	c.run()
+	if c.version != version {
+		t.Error("an operator that has just begun writes that it does not know of the other manager yet")
+	}
 }
 
 func TestLoopIsSlowedDownAndReported(t *testing.T) {

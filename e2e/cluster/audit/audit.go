@@ -11,6 +11,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"time"
 )
 
 // Log is an audit log: one JSON event per line.
@@ -45,6 +46,9 @@ type Event struct {
 	ResponseStatus struct {
 		Code int `json:"code"`
 	} `json:"responseStatus"`
+	// When the request came in, and when Stage was reached.
+	Received time.Time `json:"requestReceivedTimestamp"`
+	Reached  time.Time `json:"stageTimestamp"`
 }
 
 // String names the request: who did what to which object, and the answer.

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/templater-dev/templater/internal/leader"
+)
+
+// leaseFlags are the flags that say which TemplateControllers to serve, and whether another
+// replica may do so, too.
+type leaseFlags struct {
+	class     string
+	elect     bool
+	namespace string
+	// tokenFolder is where a Pod finds its service account.
+	tokenFolder string
+}
+
+func (f *leaseFlags) add(flags *pflag.FlagSet) {
+	f.tokenFolder = "/var/run/secrets/kubernetes.io/serviceaccount"
+	flags.StringVar(&f.class, "class-name", "", "serve the TemplateControllers with this spec.className; empty = those without one. Only one installation may have it")
+	flags.BoolVar(&f.elect, "leader-elect", true, "work only while holding a Lease, so that several replicas can run; outside of a Pod this needs --lease-namespace, and is off without it")
+	flags.StringVar(&f.namespace, "lease-namespace", "", "namespace of the Lease, which is called templater, or templater-CLASS with --class-name; empty = that of the Pod ($POD_NAMESPACE, or its service account's)")
+}
+
+// check returns what is wrong with the flags.
+func (f *leaseFlags) check() error {
+	if f.class == "" {
+		return nil
+	}
+	if len(f.class) > longestClass || len(validation.IsDNS1123Label(f.class)) > 0 {
+		return fmt.Errorf("--class-name %q: give a name as spec.className takes it: at most %d of a-z, 0-9 and -, no - at either end", f.class, longestClass)
+	}
+	return nil
+}
+
+// longestClass is how long a spec.className can be.
+const longestClass = 50
+
+// lease returns the Lease to hold, or nil when there is to be none. explicit is whether the user gave
+// --leader-elect.
+func (f *leaseFlags) lease(explicit bool) (*leader.Lease, error) {
+	if !f.elect {
+		return nil, nil
+	}
+	namespace, err := f.leaseNamespace()
+	if err != nil {
+		return nil, err
+	}
+	if namespace == "" {
+		if explicit {
+			return nil, errors.New("--leader-elect: this is no Pod, which would tell the namespace of the Lease: give --lease-namespace")
+		}
+		return nil, nil
+	}
+	host, err := os.Hostname() // in a Pod, its name
+	if err != nil {
+		return nil, fmt.Errorf("find a name for the holder of the Lease: %w", err)
+	}
+	lease := &leader.Lease{Namespace: namespace, Name: "templater", Identity: host + "_" + rand.Text()}
+	if f.class != "" {
+		lease.Name += "-" + f.class
+	}
+	return lease, nil
+}
+
+// leaseNamespace returns "" outside of a Pod, unless it was given.
+func (f *leaseFlags) leaseNamespace() (string, error) {
+	if f.namespace != "" {
+		return f.namespace, nil
+	}
+	if namespace := os.Getenv("POD_NAMESPACE"); namespace != "" {
+		return namespace, nil
+	}
+	text, err := os.ReadFile(f.tokenFolder + "/namespace")
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("find the namespace of the Lease: give --lease-namespace: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}

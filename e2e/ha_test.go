@@ -1,0 +1,463 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/templater-dev/templater/e2e/cluster/audit"
+	"github.com/templater-dev/templater/e2e/cluster/poll"
+)
+
+// The users that two operators run as, so that the audit log tells them apart.
+const (
+	userA = "templater-ha-a"
+	userB = "templater-ha-b"
+)
+
+// Times of the Lease, as docs/high-availability.md has them.
+const (
+	cleanFailover = 2 * time.Second
+	hardFailover  = 18 * time.Second
+)
+
+// newSharedScope is a scope with a kind Thing in which two operators have all rights, and
+// that on Leases.
+func newSharedScope(t *testing.T) *scope {
+	t.Helper()
+	s := newScope(t)
+	s.defineThing()
+	for _, role := range []string{"templater-e2e", "templater-e2e-children", "e2e-@id"} {
+		s.apply(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: "` + strings.TrimSuffix(role, "-@id") + `-@id-ha"}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "` + role + `"}
+subjects:
+- {apiGroup: rbac.authorization.k8s.io, kind: User, name: ` + userA + `}
+- {apiGroup: rbac.authorization.k8s.io, kind: User, name: ` + userB + `}
+`)
+	}
+	s.apply(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: leases}
+rules:
+- {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update]}
+`)
+	for _, user := range []string{userA, userB} {
+		s.apply(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: ` + user + `}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: leases}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ` + user + `}]
+`)
+		s.waitAllowed(user, authorizationv1.ResourceAttributes{Group: s.group, Resource: "things", Verb: "list"})
+		s.waitAllowed(user, authorizationv1.ResourceAttributes{Group: "templater.dev", Resource: "templatecontrollers", Verb: "list"})
+		s.waitAllowed(user, authorizationv1.ResourceAttributes{Resource: "configmaps", Verb: "create"})
+		s.waitAllowed(user, authorizationv1.ResourceAttributes{Group: "coordination.k8s.io", Resource: "leases", Verb: "update", Namespace: s.ns})
+	}
+	return s
+}
+
+// replica starts an operator that competes for the Lease in the test's namespace.
+func (s *scope) replica(user string, args ...string) *operator {
+	s.t.Helper()
+	return startOperatorAs(s.t, user, append([]string{"--lease-namespace", s.ns}, args...)...)
+}
+
+// waitLeading waits until the operator has become the leader, and returns how long that took.
+func (op *operator) waitLeading(limit time.Duration) time.Duration {
+	op.t.Helper()
+	start := time.Now()
+	if err := poll.For(limit, 5*time.Millisecond, func() error {
+		if !bytes.Contains(op.logged(), []byte("msg=leading")) {
+			return errors.New("does not lead")
+		}
+		return nil
+	}); err != nil {
+		op.t.Fatalf("%s after %s: %v", op.user, limit, err)
+	}
+	return time.Since(start)
+}
+
+// waitExit returns how the operator ended by itself.
+func (op *operator) waitExit(limit time.Duration) error {
+	op.t.Helper()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case err := <-op.exited:
+		op.over = true
+		return err
+	case <-timer.C:
+		op.t.Fatalf("still running after %s", limit)
+		return nil
+	}
+}
+
+// allWrites are all requests of two users that change something, but those for the Lease, in the order
+// in which they came in.
+func allWrites(t *testing.T, since audit.Mark) []audit.Event {
+	t.Helper()
+	events, err := env.cluster.Audit().Since(since, func(e audit.Event) bool {
+		return (e.User.Username == userA || e.User.Username == userB) && e.ObjectRef.Resource != "leases" &&
+			!slices.Contains([]string{"get", "list", "watch"}, e.Verb)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortStableFunc(events, func(a, b audit.Event) int { return a.Received.Compare(b.Received) })
+	return events
+}
+
+// expectTurns expects the users to have written in turns of that order, without overlap.
+func expectTurns(t *testing.T, since audit.Mark, want ...string) {
+	t.Helper()
+	events := allWrites(t, since)
+	var turns []string
+	var ended time.Time // when the last request of the turns before was answered
+	var last audit.Event
+	for _, e := range events {
+		if len(turns) == 0 || turns[len(turns)-1] != e.User.Username {
+			turns = append(turns, e.User.Username)
+			if e.Received.Before(ended) {
+				t.Errorf("%s came in at %s, but %s was answered at %s only", e, e.Received, last, ended)
+			}
+		}
+		// The write by which a class hands over counts when it is stored, which is before it is
+		// answered: the other one has heard of it by then.
+		if e.Reached.After(ended) && e.ObjectRef.Resource != controllers.Resource {
+			ended, last = e.Reached, e
+		}
+	}
+	t.Logf("%d writes: %v", len(events), tally(events))
+	if err := same("who wrote, in turns", want, turns); err != nil {
+		t.Error(err)
+	}
+}
+
+// traffic keeps changing the Things p-0 to p-(count-1), until stop is called.
+func (s *scope) traffic(count int) (stop func()) {
+	ctx, cancel := context.WithCancel(s.t.Context())
+	done := make(chan error, 1)
+	go func() {
+		ticker := time.NewTicker(10 * time.Millisecond)
+		defer ticker.Stop()
+		for i := 0; ; i++ {
+			patch := fmt.Appendf(nil, `{"spec":{"color":"c%d"}}`, i)
+			_, err := s.things().Patch(ctx, fmt.Sprintf("p-%d", i%count), types.MergePatchType, patch, metav1.PatchOptions{})
+			if ctx.Err() != nil {
+				err = nil
+			}
+			select {
+			case <-ctx.Done():
+			case <-ticker.C:
+				if err == nil {
+					continue
+				}
+			}
+			done <- err
+			return
+		}
+	}()
+	stopped := false
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-done; err != nil {
+			s.t.Errorf("traffic: %v", err)
+		}
+	}
+	s.t.Cleanup(stop)
+	return stop
+}
+
+// waitInStep waits until each Thing has its ConfigMap with its colour, and is Ready.
+func (s *scope) waitInStep(count int) {
+	s.t.Helper()
+	eventually(s.t, soon, func() error {
+		colours := map[string]any{}
+		for _, o := range s.list(s.in(configMaps), "templater.dev/controller=@id") {
+			colours[o.GetName()], _, _ = unstructured.NestedString(o.Object, "data", "color")
+		}
+		want := map[string]any{}
+		for _, o := range s.list(s.things(), "") {
+			if err := ready(&o); err != nil {
+				return err
+			}
+			want[o.GetName()], _, _ = unstructured.NestedString(o.Object, "spec", "color")
+		}
+		if len(want) != count {
+			return fmt.Errorf("%d things, want %d", len(want), count)
+		}
+		return same("colours of the children", want, colours)
+	})
+}
+
+// waitCounted waits until the TemplateController counts that many ready parents, so that its status
+// is final.
+func (s *scope) waitCounted(count int64) {
+	s.t.Helper()
+	s.waitController("@id", func(o *unstructured.Unstructured) error {
+		total, _, _ := unstructured.NestedInt64(o.Object, "status", "parents", "ready")
+		if total != count {
+			return fmt.Errorf("%d parents are ready, want %d", total, count)
+		}
+		return nil
+	})
+}
+
+// failover stops one operator and returns how long it takes until the other one leads.
+func failover(from, to *operator) time.Duration {
+	from.t.Helper()
+	began := time.Now()
+	from.Stop()
+	to.waitLeading(soon)
+	return time.Since(began)
+}
+
+func TestFailoverAfterACleanStop(t *testing.T) {
+	needsAudit(t)
+	const parents = 20
+	s := newSharedScope(t)
+	a := s.replica(userA)
+	a.waitLeading(soon)
+	b := s.replica(userB)
+	start := mark(t)
+	s.controller(oneConfigMap)
+	s.manyThings(parents)
+	s.waitInStep(parents)
+	s.waitCounted(parents)
+	a.quiet(time.Second)
+
+	quiet := mark(t)
+	took := []time.Duration{failover(a, b)}
+	t.Logf("quiet: b leads %s after the signal to a", took[0])
+	b.quiet(2 * time.Second)
+	if writes := allWrites(t, quiet); len(writes) > 0 {
+		t.Errorf("taking over a quiet cluster made writes: %v", tally(writes))
+	}
+	expectTurns(t, start, userA)
+
+	busy := mark(t)
+	stop := s.traffic(parents)
+	for range 2 {
+		a = s.replica(userA)
+		took = append(took, failover(b, a))
+		b = s.replica(userB)
+		took = append(took, failover(a, b))
+	}
+	t.Logf("with traffic: the other one leads after %s", took[1:])
+	slices.Sort(took)
+	if median := took[len(took)/2]; median > cleanFailover { // one may be late on a busy machine
+		t.Errorf("failovers took %s, half of them more than %s", took, cleanFailover)
+	}
+	stop()
+	s.waitInStep(parents)
+	b.quiet(time.Second)
+	expectTurns(t, busy, userB, userA, userB, userA, userB)
+}
+
+func TestFailoverAfterAKill(t *testing.T) {
+	needsAudit(t)
+	const parents = 10
+	s := newSharedScope(t)
+	a := s.replica(userA)
+	a.waitLeading(soon)
+	b := s.replica(userB)
+	start := mark(t)
+	s.controller(oneConfigMap)
+	s.manyThings(parents)
+	s.waitInStep(parents)
+	stop := s.traffic(parents)
+	eventually(t, soon, func() error { return wroteSince(t, start, userA, 2*parents) })
+	began := time.Now()
+	a.Kill()
+	b.waitLeading(soon)
+	took := time.Since(began)
+	t.Logf("b leads %s after a was killed", took)
+	if took > hardFailover {
+		t.Errorf("b leads after %s", took)
+	}
+	stop()
+	s.waitInStep(parents)
+	b.quiet(time.Second)
+	expectTurns(t, start, userA, userB)
+}
+
+// wroteSince returns an error unless the user has made that many writes.
+func wroteSince(t *testing.T, since audit.Mark, user string, count int) error {
+	t.Helper()
+	n := 0
+	for _, e := range allWrites(t, since) {
+		if e.User.Username == user {
+			n++
+		}
+	}
+	if n < count {
+		return fmt.Errorf("%s has made %d writes, want %d", user, n, count)
+	}
+	return nil
+}
+
+func TestFrozenLeaderWritesNothingWhenItWakes(t *testing.T) {
+	needsAudit(t)
+	const parents = 10
+	s := newSharedScope(t)
+	a := s.replica(userA)
+	a.waitLeading(soon)
+	b := s.replica(userB)
+	start := mark(t)
+	s.controller(oneConfigMap)
+	s.manyThings(parents)
+	s.waitInStep(parents)
+	stop := s.traffic(parents)
+	eventually(t, soon, func() error { return wroteSince(t, start, userA, 2*parents) })
+	if err := a.command.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	b.waitLeading(soon)
+	t.Logf("b leads %s after a was frozen", time.Since(began))
+	woken := mark(t)
+	eventually(t, soon, func() error { return wroteSince(t, woken, userB, 2*parents) })
+	if err := a.command.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	began = time.Now()
+	if err := a.waitExit(soon); err == nil {
+		t.Error("a ended well although it had lost the lease")
+	}
+	t.Logf("a ended %s after it woke up: %s", time.Since(began), bytes.TrimSpace(tail(a.logged(), 2)))
+	t.Logf("a refused %d writes of its own", bytes.Count(a.logged(), []byte("not sent: this replica")))
+	if !bytes.Contains(a.logged(), []byte("lost the lease "+s.ns+"/templater: another replica holds it")) {
+		t.Errorf("a does not say why it ended: %s", tail(a.logged(), 3))
+	}
+	stop()
+	s.waitInStep(parents)
+	b.quiet(time.Second)
+	expectTurns(t, start, userA, userB)
+}
+
+func TestLeaderThatCannotRenewStopsAndEnds(t *testing.T) {
+	needsAudit(t)
+	const parents = 10
+	s := newSharedScope(t)
+	a := s.replica(userA)
+	a.waitLeading(soon)
+	b := s.replica(userB)
+	start := mark(t)
+	s.controller(oneConfigMap)
+	s.manyThings(parents)
+	s.waitInStep(parents)
+	stop := s.traffic(parents)
+	// It could write as before, but for the Lease.
+	if err := env.clientset.RbacV1().RoleBindings(s.ns).Delete(t.Context(), userA, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if err := a.waitExit(soon); err == nil {
+		t.Error("a ended well although it had lost the lease")
+	}
+	t.Logf("a ended after %s: %s", time.Since(began), bytes.TrimSpace(tail(a.logged(), 2)))
+	if !bytes.Contains(a.logged(), []byte("could not be renewed for 10s, last because of: leases.coordination.k8s.io")) {
+		t.Errorf("a does not say why it ended: %s", tail(a.logged(), 3))
+	}
+	b.waitLeading(soon)
+	t.Logf("b leads after %s", time.Since(began))
+	stop()
+	s.waitInStep(parents)
+	b.quiet(time.Second)
+	expectTurns(t, start, userA, userB)
+}
+
+// expectServed waits until the class serves the TemplateController @id, for its present generation.
+func (s *scope) expectServed(class string) {
+	s.t.Helper()
+	s.waitController("@id", func(o *unstructured.Unstructured) error {
+		got, found, _ := unstructured.NestedString(o.Object, "status", "className")
+		if !found || got != class {
+			return fmt.Errorf("served by %q (%v), want %q", got, found, class)
+		}
+		return ready(o)
+	})
+}
+
+func TestMovingBetweenClassesLosesNothing(t *testing.T) {
+	needsAudit(t)
+	const parents = 10
+	s := newSharedScope(t)
+	a := s.replica(userA)
+	a.waitLeading(soon)
+	b := s.replica(userB, "--class-name", "b")
+	b.waitLeading(soon)
+	start := mark(t)
+	s.controller("deletionPolicy: Delete\n" + oneConfigMap)
+	s.expectServed("")
+	s.manyThings(parents)
+	s.waitInStep(parents)
+	seen := record(t, s.in(configMaps), "templater.dev/controller="+s.id)
+	stop := s.traffic(parents)
+	want := []string{userA}
+	for range 4 {
+		moved := mark(t)
+		s.patchController(`{"spec":{"className":"b"}}`)
+		s.expectServed("b")
+		eventually(t, soon, func() error { return wroteSince(t, moved, userB, parents) })
+		moved = mark(t)
+		s.patchController(`{"spec":{"className":null}}`)
+		s.expectServed("")
+		eventually(t, soon, func() error { return wroteSince(t, moved, userA, parents) })
+		want = append(want, userB, userA)
+	}
+	stop()
+	s.waitInStep(parents)
+	a.quiet(time.Second)
+	expectTurns(t, start, want...)
+	for _, event := range seen.all() {
+		if event.Type != watch.Modified {
+			t.Errorf("a child was %s", event.Type)
+		}
+	}
+
+	// A class that nobody serves: the condition tells. Its children stay.
+	s.patchController(`{"spec":{"className":"nobody"}}`)
+	s.waitController("@id", func(o *unstructured.Unstructured) error { return condition(o, "Ready", "False", "HandedOver") })
+	s.patchController(`{"spec":{"className":"b"}}`)
+	s.expectServed("b")
+
+	// An installation that does not answer any more.
+	b.Kill()
+	began := time.Now()
+	s.patchController(`{"spec":{"className":null}}`)
+	s.expectServed("")
+	t.Logf("a took over from an installation that was gone after %s", time.Since(began))
+	if took := time.Since(began); took < 29*time.Second {
+		t.Errorf("a took over after %s already", took)
+	}
+	for _, event := range seen.all() {
+		if event.Type != watch.Modified {
+			t.Errorf("a child was %s", event.Type)
+		}
+	}
+	s.delete(env.client.Resource(controllers), "@id") // carries out its deletionPolicy
+	waitGone(t, env.client.Resource(controllers), s.id)
+	s.expectNoConfigMaps()
+}
