@@ -27,9 +27,9 @@ const patience = time.Minute
 
 // pace is how visitors come.
 type pace struct {
-	name   string
-	quiet  int                  // how many come while nothing else happens
-	gap    func() time.Duration // from one to the next
+	name  string
+	quiet int                  // how many come while nothing else happens
+	gap   func() time.Duration // from one to the next
 }
 
 // The second pace is that of people, who come when nobody has come for a while.
