@@ -6,12 +6,17 @@
 SHELL := /bin/bash
 
 # Modules with Go code of ours, and every module there is.
-MODULES     := . e2e internal/render/helmtest
+MODULES     := . e2e internal/render/helmtest tools/image
 ALL_MODULES := $(shell git ls-files '*go.mod' | sort | xargs -n1 dirname)
 
 # Packages in which goroutines share data: tested with the race detector. The
 # others stay without it, because they hold limits on time and memory.
 RACE := /(cmd|internal/(health|kube|leader|metrics|operator|reconcile|serve|watch))(/|$$)
+
+IMAGE       ?= templater:dev
+PLATFORMS   ?= linux/amd64,linux/arm64
+PUSH        ?= false
+ARCHIVE     := bin/templater.tar
 
 FUZZTIME    ?= 20s
 E2E_TIMEOUT ?= 40m
@@ -34,8 +39,13 @@ help: ## List the targets
 build: ## Build the operator: bin/templater
 	go build -trimpath -o bin/templater ./cmd/templater
 
+.PHONY: image
+image: ## Write the image IMAGE (templater:dev) for PLATFORMS to bin/templater.tar, without a container tool; PUSH=true also pushes it
+	@mkdir -p bin
+	@cd tools/image && go run . --name $(IMAGE) --platforms $(PLATFORMS) --output $(CURDIR)/$(ARCHIVE) --push=$(PUSH)
+
 .PHONY: test
-test: test-unit test-fuzz test-helm test-e2e test-bench ## Run all tests, those on a real cluster included
+test: test-unit test-fuzz test-helm test-image test-e2e test-bench ## Run all tests, those on a real cluster included
 	$(call say,'All tests passed.')
 
 .PHONY: test-unit
@@ -61,6 +71,11 @@ test-fuzz: ## Fuzz internal/object and internal/render, FUZZTIME (20s) for each 
 test-helm: ## Compare rendering with Helm's own engine
 	$(call say,'Comparison with the engine of Helm')
 	cd internal/render/helmtest && go test ./...
+
+.PHONY: test-image
+test-image: ## Test what makes the container image
+	$(call say,'The container image')
+	cd tools/image && go test ./...
 
 .PHONY: test-e2e
 test-e2e: cluster-build ## Test the operator on a real cluster

@@ -18,6 +18,13 @@ import (
 func TestLoadTestWorksAsItsPageSays(t *testing.T) {
 	s := sampleScope(t, "loadtests")
 	startOperator(t)
+	s.loadTest()
+}
+
+// loadTest follows the page of the sample, for which an operator is running.
+func (s *scope) loadTest() {
+	t := s.t
+	t.Helper()
 	var states *recorder
 	watched := filepath.Join(t.TempDir(), "watched")
 	for _, step := range shownIn(t, "config/samples/loadtest/README.md", "Try it") {

@@ -27,9 +27,11 @@ import (
 	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/yaml"
 
 	"github.com/templater-dev/templater/e2e/cluster/layout"
 	"github.com/templater-dev/templater/e2e/cluster/testcluster"
+	"github.com/templater-dev/templater/e2e/manifest"
 )
 
 // env is what all tests share.
@@ -143,14 +145,22 @@ func (e *environment) connect() error {
 // the kinds are spelled out, for the operator is to hold no right that an
 // administrator would not give it.
 func (e *environment) install(ctx context.Context) error {
-	if err := e.run(ctx, "", "apply", "--server-side", "-f", filepath.Join(e.root, "config", "crd")); err != nil {
+	if err := e.run(ctx, "", "apply", "--server-side", "-k", filepath.Join(e.root, "config", "crd")); err != nil {
 		return err
 	}
 	if err := e.run(ctx, "", "wait", "--for=condition=Established", "--timeout=30s", "crd/templatecontrollers.templater.dev"); err != nil {
 		return err
 	}
+	role, err := manifest.OperatorRole(e.root, defaultUser)
+	if err != nil {
+		return err
+	}
+	text, err := yaml.Marshal(role)
+	if err != nil {
+		return err
+	}
 	collected := strings.ReplaceAll(definition("Thing", "Namespaced"), "@group", collectedGroup)
-	return e.run(ctx, operatorRole+"---"+collected, "apply", "--server-side", "-f", "-")
+	return e.run(ctx, string(text)+"---"+operatorRights+"---"+collected, "apply", "--server-side", "-f", "-")
 }
 
 func (e *environment) run(ctx context.Context, stdin string, args ...string) error {
@@ -167,9 +177,10 @@ func (e *environment) command(ctx context.Context, stdin string, args ...string)
 	return string(out), err
 }
 
-// shell is a command of a page, with kubectl at hand for the namespace.
+// shell is a command of a page, with kubectl at hand for the namespace, or for none in particular if that is
+// empty.
 func (e *environment) shell(ctx context.Context, namespace, command string) *exec.Cmd {
-	run := exec.CommandContext(ctx, "sh", "-c", `kubectl() { "$KUBECTL" --kubeconfig "$CONFIG" --namespace "$NAMESPACE" "$@"; }; `+command)
+	run := exec.CommandContext(ctx, "sh", "-c", `kubectl() { "$KUBECTL" --kubeconfig "$CONFIG" ${NAMESPACE:+--namespace "$NAMESPACE"} "$@"; }; `+command)
 	run.Dir = e.root
 	run.Env = append(os.Environ(), "KUBECTL="+e.kubectl, "CONFIG="+e.kubeconfig, "NAMESPACE="+namespace)
 	return run
@@ -203,17 +214,8 @@ func (e *environment) userKubeconfig(t *testing.T, user string) string {
 	return path
 }
 
-const operatorRole = `
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: templater-e2e}
-rules:
-- {apiGroups: [templater.dev], resources: [templatecontrollers], verbs: [get, list, watch, patch]}
-- {apiGroups: [templater.dev], resources: [templatecontrollers/status], verbs: [patch]}
-- {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [get, list, watch]}
-- {apiGroups: [""], resources: [namespaces], verbs: [get, list, watch]}
-- {apiGroups: ["", events.k8s.io], resources: [events], verbs: [create, patch, update]}
----
+// operatorRights bind the operator's own role, and give it those on children that tests need.
+const operatorRights = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: templater-e2e-children}

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -43,6 +44,8 @@ func shownIn(t *testing.T, page, heading string) []shown {
 var (
 	uid = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 	age = regexp.MustCompile(`(?m)\b([0-9]+[smh])+$`)
+	// changes are commands that must not be repeated.
+	changes = regexp.MustCompile(`kubectl (-n \S+ )?(apply|wait|create|patch|delete)\b`)
 )
 
 // alike takes out what differs from one run to the next.
@@ -50,32 +53,44 @@ func alike(output string) string {
 	return age.ReplaceAllString(uid.ReplaceAllString(output, "UID"), "AGE")
 }
 
-// shell runs a command of a page in the test's namespace, as if from the top of the repository.
+// tryShell runs a command of a page in the test's namespace, as if from the top of the repository, or
+// in the folder of the scope and no namespace.
+func (s *scope) tryShell(command string) (string, error) {
+	run := env.shell(s.t.Context(), s.ns, command)
+	if s.dir != "" {
+		run = env.shell(s.t.Context(), "", command)
+		run.Dir = s.dir
+	}
+	out, err := run.CombinedOutput()
+	return string(out), err
+}
+
+// shell is tryShell, and ends the test when the command fails.
 func (s *scope) shell(command string) string {
 	s.t.Helper()
-	out, err := env.shell(s.t.Context(), s.ns, command).CombinedOutput()
+	out, err := s.tryShell(command)
 	if err != nil {
 		s.t.Fatalf("%s: %v: %s", command, err, out)
 	}
-	return string(out)
+	return out
 }
 
 // follow runs a command of a page and expects what the page shows. A command that
 // changes nothing is repeated until then.
 func (s *scope) follow(step shown) {
 	s.t.Helper()
-	if strings.Contains(step.command, "kubectl apply") || strings.Contains(step.command, "kubectl wait") {
+	if changes.MatchString(step.command) {
 		if diff := cmp.Diff(step.output, s.shell(step.command)); diff != "" {
 			s.t.Errorf("%s (-page +cluster):\n%s", step.command, diff)
 		}
 		return
 	}
 	eventually(s.t, 60*time.Second, func() error {
-		out, err := env.shell(s.t.Context(), s.ns, step.command).CombinedOutput()
+		out, err := s.tryShell(step.command)
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w: %s", step.command, err, out)
 		}
-		want, got := alike(step.output), alike(string(out))
+		want, got := alike(step.output), alike(out)
 		if strings.Contains(step.command, "logs") && !strings.Contains(step.command, "|") {
 			want, got = sorted(want), sorted(got) // of two streams
 		}

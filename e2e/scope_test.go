@@ -55,7 +55,9 @@ type scope struct {
 	id    string
 	// manager is the field manager of apply.
 	manager string
-	owned   []owned
+	// dir is where the commands of pages run; empty means the top of the repository.
+	dir   string
+	owned []owned
 }
 
 type owned struct {

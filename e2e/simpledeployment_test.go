@@ -35,6 +35,13 @@ func sampleScope(t *testing.T, plural string) *scope {
 func TestSimpleDeploymentWorksAsItsPageSays(t *testing.T) {
 	s := sampleScope(t, "simpledeployments")
 	startOperator(t)
+	s.simpleDeployment()
+}
+
+// simpleDeployment follows the page of the sample, for which an operator is running.
+func (s *scope) simpleDeployment() {
+	t := s.t
+	t.Helper()
 	objects := s.in(schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "simpledeployments"})
 	for _, step := range shownIn(t, "config/samples/simpledeployment/README.md", "Try it") {
 		s.follow(step)

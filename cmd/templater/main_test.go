@@ -14,6 +14,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/klog/v2"
 )
 
@@ -168,5 +170,26 @@ func TestOperationsTellsOfEveryFlag(t *testing.T) {
 	})
 	if diff := gocmp.Diff(has, told); diff != "" {
 		t.Errorf("flags and their defaults in the code and in docs/operations.md (-code +page):\n%s", diff)
+	}
+}
+
+func TestDeploymentGivesFlagsThatThereAre(t *testing.T) {
+	text, err := os.ReadFile("../../config/manager/deployment.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var deployment appsv1.Deployment
+	if err := yaml.UnmarshalStrict(text, &deployment); err != nil {
+		t.Fatal(err)
+	}
+	cmd, rest, err := newCommand().Find(deployment.Spec.Template.Spec.Containers[0].Args)
+	if err != nil || cmd.Name() != "run" {
+		t.Fatalf("got the command %s and error %v, want run", cmd.Name(), err)
+	}
+	if err := cmd.ParseFlags(rest); err != nil {
+		t.Error(err)
+	}
+	if got := cmd.Flags().Args(); len(got) > 0 {
+		t.Errorf("the Deployment gives %v besides flags", got)
 	}
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/templater-dev/templater/e2e/cluster/image"
 	"github.com/templater-dev/templater/e2e/cluster/testcluster"
+	"github.com/templater-dev/templater/tools/image/archive"
 )
 
 func loadCommand(g *globals) *cobra.Command {
@@ -31,7 +31,8 @@ func loadCommand(g *globals) *cobra.Command {
 }
 
 func imageCommand() *cobra.Command {
-	var out image.Image
+	var out archive.Image
+	var names []string
 	var file string
 	command := &cobra.Command{
 		Use:   "image PATH",
@@ -39,16 +40,16 @@ func imageCommand() *cobra.Command {
 		Long:  "Write a one-layer image archive. A folder becomes the root of the image; a single file lands in the root under its own name.",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			files, err := image.FromPath(args[0])
+			files, err := archive.FromPath(args[0])
 			if err != nil {
 				return err
 			}
 			out.Files = files
-			return out.WriteFile(file)
+			return out.WriteFile(file, names...)
 		},
 	}
 	flags := command.Flags()
-	flags.StringSliceVar(&out.Tags, "name", nil, "name:tag of the image; may be repeated") // hides the name of a cluster, which is not needed here
+	flags.StringSliceVar(&names, "name", nil, "name:tag of the image; may be repeated") // hides the name of a cluster, which is not needed here
 	flags.StringSliceVar(&out.Entrypoint, "entrypoint", nil, "entry point, words separated by commas")
 	flags.StringSliceVar(&out.Cmd, "cmd", nil, "default arguments, separated by commas")
 	flags.StringVar(&out.User, "user", "65532:65532", "uid:gid to run as")

@@ -197,7 +197,7 @@ func obstacle(want watch.Want, err error) string {
 	case err == nil:
 		return ""
 	case apierrors.IsNotFound(err) && want == controllers:
-		return "the cluster does not know TemplateControllers: kubectl apply -f config/crd"
+		return "the cluster does not know TemplateControllers: kubectl apply -k config/crd"
 	case apierrors.IsForbidden(err):
 		return "the operator may not list and watch " + want.Resource.GroupResource().String()
 	case errors.As(err, &status):

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"k8s.io/client-go/discovery"
@@ -132,16 +131,6 @@ func (b *Bed) Close(ctx context.Context) error {
 
 // Say tells what is going on.
 func (b *Bed) Say(format string, args ...any) { fmt.Fprintf(b.out, format+"\n", args...) }
-
-// definitionFile is the definition of TemplateControllers.
-func (b *Bed) definitionFile() ([]byte, error) {
-	path := filepath.Join(b.root, "config", "crd", "templater.dev_templatecontrollers.yaml")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read the definition of TemplateControllers: %w", err)
-	}
-	return data, nil
-}
 
 // Version is that of the API server, "" if it does not tell.
 func (b *Bed) Version() string {

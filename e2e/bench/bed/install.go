@@ -15,6 +15,7 @@ import (
 
 	"github.com/templater-dev/templater/e2e/bench/workload"
 	"github.com/templater-dev/templater/e2e/cluster/poll"
+	"github.com/templater-dev/templater/e2e/manifest"
 )
 
 var (
@@ -29,16 +30,8 @@ var (
 // ours selects what a run has installed.
 const ours = "bench=templater"
 
-const role = `
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: ` + User + `, labels: {bench: templater}}
-rules:
-- {apiGroups: [templater.dev], resources: [templatecontrollers], verbs: [get, list, watch, patch]}
-- {apiGroups: [templater.dev], resources: [templatecontrollers/status], verbs: [patch]}
-- {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [get, list, watch]}
-- {apiGroups: [""], resources: [namespaces], verbs: [get, list, watch]}
-- {apiGroups: ["", events.k8s.io], resources: [events], verbs: [create, patch, update]}
+// rules are the rights on children and parents, beside what the operator needs itself.
+const rules = `
 - {apiGroups: [""], resources: [configmaps, pods], verbs: [get, list, watch, create, patch, delete]}
 - {apiGroups: [` + workload.Group + `], resources: ["*"], verbs: [get, list, watch, create, patch, delete]}
 `
@@ -62,10 +55,17 @@ func (b *Bed) install(ctx context.Context) error {
 	if err := b.installControllers(ctx); err != nil {
 		return fmt.Errorf("install the definition of TemplateControllers: %w", err)
 	}
+	role, err := b.role()
+	if err == nil {
+		err = b.apply(ctx, roles, role)
+	}
+	if err != nil {
+		return fmt.Errorf("install %s: %w", roles.Resource, err)
+	}
 	for _, one := range []struct {
 		resource schema.GroupVersionResource
 		manifest string
-	}{{roles, role}, {bindings, binding}, {namespaces, namespace}} {
+	}{{bindings, binding}, {namespaces, namespace}} {
 		o, err := decode(one.manifest)
 		if err == nil {
 			err = b.apply(ctx, one.resource, o)
@@ -86,11 +86,7 @@ func (b *Bed) install(ctx context.Context) error {
 // installControllers makes TemplateControllers known. Another cluster keeps the
 // definition that it has, and gets one that is removed in the end if it has none.
 func (b *Bed) installControllers(ctx context.Context) error {
-	manifest, err := b.definitionFile()
-	if err != nil {
-		return err
-	}
-	o, err := decode(string(manifest))
+	o, err := manifest.Controllers(b.root)
 	if err != nil {
 		return err
 	}
@@ -104,9 +100,22 @@ func (b *Bed) installControllers(ctx context.Context) error {
 	return b.apply(ctx, definitions, o)
 }
 
-func decode(manifest string) (*unstructured.Unstructured, error) {
+// role is that of the contenders.
+func (b *Bed) role() (*unstructured.Unstructured, error) {
+	var more []any
+	if err := yaml.Unmarshal([]byte(rules), &more); err != nil {
+		return nil, err
+	}
+	role, err := manifest.OperatorRole(b.root, User, more...)
+	if err == nil {
+		role.SetLabels(labels.Set{"bench": "templater"})
+	}
+	return role, err
+}
+
+func decode(text string) (*unstructured.Unstructured, error) {
 	o := &unstructured.Unstructured{}
-	return o, yaml.Unmarshal([]byte(manifest), &o.Object)
+	return o, yaml.Unmarshal([]byte(text), &o.Object)
 }
 
 func (b *Bed) apply(ctx context.Context, resource schema.GroupVersionResource, o *unstructured.Unstructured) error {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/templater-dev/templater/e2e/cluster/image"
 	"github.com/templater-dev/templater/e2e/cluster/layout"
+	"github.com/templater-dev/templater/tools/image/archive"
 )
 
 // imagesStep writes the images that every node starts with. There is no
@@ -38,12 +38,12 @@ func pauseImage(ctx context.Context, cache layout.Cache, p *progress) error {
 	if err := build.run(ctx, cache, p); err != nil {
 		return err
 	}
-	files, err := image.FromPath(cache.Bin("pause"))
+	files, err := archive.FromPath(cache.Bin("pause"))
 	if err != nil {
 		return err
 	}
-	pause := image.Image{Tags: []string{"localhost/pause:1"}, Entrypoint: []string{"/pause"}, User: "65535:65535", Files: files}
-	return pause.WriteFile(cache.Path("images", "pause.tar"))
+	pause := archive.Image{Entrypoint: []string{"/pause"}, User: "65535:65535", Files: files}
+	return pause.WriteFile(cache.Path("images", "pause.tar"), "localhost/pause:1")
 }
 
 func busyboxImage(ctx context.Context, cache layout.Cache) error {
@@ -56,16 +56,12 @@ func busyboxImage(ctx context.Context, cache layout.Cache) error {
 	if err != nil {
 		return err
 	}
-	busybox := image.Image{
-		Tags:  []string{"busybox:1.35", "busybox:1.36", "busybox:latest"},
-		Cmd:   []string{"sh"},
-		Files: busyboxFiles(body, strings.Fields(string(applets))),
-	}
-	return busybox.WriteFile(cache.Path("images", "busybox.tar"))
+	busybox := archive.Image{Cmd: []string{"sh"}, Files: busyboxFiles(body, strings.Fields(string(applets)))}
+	return busybox.WriteFile(cache.Path("images", "busybox.tar"), "busybox:1.35", "busybox:1.36", "busybox:latest")
 }
 
-func busyboxFiles(program []byte, applets []string) []image.File {
-	files := []image.File{
+func busyboxFiles(program []byte, applets []string) []archive.File {
+	files := []archive.File{
 		{Path: "bin", Mode: 0o755},
 		{Path: "bin/busybox", Mode: 0o755, Body: program},
 		{Path: "etc", Mode: 0o755},
@@ -79,7 +75,7 @@ func busyboxFiles(program []byte, applets []string) []image.File {
 	slices.Sort(applets)
 	for _, applet := range applets {
 		if applet != "busybox" {
-			files = append(files, image.File{Path: "bin/" + applet, Link: "busybox"})
+			files = append(files, archive.File{Path: "bin/" + applet, Link: "busybox"})
 		}
 	}
 	return files

@@ -9,8 +9,8 @@ import (
 
 	"github.com/templater-dev/templater/e2e/cluster/audit"
 	"github.com/templater-dev/templater/e2e/cluster/build"
-	"github.com/templater-dev/templater/e2e/cluster/image"
 	"github.com/templater-dev/templater/e2e/cluster/layout"
+	"github.com/templater-dev/templater/tools/image/archive"
 )
 
 const pods = `
@@ -129,16 +129,16 @@ func fetch(ctx context.Context, c *Cluster, url string) error {
 // checkLoad runs an image that was made here: the pause program of the cache.
 func checkLoad(t *testing.T, c *Cluster) {
 	t.Helper()
-	files, err := image.FromPath(c.Cache.Bin("pause"))
+	files, err := archive.FromPath(c.Cache.Bin("pause"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	archive := t.TempDir() + "/loaded.tar"
-	loaded := image.Image{Tags: []string{"loaded:dev"}, Entrypoint: []string{"/pause"}, User: "65532:65532", Files: files}
-	if err := loaded.WriteFile(archive); err != nil {
+	file := t.TempDir() + "/loaded.tar"
+	loaded := archive.Image{Entrypoint: []string{"/pause"}, User: "65532:65532", Files: files}
+	if err := loaded.WriteFile(file, "loaded:dev"); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Load(t.Context(), archive); err != nil {
+	if err := c.Load(t.Context(), file); err != nil {
 		t.Fatal(err)
 	}
 	kubectl(t, c, "run", "loaded", "--image=loaded:dev")

@@ -1,0 +1,143 @@
+// Package config tests that the parts of the installation fit together.
+package config
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// load reads the first object of a file, and refuses fields that it does not have.
+func load(t *testing.T, file string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, _ := bytes.Cut(text, []byte("\n---\n"))
+	if err := yaml.UnmarshalStrict(first, into); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+}
+
+func deployment(t *testing.T) *appsv1.Deployment {
+	t.Helper()
+	var d appsv1.Deployment
+	load(t, "manager/deployment.yaml", &d)
+	return &d
+}
+
+func TestCollectorKnowsTheLimitOnMemory(t *testing.T) {
+	container := deployment(t).Spec.Template.Spec.Containers[0]
+	limit := container.Resources.Limits.Memory().Value()
+	for _, env := range container.Env {
+		if env.Name != "GOMEMLIMIT" {
+			continue
+		}
+		soft, err := resource.ParseQuantity(strings.TrimSuffix(env.Value, "B"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if share := float64(soft.Value()) / float64(limit); share < 0.88 || share > 0.92 {
+			t.Errorf("GOMEMLIMIT is %.2f of the limit on memory, want nine tenths", share)
+		}
+		return
+	}
+	t.Error("GOMEMLIMIT is not set")
+}
+
+func TestEverythingSelectsThePods(t *testing.T) {
+	d := deployment(t)
+	var budget policyv1.PodDisruptionBudget
+	load(t, "manager/disruption.yaml", &budget)
+	var service corev1.Service
+	load(t, "prometheus/service.yaml", &service)
+	selectors := map[string]*metav1.LabelSelector{
+		"Deployment": d.Spec.Selector, "PodDisruptionBudget": budget.Spec.Selector, "Service": {MatchLabels: service.Spec.Selector},
+	}
+	for _, spread := range d.Spec.Template.Spec.TopologySpreadConstraints {
+		selectors["spread over "+spread.TopologyKey] = spread.LabelSelector
+	}
+	for name, one := range selectors {
+		selector, err := metav1.LabelSelectorAsSelector(one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if selector.Empty() || !selector.Matches(labels.Set(d.Spec.Template.Labels)) {
+			t.Errorf("%s: the selector %s does not select the Pods", name, selector)
+		}
+	}
+}
+
+// The policy cannot look up which account the operator has.
+func TestPolicyKnowsTheAccountOfTheOperator(t *testing.T) {
+	var account corev1.ServiceAccount
+	load(t, "rbac/account.yaml", &account)
+	spec := deployment(t).Spec.Template.Spec
+	if spec.ServiceAccountName != account.Name {
+		t.Errorf("the Deployment runs as %s, want %s", spec.ServiceAccountName, account.Name)
+	}
+	policy, err := os.ReadFile("policy/policy.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"'" + account.Namespace + "'", ": '" + account.Name + "'"} {
+		if !strings.Contains(string(policy), want) {
+			t.Errorf("the policy does not know %s", want)
+		}
+	}
+}
+
+// What the operator may do by itself is small, and stays so.
+func TestOperatorHasNoRightOnOthersObjects(t *testing.T) {
+	var role rbacv1.ClusterRole
+	load(t, "rbac/operator.yaml", &role)
+	allowed := map[string]string{
+		"templatecontrollers":        "get list watch patch",
+		"templatecontrollers/status": "patch",
+		"customresourcedefinitions":  "get list watch",
+		"namespaces":                 "get list watch",
+		"events":                     "create patch update",
+	}
+	for _, rule := range role.Rules {
+		for _, resource := range rule.Resources {
+			if got := strings.Join(rule.Verbs, " "); got != allowed[resource] {
+				t.Errorf("%s: the operator may %s, want %q", resource, got, allowed[resource])
+			}
+		}
+	}
+}
+
+// kustomize build leaves out a file that nobody names.
+func TestEveryFileIsNamedInItsKustomization(t *testing.T) {
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || strings.HasPrefix(path, "samples") {
+			return err
+		}
+		if name := entry.Name(); strings.Contains(path, "/") && name != "kustomization.yaml" {
+			list, err := os.ReadFile(filepath.Join(filepath.Dir(path), "kustomization.yaml"))
+			if err != nil {
+				return err
+			}
+			if !strings.Contains(string(list), name) {
+				t.Errorf("%s is not in its kustomization.yaml", path)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}

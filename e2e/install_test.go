@@ -1,0 +1,469 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+const (
+	home        = "templater-system" // the namespace of the installation
+	operatorSA  = "system:serviceaccount:" + home + ":templater"
+	installPage = "docs/install.md"
+	pageImage   = "registry.example.org/templater:v1" // as the page names it
+	nextImage   = "registry.example.org/templater:v2"
+)
+
+var leases = schema.GroupVersionResource{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"}
+
+// TestInstallsAsItsPageSays installs templater on the real node by the commands of the page, tries what is
+// promised there, and removes it.
+func TestInstallsAsItsPageSays(t *testing.T) {
+	i := prepareInstall(t)
+	before := everything(t)
+
+	i.section("Install")
+	i.twoReplicas()
+	i.smallRole()
+
+	// Nobody but who may act as templater has templater act for him.
+	alice := env.userKubeconfig(t, "alice")
+	i.refuses(alice, "nobody gave her the right to write TemplateControllers", "cannot patch resource", "")
+	i.section("Grant rights")
+	i.policy(alice)
+
+	i.dir = ""
+	i.simpleDeployment()
+	i.loadTest()
+	i.garbageCollectorIsFree()
+	i.metrics()
+	i.upgrade()
+
+	// The child of this one goes before its TemplateController.
+	i.dir = ""
+	i.shell("kubectl apply -f config/samples/simpledeployment/example.yaml")
+	waitFor(t, i.in(pods), "example-01", nil)
+	i.dir = i.folder
+	i.section("Uninstall")
+	if left := i.list(i.in(pods), "templater.dev/controller=simpledeployments"); len(left) > 0 && left[0].GetDeletionTimestamp() == nil {
+		t.Errorf("%s outlived its TemplateController", left[0].GetName())
+	}
+	i.nothingNew(before)
+}
+
+// installation is a scope in which the commands of the page run in a folder beside the repository.
+type installation struct {
+	*scope
+	folder string
+}
+
+// prepareInstall takes away what the other tests have installed, and puts it back in the end.
+func prepareInstall(t *testing.T) *installation {
+	t.Helper()
+	if env.cluster == nil {
+		t.Skip("nothing is installed into or removed from a cluster that is not ours")
+	}
+	i := &installation{scope: sampleScope(t, "simpledeployments"), folder: t.TempDir()}
+	i.own(definitions, "loadtests.example.org")
+	if err := env.run(t.Context(), "", "delete", "crd", "templatecontrollers.templater.dev", "--ignore-not-found"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		if t.Failed() { // where the page was not followed to its end
+			i.report(ctx)
+			out, _ := env.command(ctx, "", "delete", "templatecontrollers", "--all", "--timeout=30s", "--ignore-not-found")
+			again, _ := env.command(ctx, "", "delete", "-k", filepath.Join(env.root, "config", "default"), "--ignore-not-found")
+			t.Log(out, again)
+		}
+		if err := env.install(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.Symlink(env.root, filepath.Join(i.folder, "templater")); err != nil {
+		t.Fatal(err)
+	}
+	files := yamlIn(t, installPage)
+	i.write("kustomization.yaml", files[0])
+	i.write("rights.yaml", files[1])
+	i.load(pageImage)
+	return i
+}
+
+// yamlIn returns the YAML that a page shows.
+func yamlIn(t *testing.T, page string) []string {
+	t.Helper()
+	var all []string
+	for _, part := range strings.Split(read(t, filepath.Join(env.root, page)), "```yaml\n")[1:] {
+		text, _, _ := strings.Cut(part, "```")
+		all = append(all, text)
+	}
+	return all
+}
+
+// write writes a file of the folder deploy.
+func (i *installation) write(name, text string) {
+	i.t.Helper()
+	path := filepath.Join(i.folder, "deploy", name)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		i.t.Fatal(err)
+	}
+}
+
+// load builds an image as the page says, for this machine alone, and brings it to the node rather than to a registry.
+func (i *installation) load(image string) {
+	i.t.Helper()
+	i.dir = i.folder
+	i.t.Log(i.shell("make -C templater image IMAGE=" + image + " PLATFORMS=linux/" + runtime.GOARCH))
+	if err := env.cluster.Load(i.t.Context(), filepath.Join(env.root, "bin", "templater.tar")); err != nil {
+		i.t.Fatal(err)
+	}
+}
+
+// section follows the commands under a heading of the page.
+func (i *installation) section(heading string) {
+	i.t.Helper()
+	i.dir = i.folder
+	for _, step := range shownIn(i.t, installPage, heading) {
+		if strings.Contains(step.command, "rollout status") { // shows how it goes, too
+			if out, last := i.shell(step.command), step.output; !strings.HasSuffix(out, last) {
+				i.t.Errorf("%s: got %q, want %q in the end", step.command, out, last)
+			}
+			continue
+		}
+		i.follow(step)
+	}
+}
+
+// report shows why Pods do not run.
+func (i *installation) report(ctx context.Context) {
+	for _, args := range [][]string{
+		{"-n", home, "get", "pods,deployments,leases", "-o", "wide"}, {"-n", home, "get", "events"},
+		{"-n", home, "logs", "-l", "app.kubernetes.io/name=templater", "--tail=60", "--prefix"}, {"get", "templatecontrollers", "-o", "yaml"},
+	} {
+		out, err := env.command(ctx, "", args...)
+		i.t.Logf("kubectl %v: %v\n%s", args, err, out)
+	}
+}
+
+// twoReplicas expects two Pods that are ready, one of which holds the Lease. That the namespace enforces the level
+// restricted means that they pass it.
+func (i *installation) twoReplicas() {
+	i.t.Helper()
+	namespace := waitFor(i.t, env.client.Resource(namespaces), home, nil)
+	if got := namespace.GetLabels()["pod-security.kubernetes.io/enforce"]; got != "restricted" {
+		i.t.Errorf("the namespace enforces the level %q, want restricted", got)
+	}
+	eventually(i.t, soon, func() error {
+		var ready []string
+		for _, pod := range i.list(env.client.Resource(pods).Namespace(home), "app.kubernetes.io/name=templater") {
+			if condition(&pod, "Ready", "True", "") == nil && pod.GetDeletionTimestamp() == nil {
+				ready = append(ready, pod.GetName())
+			}
+		}
+		lease, err := env.client.Resource(leases).Namespace(home).Get(i.t.Context(), "templater", getOptions)
+		if err != nil {
+			return err
+		}
+		holder, _, _ := unstructured.NestedString(lease.Object, "spec", "holderIdentity")
+		if len(ready) != 2 || !slices.ContainsFunc(ready, func(pod string) bool { return strings.HasPrefix(holder, pod) }) {
+			return fmt.Errorf("the Pods %v are ready, and %q holds the Lease", ready, holder)
+		}
+		return nil
+	})
+}
+
+// smallRole expects that the operator's account has the rights in config/rbac, and no others.
+func (i *installation) smallRole() {
+	i.t.Helper()
+	own := []string{
+		"create,get,update coordination.k8s.io/leases",
+		"create,patch,update /events", "create,patch,update events.k8s.io/events",
+		"get,list,patch,watch templater.dev/templatecontrollers", "patch templater.dev/templatecontrollers/status",
+		"get,list,watch /namespaces", "get,list,watch apiextensions.k8s.io/customresourcedefinitions",
+	}
+	// What every account may ask: who am I, and what may I do.
+	everybody := []string{
+		"create authentication.k8s.io/selfsubjectreviews",
+		"create authorization.k8s.io/selfsubjectaccessreviews", "create authorization.k8s.io/selfsubjectrulesreviews",
+	}
+	want := append(own, everybody...)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, i.rights(operatorSA, home)); diff != "" {
+		i.t.Errorf("rights of %s in its namespace (-want +got):\n%s", operatorSA, diff)
+	}
+	want = slices.DeleteFunc(want, func(rule string) bool { return strings.Contains(rule, "leases") })
+	if diff := cmp.Diff(want, i.rights(operatorSA, i.ns)); diff != "" {
+		i.t.Errorf("rights of %s elsewhere (-want +got):\n%s", operatorSA, diff)
+	}
+}
+
+// rights returns what a user may do in a namespace, as "verbs group/resource names", sorted.
+func (i *installation) rights(user, namespace string) []string {
+	i.t.Helper()
+	client, err := kubernetes.NewForConfig(i.as(user))
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	review, err := client.AuthorizationV1().SelfSubjectRulesReviews().Create(i.t.Context(), &authorizationv1.SelfSubjectRulesReview{
+		Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: namespace},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	var all []string
+	for _, rule := range review.Status.ResourceRules {
+		slices.Sort(rule.Verbs)
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				text := strings.Join(rule.Verbs, ",") + " " + group + "/" + resource + " " + strings.Join(rule.ResourceNames, ",")
+				all = append(all, strings.TrimSpace(text))
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// as is the configuration of a client for another user.
+func (i *installation) as(user string) *rest.Config {
+	i.t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", env.kubeconfig)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	config.Impersonate = rest.ImpersonationConfig{UserName: user}
+	if strings.HasPrefix(user, "system:serviceaccount:") {
+		config.Impersonate.Groups = []string{"system:serviceaccounts", "system:authenticated"}
+	}
+	return config
+}
+
+// secretsOf is a TemplateController that would show Secrets. The field is more of its spec.
+func secretsOf(name, field string) string {
+	return `
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: ` + name + `}
+spec:
+  suspend: true
+  watch: {apiVersion: v1, kind: Secret}
+  children:
+  - name: copies
+    template: "{{ fail \"never\" }}"
+` + field
+}
+
+// refuses expects that a user cannot apply a TemplateController, and is told why.
+func (i *installation) refuses(kubeconfig, because, want, field string) {
+	i.t.Helper()
+	out, err := env.command(i.t.Context(), secretsOf(i.id, field), "--kubeconfig", kubeconfig, "apply", "--server-side", "-f", "-")
+	if err == nil || !strings.Contains(out, want) {
+		i.t.Errorf("%s: got error %v and %q, want a refusal with %q", because, err, out, want)
+	}
+	i.t.Logf("%s: %s", because, out)
+}
+
+// allows expects that a user can apply it, once the API server knows a right that was just given.
+func (i *installation) allows(kubeconfig, field string) {
+	i.t.Helper()
+	eventually(i.t, soon, func() error {
+		out, err := env.command(i.t.Context(), secretsOf(i.id, field), "--kubeconfig", kubeconfig, "apply", "--server-side", "-f", "-")
+		if err != nil {
+			return fmt.Errorf("%w: %s", err, out)
+		}
+		return nil
+	})
+}
+
+// policy tries what alice may do, to whom the page has given rights.
+func (i *installation) policy(alice string) {
+	i.t.Helper()
+	i.own(controllers, i.id)
+	i.allows(alice, "")
+
+	i.shell("kubectl -n " + home + " delete role use-templater")
+	changed := "  values: {changed: true}\n"
+	i.waitNot("alice", authorizationv1.ResourceAttributes{Namespace: home, Resource: "serviceaccounts", Name: "templater", Verb: "impersonate"})
+	i.refuses(alice, "a change of the spec is a new use of the account", "ask an administrator for the verb impersonate on serviceaccounts/templater in namespace "+home, changed)
+	if out, err := env.command(i.t.Context(), "", "--kubeconfig", alice, "label", "tc", i.id, "a=b"); err != nil {
+		i.t.Errorf("a label is nothing new: got error %v: %s", err, out)
+	}
+
+	account := "  serviceAccountRef: {namespace: " + i.ns + ", name: worker}\n"
+	i.refuses(alice, "an account is named that she may not use", "impersonate on serviceaccounts/worker in namespace "+i.ns, account)
+	i.apply(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: use-worker, namespace: "@ns"}
+rules:
+- {apiGroups: [""], resources: [serviceaccounts], resourceNames: [worker], verbs: [impersonate]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: use-worker, namespace: "@ns"}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: use-worker}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]
+`)
+	i.allows(alice, account)
+	policy := waitFor(i.t, env.client.Resource(schema.GroupVersionResource{
+		Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies",
+	}), "templater", nil)
+	if warnings, found, _ := unstructured.NestedSlice(policy.Object, "status", "typeChecking", "expressionWarnings"); found {
+		i.t.Errorf("the API server warns about the policy: %v", warnings)
+	}
+}
+
+// waitNot waits until the API server has taken a right away.
+func (i *installation) waitNot(user string, right authorizationv1.ResourceAttributes) {
+	i.t.Helper()
+	eventually(i.t, soon, func() error {
+		review, err := env.clientset.AuthorizationV1().SubjectAccessReviews().Create(i.t.Context(), &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &right},
+		}, metav1.CreateOptions{})
+		if err == nil && review.Status.Allowed {
+			err = fmt.Errorf("%s still may %s %s", user, right.Verb, right.Resource)
+		}
+		return err
+	})
+}
+
+// garbageCollectorIsFree deletes a TemplateController in the foreground, for which the garbage collector, which may impersonate
+// nobody, takes a finalizer off.
+func (i *installation) garbageCollectorIsFree() {
+	i.t.Helper()
+	in := env.client.Resource(controllers)
+	foreground := metav1.DeletePropagationForeground
+	if err := in.Delete(i.t.Context(), i.id, metav1.DeleteOptions{PropagationPolicy: &foreground}); err != nil {
+		i.t.Fatal(err)
+	}
+	waitGone(i.t, in, i.id)
+}
+
+// measured are the metrics that alerts and dashboard ask for, without the endings of histograms.
+var measured = regexp.MustCompile(`\b(templater|workqueue|rest_client|leader_election|process)_[a-z_]+`)
+
+// metrics expects that each metric that an alert or the dashboard asks for can be had by way of the Service.
+func (i *installation) metrics() {
+	i.t.Helper()
+	i.apply(read(i.t, filepath.Join(env.root, "config", "prometheus", "service.yaml")))
+	var text string
+	eventually(i.t, soon, func() error {
+		out, err := env.clientset.CoreV1().Services(home).ProxyGet("http", "templater-metrics", "metrics", "/metrics", nil).DoRaw(i.t.Context())
+		text = string(out)
+		if err == nil && !strings.Contains(text, "leader_election_master_status{name=\"templater\"} 1") {
+			err = errors.New("the Service has not led to the leader yet")
+		}
+		return err
+	})
+	asked := read(i.t, filepath.Join(env.root, "config", "prometheus", "rules.yaml")) + read(i.t, filepath.Join(env.root, "config", "grafana", "dashboard.json"))
+	names := measured.FindAllString(asked, -1)
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		if name = strings.TrimSuffix(name, "_bucket"); !strings.Contains(text, "# TYPE "+name+" ") {
+			i.t.Errorf("there is no metric %s", name)
+		}
+	}
+}
+
+// upgrade follows the page to another version and to a setting, and expects that no right is missing meanwhile.
+func (i *installation) upgrade() {
+	i.t.Helper()
+	roles := env.client.Resource(rbacv1.SchemeGroupVersion.WithResource("clusterroles"))
+	events := record(i.t, roles, "app.kubernetes.io/part-of=templater")
+	i.load(nextImage)
+	files := yamlIn(i.t, installPage)
+	i.write("kustomization.yaml", strings.Replace(files[0], "newTag: v1", "newTag: v2", 1)+files[2])
+	if out, _ := i.tryShell("kubectl diff -k deploy"); !strings.Contains(out, "+        image: "+nextImage) || strings.Contains(out, "kind: ClusterRole\n") {
+		i.t.Errorf("kubectl diff shows more or less than another image:\n%s", out)
+	}
+	i.shell("kubectl apply -k deploy")
+	i.shell("kubectl -n " + home + " rollout status deployment/templater")
+	i.twoReplicas()
+	limit := i.shell("kubectl -n " + home + " get deployment templater -o jsonpath='{.spec.template.spec.containers[0].resources.limits.memory}'")
+	if limit != "1Gi" {
+		i.t.Errorf("limit on memory: got %s, want 1Gi", limit)
+	}
+	for _, event := range events.all() {
+		i.t.Errorf("an upgrade touched a role: %s %v", event.Type, event.Object)
+	}
+	i.dir = ""
+	i.shell("kubectl apply -f config/samples/simpledeployment/example.yaml")
+	waitFor(i.t, i.in(pods), "example-01", running)
+	i.shell("kubectl delete sd example-01")
+}
+
+// everything returns all objects of the cluster, but for those that come and go by themselves.
+func everything(t *testing.T) map[string]types.UID {
+	t.Helper()
+	all, err := listEverything(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func listEverything(ctx context.Context) (map[string]types.UID, error) {
+	lists, err := env.clientset.Discovery().ServerPreferredResources()
+	if err != nil {
+		return nil, err
+	}
+	lists = discovery.FilteredBy(discovery.SupportsAllVerbs{Verbs: []string{"list", "create"}}, lists)
+	resources, err := discovery.GroupVersionResources(lists)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]types.UID{}
+	for resource := range resources {
+		if slices.Contains([]string{"events", "leases", "endpoints", "ipaddresses"}, resource.Resource) {
+			continue
+		}
+		list, err := env.client.Resource(resource).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", resource.Resource, err)
+		}
+		for _, o := range list.Items {
+			all[resource.GroupResource().String()+" "+o.GetNamespace()+"/"+o.GetName()] = o.GetUID()
+		}
+	}
+	return all, nil
+}
+
+// nothingNew waits until there are no objects that were not there before, but for those of the test and of the samples.
+func (i *installation) nothingNew(before map[string]types.UID) {
+	i.t.Helper()
+	eventually(i.t, soon, func() error {
+		now, err := listEverything(i.t.Context())
+		if err != nil {
+			return err
+		}
+		maps.DeleteFunc(now, func(key string, _ types.UID) bool {
+			_, old := before[key]
+			return old || strings.Contains(key, " "+i.ns+"/") || strings.HasSuffix(key, ".example.org")
+		})
+		if len(now) > 0 {
+			return fmt.Errorf("these are left: %v", slices.Sorted(maps.Keys(now)))
+		}
+		return nil
+	})
+}
