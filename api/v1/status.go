@@ -36,6 +36,12 @@ type TemplateControllerStatus struct {
 	// +listMapKey=group
 	// +listMapKey=kind
 	ChildKinds []ChildKind `json:"childKinds,omitempty"`
+
+	// The namespaces that children may be in, where serviceAccountRef and watch.namespaces
+	// limit them, so that none is lost track of when watch.namespaces is edited.
+	// +optional
+	// +listType=set
+	ChildNamespaces []string `json:"childNamespaces,omitempty"`
 }
 
 // ParentCounts counts the parents of a controller.
@@ -87,6 +93,8 @@ const (
 	ReasonInvalidSpec         = "InvalidSpec"
 	ReasonNoStatusSubresource = "NoStatusSubresource"
 	ReasonBuiltInKind         = "BuiltInKind"
+	// ReasonServiceAccountRequired says that templater runs with --require-service-account.
+	ReasonServiceAccountRequired = "ServiceAccountRequired"
 
 	ReasonWatching     = "Watching"
 	ReasonKindNotFound = "KindNotFound"

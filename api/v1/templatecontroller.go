@@ -59,6 +59,12 @@ type TemplateControllerSpec struct {
 	// +required
 	Watch Watch `json:"watch"`
 
+	// The account that this controller works as: parents, children and the parents' status
+	// are read and written with its rights, and with nobody else's. Templater needs the
+	// verb impersonate on it. Without it, templater works with its own rights.
+	// +optional
+	ServiceAccountRef *ServiceAccountRef `json:"serviceAccountRef,omitempty"`
+
 	// While true, templater neither creates, changes nor deletes anything for
 	// this controller. What exists stays as it is.
 	// +optional
@@ -151,6 +157,21 @@ type Watch struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	FieldSelector string `json:"fieldSelector,omitempty"`
+}
+
+// ServiceAccountRef names a ServiceAccount.
+type ServiceAccountRef struct {
+	// Namespace of the ServiceAccount.
+	// +required
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace"`
+
+	// Name of the ServiceAccount.
+	// +required
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
 }
 
 // Delimiters are the marks around template actions.

@@ -26,6 +26,7 @@ type runFlags struct {
 	kubeconfig, context string
 	workers             int
 	lease               leaseFlags
+	requireAccount      bool
 	log                 logFlags
 	serve               serveFlags
 }
@@ -54,6 +55,7 @@ else the one that the process runs in as a Pod.`,
 	flags.StringVar(&f.context, "context", "", "context in the kubeconfig; empty = its current one")
 	flags.IntVar(&f.workers, "workers", 32, "how many parents are worked on at a time")
 	f.lease.add(flags)
+	flags.BoolVar(&f.requireAccount, "require-service-account", false, "reject TemplateControllers without spec.serviceAccountRef, so that none works with the operator's own rights")
 	f.log.add(flags)
 	f.serve.add(flags)
 	return cmd
@@ -87,5 +89,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 		defer runtime.KeepAlive(ballast)
 	}
 	klog.FromContext(ctx).Info("starting", "server", config.Host, "workers", f.workers, "class", f.lease.class, "election", lease != nil)
-	return operator.Run(ctx, operator.Options{Config: config, Workers: f.workers, ClassName: f.lease.class, Lease: lease, Serve: f.serve.addresses})
+	return operator.Run(ctx, operator.Options{
+		Config: config, Workers: f.workers, ClassName: f.lease.class, Lease: lease, RequireServiceAccount: f.requireAccount, Serve: f.serve.addresses,
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -23,6 +24,7 @@ import (
 // hold values of objects, so it is not for publishing.
 type Client struct {
 	rest rest.Interface
+	as   string // user to impersonate; empty = nobody
 }
 
 // NewClient returns a client for the server that config names. The error is that
@@ -40,6 +42,23 @@ func NewClient(config *rest.Config) (*Client, error) {
 	return &Client{rest: client}, nil
 }
 
+// As returns a client that makes its requests as that user, with the connections of c:
+// it takes no room worth mentioning, and needs no end. An empty user returns c.
+func (c *Client) As(user string) *Client {
+	if user == "" {
+		return c
+	}
+	return &Client{rest: c.rest, as: user}
+}
+
+// request prepares a request.
+func (c *Client) request(r *rest.Request, at Location) *rest.Request {
+	if c.as != "" { // the server fills in the groups of a service account
+		r.SetHeader(authenticationv1.ImpersonateUserHeader, c.as)
+	}
+	return at.on(r)
+}
+
 // Location names an object on the server.
 type Location struct {
 	Resource  schema.GroupVersionResource
@@ -49,7 +68,7 @@ type Location struct {
 
 // Get reads an object.
 func (c *Client) Get(ctx context.Context, at Location) (*object.Object, error) {
-	return answer(do(ctx, at.on(c.rest.Get())))
+	return answer(do(ctx, c.request(c.rest.Get(), at)))
 }
 
 // Selected reports whether an object exists that matches both selectors.
@@ -88,7 +107,7 @@ func (c *Client) collection(resource schema.GroupVersionResource, namespace stri
 	if o.TimeoutSeconds != nil {
 		timeout = time.Duration(*o.TimeoutSeconds) * time.Second
 	}
-	return Location{Resource: resource, Namespace: namespace}.on(c.rest.Get()).
+	return c.request(c.rest.Get(), Location{Resource: resource, Namespace: namespace}).
 		SpecificallyVersionedParams(&o, metav1.ParameterCodec, schema.GroupVersion{Version: "v1"}).Timeout(timeout)
 }
 
@@ -100,12 +119,12 @@ func (c *Client) collection(resource schema.GroupVersionResource, namespace stri
 // AlreadyExists or Conflict when an object of that name exists; a metadata.uid makes it an
 // update that answers Invalid or Conflict when the object is not that one.
 func (c *Client) Apply(ctx context.Context, at Location, body []byte, manager string) (*object.Object, error) {
-	return apply(ctx, at.on(c.rest.Patch(types.ApplyPatchType)), body, manager)
+	return apply(ctx, c.request(c.rest.Patch(types.ApplyPatchType), at), body, manager)
 }
 
 // ApplyStatus is Apply for the status subresource.
 func (c *Client) ApplyStatus(ctx context.Context, at Location, body []byte, manager string) (*object.Object, error) {
-	return apply(ctx, at.on(c.rest.Patch(types.ApplyPatchType)).SubResource("status"), body, manager)
+	return apply(ctx, c.request(c.rest.Patch(types.ApplyPatchType), at).SubResource("status"), body, manager)
 }
 
 func apply(ctx context.Context, r *rest.Request, body []byte, manager string) (*object.Object, error) {
@@ -121,7 +140,7 @@ func (c *Client) Delete(ctx context.Context, at Location, uid types.UID, propaga
 		"kind": "DeleteOptions", "apiVersion": "v1",
 		"preconditions": map[string]any{"uid": string(uid)}, "propagationPolicy": string(propagation),
 	})
-	err := do(ctx, at.on(c.rest.Delete()).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body)).Error()
+	err := do(ctx, c.request(c.rest.Delete(), at).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body)).Error()
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
@@ -138,7 +157,7 @@ func (c *Client) SetFinalizers(ctx context.Context, at Location, current *object
 	body := object.Append(nil, map[string]any{"metadata": map[string]any{
 		"resourceVersion": current.ResourceVersion(), "finalizers": list,
 	}})
-	return answer(do(ctx, at.on(c.rest.Patch(types.MergePatchType)).Body(body).Param("fieldManager", "templater")))
+	return answer(do(ctx, c.request(c.rest.Patch(types.MergePatchType), at).Body(body).Param("fieldManager", "templater")))
 }
 
 // on makes the request one for the object, or for the collection where there is no name.

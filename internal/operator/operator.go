@@ -35,6 +35,8 @@ type Options struct {
 	ClassName string        // of the TemplateControllers to serve
 	Lease     *leader.Lease // to hold while working; nil = work without
 	Serve     Addresses
+	// RequireServiceAccount is whether TemplateControllers are rejected that name no service account.
+	RequireServiceAccount bool
 }
 
 // syncWorkers is how many TemplateControllers are worked on at a time.
@@ -117,11 +119,12 @@ func run(ctx context.Context, o Options, election election) error {
 	}
 	defer announcer.Close()
 	manage, reconciler := reconcile.New(reconcile.Options{
-		Cluster: cluster, Events: announcer, Clock: clock.RealClock{}, Workers: o.Workers, ClassName: o.ClassName, Standby: true,
-		Meters: view.meters(), QueueMetrics: view.queues(),
+		Cluster: func(as string) reconcile.Writer { return cluster.As(as) },
+		Events:  announcer, Clock: clock.RealClock{}, Workers: o.Workers, ClassName: o.ClassName, Standby: true,
+		RequireServiceAccount: o.RequireServiceAccount, Meters: view.meters(), QueueMetrics: view.queues(),
 	})
 	defer manage.Close()
-	watches := watch.NewManager(ctx, cluster, manage)
+	watches := watch.NewManager(ctx, func(as string) watch.Client { return cluster.As(as) }, manage)
 	if err := view.open(ctx, parts{client.Discovery().RESTClient(), watches, manage, reconciler}); err != nil {
 		return err
 	}

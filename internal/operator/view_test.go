@@ -37,8 +37,8 @@ func assemble(ctx context.Context, t *testing.T, v *view, handler http.HandlerFu
 	if err != nil {
 		t.Fatal(err)
 	}
-	manage, work := reconcile.New(reconcile.Options{Cluster: cluster, Clock: clock.RealClock{}, Meters: v.meters(), QueueMetrics: v.queues()})
-	p := parts{client.Discovery().RESTClient(), watch.NewManager(ctx, cluster, manage), manage, work}
+	manage, work := reconcile.New(reconcile.Options{Cluster: func(as string) reconcile.Writer { return cluster.As(as) }, Clock: clock.RealClock{}, Meters: v.meters(), QueueMetrics: v.queues()})
+	p := parts{client.Discovery().RESTClient(), watch.NewManager(ctx, func(as string) watch.Client { return cluster.As(as) }, manage), manage, work}
 	t.Cleanup(func() {
 		p.watches.Wait()
 		server.CloseClientConnections()

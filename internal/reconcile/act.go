@@ -55,12 +55,12 @@ func (p *pass) apply(ctx context.Context, a action) *Problem {
 	case stale(err):
 		return &Problem{Reason: v1.ReasonProgressing, Message: a.wanted.id().String() + " is being replaced", Waiting: true, Retry: RetrySoon}
 	case err != nil:
-		problem = refusal(err, string(a.verb)+" "+a.wanted.id().String(), a.wanted.kind)
+		problem = p.refusal(err, string(a.verb)+" "+a.wanted.id().String(), a.wanted.location(), a.wanted.kind)
 		problem.About = a.wanted.hash
 		return problem
 	}
 	p.written.children = true
-	p.sources[a.wanted.id().kind].cache.Put(after, p.name)
+	p.sources[a.wanted.id().kind].in(a.wanted.name.Namespace).Put(after, p.name)
 	klog.FromContext(ctx).Info("applied child", "controller", p.name, "parent", p.key.Parent.String(), "child", a.wanted.id().String(), "verb", a.verb, "taken", a.drift != "")
 	return nil
 }
@@ -68,7 +68,7 @@ func (p *pass) apply(ctx context.Context, a action) *Problem {
 // send applies the child with one more field in its metadata.
 func (p *pass) send(ctx context.Context, w *wanted, field, value string) (*object.Object, error) {
 	p.requests++
-	after, err := p.r.cluster.Apply(ctx, w.location(), w.body.with(w.hash, field, value), p.manager)
+	after, err := p.cluster.Apply(ctx, w.location(), w.body.with(w.hash, field, value), p.manager)
 	verb := Update
 	if field == "resourceVersion" {
 		verb = Create
@@ -102,7 +102,7 @@ func stale(err error) bool {
 // it is brought in line.
 func (p *pass) takeOver(ctx context.Context, w *wanted) (*object.Object, *Problem, error) {
 	p.requests++
-	there, err := p.r.cluster.Get(ctx, w.location())
+	there, err := p.cluster.Get(ctx, w.location())
 	if err != nil {
 		if apierrors.IsNotFound(err) {
 			return nil, &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " has just gone", Waiting: true, Retry: RetryNow}, nil
@@ -156,13 +156,13 @@ func (p *pass) remove(ctx context.Context, a action) *Problem {
 		propagation = metav1.DeletePropagationForeground
 	}
 	p.requests++
-	err := p.r.cluster.Delete(ctx, a.live.location(), a.live.object.UID(), propagation)
+	err := p.cluster.Delete(ctx, a.live.location(), a.live.object.UID(), propagation)
 	p.meter.Write(Delete, answerOf(err))
 	if stale(err) {
 		return nil // another object has that name now; the watch tells of it
 	}
 	if err != nil {
-		return refusal(err, "delete "+a.live.id().String(), a.live.kind)
+		return p.refusal(err, "delete "+a.live.id().String(), a.live.location(), a.live.kind)
 	}
 	p.written.children = true
 	p.noteDeletion(a.live)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,24 +23,29 @@ type assembly struct {
 	kindErr   error     // why there is none
 	children  map[schema.GroupKind]childWant
 	parents   map[string]watch.Want // by namespace; "" = all
-	namespace bool                  // whether Namespaces are watched
+	namespace *watch.Want           // all Namespaces, for namespaceSelector; else nil
+	as        string                // user that reads and writes
+	// blocked says what keeps the TemplateController from going, "" for nothing.
+	blocked string
 }
 
 type childWant struct {
-	kind kube.Kind
-	want *watch.Want // nil while the server does not have the kind
+	kind  kube.Kind
+	wants map[string]watch.Want // by namespace; "" = all; empty while the server does not have the kind
 }
 
-// namespaceWant is all Namespaces, for namespaceSelector.
-var namespaceWant = watch.Want{Resource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, Role: watch.Namespace}
+var namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 
 // assemble resolves the kinds of a TemplateController.
 func (c *Controllers) assemble(tc *v1.TemplateController, e *entry) assembly {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	a := assembly{rejection: e.rejection, children: map[schema.GroupKind]childWant{}, parents: map[string]watch.Want{}}
+	a := assembly{rejection: e.rejection, children: map[schema.GroupKind]childWant{}, parents: map[string]watch.Want{}, as: userOf(&tc.Spec)}
+	if c.accounts && a.as == "" {
+		return a // the operator touches nothing by itself
+	}
 	for gk, version := range e.childKinds {
-		a.children[gk] = c.childWant(gk.WithVersion(version))
+		a.children[gk] = c.childWant(gk.WithVersion(version), a.as, e.namespaces)
 	}
 	if a.rejection != nil {
 		return a
@@ -57,12 +63,21 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *entry) assembly {
 	return a
 }
 
-func (c *Controllers) childWant(gvk schema.GroupVersionKind) childWant {
+// childWant is what is to be watched of a kind in these namespaces; nil means all.
+func (c *Controllers) childWant(gvk schema.GroupVersionKind, as string, in map[string]bool) childWant {
 	kind, err := c.kinds.Resolve(gvk)
 	if err != nil {
 		return childWant{kind: kube.Kind{Kind: gvk.Kind}}
 	}
-	return childWant{kind, &watch.Want{Resource: kind.Resource, Labels: v1.LabelController, Role: watch.Child}}
+	want := watch.Want{Resource: kind.Resource, Labels: v1.LabelController, Role: watch.Child, As: as}
+	if in == nil || !kind.Namespaced {
+		return childWant{kind, map[string]watch.Want{"": want}}
+	}
+	wants := make(map[string]watch.Want, len(in))
+	for want.Namespace = range in {
+		wants[want.Namespace] = want
+	}
+	return childWant{kind, wants}
 }
 
 // misfit returns why the spec cannot work for the kind, or nil.
@@ -80,7 +95,7 @@ func misfit(tc *v1.TemplateController, kind kube.Kind) *rejection {
 }
 
 func (a *assembly) watchParents(tc *v1.TemplateController, c *compiled) {
-	want := watch.Want{Resource: a.kind.Resource, Labels: c.labels.String(), Fields: c.fields, Role: watch.Parent}
+	want := watch.Want{Resource: a.kind.Resource, Labels: c.labels.String(), Fields: c.fields, Role: watch.Parent, As: a.as}
 	for _, ns := range tc.Spec.Watch.Namespaces {
 		want.Namespace = ns
 		a.parents[ns] = want
@@ -88,7 +103,9 @@ func (a *assembly) watchParents(tc *v1.TemplateController, c *compiled) {
 	if len(tc.Spec.Watch.Namespaces) == 0 {
 		a.parents[""] = want
 	}
-	a.namespace = c.namespaceSelector != nil
+	if c.namespaceSelector != nil {
+		a.namespace = &watch.Want{Resource: namespaces, Role: watch.Namespace, As: a.as}
+	}
 }
 
 // wants is all that is to be watched.
@@ -98,21 +115,20 @@ func (a *assembly) wants() []watch.Want {
 		out = append(out, w)
 	}
 	for _, child := range a.children {
-		if child.want != nil {
-			out = append(out, *child.want)
-		}
+		out = slices.AppendSeq(out, maps.Values(child.wants))
 	}
-	if a.namespace {
-		out = append(out, namespaceWant)
+	if a.namespace != nil {
+		out = append(out, *a.namespace)
 	}
 	return out
 }
 
 // build puts the controller together. Where the spec is rejected it has only the
 // children.
-func (a *assembly) build(tc *v1.TemplateController, e *entry, kinds resolver, caches map[watch.Want]*watch.Cache) *controller {
+func (a *assembly) build(tc *v1.TemplateController, e *entry, in *Controllers, caches map[watch.Want]*watch.Cache) *controller {
 	c := &controller{
-		name: tc.Name, manager: v1.FieldManagerPrefix + tc.Name, spec: &tc.Spec, kinds: kinds,
+		name: tc.Name, manager: v1.FieldManagerPrefix + tc.Name, spec: &tc.Spec, kinds: in.kinds,
+		as: a.as, cluster: in.clusters(a.as), rights: in.rights,
 		kind: a.kind, gone: e.gone, parents: map[string]*watch.Cache{}, sources: map[schema.GroupKind]source{},
 		settled: maps.Clone(e.settled), meter: e.meter,
 	}
@@ -124,14 +140,14 @@ func (a *assembly) build(tc *v1.TemplateController, e *entry, kinds resolver, ca
 		c.parents[ns] = caches[want]
 	}
 	for gk, child := range a.children {
-		s := source{kind: child.kind}
-		if child.want != nil {
-			s.cache = caches[*child.want]
+		s := source{child.kind, make(map[string]*watch.Cache, len(child.wants))}
+		for ns, want := range child.wants {
+			s.caches[ns] = caches[want]
 		}
 		c.sources[gk] = s
 	}
-	if a.namespace {
-		c.namespaces = caches[namespaceWant]
+	if a.namespace != nil {
+		c.namespaces = caches[*a.namespace]
 	}
 	return c
 }
@@ -150,7 +166,11 @@ func (a *assembly) state(generation int64, c *controller) string {
 		names[gk.String()] = child
 	}
 	for _, name := range sortedKeys(names) {
-		fmt.Fprintf(&s, " %s=%p:%v", name, names[name].cache, names[name].readable())
+		fmt.Fprint(&s, " ", name)
+		for _, ns := range sortedKeys(names[name].caches) {
+			cache := names[name].caches[ns]
+			fmt.Fprintf(&s, " %s=%p:%v", ns, cache, readable(cache))
+		}
 	}
 	if c.namespaces != nil {
 		fmt.Fprint(&s, c.namespaces.Synced())

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -47,7 +48,7 @@ func (c *Controllers) applyStatus(ctx context.Context, tc *v1.TemplateController
 	if err != nil {
 		return fmt.Errorf("status of TemplateController %s: %w", tc.Name, err)
 	}
-	after, err := c.cluster.ApplyStatus(ctx, kube.Location{Resource: v1.Resource, Name: tc.Name}, body, ownWriter)
+	after, err := c.clusters("").ApplyStatus(ctx, kube.Location{Resource: v1.Resource, Name: tc.Name}, body, ownWriter)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil // deleted meanwhile
@@ -70,6 +71,7 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *entry, a assembly, 
 		Conditions:         slices.Clone(tc.Status.Conditions),
 		Parents:            e.counts.parents,
 		Children:           e.counts.children,
+		ChildNamespaces:    sortedKeys(e.namespaces),
 	}
 	recounting := e.counts.parents.Total < tc.Status.Parents.Total && c.clock.Since(e.since) < recountTime
 	if recounting {
@@ -107,6 +109,8 @@ func conditionsOf(tc *v1.TemplateController, a assembly, next *controller, forei
 		ready.Status, ready.Reason, ready.Message = accepted.Status, accepted.Reason, accepted.Message
 	case watching.Status != metav1.ConditionTrue:
 		ready.Status, ready.Reason, ready.Message = watching.Status, watching.Reason, watching.Message
+	case a.blocked != "":
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1.ReasonForbidden, a.blocked
 	case tc.Spec.Suspend:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1.ReasonSuspended, "spec.suspend is true: nothing is created, changed or deleted"
 	}
@@ -132,25 +136,60 @@ func watchingCondition(a assembly, next *controller) metav1.Condition {
 	case a.kindErr != nil:
 		return no(v1.ReasonListFailed, "cannot ask the API server for its kinds: "+publicReason(a.kindErr))
 	}
-	for _, cache := range next.caches() {
-		if reason, message := unreadable(cache.want, cache.cache); reason != "" {
-			return no(reason, message)
-		}
+	if reason, message := next.obstacle(); reason != "" {
+		return no(reason, message)
 	}
 	return metav1.Condition{Type: v1.ConditionWatching, Status: metav1.ConditionTrue, Reason: v1.ReasonWatching, Message: "all kinds are watched"}
 }
 
+// untouched ends a message about what cannot be read.
+const untouched = "; nothing is deleted meanwhile"
+
+// obstacle returns why something cannot be read, or "". Of missing rights it names the first three.
+func (c *controller) obstacle() (reason, message string) {
+	var missing []string
+	for _, cache := range c.caches() {
+		because, text := c.unreadable(cache)
+		if because == v1.ReasonForbidden {
+			missing = append(missing, text)
+			missing = append(missing, c.alsoMissing(cache.need)...)
+		} else if reason == "" {
+			reason, message = because, text
+		}
+		if len(missing) >= 3 {
+			break
+		}
+	}
+	if len(missing) > 0 {
+		return v1.ReasonForbidden, strings.Join(slices.Compact(missing), "; ") + untouched
+	}
+	return reason, message
+}
+
+// alsoMissing tells of the right to write the parents' status, where the one to read them is missing:
+// nothing tells of it later, for the status is where it would be told.
+func (c *controller) alsoMissing(need claim) []string {
+	if need.use != asParents || c.kind.Status == nil {
+		return nil
+	}
+	need.use = asStatus
+	if f := c.rights.look(need, c.name); len(f.missing) > 0 {
+		return []string{mayNot(need, f.missing)}
+	}
+	return nil
+}
+
 // unreadable returns why a cache does not hold everything, or "".
-func unreadable(what string, cache *watch.Cache) (reason, message string) {
-	switch err := cache.Err(); {
+func (c *controller) unreadable(cache namedCache) (reason, message string) {
+	switch err := cache.cache.Err(); {
 	case apierrors.IsForbidden(err):
-		return v1.ReasonForbidden, fmt.Sprintf("templater may not list and watch %s: grant it the verbs list and watch, in a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: \"true\"; nothing is deleted meanwhile", what)
+		return v1.ReasonForbidden, c.lacking(err, cache.need)
 	case apierrors.IsBadRequest(err): // only a selector can be bad in a list
-		return v1.ReasonListFailed, fmt.Sprintf("cannot list %s by spec.watch.fieldSelector: it names a field that cannot be selected by; metadata.name can be, and what the CustomResourceDefinition lists as selectableFields", what)
+		return v1.ReasonListFailed, fmt.Sprintf("cannot list %s by spec.watch.fieldSelector: it names a field that cannot be selected by; metadata.name can be, and what the CustomResourceDefinition lists as selectableFields", cache.need.what())
 	case err != nil:
-		return v1.ReasonListFailed, fmt.Sprintf("cannot list or watch %s: %s; nothing is deleted meanwhile", what, publicReason(err))
-	case !cache.Synced():
-		return v1.ReasonSyncing, "reading " + what
+		return v1.ReasonListFailed, fmt.Sprintf("cannot list or watch %s: %s%s", cache.need.what(), publicReason(err), untouched)
+	case !cache.cache.Synced():
+		return v1.ReasonSyncing, "reading " + cache.need.what()
 	}
 	return "", ""
 }
@@ -180,33 +219,38 @@ func writableCondition(a assembly, next *controller, foreign int64) metav1.Condi
 	return condition
 }
 
-// namedCache is a cache with what it holds, as messages say it.
+// namedCache is a cache, and what it takes to fill it.
 type namedCache struct {
-	want  string
+	need  claim
 	cache *watch.Cache
 }
 
-// caches returns all caches of the controller, the parents' first.
+// caches returns all caches of the controller that are to be filled, the parents' first. Namespaces
+// that it is leaving are not among them.
 func (c *controller) caches() []namedCache {
 	var out []namedCache
 	for _, ns := range sortedKeys(c.parents) {
-		name := c.kind.Resource.GroupResource().String()
-		if ns != "" {
-			name += " in namespace " + ns
-		}
-		out = append(out, namedCache{name, c.parents[ns]})
+		out = append(out, namedCache{c.claim(asParents, c.kind, ns), c.parents[ns]})
 	}
 	if c.namespaces != nil {
-		out = append(out, namedCache{"namespaces", c.namespaces})
+		out = append(out, namedCache{claim{as: c.as, use: asNamespaces, resource: namespaces.GroupResource()}, c.namespaces})
 	}
-	names := map[string]*watch.Cache{}
+	byName := map[string]source{}
 	for _, s := range c.sources {
-		if s.cache != nil {
-			names[s.kind.Resource.GroupResource().String()] = s.cache
+		byName[s.kind.Resource.GroupResource().String()] = s
+	}
+	for _, name := range sortedKeys(byName) {
+		s := byName[name]
+		for _, ns := range sortedKeys(s.caches) {
+			if !c.leaving(ns) {
+				out = append(out, namedCache{c.claim(asChildren, s.kind, ns), s.caches[ns]})
+			}
 		}
 	}
-	for _, name := range sortedKeys(names) {
-		out = append(out, namedCache{name, names[name]})
-	}
 	return out
+}
+
+// forbidden reports whether something may not be read.
+func (c *controller) forbidden() bool {
+	return slices.ContainsFunc(c.caches(), func(n namedCache) bool { return apierrors.IsForbidden(n.cache.Err()) })
 }

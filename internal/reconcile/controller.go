@@ -28,6 +28,9 @@ type controller struct {
 	spec    *v1.TemplateControllerSpec
 	program *render.Program
 	kinds   resolver
+	as      string // user; empty = the operator itself
+	cluster Writer // as that user
+	rights  *rights
 	resync  time.Duration // 0 = never
 	meter   Meter
 
@@ -47,8 +50,27 @@ type controller struct {
 
 // source is where the children of one kind are read from.
 type source struct {
-	kind  kube.Kind
-	cache *watch.Cache // nil while the server does not have the kind
+	kind   kube.Kind
+	caches map[string]*watch.Cache // by namespace; "" = all namespaces; empty while the server does not have the kind
+}
+
+// there reports whether the server has the kind.
+func (s source) there() bool { return len(s.caches) > 0 }
+
+// in returns the cache that holds the objects of a namespace, or nil.
+func (s source) in(namespace string) *watch.Cache {
+	if cache := s.caches[""]; cache != nil {
+		return cache
+	}
+	return s.caches[namespace]
+}
+
+// scope returns the namespace of that cache, which is empty where it is of all.
+func (s source) scope(namespace string) string {
+	if s.caches[""] != nil {
+		return ""
+	}
+	return namespace
 }
 
 // parent returns the parent of that name when it is there and matches, else nil.
@@ -102,27 +124,39 @@ func (c *controller) parentsSynced(namespace string) bool {
 	return cache == nil || cache.Synced()
 }
 
-// syncing reports whether some children are still being read for the first time.
-func (c *controller) syncing() bool {
+// syncing reports whether some children in that namespace are still being read for the first time.
+func (c *controller) syncing(namespace string) bool {
 	for _, s := range c.sources {
-		if s.cache != nil && !s.cache.Synced() && s.cache.Err() == nil {
+		if cache := s.in(namespace); cache != nil && !cache.Synced() && cache.Err() == nil {
 			return true
 		}
 	}
 	return false
 }
 
-// readable reports whether the children of a kind are all known. Those of a
+// readable reports whether what the cache is of is all known. Objects of a
 // kind that the server does not have are: there are none.
-func (s source) readable() bool {
-	return s.cache == nil || s.cache.Synced() && s.cache.Err() == nil
+func readable(cache *watch.Cache) bool {
+	return cache == nil || cache.Synced() && cache.Err() == nil
 }
 
-// complete reports whether all children are known.
-func (c *controller) complete() bool {
+// complete reports whether all children in that namespace are known.
+func (c *controller) complete(namespace string) bool {
 	for _, s := range c.sources {
-		if !s.readable() {
+		if !readable(s.in(namespace)) {
 			return false
+		}
+	}
+	return true
+}
+
+// completeEverywhere reports whether all children are known.
+func (c *controller) completeEverywhere() bool {
+	for _, s := range c.sources {
+		for _, cache := range s.caches {
+			if !readable(cache) {
+				return false
+			}
 		}
 	}
 	return true
@@ -143,10 +177,9 @@ func (c *controller) eachParent(f func(*object.Object)) {
 // eachChild calls f for every object that carries this controller's label.
 func (c *controller) eachChild(f func(source, *object.Object)) {
 	for _, s := range c.sources {
-		if s.cache == nil {
-			continue
+		for _, cache := range s.caches {
+			cache.EachChild(c.name, func(o *object.Object) { f(s, o) })
 		}
-		s.cache.EachChild(c.name, func(o *object.Object) { f(s, o) })
 	}
 }
 
@@ -161,27 +194,30 @@ func (c *controller) parentOf(child *object.Object) types.NamespacedName {
 
 // childrenNamed returns the children of parents of that name, whatever their UID.
 func (c *controller) childrenNamed(parent types.NamespacedName) []*live {
-	return c.children(func(cache *watch.Cache) []*object.Object { return cache.ChildrenNamed(c.name, parent) }, c.made)
+	return c.children(parent.Namespace, func(cache *watch.Cache) []*object.Object { return cache.ChildrenNamed(c.name, parent) }, c.made)
 }
 
 // childrenOf returns the children of one parent. Labels alone make none: anybody may
 // copy them, as a Service does to its Endpoints.
 func (c *controller) childrenOf(parent *object.Object) []*live {
-	return c.children(func(cache *watch.Cache) []*object.Object { return cache.Children(c.name, parent.UID()) }, func(o *object.Object) bool {
+	return c.children(parent.Namespace(), func(cache *watch.Cache) []*object.Object { return cache.Children(c.name, parent.UID()) }, func(o *object.Object) bool {
 		owner, has := o.Controller()
 		return has && owner.UID == parent.UID() || !has && c.made(o)
 	})
 }
 
-func (c *controller) children(find func(*watch.Cache) []*object.Object, keep func(*object.Object) bool) []*live {
+// children returns those in a namespace, or in all where it is empty.
+func (c *controller) children(namespace string, find func(*watch.Cache) []*object.Object, keep func(*object.Object) bool) []*live {
 	var out []*live
 	for _, s := range c.sources {
-		if s.cache == nil {
-			continue
-		}
-		for _, o := range find(s.cache) {
-			if keep(o) {
-				out = append(out, &live{child: o.Label(v1.LabelChild), kind: s.kind, object: o})
+		for in, cache := range s.caches {
+			if in != namespace && in != "" && namespace != "" {
+				continue
+			}
+			for _, o := range find(cache) {
+				if keep(o) {
+					out = append(out, &live{child: o.Label(v1.LabelChild), kind: s.kind, object: o})
+				}
 			}
 		}
 	}

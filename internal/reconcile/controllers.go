@@ -24,14 +24,15 @@ import (
 	"github.com/templater-dev/templater/internal/watch"
 )
 
-// writer is the access to the API server that this package needs; kube.Client has it.
-type writer interface {
+// Writer is the access to the API server that this package needs, as one user; kube.Client has it.
+type Writer interface {
 	Get(ctx context.Context, o kube.Location) (*object.Object, error)
 	Selected(ctx context.Context, o kube.Location, labels, fields string) (bool, error)
 	Apply(ctx context.Context, o kube.Location, body []byte, manager string) (*object.Object, error)
 	ApplyStatus(ctx context.Context, o kube.Location, body []byte, manager string) (*object.Object, error)
 	Delete(ctx context.Context, o kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error
 	SetFinalizers(ctx context.Context, o kube.Location, current *object.Object, finalizers []string) (*object.Object, error)
+	Allowed(ctx context.Context, right kube.Right) (bool, error)
 }
 
 // watcher keeps the caches that are wanted; watch.Manager does.
@@ -54,14 +55,17 @@ const recountTime = 30 * time.Second
 // Controllers runs the TemplateControllers: it keeps, for each, the compiled
 // templates, the caches and the status. It is safe for concurrent use.
 type Controllers struct {
-	cluster writer
-	kinds   resolver
-	watches watcher
-	clock   clock.PassiveClock
-	cache   *watch.Cache // of the TemplateControllers
-	queue   workqueue.TypedRateLimitingInterface[string]
-	parents Queue
-	backlog *backlog
+	clusters func(as string) Writer
+	kinds    resolver
+	watches  watcher
+	clock    clock.PassiveClock
+	cache    *watch.Cache // of the TemplateControllers
+	queue    workqueue.TypedRateLimitingInterface[string]
+	parents  Queue
+	backlog  *backlog
+	rights   *rights
+	// accounts is whether a TemplateController must name a service account.
+	accounts bool
 	// patience is lossPatience, but in tests.
 	patience time.Duration
 	meters   Meters
@@ -85,6 +89,7 @@ type entry struct {
 	current    *controller                 // nil = not running
 	gone       time.Time                   // since when the watched kind is missing
 	childKinds map[schema.GroupKind]string // all ever created, to the version last used
+	namespaces map[string]bool             // that children may be in; nil = all
 	settled    map[schema.GroupKind]bool   // those whose version was taken up since the last generation
 	missing    map[schema.GroupKind]bool   // those that templates asked for and the server does not have
 	state      string                      // of the caches, when the parents were last enqueued
@@ -200,6 +205,9 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 	e := c.entry(tc)
 	if e.generation != tc.Generation {
 		compiled, rejection := compile(name, &tc.Spec)
+		if c.accounts && tc.Spec.ServiceAccountRef == nil {
+			rejection = rejectf(v1.ReasonServiceAccountRequired, "spec.serviceAccountRef is required here: name a ServiceAccount that has the rights to read and write what the templates are about")
+		}
 		c.mu.Lock()
 		e.generation, e.compiled, e.rejection = tc.Generation, compiled, rejection
 		clear(e.settled)
@@ -211,11 +219,17 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("watch for TemplateController %s: %w", name, err)
 	}
-	next := a.build(tc, e, c.kinds, caches)
+	next := a.build(tc, e, c, caches)
 	if !c.serve(ctx, tc, e) {
 		return nil
 	}
+	c.seeOff(ctx, e, next)
 	if done, err := c.finalize(ctx, tc, packed, next); done || err != nil {
+		var refused *refusedError
+		if errors.As(err, &refused) {
+			a.blocked = refused.problem.Message
+			err = errors.Join(err, c.writeStatus(ctx, tc, e, a, next))
+		}
 		return err
 	}
 	// The kinds of children must be on record before the first child of that kind is.
@@ -223,6 +237,9 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 		return err
 	}
 	c.start(e, a, next)
+	if next.forbidden() {
+		c.queue.AddAfter(name, rightsAge) // to say what is missing still
+	}
 	klog.FromContext(ctx).V(4).Info("looked at TemplateController", "controller", name, "resourceVersion", tc.ResourceVersion)
 	return nil
 }
@@ -240,7 +257,10 @@ func (c *Controllers) entry(tc *v1.TemplateController) *entry {
 	}
 	if e.since.IsZero() {
 		clear(e.childKinds) // who serves it may have another version of a kind by now
+		e.namespaces = nil
+		e.roam(tc.Status.ChildNamespaces)
 	}
+	e.roam(scopeOf(&tc.Spec))
 	for _, k := range tc.Status.ChildKinds {
 		gk := schema.GroupKind{Group: k.Group, Kind: k.Kind}
 		if _, ok := e.childKinds[gk]; !ok {

@@ -67,7 +67,7 @@ func desireFor(c *controller, parent *object.Object, in *render.Input) desire {
 // since the controller was made.
 func (d *desire) note(c *controller, w *wanted) {
 	gvk := gvkOf(w.content)
-	if s := c.sources[gvk.GroupKind()]; s.cache != nil && (s.kind.Resource.Version == gvk.Version || c.settled[gvk.GroupKind()]) {
+	if s := c.sources[gvk.GroupKind()]; s.there() && (s.kind.Resource.Version == gvk.Version || c.settled[gvk.GroupKind()]) {
 		return
 	}
 	for _, known := range d.unknown {
@@ -126,7 +126,7 @@ func nameOf(content map[string]any) types.NamespacedName {
 
 // resolve returns the kind; that of a source is current.
 func (c *controller) resolve(gvk schema.GroupVersionKind) (kube.Kind, error) {
-	if s := c.sources[gvk.GroupKind()]; s.cache != nil && s.kind.Resource.Version == gvk.Version {
+	if s := c.sources[gvk.GroupKind()]; s.there() && s.kind.Resource.Version == gvk.Version {
 		return s.kind, nil
 	}
 	return c.kinds.Resolve(gvk)

@@ -21,20 +21,20 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 )
 
-// hanging is a writer whose writes hang until it is let go.
+// hanging is a Writer whose writes hang until it is let go.
 type hanging struct {
-	writer
+	Writer
 	release chan struct{}
 }
 
 func (h hanging) Apply(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
 	<-h.release
-	return h.writer.Apply(ctx, at, body, manager)
+	return h.Writer.Apply(ctx, at, body, manager)
 }
 
 func (h hanging) Delete(ctx context.Context, at kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
 	<-h.release
-	return h.writer.Delete(ctx, at, uid, propagation)
+	return h.Writer.Delete(ctx, at, uid, propagation)
 }
 
 func eventually(t *testing.T, what string, condition func() bool) {
@@ -63,7 +63,7 @@ func TestAWorkerThatHangsIsSeen(t *testing.T) {
 	c.run()
 	c.gone(configMap("a"))
 	h := hanging{c, make(chan struct{})}
-	c.reconciler.cluster = h
+	c.controllers.get("apps").cluster = h
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan struct{})
 	go func() { c.reconciler.Run(ctx, t.Context()); close(stopped) }()

@@ -21,10 +21,10 @@ func (c *Controllers) Changed(want watch.Want, event watch.Event) {
 		c.parentChanged(want, event)
 	case watch.Child:
 		delay := c.lossDelay(event)
-		c.childChanged(event.Old, event.Writer, delay)
-		c.childChanged(event.New, event.Writer, delay)
+		c.childChanged(want, event.Old, event.Writer, delay)
+		c.childChanged(want, event.New, event.Writer, delay)
 	case watch.Namespace:
-		c.namespaceChanged(event)
+		c.namespaceChanged(want, event)
 	case watch.Definition:
 		c.definitionChanged(either(event))
 	case watch.Controller:
@@ -72,7 +72,7 @@ func (c *Controllers) lossDelay(event watch.Event) time.Duration {
 	return 0
 }
 
-func (c *Controllers) childChanged(o *object.Object, writer string, delay time.Duration) {
+func (c *Controllers) childChanged(want watch.Want, o *object.Object, writer string, delay time.Duration) {
 	if o == nil {
 		return
 	}
@@ -91,6 +91,7 @@ func (c *Controllers) childChanged(o *object.Object, writer string, delay time.D
 	case e == nil:
 	case running == nil:
 		c.queue.Add(strings.Clone(name)) // it may be waiting for its children to be gone
+	case !running.reads(want): // another watch tells it
 	default:
 		if parent := running.parentOf(o); parent.Name != "" {
 			c.parents.AddAfter(Key{running.name, parent}, delay) // not name, which is a part of the child's text
@@ -98,14 +99,14 @@ func (c *Controllers) childChanged(o *object.Object, writer string, delay time.D
 	}
 }
 
-func (c *Controllers) namespaceChanged(event watch.Event) {
+func (c *Controllers) namespaceChanged(want watch.Want, event watch.Event) {
 	if event.Old != nil && event.New != nil && event.Old.SameLabels(event.New) {
 		return
 	}
 	ns := either(event).Name()
-	for _, name := range c.names(func(e *entry) bool { return e.current != nil && e.current.namespaceSelector != nil }) {
+	for _, name := range c.watches.Owners(want) {
 		running := c.get(name)
-		if running == nil {
+		if running == nil || running.namespaceSelector == nil {
 			continue
 		}
 		for _, cache := range running.parents {

@@ -71,7 +71,7 @@ func (c *cluster) standby() { c.startWith(Options{Standby: true}) }
 
 func (c *cluster) startWith(o Options) {
 	c.caches, c.owners = map[watch.Want]*watch.Cache{}, map[string][]watch.Want{}
-	o.Cluster, o.Events, o.Clock = c, c, c.clock
+	o.Cluster, o.Events, o.Clock, o.RequireServiceAccount = c.as, c, c.clock, c.strict
 	c.controllers, c.reconciler = New(o)
 	c.controllers.patience = 0
 	want := watch.Want{Resource: v1.Resource, Role: watch.Controller}

@@ -43,7 +43,7 @@ func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, p
 
 func (c *Controllers) setFinalizers(ctx context.Context, tc *v1.TemplateController, packed *object.Object, finalizers []string) error {
 	o := kube.Location{Resource: v1.Resource, Name: packed.Name()}
-	after, err := c.cluster.SetFinalizers(ctx, o, packed, finalizers)
+	after, err := c.clusters("").SetFinalizers(ctx, o, packed, finalizers)
 	if apierrors.IsConflict(err) {
 		return errBehind
 	}
@@ -75,7 +75,7 @@ func (c *Controllers) stop(ctx context.Context, name string) {
 // deleteChildren asks for the deletion of all children and reports whether none is
 // left.
 func (c *Controllers) deleteChildren(ctx context.Context, from *controller) (bool, error) {
-	if !from.complete() {
+	if !from.completeEverywhere() {
 		return false, nil // comes again when the caches have synced
 	}
 	var children []*live
@@ -89,14 +89,24 @@ func (c *Controllers) deleteChildren(ctx context.Context, from *controller) (boo
 		if l.object.Deleting() {
 			continue
 		}
-		err := c.cluster.Delete(ctx, l.location(), l.object.UID(), metav1.DeletePropagationBackground)
+		err := from.cluster.Delete(ctx, l.location(), l.object.UID(), metav1.DeletePropagationBackground)
 		from.meter.Write(Delete, answerOf(err))
 		if err != nil {
-			errs = append(errs, fmt.Errorf("delete %s of TemplateController %s: %w", l.id(), from.name, err))
+			errs = append(errs, &refusedError{from.name, from.refusal(err, "delete "+l.id().String(), l.location(), l.kind)})
 			continue
 		}
 		from.noteDeletion(l)
 		klog.FromContext(ctx).Info("deleted child of a TemplateController that goes", "controller", from.name, "child", l.id().String())
 	}
 	return len(children) == 0, errors.Join(errs...)
+}
+
+// refusedError says that the server did not delete a child of a TemplateController that goes.
+type refusedError struct {
+	controller string
+	problem    *Problem
+}
+
+func (e *refusedError) Error() string {
+	return "TemplateController " + e.controller + ": " + e.problem.Message
 }

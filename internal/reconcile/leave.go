@@ -42,7 +42,7 @@ func (r *Reconciler) leave(ctx context.Context, c *controller, key Key) Result {
 	parent, err := r.askForParent(ctx, c, key)
 	switch {
 	case err != nil:
-		klog.FromContext(ctx).Info("cannot ask for a parent that left, will retry", "controller", key.Controller, "parent", key.Parent.String(), "reason", publicReason(err))
+		klog.FromContext(ctx).Info("cannot ask for a parent that left, will retry", "controller", key.Controller, "parent", key.Parent.String(), "reason", c.whyNot(err, c.claim(asParents, c.kind, key.Parent.Namespace)))
 		return Result{Retry: RetryBackoff}
 	case parent == nil && left > 0:
 		return Result{After: left}
@@ -67,7 +67,7 @@ func (r *Reconciler) askForParent(ctx context.Context, c *controller, key Key) (
 	if !c.gone.IsZero() {
 		return nil, nil // with its kind
 	}
-	parent, err := r.cluster.Get(ctx, c.locateParent(key))
+	parent, err := c.cluster.Get(ctx, c.locateParent(key))
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -142,7 +142,7 @@ func (r *Reconciler) matches(ctx context.Context, c *controller, key Key, parent
 	if c.spec.Watch.FieldSelector == "" {
 		return true, nil
 	}
-	return r.cluster.Selected(ctx, c.locateParent(key), c.labels.String(), c.spec.Watch.FieldSelector)
+	return c.cluster.Selected(ctx, c.locateParent(key), c.labels.String(), c.spec.Watch.FieldSelector)
 }
 
 func situationOf(c *controller) situation { return situation{children: c.spec.Children} }

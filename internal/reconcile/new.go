@@ -12,8 +12,8 @@ import (
 
 // Options are what a Reconciler works with.
 type Options struct {
-	// Cluster makes the requests.
-	Cluster writer
+	// Cluster returns what makes the requests as that user; empty is the operator itself.
+	Cluster func(as string) Writer
 	// Events publishes Events on parents.
 	Events Announcer
 	// Clock tells the time.
@@ -28,6 +28,8 @@ type Options struct {
 	ClassName string
 	// Standby is whether nothing is written until Controllers.Lead is called.
 	Standby bool
+	// RequireServiceAccount is whether TemplateControllers are rejected that name no service account.
+	RequireServiceAccount bool
 }
 
 // New returns the two halves that work together: Controllers for the
@@ -40,15 +42,16 @@ func New(o Options) (*Controllers, *Reconciler) {
 	queue, failures := newQueue(o.QueueMetrics)
 	backlog := newBacklog(queue, o.Workers)
 	controllers := &Controllers{
-		cluster: o.Cluster, clock: o.Clock, parents: queue, backlog: backlog, entries: map[string]*entry{}, patience: lossPatience, class: o.ClassName,
-		meters: o.Meters, desks: desks{clock: o.Clock}, first: map[string]struct{}{},
+		clusters: o.Cluster, clock: o.Clock, parents: queue, backlog: backlog, entries: map[string]*entry{}, patience: lossPatience, class: o.ClassName,
+		accounts: o.RequireServiceAccount, meters: o.Meters, desks: desks{clock: o.Clock}, first: map[string]struct{}{},
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, 30*time.Second),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers", MetricsProvider: o.QueueMetrics}),
 	}
 	controllers.standby.Store(o.Standby)
+	controllers.rights = newRights(o.Cluster, o.Clock, controllers.queue.Add)
 	return controllers, &Reconciler{
-		controllers: controllers, cluster: o.Cluster, queue: queue, backlog: backlog, workers: max(o.Workers, 1), failures: failures, clock: o.Clock, events: o.Events,
+		controllers: controllers, queue: queue, backlog: backlog, workers: max(o.Workers, 1), failures: failures, clock: o.Clock, events: o.Events,
 		pacer:   &pacer{clock: o.Clock, next: map[string]time.Time{}},
 		absent:  &absences{clock: o.Clock, since: map[Key]time.Time{}},
 		breaker: &breaker{clock: o.Clock, spent: map[Key]*spending{}},
@@ -72,4 +75,5 @@ func (c *Controllers) Attach(watches watcher, templateControllers *watch.Cache, 
 func (c *Controllers) Close() {
 	c.queue.ShutDown()
 	c.parents.ShutDown()
+	c.rights.queue.ShutDown()
 }

@@ -17,7 +17,7 @@ import (
 
 // refusal tells what the server's answer to the write of an object means. what names the
 // write: "create ConfigMap default/a".
-func refusal(err error, what string, kind kube.Kind) *Problem {
+func (c *controller) refusal(err error, what string, at kube.Location, kind kube.Kind) *Problem {
 	p := &Problem{Reason: v1.ReasonChildRejected, Retry: RetryBackoff}
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
@@ -25,7 +25,7 @@ func refusal(err error, what string, kind kube.Kind) *Problem {
 		p.Message = "cannot " + what + ": its namespace is being deleted; change metadata.namespace in the template, or create the namespace anew once it is gone"
 	case lacksRight(err):
 		p.Reason, p.Retry = v1.ReasonChildForbidden, RetrySoon
-		p.Message = "cannot " + what + ": " + missingRight(err, kind)
+		p.Message = "cannot " + what + ": " + c.missingRight(err, at, kind)
 	case missingNamespace(err):
 		p.Reason, p.Retry = v1.ReasonNamespaceNotFound, RetrySlow
 		p.Message = "cannot " + what + ": its namespace does not exist; create the namespace, or change metadata.namespace in the template"
@@ -42,21 +42,6 @@ func missingNamespace(err error) bool {
 	}
 	details := status.Status().Details
 	return details != nil && details.Kind == "namespaces"
-}
-
-// lacksRight reports whether it is for a missing right that the server forbids. Admission rules, such
-// as a quota, answer with the same code and reason, so there is only the text to tell by.
-func lacksRight(err error) bool {
-	return apierrors.IsForbidden(err) && authorization.MatchString(err.Error()) && !admission.MatchString(err.Error())
-}
-
-// missingRight says which right is missing.
-func missingRight(err error, kind kube.Kind) string {
-	if finalizers.MatchString(err.Error()) {
-		return "templater lacks the right to block the deletion of the parent: grant it the verb update on the parents' resource with /finalizers, in a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: \"true\""
-	}
-	return fmt.Sprintf("templater lacks the right: grant it the verbs create, patch, delete, list and watch on %s, in a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: \"true\"",
-		kind.Resource.GroupResource())
 }
 
 // publicReason says why the server refused, from those parts of its answer that cannot
@@ -111,9 +96,6 @@ func forbidden(text string) string {
 }
 
 var (
-	// What authorization answers, and what the admission plugin OwnerReferencesPermissionEnforcement does.
-	authorization = regexp.MustCompile(`: User "[^"]*" cannot [a-z]+ resource "|cannot set blockOwnerDeletion`)
-	finalizers    = regexp.MustCompile(`cannot set blockOwnerDeletion`)
 	// What other admission plugins answer: ResourceQuota, PodSecurity, LimitRanger; the last is that of RBAC.
 	quota         = regexp.MustCompile(`exceeded quota: ([-a-z0-9.]+), requested: `)
 	podSecurity   = regexp.MustCompile(`violates PodSecurity "([a-z]+):[-a-z0-9.]+"`)

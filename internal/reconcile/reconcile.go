@@ -3,7 +3,9 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime/debug"
+	"sync"
 	"time"
 
 	"k8s.io/klog/v2"
@@ -18,7 +20,6 @@ import (
 // controller is worked on by one goroutine at a time, as the queue sees to.
 type Reconciler struct {
 	controllers *Controllers
-	cluster     writer
 	queue       Queue
 	backlog     *backlog
 	workers     int
@@ -75,7 +76,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key Key) Result {
 	desk := deskOf(ctx)
 	desk.begin(key) // not before: while a TemplateController ends, enter waits for other passes
 	defer desk.end()
-	if c == nil || c.spec.Suspend || !c.parentsSynced(key.Parent.Namespace) || c.syncing() {
+	if c == nil || c.spec.Suspend || !c.parentsSynced(key.Parent.Namespace) || c.syncing(key.Parent.Namespace) {
 		return Result{} // each of these brings the parent back when it changes
 	}
 	parent := c.parent(key.Parent)
@@ -110,7 +111,7 @@ func (p *pass) run(ctx context.Context) Result {
 	wanted := p.readable(d.wanted)
 	p.plan = planFor(situation{
 		children: p.spec.Children, wanted: wanted, live: observed, manager: p.manager,
-		complete: len(p.problems) == 0 && p.complete(),
+		complete: len(p.problems) == 0 && p.complete(p.key.Parent.Namespace),
 	})
 	p.written.before = fingerprint(observed)
 	p.act(ctx)
@@ -136,12 +137,13 @@ func (p *pass) readable(all []*wanted) []*wanted {
 	out := make([]*wanted, 0, len(all))
 	for _, w := range all {
 		s := p.sources[groupKind(w.kind)]
-		if s.readable() {
+		cache := s.in(w.name.Namespace)
+		if readable(cache) {
 			out = append(out, w)
 			continue
 		}
-		_, message := unreadable(s.kind.Resource.GroupResource().String(), s.cache)
-		p.problems = append(p.problems, &Problem{Reason: v1.ReasonForbidden, Message: message})
+		p.problems = append(p.problems, &Problem{Reason: v1.ReasonForbidden, Message: fmt.Sprintf(
+			"%s cannot read %s: the condition Watching of TemplateController %s says why%s", whoIs(p.as), p.claim(asChildren, s.kind, s.scope(w.name.Namespace)).what(), p.name, untouched)})
 	}
 	return out
 }
@@ -189,6 +191,9 @@ func (p *pass) resyncAfter() time.Duration {
 func (r *Reconciler) Run(ctx, work context.Context) {
 	stop := context.AfterFunc(ctx, r.queue.ShutDown)
 	defer stop()
+	var asking sync.WaitGroup
+	asking.Go(func() { r.controllers.rights.run(ctx) })
+	defer asking.Wait()
 	done := make(chan struct{})
 	for range r.workers {
 		go func() {
@@ -261,7 +266,7 @@ var errPanic = errors.New("panic in a pass: this is a bug, please report it with
 
 // noteDeletion has the cache know what the server has accepted to delete.
 func (c *controller) noteDeletion(l *live) {
-	if cache := c.sources[groupKind(l.kind)].cache; cache != nil {
+	if cache := c.sources[groupKind(l.kind)].in(l.object.Namespace()); cache != nil {
 		cache.Deleting(l.object.Key(), l.object.UID())
 	}
 }

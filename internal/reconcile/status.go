@@ -90,7 +90,7 @@ func (p *pass) report(ctx context.Context, status map[string]any, wantedCount in
 		p.problems = append(p.problems, &Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: RetryNow})
 	case lacksRight(err):
 		p.problems = append(p.problems, &Problem{Reason: v1.ReasonStatusRejected, Retry: RetrySoon,
-			Message: fmt.Sprintf("cannot write the status: templater lacks the right: grant it the verb patch on %s/status, in a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: \"true\"", p.kind.Resource.GroupResource())})
+			Message: "cannot write the status: " + p.lacking(err, p.claim(asStatus, p.kind, p.parent.Namespace()))})
 	default:
 		p.problems = append(p.problems, &Problem{
 			Reason: v1.ReasonStatusRejected, Retry: RetryBackoff,
@@ -134,7 +134,7 @@ func (p *pass) store(ctx context.Context, status map[string]any) error {
 		metadata["namespace"] = ns
 	}
 	p.requests++
-	after, err := p.r.cluster.ApplyStatus(ctx, p.locateParent(p.key), object.Append(make([]byte, 0, 512), map[string]any{
+	after, err := p.cluster.ApplyStatus(ctx, p.locateParent(p.key), object.Append(make([]byte, 0, 512), map[string]any{
 		"apiVersion": p.gvk.GroupVersion().String(), "kind": p.gvk.Kind, "metadata": metadata, "status": status,
 	}), p.manager)
 	if err != nil {

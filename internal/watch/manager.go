@@ -38,7 +38,7 @@ type Client interface {
 
 // Manager runs the watches that are wanted. It is safe for concurrent use.
 type Manager struct {
-	client  Client
+	clients func(as string) Client
 	handler Handler
 	now     func() time.Time
 
@@ -54,9 +54,10 @@ type running struct {
 	owners map[string]struct{}
 }
 
-// NewManager returns a manager whose watches end with ctx.
-func NewManager(ctx context.Context, client Client, handler Handler) *Manager {
-	return &Manager{client: client, handler: handler, now: time.Now, ctx: ctx, running: map[Want]*running{}}
+// NewManager returns a manager whose watches end with ctx. clients returns the client
+// that reads as that user; empty is the operator itself.
+func NewManager(ctx context.Context, clients func(as string) Client, handler Handler) *Manager {
+	return &Manager{clients: clients, handler: handler, now: time.Now, ctx: ctx, running: map[Want]*running{}}
 }
 
 // Set makes wants the complete set that owner wants, starts and stops watches
@@ -146,13 +147,14 @@ func (m *Manager) start(want Want, cache *Cache) *running {
 
 // listerWatcher makes the requests of a watch and tells the cache how they went.
 func (m *Manager) listerWatcher(want Want, cache *Cache) toolscache.ListerWatcher {
+	client := m.clients(want.As)
 	narrow := func(o metav1.ListOptions) metav1.ListOptions {
 		o.LabelSelector, o.FieldSelector = want.Labels, want.Fields
 		return o
 	}
 	return toolscache.ToListWatcherWithWatchListSemantics(&toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			list, err := m.client.List(ctx, want.Resource, want.Namespace, narrow(o))
+			list, err := client.List(ctx, want.Resource, want.Namespace, narrow(o))
 			if err != nil && ctx.Err() == nil {
 				cache.fail(err)
 			}
@@ -160,12 +162,12 @@ func (m *Manager) listerWatcher(want Want, cache *Cache) toolscache.ListerWatche
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
-			w, err := m.client.Watch(ctx, want.Resource, want.Namespace, narrow(o))
+			w, err := client.Watch(ctx, want.Resource, want.Namespace, narrow(o))
 			if ctx.Err() == nil && (err != nil || cache.Synced()) {
 				cache.fail(err)
 			}
 			cache.pulse.answered(err)
 			return w, err
 		},
-	}, m.client)
+	}, client)
 }

@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 
@@ -68,6 +69,9 @@ func (c *client) Watch(context.Context, schema.GroupVersionResource, string, met
 // IsWatchListSemanticsUnSupported says that List is to be used.
 func (c *client) IsWatchListSemanticsUnSupported() bool { return true }
 
+// everybody reads with the same client.
+func everybody(c *client) func(string) Client { return func(string) Client { return c } }
+
 // eventually waits until the condition holds.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
@@ -82,7 +86,7 @@ func TestManagerRunsWhatIsWanted(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	l := &listener{}
-	m := NewManager(ctx, newClient(child("a", "1", 1)), l)
+	m := NewManager(ctx, everybody(newClient(child("a", "1", 1))), l)
 	want := Want{Resource: configMaps, Role: Child}
 	first, err := m.Set("one", []Want{want})
 	if err != nil {
@@ -126,7 +130,7 @@ func TestManagerTellsOfFailureAndRecovery(t *testing.T) {
 	client := newClient()
 	client.forbid = true
 	l := &listener{}
-	m := NewManager(ctx, client, l)
+	m := NewManager(ctx, everybody(client), l)
 	want := Want{Resource: configMaps, Role: Child}
 	caches, err := m.Set("one", []Want{want})
 	if err != nil {
@@ -148,11 +152,38 @@ func TestManagerTellsOfFailureAndRecovery(t *testing.T) {
 }
 
 func TestManagerRefusesBrokenSelectors(t *testing.T) {
-	m := NewManager(t.Context(), newClient(), &listener{})
+	m := NewManager(t.Context(), everybody(newClient()), &listener{})
 	if _, err := m.Set("one", []Want{{Resource: configMaps}, {Labels: "=="}}); err == nil {
 		t.Error("a selector that is none is taken")
 	}
 	if m.Running() != 0 {
 		t.Error("a refused set was half taken")
 	}
+}
+
+func TestUsersDoNotShareAWatch(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	mine, theirs := newClient(child("a", "1", 1)), newClient(child("b", "1", 1))
+	m := NewManager(ctx, func(as string) Client {
+		return map[string]*client{"": mine, "them": theirs}[as]
+	}, &listener{})
+	want := Want{Resource: configMaps, Role: Child}
+	asThem := want
+	asThem.As = "them"
+	caches, err := m.Set("one", []Want{want, asThem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m.Running() != 2 {
+		t.Errorf("%d watches for two users, want 2", m.Running())
+	}
+	for w, name := range map[Want]string{want: "a", asThem: "b"} {
+		eventually(t, "the cache syncs", caches[w].Synced)
+		if caches[w].Len() != 1 || caches[w].Get(types.NamespacedName{Namespace: "ns", Name: name}) == nil {
+			t.Errorf("the cache of %s does not hold what that user reads", w)
+		}
+	}
+	cancel()
+	m.Wait()
 }

@@ -59,7 +59,7 @@ func TestTheManagerTellsHowItsWatchesFare(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(begin)
 	client := newClient()
 	client.forbid = true
-	m := NewManager(ctx, client, &listener{})
+	m := NewManager(ctx, everybody(client), &listener{})
 	m.now = clock.Now
 	if states := m.States(); len(states) != 0 {
 		t.Errorf("%d watches at first", len(states))

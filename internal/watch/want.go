@@ -31,6 +31,7 @@ type Want struct {
 	Labels    string // label selector in its text form; empty = all
 	Fields    string // field selector in its text form; empty = all
 	Role      Role
+	As        string // user that reads; empty = the operator itself
 }
 
 // String names the want in logs.
@@ -44,6 +45,9 @@ func (w Want) String() string {
 	}
 	if w.Fields != "" {
 		s += fmt.Sprintf(" fields %q", w.Fields)
+	}
+	if w.As != "" {
+		s += " as " + w.As
 	}
 	return s
 }

@@ -1,0 +1,42 @@
+package kube
+
+import (
+	"context"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/object"
+)
+
+// Right is one verb on a resource.
+type Right struct {
+	Verb        string
+	Resource    schema.GroupResource
+	Subresource string
+	Namespace   string // empty = all namespaces, or a cluster-scoped resource
+	Name        string // empty = all objects
+}
+
+// reviews is where the server answers which rights a user has.
+var reviews = authorizationv1.SchemeGroupVersion.WithResource("selfsubjectaccessreviews")
+
+// Allowed asks the server whether the client's user has a right. A Forbidden says
+// that the client may not even ask as that user.
+func (c *Client) Allowed(ctx context.Context, right Right) (bool, error) {
+	body := object.Append(nil, map[string]any{
+		"apiVersion": authorizationv1.SchemeGroupVersion.String(), "kind": "SelfSubjectAccessReview",
+		"spec": map[string]any{"resourceAttributes": map[string]any{
+			"verb": right.Verb, "group": right.Resource.Group, "resource": right.Resource.Resource, "subresource": right.Subresource,
+			"namespace": right.Namespace, "name": right.Name,
+		}},
+	})
+	review, err := answer(do(ctx, c.request(c.rest.Post(), Location{Resource: reviews}).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body)))
+	if err != nil {
+		return false, err
+	}
+	allowed, _, _ := unstructured.NestedBool(review.Content(), "status", "allowed")
+	return allowed, nil
+}

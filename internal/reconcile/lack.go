@@ -1,0 +1,196 @@
+package reconcile
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+)
+
+// accountPrefix begins the user name of a service account.
+// https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/
+const accountPrefix = "system:serviceaccount:"
+
+// userOf returns the user that a controller works as; empty is the operator itself.
+func userOf(spec *v1.TemplateControllerSpec) string {
+	if spec.ServiceAccountRef == nil {
+		return ""
+	}
+	return accountPrefix + spec.ServiceAccountRef.Namespace + ":" + spec.ServiceAccountRef.Name
+}
+
+// account returns namespace and name of the service account that a user is.
+func account(user string) (namespace, name string) {
+	namespace, name, _ = strings.Cut(strings.TrimPrefix(user, accountPrefix), ":")
+	return namespace, name
+}
+
+// The names in these texts of the server are those of users, resources and namespaces.
+var (
+	// What authorization answers, and what the admission plugin OwnerReferencesPermissionEnforcement does.
+	authorization = regexp.MustCompile(`: User "[^"]*" cannot [-a-z:]+ resource "|cannot set blockOwnerDeletion`)
+	finalizers    = regexp.MustCompile(`cannot set blockOwnerDeletion`)
+	deniedVerb    = regexp.MustCompile(`: User "[^"]*" cannot ([-a-z:]+) resource "`)
+)
+
+// lacksRight reports whether it is for a missing right that the server forbids. Admission rules, such
+// as a quota, answer with the same code and reason, so there is only the text to tell by.
+func lacksRight(err error) bool {
+	return apierrors.IsForbidden(err) && authorization.MatchString(err.Error()) && !admission.MatchString(err.Error())
+}
+
+// lacking says which rights are missing, of whom, where, and by which rule they can be granted.
+// The error is the server's answer to a request that needs the claim.
+func (c *controller) lacking(err error, need claim) string {
+	var verb string
+	if m := deniedVerb.FindStringSubmatch(err.Error()); m != nil {
+		verb = m[1]
+	}
+	if c.as != "" && strings.HasPrefix(verb, "impersonate") {
+		need.acting = true
+		return mayNotAct(need, c.rights.look(need, c.name))
+	}
+	missing := c.rights.look(need, c.name).missing
+	switch {
+	case len(missing) > 0:
+	case verb != "": // not asked yet, or granted meanwhile
+		missing = []string{verb}
+	default:
+		missing = need.use.verbs()
+	}
+	return mayNot(need, missing)
+}
+
+func mayNot(need claim, missing []string) string {
+	return fmt.Sprintf("%s may not %s %s: add %s to %s", whoIs(need.as), and(missing), need.what(), need.rule(missing), need.role())
+}
+
+// missingRight says which right is missing to write a child. One on the parent may be, too.
+func (c *controller) missingRight(err error, at kube.Location, kind kube.Kind) string {
+	if !finalizers.MatchString(err.Error()) {
+		return c.lacking(err, c.claim(asChildren, kind, at.Namespace))
+	}
+	need := c.claim(asFinalizers, c.kind, at.Namespace)
+	if !c.kind.Namespaced {
+		need.namespace = ""
+	}
+	return mayNot(need, need.use.verbs()) + ", so that the child can block the deletion of its parent"
+}
+
+// whyNot says why the server did not answer a request that needs the claim.
+func (c *controller) whyNot(err error, need claim) string {
+	if lacksRight(err) {
+		return c.lacking(err, need)
+	}
+	return publicReason(err)
+}
+
+// claim is what the controller needs for a use of a kind in a namespace.
+func (c *controller) claim(use use, kind kube.Kind, namespace string) claim {
+	return claim{as: c.as, use: use, resource: kind.Resource.GroupResource(), namespaced: kind.Namespaced, namespace: namespace}
+}
+
+// mayNotAct says which right the operator lacks to act as the claim's user.
+func mayNotAct(need claim, f finding) string {
+	namespace, name := account(need.as)
+	if !f.constrained {
+		return fmt.Sprintf(`templater may not act as %s: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [%s], verbs: [impersonate]} to a Role in namespace %s that a RoleBinding gives to templater`,
+			whoIs(need.as), name, namespace)
+	}
+	verbs := f.missing
+	if len(verbs) == 0 {
+		for _, verb := range need.use.verbs() {
+			verbs = append(verbs, actingPrefix+verb)
+		}
+	}
+	plain, quoted := make([]string, len(verbs)), make([]string, len(verbs))
+	for i, verb := range verbs {
+		plain[i], quoted[i] = strings.TrimPrefix(verb, actingPrefix), `"`+verb+`"`
+	}
+	return fmt.Sprintf("templater may act as %s, but not to %s %s: add %s to %s that a %s gives to templater",
+		whoIs(need.as), and(plain), need.what(), need.rule(quoted), need.kindOfRole(), need.kindOfBinding())
+}
+
+func whoIs(user string) string {
+	if user == "" {
+		return "templater"
+	}
+	namespace, name := account(user)
+	return "service account " + namespace + "/" + name
+}
+
+// what names the resource and where it is: "configmaps in namespace a".
+func (c claim) what() string {
+	name := c.fullName() + dotted(c.resource)
+	switch {
+	case c.namespace != "":
+		return name + " in namespace " + c.namespace
+	case c.namespaced:
+		return name + " in all namespaces"
+	}
+	return name + " in the cluster"
+}
+
+func (c claim) fullName() string {
+	if sub := c.use.subresource(); sub != "" {
+		return c.resource.Resource + "/" + sub
+	}
+	return c.resource.Resource
+}
+
+// dotted is what follows the name of a resource to tell its group.
+func dotted(resource schema.GroupResource) string {
+	if resource.Group == "" {
+		return ""
+	}
+	return "." + resource.Group
+}
+
+// rule is the rule of a role that grants the verbs.
+func (c claim) rule(verbs []string) string {
+	group := c.resource.Group
+	if group == "" {
+		group = `""`
+	}
+	return fmt.Sprintf("{apiGroups: [%s], resources: [%s], verbs: [%s]}", group, c.fullName(), strings.Join(verbs, ", "))
+}
+
+// role names the role that the rule is for.
+func (c claim) role() string {
+	if c.as == "" {
+		return `a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`
+	}
+	text := c.kindOfRole() + " that a " + c.kindOfBinding() + " gives to it"
+	if c.namespaced && c.namespace == "" {
+		text += ", or limit spec.watch.namespaces"
+	}
+	return text
+}
+
+func (c claim) kindOfRole() string {
+	if c.namespace == "" {
+		return "a ClusterRole"
+	}
+	return "a Role in namespace " + c.namespace
+}
+
+func (c claim) kindOfBinding() string {
+	if c.namespace == "" {
+		return "ClusterRoleBinding"
+	}
+	return "RoleBinding"
+}
+
+// and joins words: "a, b and c".
+func and(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}

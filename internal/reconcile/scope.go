@@ -1,0 +1,110 @@
+package reconcile
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/klog/v2"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// scopeOf returns the namespaces that children are read in; nil means all. An account
+// needs no rights but in those of the parents. The operator reads in all of them, for it
+// shares its watches.
+func scopeOf(spec *v1.TemplateControllerSpec) []string {
+	if spec.ServiceAccountRef == nil || len(spec.Watch.Namespaces) == 0 {
+		return nil
+	}
+	return spec.Watch.Namespaces
+}
+
+// roam has children read in these namespaces, besides those that they may be in since before; no
+// scope means in all.
+func (e *entry) roam(scope []string) {
+	if len(scope) == 0 {
+		e.namespaces = nil
+		return
+	}
+	next := map[string]bool{} // not the old map, which may be in use
+	if e.namespaces == nil && e.current != nil {
+		e.current.eachChild(func(_ source, o *object.Object) { next[o.Namespace()] = true })
+		delete(next, "")
+	}
+	maps.Copy(next, e.namespaces)
+	for _, ns := range scope {
+		next[ns] = true
+	}
+	e.namespaces = next
+}
+
+// leaving reports whether a namespace is watched only because children are left there.
+func (c *controller) leaving(namespace string) bool {
+	scope := scopeOf(c.spec)
+	if scope == nil || namespace == "" {
+		return false
+	}
+	return !slices.Contains(scope, namespace)
+}
+
+// seeOff stops reading in namespaces that the controller is leaving, once no child is left there. It
+// gives up where the account has no rights any more.
+func (c *Controllers) seeOff(ctx context.Context, e *entry, next *controller) {
+	left := false
+	for ns := range e.namespaces {
+		if !next.leaving(ns) {
+			continue
+		}
+		if !next.hasLeft(ctx, ns) {
+			left = true
+			continue
+		}
+		c.mu.Lock()
+		e.namespaces = maps.Clone(e.namespaces)
+		delete(e.namespaces, ns)
+		c.mu.Unlock()
+		c.queue.Add(next.name) // to end the watches
+	}
+	if left {
+		c.queue.AddAfter(next.name, rightsAge)
+	}
+}
+
+// hasLeft reports whether no child is left in a namespace, or none can be read.
+func (c *controller) hasLeft(ctx context.Context, namespace string) bool {
+	for _, s := range c.sources {
+		cache := s.caches[namespace]
+		switch {
+		case cache == nil:
+		case apierrors.IsForbidden(cache.Err()):
+			klog.FromContext(ctx).Info("children in a namespace that is watched no longer are left as they are: they may not be read", "controller", c.name, "namespace", namespace, "user", c.as, "resource", s.kind.Resource.Resource)
+		case !readable(cache) || c.within(cache):
+			return false
+		}
+	}
+	return true
+}
+
+// within reports whether a cache holds children of the controller.
+func (c *controller) within(cache *watch.Cache) bool {
+	found := false
+	cache.EachChild(c.name, func(o *object.Object) { found = found || c.made(o) })
+	return found
+}
+
+// reads reports whether the controller reads its children by that watch.
+func (c *controller) reads(want watch.Want) bool {
+	if want.As != c.as {
+		return false
+	}
+	for _, s := range c.sources {
+		if s.kind.Resource == want.Resource {
+			return s.caches[want.Namespace] != nil
+		}
+	}
+	return false
+}
