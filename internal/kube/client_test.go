@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
@@ -19,6 +20,7 @@ import (
 type request struct {
 	Method, Path, Query, ContentType string
 	Body                             any
+	As                               string
 }
 
 // serve returns a client of a server that answers with status and body, and what the server sees.
@@ -30,7 +32,7 @@ func serve(t *testing.T, status int, body string) (*Client, *request) {
 		if err != nil {
 			t.Error(err)
 		}
-		*seen = request{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, ContentType: r.Header.Get("Content-Type")}
+		*seen = request{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, ContentType: r.Header.Get("Content-Type"), As: r.Header.Get("Impersonate-User")}
 		if len(text) > 0 {
 			if err := json.Unmarshal(text, &seen.Body); err != nil {
 				t.Error(err)
@@ -66,14 +68,14 @@ func TestRequests(t *testing.T) {
 				}
 				return err
 			},
-			request{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "fieldManager=templater%2Fx&fieldValidation=Strict&force=true", "application/apply-patch+yaml", content},
+			request{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "fieldManager=templater%2Fx&fieldValidation=Strict&force=true", "application/apply-patch+yaml", content, ""},
 		},
 		"apply status": {
 			func(t *testing.T, c *Client) error {
 				_, err := c.ApplyStatus(t.Context(), a, object.Append(nil, content), "m")
 				return err
 			},
-			request{"PATCH", "/api/v1/namespaces/ns/configmaps/a/status", "fieldManager=m&fieldValidation=Strict&force=true", "application/apply-patch+yaml", content},
+			request{"PATCH", "/api/v1/namespaces/ns/configmaps/a/status", "fieldManager=m&fieldValidation=Strict&force=true", "application/apply-patch+yaml", content, ""},
 		},
 		"delete": {
 			func(t *testing.T, c *Client) error {
@@ -82,7 +84,7 @@ func TestRequests(t *testing.T) {
 			request{"DELETE", "/api/v1/namespaces/ns/configmaps/a", "", "application/json", map[string]any{
 				"kind": "DeleteOptions", "apiVersion": "v1",
 				"preconditions": map[string]any{"uid": "u"}, "propagationPolicy": "Foreground",
-			}},
+			}, ""},
 		},
 		"get, cluster-scoped": {
 			func(t *testing.T, c *Client) error {
@@ -102,7 +104,7 @@ func TestRequests(t *testing.T) {
 			},
 			request{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "fieldManager=templater", "application/merge-patch+json", map[string]any{
 				"metadata": map[string]any{"resourceVersion": "7", "finalizers": []any{"f"}},
-			}},
+			}, ""},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -149,5 +151,71 @@ func TestDeletingWhatIsGoneIsNoError(t *testing.T) {
 	client, _ := serve(t, http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)
 	if err := client.Delete(t.Context(), a, "u", metav1.DeletePropagationBackground); err != nil {
 		t.Errorf("err = %v", err)
+	}
+}
+
+const user = "system:serviceaccount:team:robot"
+
+func TestClientOfAUserActsAsTheUser(t *testing.T) {
+	for name, call := range map[string]func(*Client) error{
+		"get":   func(c *Client) error { _, err := c.Get(t.Context(), a); return err },
+		"apply": func(c *Client) error { _, err := c.Apply(t.Context(), a, []byte("{}"), "m"); return err },
+		"apply status": func(c *Client) error {
+			_, err := c.ApplyStatus(t.Context(), a, []byte("{}"), "m")
+			return err
+		},
+		"delete": func(c *Client) error { return c.Delete(t.Context(), a, "u", metav1.DeletePropagationForeground) },
+		"watch": func(c *Client) error {
+			w, err := c.Watch(t.Context(), a.Resource, "ns", metav1.ListOptions{})
+			if err == nil {
+				w.Stop()
+			}
+			return err
+		},
+		"allowed": func(c *Client) error { _, err := c.Allowed(t.Context(), Right{}); return err },
+	} {
+		client, seen := serve(t, http.StatusOK, answered)
+		if err := call(client.As(user)); err != nil || seen.As != user {
+			t.Errorf("%s: made as %q with error %v, want %q", name, seen.As, err, user)
+		}
+		if err := call(client); err != nil || seen.As != "" {
+			t.Errorf("%s: the client of nobody acts as %q, with error %v", name, seen.As, err)
+		}
+	}
+	client, seen := serve(t, http.StatusOK, `{"kind":"List","apiVersion":"v1","items":[]}`)
+	if _, err := client.As(user).List(t.Context(), a.Resource, "ns", metav1.ListOptions{}); err != nil || seen.As != user {
+		t.Errorf("list: made as %q with error %v, want %q", seen.As, err, user)
+	}
+	if client.As("") != client {
+		t.Error("nobody has a client of his own")
+	}
+}
+
+func TestAllowed(t *testing.T) {
+	right := Right{Verb: "patch", Resource: schema.GroupResource{Group: "apps", Resource: "deployments"}, Subresource: "status", Namespace: "ns", Name: "a"}
+	for body, want := range map[string]bool{
+		`{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","metadata":{},"status":{"allowed":true}}`:               true,
+		`{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","metadata":{},"status":{"allowed":false,"reason":"x"}}`: false,
+	} {
+		client, seen := serve(t, http.StatusCreated, body)
+		got, err := client.As(user).Allowed(t.Context(), right)
+		if err != nil || got != want {
+			t.Errorf("Allowed = %v, %v; want %v", got, err, want)
+		}
+		asked := request{"POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "", "application/json", map[string]any{
+			"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": map[string]any{"resourceAttributes": map[string]any{
+				"verb": "patch", "group": "apps", "resource": "deployments", "subresource": "status", "namespace": "ns", "name": "a",
+			}},
+		}, user}
+		if diff := cmp.Diff(asked, *seen); diff != "" {
+			t.Errorf("request (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestWhetherAUserIsAllowedMayNotBeAsked(t *testing.T) {
+	client, _ := serve(t, http.StatusForbidden, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`)
+	if _, err := client.As(user).Allowed(t.Context(), Right{Verb: "get"}); !apierrors.IsForbidden(err) {
+		t.Errorf("err = %v, want a Forbidden", err)
 	}
 }

@@ -185,11 +185,11 @@ func (c *controller) unreadable(cache namedCache) (reason, message string) {
 	case apierrors.IsForbidden(err):
 		return v1.ReasonForbidden, c.lacking(err, cache.need)
 	case apierrors.IsBadRequest(err): // only a selector can be bad in a list
-		return v1.ReasonListFailed, fmt.Sprintf("cannot list %s by spec.watch.fieldSelector: it names a field that cannot be selected by; metadata.name can be, and what the CustomResourceDefinition lists as selectableFields", cache.need.what())
+		return v1.ReasonListFailed, fmt.Sprintf("cannot list %s by spec.watch.fieldSelector: it names a field that cannot be selected by; metadata.name can be, and what the CustomResourceDefinition lists as selectableFields", cache.need.brief())
 	case err != nil:
-		return v1.ReasonListFailed, fmt.Sprintf("cannot list or watch %s: %s%s", cache.need.what(), publicReason(err), untouched)
+		return v1.ReasonListFailed, fmt.Sprintf("cannot list or watch %s: %s%s", cache.need.brief(), publicReason(err), untouched)
 	case !cache.cache.Synced():
-		return v1.ReasonSyncing, "reading " + cache.need.what()
+		return v1.ReasonSyncing, "reading " + cache.need.brief()
 	}
 	return "", ""
 }

@@ -39,6 +39,11 @@ type cluster struct {
 	requests []string
 	events   []string
 
+	user   string          // whom the request under way is made as
+	strict bool            // whether a service account is required
+	lacks  map[string]bool // "USER VERB RESOURCE NAMESPACE", of the rights that the server is asked for
+	asked  []string        // the same, in order
+
 	controllers *Controllers
 	reconciler  *Reconciler
 }
@@ -57,7 +62,7 @@ func newCluster(t testing.TB) *cluster {
 	c := &cluster{
 		t: t, version: 100, clock: clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
 		objects: map[kube.Location]*unstructured.Unstructured{}, caches: map[watch.Want]*watch.Cache{},
-		owners: map[string][]watch.Want{}, silent: map[watch.Want]bool{}, refuse: map[string]error{},
+		owners: map[string][]watch.Want{}, silent: map[watch.Want]bool{}, refuse: map[string]error{}, lacks: map[string]bool{},
 	}
 	c.start()
 	return c
@@ -159,6 +164,9 @@ func (c *cluster) note(verb string, at kube.Location) error {
 	text := verb + " " + at.Resource.Resource + " " + at.Name
 	if at.Resource == v1.Resource && verb == "status" {
 		return nil // debounced, and not the subject here
+	}
+	if c.user != "" {
+		text = c.user + ": " + text
 	}
 	c.requests = append(c.requests, text)
 	return c.refuse[text]
@@ -344,6 +352,10 @@ func (c *cluster) run() []string {
 			key, _ := c.reconciler.queue.Get()
 			c.reconciler.Reconcile(c.t.Context(), key)
 			c.reconciler.queue.Done(key)
+			progress = true
+		}
+		for c.controllers.rights.queue.Len() > 0 {
+			c.controllers.rights.next(c.t.Context())
 			progress = true
 		}
 		if !progress {

@@ -126,14 +126,22 @@ func whoIs(user string) string {
 
 // what names the resource and where it is: "configmaps in namespace a".
 func (c claim) what() string {
-	name := c.fullName() + dotted(c.resource)
 	switch {
 	case c.namespace != "":
-		return name + " in namespace " + c.namespace
+		return c.brief()
 	case c.namespaced:
-		return name + " in all namespaces"
+		return c.brief() + " in all namespaces"
 	}
-	return name + " in the cluster"
+	return c.brief() + " in the cluster"
+}
+
+// brief names the resource, and the namespace if it is about one.
+func (c claim) brief() string {
+	name := c.fullName() + dotted(c.resource)
+	if c.namespace != "" {
+		name += " in namespace " + c.namespace
+	}
+	return name
 }
 
 func (c claim) fullName() string {

@@ -25,7 +25,8 @@ func answer(code int32, reason metav1.StatusReason, message string, causes ...me
 }
 
 func TestRefusalsTellWithoutValues(t *testing.T) {
-	kind := kube.Kind{Kind: "Deployment", Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}}
+	c := &controller{name: "c", rights: newCluster(t).controllers.rights, kind: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}]}
+	kind := kube.Kind{Kind: "Deployment", Namespaced: true, Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}}
 	noNamespace := apierrors.NewNotFound(corev1.Resource("namespaces"), "gone")
 	for why, row := range map[string]struct {
 		err    error
@@ -67,12 +68,12 @@ func TestRefusalsTellWithoutValues(t *testing.T) {
 		"a missing right": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `deployments.apps "`+secret+`" is forbidden: User "system:serviceaccount:a:b" cannot patch resource "deployments" in API group "apps" in the namespace "ns"`),
 			v1.ReasonChildForbidden,
-			`cannot update X: templater lacks the right: grant it the verbs create, patch, delete, list and watch on deployments.apps, in a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
+			`cannot update X: templater may not patch deployments.apps in namespace ns: add {apiGroups: [apps], resources: [deployments], verbs: [patch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
 		},
 		"a right on the parent's finalizers": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `configmaps "`+secret+`" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: , <nil>`),
 			v1.ReasonChildForbidden,
-			`cannot update X: templater lacks the right to block the deletion of the parent: grant it the verb update on the parents' resource with /finalizers, in a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
+			`cannot update X: templater may not update apps/finalizers.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/finalizers], verbs: [update]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true", so that the child can block the deletion of its parent`,
 		},
 		"a quota forbids, and no right is missing": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `pods "`+secret+`" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1`),
@@ -122,7 +123,7 @@ func TestRefusalsTellWithoutValues(t *testing.T) {
 			if noNamespace.ErrStatus.Details != nil {
 				noNamespace.ErrStatus.Details.Kind = "namespaces"
 			}
-			got := refusal(row.err, "update X", kind)
+			got := c.refusal(row.err, "update X", kube.Location{Resource: kind.Resource, Namespace: "ns", Name: "x"}, kind)
 			if got.Reason != row.reason || got.Message != row.want {
 				t.Errorf("got  %s: %s\nwant %s: %s", got.Reason, got.Message, row.reason, row.want)
 			}

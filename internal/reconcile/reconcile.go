@@ -143,7 +143,7 @@ func (p *pass) readable(all []*wanted) []*wanted {
 			continue
 		}
 		p.problems = append(p.problems, &Problem{Reason: v1.ReasonForbidden, Message: fmt.Sprintf(
-			"%s cannot read %s: the condition Watching of TemplateController %s says why%s", whoIs(p.as), p.claim(asChildren, s.kind, s.scope(w.name.Namespace)).what(), p.name, untouched)})
+			"%s cannot read %s: the condition Watching of TemplateController %s says why%s", whoIs(p.as), p.claim(asChildren, s.kind, s.scope(w.name.Namespace)).brief(), p.name, untouched)})
 	}
 	return out
 }

@@ -1,0 +1,479 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// robot is the account of asRobot.
+const robot = accountPrefix + "team:robot"
+
+// asRobot is apps with an account, in one namespace.
+func asRobot(t *testing.T) string {
+	t.Helper()
+	return with(t, apps, "kind: App}", "kind: App, namespaces: [ns]}\n  serviceAccountRef: {namespace: team, name: robot}")
+}
+
+// denial is what the server answers to a user without a right.
+func denial(user, verb, resource, where string) error {
+	return answer(http.StatusForbidden, metav1.StatusReasonForbidden,
+		fmt.Sprintf(`%s "x" is forbidden: User %q cannot %s resource %q in API group "" %s`, resource, user, verb, resource, where))
+}
+
+func TestEverythingIsReadAndWrittenAsTheAccount(t *testing.T) {
+	c := newCluster(t)
+	c.apply(asRobot(t))
+	c.apply(app)
+	wantRequests(t, "first pass", c.run(), "team:robot: create configmaps a", "team:robot: create configmaps b", "team:robot: status apps one")
+	for _, want := range c.owners["apps"] {
+		if want.As != robot || want.Namespace != "ns" {
+			t.Errorf("%s is watched, want it as the account and in its namespace", want)
+		}
+	}
+	if got := len(c.owners["apps"]); got != 2 {
+		t.Errorf("%d watches, want those of parents and children", got)
+	}
+	c.deliver()
+	wantRequests(t, "after the watch brought the writes", c.run())
+	c.apply(with(t, app, "[a, b]", "[a]"))
+	wantRequests(t, "a child that is wanted no longer", c.run(), "team:robot: delete configmaps b", "team:robot: status apps one")
+}
+
+func TestNamespacesAreReadAsTheAccount(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}\n  serviceAccountRef: {namespace: team, name: robot}"))
+	c.apply("{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}")
+	c.apply(app)
+	if got := c.run(); len(got) != 3 {
+		t.Errorf("requests %v, want those of a first pass", got)
+	}
+	for _, want := range c.owners["apps"] {
+		if want.As != robot || want.Namespace != "" {
+			t.Errorf("%s is watched, want it as the account and in all namespaces", want)
+		}
+	}
+	c.deliver()
+	c.run()
+	c.apply("{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: blue}}}")
+	wantRequests(t, "the namespace is not selected", c.run(), "team:robot: get apps one", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
+}
+
+func TestChangingTheAccountLosesAndDoublesNothing(t *testing.T) {
+	c := newCluster(t)
+	c.apply(asRobot(t))
+	c.apply(app)
+	c.run()
+	c.deliver()
+	c.run()
+	c.apply(with(t, asRobot(t), "name: robot", "name: other"))
+	wantRequests(t, "another account", c.run())
+	if want := c.owners["apps"][0]; want.As != accountPrefix+"team:other" {
+		t.Errorf("read as %q", want.As)
+	}
+	c.apply(with(t, apps, "kind: App}", "kind: App, namespaces: [ns]}"))
+	wantRequests(t, "no account", c.run())
+	for _, want := range c.owners["apps"] {
+		if want.As != "" || want.Role == watch.Child && want.Namespace != "" {
+			t.Errorf("%s is watched, want the operator's own watches", want)
+		}
+	}
+	if got := c.get("templatecontrollers", "apps").Object["status"].(map[string]any)["childNamespaces"]; got != nil {
+		t.Errorf("status.childNamespaces is %v, want none", got)
+	}
+	c.apply(with(t, app, "hello", "bye"))
+	wantRequests(t, "a change, without an account", c.run(), "update configmaps a", "update configmaps b", "status apps one")
+	c.deliver()
+	c.run()
+	c.apply(asRobot(t))
+	wantRequests(t, "an account again", c.run())
+}
+
+// leavesBehind has the account's controller watch namespace "other" instead.
+func leavesBehind(t *testing.T, restart bool) *cluster {
+	t.Helper()
+	c := newCluster(t)
+	c.apply(asRobot(t))
+	c.apply(app)
+	c.run()
+	c.deliver()
+	c.run()
+	if restart {
+		c.start()
+	}
+	c.apply(with(t, asRobot(t), "[ns]", "[other]"))
+	return c
+}
+
+func TestNamespaceThatIsLeftIsCleared(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		t.Run(fmt.Sprint("restart ", restart), func(t *testing.T) {
+			c := leavesBehind(t, restart)
+			wantRequests(t, "the namespace is watched no longer", c.run(), "team:robot: get apps one", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
+			c.gone(configMap("a"))
+			c.gone(configMap("b"))
+			c.controllers.queue.Add("apps")
+			c.run()
+			for _, want := range c.owners["apps"] {
+				if want.Namespace != "other" {
+					t.Errorf("%s is still watched", want)
+				}
+			}
+			namespaces, _, _ := unstructured.NestedStringSlice(c.get("templatecontrollers", "apps").Object, "status", "childNamespaces")
+			if diff := cmp.Diff([]string{"other"}, namespaces); diff != "" {
+				t.Errorf("status.childNamespaces (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestControllerThatIsNarrowedByAnAccountClearsTheOtherNamespaces(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.deliver()
+	c.run()
+	c.apply(with(t, asRobot(t), "[ns]", "[other]"))
+	wantRequests(t, "narrowed", c.run(), "team:robot: get apps one", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
+}
+
+func TestNamespaceThatIsLeftAndForbiddenIsGivenUp(t *testing.T) {
+	c := leavesBehind(t, false)
+	want := watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child, As: robot, Namespace: "ns"}
+	c.caches[want] = failing(t, want, denial(robot, "list", "configmaps", `in the namespace "ns"`))
+	c.silent[want] = true
+	wantRequests(t, "the namespace is watched no longer", c.run())
+	if got := c.Owners(want); len(got) > 0 {
+		t.Errorf("it is still watched by %v", got)
+	}
+	if got, want := c.condition("templatecontrollers", "apps", "Watching"), "True Watching: all kinds are watched"; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+}
+
+// failing returns a cache that could not be filled.
+func failing(t *testing.T, want watch.Want, err error) *watch.Cache {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	m := watch.NewManager(ctx, func(string) watch.Client { return refusing{err} }, nobody{})
+	t.Cleanup(func() { cancel(); m.Wait() })
+	caches, setErr := m.Set("test", []watch.Want{want})
+	if setErr != nil {
+		t.Fatal(setErr)
+	}
+	if err := wait.PollUntilContextTimeout(ctx, time.Millisecond, 20*time.Second, true, func(context.Context) (bool, error) {
+		return caches[want].Err() != nil, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return caches[want]
+}
+
+// refusing answers each list and watch with an error.
+type refusing struct{ err error }
+
+func (r refusing) List(context.Context, schema.GroupVersionResource, string, metav1.ListOptions) (runtime.Object, error) {
+	return nil, r.err
+}
+
+func (r refusing) Watch(context.Context, schema.GroupVersionResource, string, metav1.ListOptions) (apiwatch.Interface, error) {
+	return nil, r.err
+}
+
+type nobody struct{}
+
+func (nobody) Changed(watch.Want, watch.Event) {}
+func (nobody) StateChanged(watch.Want)         {}
+
+func TestConditionNamesTheRightsThatAreMissingToRead(t *testing.T) {
+	appsWant := watch.Want{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Role: watch.Parent}
+	for why, row := range map[string]struct {
+		manifest string
+		as, ns   string
+		err      error
+		lacks    []string
+		refuse   string
+		want     string
+	}{
+		"an account in a namespace": {
+			asRobot(t), robot, "ns", denial(robot, "list", "apps", `in the namespace "ns"`),
+			[]string{"team:robot list apps ns", "team:robot watch apps ns", "team:robot patch apps/status ns"}, "",
+			`service account team/robot may not list and watch apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [list, watch]} to a Role in namespace ns that a RoleBinding gives to it; ` +
+				`service account team/robot may not patch apps/status.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/status], verbs: [patch]} to a Role in namespace ns that a RoleBinding gives to it`,
+		},
+		"an account in all namespaces": {
+			with(t, asRobot(t), ", namespaces: [ns]", ""), robot, "", denial(robot, "watch", "apps", "at the cluster scope"),
+			[]string{"team:robot watch apps"}, "",
+			`service account team/robot may not watch apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [watch]} to a ClusterRole that a ClusterRoleBinding gives to it, or limit spec.watch.namespaces`,
+		},
+		"the operator itself": {
+			apps, "", "", denial("templater", "list", "apps", "at the cluster scope"),
+			[]string{"get apps", "list apps", "watch apps"}, "",
+			`templater may not get, list and watch apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
+		},
+		"the server does not tell": {
+			apps, "", "", denial("templater", "list", "apps", "at the cluster scope"), nil, "ask get apps",
+			`templater may not list apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [list]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
+		},
+		"the operator may not act as the account": {
+			asRobot(t), robot, "ns", denial("templater", "impersonate-on:serviceaccount:list", "apps", `in the namespace "ns"`),
+			[]string{"impersonate:serviceaccount serviceaccounts team"}, "",
+			`templater may not act as service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team that a RoleBinding gives to templater`,
+		},
+		"the same, on a server without constrained impersonation": {
+			asRobot(t), robot, "ns", denial("templater", "impersonate", "serviceaccounts", `in the namespace "team"`),
+			[]string{"impersonate:serviceaccount serviceaccounts team"}, "",
+			`templater may not act as service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team that a RoleBinding gives to templater`,
+		},
+		"the operator may act as the account, but not to watch": {
+			asRobot(t), robot, "ns", denial("templater", "impersonate-on:serviceaccount:watch", "apps", `in the namespace "ns"`),
+			[]string{"impersonate-on:serviceaccount:watch apps ns"}, "",
+			`templater may act as service account team/robot, but not to watch apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: ["impersonate-on:serviceaccount:watch"]} to a Role in namespace ns that a RoleBinding gives to templater`,
+		},
+		"whether the operator may act is not known": {
+			asRobot(t), robot, "ns", denial("templater", "impersonate-on:serviceaccount:watch", "apps", `in the namespace "ns"`),
+			nil, "ask impersonate:serviceaccount serviceaccounts team",
+			`templater may not act as service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team that a RoleBinding gives to templater`,
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			want := appsWant
+			want.As, want.Namespace = row.as, row.ns
+			c.caches[want] = failing(t, want, row.err)
+			c.silent[want] = true
+			for _, right := range row.lacks {
+				c.lacks[right] = true
+			}
+			c.refuse[row.refuse] = errors.New("no answer")
+			c.apply(row.manifest)
+			wantRequests(t, "nothing can be read", c.run())
+			if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False Forbidden: "+row.want+"; nothing is deleted meanwhile"; got != want {
+				t.Errorf("condition\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+func TestConditionOfTheParentNamesTheRightsThatAreMissingToWrite(t *testing.T) {
+	c := newCluster(t)
+	c.apply(asRobot(t))
+	for _, name := range []string{"a", "b"} {
+		c.refuse["team:robot: create configmaps "+name] = denial(robot, "patch", "configmaps", `in the namespace "ns"`)
+	}
+	c.lacks["team:robot patch configmaps ns"], c.lacks["team:robot create configmaps ns"] = true, true
+	c.apply(app)
+	c.run()
+	if len(c.asked) != 6 {
+		t.Errorf("the server was asked %d times for the rights of two writes, want once for each verb: %v", len(c.asked), c.asked)
+	}
+	c.deliver()
+	c.pass("apps", "one") // as its retry does
+	const want = `False ChildForbidden: cannot create ConfigMap ns/a: service account team/robot may not create and patch configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [create, patch]} to a Role in namespace ns that a RoleBinding gives to it (and 1 more)`
+	if got := c.condition("apps", "one", "Ready"); got != want {
+		t.Errorf("condition\n%s\nwant\n%s", got, want)
+	}
+	clear(c.refuse)
+	c.deliver()
+	result, got := c.pass("apps", "one")
+	wantRequests(t, "granted", got, "team:robot: create configmaps a", "team:robot: create configmaps b", "team:robot: status apps one")
+	if result.Retry != RetryOnChange {
+		t.Errorf("retry %v", result.Retry)
+	}
+}
+
+func TestChildrenThatMayNotBeReadAreLeftAlone(t *testing.T) {
+	c := newCluster(t)
+	c.apply(asRobot(t))
+	c.apply(app)
+	c.run()
+	c.start()
+	want := watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child, As: robot, Namespace: "ns"}
+	c.caches[want] = failing(t, want, denial(robot, "list", "configmaps", `in the namespace "ns"`))
+	c.silent[want] = true
+	c.apply(with(t, app, "[a, b]", "[a]"))
+	wantRequests(t, "children that may not be read", c.run(), "team:robot: status apps one")
+	if got, want := c.condition("apps", "one", "Ready"), "False Forbidden: service account team/robot cannot read configmaps in namespace ns: the condition Watching of TemplateController apps says why; nothing is deleted meanwhile"; got != want {
+		t.Errorf("condition\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestTemplateControllerThatMayNotDeleteItsChildrenSaysSo(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, asRobot(t), "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.apply(app)
+	c.run()
+	c.deliver()
+	c.run()
+	for _, name := range []string{"a", "b"} {
+		c.refuse["team:robot: delete configmaps "+name] = denial(robot, "delete", "configmaps", `in the namespace "ns"`)
+	}
+	going := c.get("templatecontrollers", "apps").DeepCopy()
+	now := metav1.NewTime(c.clock.Now())
+	going.SetDeletionTimestamp(&now)
+	c.store(kube.Location{Resource: v1.Resource, Name: "apps"}, going)
+	if err := c.cacheOfControllers().Update(packed(t, going)); err != nil {
+		t.Fatal(err)
+	}
+	err := c.controllers.Sync(t.Context(), "apps")
+	if err == nil {
+		t.Fatal("no error, want one that deserves a retry")
+	}
+	const want = `False Forbidden: cannot delete ConfigMap ns/`
+	if got := c.condition("templatecontrollers", "apps", "Ready"); !strings.HasPrefix(got, want) || !strings.Contains(got, `may not delete configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [delete]} to a Role in namespace ns`) {
+		t.Errorf("condition\n%s\nwant\n%s…", got, want)
+	}
+}
+
+// cacheOfControllers holds the TemplateControllers.
+func (c *cluster) cacheOfControllers() *watch.Cache {
+	return c.caches[watch.Want{Resource: v1.Resource, Role: watch.Controller}]
+}
+
+func TestAccountMayBeRequired(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.strict = true
+	c.start()
+	wantRequests(t, "no account", c.run())
+	if got := c.owners["apps"]; len(got) > 0 {
+		t.Errorf("the operator watches %v by itself", got)
+	}
+	if got, want := c.condition("templatecontrollers", "apps", "Accepted"), "False ServiceAccountRequired: spec.serviceAccountRef is required here: name a ServiceAccount that has the rights to read and write what the templates are about"; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+	c.apply(asRobot(t))
+	wantRequests(t, "an account", c.run())
+	if got, want := c.condition("templatecontrollers", "apps", "Ready"), "True Ready: accepted and watching"; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+}
+
+func TestUsersHearOfTheirOwnWatchesOnly(t *testing.T) {
+	c := newCluster(t)
+	c.apply(asRobot(t))
+	c.apply(with(t, strings.ReplaceAll(apps, "name: apps", "name: others"), "name: {{ . }}", "name: {{ . }}-other"))
+	c.apply(app)
+	c.run()
+	c.deliver()
+	c.run()
+	own := watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child}
+	theirs := own
+	theirs.As, theirs.Namespace = robot, "ns"
+	if diff := cmp.Diff([]string{"others"}, c.Owners(own)); diff != "" {
+		t.Errorf("owners of the operator's watch (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"apps"}, c.Owners(theirs)); diff != "" {
+		t.Errorf("owners of the account's watch (-want +got):\n%s", diff)
+	}
+	gone := packed(t, c.objects[configMap("a")])
+	c.controllers.Changed(own, watch.Event{Old: gone})
+	if got := c.reconciler.queue.Len(); got != 0 {
+		t.Error("the operator's watch tells of a child of the account's controller")
+	}
+	c.controllers.Changed(theirs, watch.Event{Old: gone})
+	if got := c.reconciler.queue.Len(); got != 1 {
+		t.Error("the account's watch does not tell of its child")
+	}
+}
+
+func TestRightsAreAskedForOnceInAWhile(t *testing.T) {
+	c := newCluster(t)
+	var told []string
+	r := newRights(c.as, c.clock, func(controller string) { told = append(told, controller) })
+	need := claim{as: robot, use: asNamespaces, resource: namespaces.GroupResource()}
+	c.lacks["team:robot list namespaces"] = true
+	work := func() (finding, int) {
+		before := len(c.asked)
+		r.look(need, "one")
+		r.look(need, "two")
+		for r.queue.Len() > 0 {
+			r.next(t.Context())
+		}
+		return r.look(need, "one"), len(c.asked) - before
+	}
+	f, asked := work()
+	if !f.known || !slices.Equal(f.missing, []string{"list"}) || asked != 2 {
+		t.Errorf("finding %+v after %d questions, want list missing after 2", f, asked)
+	}
+	slices.Sort(told)
+	if !slices.Equal(told, []string{"one", "two"}) {
+		t.Errorf("told %v, want both that asked", told)
+	}
+	if _, asked := work(); asked != 0 {
+		t.Errorf("%d questions again at once", asked)
+	}
+	c.clock.SetTime(c.clock.Now().Add(rightsAge))
+	if _, asked := work(); asked != 2 || len(told) != 2 {
+		t.Errorf("%d questions after a while and %d told, want 2 and nobody new", asked, len(told))
+	}
+	c.refuse["ask team:robot list namespaces"] = errors.New("no answer")
+	c.clock.SetTime(c.clock.Now().Add(rightsAge))
+	if f, asked := work(); asked != 1 || !slices.Equal(f.missing, []string{"list"}) {
+		t.Errorf("finding %+v after %d questions without an answer, want the last one", f, asked)
+	}
+	clear(c.refuse)
+	clear(c.lacks)
+	c.clock.SetTime(c.clock.Now().Add(rightsAge))
+	if f, _ := work(); len(f.missing) > 0 || len(told) != 4 {
+		t.Errorf("finding %+v and told %v once it is granted", f, told)
+	}
+	c.clock.SetTime(c.clock.Now().Add(rightsKept + time.Second))
+	need.as = ""
+	work()
+	if len(r.found) != 1 {
+		t.Errorf("%d findings are kept, want none that nobody asks for", len(r.found))
+	}
+}
+
+func TestManyMissingRightsDoNotPileUp(t *testing.T) {
+	c := newCluster(t)
+	for i := range 2 * mostAsked {
+		need := claim{use: asChildren, resource: namespaces.GroupResource(), namespaced: true, namespace: fmt.Sprint("n", i)}
+		c.controllers.rights.look(need, "c")
+	}
+	if got := c.controllers.rights.queue.Len(); got != mostAsked {
+		t.Errorf("%d claims wait, want %d", got, mostAsked)
+	}
+}
+
+func TestRightsEndWithTheirContext(t *testing.T) {
+	c := newCluster(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	c.controllers.rights.look(claim{use: asStatus}, "c")
+	c.controllers.rights.run(ctx) // returns
+	if len(c.asked) > 0 {
+		t.Errorf("asked %v", c.asked)
+	}
+}
+
+func TestParentThatMayNotBeAskedForIsTriedAgain(t *testing.T) {
+	c := leavesBehind(t, false)
+	c.refuse["team:robot: get apps one"] = denial(robot, "get", "apps", `in the namespace "ns"`)
+	wantRequests(t, "the parent cannot be asked for", c.run(), "team:robot: get apps one")
+	result, _ := c.pass("apps", "one")
+	if result.Retry != RetryBackoff {
+		t.Errorf("retry %v, want RetryBackoff", result.Retry)
+	}
+}
