@@ -125,6 +125,7 @@ func (r *rights) look(c claim, controller string) finding {
 	defer r.mu.Unlock()
 	a := r.found[c]
 	if a == nil {
+		r.sweep()
 		a = &answered{controllers: map[string]struct{}{}}
 		r.found[c] = a
 	}
@@ -134,6 +135,15 @@ func (r *rights) look(c claim, controller string) finding {
 		r.queue.Add(c)
 	}
 	return a.finding
+}
+
+// sweep drops findings that nobody asks for any more; the lock is held.
+func (r *rights) sweep() {
+	for c, a := range r.found {
+		if r.clock.Since(a.used) > rightsKept {
+			delete(r.found, c)
+		}
+	}
 }
 
 // run looks up until ctx ends.
@@ -213,17 +223,11 @@ func (r *rights) missing(ctx context.Context, as string, c claim, prefix string)
 func (r *rights) take(c claim, f finding) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := r.clock.Now()
-	for other, a := range r.found {
-		if now.Sub(a.used) > rightsKept {
-			delete(r.found, other)
-		}
-	}
 	a := r.found[c]
 	if a == nil {
 		return nil
 	}
-	a.asked = now
+	a.asked = r.clock.Now()
 	if !f.known || a.known && a.constrained == f.constrained && slices.Equal(a.missing, f.missing) {
 		return nil
 	}
