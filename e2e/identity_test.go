@@ -1,0 +1,403 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/e2e/cluster/audit"
+	"github.com/templater-dev/templater/e2e/cluster/poll"
+)
+
+var secrets = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+
+// account makes a service account with these rules of a Role in the test's namespace, which the
+// operator may act as, and returns its user name.
+func (s *scope) account(name, rules string) string {
+	s.t.Helper()
+	s.apply(strings.ReplaceAll(`
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: @name}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: act-as-@name}
+rules:
+- {apiGroups: [""], resources: [serviceaccounts], resourceNames: [@name], verbs: [impersonate]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: act-as-@name}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: act-as-@name}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: `+defaultUser+`}]
+`, "@name", name))
+	user := "system:serviceaccount:" + s.ns + ":" + name
+	s.grant("rights-of-"+name, user, rules)
+	s.waitAllowed(defaultUser, authorizationv1.ResourceAttributes{Namespace: s.ns, Resource: "serviceaccounts", Name: name, Verb: "impersonate"})
+	return user
+}
+
+// grant gives a user these rules of a Role in the test's namespace.
+func (s *scope) grant(role, user, rules string) {
+	s.t.Helper()
+	s.apply(strings.NewReplacer("@role", role, "@user", user, "@rules", rules).Replace(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: @role}
+rules:
+@rules
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: @role}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: @role}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@user"}]
+`))
+}
+
+const (
+	thingRules = `- {apiGroups: ["@group"], resources: [things], verbs: [get, list, watch]}
+- {apiGroups: ["@group"], resources: [things/status], verbs: [patch]}`
+	configMapRules = `
+- {apiGroups: [""], resources: [configmaps], verbs: [create, delete, get, list, patch, watch]}`
+)
+
+// asAccount is the spec of a controller that works as an account on the things of the test's namespace.
+func asAccount(account, rest string) string {
+	return `
+serviceAccountRef: {namespace: "@ns", name: ` + account + `}
+watch: {apiVersion: "@group/v1", kind: Thing, namespaces: ["@ns"]}` + rest
+}
+
+// told returns the requests on a resource since the mark, by whom they were made: the
+// operator itself, or "as " and the user.
+func (op *operator) told(since audit.Mark, resource string) map[string]int {
+	op.t.Helper()
+	counts := map[string]int{}
+	for _, e := range op.requests(since) {
+		if e.ObjectRef.Resource != resource {
+			continue
+		}
+		who := "the operator"
+		if e.ImpersonatedUser != nil {
+			who = "as " + e.ImpersonatedUser.Username + " in " + e.ObjectRef.Namespace
+		}
+		counts[who]++
+	}
+	return counts
+}
+
+func TestAccountIsUsedForEverythingAndItsWatchesAreItsOwn(t *testing.T) {
+	needsAudit(t)
+	s := newScope(t)
+	s.defineThing()
+	user := s.account("robot", thingRules+configMapRules)
+	other := s.account("other", thingRules+configMapRules)
+	op := startOperator(t)
+	before := mark(t)
+	s.controller(asAccount("robot", "\nchildren:"+configMapsOf("drop", "")+"\nstatus: {template: \"count: {{ len .children.drop }}\"}"))
+	s.thing("one", `{drop: {a: "1", b: "2"}}`)
+	waitFor(t, s.things(), "one", ready)
+	s.patch(s.things(), "one", `{"spec":{"drop":{"a":"3","b":null}}}`)
+	waitGone(t, s.in(configMaps), "one-drop-b")
+	waitFor(t, s.things(), "one", ready)
+	op.quiet(time.Second)
+	for _, resource := range []string{"things", "configmaps"} {
+		got := op.told(before, resource)
+		t.Logf("requests on %s: %v", resource, got)
+		if len(got) != 1 || got["as "+user+" in "+s.ns] == 0 {
+			t.Errorf("requests on %s were made by %v, want by %s in %s alone", resource, got, user, s.ns)
+		}
+	}
+
+	// A controller without an account has watches of its own.
+	before = mark(t)
+	s.controllerNamed("@id-own", watchThings+"\nchildren:"+configMapsOf("keep", "")+"\nstatus: {readyCondition: OwnReady}")
+	s.patch(s.things(), "one", `{"spec":{"keep":{"a":"1"}}}`)
+	waitFor(t, s.in(configMaps), "one-keep-a", nil)
+	op.quiet(time.Second)
+	began := tally(slices.DeleteFunc(op.requests(before), func(e audit.Event) bool { return e.Verb != "watch" || e.ImpersonatedUser != nil }))
+	if began["watch things 200"] == 0 || began["watch configmaps 200"] == 0 {
+		t.Errorf("the controller without an account began the watches %v, want some of its own", began)
+	}
+
+	// Another account goes on where the first one was.
+	child, err := s.in(configMaps).Get(t.Context(), "one-drop-a", getOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before = mark(t)
+	s.patchController(`{"spec":{"serviceAccountRef":{"name":"other"}}}`)
+	s.waitController("@id", ready)
+	s.patch(s.things(), "one", `{"spec":{"drop":{"a":"4"}}}`)
+	waitFor(t, s.in(configMaps), "one-drop-a", func(o *unstructured.Unstructured) error {
+		if o.GetUID() != child.GetUID() {
+			return poll.Stop(errors.New("the child was made anew"))
+		}
+		return same("data", map[string]any{"value": "4"}, o.Object["data"])
+	})
+	waitFor(t, s.things(), "one", ready)
+	op.quiet(time.Second)
+	var writes []audit.Event
+	for _, e := range op.writes(before) {
+		if e.ImpersonatedUser != nil && e.ImpersonatedUser.Username == other {
+			writes = append(writes, e)
+		}
+	}
+	if diff := same("writes as the other account", map[string]int{"patch configmaps 200": 1, "patch things/status 200": 1}, tally(writes)); diff != nil {
+		t.Error(diff)
+	}
+}
+
+var ruleInMessage = regexp.MustCompile(`add (\{apiGroups: [^}]*\}) to a Role in namespace (\S+) that a RoleBinding gives to (it|templater)`)
+
+// heed grants exactly what the message asks for, besides what was granted before.
+func (s *scope) heed(user, text string, granted map[string][]string) {
+	s.t.Helper()
+	asked := ruleInMessage.FindAllStringSubmatch(text, -1)
+	if len(asked) == 0 {
+		s.t.Fatalf("the message gives no rule: %s", text)
+	}
+	for _, m := range asked {
+		rule, namespace, who := "- "+m[1], m[2], map[string]string{"it": user, "templater": defaultUser}[m[3]]
+		if namespace != s.ns {
+			s.t.Fatalf("the message names namespace %s, want %s: %s", namespace, s.ns, text)
+		}
+		if slices.Contains(granted[m[3]], rule) {
+			continue
+		}
+		granted[m[3]] = append(granted[m[3]], rule)
+		s.grant("heeded-"+m[3], who, strings.Join(granted[m[3]], "\n"))
+	}
+}
+
+func TestMissingRightsOfAnAccountAreNamedUntilThereAreAll(t *testing.T) {
+	needsAudit(t)
+	s := newScope(t)
+	s.defineThing()
+	startOperator(t)
+	s.controllerNamed("@id-good", watchThings+"\nchildren:"+configMapsOf("keep", "")+"\nstatus: {readyCondition: GoodReady}")
+	s.apply(`{apiVersion: v1, kind: ServiceAccount, metadata: {name: robot}}`)
+	s.applyController("@id", asAccount("robot", "\nchildren:"+configMapsOf("drop", "")))
+	s.thing("one", `{drop: {a: "1"}}`)
+	before := mark(t)
+
+	user, granted, last := "system:serviceaccount:"+s.ns+":robot", map[string][]string{}, ""
+	for step := 1; ; step++ {
+		if step > 12 {
+			t.Fatal("rule after rule is asked for")
+		}
+		began := time.Now()
+		var text string
+		eventually(t, 20*time.Second, func() error { // within seconds, says the design
+			var err error
+			text, err = s.complaint()
+			if err == nil && text != "" && text == last {
+				err = fmt.Errorf("still: %s", text)
+			}
+			return err
+		})
+		t.Logf("%s later: %s", time.Since(began).Round(10*time.Millisecond), text)
+		if text == "" {
+			break
+		}
+		last = text
+		// Others go on meanwhile.
+		began = time.Now()
+		name := fmt.Sprint("other-", step)
+		s.thing(name, `{keep: {a: "1"}}`)
+		waitFor(t, s.in(configMaps), name+"-keep-a", nil)
+		t.Logf("another controller made a child in %s", time.Since(began).Round(10*time.Millisecond))
+		s.heed(user, text, granted)
+	}
+	if len(granted["templater"]) != 1 || len(granted["it"]) < 2 {
+		t.Errorf("granted %v, want the right to act as the account, and rights on parents and children", granted)
+	}
+	reviews, err := env.cluster.Audit().Since(before, func(e audit.Event) bool { return e.ObjectRef.Resource == "selfsubjectaccessreviews" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d questions about rights", len(reviews))
+	if len(reviews) == 0 || len(reviews) > 400 {
+		t.Errorf("%d questions about rights, want some, and no storm", len(reviews))
+	}
+}
+
+// complaint returns what keeps the controller @id, or the thing one, or "" when all is well. The error says that there
+// is nothing to tell yet.
+func (s *scope) complaint() (string, error) {
+	tc, err := env.client.Resource(controllers).Get(s.t.Context(), s.id, getOptions)
+	if err != nil {
+		return "", err
+	}
+	if condition(tc, "Watching", "False", "Forbidden") == nil {
+		return message(tc, "Watching"), nil
+	}
+	one, err := s.things().Get(s.t.Context(), "one", getOptions)
+	if err != nil {
+		return "", err
+	}
+	if condition(one, "Ready", "False", "ChildForbidden") == nil {
+		return message(one, "Ready"), nil
+	}
+	return "", errors.Join(ready(tc), ready(one))
+}
+
+func TestSecretsAreOutOfReachWithoutRightsOnThem(t *testing.T) {
+	needsAudit(t)
+	const treasure = "dHJlYXN1cmU="
+	s := newScope(t)
+	s.defineThing()
+	s.apply(`{apiVersion: v1, kind: Secret, metadata: {name: one, labels: {team: red}}, data: {key: "` + treasure + `"}}`)
+	user := s.account("robot", thingRules+configMapRules)
+	op := startOperator(t)
+	before := mark(t)
+	copied := `
+children:
+- name: copy
+  template: |
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: "{{ .metadata.name }}-copy"}
+    data: {all: {{ toJson .parent | quote }}}
+`
+	ref := `serviceAccountRef: {namespace: "@ns", name: robot}` + "\n"
+	s.applyController("@id-parent", ref+`watch: {apiVersion: v1, kind: Secret, namespaces: ["@ns"]}`+copied)
+	s.applyController("@id-field", ref+`watch: {apiVersion: v1, kind: Secret, fieldSelector: metadata.name=one}`+copied)
+	child := `
+children:
+- name: secret
+  %s
+  template: |
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: one}
+    stringData: {mine: "1"}
+`
+	status := `
+status:
+  readyCondition: %s
+  template: |
+    loot: {{ toJson .children.secret }}
+`
+	s.applyController("@id-child", asAccount("robot", fmt.Sprintf(child, "updateStrategy: {type: Recreate}")+fmt.Sprintf(status, "ChildReady")))
+	s.applyController("@id-orphan", asAccount("robot", fmt.Sprintf(child, "deletionPolicy: Orphan")+fmt.Sprintf(status, "OrphanReady")))
+	s.thing("one", "{}")
+	for _, name := range []string{"@id-parent", "@id-field", "@id-child", "@id-orphan"} {
+		tc := s.waitController(name, func(o *unstructured.Unstructured) error {
+			if err := condition(o, "Watching", "False", "Forbidden"); err != nil {
+				return err
+			}
+			if !strings.Contains(message(o, "Watching"), "secrets") {
+				return fmt.Errorf("the message does not name secrets: %s", message(o, "Watching"))
+			}
+			return nil
+		})
+		t.Logf("%s: %s", name, message(tc, "Watching"))
+	}
+	op.quiet(time.Second)
+	one, err := s.things().Get(t.Context(), "one", getOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := fmt.Sprint(one.Object, s.list(s.in(configMaps), "")); strings.Contains(text, treasure) || strings.Contains(text, "treasure") {
+		t.Errorf("the secret got out: %s", text)
+	}
+	for _, e := range op.requests(before) {
+		if e.ObjectRef.Resource != "secrets" {
+			continue
+		}
+		if e.ImpersonatedUser == nil || e.ImpersonatedUser.Username != user || e.ResponseStatus.Code != 403 {
+			t.Errorf("a request on Secrets that is not a refused one of the account: %s", e)
+		}
+	}
+	secret, err := s.in(secrets).Get(t.Context(), "one", getOptions)
+	if err != nil || len(secret.GetManagedFields()) != 1 {
+		t.Errorf("the Secret was touched: %v, error %v", secret, err)
+	}
+}
+
+func TestImpersonationMayBeConstrained(t *testing.T) {
+	needsAudit(t)
+	s := newScope(t)
+	s.defineThing()
+	s.apply(`{apiVersion: v1, kind: ServiceAccount, metadata: {name: robot}}`)
+	s.grant("rights-of-robot", "system:serviceaccount:"+s.ns+":robot", thingRules+configMapRules)
+	may := func(verbs string) {
+		s.grant("act-as-robot", defaultUser, `- {apiGroups: [authentication.k8s.io], resources: [serviceaccounts], resourceNames: [robot], verbs: ["impersonate:serviceaccount"]}
+- {apiGroups: ["@group"], resources: [things], verbs: ["impersonate-on:serviceaccount:get", "impersonate-on:serviceaccount:list", "impersonate-on:serviceaccount:watch"]}
+- {apiGroups: ["@group"], resources: [things/status], verbs: ["impersonate-on:serviceaccount:patch"]}
+- {apiGroups: [""], resources: [configmaps], verbs: [`+verbs+`]}`)
+	}
+	may(`"impersonate-on:serviceaccount:list", "impersonate-on:serviceaccount:watch"`)
+	op := startOperator(t)
+	before := mark(t)
+	s.controller(asAccount("robot", "\nchildren:"+configMapsOf("drop", "")))
+	s.thing("one", `{drop: {a: "1"}}`)
+	const want = `verbs: ["impersonate-on:serviceaccount:create", "impersonate-on:serviceaccount:delete", "impersonate-on:serviceaccount:get", "impersonate-on:serviceaccount:patch"]`
+	one := waitFor(t, s.things(), "one", func(o *unstructured.Unstructured) error {
+		if text := message(o, "Ready"); !strings.Contains(text, want) {
+			return fmt.Errorf("the condition Ready does not give the rule: %s", text)
+		}
+		return nil
+	})
+	t.Log(message(one, "Ready"))
+	may(`"impersonate-on:serviceaccount:list", "impersonate-on:serviceaccount:watch", ` + strings.TrimSuffix(strings.TrimPrefix(want, "verbs: ["), "]"))
+	waitFor(t, s.things(), "one", ready)
+	for _, resource := range []string{"things", "configmaps"} {
+		if got := op.told(before, resource)["the operator"]; got > 0 {
+			t.Errorf("%d requests on %s were made by the operator itself", got, resource)
+		}
+	}
+}
+
+func TestAccountsMayBeRequired(t *testing.T) {
+	needsAudit(t)
+	s := newScope(t)
+	s.defineThing()
+	s.account("robot", thingRules+configMapRules)
+	op := startOperatorAs(t, defaultUser, "--require-service-account")
+	before := mark(t)
+	s.applyController("@id", watchThings+"\nchildren:"+configMapsOf("drop", ""))
+	s.thing("one", `{drop: {a: "1"}}`)
+	tc := s.waitController("@id", func(o *unstructured.Unstructured) error {
+		return condition(o, "Accepted", "False", "ServiceAccountRequired")
+	})
+	t.Log(message(tc, "Accepted"))
+	op.quiet(time.Second)
+	if got := op.told(before, "things"); len(got) > 0 {
+		t.Errorf("requests for a controller that names no account: %v", got)
+	}
+	s.applyController("@id", asAccount("robot", "\nchildren:"+configMapsOf("drop", "")))
+	waitFor(t, s.things(), "one", ready)
+}
+
+func TestNamespaceThatAnAccountLeavesIsCleared(t *testing.T) {
+	s := newScope(t)
+	s.defineThing()
+	s.apply(`{apiVersion: v1, kind: Namespace, metadata: {name: "@ns-2"}}`)
+	s.account("robot", thingRules+configMapRules)
+	op := startOperator(t)
+	s.controller(asAccount("robot", "\nchildren:"+configMapsOf("drop", "")))
+	s.thing("one", `{drop: {a: "1"}}`)
+	waitFor(t, s.in(configMaps), "one-drop-a", nil)
+	op.Stop()
+	s.patchController(`{"spec":{"watch":{"namespaces":["@ns-2"]}}}`)
+	op = startOperator(t)
+	waitGone(t, s.in(configMaps), "one-drop-a")
+	tc := s.waitController("@id", func(o *unstructured.Unstructured) error {
+		namespaces, _, _ := unstructured.NestedStringSlice(o.Object, "status", "childNamespaces")
+		return same("status.childNamespaces", []string{s.ns + "-2"}, namespaces)
+	})
+	if err := condition(tc, "Watching", "False", "Forbidden"); err != nil { // of the new namespace
+		t.Error(err)
+	}
+	op.Stop()
+}
