@@ -83,7 +83,7 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *entry, a assembly, 
 	slices.SortFunc(status.ChildKinds, func(a, b v1.ChildKind) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
 	})
-	for _, condition := range conditionsOf(tc, a, next, e.counts.foreign) {
+	for _, condition := range conditionsOf(tc, a, next, e.counts) {
 		if recounting && condition.Type == v1.ConditionStatusWritable && ownedByOthers(tc) {
 			continue // as far as is known
 		}
@@ -101,7 +101,7 @@ func ownedByOthers(tc *v1.TemplateController) bool {
 	return before != nil && before.Reason == v1.ReasonConditionOwned && before.ObservedGeneration == tc.Generation
 }
 
-func conditionsOf(tc *v1.TemplateController, a assembly, next *controller, foreign int64) []metav1.Condition {
+func conditionsOf(tc *v1.TemplateController, a assembly, next *controller, counts *counts) []metav1.Condition {
 	accepted, watching := acceptedCondition(a), watchingCondition(a, next)
 	ready := metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1.ReasonReady, Message: "accepted and watching"}
 	switch {
@@ -114,7 +114,7 @@ func conditionsOf(tc *v1.TemplateController, a assembly, next *controller, forei
 	case tc.Spec.Suspend:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1.ReasonSuspended, "spec.suspend is true: nothing is created, changed or deleted"
 	}
-	return []metav1.Condition{accepted, watching, writableCondition(a, next, foreign), ready}
+	return []metav1.Condition{accepted, watching, writableCondition(a, next, counts), ready}
 }
 
 func acceptedCondition(a assembly) metav1.Condition {
@@ -166,15 +166,14 @@ func (c *controller) obstacle() (reason, message string) {
 	return reason, message
 }
 
-// alsoMissing tells of the right to write the parents' status, where the one to read them is missing:
-// nothing tells of it later, for the status is where it would be told.
+// alsoMissing tells of the right to write the parents' status, where the one to read them is missing.
 func (c *controller) alsoMissing(need claim) []string {
 	if need.use != asParents || c.kind.Status == nil {
 		return nil
 	}
 	need.use = asStatus
 	if f := c.rights.look(need, c.name); len(f.missing) > 0 {
-		return []string{mayNot(need, f.missing)}
+		return []string{mayNot(need, f.missing, f.missing)}
 	}
 	return nil
 }
@@ -194,9 +193,8 @@ func (c *controller) unreadable(cache namedCache) (reason, message string) {
 	return "", ""
 }
 
-// writableCondition says whether parents can hold the ready condition. foreign is the
-// number of parents where another manager owns it.
-func writableCondition(a assembly, next *controller, foreign int64) metav1.Condition {
+// writableCondition says whether the parents' status can be written, and hold the ready condition.
+func writableCondition(a assembly, next *controller, counts *counts) metav1.Condition {
 	condition := metav1.Condition{Type: v1.ConditionStatusWritable, Status: metav1.ConditionTrue, Reason: v1.ReasonStatusWritable, Message: "parents can hold the ready condition"}
 	no := func(reason, message string) {
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reason, message
@@ -205,6 +203,8 @@ func writableCondition(a assembly, next *controller, foreign int64) metav1.Condi
 	switch {
 	case a.rejection != nil || a.kindErr != nil:
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionUnknown, v1.ReasonNotAccepted, "not known until the kind is watched"
+	case counts.denied > 0:
+		no(v1.ReasonForbidden, counts.why)
 	case next.readyCondition == "":
 		condition.Message = "no ready condition is asked for"
 	case !kind.Custom:
@@ -213,8 +213,8 @@ func writableCondition(a assembly, next *controller, foreign int64) metav1.Condi
 		no(v1.ReasonNoStatusSubresource, kind.Kind+" has no status subresource: the ready condition is left out; add \"subresources: {status: {}}\" to its CustomResourceDefinition")
 	case kind.Status.Conditions != "":
 		no(v1.ReasonNoConditions, "the ready condition is left out: "+kind.Status.Conditions)
-	case foreign > 0:
-		no(v1.ReasonConditionOwned, fmt.Sprintf("another manager owns the condition %s of %d parents, where it is left alone: give spec.status.readyCondition another type", next.readyCondition, foreign))
+	case counts.foreign > 0:
+		no(v1.ReasonConditionOwned, fmt.Sprintf("another manager owns the condition %s of %d parents, where it is left alone: give spec.status.readyCondition another type", next.readyCondition, counts.foreign))
 	}
 	return condition
 }

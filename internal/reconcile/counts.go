@@ -9,7 +9,8 @@ import (
 // tally is how one parent fared in its last pass.
 type tally struct {
 	ready, failed           bool
-	foreign                 bool // another manager owns the ready condition
+	foreign                 bool   // another manager owns the ready condition
+	denied                  string // which right is missing to write the status
 	children, childrenReady int64
 }
 
@@ -19,6 +20,8 @@ type counts struct {
 	parents  v1.ParentCounts
 	children v1.ChildCounts
 	foreign  int64
+	denied   int64
+	why      string // which right was missing last
 }
 
 func newCounts() *counts { return &counts{tallies: map[types.NamespacedName]tally{}} }
@@ -49,6 +52,10 @@ func (c *counts) add(t tally, sign int64) {
 	}
 	if t.foreign {
 		c.foreign += sign
+	}
+	if t.denied != "" {
+		c.denied += sign
+		c.why = t.denied
 	}
 	c.children.Total += sign * t.children
 	c.children.Ready += sign * t.childrenReady

@@ -55,19 +55,22 @@ func (c *controller) lacking(err error, need claim) string {
 		need.acting = true
 		return mayNotAct(need, c.rights.look(need, c.name))
 	}
-	missing := c.rights.look(need, c.name).missing
+	f := c.rights.look(need, c.name)
+	missing, all := f.missing, need.use.verbs()
 	switch {
 	case len(missing) > 0:
-	case verb != "": // not asked yet, or granted meanwhile
-		missing = []string{verb}
-	default:
-		missing = need.use.verbs()
+		return mayNot(need, missing, missing)
+	case verb == "":
+		return mayNot(need, all, all)
+	case f.known: // granted meanwhile
+		all = []string{verb}
 	}
-	return mayNot(need, missing)
+	return mayNot(need, []string{verb}, all)
 }
 
-func mayNot(need claim, missing []string) string {
-	return fmt.Sprintf("%s may not %s %s: add %s to %s", whoIs(need.as), and(missing), need.what(), need.rule(missing), need.role())
+// mayNot says that the verbs are missing, with the rule for those to add.
+func mayNot(need claim, missing, add []string) string {
+	return fmt.Sprintf("%s may not %s %s: add %s to %s", whoIs(need.as), and(missing), need.what(), need.rule(add), need.role())
 }
 
 // missingRight says which right is missing to write a child. One on the parent may be, too.
@@ -79,7 +82,7 @@ func (c *controller) missingRight(err error, at kube.Location, kind kube.Kind) s
 	if !c.kind.Namespaced {
 		need.namespace = ""
 	}
-	return mayNot(need, need.use.verbs()) + ", so that the child can block the deletion of its parent"
+	return mayNot(need, need.use.verbs(), need.use.verbs()) + ", so that the child can block the deletion of its parent"
 }
 
 // whyNot says why the server did not answer a request that needs the claim.

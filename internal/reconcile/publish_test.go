@@ -68,7 +68,7 @@ func TestRefusalsTellWithoutValues(t *testing.T) {
 		"a missing right": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `deployments.apps "`+secret+`" is forbidden: User "system:serviceaccount:a:b" cannot patch resource "deployments" in API group "apps" in the namespace "ns"`),
 			v1.ReasonChildForbidden,
-			`cannot update X: templater may not patch deployments.apps in namespace ns: add {apiGroups: [apps], resources: [deployments], verbs: [patch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
+			`cannot update X: templater may not patch deployments.apps in namespace ns: add {apiGroups: [apps], resources: [deployments], verbs: [create, delete, get, list, patch, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
 		},
 		"a right on the parent's finalizers": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `configmaps "`+secret+`" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: , <nil>`),

@@ -89,8 +89,8 @@ func (p *pass) report(ctx context.Context, status map[string]any, wantedCount in
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		p.problems = append(p.problems, &Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: RetryNow})
 	case lacksRight(err):
-		p.problems = append(p.problems, &Problem{Reason: v1.ReasonStatusRejected, Retry: RetrySoon,
-			Message: "cannot write the status: " + p.lacking(err, p.claim(asStatus, p.kind, p.parent.Namespace()))})
+		now.denied = "cannot write the status: " + p.lacking(err, p.claim(asStatus, p.kind, p.parent.Namespace()))
+		p.problems = append(p.problems, &Problem{Reason: v1.ReasonStatusRejected, Retry: RetrySoon, Message: now.denied})
 	default:
 		p.problems = append(p.problems, &Problem{
 			Reason: v1.ReasonStatusRejected, Retry: RetryBackoff,
