@@ -90,7 +90,7 @@ func forbidden(text string) string {
 	case limitRange.MatchString(text):
 		return "a LimitRange of the namespace refuses its resources; keep to what kubectl describe limitrange shows"
 	case escalation.MatchString(text):
-		return "templater may grant only rights that it has itself; grant it those of the role, too"
+		return "whoever writes a role needs the rights in it; grant them to templater, or to the account that it works as, too"
 	}
 	return "an admission rule of the API server forbids it; kubectl apply of such an object says which"
 }

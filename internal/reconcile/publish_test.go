@@ -83,7 +83,7 @@ func TestRefusalsTellWithoutValues(t *testing.T) {
 		"a role that grants more than templater has": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `roles.rbac.authorization.k8s.io "`+secret+`" is forbidden: user "a" (groups=["b"]) is attempting to grant RBAC permissions not currently held:`+secret),
 			v1.ReasonChildRejected,
-			"cannot update X: templater may grant only rights that it has itself; grant it those of the role, too",
+			"cannot update X: whoever writes a role needs the rights in it; grant them to templater, or to the account that it works as, too",
 		},
 		"an admission plugin that is not foreseen": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `pods "a" is forbidden: the moon is full: `+secret),
