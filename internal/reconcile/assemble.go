@@ -32,6 +32,7 @@ type assembly struct {
 type childWant struct {
 	kind  kube.Kind
 	wants map[string]watch.Want // by namespace; "" = all; empty while the server does not have the kind
+	err   error                 // why there are none, where there may be objects all the same
 }
 
 var namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
@@ -66,18 +67,21 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *entry) assembly {
 // childWant is what is to be watched of a kind in these namespaces; nil means all.
 func (c *Controllers) childWant(gvk schema.GroupVersionKind, as string, in map[string]bool) childWant {
 	kind, err := c.kinds.Resolve(gvk)
-	if err != nil {
+	switch {
+	case missing(err):
 		return childWant{kind: kube.Kind{Kind: gvk.Kind}}
+	case err != nil:
+		return childWant{kind: kube.Kind{Kind: gvk.Kind}, err: err}
 	}
 	want := watch.Want{Resource: kind.Resource, Labels: v1.LabelController, Role: watch.Child, As: as}
 	if in == nil || !kind.Namespaced {
-		return childWant{kind, map[string]watch.Want{"": want}}
+		return childWant{kind: kind, wants: map[string]watch.Want{"": want}}
 	}
 	wants := make(map[string]watch.Want, len(in))
 	for want.Namespace = range in {
 		wants[want.Namespace] = want
 	}
-	return childWant{kind, wants}
+	return childWant{kind: kind, wants: wants}
 }
 
 // misfit returns why the spec cannot work for the kind, or nil.
@@ -140,7 +144,7 @@ func (a *assembly) build(tc *v1.TemplateController, e *entry, in *Controllers, c
 		c.parents[ns] = caches[want]
 	}
 	for gk, child := range a.children {
-		s := source{child.kind, make(map[string]*watch.Cache, len(child.wants))}
+		s := source{child.kind, make(map[string]*watch.Cache, len(child.wants)), child.err}
 		for ns, want := range child.wants {
 			s.caches[ns] = caches[want]
 		}

@@ -52,6 +52,7 @@ type controller struct {
 type source struct {
 	kind   kube.Kind
 	caches map[string]*watch.Cache // by namespace; "" = all namespaces; empty while the server does not have the kind
+	err    error                   // why there are none, where there may be objects all the same
 }
 
 // there reports whether the server has the kind.

@@ -79,6 +79,8 @@ func (c *controller) hasLeft(ctx context.Context, namespace string) bool {
 	for _, s := range c.sources {
 		cache := s.caches[namespace]
 		switch {
+		case s.err != nil:
+			return false
 		case cache == nil:
 		case apierrors.IsForbidden(cache.Err()):
 			klog.FromContext(ctx).Info("children in a namespace that is watched no longer are left as they are: they may not be read", "controller", c.name, "namespace", namespace, "user", c.as, "resource", s.kind.Resource.Resource)
