@@ -182,7 +182,11 @@ func (c *controller) alsoMissing(need claim) []string {
 func (c *controller) unreadable(cache namedCache) (reason, message string) {
 	switch err := cache.cache.Err(); {
 	case apierrors.IsForbidden(err):
-		return v1.ReasonForbidden, c.lacking(err, cache.need)
+		text, pending := c.lacking(err, cache.need)
+		if pending {
+			return v1.ReasonSyncing, "reading " + cache.need.brief()
+		}
+		return v1.ReasonForbidden, text
 	case apierrors.IsBadRequest(err): // only a selector can be bad in a list
 		return v1.ReasonListFailed, fmt.Sprintf("cannot list %s by spec.watch.fieldSelector: it names a field that cannot be selected by; metadata.name can be, and what the CustomResourceDefinition lists as selectableFields", cache.need.brief())
 	case err != nil:

@@ -509,3 +509,38 @@ func TestStatusThatMayNotBeWrittenIsToldByTheTemplateController(t *testing.T) {
 		t.Errorf("condition\n%s\nwant\n%s", got, want)
 	}
 }
+
+func TestMissingRightIsToldOnceItIsKnown(t *testing.T) {
+	for why, row := range map[string]struct {
+		refuse string
+		want   string
+	}{
+		"the server tells":         {"", `may not create and patch configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [create, patch]} to`},
+		"the server does not tell": {"ask team:robot create configmaps ns", `may not patch configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [create, delete, get, list, patch, watch]} to`},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(asRobot(t))
+			c.apply(app)
+			c.run()
+			c.deliver()
+			c.run()
+			c.apply(with(t, app, "[a, b]", "[a, b, c]"))
+			c.refuse["team:robot: create configmaps c"] = denial(robot, "patch", "configmaps", `in the namespace "ns"`)
+			c.refuse[row.refuse] = errors.New("no answer")
+			c.lacks["team:robot patch configmaps ns"], c.lacks["team:robot create configmaps ns"] = true, true
+			result, got := c.pass("apps", "one")
+			wantRequests(t, "while the server is asked", got, "team:robot: create configmaps c")
+			if result.Retry != RetrySoon || len(c.events) > 0 {
+				t.Errorf("retry %v and Events %v, want a retry soon and no Event yet", result.Retry, c.events)
+			}
+			c.controllers.rights.next(t.Context())
+			c.pass("apps", "one")
+			c.deliver()
+			c.pass("apps", "one")
+			if len(c.events) != 1 || !strings.Contains(c.events[0], row.want) || !strings.Contains(c.condition("apps", "one", "Ready"), row.want) {
+				t.Errorf("Events %v and condition %s, want one with %s", c.events, c.condition("apps", "one", "Ready"), row.want)
+			}
+		})
+	}
+}

@@ -45,27 +45,29 @@ func lacksRight(err error) bool {
 }
 
 // lacking says which rights are missing, of whom, where, and by which rule they can be granted.
-// The error is the server's answer to a request that needs the claim.
-func (c *controller) lacking(err error, need claim) string {
+// The error is the server's answer to a request that needs the claim. pending tells that
+// there will soon be more to say.
+func (c *controller) lacking(err error, need claim) (text string, pending bool) {
 	var verb string
 	if m := deniedVerb.FindStringSubmatch(err.Error()); m != nil {
 		verb = m[1]
 	}
 	if c.as != "" && strings.HasPrefix(verb, "impersonate") {
 		need.acting = true
-		return mayNotAct(need, c.rights.look(need, c.name))
+		f := c.rights.look(need, c.name)
+		return mayNotAct(need, f), f.pending
 	}
 	f := c.rights.look(need, c.name)
 	missing, all := f.missing, need.use.verbs()
 	switch {
 	case len(missing) > 0:
-		return mayNot(need, missing, missing)
+		return mayNot(need, missing, missing), false
 	case verb == "":
-		return mayNot(need, all, all)
+		return mayNot(need, all, all), f.pending
 	case f.known: // granted meanwhile
 		all = []string{verb}
 	}
-	return mayNot(need, []string{verb}, all)
+	return mayNot(need, []string{verb}, all), f.pending
 }
 
 // mayNot says that the verbs are missing, with the rule for those to add.
@@ -74,7 +76,7 @@ func mayNot(need claim, missing, add []string) string {
 }
 
 // missingRight says which right is missing to write a child. One on the parent may be, too.
-func (c *controller) missingRight(err error, at kube.Location, kind kube.Kind) string {
+func (c *controller) missingRight(err error, at kube.Location, kind kube.Kind) (text string, pending bool) {
 	if !finalizers.MatchString(err.Error()) {
 		return c.lacking(err, c.claim(asChildren, kind, at.Namespace))
 	}
@@ -82,13 +84,14 @@ func (c *controller) missingRight(err error, at kube.Location, kind kube.Kind) s
 	if !c.kind.Namespaced {
 		need.namespace = ""
 	}
-	return mayNot(need, need.use.verbs(), need.use.verbs()) + ", so that the child can block the deletion of its parent"
+	return mayNot(need, need.use.verbs(), need.use.verbs()) + ", so that the child can block the deletion of its parent", false
 }
 
 // whyNot says why the server did not answer a request that needs the claim.
 func (c *controller) whyNot(err error, need claim) string {
 	if lacksRight(err) {
-		return c.lacking(err, need)
+		text, _ := c.lacking(err, need)
+		return text
 	}
 	return publicReason(err)
 }

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,8 @@ type Problem struct {
 	Retry  Retry
 	// Waiting is whether this is no fault: something is still to come.
 	Waiting bool
+	// Pending is whether the message is not worth telling yet: a better one is on its way.
+	Pending bool
 }
 
 // Retry says when a pass with a problem is worth repeating.
@@ -89,6 +92,11 @@ func (p problems) first() *Problem {
 		return p[0]
 	}
 	return nil
+}
+
+// pending reports whether there will soon be more to tell than there is now.
+func (p problems) pending() bool {
+	return slices.ContainsFunc(p, func(problem *Problem) bool { return problem.Pending })
 }
 
 // message is that of first, and says how many more there are.

@@ -25,7 +25,8 @@ func (c *controller) refusal(err error, what string, at kube.Location, kind kube
 		p.Message = "cannot " + what + ": its namespace is being deleted; change metadata.namespace in the template, or create the namespace anew once it is gone"
 	case lacksRight(err):
 		p.Reason, p.Retry = v1.ReasonChildForbidden, RetrySoon
-		p.Message = "cannot " + what + ": " + c.missingRight(err, at, kind)
+		text, pending := c.missingRight(err, at, kind)
+		p.Message, p.Pending = "cannot "+what+": "+text, pending
 	case missingNamespace(err):
 		p.Reason, p.Retry = v1.ReasonNamespaceNotFound, RetrySlow
 		p.Message = "cannot " + what + ": its namespace does not exist; create the namespace, or change metadata.namespace in the template"

@@ -82,6 +82,7 @@ type claim struct {
 // finding is what the server says of a claim.
 type finding struct {
 	known   bool
+	pending bool     // nothing is known yet, but will be soon
 	missing []string // verbs
 	// constrained is, where the claim is about acting as a user, whether the operator may do so for
 	// some requests; missing has the verbs of the others.
@@ -133,6 +134,7 @@ func (r *rights) look(c claim, controller string) finding {
 	a.controllers[controller] = struct{}{}
 	if (a.asked.IsZero() || r.clock.Since(a.asked) >= rightsAge) && r.queue.Len() < mostAsked {
 		r.queue.Add(c)
+		a.pending = a.asked.IsZero()
 	}
 	return a.finding
 }
@@ -228,10 +230,14 @@ func (r *rights) take(c claim, f finding) []string {
 		return nil
 	}
 	a.asked = r.clock.Now()
-	if !f.known || a.known && a.constrained == f.constrained && slices.Equal(a.missing, f.missing) {
+	waited := a.pending
+	a.pending = false
+	switch {
+	case f.known && !(a.known && a.constrained == f.constrained && slices.Equal(a.missing, f.missing)):
+		a.finding = f
+	case !waited:
 		return nil
 	}
-	a.finding = f
 	controllers := make([]string, 0, len(a.controllers))
 	for controller := range a.controllers {
 		controllers = append(controllers, controller)

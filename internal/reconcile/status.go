@@ -28,8 +28,12 @@ func (p *pass) writeStatus(ctx context.Context, wantedCount int, observed []*liv
 	if problem != nil {
 		p.problems = append(p.problems, problem)
 	}
-	p.report(ctx, status, wantedCount, now)
-	p.announce()
+	if !p.problems.pending() {
+		p.report(ctx, status, wantedCount, now)
+	}
+	if !p.problems.pending() { // report may meet a problem, too
+		p.announce()
+	}
 	p.r.controllers.count(p.key, now)
 }
 
@@ -89,8 +93,11 @@ func (p *pass) report(ctx context.Context, status map[string]any, wantedCount in
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		p.problems = append(p.problems, &Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: RetryNow})
 	case lacksRight(err):
-		now.denied = "cannot write the status: " + p.lacking(err, p.claim(asStatus, p.kind, p.parent.Namespace()))
-		p.problems = append(p.problems, &Problem{Reason: v1.ReasonStatusRejected, Retry: RetrySoon, Message: now.denied})
+		text, pending := p.lacking(err, p.claim(asStatus, p.kind, p.parent.Namespace()))
+		p.problems = append(p.problems, &Problem{Reason: v1.ReasonStatusRejected, Retry: RetrySoon, Message: "cannot write the status: " + text, Pending: pending})
+		if !pending {
+			now.denied = "cannot write the status: " + text
+		}
 	default:
 		p.problems = append(p.problems, &Problem{
 			Reason: v1.ReasonStatusRejected, Retry: RetryBackoff,
