@@ -110,6 +110,11 @@ type answered struct {
 	controllers map[string]struct{}
 }
 
+// same reports whether two findings say the same.
+func (f finding) same(other finding) bool {
+	return f.known == other.known && f.constrained == other.constrained && slices.Equal(f.missing, other.missing)
+}
+
 // newRights returns rights that calls changed for each controller whose finding is new.
 func newRights(clusters func(as string) Writer, clock clock.PassiveClock, changed func(controller string)) *rights {
 	return &rights{
@@ -233,7 +238,7 @@ func (r *rights) take(c claim, f finding) []string {
 	waited := a.pending
 	a.pending = false
 	switch {
-	case f.known && !(a.known && a.constrained == f.constrained && slices.Equal(a.missing, f.missing)):
+	case f.known && !a.same(f):
 		a.finding = f
 	case !waited:
 		return nil
