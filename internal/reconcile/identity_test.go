@@ -544,3 +544,23 @@ func TestMissingRightIsToldOnceItIsKnown(t *testing.T) {
 		})
 	}
 }
+
+func TestStandbyReadsInTheNamespacesOfTheAccount(t *testing.T) {
+	c := leavesBehind(t, false)
+	c.standby()
+	for range 2 {
+		c.controllers.queue.Add("apps")
+		wantRequests(t, "while another replica leads", c.run())
+		in := map[string]bool{}
+		for _, want := range c.owners["apps"] {
+			if in[want.Namespace] = true; want.As != robot {
+				t.Errorf("%s is not read as the account", want)
+			}
+		}
+		if diff := cmp.Diff(map[string]bool{"ns": true, "other": true}, in); diff != "" {
+			t.Errorf("namespaces that are read (-want +got):\n%s", diff)
+		}
+	}
+	c.controllers.Lead()
+	wantRequests(t, "once it leads", c.run(), "team:robot: get apps one", "team:robot: delete configmaps a", "team:robot: delete configmaps b")
+}
