@@ -120,12 +120,6 @@ func (l *Link) Hits(f Fault) int {
 	return l.hits[f]
 }
 
-func (l *Link) is(f Fault) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.active[f] > 0
-}
-
 // gated is a listener whose connections obey the link.
 type gated struct {
 	net.Listener
