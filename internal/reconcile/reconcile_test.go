@@ -333,6 +333,31 @@ func TestRecreateDeletesAllBeforeItMakesOne(t *testing.T) {
 	wantRequests(t, "both are gone", c.run(), "create configmaps a", "create configmaps b", "status apps one")
 }
 
+func TestRecreateReplacesAChildThatHasLostItsLabel(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "    template: |\n      {{ range", "    updateStrategy: {type: Recreate}\n    template: |\n      {{ range"))
+	c.apply(app)
+	c.run()
+	steal := func() {
+		o := c.get("configmaps", "a").DeepCopy()
+		o.SetLabels(nil)
+		c.store(configMap("a"), o)
+		c.deliver()
+	}
+	steal()
+	wantRequests(t, "it is as the template says", c.run(), "create configmaps a", "get configmaps a", "update configmaps a")
+	c.apply(with(t, app, "[a, b]", "[a]")) // one child, so that none is replaced before
+	c.run()
+	c.gone(configMap("b"))
+	c.run()
+	steal()
+	c.apply(with(t, with(t, app, "[a, b]", "[a]"), "hello", "bye"))
+	wantRequests(t, "it is out of date, and may not be changed in place", c.run(), "create configmaps a", "get configmaps a", "delete-foreground configmaps a", "status apps one")
+	delete(c.objects, configMap("a")) // as no watch shows
+	_, requests := c.pass("apps", "one")
+	wantRequests(t, "it is gone", requests, "create configmaps a", "status apps one")
+}
+
 func TestSuspendStopsEverything(t *testing.T) {
 	c := newCluster(t)
 	c.apply(apps)
