@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
@@ -126,6 +127,47 @@ func TestCountsSurviveARestart(t *testing.T) {
 	c.clock.SetTime(c.clock.Now().Add(recountTime))
 	if got := recount(); got != int64(0) {
 		t.Errorf("status.parents.total is %v later, want what has been counted", got)
+	}
+}
+
+func TestParentsThatLeaveUnseenAreNotCounted(t *testing.T) {
+	key := Key{"apps", types.NamespacedName{Namespace: "ns", Name: "one"}}
+	at := place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app))
+	for why, leave := range map[string]func(*cluster){
+		"while the controller is suspended": func(c *cluster) {
+			c.apply(with(t, apps, "spec:\n", "spec:\n  suspend: true\n"))
+			c.run()
+			c.gone(at)
+			c.run()
+			c.apply(apps)
+		},
+		"with their kind, during a pass": func(c *cluster) {
+			c.gone(at)
+			c.refuse["kind App"] = errors.New("gone")
+			c.controllers.queue.Add("apps")
+			c.run()
+			c.controllers.count(key, &tally{ready: true}) // the end of that pass
+			delete(c.refuse, "kind App")
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(apps)
+			c.apply(app)
+			c.run()
+			c.clock.SetTime(c.clock.Now().Add(recountTime))
+			c.gone(configMap("a")) // the garbage collector is fast, and the pass that would restore them is slow
+			c.gone(configMap("b"))
+			leave(c)
+			c.controllers.queue.Add("apps")
+			c.run()
+			c.controllers.queue.Add("apps") // counts are debounced
+			c.run()
+			total, _, _ := unstructured.NestedInt64(c.get("templatecontrollers", "apps").Object, "status", "parents", "total")
+			if total != 0 {
+				t.Errorf("status.parents.total is %d, want 0", total)
+			}
+		})
 	}
 }
 
