@@ -150,7 +150,7 @@ func (a *assembly) state(generation int64, c *controller) string {
 		names[gk.String()] = child
 	}
 	for _, name := range sortedKeys(names) {
-		fmt.Fprintf(&s, " %s=%p:%v", name, names[name].cache, names[name].readable())
+		fmt.Fprintf(&s, " %s=%p:%v:%d", name, names[name].cache, names[name].readable(), names[name].failures())
 	}
 	if c.namespaces != nil {
 		fmt.Fprint(&s, c.namespaces.Synced())

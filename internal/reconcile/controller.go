@@ -118,6 +118,15 @@ func (s source) readable() bool {
 	return s.cache == nil || s.cache.Synced() && s.cache.Err() == nil
 }
 
+// failures counts how often the children of a kind have begun to be unreadable. A pass may have met
+// a failure that is over before anybody else has seen it.
+func (s source) failures() int {
+	if s.cache == nil {
+		return 0
+	}
+	return s.cache.Failures()
+}
+
 // complete reports whether all children are known.
 func (c *controller) complete() bool {
 	for _, s := range c.sources {

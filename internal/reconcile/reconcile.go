@@ -140,8 +140,11 @@ func (p *pass) readable(all []*wanted) []*wanted {
 			out = append(out, w)
 			continue
 		}
-		_, message := unreadable(s.kind.Resource.GroupResource().String(), s.cache)
-		p.problems = append(p.problems, &Problem{Reason: v1.ReasonForbidden, Message: message})
+		reason, message := unreadable(s.kind.Resource.GroupResource().String(), s.cache)
+		if reason != v1.ReasonForbidden {
+			reason = v1.ReasonChildFailed // the others are those of a TemplateController
+		}
+		p.problems = append(p.problems, &Problem{Reason: reason, Message: message})
 	}
 	return out
 }

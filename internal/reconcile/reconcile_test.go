@@ -529,6 +529,24 @@ func TestKindThatMayNotBeListedStopsPruning(t *testing.T) {
 	wantRequests(t, "when they are read", c.run(), "delete configmaps b", "status apps one")
 }
 
+func TestShortFailureOfAWatchLeavesNoTrace(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	children := c.caches[watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child}]
+	children.Fail(errors.New("refused"))
+	c.pass("apps", "one")
+	if got, want := c.condition("apps", "one", "Ready"), "False ChildFailed: cannot list or watch configmaps"; !strings.HasPrefix(got, want) {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+	children.Fail(nil) // before the TemplateController has been looked at
+	c.run()
+	if got, want := c.condition("apps", "one", "Ready"), "True Ready: all children are ready: 2"; got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+}
+
 func TestTemplateControllerThatGoes(t *testing.T) {
 	t.Run("Orphan leaves the children", func(t *testing.T) {
 		c := newCluster(t)
