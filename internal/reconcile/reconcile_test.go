@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
@@ -105,6 +106,17 @@ func TestRestartOverQuietParentsWritesNothing(t *testing.T) {
 	wantRequests(t, "restart", c.run())
 }
 
+// delays is a queue that writes down how long keys are to wait.
+type delays struct {
+	workqueue.TypedRateLimitingInterface[string]
+	asked []time.Duration
+}
+
+func (d *delays) AddAfter(key string, after time.Duration) {
+	d.asked = append(d.asked, after)
+	d.TypedRateLimitingInterface.AddAfter(key, after)
+}
+
 func TestCountsSurviveARestart(t *testing.T) {
 	c := newCluster(t)
 	c.apply(apps)
@@ -123,6 +135,14 @@ func TestCountsSurviveARestart(t *testing.T) {
 	c.controllers.parents.ShutDown() // no parent has been looked at yet
 	if got := recount(); got != int64(1) {
 		t.Errorf("status.parents.total is %v right after a restart, want 1 still", got)
+	}
+	const early = time.Second
+	c.clock.SetTime(c.clock.Now().Add(early))
+	delays := &delays{TypedRateLimitingInterface: c.controllers.queue}
+	c.controllers.queue = delays
+	recount()
+	if !slices.Contains(delays.asked, recountTime-early) {
+		t.Errorf("looks again after %v, want %s: the queue keeps the soonest only", delays.asked, recountTime-early)
 	}
 	c.clock.SetTime(c.clock.Now().Add(recountTime))
 	if got := recount(); got != int64(0) {
