@@ -96,8 +96,8 @@ func newBed(ctx context.Context, o *options, dir string) (b *bed, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := testcluster.Down(o.cache, o.name); err != nil { // one that is left of a failure would not be as the model begins
-		return nil, err
+	if _, err := testcluster.Find(o.cache, o.name); err == nil { // it would not be as the model begins, or is another run's
+		return nil, fmt.Errorf("cluster %s is up: go run ./cluster down --name %s, or choose another --name", o.name, o.name)
 	}
 	b.cluster, err = testcluster.Up(ctx, testcluster.Options{Name: o.name, CacheDir: o.cache, Mode: layout.Kwok, Out: o.out})
 	if err != nil {
