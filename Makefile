@@ -20,6 +20,9 @@ ARCHIVE     := bin/templater.tar
 
 FUZZTIME    ?= 20s
 E2E_TIMEOUT ?= 40m
+CHAOS_TIME  ?= 3m
+CHAOS_SEED  ?= 0
+CHAOS_FLAGS ?= --time 1h --longest-fault 20s
 BENCH_COUNT ?= 6
 BENCH_SMALL := --scale 0.05 --rounds 1 --floor-workers 8 --fairness-parents 500 --memory-sizes 100,500 --settle-time 1s --idle-time 1s
 BENCH_FLAGS ?=
@@ -45,7 +48,7 @@ image: ## Write the image IMAGE (templater:dev) for PLATFORMS to bin/templater.t
 	@cd tools/image && go run . --name $(IMAGE) --platforms $(PLATFORMS) --output $(CURDIR)/$(ARCHIVE) --push=$(PUSH)
 
 .PHONY: test
-test: test-unit test-fuzz test-helm test-image test-e2e test-bench ## Run all tests, those on a real cluster included
+test: test-unit test-fuzz test-helm test-image test-e2e test-chaos test-bench ## Run all tests, those on a real cluster included
 	$(call say,'All tests passed.')
 
 .PHONY: test-unit
@@ -81,6 +84,11 @@ test-image: ## Test what makes the container image
 test-e2e: cluster-build ## Test the operator on a real cluster
 	$(call say,'End to end: the built operator on a real cluster (minutes)')
 	cd e2e && go test -count=1 -p 1 -timeout $(E2E_TIMEOUT) ./...
+
+.PHONY: test-chaos
+test-chaos: cluster-build ## Break things for CHAOS_TIME (3m) and compare with a model; CHAOS_SEED (0 = a fresh one) plays a run again
+	$(call say,'Chaos: random actions and faults for $(CHAOS_TIME)$(comma) compared with a model')
+	cd e2e && go run ./chaos --time $(CHAOS_TIME) --seed $(CHAOS_SEED)
 
 .PHONY: test-bench
 test-bench: cluster-build ## Try the benchmark with few parents, and count the operator's requests
@@ -129,6 +137,10 @@ bench-micro: ## Run the benchmarks that need no cluster, BENCH_COUNT (6) times e
 .PHONY: bench-compare
 bench-compare: ## Compare two outputs of bench-micro, OLD and NEW, with benchstat
 	@go tool -modfile=tools/benchstat/go.mod benchstat $(OLD) $(NEW)
+
+.PHONY: chaos
+chaos: ## Break things for an hour, with longer faults; CHAOS_FLAGS as of go run ./chaos --help
+	cd e2e && go run ./chaos --seed $(CHAOS_SEED) $(CHAOS_FLAGS)
 
 .PHONY: cluster-build
 cluster-build: ## Build what the test cluster consists of (minutes, once)

@@ -112,8 +112,20 @@ func (p *pass) takeOver(ctx context.Context, w *wanted) (*object.Object, *Proble
 	if problem := p.inTheWay(there, w); problem != nil {
 		return nil, problem, nil
 	}
+	if w.child.UpdateStrategy.Type == v1.UpdateRecreate && there.Annotation(v1.AnnotationHash) != w.hash {
+		return nil, p.replace(ctx, there, w), nil
+	}
 	after, err := p.send(ctx, w, "uid", string(there.UID()))
 	return after, nil, err
+}
+
+// replace deletes an object of ours that no watch shows, because it has lost its label. The one that
+// follows it is made when it is gone.
+func (p *pass) replace(ctx context.Context, there *object.Object, w *wanted) *Problem {
+	if problem := p.remove(ctx, action{verb: remove, live: &live{child: w.child.Name, kind: w.kind, object: there}, foreground: true}); problem != nil {
+		return problem
+	}
+	return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " is being replaced", Waiting: true, Retry: RetrySoon}
 }
 
 // inTheWay says why an object cannot be taken for the child, or nil when it is ours.

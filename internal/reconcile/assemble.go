@@ -173,7 +173,8 @@ func (a *assembly) state(generation int64, c *controller) string {
 		fmt.Fprint(&s, " ", name)
 		for _, ns := range sortedKeys(names[name].caches) {
 			cache := names[name].caches[ns]
-			fmt.Fprintf(&s, " %s=%p:%v", ns, cache, readable(cache))
+			// A pass may have met a failure that is over before anybody else has seen it.
+			fmt.Fprintf(&s, " %s=%p:%v:%d", ns, cache, readable(cache), cache.Failures())
 		}
 	}
 	if c.namespaces != nil {

@@ -73,9 +73,11 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *entry, a assembly, 
 		Children:           e.counts.children,
 		ChildNamespaces:    sortedKeys(e.namespaces),
 	}
-	recounting := e.counts.parents.Total < tc.Status.Parents.Total && c.clock.Since(e.since) < recountTime
+	left := recountTime - c.clock.Since(e.since)
+	recounting := left > 0 && e.counts.parents.Total < tc.Status.Parents.Total
 	if recounting {
 		status.Parents, status.Children = tc.Status.Parents, tc.Status.Children
+		c.queue.AddAfter(tc.Name, left) // once more: in the queue, what comes sooner has replaced what was to come then
 	}
 	for gk, version := range e.childKinds {
 		status.ChildKinds = append(status.ChildKinds, v1.ChildKind{Group: gk.Group, Version: version, Kind: gk.Kind})

@@ -170,10 +170,14 @@ func (c *Controllers) addKinds(name string, kinds []schema.GroupVersionKind) {
 	c.queue.Add(name)
 }
 
-// count notes how a parent fares; nil means that it is no parent any more.
+// count notes how a parent fares; nil means that it is no parent any more. A pass may have taken longer
+// than its parent was there.
 func (c *Controllers) count(key Key, now *tally) {
 	c.mu.Lock()
 	e := c.entries[key.Controller]
+	if e != nil && (e.current == nil || e.current.parent(key.Parent) == nil) {
+		now = nil
+	}
 	changed := e != nil && e.counts.set(key.Parent, now)
 	if changed {
 		e.meter.Parents(e.counts.parents)
@@ -295,8 +299,8 @@ func (c *Controllers) start(e *entry, a assembly, next *controller) {
 	}
 }
 
-// enqueueAll has all parents looked at, and all children whose parent is not
-// there.
+// enqueueAll has all parents looked at, and all that are counted or have children though they are
+// not there: nobody may have been told of their leave.
 func (c *Controllers) enqueueAll(next *controller) {
 	var keys []Key
 	next.eachParent(func(o *object.Object) {
@@ -308,7 +312,22 @@ func (c *Controllers) enqueueAll(next *controller) {
 			left[Key{next.name, name}] = struct{}{}
 		}
 	})
+	for _, name := range c.counted(next.name) {
+		if next.parent(name) == nil {
+			left[Key{next.name, name}] = struct{}{}
+		}
+	}
 	c.backlog.add(next.name, slices.AppendSeq(keys, maps.Keys(left)))
+}
+
+// counted returns the parents that a controller counts.
+func (c *Controllers) counted(name string) []types.NamespacedName {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if e := c.entries[name]; e != nil {
+		return slices.Collect(maps.Keys(e.counts.tallies))
+	}
+	return nil
 }
 
 // names returns the controllers that f holds for.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
@@ -142,7 +143,11 @@ func (p *pass) readable(all []*wanted) []*wanted {
 			out = append(out, w)
 			continue
 		}
-		p.problems = append(p.problems, &Problem{Reason: v1.ReasonForbidden, Message: fmt.Sprintf(
+		reason := v1.ReasonChildFailed
+		if apierrors.IsForbidden(cache.Err()) {
+			reason = v1.ReasonForbidden
+		}
+		p.problems = append(p.problems, &Problem{Reason: reason, Message: fmt.Sprintf(
 			"%s cannot read %s: the condition Watching of TemplateController %s says why%s", whoIs(p.as), p.claim(asChildren, s.kind, s.scope(w.name.Namespace)).brief(), p.name, untouched)})
 	}
 	return out

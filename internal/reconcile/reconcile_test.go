@@ -11,6 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
@@ -104,6 +106,17 @@ func TestRestartOverQuietParentsWritesNothing(t *testing.T) {
 	wantRequests(t, "restart", c.run())
 }
 
+// delays is a queue that writes down how long keys are to wait.
+type delays struct {
+	workqueue.TypedRateLimitingInterface[string]
+	asked []time.Duration
+}
+
+func (d *delays) AddAfter(key string, after time.Duration) {
+	d.asked = append(d.asked, after)
+	d.TypedRateLimitingInterface.AddAfter(key, after)
+}
+
 func TestCountsSurviveARestart(t *testing.T) {
 	c := newCluster(t)
 	c.apply(apps)
@@ -123,9 +136,58 @@ func TestCountsSurviveARestart(t *testing.T) {
 	if got := recount(); got != int64(1) {
 		t.Errorf("status.parents.total is %v right after a restart, want 1 still", got)
 	}
+	const early = time.Second
+	c.clock.SetTime(c.clock.Now().Add(early))
+	delays := &delays{TypedRateLimitingInterface: c.controllers.queue}
+	c.controllers.queue = delays
+	recount()
+	if !slices.Contains(delays.asked, recountTime-early) {
+		t.Errorf("looks again after %v, want %s: the queue keeps the soonest only", delays.asked, recountTime-early)
+	}
 	c.clock.SetTime(c.clock.Now().Add(recountTime))
 	if got := recount(); got != int64(0) {
 		t.Errorf("status.parents.total is %v later, want what has been counted", got)
+	}
+}
+
+func TestParentsThatLeaveUnseenAreNotCounted(t *testing.T) {
+	key := Key{"apps", types.NamespacedName{Namespace: "ns", Name: "one"}}
+	at := place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app))
+	for why, leave := range map[string]func(*cluster){
+		"while the controller is suspended": func(c *cluster) {
+			c.apply(with(t, apps, "spec:\n", "spec:\n  suspend: true\n"))
+			c.run()
+			c.gone(at)
+			c.run()
+			c.apply(apps)
+		},
+		"with their kind, during a pass": func(c *cluster) {
+			c.gone(at)
+			c.refuse["kind App"] = errors.New("gone")
+			c.controllers.queue.Add("apps")
+			c.run()
+			c.controllers.count(key, &tally{ready: true}) // the end of that pass
+			delete(c.refuse, "kind App")
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(apps)
+			c.apply(app)
+			c.run()
+			c.clock.SetTime(c.clock.Now().Add(recountTime))
+			c.gone(configMap("a")) // the garbage collector is fast, and the pass that would restore them is slow
+			c.gone(configMap("b"))
+			leave(c)
+			c.controllers.queue.Add("apps")
+			c.run()
+			c.controllers.queue.Add("apps") // counts are debounced
+			c.run()
+			total, _, _ := unstructured.NestedInt64(c.get("templatecontrollers", "apps").Object, "status", "parents", "total")
+			if total != 0 {
+				t.Errorf("status.parents.total is %d, want 0", total)
+			}
+		})
 	}
 }
 
@@ -333,6 +395,31 @@ func TestRecreateDeletesAllBeforeItMakesOne(t *testing.T) {
 	wantRequests(t, "both are gone", c.run(), "create configmaps a", "create configmaps b", "status apps one")
 }
 
+func TestRecreateReplacesAChildThatHasLostItsLabel(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "    template: |\n      {{ range", "    updateStrategy: {type: Recreate}\n    template: |\n      {{ range"))
+	c.apply(app)
+	c.run()
+	steal := func() {
+		o := c.get("configmaps", "a").DeepCopy()
+		o.SetLabels(nil)
+		c.store(configMap("a"), o)
+		c.deliver()
+	}
+	steal()
+	wantRequests(t, "it is as the template says", c.run(), "create configmaps a", "get configmaps a", "update configmaps a")
+	c.apply(with(t, app, "[a, b]", "[a]")) // one child, so that none is replaced before
+	c.run()
+	c.gone(configMap("b"))
+	c.run()
+	steal()
+	c.apply(with(t, with(t, app, "[a, b]", "[a]"), "hello", "bye"))
+	wantRequests(t, "it is out of date, and may not be changed in place", c.run(), "create configmaps a", "get configmaps a", "delete-foreground configmaps a", "status apps one")
+	delete(c.objects, configMap("a")) // as no watch shows
+	_, requests := c.pass("apps", "one")
+	wantRequests(t, "it is gone", requests, "create configmaps a", "status apps one")
+}
+
 func TestSuspendStopsEverything(t *testing.T) {
 	c := newCluster(t)
 	c.apply(apps)
@@ -460,6 +547,24 @@ func TestKindThatMayNotBeListedStopsPruning(t *testing.T) {
 	delete(c.silent, children)
 	c.sync(children)
 	wantRequests(t, "when they are read", c.run(), "delete configmaps b", "status apps one")
+}
+
+func TestShortFailureOfAWatchLeavesNoTrace(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	children := c.caches[watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child}]
+	children.Fail(errors.New("refused"))
+	c.pass("apps", "one")
+	if got, want := c.condition("apps", "one", "Ready"), "False ChildFailed: cannot list or watch configmaps"; !strings.HasPrefix(got, want) {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+	children.Fail(nil) // before the TemplateController has been looked at
+	c.run()
+	if got, want := c.condition("apps", "one", "Ready"), "True Ready: all children are ready: 2"; got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
 }
 
 func TestTemplateControllerThatGoes(t *testing.T) {

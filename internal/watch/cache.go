@@ -42,6 +42,7 @@ type Cache struct {
 	seen    uint64 // the newest resource version that the watch has brought
 	synced  bool
 	failure error
+	fails   int // how often failure has become non-nil
 }
 
 // item is what the cache holds of one object, for as long as there is an object of
@@ -116,6 +117,14 @@ func (c *Cache) Err() error {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.failure
+}
+
+// Failures returns how often lists or watches have begun to fail. It tells a
+// reader of Err whether there was a failure between two answers of nil.
+func (c *Cache) Failures() int {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.fails
 }
 
 // Put takes an object as the server returned it to a write of ours. writer is

@@ -222,8 +222,8 @@ func TestStateIsToldOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	failure := fmt.Errorf("forbidden")
-	cache.fail(failure)
-	cache.fail(fmt.Errorf("forbidden"))
+	cache.Fail(failure)
+	cache.Fail(fmt.Errorf("forbidden"))
 	if changes != 1 {
 		t.Errorf("%d changes of state after two equal failures, want 1", changes)
 	}
@@ -232,6 +232,12 @@ func TestStateIsToldOnce(t *testing.T) {
 	}
 	if changes != 2 || !cache.Synced() || cache.Err() != nil {
 		t.Errorf("changes %d, synced %v, err %v; want 2, true, nil", changes, cache.Synced(), cache.Err())
+	}
+	cache.Fail(failure)
+	cache.Fail(nil)
+	cache.Fail(nil)
+	if changes != 4 || cache.Err() != nil || cache.Failures() != 2 {
+		t.Errorf("changes %d, err %v, failures %d; want 4, nil, 2", changes, cache.Err(), cache.Failures())
 	}
 	if _, err := NewCache(Want{Labels: "=="}, nil, nil); err == nil {
 		t.Error("a selector that is none is taken")

@@ -156,7 +156,7 @@ func (m *Manager) listerWatcher(want Want, cache *Cache) toolscache.ListerWatche
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			list, err := client.List(ctx, want.Resource, want.Namespace, narrow(o))
 			if err != nil && ctx.Err() == nil {
-				cache.fail(err)
+				cache.Fail(err)
 			}
 			cache.pulse.answered(err)
 			return list, err
@@ -164,7 +164,7 @@ func (m *Manager) listerWatcher(want Want, cache *Cache) toolscache.ListerWatche
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
 			w, err := client.Watch(ctx, want.Resource, want.Namespace, narrow(o))
 			if ctx.Err() == nil && (err != nil || cache.Synced()) {
-				cache.fail(err)
+				cache.Fail(err)
 			}
 			cache.pulse.answered(err)
 			return w, err

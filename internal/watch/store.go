@@ -151,10 +151,13 @@ func (c *Cache) newer(it *item, o *object.Object, version uint64) bool {
 	return c.want.Fields == "" && c.selector.Matches(it.object)
 }
 
-// fail takes note of the result of a list or watch request.
-func (c *Cache) fail(err error) {
+// Fail takes note of the result of a list or watch request: nil when it went well.
+func (c *Cache) Fail(err error) {
 	c.mu.Lock()
 	same := (err == nil) == (c.failure == nil) && (err == nil || err.Error() == c.failure.Error())
+	if c.failure == nil && err != nil {
+		c.fails++
+	}
 	c.failure = err
 	c.mu.Unlock()
 	if !same {

@@ -2,6 +2,7 @@ package testcluster
 
 import (
 	"context"
+	"errors"
 	"os/exec"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/audit"
 	"github.com/templater-dev/templater/e2e/cluster/build"
 	"github.com/templater-dev/templater/e2e/cluster/layout"
+	"github.com/templater-dev/templater/e2e/cluster/proc"
 	"github.com/templater-dev/templater/tools/image/archive"
 )
 
@@ -163,7 +165,43 @@ func TestKwok(t *testing.T) {
 	waitPhase(t, c, "hello", "Succeeded")
 	waitPhase(t, c, "web", "Running")
 	checkUser(t, c)
+	checkKill(t, c)
 	checkSecondUp(t, c)
+}
+
+// checkKill wants killed components to come back with everything that they had stored.
+func checkKill(t *testing.T, c *Cluster) {
+	t.Helper()
+	for _, component := range []string{"kube-apiserver", "etcd"} {
+		before, err := proc.Recorded(c.RunDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Kill(component); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		err = c.poll(ctx, func() error {
+			now, err := proc.Recorded(c.RunDir())
+			if err == nil && now[component] == before[component] {
+				err = errors.New("has not been started again")
+			}
+			return err
+		})
+		if err == nil {
+			err = c.AwaitReady(ctx)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", component, err)
+		}
+		kubectl(t, c, "get", "pod/web")
+	}
+	for _, none := range []string{"kubelet", "init"} {
+		if err := c.Kill(none); err == nil || !strings.Contains(err.Error(), "no such component") {
+			t.Errorf("kill %s: got %v", none, err)
+		}
+	}
 }
 
 // checkUser wants another user to have the rights that are granted, no others,

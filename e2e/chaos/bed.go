@@ -1,0 +1,275 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
+
+	"github.com/templater-dev/templater/e2e/chaos/link"
+	"github.com/templater-dev/templater/e2e/chaos/model"
+	"github.com/templater-dev/templater/e2e/cluster/layout"
+	"github.com/templater-dev/templater/e2e/cluster/pki"
+	"github.com/templater-dev/templater/e2e/cluster/poll"
+	"github.com/templater-dev/templater/e2e/cluster/testcluster"
+)
+
+// user is whom the operator runs as.
+const user = "templater-chaos"
+
+var (
+	namespaces  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+	definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
+	controllers = schema.GroupVersionResource{Group: "templater.dev", Version: "v1", Resource: "templatecontrollers"}
+	roles       = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}
+	bindings    = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}
+)
+
+func resourceOf(kind string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: model.Group, Version: "v1", Resource: model.Plural(kind)}
+}
+
+const role = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: ` + user + `}
+rules:
+- {apiGroups: [templater.dev], resources: [templatecontrollers], verbs: [get, list, watch, patch]}
+- {apiGroups: [templater.dev], resources: [templatecontrollers/status], verbs: [patch]}
+- {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [get, list, watch]}
+- {apiGroups: [""], resources: [namespaces], verbs: [get, list, watch]}
+- {apiGroups: ["", events.k8s.io], resources: [events], verbs: [create, patch, update]}
+- {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, watch, create, update, patch]}
+- {apiGroups: [""], resources: [configmaps, secrets], verbs: [get, list, watch, create, patch, delete]}
+- {apiGroups: [` + model.Group + `], resources: ["*"], verbs: [get, list, watch, patch]}
+`
+
+const binding = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: ` + user + `}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ` + user + `}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ` + user + `}]
+`
+
+// bed is what a trial plays on: the cluster, the operators, and the link between them.
+type bed struct {
+	cluster   *testcluster.Cluster
+	client    dynamic.Interface // of the administrator, past the link
+	link      *link.Link
+	operators *operators
+	root      string // of the repository
+
+	mu      sync.Mutex
+	foreign map[model.ChildID]mark // what strangers have put there
+}
+
+// mark tells one state of one object from all others.
+type mark struct {
+	uid     types.UID
+	version string
+}
+
+func newBed(ctx context.Context, o *options, dir string) (b *bed, err error) {
+	cache, err := layout.Find(o.cache)
+	if err != nil {
+		return nil, err
+	}
+	b = &bed{root: filepath.Dir(filepath.Dir(cache.Source)), foreign: map[model.ChildID]mark{}}
+	binary, err := b.binary(ctx, o.operator, dir)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := testcluster.Find(o.cache, o.name); err == nil { // it would not be as the model begins, or is another run's
+		return nil, fmt.Errorf("cluster %s is up: go run ./cluster down --name %s, or choose another --name", o.name, o.name)
+	}
+	b.cluster, err = testcluster.Up(ctx, testcluster.Options{Name: o.name, CacheDir: o.cache, Mode: layout.Kwok, Out: o.out})
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.cluster.Down())
+		}
+	}()
+	if err := b.connect(); err != nil {
+		return nil, err
+	}
+	kubeconfig, err := b.startLink(dir)
+	if err != nil {
+		return nil, err
+	}
+	b.operators, err = newOperators(ctx, binary, filepath.Join(dir, "operator.log"), kubeconfig, o.replicas)
+	return b, err
+}
+
+// binary builds the operator unless there is one.
+func (b *bed) binary(ctx context.Context, given, dir string) (string, error) {
+	if given != "" {
+		return exec.LookPath(given)
+	}
+	binary := filepath.Join(dir, "templater")
+	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/templater")
+	build.Dir = b.root
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build the operator (or give one with --operator): %w: %s", err, out)
+	}
+	return binary, nil
+}
+
+func (b *bed) connect() error {
+	config, err := clientcmd.BuildConfigFromFlags("", b.cluster.Kubeconfig())
+	if err != nil {
+		return err
+	}
+	config.QPS, config.UserAgent, config.Timeout = -1, "chaos", 20*time.Second
+	b.client, err = dynamic.NewForConfig(config)
+	return err
+}
+
+// startLink starts the link and writes the kubeconfig that leads through it.
+func (b *bed) startLink(dir string) (string, error) {
+	authority, err := pki.LoadAuthority(b.cluster.PKI(""))
+	if err != nil {
+		return "", err
+	}
+	certificate, err := authority.Issue(pki.Subject{CommonName: "link", IPs: loopback})
+	if err != nil {
+		return "", err
+	}
+	client, err := authority.Issue(pki.Subject{CommonName: user})
+	if err != nil {
+		return "", err
+	}
+	server, err := tls.X509KeyPair(certificate.Cert, certificate.Key)
+	if err != nil {
+		return "", err
+	}
+	pair, err := tls.X509KeyPair(client.Cert, client.Key)
+	if err != nil {
+		return "", err
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(authority.Certificate())
+	upstream := &http.Transport{
+		ForceAttemptHTTP2: true,
+		TLSClientConfig:   &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
+	}
+	if b.link, err = link.Start(b.cluster.HostServer(), upstream, server); err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "kubeconfig")
+	return path, os.WriteFile(path, authority.Kubeconfig(b.link.URL(), user, client), 0o600)
+}
+
+// begin installs everything and starts the operators.
+func (b *bed) begin(ctx context.Context, w *model.World) error {
+	crd, err := os.ReadFile(filepath.Join(b.root, "config", "crd", "templater.dev_templatecontrollers.yaml"))
+	if err != nil {
+		return fmt.Errorf("read the definition of TemplateControllers: %w", err)
+	}
+	for resource, manifest := range map[schema.GroupVersionResource]string{definitions: string(crd), roles: role, bindings: binding} {
+		o := map[string]any{}
+		if err := yaml.Unmarshal([]byte(manifest), &o); err != nil {
+			return err
+		}
+		if err := b.apply(ctx, resource, o); err != nil {
+			return err
+		}
+	}
+	if err := b.served(ctx, controllers); err != nil {
+		return err
+	}
+	for _, kind := range model.Kinds {
+		if err := b.define(ctx, kind); err != nil {
+			return err
+		}
+	}
+	for _, name := range model.Namespaces {
+		if err := b.setNamespace(ctx, name, w.Open[name]); err != nil {
+			return err
+		}
+	}
+	for _, shape := range model.Shapes {
+		if err := b.apply(ctx, controllers, w.Controllers[shape].Manifest(shape)); err != nil {
+			return err
+		}
+	}
+	return b.operators.start()
+}
+
+func (b *bed) define(ctx context.Context, kind string) error {
+	if err := b.apply(ctx, definitions, model.Definition(kind)); err != nil {
+		return err
+	}
+	return b.served(ctx, resourceOf(kind))
+}
+
+func (b *bed) served(ctx context.Context, resource schema.GroupVersionResource) error {
+	return insist(ctx, "list "+resource.Resource, func() error {
+		_, err := b.client.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
+		return err
+	})
+}
+
+func (b *bed) setNamespace(ctx context.Context, name string, open bool) error {
+	metadata := map[string]any{"name": name}
+	if open {
+		metadata["labels"] = map[string]any{model.NamespaceLabel: "yes"}
+	}
+	return b.apply(ctx, namespaces, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+}
+
+// patience is how long users try what does not work, because the API server is down.
+const patience = 90 * time.Second
+
+// insist repeats f until it succeeds. Whatever it does may be done twice.
+func insist(ctx context.Context, what string, f func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := poll.Until(ctx, 100*time.Millisecond, f); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+var errLeaving = errors.New("an earlier object of that name is being deleted")
+
+// apply creates or changes an object, as its user.
+func (b *bed) apply(ctx context.Context, resource schema.GroupVersionResource, content map[string]any) error {
+	o := &unstructured.Unstructured{Object: content}
+	return insist(ctx, "apply "+o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName(), func() error {
+		after, err := b.client.Resource(resource).Namespace(o.GetNamespace()).Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: "user", Force: true})
+		if err == nil && after.GetDeletionTimestamp() != nil {
+			err = errLeaving
+		}
+		return err
+	})
+}
+
+// leave stops what would not outlive us.
+func (b *bed) leave() error { return errors.Join(b.operators.stop(), b.link.Close()) }
+
+func (b *bed) close() error { return errors.Join(b.leave(), b.cluster.Down()) }
+
+// logged reports whether the operator's log holds the text.
+func (b *bed) logged(text string) (bool, error) {
+	data, err := os.ReadFile(b.operators.log)
+	return bytes.Contains(data, []byte(text)), err
+}

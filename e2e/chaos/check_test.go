@@ -1,0 +1,189 @@
+package main
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/e2e/chaos/model"
+)
+
+var (
+	aReport   = model.ParentID{Kind: "Report", Namespace: "chaos-a", Name: "p"}
+	aMany     = model.ParentID{Kind: "Many", Namespace: "chaos-a", Name: "p"}
+	reportMap = model.ChildID{Resource: "configmaps", Namespace: "chaos-a", Name: "report-p"}
+	manyMap   = model.ChildID{Resource: "configmaps", Namespace: "chaos-a", Name: "many-p-0"}
+	manyMore  = model.ChildID{Resource: "configmaps", Namespace: "chaos-a", Name: "many-p-1"}
+)
+
+func ready(kind, status, reason string) []any {
+	return []any{map[string]any{"type": kind, "status": status, "reason": reason, "observedGeneration": int64(1)}}
+}
+
+// rightChecker is a cluster that is as its model says.
+func rightChecker() *checker {
+	w := model.NewWorld()
+	w.Parents[aReport] = model.Parent{Text: "t"}
+	w.Parents[aMany] = model.Parent{Text: "t", Count: 1}
+	f := &found{
+		children:    map[model.ChildID]*unstructured.Unstructured{},
+		parents:     map[model.ParentID]*unstructured.Unstructured{},
+		controllers: map[string]*unstructured.Unstructured{},
+	}
+	for id, p := range w.Parents {
+		o := &unstructured.Unstructured{Object: p.Manifest(id)}
+		o.SetUID(types.UID("uid-" + id.Kind))
+		o.SetGeneration(1)
+		o.Object["status"] = map[string]any{"conditions": ready("Ready", "True", "Ready")}
+		f.parents[id] = o
+	}
+	status := f.parents[aReport].Object["status"].(map[string]any)
+	status["text"], status["total"], status["names"] = "t", int64(1), []any{"report-p"}
+	for _, child := range w.Children() {
+		f.children[child.ID] = childObject(child, f.parents[child.Parent])
+	}
+	for shape, c := range w.Controllers {
+		o := &unstructured.Unstructured{Object: c.Manifest(shape)}
+		o.SetGeneration(1)
+		total := int64(0)
+		if shape == model.Report || shape == model.Many {
+			total = 1
+		}
+		o.Object["status"] = map[string]any{
+			"conditions": ready("Ready", "True", "Ready"), "parents": map[string]any{"total": total, "failed": int64(0)},
+		}
+		f.controllers[shape] = o
+	}
+	return &checker{found: f, world: w, foreign: map[model.ChildID]mark{}, counts: true}
+}
+
+func childObject(child model.Child, parent *unstructured.Unstructured) *unstructured.Unstructured {
+	yes := true
+	o := &unstructured.Unstructured{Object: map[string]any{"kind": "ConfigMap"}}
+	data := map[string]string{}
+	for key, value := range child.Data {
+		data[key] = value
+		if child.ID.Resource == "secrets" {
+			o.SetKind("Secret")
+			data[key] = base64.StdEncoding.EncodeToString([]byte(value))
+		}
+	}
+	_ = unstructured.SetNestedStringMap(o.Object, data, "data") // fails where a map is none
+	o.SetName(child.ID.Name)
+	o.SetUID(types.UID("uid-" + child.ID.Name))
+	o.SetLabels(map[string]string{
+		"templater.dev/controller": child.Shape, "templater.dev/child": child.Entry,
+		"templater.dev/parent-uid": string(parent.GetUID()), "app.kubernetes.io/managed-by": "templater",
+	})
+	o.SetOwnerReferences([]metav1.OwnerReference{{Kind: child.Parent.Kind, UID: parent.GetUID(), Controller: &yes}})
+	return o
+}
+
+// change changes a TemplateController of the model.
+func (c *checker) change(shape string, f func(*model.Controller)) {
+	controller := c.world.Controllers[shape]
+	f(&controller)
+	c.world.Controllers[shape] = controller
+}
+
+// stranger puts a stranger's object there.
+func (c *checker) stranger(id model.ChildID) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{"kind": "ConfigMap"}}
+	o.SetUID("stranger")
+	o.SetResourceVersion("7")
+	c.children[id], c.foreign[id] = o, mark{"stranger", "7"}
+	return o
+}
+
+func TestCompare(t *testing.T) {
+	for why, row := range map[string]struct {
+		change func(*checker)
+		want   string // in the error; empty = none
+	}{
+		"all is right":               {func(*checker) {}, ""},
+		"a child is missing":         {func(c *checker) { delete(c.children, reportMap) }, "report-p is missing"},
+		"a child is being deleted":   {func(c *checker) { now := metav1.Now(); c.children[reportMap].SetDeletionTimestamp(&now) }, "report-p is missing"},
+		"a child has other data":     {func(c *checker) { _ = unstructured.SetNestedField(c.children[reportMap].Object, "x", "data", "text") }, `report-p holds`},
+		"a child has a key too many": {func(c *checker) { _ = unstructured.SetNestedField(c.children[reportMap].Object, "x", "data", "old") }, `report-p holds`},
+		"a key that a stranger added": {func(c *checker) {
+			_ = unstructured.SetNestedField(c.children[reportMap].Object, "x", "data", strangerKey)
+		}, ""},
+		"a child has lost its label":    {func(c *checker) { c.children[reportMap].SetLabels(nil) }, "has the labels"},
+		"a child is of an older parent": {func(c *checker) { c.parents[aReport].SetUID("newer") }, "is not owned by"},
+		"there is an orphan": {func(c *checker) {
+			c.children[manyMore] = c.children[manyMap].DeepCopy()
+			c.children[manyMore].SetOwnerReferences([]metav1.OwnerReference{{UID: "gone"}})
+		}, "many-p-1 should not be there"},
+		"older data under CreateOnly": {func(c *checker) {
+			c.change(model.Report, func(m *model.Controller) { m.Strategy = "CreateOnly" })
+			_ = unstructured.SetNestedField(c.children[reportMap].Object, "x", "data", "text")
+		}, ""},
+		"a child stays under Retain": {func(c *checker) {
+			c.children[manyMore] = c.children[manyMap]
+			c.change(model.Many, func(m *model.Controller) { m.Retain = true })
+		}, ""},
+		"a child should go under Delete": {func(c *checker) { c.children[manyMore] = c.children[manyMap] }, "many-p-1 should not be there"},
+		"a child whose label was stolen may stay": {func(c *checker) {
+			c.children[manyMore] = c.children[manyMap].DeepCopy()
+			c.children[manyMore].SetLabels(nil)
+		}, ""},
+		"a suspended controller has done nothing": {func(c *checker) {
+			c.change(model.Report, func(m *model.Controller) { m.Suspended = true })
+			c.controllers[model.Report].Object["status"] = map[string]any{"conditions": ready("Ready", "False", "Suspended")}
+			delete(c.children, reportMap)
+		}, ""},
+		"a stranger's object is untouched, and its place taken": {func(c *checker) {
+			c.stranger(reportMap)
+			c.parents[aReport].Object["status"] = map[string]any{"conditions": ready("Ready", "False", "ChildConflict")}
+			_ = unstructured.SetNestedField(c.controllers[model.Report].Object, int64(1), "status", "parents", "failed")
+		}, ""},
+		"a stranger's object was changed": {func(c *checker) { c.stranger(manyMore).SetResourceVersion("8") }, "belongs to a stranger and was changed"},
+		"a stranger's object is gone":     {func(c *checker) { c.stranger(manyMore); delete(c.children, manyMore) }, "belongs to a stranger and was changed: there is nothing"},
+		"the status is old": {func(c *checker) {
+			_ = unstructured.SetNestedField(c.parents[aReport].Object, "old", "status", "text")
+		}, "the status of Report chaos-a/p is"},
+		"the condition is of an older generation": {func(c *checker) { c.parents[aMany].SetGeneration(2) }, "condition Ready of Many chaos-a/p, generation 2"},
+		"there is no condition":                   {func(c *checker) { delete(c.parents[aMany].Object, "status") }, "Many chaos-a/p has no condition Ready"},
+		"a count is wrong": {func(c *checker) {
+			_ = unstructured.SetNestedField(c.controllers[model.Many].Object, int64(3), "status", "parents", "total")
+		}, "TemplateController many counts 3 parents total, want 1"},
+		"a count is wrong, and it is too early to say so": {func(c *checker) {
+			c.counts = false
+			_ = unstructured.SetNestedField(c.controllers[model.Many].Object, int64(3), "status", "parents", "total")
+		}, ""},
+		"a parent is gone":             {func(c *checker) { delete(c.parents, aMany) }, "Many chaos-a/p is not there"},
+		"a TemplateController is gone": {func(c *checker) { delete(c.controllers, model.Many) }, "TemplateController many is not there"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := rightChecker()
+			row.change(c)
+			got := ""
+			if err := c.compare(); err != nil {
+				got = err.Error()
+			}
+			if (row.want == "") != (got == "") || !strings.Contains(got, row.want) {
+				t.Errorf("got %q, want %q in it", got, row.want)
+			}
+		})
+	}
+}
+
+func TestFlags(t *testing.T) {
+	for args, want := range map[string]string{
+		"--without=kill":     `--without "kill": choose from`,
+		"--time=0s":          "--time, --longest-fault: give a duration above 0",
+		"--rounds=-1":        "--rounds, --replicas: give a number from 0",
+		"--operator=/no/one": "no such file",
+	} {
+		command := newCommand()
+		command.SetArgs([]string{args})
+		command.SetOut(t.Output())
+		if err := command.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", args, err, want)
+		}
+	}
+}

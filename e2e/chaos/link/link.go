@@ -1,0 +1,211 @@
+// Package link is the connection between the operator and the API server, as
+// bad as wanted: a reverse proxy on loopback that cuts and stalls connections, answers
+// in the server's place, and loses answers.
+package link
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+)
+
+// Fault is one way of being bad.
+type Fault int
+
+// The faults. Those that concern requests hit every second one, by chance.
+const (
+	Cut         Fault = iota // connections are closed, new ones refused
+	Stall                    // connections stay, and nothing comes through
+	TooMany                  // requests are answered 429
+	ServerError              // requests are answered 500
+	DropAnswers              // writes are carried out, and their connection is closed
+	SlowAnswers              // answers come late
+	faults
+)
+
+// Link is a running proxy. It is safe for concurrent use.
+type Link struct {
+	address string
+	server  *http.Server
+	done    chan error
+	over    chan struct{} // closed by Close
+
+	mu     sync.Mutex
+	active [faults]int
+	hits   [faults]int
+	conns  map[*conn]struct{}
+	gate   chan struct{} // closed unless connections are stalled
+}
+
+// Start returns a link to the API server at target, which it reaches through
+// upstream; that must authenticate as the operator's user. To its client it
+// shows the certificate.
+func Start(target string, upstream http.RoundTripper, certificate tls.Certificate) (*Link, error) {
+	to, err := url.Parse(target)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		return nil, err
+	}
+	l := &Link{address: listener.Addr().String(), done: make(chan error, 1), over: make(chan struct{}), conns: map[*conn]struct{}{}, gate: make(chan struct{})}
+	close(l.gate)
+	quiet := log.New(io.Discard, "", 0) // every fault would be logged
+	proxy := &httputil.ReverseProxy{
+		Rewrite:        func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		Transport:      upstream,
+		FlushInterval:  -1, // watches
+		ErrorLog:       quiet,
+		ModifyResponse: l.modify,
+		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }, // as when there is no proxy
+	}
+	l.server = &http.Server{ //nolint:gosec // its only client is the operator
+		Handler: l.handler(proxy), ErrorLog: quiet,
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
+	}
+	go func() { l.done <- l.server.ServeTLS(&gated{listener, l}, "", "") }()
+	return l, nil
+}
+
+// URL is where the operator finds the API server.
+func (l *Link) URL() string { return "https://" + l.address }
+
+// Close ends the link and all its connections, stalled ones too. It is called once.
+func (l *Link) Close() error {
+	close(l.over)
+	err := l.server.Close()
+	if served := <-l.done; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
+
+// Begin makes the link bad, until end is called. Faults may overlap.
+func (l *Link) Begin(f Fault) (end func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.active[f]++
+	switch {
+	case f == Stall && l.active[f] == 1:
+		l.gate = make(chan struct{})
+	case f == Cut:
+		for c := range l.conns {
+			_ = c.Conn.Close() // its users see what they are to see
+		}
+	}
+	return sync.OnceFunc(func() { l.end(f) })
+}
+
+func (l *Link) end(f Fault) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.active[f]--
+	if f == Stall && l.active[f] == 0 {
+		close(l.gate)
+	}
+}
+
+// Hits returns how many requests a fault has hit so far.
+func (l *Link) Hits(f Fault) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.hits[f]
+}
+
+// gated is a listener whose connections obey the link.
+type gated struct {
+	net.Listener
+	link *Link
+}
+
+// Accept returns the next connection that is not refused.
+func (g *gated) Accept() (net.Conn, error) {
+	for {
+		accepted, err := g.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if c := g.link.admit(accepted); c != nil {
+			return c, nil
+		}
+	}
+}
+
+func (l *Link) admit(accepted net.Conn) net.Conn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.active[Cut] > 0 {
+		_ = accepted.Close() // refused
+		return nil
+	}
+	c := &conn{Conn: accepted, link: l, closed: make(chan struct{})}
+	l.conns[c] = struct{}{}
+	return c
+}
+
+// conn is a connection that can be stalled.
+type conn struct {
+	net.Conn
+	link   *Link
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (c *conn) wait() error {
+	c.link.mu.Lock()
+	gate := c.link.gate
+	c.link.mu.Unlock()
+	select {
+	case <-gate:
+		return nil
+	case <-c.link.over:
+		return net.ErrClosed
+	case <-c.closed:
+		return net.ErrClosed
+	}
+}
+
+// Read hands out what has come, unless the link is stalled.
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if stalled := c.wait(); stalled != nil {
+		return 0, stalled
+	}
+	return n, err
+}
+
+// Write sends, once the link is not stalled.
+func (c *conn) Write(b []byte) (int, error) {
+	if err := c.wait(); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(b)
+}
+
+// Close ends the connection, stalled or not.
+func (c *conn) Close() error {
+	c.once.Do(func() {
+		close(c.closed)
+		c.link.mu.Lock()
+		delete(c.link.conns, c)
+		c.link.mu.Unlock()
+	})
+	return c.Conn.Close()
+}
+
+// String names the fault in reports.
+func (f Fault) String() string {
+	names := [faults]string{"cut", "stall", "429", "500", "dropped answers", "slow answers"}
+	if f < 0 || f >= faults {
+		return fmt.Sprintf("fault %d", int(f))
+	}
+	return names[f]
+}

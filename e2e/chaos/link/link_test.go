@@ -1,0 +1,175 @@
+package link
+
+import (
+	"crypto/tls"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// bed is a link to a server that counts what it has carried out.
+type bed struct {
+	*Link
+	client *http.Client
+	served atomic.Int64
+}
+
+func newBed(t *testing.T) *bed {
+	t.Helper()
+	b := &bed{}
+	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b.served.Add(1)
+		if r.URL.Path == "/watch" {
+			_, _ = io.WriteString(w, "begun ")
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+			return
+		}
+		_, _ = io.WriteString(w, "hello")
+	}))
+	t.Cleanup(server.Close)
+	l, err := Start(server.URL, server.Client().Transport, server.TLS.Certificates[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Link = l
+	b.client = &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{
+		ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // a test
+	}}
+	t.Cleanup(func() {
+		b.client.CloseIdleConnections()
+		if err := l.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// request returns the answer's code, 0 for none, and its text.
+func (b *bed) request(t *testing.T, method string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, b.URL()+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := b.client.Do(r)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return response.StatusCode, string(text)
+}
+
+func (b *bed) expect(t *testing.T, method string, want int) string {
+	t.Helper()
+	code, text := b.request(t, method)
+	if code != want {
+		t.Fatalf("%s: answer %d %s, want %d", method, code, text, want)
+	}
+	return text
+}
+
+// until repeats requests until one is hit.
+func (b *bed) until(t *testing.T, method string, f Fault) (int, string) {
+	t.Helper()
+	for before := b.Hits(f); ; {
+		code, text := b.request(t, method)
+		if b.Hits(f) > before {
+			return code, text
+		}
+		if code != http.StatusOK {
+			t.Fatalf("a request that was not hit is answered %d %s", code, text)
+		}
+	}
+}
+
+func TestAnswersInTheServersPlace(t *testing.T) {
+	b := newBed(t)
+	if text := b.expect(t, http.MethodGet, http.StatusOK); text != "hello" {
+		t.Errorf("got %q", text)
+	}
+	for f, want := range map[Fault]int{TooMany: 429, ServerError: 500} {
+		end := b.Begin(f)
+		if code, text := b.until(t, http.MethodGet, f); code != want || !strings.Contains(text, `"kind":"Status"`) {
+			t.Errorf("%s: answer %d %s", f, code, text)
+		}
+		end()
+		for range 10 {
+			b.expect(t, http.MethodGet, http.StatusOK)
+		}
+	}
+}
+
+func TestDropsAnswersOfWritesThatWereCarriedOut(t *testing.T) {
+	b := newBed(t)
+	defer b.Begin(DropAnswers)()
+	before := b.served.Load()
+	if code, text := b.until(t, http.MethodPatch, DropAnswers); code != 0 {
+		t.Errorf("answer %d %s, want none", code, text)
+	}
+	if b.served.Load() == before {
+		t.Error("the write was not carried out")
+	}
+	for range 10 {
+		b.expect(t, http.MethodGet, http.StatusOK)
+	}
+}
+
+func TestCutsConnections(t *testing.T) {
+	b := newBed(t)
+	response, err := b.client.Get(b.URL() + "/watch") //nolint:noctx // it is cut
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	end := b.Begin(Cut)
+	again := b.Begin(Cut)
+	if text, err := io.ReadAll(response.Body); err == nil {
+		t.Errorf("a watch ends well when it is cut: %q", text)
+	}
+	again()
+	if code, _ := b.request(t, http.MethodGet); code != 0 {
+		t.Errorf("answer %d while one of two cuts lasts", code)
+	}
+	end()
+	end() // harmless
+	b.expect(t, http.MethodGet, http.StatusOK)
+}
+
+func TestStallsConnections(t *testing.T) {
+	b := newBed(t)
+	b.expect(t, http.MethodGet, http.StatusOK)
+	end := b.Begin(Stall)
+	served := b.served.Load()
+	answered := make(chan int, 1)
+	go func() {
+		code, _ := b.request(t, http.MethodGet)
+		answered <- code
+	}()
+	select {
+	case code := <-answered:
+		t.Errorf("answer %d through a stalled connection", code)
+	case <-time.After(50 * time.Millisecond): // long enough for one that is not
+	}
+	if b.served.Load() != served {
+		t.Error("a request came through")
+	}
+	end()
+	if code := <-answered; code != http.StatusOK {
+		t.Errorf("answer %d when the stall is over", code)
+	}
+}
+
+func TestClosesWhileStalled(t *testing.T) {
+	b := newBed(t)
+	b.expect(t, http.MethodGet, http.StatusOK)
+	b.Begin(Stall)
+}

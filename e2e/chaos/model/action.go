@@ -1,0 +1,114 @@
+package model
+
+import (
+	"fmt"
+	"time"
+)
+
+// Verb says what an action does.
+type Verb string
+
+// What users and strangers do.
+const (
+	SetParent     Verb = "set parent"     // create or change it
+	DeleteParent  Verb = "delete parent"  // Hard: foreground
+	ReplaceParent Verb = "replace parent" // delete it and create it anew at once
+
+	SetController     Verb = "set controller"
+	ReplaceController Verb = "replace controller" // delete it and create it anew; children are orphans meanwhile
+	ReplaceKind       Verb = "replace kind"       // delete the definition and create it anew, without parents
+	OpenNamespace     Verb = "open namespace"
+	CloseNamespace    Verb = "close namespace"
+
+	EditChild     Verb = "edit child"       // change what the template sets
+	StripChild    Verb = "strip child"      // remove what the template sets
+	UnlabelChild  Verb = "unlabel child"    // remove the label that watches select by
+	RelabelChild  Verb = "relabel child"    // give it to another TemplateController
+	DeleteChild   Verb = "delete child"     //
+	PutForeign    Verb = "put foreign"      // an object of a child's name; Hard: with stolen labels
+	RemoveForeign Verb = "remove foreign"   //
+	AddToChild    Verb = "add to the child" // a field that no template sets
+)
+
+// What breaks.
+const (
+	KillOperator  Verb = "kill operator"
+	StopOperator  Verb = "stop operator" // with SIGTERM
+	KillAPIServer Verb = "kill kube-apiserver"
+	KillEtcd      Verb = "kill etcd"
+	Cut           Verb = "cut connections"
+	Stall         Verb = "stall connections"
+	Answer429     Verb = "answer 429"
+	Answer500     Verb = "answer 500"
+	DropAnswers   Verb = "drop answers" // of writes that the server has carried out
+	SlowAnswers   Verb = "slow answers"
+)
+
+// Faults are the verbs of what breaks.
+var Faults = []Verb{KillOperator, StopOperator, KillAPIServer, KillEtcd, Cut, Stall, Answer429, Answer500, DropAnswers, SlowAnswers}
+
+// Action is one thing that happens in a round.
+type Action struct {
+	Verb       Verb
+	After      time.Duration // since the action before it
+	For        time.Duration // of a fault
+	ID         ParentID      // of parents; Kind alone for ReplaceKind
+	Parent     Parent
+	Shape      string // of TemplateControllers
+	Controller Controller
+	Child      ChildID
+	Namespace  string
+	Hard       bool // see the verbs
+}
+
+// String tells the action in one line.
+func (a Action) String() string {
+	text := fmt.Sprintf("+%dms %s", a.After.Milliseconds(), a.Verb)
+	switch a.Verb {
+	case SetParent, ReplaceParent:
+		text += fmt.Sprintf(" %s %+v", a.ID, a.Parent)
+	case DeleteParent:
+		text += " " + a.ID.String()
+	case ReplaceKind:
+		text += " " + a.ID.Kind
+	case SetController, ReplaceController:
+		text += fmt.Sprintf(" %s %+v", a.Shape, a.Controller)
+	case OpenNamespace, CloseNamespace:
+		text += " " + a.Namespace
+	default:
+		if a.Child.Name != "" {
+			text += " " + a.Child.String()
+		}
+	}
+	if a.For > 0 {
+		text += " for " + a.For.String()
+	}
+	if a.Hard {
+		text += ", hard"
+	}
+	return text
+}
+
+// Apply changes the world as the action does. What strangers do, and what breaks,
+// leaves it alone.
+func (w *World) Apply(a Action) {
+	switch a.Verb {
+	case SetParent, ReplaceParent:
+		w.Parents[a.ID] = a.Parent
+	case DeleteParent:
+		delete(w.Parents, a.ID)
+	case SetController, ReplaceController:
+		w.Controllers[a.Shape] = a.Controller
+	case ReplaceKind:
+		for id := range w.Parents {
+			if id.Kind == a.ID.Kind {
+				delete(w.Parents, id)
+			}
+		}
+	case OpenNamespace:
+		w.Open[a.Namespace] = true
+	case CloseNamespace:
+		delete(w.Open, a.Namespace)
+	default:
+	}
+}

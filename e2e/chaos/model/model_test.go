@@ -1,0 +1,88 @@
+package model
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestChildren(t *testing.T) {
+	w := NewWorld()
+	w.Apply(Action{Verb: SetParent, ID: ParentID{"Many", "chaos-b", "p"}, Parent: Parent{Text: "t", Count: 2}})
+	w.Apply(Action{Verb: SetParent, ID: ParentID{"One", "chaos-a", "p"}, Parent: Parent{Text: "t"}})
+	names := func() (out []string) {
+		for _, c := range w.Children() {
+			out = append(out, c.ID.String())
+		}
+		return out
+	}
+	want := []string{
+		"configmaps chaos-b/many-p-0", "configmaps chaos-b/many-p-1", "secrets chaos-b/many-p",
+		"configmaps chaos-a/one-p", "configmaps chaos-a/scoped-p",
+	}
+	if diff := cmp.Diff(want, names()); diff != "" {
+		t.Errorf("children (-want +got):\n%s", diff)
+	}
+	data := map[string]string{"text": "t", "value": "first", "edition": "0", "index": "1"}
+	if diff := cmp.Diff(data, w.Children()[1].Data); diff != "" {
+		t.Errorf("data (-want +got):\n%s", diff)
+	}
+	w.Apply(Action{Verb: CloseNamespace, Namespace: "chaos-a"})
+	w.Apply(Action{Verb: SetController, Shape: Many, Controller: Controller{Selective: true}})
+	if diff := cmp.Diff([]string{"configmaps chaos-a/one-p"}, names()); diff != "" {
+		t.Errorf("children in a closed namespace, and of a parent without the label (-want +got):\n%s", diff)
+	}
+	w.Apply(Action{Verb: ReplaceKind, ID: ParentID{Kind: "One"}})
+	if got := names(); got != nil {
+		t.Errorf("children of a kind that was deleted: %v", got)
+	}
+}
+
+func TestDrawIsReproducible(t *testing.T) {
+	options := Options{Actions: 6, Faults: 2, Longest: time.Second, KindEvery: 3}
+	play := func(seed uint64) (rounds []Round) {
+		r, w := rand.New(rand.NewPCG(seed, 0)), NewWorld()
+		for range 20 {
+			rounds = append(rounds, Draw(r, w, options))
+		}
+		return rounds
+	}
+	if diff := cmp.Diff(play(1), play(1)); diff != "" {
+		t.Errorf("the same seed draws something else:\n%s", diff)
+	}
+	if cmp.Equal(play(1), play(2)) {
+		t.Error("another seed draws the same")
+	}
+}
+
+func TestDrawEverything(t *testing.T) {
+	seen := map[Verb]int{}
+	r, w := rand.New(rand.NewPCG(1, 0)), NewWorld()
+	options := Options{Actions: 8, Faults: 3, Longest: time.Second, KindEvery: 5, NoFaults: []Verb{StopOperator}}
+	for range 300 {
+		round := Draw(r, w, options)
+		for kind, lane := range round.Users {
+			for _, a := range lane {
+				seen[a.Verb]++
+				if a.ID.Kind != "" && a.ID.Kind != kind || a.Shape != "" && KindOf(a.Shape) != kind {
+					t.Fatalf("%s is in the lane of %s", a, kind)
+				}
+			}
+		}
+		for _, lane := range round.Faults {
+			for _, a := range lane {
+				seen[a.Verb]++
+			}
+		}
+	}
+	for _, verb := range append([]Verb{
+		SetParent, DeleteParent, ReplaceParent, SetController, ReplaceController, ReplaceKind, OpenNamespace, CloseNamespace,
+		EditChild, StripChild, UnlabelChild, RelabelChild, DeleteChild, PutForeign, RemoveForeign, AddToChild,
+	}, Faults...) {
+		if want := verb != StopOperator; want != (seen[verb] > 0) {
+			t.Errorf("%s was drawn %d times", verb, seen[verb])
+		}
+	}
+}

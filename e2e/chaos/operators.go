@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// operators are the replicas of the operator. They are safe for concurrent use.
+type operators struct {
+	binary, log string
+	args        []string
+
+	mu       sync.Mutex
+	replicas []*replica // nil = down
+	next     int        // whose turn it is to be killed
+	started  time.Time  // the last one
+	died     error      // of itself
+}
+
+// replica is one process.
+type replica struct {
+	command *exec.Cmd
+	ending  bool // we have sent it a signal
+	exited  chan struct{}
+}
+
+// newOperators finds out whether the operator knows leader election; none is started yet.
+func newOperators(ctx context.Context, binary, log, kubeconfig string, replicas int) (*operators, error) {
+	help, err := exec.CommandContext(ctx, binary, "run", "--help").CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("ask %s for help: %w: %s", binary, err, help)
+	}
+	o := &operators{binary: binary, log: log, args: []string{"run", "--kubeconfig", kubeconfig, "--log-format=text", "--log-level=verbose"}}
+	elects := strings.Contains(string(help), "--lease-namespace")
+	if replicas == 0 {
+		replicas = 1
+		if elects {
+			replicas = 2
+		}
+	}
+	if replicas > 1 {
+		if !elects {
+			return nil, fmt.Errorf("--replicas %d: this operator has no leader election", replicas)
+		}
+		o.args = append(o.args, "--lease-namespace=default")
+	}
+	o.replicas = make([]*replica, replicas)
+	return o, nil
+}
+
+// start starts all replicas that are down.
+func (o *operators) start() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i, r := range o.replicas {
+		if r != nil {
+			continue
+		}
+		if err := o.launch(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (o *operators) launch(i int) error {
+	file, err := os.OpenFile(o.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	r := &replica{command: exec.Command(o.binary, o.args...), exited: make(chan struct{})} //nolint:noctx // end ends it
+	r.command.Stdout, r.command.Stderr = file, file
+	r.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt from the terminal is for us
+	if err := r.command.Start(); err != nil {
+		return fmt.Errorf("start the operator: %w", err)
+	}
+	o.replicas[i], o.started = r, time.Now()
+	go o.await(i, r)
+	return nil
+}
+
+// await collects a replica. One with leader election may end when it loses the lease, and
+// is started again, as Kubernetes would.
+func (o *operators) await(i int, r *replica) {
+	err := r.command.Wait()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	defer close(r.exited)
+	o.replicas[i] = nil
+	if r.ending {
+		return
+	}
+	if len(o.replicas) == 1 {
+		o.died = fmt.Errorf("the operator has ended by itself: %w", err)
+		return
+	}
+	o.died = errors.Join(o.died, o.launch(i))
+}
+
+// failure returns why an operator is not there that should be, or nil.
+func (o *operators) failure() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.died
+}
+
+// age is for how long all operators have been running.
+func (o *operators) age() time.Duration {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return time.Since(o.started)
+}
+
+// end sends the signal to one replica, each in turn, and waits until it has ended.
+func (o *operators) end(signal syscall.Signal) error {
+	o.mu.Lock()
+	i := o.next
+	o.next = (o.next + 1) % len(o.replicas)
+	r := o.replicas[i]
+	if r == nil || r.ending { // the other lane of faults has
+		o.mu.Unlock()
+		return nil
+	}
+	r.ending = true
+	err := r.command.Process.Signal(signal)
+	o.mu.Unlock()
+	if err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("send %s to the operator: %w", signal, err)
+	}
+	return r.wait(signal)
+}
+
+// grace is how long an operator may take to end after SIGTERM.
+const grace = 60 * time.Second
+
+func (r *replica) wait(signal syscall.Signal) error {
+	timer := time.NewTimer(grace)
+	defer timer.Stop()
+	select {
+	case <-r.exited:
+		return nil
+	case <-timer.C:
+		return fmt.Errorf("the operator still runs %s after %s: %w", grace, signal, r.command.Process.Kill())
+	}
+}
+
+// stop ends all replicas.
+func (o *operators) stop() error {
+	var errs []error
+	for range o.replicas {
+		errs = append(errs, o.end(syscall.SIGTERM))
+	}
+	return errors.Join(errs...)
+}
