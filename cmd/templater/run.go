@@ -25,6 +25,7 @@ const (
 type runFlags struct {
 	kubeconfig, context string
 	workers             int
+	rolloutWorkers      int
 	lease               leaseFlags
 	requireAccount      bool
 	log                 logFlags
@@ -54,6 +55,7 @@ else the one that the process runs in as a Pod.`,
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "file that says how to reach the cluster; empty = see above")
 	flags.StringVar(&f.context, "context", "", "context in the kubeconfig; empty = its current one")
 	flags.IntVar(&f.workers, "workers", 32, "how many parents are worked on at a time")
+	flags.IntVar(&f.rolloutWorkers, "rollout-workers", 2, "how many of these at parents whose TemplateController has changed, or is new; more are faster, and slow down everybody else at a small API server")
 	f.lease.add(flags)
 	flags.BoolVar(&f.requireAccount, "require-service-account", false, "reject TemplateControllers without spec.serviceAccountRef, so that none works with the operator's own rights")
 	f.log.add(flags)
@@ -64,6 +66,9 @@ else the one that the process runs in as a Pod.`,
 func (f *runFlags) run(cmd *cobra.Command) error {
 	if f.workers < 1 {
 		return fmt.Errorf("--workers %d: give a number from 1", f.workers)
+	}
+	if f.rolloutWorkers < 1 {
+		return fmt.Errorf("--rollout-workers %d: give a number from 1", f.rolloutWorkers)
 	}
 	if err := f.serve.check(); err != nil {
 		return err
@@ -90,6 +95,6 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	}
 	klog.FromContext(ctx).Info("starting", "server", config.Host, "workers", f.workers, "class", f.lease.class, "election", lease != nil)
 	return operator.Run(ctx, operator.Options{
-		Config: config, Workers: f.workers, ClassName: f.lease.class, Lease: lease, RequireServiceAccount: f.requireAccount, Serve: f.serve.addresses,
+		Config: config, Workers: f.workers, RolloutWorkers: f.rolloutWorkers, ClassName: f.lease.class, Lease: lease, RequireServiceAccount: f.requireAccount, Serve: f.serve.addresses,
 	})
 }

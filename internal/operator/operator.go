@@ -30,11 +30,13 @@ import (
 
 // Options are what an operator runs with.
 type Options struct {
-	Config    *rest.Config
-	Workers   int           // parents worked on at a time
-	ClassName string        // of the TemplateControllers to serve
-	Lease     *leader.Lease // to hold while working; nil = work without
-	Serve     Addresses
+	Config  *rest.Config
+	Workers int // parents worked on at a time
+	// RolloutWorkers is how many of these may be at parents whose TemplateController has changed.
+	RolloutWorkers int
+	ClassName      string        // of the TemplateControllers to serve
+	Lease          *leader.Lease // to hold while working; nil = work without
+	Serve          Addresses
 	// RequireServiceAccount is whether TemplateControllers are rejected that name no service account.
 	RequireServiceAccount bool
 }
@@ -120,7 +122,7 @@ func run(ctx context.Context, o Options, election election) error {
 	defer announcer.Close()
 	manage, reconciler := reconcile.New(reconcile.Options{
 		Cluster: func(as string) reconcile.Writer { return cluster.As(as) },
-		Events:  announcer, Clock: clock.RealClock{}, Workers: o.Workers, ClassName: o.ClassName, Standby: true,
+		Events:  announcer, Clock: clock.RealClock{}, Workers: o.Workers, RolloutWorkers: o.RolloutWorkers, ClassName: o.ClassName, Standby: true,
 		RequireServiceAccount: o.RequireServiceAccount, Meters: view.meters(), QueueMetrics: view.queues(),
 	})
 	defer manage.Close()

@@ -67,7 +67,6 @@ func (p *pass) apply(ctx context.Context, a action) *Problem {
 
 // send applies the child with one more field in its metadata.
 func (p *pass) send(ctx context.Context, w *wanted, field, value string) (*object.Object, error) {
-	p.requests++
 	after, err := p.cluster.Apply(ctx, w.location(), w.body.with(w.hash, field, value), p.manager)
 	verb := Update
 	if field == "resourceVersion" {
@@ -101,7 +100,6 @@ func stale(err error) bool {
 // takeOver looks at the object that is in the way of a new child. If it is ours after all,
 // it is brought in line.
 func (p *pass) takeOver(ctx context.Context, w *wanted) (*object.Object, *Problem, error) {
-	p.requests++
 	there, err := p.cluster.Get(ctx, w.location())
 	if err != nil {
 		if apierrors.IsNotFound(err) {
@@ -167,7 +165,6 @@ func (p *pass) remove(ctx context.Context, a action) *Problem {
 	if a.foreground {
 		propagation = metav1.DeletePropagationForeground
 	}
-	p.requests++
 	err := p.cluster.Delete(ctx, a.live.location(), a.live.object.UID(), propagation)
 	p.meter.Write(Delete, answerOf(err))
 	if stale(err) {

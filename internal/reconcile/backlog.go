@@ -3,28 +3,27 @@ package reconcile
 import (
 	"slices"
 	"sync"
-	"time"
 )
 
 // backlog holds back the work that a change of a whole controller makes, so that it
-// does not get into the way of others: such keys are let into the queue a few at a time, as
-// many as the throttle finds good, and at least one of each controller, so that one
-// whose requests take long does not hold up another one. What follows a change of a single object
-// does not pass through here. It is safe for concurrent use.
+// does not get into the way of others: such keys are let into the queue a few at a time,
+// and at least one of each controller, so that one whose requests take long does not hold up
+// another one. What follows a change of a single object does not pass through here. It is safe
+// for concurrent use.
 type backlog struct {
 	queue Queue
+	most  int // keys that are out at a time
 
-	mu       sync.Mutex
-	throttle *throttle
-	waiting  map[string][]Key // by controller; none is empty
-	order    []string         // of the controllers in waiting
-	turn     int              // whose in order it is
-	out      map[Key]struct{} // let into the queue, until the pass over them ends
-	outOf    map[string]int   // the number of these by controller; none is 0
+	mu      sync.Mutex
+	waiting map[string][]Key // by controller; none is empty
+	order   []string         // of the controllers in waiting
+	turn    int              // whose in order it is
+	out     map[Key]struct{} // let into the queue, until the pass over them ends
+	outOf   map[string]int   // the number of these by controller; none is 0
 }
 
-func newBacklog(queue Queue, workers int) *backlog {
-	return &backlog{queue: queue, throttle: newThrottle(workers), waiting: map[string][]Key{}, out: map[Key]struct{}{}, outOf: map[string]int{}}
+func newBacklog(queue Queue, most int) *backlog {
+	return &backlog{queue: queue, most: max(most, 1), waiting: map[string][]Key{}, out: map[Key]struct{}{}, outOf: map[string]int{}}
 }
 
 // add has all these keys of a controller worked on. They replace what is waiting.
@@ -50,16 +49,13 @@ func (b *backlog) begin(key Key) bool {
 	return out
 }
 
-// done takes note of the end of a pass, and how many requests it has made in what time.
-func (b *backlog) done(key Key, requests int, spent time.Duration) {
+// done takes note of the end of a pass.
+func (b *backlog) done(key Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.out, key)
 	if b.outOf[key.Controller]--; b.outOf[key.Controller] == 0 {
 		delete(b.outOf, key.Controller)
-	}
-	if requests > 0 {
-		b.throttle.took(requests, spent)
 	}
 	b.letOut()
 }
@@ -70,7 +66,7 @@ func (b *backlog) letOut() {
 	for refused := 0; refused < len(b.order); {
 		b.turn %= len(b.order)
 		controller := b.order[b.turn]
-		if len(b.out) >= b.throttle.limit && b.outOf[controller] > 0 {
+		if len(b.out) >= b.most && b.outOf[controller] > 0 {
 			refused++
 			b.turn++
 			continue

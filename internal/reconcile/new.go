@@ -20,6 +20,9 @@ type Options struct {
 	Clock clock.PassiveClock
 	// Workers is how many parents are worked on at a time; 0 counts as 1.
 	Workers int
+	// RolloutWorkers is how many of these may be at parents that are looked at because of a
+	// change of their TemplateController, or the start; 0 counts as 1.
+	RolloutWorkers int
 	// Meters measures the work, and QueueMetrics the queues, "parents" and "controllers"; nil is
 	// for not at all.
 	Meters       Meters
@@ -40,7 +43,7 @@ func New(o Options) (*Controllers, *Reconciler) {
 		o.Meters = unmeasured{}
 	}
 	queue, failures := newQueue(o.QueueMetrics)
-	backlog := newBacklog(queue, o.Workers)
+	backlog := newBacklog(queue, o.RolloutWorkers)
 	controllers := &Controllers{
 		clusters: o.Cluster, clock: o.Clock, parents: queue, backlog: backlog, entries: map[string]*entry{}, patience: lossPatience, class: o.ClassName,
 		accounts: o.RequireServiceAccount, meters: o.Meters, desks: desks{clock: o.Clock}, first: map[string]struct{}{},

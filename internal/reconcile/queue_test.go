@@ -56,21 +56,15 @@ func (b *backlog) work() Key {
 	out := b.begin(key)
 	b.queue.Done(key)
 	if out {
-		b.done(key, 1, time.Millisecond)
+		b.done(key)
 	}
 	return key
 }
 
-// freeze has the backlog let out so many keys at a time, whatever its throttle finds.
-func (b *backlog) freeze(limit int) {
-	b.throttle.limit, b.throttle.most, b.throttle.best = limit, limit, time.Millisecond
-}
-
-func TestTheBacklogLetsOutAsManyAsTheThrottleSays(t *testing.T) {
+func TestTheBacklogLetsOutAFewKeysOfEach(t *testing.T) {
 	queue, _ := newQueue(nil)
 	defer queue.ShutDown()
-	b := newBacklog(queue, 4)
-	b.freeze(8)
+	b := newBacklog(queue, 8)
 	b.add("a", manyKeys("a", 100))
 	b.add("b", manyKeys("b", 3))
 	done := map[string]int{}
@@ -91,7 +85,7 @@ func TestTheBacklogLetsOutAsManyAsTheThrottleSays(t *testing.T) {
 func TestTheBacklogIsReplacedWhenTheControllerChangesAgain(t *testing.T) {
 	queue, _ := newQueue(nil)
 	defer queue.ShutDown()
-	b := newBacklog(queue, 1)
+	b := newBacklog(queue, 2)
 	b.add("a", manyKeys("a", 5))
 	b.add("a", []Key{keyOf("a", "x")})
 	b.add("a", nil)
@@ -107,11 +101,10 @@ func TestTheBacklogIsReplacedWhenTheControllerChangesAgain(t *testing.T) {
 func TestAControllerWhoseRequestsHangHoldsUpNoOther(t *testing.T) {
 	queue, _ := newQueue(nil)
 	defer queue.ShutDown()
-	b := newBacklog(queue, 32)
-	b.freeze(fewest)
+	b := newBacklog(queue, 2)
 	b.add("hangs", manyKeys("hangs", 100))
-	if got := len(take(queue)); got != fewest {
-		t.Fatalf("%d keys are out at first, want %d", got, fewest)
+	if got := len(take(queue)); got != 2 {
+		t.Fatalf("%d keys are out at first, want 2", got)
 	}
 	b.add("b", manyKeys("b", 50))
 	b.add("c", manyKeys("c", 50))

@@ -49,7 +49,6 @@ type pass struct {
 	decoded  map[string]any // the parent: see content
 	problems problems
 	drift    []string // fields that somebody else had taken
-	requests int      // made so far
 	written  written
 	plan     plan
 }
@@ -69,8 +68,7 @@ type Result struct {
 func (r *Reconciler) Reconcile(ctx context.Context, key Key) Result {
 	p := &pass{r: r, key: key}
 	if r.backlog.begin(key) {
-		start := r.clock.Now()
-		defer func() { r.backlog.done(key, p.requests, r.clock.Since(start)) }()
+		defer r.backlog.done(key)
 	}
 	c, leave := r.controllers.enter(key.Controller)
 	defer leave()

@@ -140,7 +140,6 @@ func (p *pass) store(ctx context.Context, status map[string]any) error {
 	if ns := p.parent.Namespace(); ns != "" {
 		metadata["namespace"] = ns
 	}
-	p.requests++
 	after, err := p.cluster.ApplyStatus(ctx, p.locateParent(p.key), object.Append(make([]byte, 0, 512), map[string]any{
 		"apiVersion": p.gvk.GroupVersion().String(), "kind": p.gvk.Kind, "metadata": metadata, "status": status,
 	}), p.manager)
