@@ -90,7 +90,7 @@ func TestWorkGoesOnWhenAKindComesBack(t *testing.T) {
 	t.Log("the child kind goes, and comes back with another schema that refuses the child")
 	s.undefine("gadgets")
 	waitFor(t, s.things(), "one", childMissing)
-	strict := strings.Replace(definition("Gadget", "Namespaced"), "tier: {type: string}", "size: {type: string}", 1)
+	strict := strings.Replace(definition("Gadget", "Namespaced"), "tier: {type: string}", "tier: {type: string}\n              size: {type: string}", 1)
 	s.apply(strict)
 	waitFor(t, s.things(), "one", func(o *unstructured.Unstructured) error { return condition(o, "Ready", "False", "ChildRejected") })
 	s.define("Gadget", "Namespaced")

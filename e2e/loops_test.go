@@ -190,6 +190,5 @@ status: {}
 
 	// The cause is gone: what was made for nothing goes.
 	s.controllerNamed("@id-b", strings.Replace(link("Gadget", "Thing"), "kind: Gadget}", "kind: Gadget, labelSelector: {matchLabels: {none: such}}}", 1))
-	waitGone(t, s.things(), "oxx")
-	waitFor(t, s.things(), "o", ready)
+	eventually(t, soon, func() error { return same("Things", []string{"o"}, names(s.list(s.things(), ""))) })
 }
