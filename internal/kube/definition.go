@@ -1,6 +1,8 @@
 package kube
 
 import (
+	"strconv"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -30,10 +32,30 @@ func customKind(definition *object.Object, version string) (Kind, bool) {
 			Kind:       gk.Kind,
 			Namespaced: scope == "Namespaced",
 			Custom:     true,
+			Revision:   string(definition.UID()) + "/" + strconv.FormatInt(definition.Generation(), 10),
 			Status:     statusSchema(served),
 		}, true
 	}
 	return Kind{}, false
+}
+
+// servedVersion returns a version that a definition serves its kind in, the one that objects are
+// stored in if it is served, or "" when it serves none.
+func servedVersion(definition *object.Object) string {
+	content := definition.Content()
+	if definition.Deleting() || !established(content) {
+		return ""
+	}
+	versions, _, _ := unstructured.NestedFieldNoCopy(content, "spec", "versions")
+	list, _ := versions.([]any)
+	found := ""
+	for _, v := range list {
+		version, _ := v.(map[string]any)
+		if name, _ := version["name"].(string); version["served"] == true && (found == "" || version["storage"] == true) {
+			found = name
+		}
+	}
+	return found
 }
 
 func established(definition map[string]any) bool {

@@ -19,6 +19,8 @@ type Kind struct {
 	Namespaced bool
 	// Custom is whether a CustomResourceDefinition defines the kind.
 	Custom bool
+	// Revision differs for different contents of the definition of a custom kind; it is empty for others.
+	Revision string
 	// Status says what .status can hold. It is nil where Custom is false, or where
 	// the kind has no status subresource.
 	Status *StatusSchema
@@ -33,12 +35,34 @@ type StatusSchema struct {
 	ObservedGeneration bool
 }
 
-// NotFoundError says that the server does not have a kind, or not in that version.
-type NotFoundError struct{ GVK schema.GroupVersionKind }
+// NotFoundError says that the server does not have a kind, or not in that version. Its text says what
+// there is instead.
+type NotFoundError struct {
+	GVK schema.GroupVersionKind
+	// Served is another version that the server has the kind in, "" when there is none.
+	Served string
+	// Definition is the name of a CustomResourceDefinition that defines the kind and does not
+	// serve it now, or "". There may be objects of the kind all the same.
+	Definition string
+	// Going is whether that CustomResourceDefinition is being deleted.
+	Going bool
+}
 
 func (e *NotFoundError) Error() string {
-	return fmt.Sprintf("the cluster has no kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
+	text := fmt.Sprintf("the cluster has no kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
+	switch {
+	case e.Served != "":
+		return text + ", but in version " + e.Served
+	case e.Going:
+		return text + ": CustomResourceDefinition " + e.Definition + " is being deleted"
+	case e.Definition != "":
+		return text + ": CustomResourceDefinition " + e.Definition + " is there, but does not serve it (kubectl describe crd " + e.Definition + ")"
+	}
+	return text
 }
+
+// Gone reports whether there can be no object of the kind, in any version.
+func (e *NotFoundError) Gone() bool { return e.Served == "" && e.Definition == "" }
 
 // Definitions finds the CustomResourceDefinitions of a kind; a watch.Cache does.
 type Definitions interface {
@@ -80,37 +104,93 @@ func NewKinds(definitions Definitions, discovery Discovery, now func() time.Time
 	return &Kinds{definitions: definitions, discovery: discovery, now: now, builtIn: map[schema.GroupVersionKind]Kind{}, custom: map[schema.GroupKind]bool{}, read: map[schema.GroupVersionKind]reading{}}
 }
 
-// Resolve returns the kind. The error is a *NotFoundError when the server does
+// Resolve returns the kind in that version. The error is a *NotFoundError when the server does
 // not have it, else that of a failed request.
 func (k *Kinds) Resolve(gvk schema.GroupVersionKind) (Kind, error) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if definitions := k.definitions.Definitions(gvk.GroupKind()); len(definitions) > 0 {
-		k.custom[gvk.GroupKind()] = true
-		if r := k.reading(gvk, definitions[0]); r.served {
-			return r.kind, nil
-		}
-		return Kind{}, &NotFoundError{gvk}
+	if known := k.known(gvk); known != nil {
+		return known.kind, known.err
 	}
-	if k.custom[gvk.GroupKind()] {
-		return Kind{}, &NotFoundError{gvk} // though discovery may have it for some time yet
-	}
-	if kind, ok := k.builtIn[gvk]; ok {
-		return kind, nil
-	}
-	kind, err := k.discover(gvk)
-	if meta.IsNoMatchError(err) && k.now().Sub(k.reset) > 10*time.Second {
-		k.reset = k.now()
+	kind, err := k.discover(gvk) // without the lock: what has to be asked for holds up nobody who does not
+	if err != nil && k.mayReset() {
 		k.discovery.Reset()
 		kind, err = k.discover(gvk)
 	}
 	if meta.IsNoMatchError(err) {
-		return Kind{}, &NotFoundError{gvk}
+		return Kind{}, k.elsewhere(gvk)
 	}
 	if err == nil && (!strings.Contains(gvk.Group, ".") || strings.HasSuffix(gvk.Group, ".k8s.io")) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
 		k.builtIn[gvk] = kind // these stay as long as the server runs
 	}
 	return kind, err
+}
+
+// resolved is the answer of Resolve.
+type resolved struct {
+	kind Kind
+	err  error
+}
+
+// known answers without a request, or returns nil where that cannot be done.
+func (k *Kinds) known(gvk schema.GroupVersionKind) *resolved {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if definitions := k.definitions.Definitions(gvk.GroupKind()); len(definitions) > 0 {
+		k.custom[gvk.GroupKind()] = true
+		kind, err := k.defined(gvk, definitions)
+		return &resolved{kind, err}
+	}
+	delete(k.read, gvk)
+	if k.custom[gvk.GroupKind()] {
+		return &resolved{err: &NotFoundError{GVK: gvk}} // though discovery may have it for some time yet
+	}
+	if kind, ok := k.builtIn[gvk]; ok {
+		return &resolved{kind: kind}
+	}
+	return nil
+}
+
+// mayReset reports whether discovery may be asked anew, and takes note of the time.
+func (k *Kinds) mayReset() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := k.now()
+	if now.Sub(k.reset) <= 10*time.Second {
+		return false
+	}
+	k.reset = now
+	return true
+}
+
+// defined answers for a kind with definitions. There is more than one only while they fight for the name,
+// and then at most one serves.
+func (k *Kinds) defined(gvk schema.GroupVersionKind, definitions []*object.Object) (Kind, error) {
+	missing := &NotFoundError{GVK: gvk}
+	for _, definition := range definitions {
+		if r := k.reading(gvk, definition); r.served {
+			return r.kind, nil
+		}
+		if version := servedVersion(definition); version != "" {
+			missing.Served = version
+		}
+		if missing.Definition == "" || !definition.Deleting() {
+			missing.Definition, missing.Going = definition.Name(), definition.Deleting()
+		}
+	}
+	return Kind{}, missing
+}
+
+// elsewhere is the error for a kind that discovery does not have in that version.
+func (k *Kinds) elsewhere(gvk schema.GroupVersionKind) error {
+	mapping, err := k.discovery.RESTMapping(gvk.GroupKind())
+	switch {
+	case err == nil:
+		return &NotFoundError{GVK: gvk, Served: mapping.Resource.Version}
+	case meta.IsNoMatchError(err):
+		return &NotFoundError{GVK: gvk}
+	}
+	return err
 }
 
 // reading reads a definition, once for each state of it.

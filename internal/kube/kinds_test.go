@@ -2,6 +2,8 @@ package kube
 
 import (
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -9,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/templater-dev/templater/internal/object"
@@ -16,7 +20,7 @@ import (
 )
 
 const loadTests = `
-metadata: {name: loadtests.example.org}
+metadata: {name: loadtests.example.org, uid: u, generation: 3}
 spec:
   group: example.org
   scope: Namespaced
@@ -83,7 +87,7 @@ func TestCustomKinds(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "LoadTest"}
 	want := Kind{
 		Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "loadtests"},
-		Kind:     "LoadTest", Namespaced: true, Custom: true, Status: &StatusSchema{},
+		Kind:     "LoadTest", Namespaced: true, Custom: true, Revision: "u/3", Status: &StatusSchema{},
 	}
 	with := func(conditions string, observed bool) Kind {
 		k := want
@@ -162,6 +166,7 @@ func TestCustomKinds(t *testing.T) {
 // discovery is a fake of Discovery that counts.
 type fakeDiscovery struct {
 	known         map[schema.GroupKind]bool
+	only          string // the version that it has, "" = every
 	asked, resets int
 	err           error
 }
@@ -173,8 +178,11 @@ func (d *fakeDiscovery) RESTMapping(gk schema.GroupKind, versions ...string) (*m
 	if d.err != nil {
 		return nil, d.err
 	}
-	if !d.known[gk] {
+	if !d.known[gk] || len(versions) > 0 && d.only != "" && versions[0] != d.only {
 		return nil, &meta.NoKindMatchError{GroupKind: gk, SearchedVersions: versions}
+	}
+	if len(versions) == 0 {
+		versions = []string{d.only}
 	}
 	return &meta.RESTMapping{
 		Resource:         schema.GroupVersionResource{Group: gk.Group, Version: versions[0], Resource: "things"},
@@ -242,5 +250,122 @@ func TestFailedDiscoveryIsNoMissingKind(t *testing.T) {
 	_, err := kinds.Resolve(schema.GroupVersionKind{Version: "v1", Kind: "Pod"})
 	if !errors.Is(err, failure) {
 		t.Errorf("err = %v, want that of discovery", err)
+	}
+}
+
+func TestMissingKindsSayWhatThereIsInstead(t *testing.T) {
+	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "LoadTest"}
+	setVersions := func(versions ...any) func(map[string]any) {
+		return func(m map[string]any) { m["spec"].(map[string]any)["versions"] = versions }
+	}
+	served := func(name string, served, storage bool) any {
+		return map[string]any{"name": name, "served": served, "storage": storage}
+	}
+	unaccepted := func(m map[string]any) {
+		m["metadata"].(map[string]any)["name"] = "loadtestz.example.org"
+		m["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Established", "status": "False"}}}
+	}
+	for why, row := range map[string]struct {
+		definitions []func(map[string]any)
+		want        string
+		gone        bool
+	}{
+		"there is no definition": {want: "the cluster has no kind LoadTest in example.org/v1", gone: true},
+		"another version is served": {
+			definitions: []func(map[string]any){setVersions(served("v1", false, true), served("v2", true, false))},
+			want:        "the cluster has no kind LoadTest in example.org/v1, but in version v2",
+		},
+		"of several versions, that is named which is stored": {
+			definitions: []func(map[string]any){setVersions(served("v2", true, false), served("v3", true, true), served("v4", true, false))},
+			want:        "the cluster has no kind LoadTest in example.org/v1, but in version v3",
+		},
+		"no version is served": {
+			definitions: []func(map[string]any){setVersions(served("v1", false, true))},
+			want:        "the cluster has no kind LoadTest in example.org/v1: CustomResourceDefinition loadtests.example.org is there, but does not serve it (kubectl describe crd loadtests.example.org)",
+		},
+		"it is being deleted": {
+			definitions: []func(map[string]any){func(m map[string]any) {
+				m["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+			}},
+			want: "the cluster has no kind LoadTest in example.org/v1: CustomResourceDefinition loadtests.example.org is being deleted",
+		},
+		"a second definition fights for the name": {definitions: []func(map[string]any){unaccepted, nil}},
+		"a definition is there before another":    {definitions: []func(map[string]any){nil, unaccepted}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			var all definitions
+			for _, change := range row.definitions {
+				all = append(all, definition(t, loadTests, change))
+			}
+			_, err := NewKinds(all, &fakeDiscovery{}, time.Now).Resolve(gvk)
+			if row.want == "" {
+				if err != nil {
+					t.Errorf("err = %v, want none", err)
+				}
+				return
+			}
+			var missing *NotFoundError
+			if !errors.As(err, &missing) || err.Error() != row.want || missing.Gone() != row.gone {
+				t.Errorf("err = %v, want %s; gone: %v", err, row.want, row.gone)
+			}
+		})
+	}
+}
+
+func TestVersionThatDiscoveryLacksIsNoMissingKind(t *testing.T) {
+	gvk := schema.GroupVersionKind{Group: "autoscaling", Version: "v2beta2", Kind: "HorizontalPodAutoscaler"}
+	kinds := NewKinds(definitions{}, &fakeDiscovery{known: map[schema.GroupKind]bool{gvk.GroupKind(): true}, only: "v2"}, time.Now)
+	_, err := kinds.Resolve(gvk)
+	var missing *NotFoundError
+	if !errors.As(err, &missing) || missing.Served != "v2" || missing.Gone() {
+		t.Errorf("err = %v, want that it is there in v2", err)
+	}
+}
+
+func TestRenamedKindIsKnownByTheNameThatTheServerHasAccepted(t *testing.T) {
+	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "LoadTest"}
+	renaming := definition(t, loadTests, func(m map[string]any) {
+		inner(inner(m, "spec"), "names")["kind"] = "Taken" // by another definition
+		inner(m, "status")["acceptedNames"] = map[string]any{"kind": "LoadTest", "plural": "loadtests"}
+	})
+	kind, err := NewKinds(definitions{renaming}, &fakeDiscovery{}, time.Now).Resolve(gvk)
+	if err != nil || kind.Kind != "LoadTest" {
+		t.Errorf("kind %+v, err %v, want the kind that is served", kind, err)
+	}
+}
+
+// discoveryServer answers discovery requests in the aggregated form.
+func discoveryServer(t *testing.T, freshness string) Discovery {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		groups := ""
+		if r.URL.Path == "/apis" {
+			groups = `{"metadata":{"name":"metrics.example.org"},"versions":[{"version":"v1","freshness":"` + freshness + `","resources":[
+				{"resource":"metrics","responseKind":{"group":"metrics.example.org","version":"v1","kind":"Metric"},"scope":"Namespaced","verbs":["list"]}]}]}`
+		}
+		w.Header().Set("Content-Type", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
+		_, _ = w.Write([]byte(`{"apiVersion":"apidiscovery.k8s.io/v2","kind":"APIGroupDiscoveryList","items":[` + groups + `]}`))
+	}))
+	t.Cleanup(server.Close)
+	client, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewDiscovery(client)
+}
+
+func TestKindOfAServerThatDoesNotAnswerIsNotMissing(t *testing.T) {
+	metric := schema.GroupVersionKind{Group: "metrics.example.org", Version: "v1", Kind: "Metric"}
+	kind, err := NewKinds(definitions{}, discoveryServer(t, "Current"), time.Now).Resolve(metric)
+	if err != nil || kind.Resource.Resource != "metrics" {
+		t.Errorf("kind %+v, err %v, want metrics", kind, err)
+	}
+	var missing *NotFoundError
+	if _, err := NewKinds(definitions{}, discoveryServer(t, "Stale"), time.Now).Resolve(metric); err == nil || errors.As(err, &missing) {
+		t.Errorf("its server does not answer: err = %v, want a failure", err)
+	}
+	other := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Other"}
+	if _, err := NewKinds(definitions{}, discoveryServer(t, "Stale"), time.Now).Resolve(other); !errors.As(err, &missing) {
+		t.Errorf("a kind of another group: err = %v, want it missing", err)
 	}
 }

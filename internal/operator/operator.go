@@ -11,12 +11,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/restmapper"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -90,6 +88,7 @@ func (alone) Run(ctx context.Context, lead func()) error {
 // finished and the lease, if any, is released. The error says why it could not begin, or
 // is leader.ErrLost when the lease was lost, which ends all work at once.
 func Run(ctx context.Context, o Options) error {
+	utilruntime.ReallyCrash = false // a panic in a goroutine of client-go is logged, and ends one request, not the operator
 	if o.Lease == nil {
 		return run(ctx, o, alone{})
 	}
@@ -139,7 +138,7 @@ func run(ctx context.Context, o Options, election election) error {
 	if err := await(ctx, caches); err != nil {
 		return nil // stopped before it began
 	}
-	manage.Attach(watches, caches[controllers], kube.NewKinds(caches[definitions], mapper(client.Discovery()), time.Now))
+	manage.Attach(watches, caches[controllers], kube.NewKinds(caches[definitions], kube.NewDiscovery(client.Discovery()), time.Now))
 	view.ready.Begin()
 	klog.FromContext(ctx).Info("running", "templateControllers", caches[controllers].Len())
 	term, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -173,10 +172,6 @@ func limited(config *rest.Config) *rest.Config {
 	config = rest.CopyConfig(config)
 	config.Timeout = kube.RequestLimit
 	return config
-}
-
-func mapper(d discovery.DiscoveryInterface) kube.Discovery {
-	return restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(d))
 }
 
 // await returns when all caches have synced; meanwhile it logs what keeps them.

@@ -35,8 +35,8 @@ func (p *pass) act(ctx context.Context) {
 
 // apply creates or updates one child.
 func (p *pass) apply(ctx context.Context, a action) *Problem {
-	if a.drift != "" {
-		p.drift = append(p.drift, a.wanted.id().String()+" "+publicPath(a.drift))
+	if p.flaps != nil {
+		p.flaps.apply(a)
 	}
 	var problem *Problem
 	var after *object.Object
@@ -164,6 +164,9 @@ func (p *pass) remove(ctx context.Context, a action) *Problem {
 	propagation := metav1.DeletePropagationBackground
 	if a.foreground {
 		propagation = metav1.DeletePropagationForeground
+	}
+	if p.flaps != nil && !a.foreground {
+		p.flaps.remove(a.live.id().String())
 	}
 	err := p.cluster.Delete(ctx, a.live.location(), a.live.object.UID(), propagation)
 	p.meter.Write(Delete, answerOf(err))

@@ -22,6 +22,7 @@ type assembly struct {
 	kind      kube.Kind // of the parents
 	kindErr   error     // why there is none
 	children  map[schema.GroupKind]childWant
+	settled   map[schema.GroupKind]bool
 	parents   map[string]watch.Want // by namespace; "" = all
 	namespace *watch.Want           // all Namespaces, for namespaceSelector; else nil
 	as        string                // user that reads and writes
@@ -35,40 +36,57 @@ type childWant struct {
 	err   error                 // why there are none, where there may be objects all the same
 }
 
+// unansweredRetry is when the server is asked again for its kinds after a failed request.
+const unansweredRetry = 4 * time.Second
+
 var namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 
-// assemble resolves the kinds of a TemplateController.
+// assemble resolves the kinds of a TemplateController. It may have to ask the server, so that it
+// keeps nobody waiting meanwhile.
 func (c *Controllers) assemble(tc *v1.TemplateController, e *entry) assembly {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	a := assembly{rejection: e.rejection, children: map[schema.GroupKind]childWant{}, parents: map[string]watch.Want{}, as: userOf(&tc.Spec)}
+	c.mu.RLock()
+	a := assembly{
+		rejection: e.rejection, children: map[schema.GroupKind]childWant{}, settled: maps.Clone(e.settled),
+		parents: map[string]watch.Want{}, as: userOf(&tc.Spec),
+	}
+	childKinds, in := maps.Clone(e.childKinds), maps.Clone(e.namespaces)
+	c.mu.RUnlock()
 	if c.accounts && a.as == "" {
 		return a // the operator touches nothing by itself
 	}
-	for gk, version := range e.childKinds {
-		a.children[gk] = c.childWant(gk.WithVersion(version), a.as, e.namespaces)
+	for gk, version := range childKinds {
+		a.children[gk] = c.childWant(gk.WithVersion(version), a.as, in)
 	}
 	if a.rejection != nil {
 		return a
 	}
 	a.kind, a.kindErr = c.kinds.Resolve(e.compiled.gvk)
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	switch {
 	case a.kindErr == nil:
 		e.gone = time.Time{}
 		if a.rejection = misfit(tc, a.kind); a.rejection == nil {
 			a.watchParents(tc, e.compiled)
 		}
-	case missing(a.kindErr) && e.gone.IsZero():
+	case !gone(a.kindErr):
+		e.gone = time.Time{}
+	case e.gone.IsZero():
 		e.gone, e.counts = c.clock.Now(), newCounts()
 	}
 	return a
 }
 
-// childWant is what is to be watched of a kind in these namespaces; nil means all.
+// childWant is what is to be watched of a kind in these namespaces; nil means all. Children can be in any
+// version: the one that they were made in may be served no more.
 func (c *Controllers) childWant(gvk schema.GroupVersionKind, as string, in map[string]bool) childWant {
 	kind, err := c.kinds.Resolve(gvk)
+	var elsewhere *kube.NotFoundError
+	if errors.As(err, &elsewhere) && elsewhere.Served != "" {
+		kind, err = c.kinds.Resolve(gvk.GroupKind().WithVersion(elsewhere.Served))
+	}
 	switch {
-	case missing(err):
+	case gone(err):
 		return childWant{kind: kube.Kind{Kind: gvk.Kind}}
 	case err != nil:
 		return childWant{kind: kube.Kind{Kind: gvk.Kind}, err: err}
@@ -82,6 +100,24 @@ func (c *Controllers) childWant(gvk schema.GroupVersionKind, as string, in map[s
 		wants[want.Namespace] = want
 	}
 	return childWant{kind: kind, wants: wants}
+}
+
+// recheck returns when to ask for the kinds again that no watch tells of, or 0 when there are none.
+func (a *assembly) recheck() time.Duration {
+	errs := []error{a.kindErr}
+	for _, child := range a.children {
+		errs = append(errs, child.err)
+	}
+	again := time.Duration(0)
+	for _, err := range errs {
+		if err != nil && !missing(err) {
+			return jitter(unansweredRetry)
+		}
+		if gone(err) {
+			again = jitter(slowRetry) // a server of its own may come to serve it: that is no definition
+		}
+	}
+	return again
 }
 
 // misfit returns why the spec cannot work for the kind, or nil.
@@ -134,7 +170,7 @@ func (a *assembly) build(tc *v1.TemplateController, e *entry, in *Controllers, c
 		name: tc.Name, manager: v1.FieldManagerPrefix + tc.Name, spec: &tc.Spec, kinds: in.kinds,
 		as: a.as, cluster: in.clusters(a.as), rights: in.rights,
 		kind: a.kind, gone: e.gone, parents: map[string]*watch.Cache{}, sources: map[schema.GroupKind]source{},
-		settled: maps.Clone(e.settled), meter: e.meter,
+		settled: a.settled, unknown: a.kindErr != nil && e.gone.IsZero(), generation: e.generation, meter: e.meter,
 	}
 	if e.compiled != nil {
 		c.program, c.gvk, c.resync = e.compiled.program, e.compiled.gvk, e.compiled.resync
@@ -160,7 +196,7 @@ func (a *assembly) build(tc *v1.TemplateController, e *entry, in *Controllers, c
 // differs from the last one, all parents are worth a look.
 func (a *assembly) state(generation int64, c *controller) string {
 	var s strings.Builder
-	fmt.Fprint(&s, generation, c.spec.Suspend, a.rejection != nil, missing(a.kindErr))
+	fmt.Fprint(&s, generation, c.spec.Suspend, a.rejection != nil, gone(a.kindErr), a.kind.Revision)
 	for _, ns := range sortedKeys(c.parents) {
 		cache := c.parents[ns]
 		fmt.Fprintf(&s, " %s=%p:%v", ns, cache, cache.Synced())
@@ -170,7 +206,7 @@ func (a *assembly) state(generation int64, c *controller) string {
 		names[gk.String()] = child
 	}
 	for _, name := range sortedKeys(names) {
-		fmt.Fprint(&s, " ", name)
+		fmt.Fprintf(&s, " %s:%s:%v", name, names[name].kind.Revision, names[name].err != nil)
 		for _, ns := range sortedKeys(names[name].caches) {
 			cache := names[name].caches[ns]
 			// A pass may have met a failure that is over before anybody else has seen it.
@@ -183,6 +219,13 @@ func (a *assembly) state(generation int64, c *controller) string {
 	return s.String()
 }
 
+// gone reports whether there is no object of a kind, because the server does not have the kind at all.
+func gone(err error) bool {
+	var notFound *kube.NotFoundError
+	return errors.As(err, &notFound) && notFound.Gone()
+}
+
+// missing reports whether the server does not have a kind, or not in that version.
 func missing(err error) bool {
 	var notFound *kube.NotFoundError
 	return errors.As(err, &notFound)

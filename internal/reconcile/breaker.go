@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"hash/maphash"
+	"maps"
 	"sync"
 	"time"
 
@@ -19,30 +20,34 @@ const (
 )
 
 // breaker slows down parents whose passes keep writing although nothing calls for it, as when two
-// controllers fight over a field. A pass counts that writes children while the parent's spec stays the
-// same, or the status while the children stay the same, too. It delays passes and never
-// drops one, and recovers by itself. It is safe for concurrent use.
+// controllers fight over a field. A pass counts that writes children while the specs of the parent and of
+// the TemplateController stay the same, or the status while the children stay the same, too. It delays
+// passes and never drops one, and recovers by itself. It is safe for concurrent use.
 type breaker struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
 	spent map[Key]*spending
 }
 
+// specs are the generations of what a pass works from.
+type specs struct{ parent, controller int64 }
+
 type spending struct {
-	generation int64
-	passes     float64   // passes that wrote, less what has been refilled
-	at         time.Time // of the last refill
-	wrote      time.Time // the last pass that did
-	until      time.Time // no pass before
-	children   uint64    // as the last pass that wrote left them: see fingerprint
+	specs    specs
+	passes   float64   // passes that wrote, less what has been refilled
+	at       time.Time // of the last refill
+	wrote    time.Time // the last pass that did
+	until    time.Time // no pass before
+	children uint64    // as the last pass that wrote left them: see fingerprint
+	flaps    *flaps    // what is written over and over; nil until there is reason to ask
 }
 
 // wait returns how long to wait before the next pass over key, or 0.
-func (b *breaker) wait(key Key, generation int64) time.Duration {
+func (b *breaker) wait(key Key, of specs) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.spent[key]
-	if s == nil || s.generation != generation {
+	if s == nil || s.specs != of {
 		return 0
 	}
 	now := b.clock.Now()
@@ -60,7 +65,7 @@ type written struct {
 }
 
 // wrote counts a pass that wrote, and reports whether it was one too many.
-func (b *breaker) wrote(key Key, generation int64, w written) bool {
+func (b *breaker) wrote(key Key, of specs, w written) bool {
 	if !w.children && !w.status {
 		return false
 	}
@@ -68,8 +73,8 @@ func (b *breaker) wrote(key Key, generation int64, w written) bool {
 	defer b.mu.Unlock()
 	now := b.clock.Now()
 	s := b.spent[key]
-	if s == nil || s.generation != generation {
-		s = &spending{generation: generation, at: now}
+	if s == nil || s.specs != of {
+		s = &spending{specs: of, at: now}
 		b.spent[key] = s
 	}
 	s.refill(now)
@@ -80,6 +85,9 @@ func (b *breaker) wrote(key Key, generation int64, w written) bool {
 		return false
 	}
 	s.passes++
+	if s.passes > loopBurst/2 && s.flaps == nil {
+		s.flaps = newFlaps()
+	}
 	if s.passes <= loopBurst {
 		return false
 	}
@@ -88,11 +96,22 @@ func (b *breaker) wrote(key Key, generation int64, w written) bool {
 }
 
 // tripped reports whether the parent has been written to too often.
-func (b *breaker) tripped(key Key, generation int64) bool {
+func (b *breaker) tripped(key Key, of specs) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.spent[key]
-	return s != nil && s.generation == generation && !s.until.IsZero() && b.clock.Since(s.until) < loopPause
+	return s != nil && s.specs == of && !s.until.IsZero() && b.clock.Since(s.until) < loopPause
+}
+
+// flaps returns where passes over key are to note what they write, or nil while there is no
+// reason to. Only the one pass under way over that key may use it.
+func (b *breaker) flaps(key Key, of specs) *flaps {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s := b.spent[key]; s != nil && s.specs == of {
+		return s.flaps
+	}
+	return nil
 }
 
 func (s *spending) refill(now time.Time) {
@@ -119,4 +138,15 @@ func (b *breaker) forget(key Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.spent, key)
+}
+
+func (b *breaker) forgetController(name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	dropController(b.spent, name)
+}
+
+// dropController drops what is kept of the parents of a controller.
+func dropController[V any](m map[Key]V, name string) {
+	maps.DeleteFunc(m, func(key Key, _ V) bool { return key.Controller == name })
 }

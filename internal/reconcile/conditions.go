@@ -134,7 +134,7 @@ func watchingCondition(a assembly, next *controller) metav1.Condition {
 	case a.rejection != nil:
 		return no(v1.ReasonNotAccepted, "nothing is watched until the spec is accepted")
 	case missing(a.kindErr):
-		return no(v1.ReasonKindNotFound, a.kindErr.Error()+": install its CustomResourceDefinition, or correct spec.watch; work begins by itself then")
+		return no(v1.ReasonKindNotFound, a.kindErr.Error()+adviceFor(a.kindErr))
 	case a.kindErr != nil:
 		return no(v1.ReasonListFailed, "cannot ask the API server for its kinds: "+publicReason(a.kindErr))
 	}
@@ -165,6 +165,9 @@ func (c *controller) obstacle() (reason, message string) {
 	if len(missing) > 0 {
 		return v1.ReasonForbidden, strings.Join(slices.Compact(missing), "; ") + untouched
 	}
+	if reason == "" {
+		return c.lostKind()
+	}
 	return reason, message
 }
 
@@ -180,6 +183,30 @@ func (c *controller) alsoMissing(need claim) []string {
 	return nil
 }
 
+// adviceFor says what to do about a watched kind that is missing.
+func adviceFor(err error) string {
+	if gone(err) {
+		return ": install its CustomResourceDefinition, or correct spec.watch; work begins by itself then"
+	}
+	return "; children stay as they are: have the CustomResourceDefinition serve that version, or correct spec.watch; work goes on by itself then"
+}
+
+// lostKind returns why the children of some kind cannot be read because the kind is not served, or "".
+func (c *controller) lostKind() (reason, message string) {
+	names := map[string]source{}
+	for gk, s := range c.sources {
+		if s.err != nil {
+			names[gk.String()] = s
+		}
+	}
+	for _, name := range sortedKeys(names) {
+		if reason, message := names[name].lost(); reason != "" {
+			return reason, message
+		}
+	}
+	return "", ""
+}
+
 // unreadable returns why a cache does not hold everything, or "".
 func (c *controller) unreadable(cache namedCache) (reason, message string) {
 	switch err := cache.cache.Err(); {
@@ -191,6 +218,8 @@ func (c *controller) unreadable(cache namedCache) (reason, message string) {
 		return v1.ReasonForbidden, text
 	case apierrors.IsBadRequest(err): // only a selector can be bad in a list
 		return v1.ReasonListFailed, fmt.Sprintf("cannot list %s by spec.watch.fieldSelector: it names a field that cannot be selected by; metadata.name can be, and what the CustomResourceDefinition lists as selectableFields", cache.need.brief())
+	case errors.Is(err, watch.ErrDefect):
+		return v1.ReasonListFailed, fmt.Sprintf("cannot read %s: %s%s", cache.need.brief(), err, untouched)
 	case err != nil:
 		return v1.ReasonListFailed, fmt.Sprintf("cannot list or watch %s: %s%s", cache.need.brief(), publicReason(err), untouched)
 	case !cache.cache.Synced():

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -38,6 +39,9 @@ type controller struct {
 	kind kube.Kind
 	// gone is since when the parents' kind is missing; zero while it is there.
 	gone time.Time
+	// unknown is whether the parents' kind cannot be read, though there may be parents.
+	unknown    bool
+	generation int64 // of the TemplateController
 
 	labels            labels.Selector
 	namespaceSelector labels.Selector         // nil = all namespaces
@@ -141,10 +145,21 @@ func readable(cache *watch.Cache) bool {
 	return cache == nil || cache.Synced() && cache.Err() == nil
 }
 
+// lost returns why the children of a kind that is not served are not all known, or "".
+func (s source) lost() (reason, message string) {
+	switch {
+	case missing(s.err):
+		return v1.ReasonKindNotFound, "cannot list children: " + s.err.Error() + untouched
+	case s.err != nil:
+		return v1.ReasonListFailed, fmt.Sprintf("cannot list children of kind %s: cannot ask the API server for its kinds: %s%s", s.kind.Kind, publicReason(s.err), untouched)
+	}
+	return "", ""
+}
+
 // complete reports whether all children in that namespace are known.
 func (c *controller) complete(namespace string) bool {
 	for _, s := range c.sources {
-		if !readable(s.in(namespace)) {
+		if s.err != nil || !readable(s.in(namespace)) {
 			return false
 		}
 	}
@@ -154,6 +169,9 @@ func (c *controller) complete(namespace string) bool {
 // completeEverywhere reports whether all children are known.
 func (c *controller) completeEverywhere() bool {
 	for _, s := range c.sources {
+		if s.err != nil {
+			return false
+		}
 		for _, cache := range s.caches {
 			if !readable(cache) {
 				return false

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -72,11 +73,15 @@ type Controllers struct {
 	desks    desks
 	class    string      // of the TemplateControllers that are served
 	standby  atomic.Bool // whether another replica leads
+	memories []memory    // of parents
 
 	mu      sync.RWMutex
 	entries map[string]*entry
 	first   map[string]struct{} // the TemplateControllers that were there at first and were not looked at
 }
+
+// memory keeps something about parents, or controllers, from one pass to the next.
+type memory interface{ forgetController(name string) }
 
 // entry is what is kept of one TemplateController, under the lock of Controllers.
 type entry struct {
@@ -224,6 +229,9 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 		return fmt.Errorf("watch for TemplateController %s: %w", name, err)
 	}
 	next := a.build(tc, e, c, caches)
+	if again := a.recheck(); again > 0 {
+		c.queue.AddAfter(name, again)
+	}
 	if !c.serve(ctx, tc, e) {
 		return nil
 	}
@@ -279,6 +287,9 @@ func (c *Controllers) forget(name string) error {
 	delete(c.entries, name)
 	c.meters.End(name)
 	c.mu.Unlock()
+	for _, m := range c.memories {
+		m.forgetController(name)
+	}
 	_, err := c.watches.Set(name, nil)
 	return err
 }
@@ -300,7 +311,8 @@ func (c *Controllers) start(e *entry, a assembly, next *controller) {
 }
 
 // enqueueAll has all parents looked at, and all that are counted or have children though they are
-// not there: nobody may have been told of their leave.
+// not there: nobody may have been told of their leave. Their failures so far count no more: what
+// has changed may be what kept them from success.
 func (c *Controllers) enqueueAll(next *controller) {
 	var keys []Key
 	next.eachParent(func(o *object.Object) {
@@ -316,6 +328,9 @@ func (c *Controllers) enqueueAll(next *controller) {
 		if next.parent(name) == nil {
 			left[Key{next.name, name}] = struct{}{}
 		}
+	}
+	for _, key := range keys {
+		c.parents.Forget(key)
 	}
 	c.backlog.add(next.name, slices.AppendSeq(keys, maps.Keys(left)))
 }
@@ -354,7 +369,7 @@ func (c *Controllers) Run(ctx, work context.Context) {
 		if shutdown || ctx.Err() != nil { // a queue that shuts down still hands out what it holds
 			return
 		}
-		switch err := c.Sync(work, name); {
+		switch err := c.guarded(work, name); {
 		case err == nil:
 			c.queue.Forget(name)
 		case errors.Is(err, errBehind):
@@ -373,4 +388,15 @@ func (c *Controllers) looked(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.first, name)
+}
+
+// guarded is Sync, with a panic turned into an error: it hurts this TemplateController alone.
+func (c *Controllers) guarded(ctx context.Context, name string) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			klog.FromContext(ctx).Error(nil, "panic in a pass over a TemplateController", "controller", name, "stack", string(debug.Stack()))
+			err = errPanic
+		}
+	}()
+	return c.Sync(ctx, name)
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/watch"
@@ -26,7 +28,7 @@ func (c *Controllers) Changed(want watch.Want, event watch.Event) {
 	case watch.Namespace:
 		c.namespaceChanged(want, event)
 	case watch.Definition:
-		c.definitionChanged(either(event))
+		c.definitionChanged(event)
 	case watch.Controller:
 		if event.Writer == "" {
 			c.queue.Add(either(event).Name())
@@ -121,8 +123,15 @@ func (c *Controllers) namespaceChanged(want watch.Want, event watch.Event) {
 }
 
 // definitionChanged has the controllers look again that know the kind, or miss it.
-func (c *Controllers) definitionChanged(definition *object.Object) {
-	gk := watch.DefinedKind(definition)
+func (c *Controllers) definitionChanged(event watch.Event) {
+	for _, definition := range []*object.Object{event.Old, event.New} { // an edit may have changed the kind's name
+		if definition != nil {
+			c.kindChanged(watch.DefinedKind(definition))
+		}
+	}
+}
+
+func (c *Controllers) kindChanged(gk schema.GroupKind) {
 	for _, name := range c.names(func(e *entry) bool {
 		_, child := e.childKinds[gk]
 		return child || e.compiled != nil && e.compiled.gvk.GroupKind() == gk

@@ -89,11 +89,11 @@ func (c *cluster) startWith(o Options) {
 
 func (c *cluster) Resolve(gvk schema.GroupVersionKind) (kube.Kind, error) {
 	kind, ok := fakeKinds[gvk.GroupKind()]
-	if err := c.refuse["resolve "+gvk.Kind]; err != nil {
-		return kube.Kind{}, err
-	}
-	if !ok || c.refuse["kind "+gvk.Kind] != nil {
+	if !ok {
 		return kube.Kind{}, &kube.NotFoundError{GVK: gvk}
+	}
+	if err := c.refuse["kind "+gvk.Kind]; err != nil {
+		return kube.Kind{}, err
 	}
 	kind.Resource.Version = gvk.Version
 	return kind, nil

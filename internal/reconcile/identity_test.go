@@ -146,7 +146,7 @@ func TestNamespaceThatIsLeftIsCleared(t *testing.T) {
 
 func TestNamespaceThatIsLeftStaysWhileTheKindsAreNotKnown(t *testing.T) {
 	c := leavesBehind(t, false)
-	c.refuse["resolve ConfigMap"] = errors.New("no answer")
+	c.refuse["kind ConfigMap"] = errors.New("no answer")
 	c.run()
 	namespaces, _, _ := unstructured.NestedStringSlice(c.get("templatecontrollers", "apps").Object, "status", "childNamespaces")
 	if diff := cmp.Diff([]string{"ns", "other"}, namespaces); diff != "" {

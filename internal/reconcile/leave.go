@@ -206,6 +206,12 @@ func (a *absences) end(key Key) {
 	delete(a.since, key)
 }
 
+func (a *absences) forgetController(name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	dropController(a.since, name)
+}
+
 // pacer limits how many parents of a controller lose their children in a
 // second. It is safe for concurrent use.
 type pacer struct {
@@ -234,4 +240,10 @@ func (p *pacer) wait(controller string) time.Duration {
 	}
 	p.next[controller] = next.Add(gap)
 	return 0
+}
+
+func (p *pacer) forgetController(name string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.next, name)
 }

@@ -53,7 +53,7 @@ func New(o Options) (*Controllers, *Reconciler) {
 	}
 	controllers.standby.Store(o.Standby)
 	controllers.rights = newRights(o.Cluster, o.Clock, controllers.queue.Add)
-	return controllers, &Reconciler{
+	r := &Reconciler{
 		controllers: controllers, queue: queue, backlog: backlog, workers: max(o.Workers, 1), failures: failures, clock: o.Clock, events: o.Events,
 		pacer:   &pacer{clock: o.Clock, next: map[string]time.Time{}},
 		absent:  &absences{clock: o.Clock, since: map[Key]time.Time{}},
@@ -61,6 +61,8 @@ func New(o Options) (*Controllers, *Reconciler) {
 		said:    newSaid(),
 		desks:   desks{clock: o.Clock},
 	}
+	controllers.memories = []memory{r.pacer, r.absent, r.breaker, r.said}
+	return controllers, r
 }
 
 // Attach gives the Controllers what they read from: the watches that they set, the

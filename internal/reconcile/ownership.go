@@ -54,7 +54,7 @@ func (f fieldSet) uncoveredField(name string, value any) string {
 		return ""
 	}
 	if !ok {
-		return "." + name
+		return "." + name + fieldSet{}.uncoveredValue(value)
 	}
 	if below.whole() {
 		return ""

@@ -39,7 +39,7 @@ func TestUncovered(t *testing.T) {
 			`{"f:data":{"f:a":{}}}`, `{"data":{"a":"1","b":"2"}}`, ".data.b",
 		},
 		"nothing is owned at all": {
-			`{}`, `{"data":{"a":"1"}}`, ".data",
+			`{}`, `{"data":{"a":"1"}}`, ".data.a",
 		},
 		"name, namespace, apiVersion and kind are never in a set": {
 			`{"f:metadata":{"f:labels":{"f:a":{}}}}`, `{"apiVersion":"v1","kind":"X","metadata":{"name":"n","namespace":"ns","labels":{"a":"1"}}}`, "",

@@ -91,7 +91,7 @@ func TestPlan(t *testing.T) {
 			wanted: []side{{name: "a", hash: "2"}}, live: []side{{name: "a", hash: "1"}}, want: []string{"update a"},
 		},
 		"what somebody else changed is repaired": {
-			wanted: []side{{name: "a", hash: "1"}}, live: []side{{name: "a", hash: "1", drifted: true}}, want: []string{"update a because of .data"},
+			wanted: []side{{name: "a", hash: "1"}}, live: []side{{name: "a", hash: "1", drifted: true}}, want: []string{"update a because of .data.a"},
 		},
 		"what is no longer wanted goes, after the rest": {
 			wanted: []side{{name: "a", hash: "1"}}, live: []side{{name: "b", hash: "1"}}, want: []string{"create a", "delete b"},

@@ -135,19 +135,19 @@ func TestAKeyThatIsLetOutWhileItIsWorkedOnStaysOut(t *testing.T) {
 func TestTheBreakerForgetsParentsThatHaveBeenQuiet(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Now())
 	b := &breaker{clock: clock, spent: map[Key]*spending{}}
-	key := keyOf("a", "1")
+	key, of := keyOf("a", "1"), specs{1, 1}
 	for range loopBurst + 2 {
-		b.wrote(key, 1, written{children: true})
+		b.wrote(key, of, written{children: true})
 	}
-	if b.wait(key, 1) == 0 || !b.tripped(key, 1) {
+	if b.wait(key, of) == 0 || !b.tripped(key, of) {
 		t.Error("the breaker has not tripped")
 	}
 	clock.SetTime(clock.Now().Add(loopPause + time.Second))
-	if b.wait(key, 1) != 0 || len(b.spent) != 1 {
-		t.Errorf("after the pause: wait %v, %d parents remembered; want 0 and 1", b.wait(key, 1), len(b.spent))
+	if b.wait(key, of) != 0 || len(b.spent) != 1 {
+		t.Errorf("after the pause: wait %v, %d parents remembered; want 0 and 1", b.wait(key, of), len(b.spent))
 	}
 	clock.SetTime(clock.Now().Add(loopBurst * loopRefill))
-	if b.wait(key, 1) != 0 || len(b.spent) != 0 {
+	if b.wait(key, of) != 0 || len(b.spent) != 0 {
 		t.Errorf("after a long time: %d parents remembered; want 0", len(b.spent))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
@@ -48,7 +49,7 @@ type pass struct {
 	parent   *object.Object
 	decoded  map[string]any // the parent: see content
 	problems problems
-	drift    []string // fields that somebody else had taken
+	flaps    *flaps // nil while there is no suspicion of a loop
 	written  written
 	plan     plan
 }
@@ -75,7 +76,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key Key) Result {
 	desk := deskOf(ctx)
 	desk.begin(key) // not before: while a TemplateController ends, enter waits for other passes
 	defer desk.end()
-	if c == nil || c.spec.Suspend || !c.parentsSynced(key.Parent.Namespace) || c.syncing(key.Parent.Namespace) {
+	if c == nil || c.spec.Suspend || c.unknown || !c.parentsSynced(key.Parent.Namespace) || c.syncing(key.Parent.Namespace) {
 		return Result{} // each of these brings the parent back when it changes
 	}
 	parent := c.parent(key.Parent)
@@ -87,10 +88,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, key Key) Result {
 	if parent.Deleting() {
 		return Result{} // the garbage collector takes the children
 	}
-	if wait := r.breaker.wait(key, parent.Generation()); wait > 0 {
+	p.controller, p.parent = c, parent
+	if wait := r.breaker.wait(key, p.specs()); wait > 0 {
 		return Result{After: wait}
 	}
-	p.controller, p.parent = c, parent
+	p.flaps = r.breaker.flaps(key, p.specs())
 	result := p.run(ctx)
 	if left := p.collectStrays(ctx); left > 0 && result.Retry == RetryOnChange {
 		result.After = left
@@ -119,7 +121,7 @@ func (p *pass) run(ctx context.Context) Result {
 		observed = p.observe()
 	}
 	p.writeStatus(ctx, len(d.wanted), observed)
-	if p.r.breaker.wrote(p.key, p.parent.Generation(), p.written) {
+	if p.r.breaker.wrote(p.key, p.specs(), p.written) {
 		p.meter.Tripped()
 	}
 	if p.problems.templateFailed() {
@@ -130,6 +132,9 @@ func (p *pass) run(ctx context.Context) Result {
 	}
 	return p.result()
 }
+
+// specs are what the pass works from.
+func (p *pass) specs() specs { return specs{p.parent.Generation(), p.generation} }
 
 // readable leaves out what is of a kind that may not be listed: what is there of it is not known.
 func (p *pass) readable(all []*wanted) []*wanted {
@@ -259,10 +264,24 @@ func (r *Reconciler) guarded(ctx context.Context, key Key) (result Result, err e
 	defer func() {
 		if v := recover(); v != nil {
 			klog.FromContext(ctx).Error(nil, "panic in a pass", "controller", key.Controller, "parent", key.Parent.String(), "stack", string(debug.Stack()))
+			r.confess(key)
 			err = errPanic
 		}
 	}()
 	return r.Reconcile(ctx, key), nil
+}
+
+// confess tells the user of a panic, once.
+func (r *Reconciler) confess(key Key) {
+	defer func() { _ = recover() }() // it may be this very parent that cannot be read
+	const text = "a defect in templater has ended the work on this object; it is tried again later: please report it with the stack in the operator's log"
+	c := r.controllers.get(key.Controller)
+	if c == nil {
+		return
+	}
+	if parent := c.parent(key.Parent); parent != nil && r.said.fresh(key, v1.ReasonInternalError+text) {
+		r.events.Announce(parent, corev1.EventTypeWarning, v1.ReasonInternalError, text)
+	}
 }
 
 var errPanic = errors.New("panic in a pass: this is a bug, please report it with the stack from the log")

@@ -519,7 +519,7 @@ func TestKindThatGoesTakesItsChildren(t *testing.T) {
 	c.apply(app)
 	c.run()
 	c.deliver()
-	c.refuse["kind App"] = errors.New("gone")
+	c.refuse["kind App"] = &kube.NotFoundError{GVK: parse(t, app).GroupVersionKind()}
 	delete(c.objects, place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app)))
 	c.controllers.queue.Add("apps")
 	wantRequests(t, "the kind is gone", c.run())

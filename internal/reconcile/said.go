@@ -59,3 +59,10 @@ func (s *said) forget(key Key) {
 	delete(s.last, key)
 	delete(s.faults, key)
 }
+
+func (s *said) forgetController(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	dropController(s.last, name)
+	dropController(s.faults, name)
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -136,6 +135,9 @@ func (p *pass) store(ctx context.Context, status map[string]any) error {
 	if (has || len(status) == 0) && owned.same(status, current) && !owned.exceeds(status) {
 		return nil
 	}
+	if p.flaps != nil {
+		p.flaps.status(owned, status)
+	}
 	metadata := map[string]any{"name": p.parent.Name(), "resourceVersion": p.parent.ResourceVersion()}
 	if ns := p.parent.Namespace(); ns != "" {
 		metadata["namespace"] = ns
@@ -184,15 +186,11 @@ func (p *pass) announce() {
 
 // loop reports a parent that keeps being written to while nothing about it changes.
 func (p *pass) loop() {
-	if !p.r.breaker.tripped(p.key, p.parent.Generation()) {
+	if !p.r.breaker.tripped(p.key, p.specs()) {
 		return
-	}
-	what := "its children or its status"
-	if len(p.drift) > 0 {
-		what = strings.Join(p.drift, ", ")
 	}
 	p.problems = append(p.problems, &Problem{
 		Reason: v1.ReasonLoopDetected, Retry: RetrySlow,
-		Message: "slowed down: templater and somebody else keep changing " + what + "; find out who writes there (kubectl get -o yaml --show-managed-fields), and let one of the two leave it alone",
+		Message: "slowed down: " + p.flaps.advice(),
 	})
 }

@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -340,5 +341,30 @@ func TestDefinitionsAreSlimmedAndFiled(t *testing.T) {
 	}
 	if _, err := r.Transformer()("x"); err == nil || r.Add("x") == nil || r.Delete("x") == nil || r.Replace([]any{"x"}, "1") == nil {
 		t.Error("something that is no object is taken")
+	}
+}
+
+func TestPanicOfACacheIsAnErrorAndHoldsNoLock(t *testing.T) {
+	c, err := NewCache(Want{Resource: configMaps, Role: Child}, func(Event) {}, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Replace(nil, "1"); err != nil {
+		t.Fatal(err)
+	}
+	index := c.index
+	c.index = newIndex(Child)
+	c.index.hashes = nil
+	for what, do := range map[string]func() error{
+		"an object that comes": func() error { return c.Update(child("a", "1", 2)) },
+		"a list":               func() error { return c.Replace([]any{child("b", "1", 3)}, "3") },
+	} {
+		if err := do(); !errors.Is(err, ErrDefect) || !errors.Is(c.Err(), ErrDefect) {
+			t.Errorf("%s: error %v, the cache's %v; want ErrDefect", what, err, c.Err())
+		}
+	}
+	c.index = index
+	if err := c.Replace([]any{child("c", "1", 4)}, "4"); err != nil || c.Err() != nil {
+		t.Errorf("the next list: error %v, the cache's %v; want none", err, c.Err())
 	}
 }

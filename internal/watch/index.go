@@ -28,7 +28,8 @@ func (c *Cache) ChildrenNamed(controller string, parent types.NamespacedName) []
 	})
 }
 
-// Definitions returns the definitions of a kind; there is at most one.
+// Definitions returns the definitions of a kind, in no order. There is more than one while they
+// fight for the name.
 func (c *Cache) Definitions(kind schema.GroupKind) []*object.Object {
 	return c.find(byParent, hashOf(kind.Group, kind.Kind), func(o *object.Object) bool { return DefinedKind(o) == kind })
 }
@@ -67,9 +68,14 @@ func ParentName(child *object.Object) string {
 	return child.Annotation(v1.AnnotationParent)
 }
 
-// DefinedKind returns the group and kind that a CustomResourceDefinition defines.
+// DefinedKind returns the group and kind that a CustomResourceDefinition defines: what
+// the server has accepted, which after a change may be another name than is asked for.
 func DefinedKind(definition *object.Object) schema.GroupKind {
-	return schema.GroupKind{Group: definition.Text("spec", "group"), Kind: definition.Text("spec", "names", "kind")}
+	gk := schema.GroupKind{Group: definition.Text("spec", "group"), Kind: definition.Text("status", "acceptedNames", "kind")}
+	if gk.Kind == "" {
+		gk.Kind = definition.Text("spec", "names", "kind")
+	}
+	return gk
 }
 
 // The indexes of a Cache. Definitions are filed by kind, in the first.

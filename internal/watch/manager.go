@@ -2,6 +2,7 @@ package watch
 
 import (
 	"context"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -127,12 +128,26 @@ func (m *Manager) release(want Want, r *running, owner string) {
 
 func (m *Manager) newCache(want Want) (*Cache, error) {
 	cache, err := NewCache(want,
-		func(e Event) { m.handler.Changed(want, e) },
-		func() { m.handler.StateChanged(want) })
+		func(e Event) {
+			defer m.recovered(want)
+			m.handler.Changed(want, e)
+		},
+		func() {
+			defer m.recovered(want)
+			m.handler.StateChanged(want)
+		})
 	if err == nil {
 		cache.pulse.begin(m.now)
 	}
 	return cache, err
+}
+
+// recovered, deferred, ends a panic of the handler: what one event does to it must not end the watch, and
+// with it the process.
+func (m *Manager) recovered(want Want) {
+	if v := recover(); v != nil {
+		klog.FromContext(m.ctx).Error(nil, "panic in a pass over an event: this is a bug, please report it", "watch", want.String(), "stack", string(debug.Stack()))
+	}
 }
 
 func (m *Manager) start(want Want, cache *Cache) *running {

@@ -2,7 +2,9 @@ package watch
 
 import (
 	"context"
+	goruntime "runtime"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -147,6 +149,68 @@ func TestManagerTellsOfFailureAndRecovery(t *testing.T) {
 		defer l.mu.Unlock()
 		return slices.Contains(l.events, "->b@5")
 	})
+	cancel()
+	m.Wait()
+}
+
+// clumsy is a Handler that panics.
+type clumsy struct{ listener }
+
+func (c *clumsy) Changed(want Want, e Event) {
+	c.listener.Changed(want, e)
+	panic("event")
+}
+
+func (c *clumsy) StateChanged(want Want) {
+	c.listener.StateChanged(want)
+	panic("state")
+}
+
+func TestManagerSurvivesPanicsOfItsHandler(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	client, handler := newClient(), &clumsy{}
+	m := NewManager(ctx, everybody(client), handler)
+	want := Want{Resource: configMaps, Role: Child}
+	caches, err := m.Set("one", []Want{want})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the cache syncs", caches[want].Synced)
+	for i, name := range []string{"a", "b"} {
+		client.watch.Add(child(name, "1", 5+i))
+		eventually(t, "the object is there", func() bool { return caches[want].Len() == i+1 })
+	}
+	cancel()
+	m.Wait()
+	if len(handler.events) != 2 || caches[want].Err() != nil {
+		t.Errorf("events %v, error %v; want both events, and a cache that is well", handler.events, caches[want].Err())
+	}
+}
+
+func TestManagerLeavesNothingBehind(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	before := goruntime.NumGoroutine()
+	ctx, cancel := context.WithCancel(t.Context())
+	m := NewManager(ctx, everybody(newClient()), &listener{})
+	for i := range 200 {
+		owner := strconv.Itoa(i)
+		want := Want{Resource: configMaps, Role: Child, Namespace: owner}
+		caches, err := m.Set(owner, []Want{want})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%2 == 0 { // some are stopped before they have synced
+			eventually(t, "the cache syncs", caches[want].Synced)
+		}
+		if _, err := m.Set(owner, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if m.Running() != 0 {
+		t.Errorf("%d watches are running, want none", m.Running())
+	}
+	eventually(t, "all goroutines of watches end while the manager goes on", func() bool { return goruntime.NumGoroutine() <= before })
 	cancel()
 	m.Wait()
 }

@@ -1,11 +1,14 @@
 package watch
 
 import (
+	"errors"
 	"fmt"
+	"runtime/debug"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
 
 	"github.com/templater-dev/templater/internal/object"
 )
@@ -16,47 +19,59 @@ import (
 func (c *Cache) Add(obj any) error { return c.Update(obj) }
 
 // Update takes an object that the watch has brought.
-func (c *Cache) Update(obj any) error {
+func (c *Cache) Update(obj any) (err error) {
+	defer c.recovered(&err)
 	o, err := c.object(obj)
 	if err != nil {
 		return err
 	}
 	c.pulse.beat()
-	c.mu.Lock()
-	event, changed := c.take(o)
-	c.seen = max(c.seen, o.Version())
-	c.mu.Unlock()
-	if changed {
+	if event, changed := c.update(o); changed {
 		c.notify(event)
 	}
 	return nil
 }
 
+func (c *Cache) update(o *object.Object) (Event, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	event, changed := c.take(o)
+	c.seen = max(c.seen, o.Version())
+	return event, changed
+}
+
 // Delete takes note that an object is gone, or no longer matches the Want.
-func (c *Cache) Delete(obj any) error {
+func (c *Cache) Delete(obj any) (err error) {
+	defer c.recovered(&err)
 	o, err := c.object(obj)
 	if err != nil {
 		return err
 	}
 	c.pulse.beat()
+	if old := c.remove(o); old != nil {
+		c.notify(Event{Old: old})
+	}
+	return nil
+}
+
+// remove returns what was there, or nil.
+func (c *Cache) remove(o *object.Object) *object.Object {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	name, version := o.Key(), o.Version()
 	c.seen = max(c.seen, version)
 	it := c.items[name]
 	if it == nil || c.newer(it, o, version) {
-		c.mu.Unlock()
 		return nil
 	}
-	event := Event{Old: it.object}
 	c.drop(name)
-	c.mu.Unlock()
-	c.notify(event)
-	return nil
+	return it.object
 }
 
 // Replace takes the result of a list. Own writes that are later than the list
 // stay. There are no events for the first list: that the cache has synced says it all.
-func (c *Cache) Replace(list []any, resourceVersion string) error {
+func (c *Cache) Replace(list []any, resourceVersion string) (err error) {
+	defer c.recovered(&err)
 	objects := make(map[types.NamespacedName]*object.Object, len(list))
 	for _, obj := range list {
 		o, err := c.object(obj)
@@ -67,8 +82,20 @@ func (c *Cache) Replace(list []any, resourceVersion string) error {
 	}
 	version, _ := strconv.ParseUint(resourceVersion, 10, 64)
 	c.pulse.beat()
+	events, state := c.replace(objects, version)
+	for _, event := range events {
+		c.notify(event)
+	}
+	if state {
+		c.changed()
+	}
+	return nil
+}
+
+// replace returns what has changed, and whether the state of the cache has.
+func (c *Cache) replace(objects map[types.NamespacedName]*object.Object, version uint64) (events []Event, state bool) {
 	c.mu.Lock()
-	var events []Event
+	defer c.mu.Unlock()
 	for name, it := range c.items {
 		if objects[name] == nil && (it.writer == "" || it.object.Version() <= version) {
 			events = append(events, Event{Old: it.object})
@@ -81,20 +108,27 @@ func (c *Cache) Replace(list []any, resourceVersion string) error {
 		}
 	}
 	c.seen = version
-	state := !c.synced || c.failure != nil
+	state = !c.synced || c.failure != nil
 	if !c.synced {
 		events = nil
 	}
 	c.synced, c.failure = true, nil
-	c.mu.Unlock()
-	for _, event := range events {
-		c.notify(event)
-	}
-	if state {
-		c.changed()
-	}
-	return nil
+	return events, state
 }
+
+// recovered, deferred, turns a panic into an error, and takes note that the cache does not hold everything:
+// one object that cannot be filed must not end the process. The Reflector goes on with the next one.
+func (c *Cache) recovered(err *error) {
+	if v := recover(); v != nil {
+		klog.Background().Error(nil, "panic in a pass over a change: this is a bug, please report it", "watch", c.want.String(), "stack", string(debug.Stack()))
+		*err = ErrDefect
+		c.Fail(ErrDefect)
+	}
+}
+
+// ErrDefect says that a cache has not taken what its watch has brought, by a fault of its own. It
+// is over when the watch begins anew.
+var ErrDefect = errors.New("a defect in templater: please report it with the stack in the operator's log")
 
 // Bookmark takes note of how far the watch has come.
 func (c *Cache) Bookmark(resourceVersion string) error {

@@ -1,0 +1,194 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// loopWatch is how long writes are counted once a loop has been slowed down, and loopWrites how many there
+// may be for each parent of each TemplateController: one every five seconds, and a few for the start.
+const (
+	loopWatch  = time.Minute
+	loopWrites = 20
+)
+
+// expectFew counts the writes of the operator while it is slowed down.
+func (op *operator) expectFew(what string, most int) {
+	op.t.Helper()
+	before := mark(op.t)
+	timer := time.NewTimer(loopWatch)
+	defer timer.Stop()
+	select { // there is nothing to wait for: what is to be seen is that little happens
+	case <-timer.C:
+	case <-op.t.Context().Done():
+	}
+	writes := op.writes(before)
+	op.t.Logf("%s: in %s: %v", what, loopWatch, tally(writes))
+	if len(writes) > most {
+		op.t.Errorf("%s: %d writes in %s, want at most %d", what, len(writes), loopWatch, most)
+	}
+}
+
+// loops returns a check that the condition says LoopDetected, and names all these fields.
+func loops(conditionType string, fields ...string) func(*unstructured.Unstructured) error {
+	return func(o *unstructured.Unstructured) error {
+		if err := condition(o, conditionType, "False", "LoopDetected"); err != nil {
+			return err
+		}
+		for _, field := range fields {
+			if !strings.Contains(message(o, conditionType), field) {
+				return fmt.Errorf("the condition does not name %q: %s", field, message(o, conditionType))
+			}
+		}
+		return nil
+	}
+}
+
+func TestTwoTemplateControllersThatFightOverAFieldAreSlowedDown(t *testing.T) {
+	needsAudit(t)
+	s := newScope(t)
+	s.defineThing()
+	op := startOperator(t)
+	fighter := func(color, ready string) string {
+		return watchThings + "\nstatus: {template: 'color: " + color + "', readyCondition: " + ready + "}\n"
+	}
+	s.controllerNamed("@id-x", fighter("red", "XReady"))
+	s.thing("one", `{}`)
+	waitFor(t, s.things(), "one", func(o *unstructured.Unstructured) error { return condition(o, "XReady", "True", "") })
+	s.controllerNamed("@id-y", fighter("blue", "YReady"))
+	const taken = "somebody else keeps changing .status.color"
+	one := waitFor(t, s.things(), "one", func(o *unstructured.Unstructured) error {
+		return errors.Join(loops("XReady", taken)(o), loops("YReady", taken)(o))
+	})
+	t.Logf("XReady: %s", message(one, "XReady"))
+	op.expectFew("two that fight over a field", 2*loopWrites)
+
+	began := time.Now()
+	s.delete(env.client.Resource(controllers), "@id-y")
+	waitFor(t, s.things(), "one", func(o *unstructured.Unstructured) error {
+		color, _, _ := unstructured.NestedString(o.Object, "status", "color")
+		return errors.Join(condition(o, "XReady", "True", "Ready"), same("color", "red", color))
+	})
+	t.Logf("recovered in %s", time.Since(began).Round(time.Second))
+	op.quiet(2 * time.Second)
+}
+
+func TestStatusTemplatesThatCountThemselvesUpAreSlowedDown(t *testing.T) {
+	needsAudit(t)
+	s := newScope(t)
+	s.defineThing()
+	op := startOperator(t)
+	counter := func(field, template, ready string) string {
+		return watchThings + "\nstatus: {template: '" + field + ": " + template + "', readyCondition: " + ready + "}\n"
+	}
+	s.controllerNamed("@id-x", counter("x", "{{ add1 (.status.x | default 0) }}", "XReady"))
+	before := mark(t)
+	s.thing("one", `{}`)
+	waitFor(t, s.things(), "one", func(o *unstructured.Unstructured) error { return condition(o, "XReady", "True", "") })
+	op.quiet(2 * time.Second) // alone it does not loop: own writes call for no pass
+	if got := len(op.writes(before)); got > 3 {
+		t.Errorf("a status that counts itself up: %d writes after one change, want few", got)
+	}
+
+	// Each of two wakes the other.
+	s.controllerNamed("@id-y", counter("y", "{{ add1 (.status.y | default 0) }}", "YReady"))
+	one := waitFor(t, s.things(), "one", func(o *unstructured.Unstructured) error {
+		return errors.Join(loops("XReady", "the templates yield something else each time for .status.x")(o), loops("YReady", ".status.y")(o))
+	})
+	t.Logf("XReady: %s", message(one, "XReady"))
+	op.expectFew("two that count themselves up", 2*loopWrites)
+
+	// Repaired templates count at once.
+	began := time.Now()
+	s.controllerNamed("@id-x", counter("x", "1", "XReady"))
+	s.controllerNamed("@id-y", counter("y", "1", "YReady"))
+	waitFor(t, s.things(), "one", func(o *unstructured.Unstructured) error {
+		return errors.Join(condition(o, "XReady", "True", "Ready"), condition(o, "YReady", "True", "Ready"))
+	})
+	t.Logf("recovered in %s", time.Since(began).Round(10*time.Millisecond))
+	op.quiet(2 * time.Second)
+}
+
+func TestAChildThatSomebodyKeepsChangingSlowsItsParentDownAlone(t *testing.T) {
+	needsAudit(t)
+	s := newScope(t)
+	s.defineThing()
+	op := startOperator(t)
+	s.controller(oneConfigMap)
+	s.thing("one", `{color: red}`)
+	waitFor(t, s.in(configMaps), "one", nil)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var others sync.WaitGroup
+	others.Go(func() {
+		wait.UntilWithContext(ctx, func(ctx context.Context) {
+			_, _ = s.in(configMaps).Patch(ctx, "one", types.MergePatchType, []byte(`{"data":{"color":"blue"}}`), metav1.PatchOptions{FieldManager: "somebody"})
+		}, 50*time.Millisecond)
+	})
+	one := waitFor(t, s.things(), "one", loops("Ready", "somebody else keeps changing ConfigMap "+s.ns+"/one .data.color"))
+	t.Logf("Ready: %s", message(one, "Ready"))
+	s.thing("two", `{color: red}`)
+	waitFor(t, s.things(), "two", ready)
+	op.expectFew("a child that somebody keeps changing", 2*loopWrites) // the child, and the status
+	stop()
+	others.Wait()
+	began := time.Now()
+	waitFor(t, s.things(), "one", ready)
+	t.Logf("recovered in %s", time.Since(began).Round(time.Second))
+	waitFor(t, s.in(configMaps), "one", func(o *unstructured.Unstructured) error {
+		return same("data", map[string]any{"color": "red"}, o.Object["data"])
+	})
+	op.quiet(2 * time.Second)
+}
+
+func TestAChainOfTemplateControllersEnds(t *testing.T) {
+	needsAudit(t)
+	const deepest = 8
+	s := newScope(t)
+	s.defineThing()
+	s.define("Gadget", "Namespaced")
+	op := startOperator(t)
+	link := func(from, to string) string {
+		return `
+watch: {apiVersion: "@group/v1", kind: ` + from + `}
+children:
+- name: next
+  template: |
+    apiVersion: @group/v1
+    kind: ` + to + `
+    metadata: {name: "{{ .metadata.name }}x"}
+    spec: {}
+status: {}
+`
+	}
+	s.controllerNamed("@id-a", link("Thing", "Gadget"))
+	s.controllerNamed("@id-b", link("Gadget", "Thing"))
+	before := mark(t)
+	s.thing("o", `{}`)
+	last := "o" + strings.Repeat("x", deepest)
+	end := waitFor(t, s.things(), last, func(o *unstructured.Unstructured) error { return condition(o, "Ready", "False", "InvalidChild") })
+	t.Logf("Ready: %s", message(end, "Ready"))
+	if text := message(end, "Ready"); !strings.Contains(text, "make children for each other without end") {
+		t.Errorf("the condition does not tell of the chain: %s", text)
+	}
+	op.quiet(5 * time.Second)
+	got := tally(op.writes(before))
+	t.Logf("a chain that bites its tail: %v", got)
+	if n := got["patch things 201"] + got["patch gadgets 201"]; n != deepest {
+		t.Errorf("%d objects were made, want %d", n, deepest)
+	}
+
+	// The cause is gone: what was made for nothing goes.
+	s.controllerNamed("@id-b", strings.Replace(link("Gadget", "Thing"), "kind: Gadget}", "kind: Gadget, labelSelector: {matchLabels: {none: such}}}", 1))
+	eventually(t, soon, func() error { return same("Things", []string{"o"}, names(s.list(s.things(), ""))) })
+}

@@ -1,0 +1,111 @@
+package reconcile
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// mostFlaps is how many fields are remembered of each sort.
+const mostFlaps = 5
+
+// flaps are the fields of a parent's status and children that are written over and over,
+// by whose doing that is.
+type flaps struct {
+	taken []string                  // somebody else changes them
+	own   []string                  // the templates yield something else each time
+	last  map[string]map[string]any // what was last written, by what it was
+}
+
+func newFlaps() *flaps { return &flaps{last: map[string]map[string]any{}} }
+
+// take notes a field that somebody else had taken.
+func (f *flaps) take(field string) { f.taken = noted(f.taken, field) }
+
+// apply notes the write of a child. When it is the same as the last time, somebody else has
+// undone that.
+func (f *flaps) apply(a action) {
+	what := a.wanted.id().String()
+	path, again := f.since(what, a.wanted.content)
+	switch {
+	case a.drift != "":
+		f.take(what + " " + publicPath(a.drift))
+	case path != "":
+		f.own = noted(f.own, what+" "+publicPath(path))
+	case again:
+		f.take(what)
+	}
+}
+
+// status notes the write of a status; owned are the fields of the parent's status that are ours. Conditions
+// are left out: they follow the rest.
+func (f *flaps) status(owned fieldSet, status map[string]any) {
+	status = maps.Clone(status)
+	delete(status, "conditions")
+	path, again := f.since("status", status)
+	switch taken := owned.uncoveredValue(status); {
+	case path != "":
+		f.own = noted(f.own, publicPath(".status"+path))
+	case again && taken != "":
+		f.take(publicPath(".status" + taken))
+	}
+}
+
+// since returns the first field in which the content differs from the last of that name, and whether there
+// was one.
+func (f *flaps) since(name string, content map[string]any) (path string, again bool) {
+	last, again := f.last[name]
+	f.last[name] = content
+	if !again {
+		return "", false
+	}
+	return differs(content, last), true
+}
+
+// remove notes a child that the templates yield no more.
+func (f *flaps) remove(what string) {
+	delete(f.last, what)
+	f.own = noted(f.own, what)
+}
+
+func noted(fields []string, field string) []string {
+	if len(fields) == mostFlaps || slices.Contains(fields, field) {
+		return fields
+	}
+	return slices.Sorted(slices.Values(append(fields, field)))
+}
+
+// advice says what flaps, and what to do.
+func (f *flaps) advice() string {
+	var out []string
+	if f != nil && len(f.taken) > 0 {
+		out = append(out, "somebody else keeps changing "+strings.Join(f.taken, ", ")+": find out who (kubectl get -o yaml --show-managed-fields), and let one of the two leave it alone")
+	}
+	if f != nil && len(f.own) > 0 {
+		out = append(out, "the templates yield something else each time for "+strings.Join(f.own, ", ")+": let them not depend on what they bring about")
+	}
+	if len(out) == 0 {
+		return "every pass over this object writes again; find out who else writes to it or its children (kubectl get -o yaml --show-managed-fields)"
+	}
+	return strings.Join(out, "; ")
+}
+
+// differs returns the path of the first field whose values differ, or "" when there is none.
+func differs(a, b map[string]any) string {
+	keys := maps.Clone(a)
+	maps.Copy(keys, b)
+	for _, name := range sortedKeys(keys) {
+		x, xok := a[name]
+		y, yok := b[name]
+		if xok && yok && equal(x, y) {
+			continue
+		}
+		inner, isMap := x.(map[string]any)
+		other, bothMaps := y.(map[string]any)
+		if isMap && bothMaps {
+			return "." + name + differs(inner, other)
+		}
+		return "." + name
+	}
+	return ""
+}

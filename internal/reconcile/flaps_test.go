@@ -1,0 +1,69 @@
+package reconcile
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/kube"
+)
+
+func TestFlapsTellWhoseDoingItIs(t *testing.T) {
+	write := func(n int64) func(*flaps) {
+		return func(f *flaps) {
+			f.apply(action{verb: update, wanted: &wanted{kind: kube.Kind{Kind: "ConfigMap"}, name: types.NamespacedName{Namespace: "ns", Name: "a"}, content: map[string]any{"data": map[string]any{"n": n, "m": int64(1)}}}})
+		}
+	}
+	owned := fieldSet{"f:count": map[string]any{}}
+	status := func(owned fieldSet, count int64) func(*flaps) {
+		return func(f *flaps) {
+			f.status(owned, map[string]any{"count": count, "conditions": []any{count}})
+		}
+	}
+	const (
+		nobody = "every pass over this object writes again; find out who else writes to it or its children (kubectl get -o yaml --show-managed-fields)"
+		other  = "somebody else keeps changing "
+		find   = ": find out who (kubectl get -o yaml --show-managed-fields), and let one of the two leave it alone"
+		own    = "the templates yield something else each time for "
+		let    = ": let them not depend on what they bring about"
+	)
+	for why, row := range map[string]struct {
+		writes []func(*flaps)
+		want   string
+	}{
+		"nothing is known yet":                                   {want: nobody},
+		"the first write says nothing":                           {[]func(*flaps){write(1)}, nobody},
+		"the template yields other values":                       {[]func(*flaps){write(1), write(2), write(3)}, own + "ConfigMap ns/a .data.n" + let},
+		"the same is written again, so somebody has undone it":   {[]func(*flaps){write(1), write(1)}, other + "ConfigMap ns/a" + find},
+		"the status template yields other values":                {[]func(*flaps){status(owned, 1), status(owned, 2)}, own + ".status.count" + let},
+		"somebody has taken a field of the status":               {[]func(*flaps){status(owned, 1), status(nil, 1)}, other + ".status.count" + find},
+		"conditions follow the rest":                             {[]func(*flaps){status(owned, 1), status(owned, 1)}, nobody},
+		"both":                                                   {[]func(*flaps){write(1), write(1), status(owned, 1), status(owned, 2)}, other + "ConfigMap ns/a" + find + "; " + own + ".status.count" + let},
+		"a child that the template yields and takes back":        {[]func(*flaps){func(f *flaps) { f.remove("ConfigMap ns/a") }, write(1)}, own + "ConfigMap ns/a" + let},
+		"what is found stays the same, whatever is written next": {[]func(*flaps){write(1), write(2), write(2), write(4)}, other + "ConfigMap ns/a" + find + "; " + own + "ConfigMap ns/a .data.n" + let},
+	} {
+		t.Run(why, func(t *testing.T) {
+			f := newFlaps()
+			for _, write := range row.writes {
+				write(f)
+			}
+			if got := f.advice(); got != row.want {
+				t.Errorf("advice:\n%s\nwant:\n%s", got, row.want)
+			}
+		})
+	}
+	if got := (*flaps)(nil).advice(); got != nobody {
+		t.Errorf("advice without flaps: %s", got)
+	}
+}
+
+func TestFewFlapsAreRemembered(t *testing.T) {
+	f := newFlaps()
+	for _, field := range []string{"g", "f", "e", "d", "c", "b", "a"} {
+		f.take(field)
+		f.take(field)
+	}
+	if len(f.taken) != mostFlaps || f.taken[0] != "c" {
+		t.Errorf("remembered %v, want the first %d, sorted", f.taken, mostFlaps)
+	}
+}
