@@ -28,6 +28,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/pki"
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 	"github.com/templater-dev/templater/e2e/cluster/testcluster"
+	"github.com/templater-dev/templater/e2e/manifest"
 )
 
 // user is whom the operator runs as.
@@ -45,17 +46,9 @@ func resourceOf(kind string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: model.Group, Version: "v1", Resource: model.Plural(kind)}
 }
 
-const role = `
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: ` + user + `}
-rules:
-- {apiGroups: [templater.dev], resources: [templatecontrollers], verbs: [get, list, watch, patch]}
-- {apiGroups: [templater.dev], resources: [templatecontrollers/status], verbs: [patch]}
-- {apiGroups: [apiextensions.k8s.io], resources: [customresourcedefinitions], verbs: [get, list, watch]}
-- {apiGroups: [""], resources: [namespaces], verbs: [get, list, watch]}
-- {apiGroups: ["", events.k8s.io], resources: [events], verbs: [create, patch, update]}
-- {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, list, watch, create, update, patch]}
+// rules are what the operators have beyond the rights that each operator has.
+const rules = `
+- {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update]}
 - {apiGroups: [""], resources: [configmaps, secrets], verbs: [get, list, watch, create, patch, delete]}
 - {apiGroups: [` + model.Group + `], resources: ["*"], verbs: [get, list, watch, patch]}
 `
@@ -180,18 +173,8 @@ func (b *bed) startLink(dir string) (string, error) {
 
 // begin installs everything and starts the operators.
 func (b *bed) begin(ctx context.Context, w *model.World) error {
-	crd, err := os.ReadFile(filepath.Join(b.root, "config", "crd", "templater.dev_templatecontrollers.yaml"))
-	if err != nil {
-		return fmt.Errorf("read the definition of TemplateControllers: %w", err)
-	}
-	for resource, manifest := range map[schema.GroupVersionResource]string{definitions: string(crd), roles: role, bindings: binding} {
-		o := map[string]any{}
-		if err := yaml.Unmarshal([]byte(manifest), &o); err != nil {
-			return err
-		}
-		if err := b.apply(ctx, resource, o); err != nil {
-			return err
-		}
+	if err := b.install(ctx); err != nil {
+		return err
 	}
 	if err := b.served(ctx, controllers); err != nil {
 		return err
@@ -212,6 +195,32 @@ func (b *bed) begin(ctx context.Context, w *model.World) error {
 		}
 	}
 	return b.operators.start()
+}
+
+// install makes TemplateControllers known and gives the operators their rights.
+func (b *bed) install(ctx context.Context) error {
+	crd, err := manifest.Controllers(b.root)
+	if err != nil {
+		return err
+	}
+	var more []any
+	if err := yaml.Unmarshal([]byte(rules), &more); err != nil {
+		return err
+	}
+	role, err := manifest.OperatorRole(b.root, user, more...)
+	if err != nil {
+		return err
+	}
+	bound := map[string]any{}
+	if err := yaml.Unmarshal([]byte(binding), &bound); err != nil {
+		return err
+	}
+	for resource, content := range map[schema.GroupVersionResource]map[string]any{definitions: crd.Object, roles: role.Object, bindings: bound} {
+		if err := b.apply(ctx, resource, content); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (b *bed) define(ctx context.Context, kind string) error {
