@@ -45,8 +45,9 @@ func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRec
 func (l *lock) hold(ctx context.Context, request func() error) error {
 	start := time.Now()
 	l.tried = true
-	if l.note(ctx, request()); l.err != nil {
-		return l.err
+	err := request()
+	if l.note(ctx, err); err != nil {
+		return err
 	}
 	l.held = true
 	l.fence.Renew(start)
@@ -63,9 +64,12 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return record, raw, err
 }
 
-// note takes note of the result of a request.
+// note takes note of the result of a request. One that was cut off in the end says less than the one
+// before.
 func (l *lock) note(ctx context.Context, err error) {
-	l.err = err
+	if err == nil || l.err == nil || ctx.Err() == nil {
+		l.err = err
+	}
 	if apierrors.IsForbidden(err) {
 		l.hint(ctx, "waiting for a right: grant templater the verbs get, create and update on leases of the group coordination.k8s.io in the namespace of the lease")
 	}
