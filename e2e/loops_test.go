@@ -95,9 +95,11 @@ func TestStatusTemplatesThatCountThemselvesUpAreSlowedDown(t *testing.T) {
 	before := mark(t)
 	s.thing("one", `{}`)
 	waitFor(t, s.things(), "one", func(o *unstructured.Unstructured) error { return condition(o, "XReady", "True", "") })
-	op.quiet(2 * time.Second) // alone it does not loop: own writes call for no pass
-	if got := len(op.writes(before)); got > 3 {
-		t.Errorf("a status that counts itself up: %d writes after one change, want few", got)
+	// Alone it comes to an end: own writes call for no pass, but for those that the watch brings before
+	// the answer, which on a busy machine are some.
+	op.quiet(2 * time.Second)
+	if writes := op.writes(before); len(writes) > loopWrites {
+		t.Errorf("a status that counts itself up: %v after one change, want at most %d", tally(writes), loopWrites)
 	}
 
 	// Each of two wakes the other, until the first of them is slowed down, which may be either.
