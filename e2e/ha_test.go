@@ -224,6 +224,34 @@ func (s *scope) waitCounted(count int64) {
 	})
 }
 
+// pair is a scope with two replicas.
+type pair struct {
+	*scope
+	a, b  *operator  // a leads at first
+	start audit.Mark // when b had joined
+}
+
+// newPair starts two replicas, of which a leads, and lets them work until that many things are in step.
+func newPair(t *testing.T, parents int) *pair {
+	t.Helper()
+	s := newSharedScope(t)
+	a := s.replica(userA)
+	a.waitLeading(soon)
+	p := &pair{scope: s, a: a, b: s.replica(userB), start: mark(t)}
+	s.controller(oneConfigMap)
+	s.manyThings(parents)
+	s.waitInStep(parents)
+	return p
+}
+
+// expectTakenOver expects everything to be in step, and b to have begun to write when a had ended.
+func (p *pair) expectTakenOver(parents int) {
+	p.t.Helper()
+	p.waitInStep(parents)
+	p.b.quiet(time.Second)
+	expectTurns(p.t, p.start, userA, userB)
+}
+
 // failover stops one operator and returns how long it takes until the other one leads.
 func failover(from, to *operator) time.Duration {
 	from.t.Helper()
@@ -236,14 +264,8 @@ func failover(from, to *operator) time.Duration {
 func TestFailoverAfterACleanStop(t *testing.T) {
 	needsAudit(t)
 	const parents = 20
-	s := newSharedScope(t)
-	a := s.replica(userA)
-	a.waitLeading(soon)
-	b := s.replica(userB)
-	start := mark(t)
-	s.controller(oneConfigMap)
-	s.manyThings(parents)
-	s.waitInStep(parents)
+	s := newPair(t, parents)
+	a, b := s.a, s.b
 	s.waitCounted(parents)
 	a.quiet(time.Second)
 
@@ -254,7 +276,7 @@ func TestFailoverAfterACleanStop(t *testing.T) {
 	if writes := allWrites(t, quiet); len(writes) > 0 {
 		t.Errorf("taking over a quiet cluster made writes: %v", tally(writes))
 	}
-	expectTurns(t, start, userA)
+	expectTurns(t, s.start, userA)
 
 	busy := mark(t)
 	stop := s.traffic(parents)
@@ -278,16 +300,10 @@ func TestFailoverAfterACleanStop(t *testing.T) {
 func TestFailoverAfterAKill(t *testing.T) {
 	needsAudit(t)
 	const parents = 10
-	s := newSharedScope(t)
-	a := s.replica(userA)
-	a.waitLeading(soon)
-	b := s.replica(userB)
-	start := mark(t)
-	s.controller(oneConfigMap)
-	s.manyThings(parents)
-	s.waitInStep(parents)
+	s := newPair(t, parents)
+	a, b := s.a, s.b
 	stop := s.traffic(parents)
-	eventually(t, soon, func() error { return wroteSince(t, start, userA, 2*parents) })
+	eventually(t, soon, func() error { return wroteSince(t, s.start, userA, 2*parents) })
 	began := time.Now()
 	a.Kill()
 	b.waitLeading(soon)
@@ -297,9 +313,7 @@ func TestFailoverAfterAKill(t *testing.T) {
 		t.Errorf("b leads after %s", took)
 	}
 	stop()
-	s.waitInStep(parents)
-	b.quiet(time.Second)
-	expectTurns(t, start, userA, userB)
+	s.expectTakenOver(parents)
 }
 
 // wroteSince returns an error unless the user has made that many writes.
@@ -320,16 +334,10 @@ func wroteSince(t *testing.T, since audit.Mark, user string, count int) error {
 func TestFrozenLeaderWritesNothingWhenItWakes(t *testing.T) {
 	needsAudit(t)
 	const parents = 10
-	s := newSharedScope(t)
-	a := s.replica(userA)
-	a.waitLeading(soon)
-	b := s.replica(userB)
-	start := mark(t)
-	s.controller(oneConfigMap)
-	s.manyThings(parents)
-	s.waitInStep(parents)
+	s := newPair(t, parents)
+	a, b := s.a, s.b
 	stop := s.traffic(parents)
-	eventually(t, soon, func() error { return wroteSince(t, start, userA, 2*parents) })
+	eventually(t, soon, func() error { return wroteSince(t, s.start, userA, 2*parents) })
 	if err := a.command.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -351,22 +359,14 @@ func TestFrozenLeaderWritesNothingWhenItWakes(t *testing.T) {
 		t.Errorf("a does not say why it ended: %s", tail(a.logged(), 3))
 	}
 	stop()
-	s.waitInStep(parents)
-	b.quiet(time.Second)
-	expectTurns(t, start, userA, userB)
+	s.expectTakenOver(parents)
 }
 
 func TestLeaderThatCannotRenewStopsAndEnds(t *testing.T) {
 	needsAudit(t)
 	const parents = 10
-	s := newSharedScope(t)
-	a := s.replica(userA)
-	a.waitLeading(soon)
-	b := s.replica(userB)
-	start := mark(t)
-	s.controller(oneConfigMap)
-	s.manyThings(parents)
-	s.waitInStep(parents)
+	s := newPair(t, parents)
+	a, b := s.a, s.b
 	stop := s.traffic(parents)
 	// It could write as before, but for the Lease.
 	if err := env.clientset.RbacV1().RoleBindings(s.ns).Delete(t.Context(), userA, metav1.DeleteOptions{}); err != nil {
@@ -383,9 +383,7 @@ func TestLeaderThatCannotRenewStopsAndEnds(t *testing.T) {
 	b.waitLeading(soon)
 	t.Logf("b leads after %s", time.Since(began))
 	stop()
-	s.waitInStep(parents)
-	b.quiet(time.Second)
-	expectTurns(t, start, userA, userB)
+	s.expectTakenOver(parents)
 }
 
 // expectServed waits until the class serves the TemplateController @id, for its present generation.
