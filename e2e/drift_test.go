@@ -125,6 +125,11 @@ func TestOtherStrategiesLeaveEditsAlone(t *testing.T) {
 			}
 			op.quiet(2 * time.Second)
 			op.expectNoChildWrites("edits under "+strategy, before)
+			edited := waitFor(t, s.in(configMaps), "one", nil)
+			s.damage(damages[5]) // it has to be seen again, and stays as it is otherwise
+			waitFor(t, s.in(configMaps), "one", func(o *unstructured.Unstructured) error {
+				return same("the child that got its label back", essence(edited), essence(o))
+			})
 			s.checkChange(op, strategy)
 		})
 	}

@@ -160,6 +160,17 @@ func (c *Client) SetFinalizers(ctx context.Context, at Location, current *object
 	return answer(do(ctx, c.request(c.rest.Patch(types.MergePatchType), at).Body(body).Param("fieldManager", "templater")))
 }
 
+// SetLabels sets labels of the object with that UID as the field manager, and leaves everything else as
+// it is. An Invalid or a Conflict says that the object of that name is another one by now.
+func (c *Client) SetLabels(ctx context.Context, at Location, uid types.UID, labels map[string]string, manager string) (*object.Object, error) {
+	set := make(map[string]any, len(labels))
+	for key, value := range labels {
+		set[key] = value
+	}
+	body := object.Append(nil, map[string]any{"metadata": map[string]any{"uid": string(uid), "labels": set}})
+	return answer(do(ctx, c.request(c.rest.Patch(types.MergePatchType), at).Body(body).Param("fieldManager", manager)))
+}
+
 // on makes the request one for the object, or for the collection where there is no name.
 // The request fails where namespace or name cannot be a part of a path.
 func (at Location) on(r *rest.Request) *rest.Request {

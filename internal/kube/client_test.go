@@ -106,6 +106,15 @@ func TestRequests(t *testing.T) {
 				"metadata": map[string]any{"resourceVersion": "7", "finalizers": []any{"f"}},
 			}, ""},
 		},
+		"set labels": {
+			func(t *testing.T, c *Client) error {
+				_, err := c.SetLabels(t.Context(), a, "u", map[string]string{"tier": "front"}, "templater/x")
+				return err
+			},
+			request{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "fieldManager=templater%2Fx", "application/merge-patch+json", map[string]any{
+				"metadata": map[string]any{"uid": "u", "labels": map[string]any{"tier": "front"}},
+			}, ""},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, seen := serve(t, http.StatusOK, answered)

@@ -51,6 +51,7 @@ func TestEveryRequestButAWatchIsNoted(t *testing.T) {
 		"apply status":   func() error { _, err := client.ApplyStatus(ctx, a, []byte("{}"), "m"); return err },
 		"delete":         func() error { return client.Delete(ctx, a, "u", metav1.DeletePropagationBackground) },
 		"set finalizers": func() error { _, err := client.SetFinalizers(ctx, a, there, nil); return err },
+		"set labels":     func() error { _, err := client.SetLabels(ctx, a, "u", nil, "m"); return err },
 	} {
 		before := noted
 		if err := call(); err != nil {

@@ -110,11 +110,27 @@ func (p *pass) takeOver(ctx context.Context, w *wanted) (*object.Object, *Proble
 	if problem := p.inTheWay(there, w); problem != nil {
 		return nil, problem, nil
 	}
-	if w.child.UpdateStrategy.Type == v1.UpdateRecreate && there.Annotation(v1.AnnotationHash) != w.hash {
+	switch strategy := w.child.UpdateStrategy.Type; {
+	case strategy == v1.UpdateRecreate && there.Annotation(v1.AnnotationHash) != w.hash:
 		return nil, p.replace(ctx, there, w), nil
+	case strategy == v1.UpdateRecreate, strategy == v1.UpdateCreateOnly, strategy == v1.UpdateOnDelete:
+		after, err := p.relabel(ctx, there, w)
+		return after, nil, err
 	}
 	after, err := p.send(ctx, w, "uid", string(there.UID()))
 	return after, nil, err
+}
+
+// relabel gives an object of ours that no watch shows its labels back, and leaves alone whatever
+// else somebody has changed.
+func (p *pass) relabel(ctx context.Context, there *object.Object, w *wanted) (*object.Object, error) {
+	all, own := below(below(w.content, "metadata"), "labels"), map[string]string{}
+	for _, key := range []string{v1.LabelController, v1.LabelChild, v1.LabelParentUID, v1.LabelManagedBy} {
+		own[key], _ = all[key].(string)
+	}
+	after, err := p.cluster.SetLabels(ctx, w.location(), there.UID(), own, p.manager)
+	p.meter.Write(Update, answerOf(err))
+	return after, err
 }
 
 // replace deletes an object of ours that no watch shows, because it has lost its label. The one that

@@ -33,6 +33,7 @@ type Writer interface {
 	ApplyStatus(ctx context.Context, o kube.Location, body []byte, manager string) (*object.Object, error)
 	Delete(ctx context.Context, o kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error
 	SetFinalizers(ctx context.Context, o kube.Location, current *object.Object, finalizers []string) (*object.Object, error)
+	SetLabels(ctx context.Context, o kube.Location, uid types.UID, labels map[string]string, manager string) (*object.Object, error)
 	Allowed(ctx context.Context, right kube.Right) (bool, error)
 }
 

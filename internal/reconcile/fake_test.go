@@ -258,6 +258,23 @@ func (c *cluster) SetFinalizers(_ context.Context, at kube.Location, _ *object.O
 	return packed(c.t, c.store(at, next)), nil
 }
 
+func (c *cluster) SetLabels(_ context.Context, at kube.Location, uid types.UID, labels map[string]string, _ string) (*object.Object, error) {
+	if err := c.note("label", at); err != nil {
+		return nil, err
+	}
+	if o := c.objects[at]; o == nil || o.GetUID() != uid {
+		return nil, apierrors.NewConflict(at.Resource.GroupResource(), at.Name, nil)
+	}
+	next := c.objects[at].DeepCopy()
+	all := next.GetLabels()
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, labels)
+	next.SetLabels(all)
+	return packed(c.t, c.store(at, next)), nil
+}
+
 // store keeps an object in a new version and returns a copy. The watches do not
 // bring it until deliver.
 func (c *cluster) store(at kube.Location, o *unstructured.Unstructured) *unstructured.Unstructured {

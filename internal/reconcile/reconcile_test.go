@@ -407,7 +407,7 @@ func TestRecreateReplacesAChildThatHasLostItsLabel(t *testing.T) {
 		c.deliver()
 	}
 	steal()
-	wantRequests(t, "it is as the template says", c.run(), "create configmaps a", "get configmaps a", "update configmaps a")
+	wantRequests(t, "it is as the template says", c.run(), "create configmaps a", "get configmaps a", "label configmaps a")
 	c.apply(with(t, app, "[a, b]", "[a]")) // one child, so that none is replaced before
 	c.run()
 	c.gone(configMap("b"))
@@ -418,6 +418,33 @@ func TestRecreateReplacesAChildThatHasLostItsLabel(t *testing.T) {
 	delete(c.objects, configMap("a")) // as no watch shows
 	_, requests := c.pass("apps", "one")
 	wantRequests(t, "it is gone", requests, "create configmaps a", "status apps one")
+}
+
+func TestStrategiesThatLeaveEditsAloneGiveBackLabelsOnly(t *testing.T) {
+	for _, strategy := range []string{"CreateOnly", "OnDelete", "Recreate"} {
+		t.Run(strategy, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(with(t, apps, "    template: |\n      {{ range", "    updateStrategy: {type: "+strategy+"}\n    template: |\n      {{ range"))
+			c.apply(app)
+			c.run()
+			labels := c.get("configmaps", "a").GetLabels()
+			o := c.get("configmaps", "a").DeepCopy()
+			o.SetLabels(map[string]string{"mine": "yes"})
+			o.Object["data"] = map[string]any{"text": "edited"}
+			c.store(configMap("a"), o)
+			c.deliver()
+			wantRequests(t, "a child without its labels", c.run(), "create configmaps a", "get configmaps a", "label configmaps a")
+			labels["mine"] = "yes"
+			if diff := cmp.Diff(labels, c.get("configmaps", "a").GetLabels()); diff != "" {
+				t.Errorf("labels (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(map[string]any{"text": "edited"}, c.get("configmaps", "a").Object["data"]); diff != "" {
+				t.Errorf("data (-want +got):\n%s", diff)
+			}
+			c.deliver()
+			wantRequests(t, "again", c.run())
+		})
+	}
 }
 
 func TestSuspendStopsEverything(t *testing.T) {
