@@ -64,7 +64,8 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@user"}]
 
 const (
 	thingRules = `- {apiGroups: ["@group"], resources: [things], verbs: [get, list, watch]}
-- {apiGroups: ["@group"], resources: [things/status], verbs: [patch]}`
+- {apiGroups: ["@group"], resources: [things/status], verbs: [patch]}
+- {apiGroups: ["@group"], resources: [things/finalizers], verbs: [update]}`
 	configMapRules = `
 - {apiGroups: [""], resources: [configmaps], verbs: [create, delete, get, list, patch, watch]}`
 )

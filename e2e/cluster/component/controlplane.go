@@ -34,7 +34,8 @@ func APIServer(c *layout.Cluster) supervise.Process {
 		fmt.Sprintf("--etcd-servers=http://127.0.0.1:%d", c.EtcdPort),
 		"--service-cluster-ip-range=" + layout.ServiceCIDR,
 		"--authorization-mode=Node,RBAC",
-		"--enable-admission-plugins=NodeRestriction",
+		// The second is for distributions that have it: an owner that blocks deletion takes a right more.
+		"--enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement",
 		"--allow-privileged=true",
 		"--client-ca-file=" + c.PKI("ca.crt"),
 		"--tls-cert-file=" + c.PKI("apiserver.crt"),
