@@ -55,6 +55,7 @@ func TestMetricsTellWhatTheOperatorDoes(t *testing.T) {
 			m.least(series("templater_pass_duration_seconds_count"), parents+1),
 			m.least(series("templater_template_errors_total"), 1),
 			m.is(`workqueue_depth{name="parents"}`, 0),
+			m.is(`workqueue_depth{name="rights"}`, 0),
 			m.least(`workqueue_adds_total{name="parents"}`, parents+1),
 			m.least(`workqueue_adds_total{name="controllers"}`, 1),
 			m.is(`templater_watches`, 4), // definitions, TemplateControllers, things, ConfigMaps

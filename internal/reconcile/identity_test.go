@@ -410,7 +410,7 @@ func TestUsersHearOfTheirOwnWatchesOnly(t *testing.T) {
 func TestRightsAreAskedForOnceInAWhile(t *testing.T) {
 	c := newCluster(t)
 	var told []string
-	r := newRights(c.as, c.clock, func(controller string) { told = append(told, controller) })
+	r := newRights(c.as, c.clock, nil, func(controller string) { told = append(told, controller) })
 	need := claim{as: robot, use: asNamespaces, resource: namespaces.GroupResource()}
 	c.lacks["team:robot list namespaces"] = true
 	work := func() (finding, int) {

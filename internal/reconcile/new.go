@@ -52,7 +52,7 @@ func New(o Options) (*Controllers, *Reconciler) {
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers", MetricsProvider: o.QueueMetrics}),
 	}
 	controllers.standby.Store(o.Standby)
-	controllers.rights = newRights(o.Cluster, o.Clock, controllers.queue.Add)
+	controllers.rights = newRights(o.Cluster, o.Clock, o.QueueMetrics, controllers.queue.Add)
 	r := &Reconciler{
 		controllers: controllers, queue: queue, backlog: backlog, workers: max(o.Workers, 1), failures: failures, clock: o.Clock, events: o.Events,
 		pacer:   &pacer{clock: o.Clock, next: map[string]time.Time{}},

@@ -116,11 +116,11 @@ func (f finding) same(other finding) bool {
 }
 
 // newRights returns rights that calls changed for each controller whose finding is new.
-func newRights(clusters func(as string) Writer, clock clock.PassiveClock, changed func(controller string)) *rights {
+func newRights(clusters func(as string) Writer, clock clock.PassiveClock, metrics workqueue.MetricsProvider, changed func(controller string)) *rights {
 	return &rights{
 		clusters: clusters, clock: clock, changed: changed, found: map[claim]*answered{},
 		limit: flowcontrol.NewTokenBucketRateLimiter(asksPerSecond, askBurst),
-		queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[claim]{Name: "rights"}),
+		queue: workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[claim]{Name: "rights", MetricsProvider: metrics}),
 	}
 }
 
