@@ -67,7 +67,7 @@ func (b *bed) deleteParent(ctx context.Context, a model.Action) error {
 // remove deletes an object and returns when it is gone.
 func (b *bed) remove(ctx context.Context, in dynamic.ResourceInterface, name string, propagation metav1.DeletionPropagation) error {
 	asked := false
-	return insist(ctx, "delete "+name, func() error {
+	return b.insist(ctx, "delete "+name, func() error {
 		if !asked {
 			if err := in.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &propagation}); err != nil {
 				return gone(err)
@@ -104,7 +104,7 @@ func (b *bed) children(id model.ChildID) dynamic.ResourceInterface {
 func (b *bed) putForeign(ctx context.Context, a model.Action) error {
 	token := rand.Text()
 	labels := map[string]any{strangerLabel: token}
-	return insist(ctx, "put foreign "+a.Child.String(), func() error {
+	return b.insist(ctx, "put foreign "+a.Child.String(), func() error {
 		if a.Hard {
 			parent, err := b.client.Resource(resourceOf(a.ID.Kind)).Namespace(a.ID.Namespace).Get(ctx, a.ID.Name, metav1.GetOptions{})
 			if err := gone(err); err != nil {
@@ -145,7 +145,7 @@ func (b *bed) removeForeign(ctx context.Context, id model.ChildID) error {
 	if !ok {
 		return nil
 	}
-	err := insist(ctx, "remove foreign "+id.String(), func() error {
+	err := b.insist(ctx, "remove foreign "+id.String(), func() error {
 		return gone(b.children(id).Delete(ctx, id.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &there.uid}}))
 	})
 	b.mu.Lock()
@@ -158,7 +158,7 @@ func (b *bed) removeForeign(ctx context.Context, id model.ChildID) error {
 // stranger's, is left alone.
 func (b *bed) disturb(ctx context.Context, a model.Action) error {
 	in := b.children(a.Child)
-	return insist(ctx, "disturb "+a.Child.String(), func() error {
+	return b.insist(ctx, "disturb "+a.Child.String(), func() error {
 		child, err := in.Get(ctx, a.Child.Name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil

@@ -31,8 +31,12 @@ import (
 	"github.com/templater-dev/templater/e2e/manifest"
 )
 
-// user is whom the operator runs as.
+// user is what the operators' users begin with. Each replica runs as one of its own, so that the audit
+// log tells them apart.
 const user = "templater-chaos"
+
+// userOf returns the user of a replica, counted from 0.
+func userOf(replica int) string { return fmt.Sprintf("%s-%d", user, replica+1) }
 
 var (
 	namespaces  = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
@@ -53,21 +57,34 @@ const rules = `
 - {apiGroups: [` + model.Group + `], resources: ["*"], verbs: [get, list, watch, patch]}
 `
 
-const binding = `
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: ` + user + `}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ` + user + `}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ` + user + `}]
-`
+// bindingFor gives the rules to the users of that many replicas.
+func bindingFor(replicas int) map[string]any {
+	role := func(kind string) map[string]any {
+		return map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": kind}
+	}
+	ref := role("ClusterRole")
+	ref["name"] = user
+	var subjects []any
+	for i := range replicas {
+		subject := role("User")
+		subject["name"] = userOf(i)
+		subjects = append(subjects, subject)
+	}
+	return map[string]any{
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": map[string]any{"name": user},
+		"roleRef": ref, "subjects": subjects,
+	}
+}
 
-// bed is what a trial plays on: the cluster, the operators, and the link between them.
+// bed is what a trial plays on: the cluster, the operators, and the links between them.
 type bed struct {
 	cluster   *testcluster.Cluster
-	client    dynamic.Interface // of the administrator, past the link
-	link      *link.Link
+	client    dynamic.Interface // of the administrator, past the links
+	links     []*link.Link      // of each replica
 	operators *operators
-	root      string // of the repository
+	turns     *turns
+	root      string        // of the repository
+	longest   time.Duration // of a fault
 
 	mu      sync.Mutex
 	foreign map[model.ChildID]mark // what strangers have put there
@@ -84,7 +101,7 @@ func newBed(ctx context.Context, o *options, dir string) (b *bed, err error) {
 	if err != nil {
 		return nil, err
 	}
-	b = &bed{root: filepath.Dir(filepath.Dir(cache.Source)), foreign: map[model.ChildID]mark{}}
+	b = &bed{root: filepath.Dir(filepath.Dir(cache.Source)), longest: o.longest, foreign: map[model.ChildID]mark{}}
 	binary, err := b.binary(ctx, o.operator, dir)
 	if err != nil {
 		return nil, err
@@ -101,15 +118,15 @@ func newBed(ctx context.Context, o *options, dir string) (b *bed, err error) {
 			err = errors.Join(err, b.cluster.Down())
 		}
 	}()
+	b.turns = &turns{log: b.cluster.Audit()}
 	if err := b.connect(); err != nil {
 		return nil, err
 	}
-	kubeconfig, err := b.startLink(dir)
-	if err != nil {
+	if b.operators, err = newOperators(ctx, binary, filepath.Join(dir, "operator.log"), o.replicas); err != nil {
 		return nil, err
 	}
-	b.operators, err = newOperators(ctx, binary, filepath.Join(dir, "operator.log"), kubeconfig, o.replicas)
-	return b, err
+	b.operators.grace += o.longest // it may be frozen
+	return b, b.startLinks(dir)
 }
 
 // binary builds the operator unless there is one.
@@ -136,21 +153,32 @@ func (b *bed) connect() error {
 	return err
 }
 
-// startLink starts the link and writes the kubeconfig that leads through it.
-func (b *bed) startLink(dir string) (string, error) {
+// startLinks starts a link for each replica, and writes the kubeconfigs that lead through them.
+func (b *bed) startLinks(dir string) error {
 	authority, err := pki.LoadAuthority(b.cluster.PKI(""))
 	if err != nil {
-		return "", err
+		return err
 	}
 	certificate, err := authority.Issue(pki.Subject{CommonName: "link", IPs: loopback})
 	if err != nil {
-		return "", err
-	}
-	client, err := authority.Issue(pki.Subject{CommonName: user})
-	if err != nil {
-		return "", err
+		return err
 	}
 	server, err := tls.X509KeyPair(certificate.Cert, certificate.Key)
+	if err != nil {
+		return err
+	}
+	for i := range b.operators.replicas {
+		path, err := b.startLink(authority, server, filepath.Join(dir, fmt.Sprintf("kubeconfig-%d", i+1)), userOf(i))
+		if err != nil {
+			return err
+		}
+		b.operators.kubeconfigs = append(b.operators.kubeconfigs, path)
+	}
+	return nil
+}
+
+func (b *bed) startLink(authority *pki.Authority, server tls.Certificate, path, user string) (string, error) {
+	client, err := authority.Issue(pki.Subject{CommonName: user})
 	if err != nil {
 		return "", err
 	}
@@ -164,11 +192,12 @@ func (b *bed) startLink(dir string) (string, error) {
 		ForceAttemptHTTP2: true,
 		TLSClientConfig:   &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12},
 	}
-	if b.link, err = link.Start(b.cluster.HostServer(), upstream, server); err != nil {
+	l, err := link.Start(b.cluster.HostServer(), upstream, server)
+	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "kubeconfig")
-	return path, os.WriteFile(path, authority.Kubeconfig(b.link.URL(), user, client), 0o600)
+	b.links = append(b.links, l)
+	return path, os.WriteFile(path, authority.Kubeconfig(l.URL(), user, client), 0o600)
 }
 
 // begin installs everything and starts the operators.
@@ -211,10 +240,7 @@ func (b *bed) install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	bound := map[string]any{}
-	if err := yaml.Unmarshal([]byte(binding), &bound); err != nil {
-		return err
-	}
+	bound := bindingFor(len(b.operators.replicas))
 	for resource, content := range map[schema.GroupVersionResource]map[string]any{definitions: crd.Object, roles: role.Object, bindings: bound} {
 		if err := b.apply(ctx, resource, content); err != nil {
 			return err
@@ -231,7 +257,7 @@ func (b *bed) define(ctx context.Context, kind string) error {
 }
 
 func (b *bed) served(ctx context.Context, resource schema.GroupVersionResource) error {
-	return insist(ctx, "list "+resource.Resource, func() error {
+	return b.insist(ctx, "list "+resource.Resource, func() error {
 		_, err := b.client.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
 		return err
 	})
@@ -245,12 +271,13 @@ func (b *bed) setNamespace(ctx context.Context, name string, open bool) error {
 	return b.apply(ctx, namespaces, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
 }
 
-// patience is how long users try what does not work, because the API server is down.
-const patience = 90 * time.Second
+// patience is how long users try what does not work, because the API server is down, for all faults of a
+// round if need be.
+func (b *bed) patience() time.Duration { return 90*time.Second + 2*mostFaults*b.longest }
 
 // insist repeats f until it succeeds. Whatever it does may be done twice.
-func insist(ctx context.Context, what string, f func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+func (b *bed) insist(ctx context.Context, what string, f func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, b.patience())
 	defer cancel()
 	if err := poll.Until(ctx, 100*time.Millisecond, f); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -263,7 +290,7 @@ var errLeaving = errors.New("an earlier object of that name is being deleted")
 // apply creates or changes an object, as its user.
 func (b *bed) apply(ctx context.Context, resource schema.GroupVersionResource, content map[string]any) error {
 	o := &unstructured.Unstructured{Object: content}
-	return insist(ctx, "apply "+o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName(), func() error {
+	return b.insist(ctx, "apply "+o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName(), func() error {
 		after, err := b.client.Resource(resource).Namespace(o.GetNamespace()).Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: "user", Force: true})
 		if err == nil && after.GetDeletionTimestamp() != nil {
 			err = errLeaving
@@ -273,7 +300,13 @@ func (b *bed) apply(ctx context.Context, resource schema.GroupVersionResource, c
 }
 
 // leave stops what would not outlive us.
-func (b *bed) leave() error { return errors.Join(b.operators.stop(), b.link.Close()) }
+func (b *bed) leave() error {
+	errs := []error{b.operators.stop()}
+	for _, l := range b.links {
+		errs = append(errs, l.Close())
+	}
+	return errors.Join(errs...)
+}
 
 func (b *bed) close() error { return errors.Join(b.leave(), b.cluster.Down()) }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,10 +17,11 @@ import (
 type operators struct {
 	binary, log string
 	args        []string
+	kubeconfigs []string      // of each replica
+	grace       time.Duration // that a replica has to end after SIGTERM
 
 	mu       sync.Mutex
 	replicas []*replica // nil = down
-	next     int        // whose turn it is to be killed
 	started  time.Time  // the last one
 	died     error      // of itself
 }
@@ -31,13 +33,14 @@ type replica struct {
 	exited  chan struct{}
 }
 
-// newOperators finds out whether the operator knows leader election; none is started yet.
-func newOperators(ctx context.Context, binary, log, kubeconfig string, replicas int) (*operators, error) {
+// newOperators finds out whether the operator knows leader election. None is started yet, and kubeconfigs
+// is still to be filled in.
+func newOperators(ctx context.Context, binary, log string, replicas int) (*operators, error) {
 	help, err := exec.CommandContext(ctx, binary, "run", "--help").CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("ask %s for help: %w: %s", binary, err, help)
 	}
-	o := &operators{binary: binary, log: log, args: []string{"run", "--kubeconfig", kubeconfig, "--log-format=text", "--log-level=verbose"}}
+	o := &operators{binary: binary, log: log, grace: 60 * time.Second, args: []string{"run", "--log-format=text", "--log-level=verbose"}}
 	elects := strings.Contains(string(help), "--lease-namespace")
 	if replicas == 0 {
 		replicas = 1
@@ -76,7 +79,8 @@ func (o *operators) launch(i int) error {
 		return err
 	}
 	defer file.Close()
-	r := &replica{command: exec.Command(o.binary, o.args...), exited: make(chan struct{})} //nolint:noctx // end ends it
+	args := append(slices.Clone(o.args), "--kubeconfig", o.kubeconfigs[i])
+	r := &replica{command: exec.Command(o.binary, args...), exited: make(chan struct{})} //nolint:noctx // end ends it
 	r.command.Stdout, r.command.Stderr = file, file
 	r.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt from the terminal is for us
 	if err := r.command.Start(); err != nil {
@@ -119,29 +123,43 @@ func (o *operators) age() time.Duration {
 	return time.Since(o.started)
 }
 
-// end sends the signal to one replica, each in turn, and waits until it has ended.
-func (o *operators) end(signal syscall.Signal) error {
+// end sends the signal to one replica, and waits until it has ended.
+func (o *operators) end(i int, signal syscall.Signal) error {
 	o.mu.Lock()
-	i := o.next
-	o.next = (o.next + 1) % len(o.replicas)
 	r := o.replicas[i]
 	if r == nil || r.ending { // the other lane of faults has
 		o.mu.Unlock()
 		return nil
 	}
 	r.ending = true
-	err := r.command.Process.Signal(signal)
+	err := r.send(signal)
 	o.mu.Unlock()
-	if err != nil && !errors.Is(err, os.ErrProcessDone) {
-		return fmt.Errorf("send %s to the operator: %w", signal, err)
+	if err != nil {
+		return err
 	}
-	return r.wait(signal)
+	return r.wait(signal, o.grace)
 }
 
-// grace is how long an operator may take to end after SIGTERM.
-const grace = 60 * time.Second
+// freeze stops a replica so that it does not know of it, until thaw is called. That is never nil.
+func (o *operators) freeze(i int) (thaw func() error, err error) {
+	o.mu.Lock()
+	r := o.replicas[i]
+	o.mu.Unlock()
+	if r == nil {
+		return func() error { return nil }, nil
+	}
+	return func() error { return r.send(syscall.SIGCONT) }, r.send(syscall.SIGSTOP)
+}
 
-func (r *replica) wait(signal syscall.Signal) error {
+// send sends the signal, unless the replica has ended.
+func (r *replica) send(signal syscall.Signal) error {
+	if err := r.command.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("send %s to the operator: %w", signal, err)
+	}
+	return nil
+}
+
+func (r *replica) wait(signal syscall.Signal, grace time.Duration) error {
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
@@ -155,8 +173,8 @@ func (r *replica) wait(signal syscall.Signal) error {
 // stop ends all replicas.
 func (o *operators) stop() error {
 	var errs []error
-	for range o.replicas {
-		errs = append(errs, o.end(syscall.SIGTERM))
+	for i := range o.replicas {
+		errs = append(errs, o.end(i, syscall.SIGTERM))
 	}
 	return errors.Join(errs...)
 }

@@ -45,7 +45,7 @@ func (b *bed) perform(ctx context.Context, round model.Round) error {
 		play(actions, b.harm)
 	}
 	lanes.Wait()
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, b.patience())
 	defer cancel()
 	return errors.Join(append(errs, b.operators.start(), b.cluster.AwaitReady(ctx))...)
 }
@@ -70,27 +70,38 @@ var linkFaults = map[model.Verb]link.Fault{
 // harm breaks something for a while.
 func (b *bed) harm(ctx context.Context, a model.Action) error {
 	switch a.Verb {
-	case model.KillOperator, model.StopOperator:
-		signal := syscall.SIGKILL
-		if a.Verb == model.StopOperator {
-			signal = syscall.SIGTERM
-		}
-		return errors.Join(b.operators.end(signal), pause(ctx, a.For), b.operators.start())
+	case model.KillOperator:
+		return errors.Join(b.operators.end(a.Replica-1, syscall.SIGKILL), pause(ctx, a.For), b.operators.start())
+	case model.StopOperator:
+		return errors.Join(b.operators.end(a.Replica-1, syscall.SIGTERM), pause(ctx, a.For), b.operators.start())
+	case model.FreezeOperator:
+		thaw, err := b.operators.freeze(a.Replica - 1)
+		return errors.Join(err, pause(ctx, a.For), thaw())
 	case model.KillAPIServer:
-		return b.kill("kube-apiserver")
+		return b.keepDown(ctx, "kube-apiserver", a.For)
 	case model.KillEtcd:
-		return b.kill("etcd")
+		return b.keepDown(ctx, "etcd", a.For)
 	default:
-		end := b.link.Begin(linkFaults[a.Verb])
-		defer end()
+		for i, l := range b.links {
+			if a.Replica == 0 || a.Replica == i+1 {
+				defer l.Begin(linkFaults[a.Verb])()
+			}
+		}
 		return pause(ctx, a.For)
 	}
 }
 
-// kill kills a component, unless the other lane of faults has just done so.
-func (b *bed) kill(component string) error {
-	if err := b.cluster.Kill(component); !errors.Is(err, proc.ErrGone) {
-		return err
+// keepDown kills a component, which is started again by itself, each time until that long is over.
+func (b *bed) keepDown(ctx context.Context, component string, long time.Duration) error {
+	for began := time.Now(); ; {
+		if err := b.cluster.Kill(component); err != nil && !errors.Is(err, proc.ErrGone) {
+			return err
+		}
+		if time.Since(began) > long {
+			return nil
+		}
+		if err := pause(ctx, 250*time.Millisecond); err != nil {
+			return err
+		}
 	}
-	return nil
 }

@@ -103,6 +103,9 @@ func (o *options) run(ctx context.Context) (err error) {
 	return errors.Join(failure, bed.close())
 }
 
+// mostFaults is how many faults each of the two lanes of a round has at most.
+const mostFaults = 3
+
 // trial is one run: rounds on one cluster.
 type trial struct {
 	*options
@@ -122,7 +125,7 @@ func (t *trial) play(ctx context.Context) error {
 	if err := t.bed.begin(ctx, t.world); err != nil {
 		return err
 	}
-	drawn := model.Options{Actions: 7, Faults: 3, Longest: t.longest, KindEvery: 5}
+	drawn := model.Options{Actions: 7, Faults: mostFaults, Longest: t.longest, Replicas: len(t.bed.operators.replicas), KindEvery: 5}
 	for _, name := range t.without {
 		drawn.NoFaults = append(drawn.NoFaults, model.Verb(name))
 	}
@@ -133,7 +136,13 @@ func (t *trial) play(ctx context.Context) error {
 		}
 		t.rounds++
 	}
-	return ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := t.bed.rest(ctx, t.world); err != nil {
+		return fmt.Errorf("seed %d, after round %d, when there was time to count: %w", t.seed, t.rounds, err)
+	}
+	return nil
 }
 
 // round plays one round and checks what came of it.
@@ -151,7 +160,7 @@ func (t *trial) round(ctx context.Context, round model.Round) error {
 		t.actions += len(lane)
 	}
 	acted := time.Since(began)
-	if err := t.bed.settle(ctx, t.world); err != nil {
+	if err := t.bed.settle(ctx, t.world, acted); err != nil {
 		return err
 	}
 	fmt.Fprintf(t.out, "round %d: %.0fs of actions, right after %.0fs: %d parents, %d children, %d foreign objects\n",
@@ -164,7 +173,7 @@ func (t *trial) report() {
 	for _, verb := range model.Faults {
 		fmt.Fprintf(t.out, " %s %d;", verb, t.faults[verb])
 	}
-	fmt.Fprintln(t.out)
+	fmt.Fprintf(t.out, " the leader switched %d times; %d writes were held up and came in after that\n", t.bed.turns.switches, t.bed.turns.late)
 }
 
 // describe lists the actions of a round, lane by lane.

@@ -1,9 +1,12 @@
 package link
 
 import (
+	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"time"
 )
@@ -22,10 +25,45 @@ func (l *Link) handler(next http.Handler) http.Handler {
 			answer(w, http.StatusTooManyRequests, "TooManyRequests")
 		case l.hit(ServerError):
 			answer(w, http.StatusInternalServerError, "InternalError")
+		case late(r):
+			r = r.WithContext(context.WithoutCancel(r.Context())) // it is on its way, whoever waits for the answer
+			r.Header.Set("User-Agent", r.UserAgent()+LateMark)
+			next.ServeHTTP(w, r)
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// LateMark ends the user agent of a write that a stall has held up, so that the audit log tells
+// it from one that was sent when it came in.
+const LateMark = " held-up"
+
+const (
+	// travel is how long a request may be on its way. What takes longer is late.
+	travel = 2 * time.Second
+	// aftermath is how long after a stall requests come in that were caught in it.
+	aftermath = time.Second
+)
+
+// late reports whether a write may have been caught in a stall, and for longer than a request may travel.
+func late(r *http.Request) bool {
+	c, _ := r.Context().Value(connKey{}).(*conn)
+	if c == nil || r.Method == http.MethodGet {
+		return false
+	}
+	ended := c.caught.Load()
+	return ended != nil && time.Since(*ended) < aftermath
+}
+
+// connKey is for the connection in the context of a request.
+type connKey struct{}
+
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	if wrapped, ok := c.(*tls.Conn); ok {
+		c = wrapped.NetConn()
+	}
+	return context.WithValue(ctx, connKey{}, c)
 }
 
 // answer is what the API server would send.

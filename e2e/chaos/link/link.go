@@ -14,6 +14,8 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"sync"
+	"sync/atomic"
+	"time"
 )
 
 // Fault is one way of being bad.
@@ -69,7 +71,8 @@ func Start(target string, upstream http.RoundTripper, certificate tls.Certificat
 	}
 	l.server = &http.Server{ //nolint:gosec // its only client is the operator
 		Handler: l.handler(proxy), ErrorLog: quiet,
-		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
+		ConnContext: withConn,
+		TLSConfig:   &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
 	}
 	go func() { l.done <- l.server.ServeTLS(&gated{listener, l}, "", "") }()
 	return l, nil
@@ -157,6 +160,7 @@ type conn struct {
 	link   *Link
 	once   sync.Once
 	closed chan struct{}
+	caught atomic.Pointer[time.Time] // when a long stall ended that something was caught in
 }
 
 func (c *conn) wait() error {
@@ -176,8 +180,12 @@ func (c *conn) wait() error {
 // Read hands out what has come, unless the link is stalled.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
+	came := time.Now()
 	if stalled := c.wait(); stalled != nil {
 		return 0, stalled
+	}
+	if now := time.Now(); now.Sub(came) > travel {
+		c.caught.Store(&now)
 	}
 	return n, err
 }

@@ -1,14 +1,19 @@
 package link
 
 import (
+	"context"
 	"crypto/tls"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
 // bed is a link to a server that counts what it has carried out.
@@ -16,6 +21,7 @@ type bed struct {
 	*Link
 	client *http.Client
 	served atomic.Int64
+	agents sync.Map // of the last request, by method
 }
 
 func newBed(t *testing.T) *bed {
@@ -29,6 +35,7 @@ func newBed(t *testing.T) *bed {
 			<-r.Context().Done()
 			return
 		}
+		b.agents.Store(r.Method, r.UserAgent())
 		_, _ = io.WriteString(w, "hello")
 	}))
 	t.Cleanup(server.Close)
@@ -165,6 +172,48 @@ func TestStallsConnections(t *testing.T) {
 	end()
 	if code := <-answered; code != http.StatusOK {
 		t.Errorf("answer %d when the stall is over", code)
+	}
+}
+
+func TestMarksWritesThatAStallHasHeldUp(t *testing.T) {
+	b := newBed(t)
+	b.expect(t, http.MethodGet, http.StatusOK) // there is a connection
+	end := b.Begin(Stall)
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodPatch, b.URL()+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := make(chan struct{})
+	go func() {
+		defer close(given)
+		if response, err := b.client.Do(r); err == nil {
+			_ = response.Body.Close()
+			t.Errorf("answer %d through a stalled connection", response.StatusCode)
+		}
+	}()
+	<-time.After(travel + 200*time.Millisecond)
+	cancel() // its sender gives it up; it is on its way
+	<-given
+	end()
+	agent := func(method string) string {
+		agent, _ := b.agents.Load(method)
+		text, _ := agent.(string)
+		return text
+	}
+	if err := poll.For(10*time.Second, 10*time.Millisecond, func() error {
+		if !strings.HasSuffix(agent(http.MethodPatch), LateMark) {
+			return fmt.Errorf("the user agent is %q", agent(http.MethodPatch))
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	<-time.After(aftermath)
+	b.expect(t, http.MethodPatch, http.StatusOK)
+	b.expect(t, http.MethodGet, http.StatusOK)
+	if got := agent(http.MethodPatch) + agent(http.MethodGet); strings.Contains(got, LateMark) {
+		t.Errorf("user agents long after a stall: %q", got)
 	}
 }
 

@@ -32,26 +32,28 @@ const (
 
 // What breaks.
 const (
-	KillOperator  Verb = "kill operator"
-	StopOperator  Verb = "stop operator" // with SIGTERM
-	KillAPIServer Verb = "kill kube-apiserver"
-	KillEtcd      Verb = "kill etcd"
-	Cut           Verb = "cut connections"
-	Stall         Verb = "stall connections"
-	Answer429     Verb = "answer 429"
-	Answer500     Verb = "answer 500"
-	DropAnswers   Verb = "drop answers" // of writes that the server has carried out
-	SlowAnswers   Verb = "slow answers"
+	KillOperator   Verb = "kill operator"
+	StopOperator   Verb = "stop operator"   // with SIGTERM
+	FreezeOperator Verb = "freeze operator" // with SIGSTOP, until SIGCONT
+	KillAPIServer  Verb = "kill kube-apiserver"
+	KillEtcd       Verb = "kill etcd"
+	Cut            Verb = "cut connections"
+	Stall          Verb = "stall connections"
+	Answer429      Verb = "answer 429"
+	Answer500      Verb = "answer 500"
+	DropAnswers    Verb = "drop answers" // of writes that the server has carried out
+	SlowAnswers    Verb = "slow answers"
 )
 
 // Faults are the verbs of what breaks.
-var Faults = []Verb{KillOperator, StopOperator, KillAPIServer, KillEtcd, Cut, Stall, Answer429, Answer500, DropAnswers, SlowAnswers}
+var Faults = []Verb{KillOperator, StopOperator, FreezeOperator, KillAPIServer, KillEtcd, Cut, Stall, Answer429, Answer500, DropAnswers, SlowAnswers}
 
 // Action is one thing that happens in a round.
 type Action struct {
 	Verb       Verb
 	After      time.Duration // since the action before it
 	For        time.Duration // of a fault
+	Replica    int           // of the operator, that a fault is for, from 1; 0 = all
 	ID         ParentID      // of parents; Kind alone for ReplaceKind
 	Parent     Parent
 	Shape      string // of TemplateControllers
@@ -82,6 +84,9 @@ func (a Action) String() string {
 	}
 	if a.For > 0 {
 		text += " for " + a.For.String()
+	}
+	if a.Replica > 0 {
+		text += fmt.Sprintf(", replica %d", a.Replica)
 	}
 	if a.Hard {
 		text += ", hard"

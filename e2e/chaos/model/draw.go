@@ -20,6 +20,7 @@ type Options struct {
 	Actions   int           // for each kind of parents, at most
 	Faults    int           // in each of the two lanes, at most
 	Longest   time.Duration // of a fault
+	Replicas  int           // of the operator; 0 = one
 	NoFaults  []Verb        // those that are left out
 	KindEvery int           // about every how many rounds a kind is deleted; 0 = never
 }
@@ -43,14 +44,28 @@ func Draw(r *rand.Rand, w *World, o Options) Round {
 	for range 2 {
 		var lane []Action
 		for range r.IntN(o.Faults + 1) {
-			lane = append(lane, Action{
-				Verb: faults[r.IntN(len(faults))], After: duration(r, time.Second),
-				For: 100*time.Millisecond + duration(r, o.Longest),
-			})
+			lane = append(lane, o.fault(r, faults))
 		}
 		round.Faults = append(round.Faults, lane)
 	}
 	return round
+}
+
+// fault draws one of these faults. Processes break one at a time, connections of one replica or
+// of all.
+func (o Options) fault(r *rand.Rand, of []Verb) Action {
+	a := Action{
+		Verb: of[r.IntN(len(of))], After: duration(r, time.Second),
+		For: 100*time.Millisecond + duration(r, o.Longest),
+	}
+	switch a.Verb {
+	case KillOperator, StopOperator, FreezeOperator:
+		a.Replica = 1 + r.IntN(max(o.Replicas, 1))
+	case KillAPIServer, KillEtcd:
+	default:
+		a.Replica = r.IntN(max(o.Replicas, 1) + 1)
+	}
+	return a
 }
 
 func duration(r *rand.Rand, longest time.Duration) time.Duration {

@@ -60,7 +60,8 @@ func TestDrawIsReproducible(t *testing.T) {
 func TestDrawEverything(t *testing.T) {
 	seen := map[Verb]int{}
 	r, w := rand.New(rand.NewPCG(1, 0)), NewWorld()
-	options := Options{Actions: 8, Faults: 3, Longest: time.Second, KindEvery: 5, NoFaults: []Verb{StopOperator}}
+	options := Options{Actions: 8, Faults: 3, Longest: time.Second, Replicas: 2, KindEvery: 5, NoFaults: []Verb{StopOperator}}
+	replicas := map[bool]map[int]bool{true: {}, false: {}} // by whether it is a process that breaks
 	for range 300 {
 		round := Draw(r, w, options)
 		for kind, lane := range round.Users {
@@ -74,6 +75,9 @@ func TestDrawEverything(t *testing.T) {
 		for _, lane := range round.Faults {
 			for _, a := range lane {
 				seen[a.Verb]++
+				if a.Verb != KillAPIServer && a.Verb != KillEtcd {
+					replicas[a.Verb == KillOperator || a.Verb == FreezeOperator][a.Replica] = true
+				}
 			}
 		}
 	}
@@ -84,5 +88,9 @@ func TestDrawEverything(t *testing.T) {
 		if want := verb != StopOperator; want != (seen[verb] > 0) {
 			t.Errorf("%s was drawn %d times", verb, seen[verb])
 		}
+	}
+	want := map[bool]map[int]bool{true: {1: true, 2: true}, false: {0: true, 1: true, 2: true}}
+	if diff := cmp.Diff(want, replicas); diff != "" {
+		t.Errorf("whom faults are for (-want +got):\n%s", diff)
 	}
 }

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/templater-dev/templater/e2e/chaos/link"
+	"github.com/templater-dev/templater/e2e/cluster/audit"
+)
+
+// turns are those in which the replicas write: each write has to come in while its replica holds the
+// Lease. Only one that was held up on its way may come in later, as docs/high-availability.md has it.
+type turns struct {
+	log    audit.Log
+	mark   audit.Mark
+	leases []audit.Event // of the round before, and then of this one
+
+	switches int // of the leader
+	late     int // writes that were held up until another replica led
+}
+
+// check looks at the writes since the last check. Nothing may be under way.
+func (t *turns) check() error {
+	mark, err := t.log.Mark()
+	if err != nil {
+		return err
+	}
+	events, err := t.log.Since(t.mark, func(e audit.Event) bool {
+		return strings.HasPrefix(e.User.Username, user) && !reads(e)
+	})
+	if err != nil {
+		return err
+	}
+	t.mark = mark
+	return t.judge(events)
+}
+
+func reads(e audit.Event) bool { return e.Verb == "get" || e.Verb == "list" || e.Verb == "watch" }
+
+// judge returns an error that names the writes out of turn.
+func (t *turns) judge(events []audit.Event) error {
+	before := len(t.leases)
+	for _, e := range events {
+		if e.ObjectRef.Resource == "leases" && e.ResponseStatus.Code/100 == 2 {
+			t.leases = append(t.leases, e)
+		}
+	}
+	for i := max(before, 1); i < len(t.leases); i++ {
+		if t.leases[i].User.Username != t.leases[i-1].User.Username {
+			t.switches++
+		}
+	}
+	var errs []error
+	for _, e := range events {
+		if asks := e.ObjectRef.APIGroup == "authorization.k8s.io"; asks || e.ObjectRef.Resource == "leases" || t.holds(e) {
+			continue
+		}
+		if strings.HasSuffix(e.UserAgent, link.LateMark) {
+			t.late++
+			continue
+		}
+		errs = append(errs, fmt.Errorf("%s, at %s: another replica led", e, e.Received.Format(time.RFC3339Nano)))
+	}
+	if len(t.leases) > before {
+		t.leases = slices.Clone(t.leases[before:])
+	}
+	return errors.Join(errs...)
+}
+
+// holds reports whether the writer may have held the Lease when its write came in: nobody else
+// had changed the Lease since the writer did. When exactly the Lease changed is not known, but that it
+// was between the request and the answer.
+func (t *turns) holds(e audit.Event) bool {
+	var last audit.Event
+	for _, l := range t.leases {
+		if !l.Reached.After(e.Received) {
+			if l.Reached.After(last.Reached) {
+				last = l
+			}
+		} else if l.Received.Before(e.Received) && l.User.Username == e.User.Username {
+			return true
+		}
+	}
+	return last.User.Username == "" || last.User.Username == e.User.Username
+}
