@@ -66,7 +66,8 @@ type TemplateControllerSpec struct {
 	ServiceAccountRef *ServiceAccountRef `json:"serviceAccountRef,omitempty"`
 
 	// While true, templater neither creates, changes nor deletes anything for
-	// this controller. What exists stays as it is.
+	// this controller. What exists stays as it is, also when this TemplateController
+	// is deleted.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 

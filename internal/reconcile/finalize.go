@@ -16,7 +16,7 @@ import (
 )
 
 // finalize sees to the finalizer of a TemplateController, which it has only
-// where its children are to go with it. It reports whether the
+// where its children are to go with it; those of a suspended one stay. It reports whether the
 // TemplateController is on its way out, so that there is nothing else to do.
 func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, packed *object.Object, next *controller) (bool, error) {
 	has := slices.Contains(tc.Finalizers, v1.FinalizerChildren)
@@ -28,7 +28,7 @@ func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, p
 		return false, c.setFinalizers(ctx, tc, packed, append(slices.Clone(tc.Finalizers), v1.FinalizerChildren))
 	case tc.DeletionTimestamp != nil:
 		c.stop(ctx, tc.Name)
-		if has && needs {
+		if has && needs && !tc.Spec.Suspend {
 			if done, err := c.deleteChildren(ctx, next); !done || err != nil {
 				return true, err
 			}

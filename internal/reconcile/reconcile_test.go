@@ -612,11 +612,7 @@ func TestTemplateControllerThatGoes(t *testing.T) {
 		if first[0] != "finalizers[templater.dev/children] templatecontrollers apps" {
 			t.Errorf("requests %v, want the finalizer first", first)
 		}
-		going := c.get("templatecontrollers", "apps").DeepCopy()
-		now := metav1.NewTime(c.clock.Now())
-		going.SetDeletionTimestamp(&now)
-		c.store(kube.Location{Resource: v1.Resource, Name: "apps"}, going)
-		c.deliver()
+		c.goes()
 		got := c.run()
 		slices.Sort(got)
 		wantRequests(t, "deletion", got, "delete configmaps a", "delete configmaps b")
@@ -625,6 +621,26 @@ func TestTemplateControllerThatGoes(t *testing.T) {
 		c.gone(configMap("b"))
 		wantRequests(t, "both are gone", c.run(), "finalizers[] templatecontrollers apps")
 	})
+	t.Run("while it is suspended, its children stay", func(t *testing.T) {
+		c := newCluster(t)
+		c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+		c.apply(app)
+		c.run()
+		c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n  suspend: true\n"))
+		c.get("templatecontrollers", "apps").SetFinalizers([]string{v1.FinalizerChildren})
+		c.run()
+		c.goes()
+		wantRequests(t, "deletion", c.run(), "finalizers[] templatecontrollers apps")
+	})
+}
+
+// goes marks the TemplateController as one that is being deleted.
+func (c *cluster) goes() {
+	going := c.get("templatecontrollers", "apps").DeepCopy()
+	now := metav1.NewTime(c.clock.Now())
+	going.SetDeletionTimestamp(&now)
+	c.store(kube.Location{Resource: v1.Resource, Name: "apps"}, going)
+	c.deliver()
 }
 
 func TestStatusThatTheServerRefusesIsReported(t *testing.T) {
