@@ -110,6 +110,7 @@ func TestOperatorHasNoRightOnOthersObjects(t *testing.T) {
 		"customresourcedefinitions":  "get list watch",
 		"namespaces":                 "get list watch",
 		"events":                     "create patch update",
+		"*/finalizers":               "update",
 	}
 	for _, rule := range role.Rules {
 		for _, resource := range rule.Resources {

@@ -201,6 +201,7 @@ func (i *installation) smallRole() {
 		"create,patch,update /events", "create,patch,update events.k8s.io/events",
 		"get,list,patch,watch templater.dev/templatecontrollers", "patch templater.dev/templatecontrollers/status",
 		"get,list,watch /namespaces", "get,list,watch apiextensions.k8s.io/customresourcedefinitions",
+		"update */*/finalizers",
 	}
 	// What every account may ask: who am I, and what may I do.
 	everybody := []string{
