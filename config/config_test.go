@@ -93,10 +93,8 @@ func TestPolicyKnowsTheAccountOfTheOperator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"'" + account.Namespace + "'", ": '" + account.Name + "'"} {
-		if !strings.Contains(string(policy), want) {
-			t.Errorf("the policy does not know %s", want)
-		}
+	if want := "{'': '" + account.Namespace + "/" + account.Name + "'}"; !strings.Contains(string(policy), want) {
+		t.Errorf("the policy does not know %s", want)
 	}
 }
 
