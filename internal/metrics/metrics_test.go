@@ -211,6 +211,7 @@ func TestTheRegistryShowsEverything(t *testing.T) {
 	r := New()
 	r.Meters().Begin("apps")
 	r.Queues().NewDepthMetric("parents").Inc()
+	r.Queues().NewLatencyMetric("parents").Observe(11)
 	r.Watches(func() []watch.State { return nil }, time.Now)
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
@@ -230,6 +231,7 @@ func TestTheRegistryShowsEverything(t *testing.T) {
 	for _, want := range []string{
 		`templater_passes_total{controller="apps",result="success"} 0`,
 		`workqueue_depth{name="parents"} 1`,
+		`workqueue_queue_duration_seconds_bucket{name="parents",le="60"} 1`, // which the alert TemplaterBehind asks for
 		`templater_watches 0`,
 		`rest_client_requests_total{code="404",host="` + host + `",method="GET"} 1`,
 		`rest_client_request_duration_seconds_count{host="` + host + `",verb="GET"} 1`,

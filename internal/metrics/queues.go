@@ -5,6 +5,10 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
+// queueBuckets are the upper limits of the durations in queues, in seconds. An alert asks for more than 60: without
+// that limit, Prometheus would take waits of 11 for such of 99.
+var queueBuckets = []float64{0.0001, 0.001, 0.01, 0.1, 1, 10, 60, 300, 1000}
+
 // queues measures the queues, under the names that Kubernetes' own controllers use.
 type queues struct {
 	depth, unfinished, longest *prometheus.GaugeVec
@@ -15,7 +19,6 @@ type queues struct {
 var _ workqueue.MetricsProvider = (*queues)(nil)
 
 func newQueues() *queues {
-	buckets := prometheus.ExponentialBuckets(0.0001, 10, 8) // 0.1 ms to 1000 s
 	gauge := func(name, help string) *prometheus.GaugeVec {
 		return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"name"})
 	}
@@ -23,7 +26,7 @@ func newQueues() *queues {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"name"})
 	}
 	histogram := func(name, help string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets}, []string{"name"})
+		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Help: help, Buckets: queueBuckets}, []string{"name"})
 	}
 	return &queues{
 		depth:      gauge("workqueue_depth", "Items that wait in the queue."),
