@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -158,6 +159,19 @@ func TestFirstTemplateControllerOfTheReadmeWorks(t *testing.T) {
 	}
 	if _, err := program.Status(in); err != nil {
 		t.Error(err)
+	}
+}
+
+var alertName = regexp.MustCompile(`\bTemplater[A-Z][A-Za-z]+\b`)
+
+func TestOperationsTellsOfEveryAlert(t *testing.T) {
+	named := func(path string) []string {
+		all := alertName.FindAllString(read(t, path), -1)
+		slices.Sort(all)
+		return slices.Compact(all)
+	}
+	if diff := cmp.Diff(named("config/prometheus/rules.yaml"), named("docs/operations.md")); diff != "" {
+		t.Errorf("alerts in config/prometheus and in docs/operations.md (-rules +page):\n%s", diff)
 	}
 }
 
