@@ -158,6 +158,7 @@ func TestAVersionThatIsServedNoMoreCostsNoChild(t *testing.T) {
 	s := newScope(t)
 	s.apply(twoVersions("Thing", true))
 	s.apply(twoVersions("Gadget", true))
+	s.waitCollected("v2", "Thing")
 	op := startOperator(t)
 	s.controller(gadgetAndConfigMap)
 	one := `{apiVersion: "@group/v1", kind: Thing, metadata: {name: one}, spec: {color: red}}`
