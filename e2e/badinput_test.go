@@ -312,7 +312,7 @@ func (r *row) keeps(children map[types.UID]string) {
 func (r *row) lookAgain() {
 	r.t.Helper()
 	needsAudit(r.t)
-	before := mark(r.t)
+	before, logged := mark(r.t), len(r.op.logged())
 	var looks []look
 	for _, o := range slices.Concat(r.mine(controllers), r.parents()) {
 		in, _, err := r.interfaceFor(&o)
@@ -333,7 +333,7 @@ func (r *row) lookAgain() {
 		}
 	}
 	eventually(r.t, slow, func() error {
-		log := r.op.logged()
+		log := r.op.logged()[logged:]
 		for _, look := range looks {
 			if !look.isIn(log) {
 				return fmt.Errorf("the log does not have %s resourceVersion=%d or later", look.what, look.version)

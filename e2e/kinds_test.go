@@ -153,12 +153,11 @@ func twoVersions(kind string, v1 bool) string {
 	return text[:first] + second + strings.Replace(text[first:], version, fmt.Sprintf("  - name: v1\n    served: %v\n    storage: false\n", v1), 1)
 }
 
-func TestAVersionThatIsServedNoMoreCostsNoChild(t *testing.T) {
-	needsAudit(t)
-	s := newScope(t)
+func aVersionThatIsServedNoMoreCostsNoChild(s *scope, op *operator) {
+	t := s.t
 	s.apply(twoVersions("Thing", true))
 	s.apply(twoVersions("Gadget", true))
-	op := startOperator(t)
+	s.waitCollected("v2", "Thing")
 	s.controller(gadgetAndConfigMap)
 	one := `{apiVersion: "@group/v1", kind: Thing, metadata: {name: one}, spec: {color: red}}`
 	s.apply(one)

@@ -170,11 +170,9 @@ func TestDeletedParentIsLeftToTheGarbageCollector(t *testing.T) {
 	}
 }
 
-func TestChildrenOfAYoungDefinitionThatIsDeletedDoNotStay(t *testing.T) {
-	needsAudit(t)
-	s := newScope(t)
+func childrenOfAYoungDefinitionThatIsDeletedDoNotStay(s *scope, op *operator) {
+	t := s.t
 	start := mark(t)
-	op := startOperator(t)
 	s.applyController("@id", oneConfigMap)
 	s.defineThing()
 	s.thing("one", `{color: red}`)

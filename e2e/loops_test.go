@@ -54,11 +54,9 @@ func loops(conditionType string, fields ...string) func(*unstructured.Unstructur
 	}
 }
 
-func TestTwoTemplateControllersThatFightOverAFieldAreSlowedDown(t *testing.T) {
-	needsAudit(t)
-	s := newScope(t)
+func twoTemplateControllersThatFightOverAFieldAreSlowedDown(s *scope, op *operator) {
+	t := s.t
 	s.defineThing()
-	op := startOperator(t)
 	fighter := func(color, ready string) string {
 		return watchThings + "\nstatus: {template: 'color: " + color + "', readyCondition: " + ready + "}\n"
 	}
@@ -126,11 +124,9 @@ func TestStatusTemplatesThatCountThemselvesUpAreSlowedDown(t *testing.T) {
 	op.quiet(2 * time.Second)
 }
 
-func TestAChildThatSomebodyKeepsChangingSlowsItsParentDownAlone(t *testing.T) {
-	needsAudit(t)
-	s := newScope(t)
+func aChildThatSomebodyKeepsChangingSlowsItsParentDownAlone(s *scope, op *operator) {
+	t := s.t
 	s.defineThing()
-	op := startOperator(t)
 	s.controller(oneConfigMap)
 	s.thing("one", `{color: red}`)
 	waitFor(t, s.in(configMaps), "one", nil)

@@ -48,7 +48,15 @@ type environment struct {
 	mapper     *restmapper.DeferredDiscoveryRESTMapper
 }
 
+// atOnce is how many parallel tests run unless -parallel tells: they wait for most of their time, so that
+// there may be more of them than processors.
+const atOnce = "6"
+
 func TestMain(m *testing.M) {
+	if err := flag.Set("test.parallel", atOnce); err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		os.Exit(1)
+	}
 	flag.Parse()
 	if list := flag.Lookup("test.list"); list != nil && list.Value.String() != "" {
 		os.Exit(m.Run())

@@ -16,10 +16,11 @@ import (
 // defaultUser is whom the operator runs as.
 const defaultUser = "templater-e2e"
 
-// operator is a running operator. There is one at a time.
+// operator is a running operator. There is one at a time, which several tests may share: see of.
 type operator struct {
 	t       *testing.T
 	user    string
+	about   string // the id of the scope whose requests count; empty means all
 	command *exec.Cmd
 	log     string     // file
 	exited  chan error // what Wait has returned
@@ -63,6 +64,19 @@ func startOperatorAs(t *testing.T, user string, args ...string) *operator {
 		return nil
 	})
 	return op
+}
+
+// of returns the operator for a test beside others: requests count that are about this scope, and
+// if the test fails, the lines of the log about it are shown.
+func (op *operator) of(s *scope) *operator {
+	shared := *op
+	shared.t, shared.about = s.t, s.id
+	s.t.Cleanup(func() {
+		if s.t.Failed() {
+			s.t.Logf("the operator's log about %s:\n%s", s.id, tail(linesWith(shared.logged(), s.id), 80))
+		}
+	})
+	return &shared
 }
 
 // Stop ends the operator as Kubernetes would, and expects it to go well.
@@ -116,6 +130,16 @@ func (op *operator) logged() []byte {
 		op.t.Error(err)
 	}
 	return data
+}
+
+func linesWith(text []byte, part string) []byte {
+	var out []byte
+	for line := range bytes.Lines(text) {
+		if bytes.Contains(line, []byte(part)) {
+			out = append(out, line...)
+		}
+	}
+	return out
 }
 
 func tail(text []byte, lines int) []byte {

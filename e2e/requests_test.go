@@ -31,13 +31,13 @@ func mark(t *testing.T) audit.Mark {
 }
 
 // requests returns what the operator has asked for since the mark, but for Leases, Events and
-// the debounced status of TemplateControllers.
+// the debounced status of TemplateControllers. All paths of a scope's objects have its id.
 func (op *operator) requests(since audit.Mark) []audit.Event {
 	op.t.Helper()
 	events, err := env.cluster.Audit().Since(since, func(e audit.Event) bool {
 		aside := e.ObjectRef.Resource == "leases" || e.ObjectRef.Resource == "events" ||
 			e.ObjectRef.Resource == "templatecontrollers" && e.ObjectRef.Subresource == "status"
-		return e.User.Username == op.user && !aside
+		return e.User.Username == op.user && strings.Contains(e.RequestURI, op.about) && !aside
 	})
 	if err != nil {
 		op.t.Fatal(err)
@@ -75,13 +75,14 @@ func (op *operator) quiet(long time.Duration) {
 	}
 	seen, since := mark(op.t), time.Now()
 	eventually(op.t, 2*time.Minute, func() error {
+		now, err := env.cluster.Audit().Mark()
+		if err != nil {
+			return poll.Stop(err)
+		}
 		events := op.requests(seen)
+		seen = now // others may fill the log meanwhile
 		if len(events) > 0 {
-			now, err := env.cluster.Audit().Mark()
-			if err != nil {
-				return poll.Stop(err)
-			}
-			seen, since = now, time.Now()
+			since = time.Now()
 			return fmt.Errorf("the operator is busy: %v", events[len(events)-1])
 		}
 		if time.Since(since) < long {

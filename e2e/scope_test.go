@@ -126,6 +126,20 @@ func newCollectedScope(t *testing.T) *scope {
 	return s
 }
 
+// waitCollected waits until the garbage collector knows a kind of the scope's group, for nobody else ends a
+// deletion in the foreground. Before, it asks for each owner of that kind by the version that the
+// child names, again and again, and deletes the child of one whose version is not served just then.
+func (s *scope) waitCollected(version, kind string) {
+	s.t.Helper()
+	s.apply(`{apiVersion: "@group/` + version + `", kind: ` + kind + `, metadata: {name: collected}}`)
+	objects := s.in(schema.GroupVersionResource{Group: s.group, Version: version, Resource: strings.ToLower(kind) + "s"})
+	foreground := metav1.DeletePropagationForeground
+	if err := objects.Delete(s.t.Context(), "collected", metav1.DeleteOptions{PropagationPolicy: &foreground}); err != nil {
+		s.t.Fatal(err)
+	}
+	waitGone(s.t, objects, "collected")
+}
+
 // waitAllowed waits until the API server grants a right that was given just now.
 func (s *scope) waitAllowed(user string, right authorizationv1.ResourceAttributes) {
 	s.t.Helper()
