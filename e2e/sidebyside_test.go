@@ -10,6 +10,7 @@ func TestSideBySide(t *testing.T) {
 	op := startOperator(t)
 	for promise, test := range map[string]func(*scope, *operator){
 		"two TemplateControllers that fight over a field are slowed down":  twoTemplateControllersThatFightOverAFieldAreSlowedDown,
+		"status templates that count themselves up are slowed down":        statusTemplatesThatCountThemselvesUpAreSlowedDown,
 		"a child that somebody keeps changing slows its parent down alone": aChildThatSomebodyKeepsChangingSlowsItsParentDownAlone,
 		"a version that is served no more costs no child":                  aVersionThatIsServedNoMoreCostsNoChild,
 		"children of a young definition that is deleted do not stay":       childrenOfAYoungDefinitionThatIsDeletedDoNotStay,
