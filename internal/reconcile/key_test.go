@@ -1,0 +1,122 @@
+package reconcile
+
+import (
+	"testing"
+	"time"
+)
+
+func TestRetryDelaysDoubleUpToFiveMinutes(t *testing.T) {
+	for why, row := range map[string]struct {
+		retry int
+		least time.Duration
+	}{
+		"the first":                          {0, 200 * time.Millisecond},
+		"the second":                         {1, 400 * time.Millisecond},
+		"the third":                          {2, 800 * time.Millisecond},
+		"the last below the limit":           {10, 204800 * time.Millisecond},
+		"the first at the limit":             {11, 5 * time.Minute},
+		"a shift by which leaves no bit":     {64, 5 * time.Minute},
+		"after days of failures":             {1 << 40, 5 * time.Minute},
+		"none that there can be, as a first": {-1, 200 * time.Millisecond},
+	} {
+		t.Run(why, func(t *testing.T) {
+			most := row.least + row.least/10
+			seen := map[time.Duration]bool{}
+			for range 1000 {
+				got := retryDelay(row.retry)
+				if got < row.least || got > most {
+					t.Fatalf("retry %d after %s, want %s to %s", row.retry, got, row.least, most)
+				}
+				seen[got] = true
+			}
+			if len(seen) == 1 {
+				t.Errorf("retry %d is always after the same time: what failed together is tried again together", row.retry)
+			}
+		})
+	}
+}
+
+// waits is a queue that writes down how long keys are to wait, and lets none of them.
+type waits struct {
+	Queue
+	asked []time.Duration
+}
+
+func (w *waits) AddAfter(_ Key, after time.Duration) { w.asked = append(w.asked, after) }
+
+func TestFailuresAreCountedUntilASuccess(t *testing.T) {
+	failed := []Result{{Retry: RetryBackoff}, {Retry: RetrySoon}, {Retry: RetryBackoff}}
+	for why, row := range map[string]struct {
+		results []Result
+		want    int
+	}{
+		"all failures in a row":                              {failed, 3},
+		"nothing is left to do":                              {append(failed, Result{}), 0},
+		"nothing is left to do until the next resync":        {append(failed, Result{After: time.Hour}), 0},
+		"it waits for what others have to do":                {append(failed, Result{Retry: RetrySlow}), 0},
+		"it only follows newer data":                         {append(failed, Result{Retry: RetryNow}), 0},
+		"a failure after a success is the first of its row":  {append(failed, Result{}, Result{Retry: RetryBackoff}), 1},
+		"one that is tried again soon counts like any other": {append(failed, Result{Retry: RetrySoon}), 4},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			key, other := keyOf("apps", "one"), keyOf("apps", "other")
+			c.reconciler.again(other, Result{Retry: RetryBackoff})
+			for _, result := range row.results {
+				c.reconciler.again(key, result)
+			}
+			if got := c.reconciler.queue.NumRequeues(key); got != row.want {
+				t.Errorf("%d failures are counted, want %d", got, row.want)
+			}
+			if got := c.reconciler.queue.NumRequeues(other); got != 1 {
+				t.Errorf("%d failures of another parent are counted, want 1", got)
+			}
+		})
+	}
+}
+
+func TestWhatIsTriedSoonWaitsLongerEachTimeAndNeverLong(t *testing.T) {
+	c := newCluster(t)
+	w := &waits{Queue: c.reconciler.queue}
+	c.reconciler.queue = w
+	key := keyOf("apps", "one")
+	for range 10 {
+		c.reconciler.again(key, Result{Retry: RetrySoon})
+	}
+	c.reconciler.again(key, Result{})
+	c.reconciler.again(key, Result{Retry: RetrySoon})
+	want := []time.Duration{
+		200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond, 1600 * time.Millisecond, 3200 * time.Millisecond, 6400 * time.Millisecond,
+		longestSoon, longestSoon, longestSoon, longestSoon, 200 * time.Millisecond,
+	}
+	if len(w.asked) != len(want) {
+		t.Fatalf("waits %v, want %v", w.asked, want)
+	}
+	for n, got := range w.asked {
+		if got < want[n] || got > want[n]+want[n]/10 {
+			t.Errorf("wait %d is %s, want %s and at most a tenth more", n, got, want[n])
+		}
+	}
+}
+
+func TestAPassThatPanicsIsAFailure(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	key := keyOf("apps", "one")
+	look := func() int {
+		c.reconciler.queue.Add(key)
+		c.reconciler.next(t.Context(), t.Context())
+		return c.reconciler.queue.NumRequeues(key)
+	}
+	breaker := c.reconciler.breaker
+	c.reconciler.breaker = nil
+	if got := look(); got != 1 {
+		t.Errorf("%d failures after a panic, want 1", got)
+	}
+	c.reconciler.breaker = breaker
+	if got := look(); got != 0 {
+		t.Errorf("%d failures after a good pass, want 0", got)
+	}
+}
