@@ -71,6 +71,7 @@ func TestErrors(t *testing.T) {
 		"b64dec of what is no text":                          {`{{ b64dec "/w==" }}`, `status:1:7: a value is not valid UTF-8; encode it with b64enc`},
 		"trunc never cuts a character in two, but slice may": {`{{ slice "é" 1 2 }}`, `status:1:7: a value is not valid UTF-8; encode it with b64enc`},
 		"urlParse of no URL does not quote it":               {`{{ urlParse "http://[" }}`, `status:1:7: urlParse: argument 1 is not a URL`},
+		"urlJoin of a user that no URL can have":             {`{{ urlJoin (dict "host" "h" "userinfo" "[") }}`, `status:1:7: urlJoin: argument 1 does not have the parts of a URL, as text`},
 		"semver of no version":                               {`{{ semver "x" }}`, `status:1:7: semver: argument 1 is not a version`},
 		"fromJson of no JSON does not quote it":              {`{{ fromJson .spec.evil }}`, `status:1:7: fromJson: the text is not valid JSON, or not without doubt`},
 		"fromJson of more than one":                          {`{{ fromJson "1 2" }}`, `status:1:7: fromJson: there is more text after the JSON value`},
