@@ -1,6 +1,7 @@
 package object
 
 import (
+	"log/slog"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -58,6 +59,18 @@ func (o *Object) Version() uint64 {
 	}
 	return v
 }
+
+// String names the object: "ConfigMap default/a". What prints or logs an object must not
+// show what it holds.
+func (o *Object) String() string {
+	if o.Namespace() == "" {
+		return o.Kind() + " " + o.name
+	}
+	return o.Kind() + " " + o.Key().String()
+}
+
+// LogValue is String: client-go's Reflector logs objects that a cache does not take.
+func (o *Object) LogValue() slog.Value { return slog.StringValue(o.String()) }
 
 // Generation returns the generation, 0 where there is none.
 func (o *Object) Generation() int64 { return o.generation }

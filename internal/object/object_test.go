@@ -1,7 +1,10 @@
 package object
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -294,6 +297,23 @@ func BenchmarkAppend(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		Append(make([]byte, 0, 1024), content)
+	}
+}
+
+func TestPrintedAndLoggedObjectsShowTheirNamesOnly(t *testing.T) {
+	o := decode(t, child)
+	var text, line bytes.Buffer
+	slog.New(slog.NewTextHandler(&text, nil)).Info("a", "object", o)
+	slog.New(slog.NewJSONHandler(&line, nil)).Info("a", "object", o)
+	for how, got := range map[string]string{
+		"text log": text.String(), "JSON log": line.String(), "print": fmt.Sprint(o), "%+v": fmt.Sprintf("%+v", o), "within another": fmt.Sprintf("%v", []*Object{o}),
+	} {
+		if !strings.Contains(got, "ConfigMap ns/a") || strings.Contains(got, "data") {
+			t.Errorf("%s: %s", how, got)
+		}
+	}
+	if got := decode(t, `{"kind":"Namespace","metadata":{"name":"a"}}`).String(); got != "Namespace a" {
+		t.Errorf("got %q", got)
 	}
 }
 
