@@ -84,11 +84,19 @@ func TestPruneFollowsTheTemplateAndThePolicy(t *testing.T) {
 	op.Stop()
 	s.applyController("@id", watchThings+"\nchildren:"+configMapsOf("drop", ""))
 	s.thing("one", `{drop: {x: "1"}}`)
-	startOperator(t)
+	op = startOperator(t)
 	s.expectConfigMaps("one-keep-a", "one-keep-b", "one-drop-x")
 
-	t.Log("the parent goes, and with it all that it owns")
+	t.Log("the parent goes while the operator is down, and with it all that it owns: nothing waits for the operator")
+	op.quiet(time.Second)
+	op.Stop()
+	for _, o := range slices.Concat(s.list(s.things(), ""), s.list(s.in(configMaps), "templater.dev/controller=@id")) {
+		if f := o.GetFinalizers(); len(f) > 0 {
+			t.Errorf("finalizers of %s %s: got %v, want none", o.GetKind(), o.GetName(), f)
+		}
+	}
 	s.delete(s.things(), "one")
+	waitGone(t, s.things(), "one")
 	s.nothingLeft("templater.dev/controller=@id")
 }
 
