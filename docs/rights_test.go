@@ -1,0 +1,60 @@
+package docs
+
+import (
+	"errors"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+var (
+	rightsRow = regexp.MustCompile("(?m)^\\| `([a-z*/]+)`[^|]*\\| ([^|]+) \\|")
+	quoted    = regexp.MustCompile("`([a-z]+)`")
+)
+
+// granted returns the verbs on each resource that the roles in a manifest grant.
+func granted(t *testing.T, manifest string) map[string][]string {
+	t.Helper()
+	decoder := yaml.NewYAMLOrJSONDecoder(strings.NewReader(read(t, manifest)), 4096)
+	out := map[string][]string{}
+	for {
+		var role struct {
+			Rules []struct{ Resources, Verbs []string }
+		}
+		err := decoder.Decode(&role)
+		if errors.Is(err, io.EOF) {
+			return out
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range role.Rules {
+			for _, resource := range rule.Resources {
+				out[resource] = slices.Sorted(slices.Values(append(out[resource], rule.Verbs...)))
+			}
+		}
+	}
+}
+
+func TestSecurityTellsOfEveryRightOfTemplater(t *testing.T) {
+	_, section, _ := strings.Cut(read(t, "docs/security.md"), "### Rights of templater itself\n")
+	section, _, _ = strings.Cut(section, "\n### ")
+	told := map[string][]string{}
+	for _, row := range rightsRow.FindAllStringSubmatch(section, -1) {
+		for _, verb := range quoted.FindAllStringSubmatch(row[2], -1) {
+			told[row[1]] = append(told[row[1]], verb[1])
+		}
+	}
+	want := granted(t, "config/rbac/operator.yaml")
+	for resource, verbs := range granted(t, "config/rbac/lease.yaml") {
+		want[resource] = verbs
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("rights in config/rbac and in docs/security.md (-config +page):\n%s", diff)
+	}
+}
