@@ -108,6 +108,9 @@ func (p *pass) takeOver(ctx context.Context, w *wanted) (*object.Object, *Proble
 		return nil, nil, err
 	}
 	if problem := p.inTheWay(there, w); problem != nil {
+		if p.bereft(there) {
+			p.bereaved = append(p.bereaved, &live{child: w.child.Name, kind: w.kind, object: there})
+		}
 		return nil, problem, nil
 	}
 	switch strategy := w.child.UpdateStrategy.Type; {
@@ -153,12 +156,23 @@ func (p *pass) inTheWay(there *object.Object, w *wanted) *Problem {
 		return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " is being deleted; it is made anew once it is gone", Waiting: true, Retry: RetrySoon}
 	case ours:
 		return nil
-	case has && owner.Kind == p.gvk.Kind && owner.Name == p.parent.Name() && owner.UID != p.parent.UID():
+	case has && p.earlier(owner):
 		return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " belongs to an earlier object of the parent's name; it is made anew once that one is collected", Waiting: true, Retry: RetrySoon}
 	}
 	conflict := problemf(v1.ReasonChildConflict, "%s exists already and %s: templater does not take it; delete it, or choose another name in the template", w.id(), whose(there))
 	conflict.Retry = RetrySlow
 	return conflict
+}
+
+// earlier reports whether an owner is an object of the parent's name that was there before it.
+func (p *pass) earlier(owner object.Owner) bool {
+	return owner.Kind == p.gvk.Kind && owner.Name == p.parent.Name() && owner.UID != p.parent.UID()
+}
+
+// bereft reports whether we have made the object for an earlier object of the parent's name.
+func (p *pass) bereft(there *object.Object) bool {
+	owner, has := there.Controller()
+	return has && p.earlier(owner) && !there.Deleting() && p.made(there) && there.Applied(p.manager, "") != nil
 }
 
 func whose(there *object.Object) string {

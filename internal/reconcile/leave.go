@@ -157,7 +157,7 @@ func (l *live) outlives() bool {
 // is gone: after a while it deletes what the garbage collector has left. It
 // returns how long that while still is, or 0 when there are no strays.
 func (p *pass) collectStrays(ctx context.Context) time.Duration {
-	var strays []*live
+	strays := p.bereaved
 	for _, l := range p.childrenNamed(p.key.Parent) {
 		if owner, ok := l.object.Controller(); ok && owner.UID != p.parent.UID() && !l.object.Deleting() {
 			strays = append(strays, l)

@@ -52,6 +52,9 @@ type pass struct {
 	flaps    *flaps // nil while there is no suspicion of a loop
 	written  written
 	plan     plan
+	// bereaved are children of an earlier parent of that name that no watch shows, because they have lost
+	// their label.
+	bereaved []*live
 }
 
 // Result says when a parent is worth another look although nothing changed.

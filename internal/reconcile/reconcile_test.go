@@ -483,6 +483,50 @@ func TestParentThatGoesIsLeftToTheGarbageCollector(t *testing.T) {
 	wantRequests(t, "after that", requests)
 }
 
+// The garbage collector takes an object for its predecessor when it misses the moment between the two.
+func TestChildOfAnEarlierParentThatIsHiddenDoesNotStayForEver(t *testing.T) {
+	owned := func(o *unstructured.Unstructured) { o.SetLabels(nil) }
+	for why, row := range map[string]struct {
+		change func(*unstructured.Unstructured)
+		want   []string // after a minute
+	}{
+		"it is ours": {owned, []string{"create configmaps a", "get configmaps a", "delete configmaps a"}},
+		"it has another owner": {func(o *unstructured.Unstructured) {
+			owned(o)
+			o.SetOwnerReferences(append(o.GetOwnerReferences(), metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"}))
+		}, []string{"create configmaps a", "get configmaps a"}},
+		"somebody else's work": {func(o *unstructured.Unstructured) { owned(o); o.SetManagedFields(nil) }, []string{"create configmaps a", "get configmaps a"}},
+		"of a parent of that name in another group": {func(o *unstructured.Unstructured) {
+			owned(o)
+			refs := o.GetOwnerReferences()
+			refs[0].APIVersion = "other.example.org/v1"
+			o.SetOwnerReferences(refs)
+		}, []string{"create configmaps a", "get configmaps a"}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(apps)
+			c.apply(with(t, app, "[a, b]", "[a]"))
+			c.run()
+			hidden := c.get("configmaps", "a").DeepCopy()
+			row.change(hidden)
+			c.gone(place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app)))
+			c.store(configMap("a"), hidden)
+			c.apply(with(t, app, "[a, b]", "[a]"))
+			parent := c.get("apps", "one").DeepCopy()
+			parent.SetUID("uid-next")
+			c.store(place(fakeKinds[parent.GroupVersionKind().GroupKind()], parent), parent)
+			c.deliver()
+			c.run()
+			_, requests := c.pass("apps", "one")
+			wantRequests(t, "at once", requests, "create configmaps a", "get configmaps a")
+			c.clock.SetTime(c.clock.Now().Add(collectorTime))
+			_, requests = c.pass("apps", "one")
+			wantRequests(t, "after a minute", requests, row.want...)
+		})
+	}
+}
+
 func TestChildThatGoesWithItsParentIsNotMissed(t *testing.T) {
 	c := newCluster(t)
 	c.apply(apps)
