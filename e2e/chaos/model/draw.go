@@ -30,7 +30,7 @@ type Options struct {
 func Draw(r *rand.Rand, w *World, o Options) Round {
 	round := Round{Users: map[string][]Action{}}
 	for _, kind := range Kinds {
-		d := drawer{Rand: r, world: w, kind: kind}
+		d := drawer{Rand: r, world: w, kind: kind, slow: max(quick, o.Longest/4)}
 		for range 1 + r.IntN(o.Actions) {
 			d.add(d.action())
 		}
@@ -77,11 +77,20 @@ type drawer struct {
 	*rand.Rand
 	world   *World
 	kind    string
+	slow    time.Duration // the longest pause between actions
 	actions []Action
 }
 
+// quick is the longest pause between two actions that belong to one burst.
+const quick = 400 * time.Millisecond
+
+// add adds an action to a burst, or begins another one, so that something happens at all times while faults last.
 func (d *drawer) add(a Action) {
-	a.After = duration(d.Rand, 400*time.Millisecond)
+	pause := quick
+	if d.IntN(2) == 0 {
+		pause = d.slow
+	}
+	a.After = duration(d.Rand, pause)
 	d.world.Apply(a)
 	d.actions = append(d.actions, a)
 }
