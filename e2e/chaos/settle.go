@@ -129,7 +129,7 @@ func (b *bed) writes(since audit.Mark, counts func(audit.Event) bool) ([]audit.E
 
 // changes are the writes of parents and children. Counts follow later than the rest.
 func changes(e audit.Event) bool {
-	return anything(e) && !(e.ObjectRef.Resource == "templatecontrollers" && e.ObjectRef.Subresource == "status")
+	return anything(e) && (e.ObjectRef.Resource != "templatecontrollers" || e.ObjectRef.Subresource != "status")
 }
 
 // anything is what a quiet operator does not write. It renews its Lease all the time, and asks for
