@@ -80,7 +80,7 @@ func (c *Controllers) deleteChildren(ctx context.Context, from *controller) (boo
 	}
 	var children []*live
 	from.eachChild(func(s source, o *object.Object) {
-		if from.made(o) {
+		if from.made(o) && o.Applied(from.manager, "") != nil { // the owner may have children of its own with our labels
 			children = append(children, &live{kind: s.kind, object: o})
 		}
 	})

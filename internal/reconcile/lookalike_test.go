@@ -89,3 +89,21 @@ func TestLookAlikesAreNoChildren(t *testing.T) {
 		}
 	}
 }
+
+// Its owner tells whose such an object is while the parents are looked at, but not when the TemplateController goes.
+func TestTemplateControllerThatGoesLeavesTheLookAlikesThatItsParentsControl(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.apply(app)
+	c.run()
+	c.deliver()
+	one := c.get("apps", "one")
+	c.lookAlike("a", *metav1.NewControllerRef(one, one.GroupVersionKind()))
+	c.goes()
+	requests := c.run()
+	slices.Sort(requests)
+	wantRequests(t, "it goes", requests, "delete configmaps a", "delete configmaps b")
+	c.gone(configMap("a"))
+	c.gone(configMap("b"))
+	wantRequests(t, "the children are gone", c.run(), "finalizers[] templatecontrollers apps")
+}
