@@ -25,7 +25,7 @@ const collectorTime = 60 * time.Second
 // leave sees to the children of a parent that is not there, or does not match any
 // more; a watch shows both alike. Where all objects of the kind are parents
 // it must be gone, and its children are the garbage collector's; otherwise
-// the server is asked.
+// the server is asked. It may have been replaced by one of its name that does not match.
 func (r *Reconciler) leave(ctx context.Context, c *controller, key Key) Result {
 	r.controllers.count(key, nil)
 	r.said.forget(key)
@@ -49,7 +49,30 @@ func (r *Reconciler) leave(ctx context.Context, c *controller, key Key) Result {
 	case parent == nil:
 		return r.collect(ctx, c, key, children)
 	}
-	return r.dismiss(ctx, c, key, departure{parent, children})
+	own, strays := divide(children, parent.UID())
+	result := r.dismiss(ctx, c, key, departure{parent, own})
+	switch {
+	case result != Result{}:
+		return result
+	case len(strays) == 0:
+		r.absent.end(key)
+		return Result{}
+	case left > 0:
+		return Result{After: left}
+	}
+	return r.collect(ctx, c, key, strays)
+}
+
+// divide takes those children apart that belong to an earlier parent of that name.
+func divide(children []*live, parent types.UID) (own, strays []*live) {
+	for _, l := range children {
+		if l.stray(parent) {
+			strays = append(strays, l)
+		} else {
+			own = append(own, l)
+		}
+	}
+	return own, strays
 }
 
 // leftBehind returns the children of parents of that name that somebody has to see
@@ -111,6 +134,9 @@ func (r *Reconciler) dismiss(ctx context.Context, c *controller, key Key, d depa
 	if matches {
 		return Result{Retry: RetryNow} // the watch is about to bring it
 	}
+	if len(d.children) == 0 {
+		return Result{}
+	}
 	if wait := r.pacer.wait(c.name); wait > 0 {
 		return Result{After: wait}
 	}
@@ -126,7 +152,6 @@ func (r *Reconciler) dismiss(ctx context.Context, c *controller, key Key, d depa
 		}
 		removed++
 	}
-	r.absent.end(key)
 	if removed > 0 {
 		r.events.Announce(d.parent, corev1.EventTypeNormal, v1.ReasonLeaving,
 			fmt.Sprintf("TemplateController %s no longer selects this object: its children are deleted", c.name))
@@ -153,13 +178,19 @@ func (l *live) outlives() bool {
 	return !owned
 }
 
+// stray reports whether the child belongs to another parent than the one with that UID.
+func (l *live) stray(parent types.UID) bool {
+	owner, owned := l.object.Controller()
+	return owned && owner.UID != parent
+}
+
 // collectStrays sees to children of an earlier parent of the same name, which
 // is gone: after a while it deletes what the garbage collector has left. It
 // returns how long that while still is, or 0 when there are no strays.
 func (p *pass) collectStrays(ctx context.Context) time.Duration {
 	strays := p.bereaved
 	for _, l := range p.childrenNamed(p.key.Parent) {
-		if owner, ok := l.object.Controller(); ok && owner.UID != p.parent.UID() && !l.object.Deleting() {
+		if l.stray(p.parent.UID()) && !l.object.Deleting() {
 			strays = append(strays, l)
 		}
 	}

@@ -584,6 +584,33 @@ func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
 	})
 }
 
+func TestParentReplacedByOneThatDoesNotMatchLeavesNoChildren(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}"))
+	c.apply(app)
+	c.run()
+	c.deliver()
+	at := place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app))
+	delete(c.objects, at)
+	next := c.apply(with(t, app, "tier: front", "tier: back"))
+	next.SetUID("uid-next")
+	wantRequests(t, "at once", c.run(), "get apps one")
+	c.clock.SetTime(c.clock.Now().Add(collectorTime / 2))
+	result, requests := c.pass("apps", "one")
+	wantRequests(t, "while they are the garbage collector's", requests, "get apps one")
+	if want := (Result{After: collectorTime / 2, Outcome: Waiting}); result != want {
+		t.Errorf("got %+v, want %+v", result, want)
+	}
+	c.clock.SetTime(c.clock.Now().Add(collectorTime / 2))
+	_, requests = c.pass("apps", "one")
+	wantRequests(t, "after a minute", requests, "get apps one", "delete configmaps a", "delete configmaps b")
+	_, requests = c.pass("apps", "one")
+	wantRequests(t, "after that", requests)
+	if len(c.events) > 0 {
+		t.Errorf("the new parent has lost nothing; Events: %v", c.events)
+	}
+}
+
 func TestKindThatGoesTakesItsChildren(t *testing.T) {
 	c := newCluster(t)
 	c.apply(apps)
