@@ -1,0 +1,68 @@
+package reconcile
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestLoopIsSlowedDownAndReported(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	for range loopBurst {
+		c.gone(configMap("a"))
+		c.run()
+	}
+	c.gone(configMap("a"))
+	wantRequests(t, "too often", c.run())
+	result, _ := c.pass("apps", "one")
+	if result.After <= 0 || result.After > loopPause {
+		t.Errorf("looks again after %v, want at most %v", result.After, loopPause)
+	}
+	c.clock.SetTime(c.clock.Now().Add(loopPause))
+	_, requests := c.pass("apps", "one")
+	wantRequests(t, "after the pause", requests, "create configmaps a", "status apps one")
+	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False LoopDetected: slowed down:") {
+		t.Errorf("ready condition is %q", got)
+	}
+	c.clock.SetTime(c.clock.Now().Add(10 * time.Minute))
+	c.pass("apps", "one")
+	if got, want := c.condition("apps", "one", "Ready"), "True Ready: all children are ready: 2"; got != want {
+		t.Errorf("ready condition after it recovered is %q, want %q", got, want)
+	}
+}
+
+func TestManyChildrenThatChangeAreNoLoop(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "count: {{ len .children.maps }}", "count: {{ (first .children.maps).data.seen | default 0 }}"))
+	c.apply(app)
+	c.run()
+	for i := range 3 * loopBurst {
+		o := c.get("configmaps", "a").DeepCopy()
+		o.Object["data"].(map[string]any)["seen"] = int64(i + 1)
+		c.store(configMap("a"), o)
+		c.deliver()
+		wantRequests(t, "a child changed by itself", c.run(), "status apps one")
+	}
+}
+
+func TestStatusThatFlapsIsALoop(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.clock.SetTime(c.clock.Now().Add(2 * loopRefill)) // the writes so far count no more
+	writes := 0
+	for range 2 * loopBurst {
+		o := c.get("apps", "one").DeepCopy()
+		o.Object["status"].(map[string]any)["count"] = int64(7)
+		c.store(place(fakeKinds[o.GroupVersionKind().GroupKind()], o), o)
+		c.deliver()
+		writes += len(c.run())
+	}
+	if writes > loopBurst+1 {
+		t.Errorf("%d status writes against another writer, want at most %d", writes, loopBurst+1)
+	}
+}

@@ -1,0 +1,97 @@
+package reconcile
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+)
+
+// delays is a queue that writes down how long keys are to wait.
+type delays struct {
+	workqueue.TypedRateLimitingInterface[string]
+	asked []time.Duration
+}
+
+func (d *delays) AddAfter(key string, after time.Duration) {
+	d.asked = append(d.asked, after)
+	d.TypedRateLimitingInterface.AddAfter(key, after)
+}
+
+func TestCountsSurviveARestart(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	recount := func() any {
+		c.controllers.queue.Add("apps")
+		c.run()
+		parents, _, _ := unstructured.NestedMap(c.get("templatecontrollers", "apps").Object, "status", "parents")
+		return parents["total"]
+	}
+	if got := recount(); got != int64(1) {
+		t.Fatalf("status.parents.total is %v, want 1", got)
+	}
+	c.start()
+	c.controllers.parents.ShutDown() // no parent has been looked at yet
+	if got := recount(); got != int64(1) {
+		t.Errorf("status.parents.total is %v right after a restart, want 1 still", got)
+	}
+	const early = time.Second
+	c.clock.SetTime(c.clock.Now().Add(early))
+	delays := &delays{TypedRateLimitingInterface: c.controllers.queue}
+	c.controllers.queue = delays
+	recount()
+	if !slices.Contains(delays.asked, recountTime-early) {
+		t.Errorf("looks again after %v, want %s: the queue keeps the soonest only", delays.asked, recountTime-early)
+	}
+	c.clock.SetTime(c.clock.Now().Add(recountTime))
+	if got := recount(); got != int64(0) {
+		t.Errorf("status.parents.total is %v later, want what has been counted", got)
+	}
+}
+
+func TestParentsThatLeaveUnseenAreNotCounted(t *testing.T) {
+	key := Key{"apps", types.NamespacedName{Namespace: "ns", Name: "one"}}
+	at := place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app))
+	for why, leave := range map[string]func(*cluster){
+		"while the controller is suspended": func(c *cluster) {
+			c.apply(with(t, apps, "spec:\n", "spec:\n  suspend: true\n"))
+			c.run()
+			c.gone(at)
+			c.run()
+			c.apply(apps)
+		},
+		"with their kind, during a pass": func(c *cluster) {
+			c.gone(at)
+			c.refuse["kind App"] = errors.New("gone")
+			c.controllers.queue.Add("apps")
+			c.run()
+			c.controllers.count(key, &tally{ready: true}) // the end of that pass
+			delete(c.refuse, "kind App")
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(apps)
+			c.apply(app)
+			c.run()
+			c.clock.SetTime(c.clock.Now().Add(recountTime))
+			c.gone(configMap("a")) // the garbage collector is fast, and the pass that would restore them is slow
+			c.gone(configMap("b"))
+			leave(c)
+			c.controllers.queue.Add("apps")
+			c.run()
+			c.controllers.queue.Add("apps") // counts are debounced
+			c.run()
+			total, _, _ := unstructured.NestedInt64(c.get("templatecontrollers", "apps").Object, "status", "parents", "total")
+			if total != 0 {
+				t.Errorf("status.parents.total is %d, want 0", total)
+			}
+		})
+	}
+}

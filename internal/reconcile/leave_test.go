@@ -1,0 +1,177 @@
+package reconcile
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/templater-dev/templater/internal/kube"
+)
+
+func TestParentThatGoesIsLeftToTheGarbageCollector(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.deliver()
+	c.gone(place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app)))
+	wantRequests(t, "deletion of the parent", c.run())
+	result, _ := c.pass("apps", "one")
+	if result.After <= 0 || result.After > collectorTime {
+		t.Errorf("looks again after %v, want at most %v", result.After, collectorTime)
+	}
+	c.clock.SetTime(c.clock.Now().Add(collectorTime))
+	_, requests := c.pass("apps", "one")
+	wantRequests(t, "after a minute", requests, "get apps one", "delete configmaps a", "delete configmaps b")
+	_, requests = c.pass("apps", "one")
+	wantRequests(t, "after that", requests)
+}
+
+// The garbage collector takes an object for its predecessor when it misses the moment between the two.
+func TestChildOfAnEarlierParentThatIsHiddenDoesNotStayForEver(t *testing.T) {
+	owned := func(o *unstructured.Unstructured) { o.SetLabels(nil) }
+	for why, row := range map[string]struct {
+		change func(*unstructured.Unstructured)
+		want   []string // after a minute
+	}{
+		"it is ours": {owned, []string{"create configmaps a", "get configmaps a", "delete configmaps a"}},
+		"it has another owner": {func(o *unstructured.Unstructured) {
+			owned(o)
+			o.SetOwnerReferences(append(o.GetOwnerReferences(), metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"}))
+		}, []string{"create configmaps a", "get configmaps a"}},
+		"somebody else's work": {func(o *unstructured.Unstructured) { owned(o); o.SetManagedFields(nil) }, []string{"create configmaps a", "get configmaps a"}},
+		"of a parent of that name in another group": {func(o *unstructured.Unstructured) {
+			owned(o)
+			refs := o.GetOwnerReferences()
+			refs[0].APIVersion = "other.example.org/v1"
+			o.SetOwnerReferences(refs)
+		}, []string{"create configmaps a", "get configmaps a"}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(apps)
+			c.apply(with(t, app, "[a, b]", "[a]"))
+			c.run()
+			hidden := c.get("configmaps", "a").DeepCopy()
+			row.change(hidden)
+			c.gone(place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app)))
+			c.store(configMap("a"), hidden)
+			c.apply(with(t, app, "[a, b]", "[a]"))
+			parent := c.get("apps", "one").DeepCopy()
+			parent.SetUID("uid-next")
+			c.store(place(fakeKinds[parent.GroupVersionKind().GroupKind()], parent), parent)
+			c.deliver()
+			c.run()
+			_, requests := c.pass("apps", "one")
+			wantRequests(t, "at once", requests, "create configmaps a", "get configmaps a")
+			c.clock.SetTime(c.clock.Now().Add(collectorTime))
+			_, requests = c.pass("apps", "one")
+			wantRequests(t, "after a minute", requests, row.want...)
+		})
+	}
+}
+
+func TestChildThatGoesWithItsParentIsNotMissed(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	parent := c.apply(app)
+	c.run()
+	c.deliver()
+	c.controllers.patience = time.Hour
+	c.gone(configMap("a")) // the watch of children is ahead
+	wantRequests(t, "the child is gone", c.run())
+	c.gone(place(fakeKinds[parent.GroupVersionKind().GroupKind()], parent))
+	wantRequests(t, "the parent is gone", c.run())
+	if c.get("configmaps", "a") != nil {
+		t.Error("the child was made again for a parent that is gone")
+	}
+}
+
+func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
+	selective := with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}")
+	for why, restart := range map[string]bool{"while the operator runs": false, "while it is down": true} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(selective)
+			c.apply(app)
+			c.run()
+			c.deliver()
+			c.apply(with(t, app, "tier: front", "tier: back"))
+			if restart {
+				c.start()
+			}
+			wantRequests(t, "label gone", c.run(), "get apps one", "delete configmaps a", "delete configmaps b")
+			c.deliver()
+			wantRequests(t, "again", c.run())
+			if !slices.Contains(c.events, "one Normal Leaving: TemplateController apps no longer selects this object: its children are deleted") {
+				t.Errorf("Events: %v", c.events)
+			}
+		})
+	}
+	t.Run("Retain keeps them", func(t *testing.T) {
+		c := newCluster(t)
+		c.apply(with(t, selective, "    template: |\n      {{ range", "    prunePolicy: Retain\n    template: |\n      {{ range"))
+		c.apply(app)
+		c.run()
+		c.deliver()
+		c.apply(with(t, app, "tier: front", "tier: back"))
+		wantRequests(t, "label gone", c.run(), "get apps one")
+	})
+	t.Run("a parent that is gone leaves them to the garbage collector", func(t *testing.T) {
+		c := newCluster(t)
+		c.apply(selective)
+		c.apply(app)
+		c.run()
+		c.deliver()
+		c.gone(place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app)))
+		wantRequests(t, "gone", c.run(), "get apps one")
+	})
+}
+
+func TestParentReplacedByOneThatDoesNotMatchLeavesNoChildren(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}"))
+	c.apply(app)
+	c.run()
+	c.deliver()
+	at := place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app))
+	delete(c.objects, at)
+	next := c.apply(with(t, app, "tier: front", "tier: back"))
+	next.SetUID("uid-next")
+	wantRequests(t, "at once", c.run(), "get apps one")
+	c.clock.SetTime(c.clock.Now().Add(collectorTime / 2))
+	result, requests := c.pass("apps", "one")
+	wantRequests(t, "while they are the garbage collector's", requests, "get apps one")
+	if want := (Result{After: collectorTime / 2, Outcome: Waiting}); result != want {
+		t.Errorf("got %+v, want %+v", result, want)
+	}
+	c.clock.SetTime(c.clock.Now().Add(collectorTime / 2))
+	_, requests = c.pass("apps", "one")
+	wantRequests(t, "after a minute", requests, "get apps one", "delete configmaps a", "delete configmaps b")
+	_, requests = c.pass("apps", "one")
+	wantRequests(t, "after that", requests)
+	if len(c.events) > 0 {
+		t.Errorf("the new parent has lost nothing; Events: %v", c.events)
+	}
+}
+
+func TestKindThatGoesTakesItsChildren(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.deliver()
+	c.refuse["kind App"] = &kube.NotFoundError{GVK: parse(t, app).GroupVersionKind()}
+	delete(c.objects, place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app)))
+	c.controllers.queue.Add("apps")
+	wantRequests(t, "the kind is gone", c.run())
+	if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False KindNotFound: the cluster has no kind App in example.org/v1: install its CustomResourceDefinition, or correct spec.watch; work begins by itself then"; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+	c.clock.SetTime(c.clock.Now().Add(collectorTime))
+	c.controllers.enqueueAll(c.controllers.get("apps"))
+	wantRequests(t, "after a minute", c.run(), "delete configmaps a", "delete configmaps b")
+}
