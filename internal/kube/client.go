@@ -161,7 +161,7 @@ func (c *Client) SetFinalizers(ctx context.Context, at Location, current *object
 }
 
 // SetLabels sets labels of the object with that UID as the field manager, and leaves everything else as
-// it is. An Invalid or a Conflict says that the object of that name is another one by now.
+// it is. A NotFound says that there is no object of that name, an Invalid or a Conflict that it is another one by now.
 func (c *Client) SetLabels(ctx context.Context, at Location, uid types.UID, labels map[string]string, manager string) (*object.Object, error) {
 	set := make(map[string]any, len(labels))
 	for key, value := range labels {

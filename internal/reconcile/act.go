@@ -101,10 +101,10 @@ func stale(err error) bool {
 // it is brought in line.
 func (p *pass) takeOver(ctx context.Context, w *wanted) (*object.Object, *Problem, error) {
 	there, err := p.cluster.Get(ctx, w.location())
+	if apierrors.IsNotFound(err) {
+		return nil, justGone(w), nil
+	}
 	if err != nil {
-		if apierrors.IsNotFound(err) {
-			return nil, &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " has just gone", Waiting: true, Retry: RetryNow}, nil
-		}
 		return nil, nil, err
 	}
 	if problem := p.inTheWay(there, w); problem != nil {
@@ -117,23 +117,33 @@ func (p *pass) takeOver(ctx context.Context, w *wanted) (*object.Object, *Proble
 	case strategy == v1.UpdateRecreate && there.Annotation(v1.AnnotationHash) != w.hash:
 		return nil, p.replace(ctx, there, w), nil
 	case strategy == v1.UpdateRecreate, strategy == v1.UpdateCreateOnly, strategy == v1.UpdateOnDelete:
-		after, err := p.relabel(ctx, there, w)
-		return after, nil, err
+		return p.relabel(ctx, there, w)
 	}
 	after, err := p.send(ctx, w, "uid", string(there.UID()))
 	return after, nil, err
 }
 
+// justGone says that an object that was in the way a moment ago is there no more.
+func justGone(w *wanted) *Problem {
+	return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " has just gone", Waiting: true, Retry: RetryNow}
+}
+
 // relabel gives an object of ours that no watch shows its labels back, and leaves alone whatever
 // else somebody has changed.
-func (p *pass) relabel(ctx context.Context, there *object.Object, w *wanted) (*object.Object, error) {
+func (p *pass) relabel(ctx context.Context, there *object.Object, w *wanted) (*object.Object, *Problem, error) {
 	all, own := below(below(w.content, "metadata"), "labels"), map[string]string{}
 	for _, key := range []string{v1.LabelController, v1.LabelChild, v1.LabelParentUID, v1.LabelManagedBy} {
 		own[key], _ = all[key].(string)
 	}
 	after, err := p.cluster.SetLabels(ctx, w.location(), there.UID(), own, p.manager)
 	p.meter.Write(Update, answerOf(err))
-	return after, err
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, justGone(w), nil
+	case err == nil && w.child.UpdateStrategy.Type == v1.UpdateOnDelete && after.Annotation(v1.AnnotationHash) != w.hash:
+		p.plan.outdated++ // it was not there to be counted when the plan was made
+	}
+	return after, nil, err
 }
 
 // replace deletes an object of ours that no watch shows, because it has lost its label. The one that

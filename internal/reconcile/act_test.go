@@ -1,9 +1,11 @@
 package reconcile
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 func TestForeignObjectsAreLeftAlone(t *testing.T) {
@@ -124,5 +126,42 @@ func TestStrategiesThatLeaveEditsAloneGiveBackLabelsOnly(t *testing.T) {
 			c.deliver()
 			wantRequests(t, "again", c.run())
 		})
+	}
+}
+
+func TestChildThatLosesItsLabelStaysOutdated(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "    template: |\n      {{ range", "    updateStrategy: {type: OnDelete}\n    template: |\n      {{ range"))
+	c.apply(app)
+	c.run()
+	c.deliver()
+	c.apply(with(t, app, "hello", "bye"))
+	c.run()
+	for _, name := range []string{"a", "b"} {
+		o := c.get("configmaps", name).DeepCopy()
+		o.SetLabels(nil)
+		c.store(configMap(name), o)
+	}
+	c.deliver()
+	c.run()
+	if got, want := c.condition("apps", "one", "Ready"), "False Outdated: 2 of 2 children are out of date"; !strings.HasPrefix(got, want) {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+}
+
+func TestChildThatGoesBeforeItGetsItsLabelBackIsMadeAnew(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "    template: |\n      {{ range", "    updateStrategy: {type: CreateOnly}\n    template: |\n      {{ range"))
+	c.apply(app)
+	c.run()
+	o := c.get("configmaps", "a").DeepCopy()
+	o.SetLabels(nil)
+	c.store(configMap("a"), o)
+	c.refuse["label configmaps a"] = apierrors.NewNotFound(configMap("a").Resource.GroupResource(), "a")
+	c.deliver()
+	result, requests := c.pass("apps", "one")
+	wantRequests(t, "it has gone", requests, "create configmaps a", "get configmaps a", "label configmaps a", "status apps one")
+	if got, want := c.condition("apps", "one", "Ready"), "False Progressing: ConfigMap ns/a has just gone"; got != want || result.Retry != RetryNow {
+		t.Errorf("ready condition %q and retry %v, want %q and %v", got, result.Retry, want, RetryNow)
 	}
 }

@@ -262,10 +262,14 @@ func (c *cluster) SetLabels(_ context.Context, at kube.Location, uid types.UID, 
 	if err := c.note("label", at); err != nil {
 		return nil, err
 	}
-	if o := c.objects[at]; o == nil || o.GetUID() != uid {
+	o := c.objects[at]
+	if o == nil {
+		return nil, apierrors.NewNotFound(at.Resource.GroupResource(), at.Name)
+	}
+	if o.GetUID() != uid {
 		return nil, apierrors.NewConflict(at.Resource.GroupResource(), at.Name, nil)
 	}
-	next := c.objects[at].DeepCopy()
+	next := o.DeepCopy()
 	all := next.GetLabels()
 	if all == nil {
 		all = map[string]string{}

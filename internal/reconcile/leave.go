@@ -132,7 +132,7 @@ func (r *Reconciler) dismiss(ctx context.Context, c *controller, key Key, d depa
 		return Result{Retry: RetryBackoff}
 	}
 	if matches {
-		return Result{Retry: RetryNow} // the watch is about to bring it
+		return Result{Retry: RetrySoon} // the watch is about to bring it
 	}
 	if len(d.children) == 0 {
 		return Result{}
@@ -198,11 +198,18 @@ func (p *pass) collectStrays(ctx context.Context) time.Duration {
 		p.r.absent.end(p.key)
 		return 0
 	}
-	left := p.r.absent.left(p.key)
-	if left == 0 {
-		p.r.collect(ctx, p.controller, p.key, strays)
+	if left := p.r.absent.left(p.key); left > 0 {
+		return left
 	}
-	return left
+	// A watch that has failed may still show an earlier parent, so that the strays are the present one's.
+	switch now, err := p.r.askForParent(ctx, p.controller, p.key); {
+	case err != nil:
+		klog.FromContext(ctx).Info("cannot ask for a parent that has strays, will retry", "controller", p.name, "parent", p.key.Parent.String(), "reason", p.whyNot(err, p.claim(asParents, p.kind, p.key.Parent.Namespace)))
+	case now != nil && now.UID() == p.parent.UID():
+		p.r.collect(ctx, p.controller, p.key, strays)
+		return 0
+	}
+	return collectorTime
 }
 
 // childOf reports whether the child was made for the parent with that UID.

@@ -1,12 +1,14 @@
 package reconcile
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/kube"
 )
@@ -37,11 +39,11 @@ func TestChildOfAnEarlierParentThatIsHiddenDoesNotStayForEver(t *testing.T) {
 		change func(*unstructured.Unstructured)
 		want   []string // after a minute
 	}{
-		"it is ours": {owned, []string{"create configmaps a", "get configmaps a", "delete configmaps a"}},
+		"it is ours": {owned, []string{"create configmaps a", "get configmaps a", "get apps one", "delete configmaps a"}},
 		"it has another owner": {func(o *unstructured.Unstructured) {
 			owned(o)
 			o.SetOwnerReferences(append(o.GetOwnerReferences(), metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"}))
-		}, []string{"create configmaps a", "get configmaps a"}},
+		}, []string{"create configmaps a", "get configmaps a", "get apps one"}},
 		"somebody else's work": {func(o *unstructured.Unstructured) { owned(o); o.SetManagedFields(nil) }, []string{"create configmaps a", "get configmaps a"}},
 		"of a parent of that name in another group": {func(o *unstructured.Unstructured) {
 			owned(o)
@@ -70,6 +72,42 @@ func TestChildOfAnEarlierParentThatIsHiddenDoesNotStayForEver(t *testing.T) {
 			c.clock.SetTime(c.clock.Now().Add(collectorTime))
 			_, requests = c.pass("apps", "one")
 			wantRequests(t, "after a minute", requests, row.want...)
+		})
+	}
+}
+
+// A child may be known before its parent is, where the watch of the parents has failed.
+func TestChildOfALaterParentIsNoStray(t *testing.T) {
+	for why, row := range map[string]struct {
+		parent types.UID // as the server has it
+		fault  error     // of asking for it
+		want   []string
+	}{
+		"there is a later parent":        {"uid-later", nil, nil},
+		"the parent cannot be asked for": {"uid-one", errors.New("no answer"), nil},
+		"it is an earlier one's":         {"uid-one", nil, []string{"delete configmaps a"}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(apps)
+			c.apply(with(t, app, "[a, b]", "[b]"))
+			c.run()
+			c.deliver()
+			one := c.get("apps", "one")
+			controller := metav1.NewControllerRef(one, one.GroupVersionKind())
+			controller.UID = "uid-later"
+			child := parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: a, labels: {templater.dev/controller: apps, templater.dev/child: data}}}")
+			child.SetOwnerReferences([]metav1.OwnerReference{*controller})
+			c.store(configMap("a"), child)
+			c.deliver()
+			c.run()
+			one = one.DeepCopy()
+			one.SetUID(row.parent)
+			c.objects[place(fakeKinds[one.GroupVersionKind().GroupKind()], one)] = one // the watch does not tell
+			c.refuse["get apps one"] = row.fault
+			c.clock.SetTime(c.clock.Now().Add(collectorTime))
+			_, requests := c.pass("apps", "one")
+			wantRequests(t, "after a minute", requests, append([]string{"get apps one"}, row.want...)...)
 		})
 	}
 }
