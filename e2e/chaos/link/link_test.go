@@ -1,9 +1,7 @@
 package link
 
 import (
-	"context"
 	"crypto/tls"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,8 +10,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
 // bed is a link to a server that counts what it has carried out.
@@ -179,35 +175,28 @@ func TestMarksWritesThatAStallHasHeldUp(t *testing.T) {
 	b := newBed(t)
 	b.expect(t, http.MethodGet, http.StatusOK) // there is a connection
 	end := b.Begin(Stall)
-	ctx, cancel := context.WithCancel(t.Context())
-	r, err := http.NewRequestWithContext(ctx, http.MethodPatch, b.URL()+"/", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	given := make(chan struct{})
+	answered := make(chan int, 1)
 	go func() {
-		defer close(given)
-		if response, err := b.client.Do(r); err == nil {
-			_ = response.Body.Close()
-			t.Errorf("answer %d through a stalled connection", response.StatusCode)
-		}
+		code, _ := b.request(t, http.MethodPatch)
+		answered <- code
 	}()
-	<-time.After(travel + 200*time.Millisecond)
-	cancel() // its sender gives it up; it is on its way
-	<-given
+	<-time.After(travel + time.Second) // the second is for the request to be under way
+	select {
+	case code := <-answered:
+		t.Fatalf("answer %d through a stalled connection", code)
+	default:
+	}
 	end()
+	if code := <-answered; code != http.StatusOK {
+		t.Fatalf("answer %d after the stall", code)
+	}
 	agent := func(method string) string {
 		agent, _ := b.agents.Load(method)
 		text, _ := agent.(string)
 		return text
 	}
-	if err := poll.For(10*time.Second, 10*time.Millisecond, func() error {
-		if !strings.HasSuffix(agent(http.MethodPatch), LateMark) {
-			return fmt.Errorf("the user agent is %q", agent(http.MethodPatch))
-		}
-		return nil
-	}); err != nil {
-		t.Error(err)
+	if got := agent(http.MethodPatch); !strings.HasSuffix(got, LateMark) {
+		t.Errorf("the user agent is %q, want that it ends with %q", got, LateMark)
 	}
 	<-time.After(aftermath)
 	b.expect(t, http.MethodPatch, http.StatusOK)
