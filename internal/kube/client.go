@@ -154,10 +154,7 @@ func (c *Client) SetFinalizers(ctx context.Context, at Location, current *object
 	for i, f := range finalizers {
 		list[i] = f
 	}
-	body := object.Append(nil, map[string]any{"metadata": map[string]any{
-		"resourceVersion": current.ResourceVersion(), "finalizers": list,
-	}})
-	return answer(do(ctx, c.request(c.rest.Patch(types.MergePatchType), at).Body(body).Param("fieldManager", "templater")))
+	return c.merge(ctx, at, map[string]any{"resourceVersion": current.ResourceVersion(), "finalizers": list}, "templater")
 }
 
 // SetLabels sets labels of the object with that UID as the field manager, and leaves everything else as
@@ -167,7 +164,12 @@ func (c *Client) SetLabels(ctx context.Context, at Location, uid types.UID, labe
 	for key, value := range labels {
 		set[key] = value
 	}
-	body := object.Append(nil, map[string]any{"metadata": map[string]any{"uid": string(uid), "labels": set}})
+	return c.merge(ctx, at, map[string]any{"uid": string(uid), "labels": set}, manager)
+}
+
+// merge makes a merge patch of an object's metadata.
+func (c *Client) merge(ctx context.Context, at Location, metadata map[string]any, manager string) (*object.Object, error) {
+	body := object.Append(nil, map[string]any{"metadata": metadata})
 	return answer(do(ctx, c.request(c.rest.Patch(types.MergePatchType), at).Body(body).Param("fieldManager", manager)))
 }
 

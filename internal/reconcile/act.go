@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -114,7 +115,7 @@ func (p *pass) takeOver(ctx context.Context, w *wanted) (*object.Object, *Proble
 		return nil, problem, nil
 	}
 	switch strategy := w.child.UpdateStrategy.Type; {
-	case strategy == v1.UpdateRecreate && there.Annotation(v1.AnnotationHash) != w.hash:
+	case strategy == v1.UpdateRecreate && outdated(w, there):
 		return nil, p.replace(ctx, there, w), nil
 	case strategy == v1.UpdateRecreate, strategy == v1.UpdateCreateOnly, strategy == v1.UpdateOnDelete:
 		return p.relabel(ctx, there, w)
@@ -131,16 +132,18 @@ func justGone(w *wanted) *Problem {
 // relabel gives an object of ours that no watch shows its labels back, and leaves alone whatever
 // else somebody has changed.
 func (p *pass) relabel(ctx context.Context, there *object.Object, w *wanted) (*object.Object, *Problem, error) {
-	all, own := below(below(w.content, "metadata"), "labels"), map[string]string{}
-	for _, key := range []string{v1.LabelController, v1.LabelChild, v1.LabelParentUID, v1.LabelManagedBy} {
-		own[key], _ = all[key].(string)
+	own := map[string]string{}
+	for key, value := range below(below(w.content, "metadata"), "labels") {
+		if strings.HasPrefix(key, ownPrefix) || key == v1.LabelManagedBy {
+			own[key], _ = value.(string)
+		}
 	}
 	after, err := p.cluster.SetLabels(ctx, w.location(), there.UID(), own, p.manager)
 	p.meter.Write(Update, answerOf(err))
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, justGone(w), nil
-	case err == nil && w.child.UpdateStrategy.Type == v1.UpdateOnDelete && after.Annotation(v1.AnnotationHash) != w.hash:
+	case err == nil && w.child.UpdateStrategy.Type == v1.UpdateOnDelete && outdated(w, after):
 		p.plan.outdated++ // it was not there to be counted when the plan was made
 	}
 	return after, nil, err

@@ -60,9 +60,24 @@ metadata:
 	}
 }
 
+// under returns the TemplateController with that update strategy.
+func under(t *testing.T, strategy string) string {
+	t.Helper()
+	const template = "    template: |\n      {{ range"
+	return with(t, apps, template, "    updateStrategy: {type: "+strategy+"}\n"+template)
+}
+
+// hide takes all labels off a child.
+func (c *cluster) hide(name string) {
+	o := c.get("configmaps", name).DeepCopy()
+	o.SetLabels(nil)
+	c.store(configMap(name), o)
+	c.deliver()
+}
+
 func TestRecreateDeletesAllBeforeItMakesOne(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "    template: |\n      {{ range", "    updateStrategy: {type: Recreate}\n    template: |\n      {{ range"))
+	c.apply(under(t, "Recreate"))
 	c.apply(app)
 	c.run()
 	c.deliver()
@@ -79,22 +94,16 @@ func TestRecreateDeletesAllBeforeItMakesOne(t *testing.T) {
 
 func TestRecreateReplacesAChildThatHasLostItsLabel(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "    template: |\n      {{ range", "    updateStrategy: {type: Recreate}\n    template: |\n      {{ range"))
+	c.apply(under(t, "Recreate"))
 	c.apply(app)
 	c.run()
-	steal := func() {
-		o := c.get("configmaps", "a").DeepCopy()
-		o.SetLabels(nil)
-		c.store(configMap("a"), o)
-		c.deliver()
-	}
-	steal()
+	c.hide("a")
 	wantRequests(t, "it is as the template says", c.run(), "create configmaps a", "get configmaps a", "label configmaps a")
 	c.apply(with(t, app, "[a, b]", "[a]")) // one child, so that none is replaced before
 	c.run()
 	c.gone(configMap("b"))
 	c.run()
-	steal()
+	c.hide("a")
 	c.apply(with(t, with(t, app, "[a, b]", "[a]"), "hello", "bye"))
 	wantRequests(t, "it is out of date, and may not be changed in place", c.run(), "create configmaps a", "get configmaps a", "delete-foreground configmaps a", "status apps one")
 	delete(c.objects, configMap("a")) // as no watch shows
@@ -106,7 +115,7 @@ func TestStrategiesThatLeaveEditsAloneGiveBackLabelsOnly(t *testing.T) {
 	for _, strategy := range []string{"CreateOnly", "OnDelete", "Recreate"} {
 		t.Run(strategy, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(with(t, apps, "    template: |\n      {{ range", "    updateStrategy: {type: "+strategy+"}\n    template: |\n      {{ range"))
+			c.apply(under(t, strategy))
 			c.apply(app)
 			c.run()
 			labels := c.get("configmaps", "a").GetLabels()
@@ -131,18 +140,15 @@ func TestStrategiesThatLeaveEditsAloneGiveBackLabelsOnly(t *testing.T) {
 
 func TestChildThatLosesItsLabelStaysOutdated(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "    template: |\n      {{ range", "    updateStrategy: {type: OnDelete}\n    template: |\n      {{ range"))
+	c.apply(under(t, "OnDelete"))
 	c.apply(app)
 	c.run()
 	c.deliver()
 	c.apply(with(t, app, "hello", "bye"))
 	c.run()
 	for _, name := range []string{"a", "b"} {
-		o := c.get("configmaps", name).DeepCopy()
-		o.SetLabels(nil)
-		c.store(configMap(name), o)
+		c.hide(name)
 	}
-	c.deliver()
 	c.run()
 	if got, want := c.condition("apps", "one", "Ready"), "False Outdated: 2 of 2 children are out of date"; !strings.HasPrefix(got, want) {
 		t.Errorf("ready condition %q, want %q", got, want)
@@ -151,14 +157,11 @@ func TestChildThatLosesItsLabelStaysOutdated(t *testing.T) {
 
 func TestChildThatGoesBeforeItGetsItsLabelBackIsMadeAnew(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "    template: |\n      {{ range", "    updateStrategy: {type: CreateOnly}\n    template: |\n      {{ range"))
+	c.apply(under(t, "CreateOnly"))
 	c.apply(app)
 	c.run()
-	o := c.get("configmaps", "a").DeepCopy()
-	o.SetLabels(nil)
-	c.store(configMap("a"), o)
 	c.refuse["label configmaps a"] = apierrors.NewNotFound(configMap("a").Resource.GroupResource(), "a")
-	c.deliver()
+	c.hide("a")
 	result, requests := c.pass("apps", "one")
 	wantRequests(t, "it has gone", requests, "create configmaps a", "get configmaps a", "label configmaps a", "status apps one")
 	if got, want := c.condition("apps", "one", "Ready"), "False Progressing: ConfigMap ns/a has just gone"; got != want || result.Retry != RetryNow {

@@ -58,7 +58,7 @@ func TestStatusThatFlapsIsALoop(t *testing.T) {
 	for range 2 * loopBurst {
 		o := c.get("apps", "one").DeepCopy()
 		o.Object["status"].(map[string]any)["count"] = int64(7)
-		c.store(place(fakeKinds[o.GroupVersionKind().GroupKind()], o), o)
+		c.store(locationOf(o), o)
 		c.deliver()
 		writes += len(c.run())
 	}

@@ -57,7 +57,7 @@ func TestCountsSurviveARestart(t *testing.T) {
 
 func TestParentsThatLeaveUnseenAreNotCounted(t *testing.T) {
 	key := Key{"apps", types.NamespacedName{Namespace: "ns", Name: "one"}}
-	at := place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app))
+	at := locationOf(parse(t, app))
 	for why, leave := range map[string]func(*cluster){
 		"while the controller is suspended": func(c *cluster) {
 			c.apply(with(t, apps, "spec:\n", "spec:\n  suspend: true\n"))

@@ -358,6 +358,15 @@ func (c *cluster) gone(at kube.Location) {
 	c.deliver()
 }
 
+// goes marks the TemplateController as one that is being deleted.
+func (c *cluster) goes() {
+	going := c.get("templatecontrollers", "apps").DeepCopy()
+	now := metav1.NewTime(c.clock.Now())
+	going.SetDeletionTimestamp(&now)
+	c.store(kube.Location{Resource: v1.Resource, Name: "apps"}, going)
+	c.deliver()
+}
+
 // run works until both queues are empty and returns the requests that it took.
 func (c *cluster) run() []string {
 	c.t.Helper()
@@ -425,6 +434,11 @@ func (c *cluster) condition(resource, name, kind string) string {
 // place is where the cluster keeps an object.
 func place(kind kube.Kind, o *unstructured.Unstructured) kube.Location {
 	return locate(kind, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()})
+}
+
+// locationOf is place for a kind that the cluster has.
+func locationOf(o *unstructured.Unstructured) kube.Location {
+	return place(fakeKinds[o.GroupVersionKind().GroupKind()], o)
 }
 
 func configMap(name string) kube.Location {

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 )
@@ -48,13 +46,4 @@ func TestTemplateControllerThatGoes(t *testing.T) {
 		c.goes()
 		wantRequests(t, "deletion", c.run(), "finalizers[] templatecontrollers apps")
 	})
-}
-
-// goes marks the TemplateController as one that is being deleted.
-func (c *cluster) goes() {
-	going := c.get("templatecontrollers", "apps").DeepCopy()
-	now := metav1.NewTime(c.clock.Now())
-	going.SetDeletionTimestamp(&now)
-	c.store(kube.Location{Resource: v1.Resource, Name: "apps"}, going)
-	c.deliver()
 }

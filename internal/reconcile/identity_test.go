@@ -19,7 +19,6 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -336,13 +335,7 @@ func TestTemplateControllerThatMayNotDeleteItsChildrenSaysSo(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		c.refuse["team:robot: delete configmaps "+name] = denial(robot, "delete", "configmaps", `in the namespace "ns"`)
 	}
-	going := c.get("templatecontrollers", "apps").DeepCopy()
-	now := metav1.NewTime(c.clock.Now())
-	going.SetDeletionTimestamp(&now)
-	c.store(kube.Location{Resource: v1.Resource, Name: "apps"}, going)
-	if err := c.cacheOfControllers().Update(packed(t, going)); err != nil {
-		t.Fatal(err)
-	}
+	c.goes()
 	err := c.controllers.Sync(t.Context(), "apps")
 	if err == nil {
 		t.Fatal("no error, want one that deserves a retry")
@@ -351,11 +344,6 @@ func TestTemplateControllerThatMayNotDeleteItsChildrenSaysSo(t *testing.T) {
 	if got := c.condition("templatecontrollers", "apps", "Ready"); !strings.HasPrefix(got, want) || !strings.Contains(got, `may not delete configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [`) {
 		t.Errorf("condition\n%s\nwant\n%s…", got, want)
 	}
-}
-
-// cacheOfControllers holds the TemplateControllers.
-func (c *cluster) cacheOfControllers() *watch.Cache {
-	return c.caches[watch.Want{Resource: v1.Resource, Role: watch.Controller}]
 }
 
 func TestAccountMayBeRequired(t *testing.T) {

@@ -42,7 +42,6 @@ func (r *Reconciler) leave(ctx context.Context, c *controller, key Key) Result {
 	parent, err := r.askForParent(ctx, c, key)
 	switch {
 	case err != nil:
-		klog.FromContext(ctx).Info("cannot ask for a parent that left, will retry", "controller", key.Controller, "parent", key.Parent.String(), "reason", c.whyNot(err, c.claim(asParents, c.kind, key.Parent.Namespace)))
 		return Result{Retry: RetryBackoff}
 	case parent == nil && left > 0:
 		return Result{After: left}
@@ -85,7 +84,7 @@ func (c *controller) leftBehind(key Key) []*live {
 	})
 }
 
-// askForParent reads the parent from the server; nil means that it is gone.
+// askForParent reads the parent from the server; nil means that it is gone. It logs why it cannot.
 func (r *Reconciler) askForParent(ctx context.Context, c *controller, key Key) (*object.Object, error) {
 	if !c.gone.IsZero() {
 		return nil, nil // with its kind
@@ -93,6 +92,9 @@ func (r *Reconciler) askForParent(ctx context.Context, c *controller, key Key) (
 	parent, err := c.cluster.Get(ctx, c.locateParent(key))
 	if apierrors.IsNotFound(err) {
 		return nil, nil
+	}
+	if err != nil {
+		klog.FromContext(ctx).Info("cannot ask for a parent whose children are left, will retry", "controller", key.Controller, "parent", key.Parent.String(), "reason", c.whyNot(err, c.claim(asParents, c.kind, key.Parent.Namespace)))
 	}
 	return parent, err
 }
@@ -202,14 +204,12 @@ func (p *pass) collectStrays(ctx context.Context) time.Duration {
 		return left
 	}
 	// A watch that has failed may still show an earlier parent, so that the strays are the present one's.
-	switch now, err := p.r.askForParent(ctx, p.controller, p.key); {
-	case err != nil:
-		klog.FromContext(ctx).Info("cannot ask for a parent that has strays, will retry", "controller", p.name, "parent", p.key.Parent.String(), "reason", p.whyNot(err, p.claim(asParents, p.kind, p.key.Parent.Namespace)))
-	case now != nil && now.UID() == p.parent.UID():
-		p.r.collect(ctx, p.controller, p.key, strays)
-		return 0
+	now, err := p.r.askForParent(ctx, p.controller, p.key)
+	if err != nil || now == nil || now.UID() != p.parent.UID() {
+		return collectorTime
 	}
-	return collectorTime
+	p.r.collect(ctx, p.controller, p.key, strays)
+	return 0
 }
 
 // childOf reports whether the child was made for the parent with that UID.

@@ -19,7 +19,7 @@ func TestParentThatGoesIsLeftToTheGarbageCollector(t *testing.T) {
 	c.apply(app)
 	c.run()
 	c.deliver()
-	c.gone(place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app)))
+	c.gone(locationOf(parse(t, app)))
 	wantRequests(t, "deletion of the parent", c.run())
 	result, _ := c.pass("apps", "one")
 	if result.After <= 0 || result.After > collectorTime {
@@ -59,12 +59,12 @@ func TestChildOfAnEarlierParentThatIsHiddenDoesNotStayForEver(t *testing.T) {
 			c.run()
 			hidden := c.get("configmaps", "a").DeepCopy()
 			row.change(hidden)
-			c.gone(place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app)))
+			c.gone(locationOf(parse(t, app)))
 			c.store(configMap("a"), hidden)
 			c.apply(with(t, app, "[a, b]", "[a]"))
 			parent := c.get("apps", "one").DeepCopy()
 			parent.SetUID("uid-next")
-			c.store(place(fakeKinds[parent.GroupVersionKind().GroupKind()], parent), parent)
+			c.store(locationOf(parent), parent)
 			c.deliver()
 			c.run()
 			_, requests := c.pass("apps", "one")
@@ -103,7 +103,7 @@ func TestChildOfALaterParentIsNoStray(t *testing.T) {
 			c.run()
 			one = one.DeepCopy()
 			one.SetUID(row.parent)
-			c.objects[place(fakeKinds[one.GroupVersionKind().GroupKind()], one)] = one // the watch does not tell
+			c.objects[locationOf(one)] = one // the watch does not tell
 			c.refuse["get apps one"] = row.fault
 			c.clock.SetTime(c.clock.Now().Add(collectorTime))
 			_, requests := c.pass("apps", "one")
@@ -121,7 +121,7 @@ func TestChildThatGoesWithItsParentIsNotMissed(t *testing.T) {
 	c.controllers.patience = time.Hour
 	c.gone(configMap("a")) // the watch of children is ahead
 	wantRequests(t, "the child is gone", c.run())
-	c.gone(place(fakeKinds[parent.GroupVersionKind().GroupKind()], parent))
+	c.gone(locationOf(parent))
 	wantRequests(t, "the parent is gone", c.run())
 	if c.get("configmaps", "a") != nil {
 		t.Error("the child was made again for a parent that is gone")
@@ -164,7 +164,7 @@ func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
 		c.apply(app)
 		c.run()
 		c.deliver()
-		c.gone(place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app)))
+		c.gone(locationOf(parse(t, app)))
 		wantRequests(t, "gone", c.run(), "get apps one")
 	})
 }
@@ -175,7 +175,7 @@ func TestParentReplacedByOneThatDoesNotMatchLeavesNoChildren(t *testing.T) {
 	c.apply(app)
 	c.run()
 	c.deliver()
-	at := place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app))
+	at := locationOf(parse(t, app))
 	delete(c.objects, at)
 	next := c.apply(with(t, app, "tier: front", "tier: back"))
 	next.SetUID("uid-next")
@@ -203,7 +203,7 @@ func TestKindThatGoesTakesItsChildren(t *testing.T) {
 	c.run()
 	c.deliver()
 	c.refuse["kind App"] = &kube.NotFoundError{GVK: parse(t, app).GroupVersionKind()}
-	delete(c.objects, place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app)))
+	delete(c.objects, locationOf(parse(t, app)))
 	c.controllers.queue.Add("apps")
 	wantRequests(t, "the kind is gone", c.run())
 	if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False KindNotFound: the cluster has no kind App in example.org/v1: install its CustomResourceDefinition, or correct spec.watch; work begins by itself then"; got != want {

@@ -54,7 +54,7 @@ func TestLookAlikesAreNoChildren(t *testing.T) {
 		"the TemplateController goes, and takes its children that outlive their parents": {outliving(deleting), controllerGoes},
 		"the parent is gone, and the garbage collector has left the children for a while": {apps, []step{
 			{func(c *cluster) {
-				c.gone(place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app)))
+				c.gone(locationOf(parse(t, app)))
 			}, []string{}},
 			{func(c *cluster) {
 				c.clock.SetTime(c.clock.Now().Add(collectorTime))

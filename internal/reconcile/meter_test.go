@@ -143,7 +143,7 @@ func TestEachPassHasOneOutcome(t *testing.T) {
 		},
 		"the parent has gone, and the garbage collector has its time": {
 			func(t *testing.T, c *cluster) {
-				c.gone(place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app)))
+				c.gone(locationOf(parse(t, app)))
 			},
 			map[string]int{pass(Waiting): 1},
 		},
@@ -151,7 +151,7 @@ func TestEachPassHasOneOutcome(t *testing.T) {
 			func(t *testing.T, c *cluster) {
 				c.gone(configMap("a"))
 				c.gone(configMap("b"))
-				c.gone(place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, app)))
+				c.gone(locationOf(parse(t, app)))
 			},
 			map[string]int{pass(Succeeded): 1},
 		},
@@ -208,7 +208,7 @@ func TestParentsAndReadinessAreMeasured(t *testing.T) {
 	if want := (v1.ParentCounts{Total: 2, Ready: 1, Failed: 1}); got.parents != want || !got.ready {
 		t.Errorf("parents %+v and ready %v, want %+v and true", got.parents, got.ready, want)
 	}
-	c.gone(place(fakeKinds[parse(t, app).GroupVersionKind().GroupKind()], parse(t, with(t, app, "name: one", "name: two"))))
+	c.gone(locationOf(parse(t, with(t, app, "name: one", "name: two"))))
 	c.run()
 	if want := (v1.ParentCounts{Total: 1, Ready: 1}); got.parents != want {
 		t.Errorf("parents %+v, want %+v", got.parents, want)

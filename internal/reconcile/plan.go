@@ -128,15 +128,15 @@ func (p *plan) add(w *wanted, l *live, manager string, blocked bool) {
 		p.apply = append(p.apply, action{verb: create, wanted: w})
 	case w.child.UpdateStrategy.Type == v1.UpdateCreateOnly:
 	case w.child.UpdateStrategy.Type == v1.UpdateOnDelete:
-		if outdated(w, l) {
+		if outdated(w, l.object) {
 			p.outdated++
 		}
 	case w.child.UpdateStrategy.Type == v1.UpdateRecreate:
-		if outdated(w, l) {
+		if outdated(w, l.object) {
 			p.pending++
 		}
 	default:
-		if outdated(w, l) {
+		if outdated(w, l.object) {
 			p.apply = append(p.apply, action{verb: update, wanted: w, live: l})
 		} else if path := lost(w, l, manager); path != "" {
 			p.apply = append(p.apply, action{verb: update, wanted: w, live: l, drift: path})
@@ -158,7 +158,7 @@ func (s situation) recreate(p *plan) {
 	}
 	want := s.recreated()
 	for _, l := range s.live {
-		if w := want[l.id()]; w != nil && outdated(w, l) && !l.object.Deleting() {
+		if w := want[l.id()]; w != nil && outdated(w, l.object) && !l.object.Deleting() {
 			p.remove = append(p.remove, action{verb: remove, live: l, foreground: true})
 		}
 	}
@@ -179,7 +179,7 @@ func (s situation) blocked(byID map[identity]*live) map[string]bool {
 	blocked := map[string]bool{}
 	for id, l := range byID {
 		w := want[id]
-		if w != nil && outdated(w, l) {
+		if w != nil && outdated(w, l.object) {
 			blocked[w.child.Name] = true
 			continue
 		}
@@ -241,8 +241,8 @@ func lost(w *wanted, l *live, manager string) string {
 }
 
 // outdated reports whether the object was last applied from something else.
-func outdated(w *wanted, l *live) bool {
-	return l.object.Annotation(v1.AnnotationHash) != w.hash
+func outdated(w *wanted, o *object.Object) bool {
+	return o.Annotation(v1.AnnotationHash) != w.hash
 }
 
 func sortedKeys[V any](m map[string]V) []string {

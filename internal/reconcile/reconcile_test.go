@@ -131,7 +131,7 @@ func TestChangesAreFollowed(t *testing.T) {
 			func(_ *testing.T, c *cluster) {
 				o := c.get("apps", "one").DeepCopy()
 				o.Object["status"].(map[string]any)["count"] = int64(7)
-				c.store(place(fakeKinds[o.GroupVersionKind().GroupKind()], o), o)
+				c.store(locationOf(o), o)
 				c.deliver()
 			},
 			[]string{"status apps one"},
@@ -183,7 +183,7 @@ func TestChangesAreFollowed(t *testing.T) {
 			for range 2 { // a deleted child may still be there: it goes, and then all is quiet
 				for at, o := range c.objects {
 					if at.Resource.Resource == "configmaps" && !slices.Contains([]string{"a", "b", "c"}, at.Name) {
-						c.gone(place(fakeKinds[o.GroupVersionKind().GroupKind()], o))
+						c.gone(locationOf(o))
 					}
 				}
 			}

@@ -45,7 +45,7 @@ func TestConditionOfAnotherManagerIsLeftAlone(t *testing.T) {
 	foreign := c.apply(app)
 	foreign.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "Unknown"}}}
 	own(foreign, "other", "status", map[string]any{"f:status": map[string]any{"f:conditions": map[string]any{`k:{"type":"Ready"}`: map[string]any{"f:status": map[string]any{}}}}})
-	c.store(place(fakeKinds[foreign.GroupVersionKind().GroupKind()], foreign), foreign)
+	c.store(locationOf(foreign), foreign)
 	c.deliver()
 	c.run()
 	status := c.get("apps", "one").Object["status"].(map[string]any)
