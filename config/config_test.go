@@ -107,7 +107,8 @@ func TestOperatorHasNoRightOnOthersObjects(t *testing.T) {
 		"templatecontrollers/status": "patch",
 		"customresourcedefinitions":  "get list watch",
 		"namespaces":                 "get list watch",
-		"events":                     "create patch update",
+		"events":                     "create patch",
+		"serviceaccounts":            "get",
 		"*/finalizers":               "update",
 	}
 	for _, rule := range role.Rules {

@@ -24,7 +24,8 @@ const (
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 	// ManagedBy is the value of LabelManagedBy.
 	ManagedBy = "templater"
-	// AnnotationHash holds a hash of what was applied.
+	// AnnotationHash holds a hash of what the template yielded when the object was applied,
+	// without what templater adds.
 	AnnotationHash = "templater.dev/applied-hash"
 	// AnnotationDepth holds how many templater parents an object descends
 	// from: 1 for a child, 2 for a child's child.

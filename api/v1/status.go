@@ -25,12 +25,20 @@ type TemplateControllerStatus struct {
 	// +optional
 	Parents ParentCounts `json:"parents"`
 
+	// Some of the parents that count as failed, at most 5. One that is named stays until
+	// it has recovered.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=5
+	Failing []FailingParent `json:"failing,omitempty"`
+
 	// How the children fare. Updated at most every few seconds.
 	// +optional
 	Children ChildCounts `json:"children"`
 
-	// Every kind that this controller has ever created, so that none is lost
-	// track of when a template is edited.
+	// Every kind that this controller may have children of, so that none is lost
+	// track of when a template is edited. A kind goes when no parent wants it and nothing
+	// of it is left.
 	// +optional
 	// +listType=map
 	// +listMapKey=group
@@ -52,9 +60,20 @@ type ParentCounts struct {
 	// Those whose children are all in line and ready.
 	// +optional
 	Ready int64 `json:"ready"`
-	// Those where an error keeps templater from doing its work.
+	// Those where an error keeps templater from doing its work, or a child has failed.
 	// +optional
 	Failed int64 `json:"failed"`
+}
+
+// FailingParent is a parent that counts as failed.
+type FailingParent struct {
+	// Namespace of the parent; absent for a cluster-scoped one.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+	// Name of the parent.
+	Name string `json:"name"`
+	// Reason as in the ready condition of the parent and its Events, for example TemplateError.
+	Reason string `json:"reason"`
 }
 
 // ChildCounts counts the children of a controller.
@@ -106,10 +125,13 @@ const (
 	ReasonStatusWritable = "StatusWritable"
 	ReasonNoConditions   = "NoConditions"
 	ReasonConditionOwned = "ConditionOwned"
+	ReasonFieldOwned     = "FieldOwned"
 
 	ReasonReady      = "Ready"
 	ReasonSuspended  = "Suspended"
 	ReasonHandedOver = "HandedOver"
+	// ReasonDeleting says that the children of a TemplateController that is being deleted go first.
+	ReasonDeleting = "Deleting"
 )
 
 // Reasons of the ready condition that templater writes into a parent, and of
@@ -128,6 +150,7 @@ const (
 	ReasonNamespaceNotFound = "NamespaceNotFound"
 	ReasonNamespaceEnding   = "NamespaceTerminating"
 	ReasonChildFailed       = "ChildFailed"
+	ReasonChildFailing      = "ChildFailing"
 	ReasonStatusRejected    = "StatusRejected"
 	ReasonLeaving           = "Leaving"
 	ReasonLoopDetected      = "LoopDetected"

@@ -72,29 +72,33 @@ type TemplateControllerSpec struct {
 	Suspend bool `json:"suspend,omitempty"`
 
 	// How often each parent is looked at again although nothing happened, as a
-	// duration such as 90s, 10m or 1h30m; up to 10 % is added at random so that parents
+	// duration such as 90s, 10m or 1h30m, 1s at least; up to 10 % is added at random so that parents
 	// spread out. 0s means never. A look that finds nothing different costs no
 	// request, so this is a safety net and not what keeps children current.
 	// +optional
 	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}(h|m|s|ms)){1,4}$`
 	// +kubebuilder:validation:MaxLength=28
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s|ms)){1,4}$') || duration(self) == duration('0s') || duration(self) >= duration('1s')",message="write 1s or more, or 0s for never"
 	ResyncPeriod string `json:"resyncPeriod,omitempty"`
 
-	// What becomes of the children when this TemplateController is deleted:
-	// Orphan leaves them (their owner references stay, so each still goes with
-	// its parent), Delete deletes them first.
+	// What becomes of the children when this TemplateController is deleted: Orphan
+	// leaves all of them (one that has an owner reference still goes with its parent),
+	// Delete deletes them first, except those that their own entry has stay:
+	// under deletionPolicy Orphan or prunePolicy Retain.
 	// +optional
 	// +kubebuilder:default=Orphan
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
-	// The marks around template actions, {{ and }} unless set. Change them when
-	// this file itself goes through Helm, or when children must hold {{ }}.
+	// The marks around template actions, {{ and }} unless set. The two must
+	// differ. Change them when this file itself goes through Helm, or when
+	// children must hold {{ }}.
 	// +optional
 	Delimiters Delimiters `json:"delimiters,omitempty,omitzero"`
 
 	// Free data for the templates, which see it as .values. A kustomize overlay
-	// can patch it without touching a template.
+	// can patch it without touching a template. Integers must fit in 64 bits and
+	// are exact.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -175,7 +179,7 @@ type ServiceAccountRef struct {
 	Name string `json:"name"`
 }
 
-// Delimiters are the marks around template actions.
+// Delimiters are the marks around template actions. The two must differ.
 type Delimiters struct {
 	// Opens an action; {{ unless set.
 	// +optional
@@ -214,13 +218,15 @@ type Child struct {
 	UpdateStrategy UpdateStrategy `json:"updateStrategy,omitempty,omitzero"`
 
 	// What becomes of an object when the template stops yielding it, or its
-	// parent stops matching: Delete or Retain.
+	// parent stops matching: Delete or Retain. Under Retain it also stays when the
+	// TemplateController is deleted, but goes with its parent, unless deletionPolicy is Orphan.
 	// +optional
 	// +kubebuilder:default=Delete
 	PrunePolicy PrunePolicy `json:"prunePolicy,omitempty"`
 
 	// What becomes of an object when its parent is deleted: Delete, or Orphan.
-	// Orphan children carry no owner reference.
+	// Orphan children carry no owner reference, and stay also when the
+	// TemplateController is deleted.
 	// +optional
 	// +kubebuilder:default=Delete
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
@@ -230,9 +236,10 @@ type Child struct {
 type UpdateStrategy struct {
 	// Apply changes the object in place and undoes what others change in the fields
 	// that the template sets. Recreate deletes all objects of this group that are
-	// out of date and makes them anew once they are gone. CreateOnly never
-	// touches an object after its creation. OnDelete leaves an out-of-date
-	// object until somebody deletes it.
+	// out of date and makes them anew once they are gone. CreateOnly leaves an
+	// object as it was created. OnDelete leaves an out-of-date object until
+	// somebody deletes it. The labels, annotations and owner reference that
+	// templater itself adds are kept current under each of them.
 	// +optional
 	// +kubebuilder:default=Apply
 	Type UpdateStrategyType `json:"type,omitempty"`
@@ -277,7 +284,8 @@ const (
 type ParentStatus struct {
 	// A Go template that yields a YAML mapping, which is merged into the parent's
 	// .status. Under conditions, lastTransitionTime, reason and message are filled in,
-	// and status may be a boolean. Built-in kinds get no status.
+	// and status may be a boolean; none may have the type that readyCondition names.
+	// Built-in kinds get no status.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=262144

@@ -157,14 +157,35 @@ func (c *Client) SetFinalizers(ctx context.Context, at Location, current *object
 	return c.merge(ctx, at, map[string]any{"resourceVersion": current.ResourceVersion(), "finalizers": list}, "templater")
 }
 
-// SetLabels sets labels of the object with that UID as the field manager, and leaves everything else as
-// it is. A NotFound says that there is no object of that name, an Invalid or a Conflict that it is another one by now.
-func (c *Client) SetLabels(ctx context.Context, at Location, uid types.UID, labels map[string]string, manager string) (*object.Object, error) {
-	set := make(map[string]any, len(labels))
-	for key, value := range labels {
-		set[key] = value
+// Metadata is a change of an object's metadata: what is not in it stays as it is.
+type Metadata struct {
+	// UID is that of the object to change.
+	UID types.UID
+	// Version is the resource version that the object must still have; empty = any.
+	Version string
+	// Labels and Annotations are set, or taken away where the value is nil.
+	Labels, Annotations map[string]any
+	// Owners, JSON data, replace all owner references, unless nil.
+	Owners []any
+}
+
+// SetMetadata changes metadata of an object as the field manager. A NotFound says that there is no object
+// of that name, an Invalid or a Conflict that it is another one by now, or of another version.
+func (c *Client) SetMetadata(ctx context.Context, at Location, m Metadata, manager string) (*object.Object, error) {
+	metadata := map[string]any{"uid": string(m.UID)}
+	if m.Version != "" {
+		metadata["resourceVersion"] = m.Version
 	}
-	return c.merge(ctx, at, map[string]any{"uid": string(uid), "labels": set}, manager)
+	if len(m.Labels) > 0 {
+		metadata["labels"] = m.Labels
+	}
+	if len(m.Annotations) > 0 {
+		metadata["annotations"] = m.Annotations
+	}
+	if m.Owners != nil {
+		metadata["ownerReferences"] = m.Owners
+	}
+	return c.merge(ctx, at, metadata, manager)
 }
 
 // merge makes a merge patch of an object's metadata.

@@ -108,11 +108,20 @@ func TestRequests(t *testing.T) {
 		},
 		"set labels": {
 			func(t *testing.T, c *Client) error {
-				_, err := c.SetLabels(t.Context(), a, "u", map[string]string{"tier": "front"}, "templater/x")
+				_, err := c.SetMetadata(t.Context(), a, Metadata{UID: "u", Labels: map[string]any{"tier": "front"}}, "templater/x")
 				return err
 			},
 			request{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "fieldManager=templater%2Fx", "application/merge-patch+json", map[string]any{
 				"metadata": map[string]any{"uid": "u", "labels": map[string]any{"tier": "front"}},
+			}, ""},
+		},
+		"take annotations and all owner references away": {
+			func(t *testing.T, c *Client) error {
+				_, err := c.SetMetadata(t.Context(), a, Metadata{UID: "u", Version: "7", Annotations: map[string]any{"note": nil}, Owners: []any{}}, "templater/x")
+				return err
+			},
+			request{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "fieldManager=templater%2Fx", "application/merge-patch+json", map[string]any{
+				"metadata": map[string]any{"uid": "u", "resourceVersion": "7", "annotations": map[string]any{"note": nil}, "ownerReferences": []any{}},
 			}, ""},
 		},
 	} {
@@ -141,6 +150,60 @@ func TestSelected(t *testing.T) {
 		if want := "fieldSelector=metadata.name%3Da%2Cspec.x%3Dy&labelSelector=tier%3Dfront"; seen.Query != want {
 			t.Errorf("query %q, want %q", seen.Query, want)
 		}
+	}
+}
+
+const denied = `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`
+
+func TestRefusalsAndOddAnswersAreErrors(t *testing.T) {
+	const empty = `{"kind":"List","apiVersion":"v1","items":[]}`
+	list := func(c *Client) error {
+		_, err := c.List(t.Context(), a.Resource, "ns", metav1.ListOptions{})
+		return err
+	}
+	get := func(c *Client) error { _, err := c.Get(t.Context(), a); return err }
+	selected := func(c *Client) error { _, err := c.Selected(t.Context(), a, "", ""); return err }
+	for what, row := range map[string]struct {
+		call   func(*Client) error
+		status int
+		body   string
+		is     func(error) bool
+	}{
+		"a list that is forbidden":       {list, http.StatusForbidden, denied, apierrors.IsForbidden},
+		"a list that is an object":       {list, http.StatusOK, answered, apierrors.IsInternalError},
+		"an object that is a list":       {get, http.StatusOK, empty, apierrors.IsInternalError},
+		"an object that may not be read": {get, http.StatusForbidden, denied, apierrors.IsForbidden},
+		"a selection that is forbidden":  {selected, http.StatusForbidden, denied, apierrors.IsForbidden},
+	} {
+		client, _ := serve(t, row.status, row.body)
+		if err := row.call(client); !row.is(err) {
+			t.Errorf("%s: err = %v", what, err)
+		}
+	}
+}
+
+func TestConfigThatMakesNoSense(t *testing.T) {
+	if _, err := NewClient(&rest.Config{Host: "://"}); err == nil {
+		t.Error("there is no error")
+	}
+}
+
+func TestListsAndWatchesSayHowLongTheyMayTake(t *testing.T) {
+	client, seen := serve(t, http.StatusOK, `{"kind":"List","apiVersion":"v1","items":[]}`)
+	seconds := int64(7)
+	if _, err := client.List(t.Context(), a.Resource, "ns", metav1.ListOptions{TimeoutSeconds: &seconds}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "timeout=7s&timeoutSeconds=7"; seen.Query != want {
+		t.Errorf("list: query %q, want %q", seen.Query, want)
+	}
+	w, err := client.Watch(t.Context(), a.Resource, "ns", metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Stop()
+	if want := "watch=true"; seen.Query != want {
+		t.Errorf("watch: query %q, want %q", seen.Query, want)
 	}
 }
 
@@ -223,7 +286,7 @@ func TestAllowed(t *testing.T) {
 }
 
 func TestWhetherAUserIsAllowedMayNotBeAsked(t *testing.T) {
-	client, _ := serve(t, http.StatusForbidden, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`)
+	client, _ := serve(t, http.StatusForbidden, denied)
 	if _, err := client.As(user).Allowed(t.Context(), Right{Verb: "get"}); !apierrors.IsForbidden(err) {
 		t.Errorf("err = %v, want a Forbidden", err)
 	}

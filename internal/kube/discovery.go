@@ -1,7 +1,11 @@
 package kube
 
 import (
+	"errors"
+	"slices"
+
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/discovery/cached/memory"
@@ -36,20 +40,36 @@ func (m *mapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RES
 	return nil, err
 }
 
+// errNoKinds says that a server of its own is registered and names no kind: it has just begun, or is about to end.
+var errNoKinds = errors.New("the server of the group names no kinds")
+
 // failure returns why some of a group could not be discovered, or nil.
 func (m *mapper) failure(group string) error {
-	aggregated, ok := m.cached.(discovery.AggregatedDiscoveryInterface)
-	if !ok {
-		return nil
-	}
-	_, _, failed, err := aggregated.GroupsAndMaybeResources()
-	if err != nil {
+	groups, lists, err := m.cached.ServerGroupsAndResources()
+	var partly *discovery.ErrGroupDiscoveryFailed
+	if err != nil && !errors.As(err, &partly) {
 		return err
 	}
-	for gv, failure := range failed {
-		if gv.Group == group {
-			return failure
+	if partly != nil {
+		for gv, failure := range partly.Groups {
+			if gv.Group == group {
+				return failure
+			}
+		}
+	}
+	for _, g := range groups {
+		if g.Name == group && !namesKinds(g, lists) {
+			return errNoKinds
 		}
 	}
 	return nil
+}
+
+// namesKinds reports whether there is a kind in any version of a group.
+func namesKinds(group *metav1.APIGroup, lists []*metav1.APIResourceList) bool {
+	return slices.ContainsFunc(lists, func(list *metav1.APIResourceList) bool {
+		return len(list.APIResources) > 0 && slices.ContainsFunc(group.Versions, func(v metav1.GroupVersionForDiscovery) bool {
+			return v.GroupVersion == list.GroupVersion
+		})
+	})
 }

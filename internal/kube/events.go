@@ -1,56 +1,214 @@
 package kube
 
 import (
+	"cmp"
 	"context"
-	"fmt"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash/maphash"
+	"os"
+	"sync"
+	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/events"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/lru"
 
 	"github.com/templater-dev/templater/internal/object"
 )
 
-// longestNote is how much text the API server takes in an Event.
-// https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
-const longestNote = 1024
+const (
+	// longestNote is how many bytes of text the API server takes in an Event.
+	// https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
+	longestNote = 1024
+	// longestEventName leaves room behind the name of the object for what tells its Events apart.
+	longestEventName = 200
+
+	eventSenders    = 4    // how many Events are sent at a time
+	queuedEvents    = 250  // how many wait for each of the senders
+	rememberedSaid  = 4096 // of how many it is known how often they were said
+	eventTries      = 5
+	firstEventDelay = time.Second
+)
+
+var eventResource = eventsv1.SchemeGroupVersion.WithResource("events")
 
 // Announcer publishes Events. It is safe for concurrent use and does not block:
 // Events are sent in the background, and dropped when there are too many.
+//
+// Each text about an object is an Event of its own, so that a new one is seen at once; the
+// same text again is counted up in the Event that there is. No text is ever logged.
 type Announcer struct {
-	broadcaster events.EventBroadcaster
-	recorder    events.EventRecorder
+	client   *Client
+	now      func() time.Time
+	delay    time.Duration // before the second try, doubling
+	instance string
+	seed     maphash.Seed
+	senders  [eventSenders]chan event
+	said     *lru.Cache // by Location, how often that Event was said
+	stop     context.CancelFunc
+	done     sync.WaitGroup
 }
 
-// NewAnnouncer returns an announcer that publishes until ctx ends.
-func NewAnnouncer(ctx context.Context, client kubernetes.Interface) (*Announcer, error) {
-	broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: client.EventsV1()})
-	if err := broadcaster.StartRecordingToSinkWithContext(ctx); err != nil {
-		return nil, fmt.Errorf("start publishing Events: %w", err)
+// event is an Event to be sent.
+type event struct {
+	at                 Location
+	kind, reason, note string
+	about              map[string]any // the object, as Events refer to it
+	time               time.Time
+}
+
+// NewAnnouncer returns an announcer that publishes until it is closed, or ctx ends.
+func NewAnnouncer(ctx context.Context, client *Client) *Announcer {
+	host, _ := os.Hostname()
+	const longestInstance = 128
+	instance := "templater-" + host
+	ctx, stop := context.WithCancel(ctx)
+	a := &Announcer{
+		client: client, now: time.Now, delay: firstEventDelay, instance: instance[:min(len(instance), longestInstance)],
+		seed: maphash.MakeSeed(), said: lru.New(rememberedSaid), stop: stop,
 	}
-	scheme := runtime.NewScheme()
-	if err := eventsv1.AddToScheme(scheme); err != nil {
-		return nil, err
+	for i := range a.senders {
+		queue := make(chan event, queuedEvents)
+		a.senders[i] = queue
+		a.done.Go(func() { a.run(ctx, queue) })
 	}
-	return &Announcer{broadcaster, broadcaster.NewRecorder(scheme, "templater")}, nil
+	return a
+}
+
+// Close ends the announcer; Events not sent by then are lost.
+func (a *Announcer) Close() {
+	a.stop()
+	a.done.Wait()
 }
 
 // Announce publishes an Event about o. The type is Normal or Warning.
 func (a *Announcer) Announce(o *object.Object, eventType, reason, message string) {
-	if len(message) > longestNote {
-		message = message[:longestNote-len("…")]
-		for len(message) > 0 && message[len(message)-1] >= 0x80 {
-			message = message[:len(message)-1] // do not cut a character in half
-		}
-		message += "…"
+	e := event{kind: eventType, reason: reason, note: object.Cut(message, longestNote), time: a.now()}
+	namespace := eventNamespace(o)
+	e.about = map[string]any{"apiVersion": o.APIVersion(), "kind": o.Kind(), "name": o.Name(), "uid": string(o.UID())}
+	if namespace != "" {
+		e.about["namespace"] = namespace
 	}
-	about := &corev1.ObjectReference{
-		APIVersion: o.APIVersion(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name(), UID: o.UID(), ResourceVersion: o.ResourceVersion(),
+	e.at = Location{Resource: eventResource, Namespace: cmp.Or(namespace, metav1.NamespaceDefault), Name: e.name(o)}
+	select {
+	case a.senders[maphash.String(a.seed, string(o.UID()))%eventSenders] <- e: // Events about one object keep their order
+	default:
+		klog.Background().V(2).Info("dropped an Event: too many wait", "about", o.String(), "reason", reason)
 	}
-	a.recorder.Eventf(about, nil, eventType, reason, "Reconcile", "%s", message)
 }
 
-// Close ends the announcer; Events not sent by then are lost.
-func (a *Announcer) Close() { a.broadcaster.Shutdown() }
+// eventNamespace returns the namespace that an object is looked for in: that of a Namespace is itself, where its users
+// look, as long as something can be made there. It is empty for other cluster-scoped objects.
+func eventNamespace(o *object.Object) string {
+	if o.Kind() == "Namespace" && o.APIVersion() == "v1" && !o.Deleting() {
+		return o.Name()
+	}
+	return o.Namespace()
+}
+
+// name is the same for the same text about the same object, and so for every replica, too.
+func (e *event) name(o *object.Object) string {
+	name := o.Name()[:min(len(o.Name()), longestEventName)]
+	if len(content.IsDNS1123Subdomain(name)) > 0 {
+		name = "templater"
+	}
+	sum := sha256.Sum256(object.Append(nil, []any{string(o.UID()), e.kind, e.reason, e.note}))
+	return name + "." + hex.EncodeToString(sum[:8])
+}
+
+func (a *Announcer) run(ctx context.Context, queue <-chan event) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case e := <-queue:
+			a.deliver(ctx, e)
+		}
+	}
+}
+
+// deliver sends an Event, and tries again for some time where the server does not answer.
+func (a *Announcer) deliver(ctx context.Context, e event) {
+	delay := a.delay
+	for try := 1; ; try++ {
+		err := a.send(ctx, e)
+		switch {
+		case err == nil, ctx.Err() != nil:
+			return
+		case !transient(err) || try == eventTries:
+			klog.FromContext(ctx).Info("cannot publish an Event", "about", e.about["kind"], "namespace", e.about["namespace"], "name", e.about["name"], "reason", e.reason, "answer", answerCode(err))
+			return
+		}
+		timer := time.NewTimer(delay)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+		delay *= 2
+	}
+}
+
+// send creates the Event, or counts it up where there is one.
+func (a *Announcer) send(ctx context.Context, e event) error {
+	if known, ok := a.said.Get(e.at); ok {
+		err := a.repeat(ctx, e, known.(int64)+1) //nolint:forcetypeassert // see said
+		if !apierrors.IsNotFound(err) {          // the server forgets Events after some time
+			return err
+		}
+	}
+	err := a.create(ctx, e)
+	switch {
+	case err == nil:
+		a.said.Add(e.at, int64(1))
+	case apierrors.IsAlreadyExists(err): // from before a restart, or of another replica
+		return a.repeat(ctx, e, 2)
+	}
+	return err
+}
+
+func (a *Announcer) create(ctx context.Context, e event) error {
+	body := object.Append(nil, map[string]any{
+		"apiVersion": eventsv1.SchemeGroupVersion.String(), "kind": "Event",
+		"metadata":  map[string]any{"namespace": e.at.Namespace, "name": e.at.Name},
+		"eventTime": micro(e.time), "type": e.kind, "reason": e.reason, "note": e.note, "regarding": e.about,
+		"action": "Reconcile", "reportingController": "templater", "reportingInstance": a.instance,
+	})
+	at := e.at
+	at.Name = ""
+	return do(ctx, a.client.request(a.client.rest.Post(), at).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body)).Error()
+}
+
+// repeat has the Event say that it was said so often.
+func (a *Announcer) repeat(ctx context.Context, e event, count int64) error {
+	body := object.Append(nil, map[string]any{"series": map[string]any{"count": count, "lastObservedTime": micro(e.time)}})
+	err := do(ctx, a.client.request(a.client.rest.Patch(types.MergePatchType), e.at).Body(body)).Error()
+	if err == nil {
+		a.said.Add(e.at, count)
+	}
+	return err
+}
+
+func micro(t time.Time) string { return t.UTC().Format(metav1.RFC3339Micro) }
+
+// transient reports whether the same request may go well later.
+func transient(err error) bool {
+	code := answerCode(err)
+	return code == 0 || code == 429 || code >= 500
+}
+
+// answerCode is the HTTP status of an error of the server, or 0 where it has not answered.
+func answerCode(err error) int32 {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return status.Status().Code
+	}
+	return 0
+}

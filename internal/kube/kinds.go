@@ -46,6 +46,9 @@ type NotFoundError struct {
 	Definition string
 	// Going is whether that CustomResourceDefinition is being deleted.
 	Going bool
+	// Away is whether the server had the kind before, and not by a CustomResourceDefinition: an API server of its own has
+	// it, which keeps the objects when it is away.
+	Away bool
 }
 
 func (e *NotFoundError) Error() string {
@@ -53,6 +56,8 @@ func (e *NotFoundError) Error() string {
 	switch {
 	case e.Served != "":
 		return text + ", but in version " + e.Served
+	case e.Away:
+		return text + " now, though it had: see whether the API service that serves it is there (kubectl get apiservices)"
 	case e.Going:
 		return text + ": CustomResourceDefinition " + e.Definition + " is being deleted"
 	case e.Definition != "":
@@ -62,7 +67,10 @@ func (e *NotFoundError) Error() string {
 }
 
 // Gone reports whether there can be no object of the kind, in any version.
-func (e *NotFoundError) Gone() bool { return e.Served == "" && e.Definition == "" }
+func (e *NotFoundError) Gone() bool { return e.Served == "" && e.Definition == "" && !e.Away }
+
+// Watched reports whether a change of the definition will tell when the kind is there.
+func (e *NotFoundError) Watched() bool { return e.Definition != "" }
 
 // Definitions finds the CustomResourceDefinitions of a kind; a watch.Cache does.
 type Definitions interface {
@@ -88,6 +96,7 @@ type Kinds struct {
 	reset   time.Time
 	builtIn map[schema.GroupVersionKind]Kind
 	custom  map[schema.GroupKind]bool // those that a definition has been seen of
+	others  map[schema.GroupKind]bool // those that discovery has had
 	read    map[schema.GroupVersionKind]reading
 }
 
@@ -101,7 +110,7 @@ type reading struct {
 // NewKinds returns a Kinds that reads from both sources, which must have
 // synced. now is the clock.
 func NewKinds(definitions Definitions, discovery Discovery, now func() time.Time) *Kinds {
-	return &Kinds{definitions: definitions, discovery: discovery, now: now, builtIn: map[schema.GroupVersionKind]Kind{}, custom: map[schema.GroupKind]bool{}, read: map[schema.GroupVersionKind]reading{}}
+	return &Kinds{definitions: definitions, discovery: discovery, now: now, builtIn: map[schema.GroupVersionKind]Kind{}, custom: map[schema.GroupKind]bool{}, others: map[schema.GroupKind]bool{}, read: map[schema.GroupVersionKind]reading{}}
 }
 
 // Resolve returns the kind in that version. The error is a *NotFoundError when the server does
@@ -118,12 +127,27 @@ func (k *Kinds) Resolve(gvk schema.GroupVersionKind) (Kind, error) {
 	if meta.IsNoMatchError(err) {
 		return Kind{}, k.elsewhere(gvk)
 	}
-	if err == nil && (!strings.Contains(gvk.Group, ".") || strings.HasSuffix(gvk.Group, ".k8s.io")) {
-		k.mu.Lock()
-		defer k.mu.Unlock()
-		k.builtIn[gvk] = kind // these stay as long as the server runs
+	if err == nil {
+		k.note(gvk, kind)
 	}
 	return kind, err
+}
+
+// note remembers what discovery has.
+func (k *Kinds) note(gvk schema.GroupVersionKind, kind Kind) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.others[gvk.GroupKind()] = true
+	if !strings.Contains(gvk.Group, ".") || strings.HasSuffix(gvk.Group, ".k8s.io") {
+		k.builtIn[gvk] = kind // these stay as long as the server runs
+	}
+}
+
+// away reports whether discovery has had the kind before.
+func (k *Kinds) away(gk schema.GroupKind) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.others[gk]
 }
 
 // resolved is the answer of Resolve.
@@ -188,7 +212,7 @@ func (k *Kinds) elsewhere(gvk schema.GroupVersionKind) error {
 	case err == nil:
 		return &NotFoundError{GVK: gvk, Served: mapping.Resource.Version}
 	case meta.IsNoMatchError(err):
-		return &NotFoundError{GVK: gvk}
+		return &NotFoundError{GVK: gvk, Away: k.away(gvk.GroupKind())}
 	}
 	return err
 }

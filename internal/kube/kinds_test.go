@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -75,12 +76,16 @@ func definition(t *testing.T, text string, change func(map[string]any)) *object.
 	return o
 }
 
-// schemaOf returns the schema of .status in version v1.
-func schemaOf(content map[string]any) map[string]any {
+// rootOf returns the schema of version v1.
+func rootOf(content map[string]any) map[string]any {
 	versions, _, _ := unstructured.NestedFieldNoCopy(content, "spec", "versions")
 	version, _ := versions.([]any)[0].(map[string]any)
-	root := inner(inner(version, "schema"), "openAPIV3Schema")
-	return inner(inner(root, "properties"), "status")
+	return inner(inner(version, "schema"), "openAPIV3Schema")
+}
+
+// schemaOf returns the schema of .status in version v1.
+func schemaOf(content map[string]any) map[string]any {
+	return inner(inner(rootOf(content), "properties"), "status")
 }
 
 func TestCustomKinds(t *testing.T) {
@@ -126,6 +131,39 @@ func TestCustomKinds(t *testing.T) {
 				delete(inner(inner(inner(inner(schemaOf(m), "properties"), "conditions"), "items"), "properties"), "reason")
 			},
 		},
+		"conditions are told apart by more than their type": {
+			version: "v1",
+			want:    with(".status.conditions is not a map list in the schema: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", false),
+			change: func(m map[string]any) {
+				inner(inner(schemaOf(m), "properties"), "conditions")["x-kubernetes-list-map-keys"] = []any{"type", "status"}
+			},
+		},
+		"conditions are told apart by something else": {
+			version: "v1",
+			want:    with(".status.conditions is not a map list in the schema: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", false),
+			change: func(m map[string]any) {
+				inner(inner(schemaOf(m), "properties"), "conditions")["x-kubernetes-list-map-keys"] = []any{"status"}
+			},
+		},
+		"the status is open, but for conditions": {version: "v1", want: want, change: func(m map[string]any) {
+			schemaOf(m)["x-kubernetes-preserve-unknown-fields"] = true
+		}},
+		"the object is open, but for the status": {version: "v1", want: want, change: func(m map[string]any) {
+			rootOf(m)["x-kubernetes-preserve-unknown-fields"] = true
+		}},
+		"the object is open": {
+			version: "v1",
+			want:    with("the schema leaves .status open, so .status.conditions would be one atomic list: declare it as a list with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", false),
+			change: func(m map[string]any) {
+				rootOf(m)["x-kubernetes-preserve-unknown-fields"] = true
+				delete(rootOf(m), "properties")
+			},
+		},
+		"there is no schema of the status": {
+			version: "v1",
+			want:    with("the schema has no list .status.conditions: add one, with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", false),
+			change:  func(m map[string]any) { delete(rootOf(m), "properties") },
+		},
 		"there is no list of conditions": {
 			version: "v1",
 			want:    with("the schema has no list .status.conditions: add one, with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", false),
@@ -166,12 +204,18 @@ func TestCustomKinds(t *testing.T) {
 // discovery is a fake of Discovery that counts.
 type fakeDiscovery struct {
 	known         map[schema.GroupKind]bool
-	only          string // the version that it has, "" = every
+	learns        schema.GroupKind // known after a reset
+	only          string           // the version that it has, "" = every
 	asked, resets int
 	err           error
 }
 
-func (d *fakeDiscovery) Reset() { d.resets++ }
+func (d *fakeDiscovery) Reset() {
+	d.resets++
+	if d.learns.Kind != "" {
+		d.known[d.learns] = true
+	}
+}
 
 func (d *fakeDiscovery) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
 	d.asked++
@@ -218,12 +262,40 @@ func TestMissingKindsResetDiscoveryAtMostEveryTenSeconds(t *testing.T) {
 	if d.resets != 1 {
 		t.Errorf("%d resets, want 1", d.resets)
 	}
-	now = now.Add(11 * time.Second)
+	now = now.Add(10 * time.Second)
+	if _, err := kinds.Resolve(gvk); err == nil || d.resets != 1 {
+		t.Fatalf("err = %v, %d resets after ten seconds, want 1", err, d.resets)
+	}
+	now = now.Add(1)
 	if _, err := kinds.Resolve(gvk); err == nil {
 		t.Fatal("a missing kind is found")
 	}
 	if d.resets != 2 {
-		t.Errorf("%d resets after ten seconds, want 2", d.resets)
+		t.Errorf("%d resets after more than ten seconds, want 2", d.resets)
+	}
+}
+
+func TestKindThatDiscoveryLearnsOfIsFoundAtOnce(t *testing.T) {
+	gvk := schema.GroupVersionKind{Group: "metrics.example.org", Version: "v1", Kind: "Metric"}
+	d := &fakeDiscovery{known: map[schema.GroupKind]bool{}, learns: gvk.GroupKind()}
+	if kind, err := NewKinds(definitions{}, d, time.Now).Resolve(gvk); err != nil || kind.Resource.Resource != "things" {
+		t.Errorf("kind %+v, err %v, want that which discovery has now", kind, err)
+	}
+}
+
+func TestKindsThatMayGoAreAskedForEachTime(t *testing.T) {
+	for group, want := range map[string]int{"apps": 1, "storage.k8s.io": 1, "metrics.example.org": 2} {
+		gvk := schema.GroupVersionKind{Group: group, Version: "v1", Kind: "Thing"}
+		d := &fakeDiscovery{known: map[schema.GroupKind]bool{gvk.GroupKind(): true}}
+		kinds := NewKinds(definitions{}, d, time.Now)
+		for range 2 {
+			if _, err := kinds.Resolve(gvk); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d.asked != want {
+			t.Errorf("%s: discovery was asked %d times, want %d", group, d.asked, want)
+		}
 	}
 }
 
@@ -234,10 +306,16 @@ func TestKindIsGoneWithItsDefinitionWhateverDiscoverySays(t *testing.T) {
 	if kind, err := kinds.Resolve(gvk); err != nil || !kind.Custom {
 		t.Fatalf("kind %+v, err %v", kind, err)
 	}
+	if _, err := kinds.Resolve(gvk); err != nil || kinds.read[gvk].definition != there.definitions[0] {
+		t.Errorf("err = %v; a definition is read once only", err)
+	}
 	there.definitions = nil
 	var missing *NotFoundError
 	if kind, err := kinds.Resolve(gvk); !errors.As(err, &missing) {
 		t.Errorf("kind %+v, err %v, want it missing", kind, err)
+	}
+	if len(kinds.read) > 0 {
+		t.Error("something is remembered of a definition that is gone")
 	}
 }
 
@@ -246,10 +324,15 @@ type changing struct{ definitions }
 
 func TestFailedDiscoveryIsNoMissingKind(t *testing.T) {
 	failure := errors.New("no answer")
-	kinds := NewKinds(definitions{}, &fakeDiscovery{err: failure}, time.Now)
-	_, err := kinds.Resolve(schema.GroupVersionKind{Version: "v1", Kind: "Pod"})
-	if !errors.Is(err, failure) {
+	pod := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	d := &fakeDiscovery{err: failure, known: map[schema.GroupKind]bool{pod.GroupKind(): true}}
+	kinds := NewKinds(definitions{}, d, time.Now)
+	if _, err := kinds.Resolve(pod); !errors.Is(err, failure) {
 		t.Errorf("err = %v, want that of discovery", err)
+	}
+	d.err = nil
+	if kind, err := kinds.Resolve(pod); err != nil || kind.Resource.Resource != "things" {
+		t.Errorf("kind %+v, err %v when discovery answers again", kind, err)
 	}
 }
 
@@ -282,6 +365,27 @@ func TestMissingKindsSayWhatThereIsInstead(t *testing.T) {
 		"no version is served": {
 			definitions: []func(map[string]any){setVersions(served("v1", false, true))},
 			want:        "the cluster has no kind LoadTest in example.org/v1: CustomResourceDefinition loadtests.example.org is there, but does not serve it (kubectl describe crd loadtests.example.org)",
+		},
+		"a version would be served, if the server had accepted the definition": {
+			definitions: []func(map[string]any){func(m map[string]any) {
+				setVersions(served("v2", true, true))(m)
+				unaccepted(m)
+			}},
+			want: "the cluster has no kind LoadTest in example.org/v1: CustomResourceDefinition loadtestz.example.org is there, but does not serve it (kubectl describe crd loadtestz.example.org)",
+		},
+		"of two definitions that do not serve it, that is named which stays": {
+			definitions: []func(map[string]any){
+				func(m map[string]any) {
+					m["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+				}, unaccepted,
+			},
+			want: "the cluster has no kind LoadTest in example.org/v1: CustomResourceDefinition loadtestz.example.org is there, but does not serve it (kubectl describe crd loadtestz.example.org)",
+		},
+		"of two definitions that do not serve it, that is named which stays, in whatever order": {
+			definitions: []func(map[string]any){unaccepted, func(m map[string]any) {
+				m["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+			}},
+			want: "the cluster has no kind LoadTest in example.org/v1: CustomResourceDefinition loadtestz.example.org is there, but does not serve it (kubectl describe crd loadtestz.example.org)",
 		},
 		"it is being deleted": {
 			definitions: []func(map[string]any){func(m map[string]any) {
@@ -334,14 +438,33 @@ func TestRenamedKindIsKnownByTheNameThatTheServerHasAccepted(t *testing.T) {
 	}
 }
 
-// discoveryServer answers discovery requests in the aggregated form.
-func discoveryServer(t *testing.T, freshness string) Discovery {
+// metrics is what discovery says of an aggregated API server.
+type metrics struct {
+	freshness string
+	resources string // with which it answers, in the aggregated form
+	more      string // further versions of the group
+	legacy    bool   // whether the server has no aggregated form
+	status    int    // of the answer to the question for the resources, in the old form
+	gone      bool   // whether the group is not there at all
+}
+
+const metricResource = `{"resource":"metrics","responseKind":{"group":"metrics.example.org","version":"v1","kind":"Metric"},"scope":"Namespaced","verbs":["list"]}`
+
+// discoveryServer answers discovery requests as m says at the time.
+func discoveryServer(t *testing.T, m *metrics) Discovery {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if m.legacy {
+			m.serveLegacy(w, r)
+			return
+		}
 		groups := ""
-		if r.URL.Path == "/apis" {
-			groups = `{"metadata":{"name":"metrics.example.org"},"versions":[{"version":"v1","freshness":"` + freshness + `","resources":[
-				{"resource":"metrics","responseKind":{"group":"metrics.example.org","version":"v1","kind":"Metric"},"scope":"Namespaced","verbs":["list"]}]}]}`
+		if r.URL.Path == "/api" {
+			groups = `{"metadata":{"name":""},"versions":[{"version":"v1","freshness":"Current","resources":[
+				{"resource":"pods","responseKind":{"group":"","version":"v1","kind":"Pod"},"scope":"Namespaced","verbs":["list"]}]}]}`
+		}
+		if r.URL.Path == "/apis" && !m.gone {
+			groups = `{"metadata":{"name":"metrics.example.org"},"versions":[{"version":"v1","freshness":"` + m.freshness + `","resources":[` + m.resources + `]}` + m.more + `]}`
 		}
 		w.Header().Set("Content-Type", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
 		_, _ = w.Write([]byte(`{"apiVersion":"apidiscovery.k8s.io/v2","kind":"APIGroupDiscoveryList","items":[` + groups + `]}`))
@@ -354,18 +477,105 @@ func discoveryServer(t *testing.T, freshness string) Discovery {
 	return NewDiscovery(client)
 }
 
-func TestKindOfAServerThatDoesNotAnswerIsNotMissing(t *testing.T) {
+func (m *metrics) serveLegacy(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	switch r.URL.Path {
+	case "/api":
+		_, _ = w.Write([]byte(`{"kind":"APIVersions","versions":["v1"]}`))
+	case "/api/v1":
+		_, _ = w.Write([]byte(`{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","kind":"Pod","namespaced":true,"verbs":["list"]}]}`))
+	case "/apis":
+		_, _ = w.Write([]byte(`{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"metrics.example.org","versions":[{"groupVersion":"metrics.example.org/v1","version":"v1"}]}]}`))
+	default:
+		w.WriteHeader(m.status)
+		_, _ = w.Write([]byte(`{"kind":"APIResourceList","groupVersion":"metrics.example.org/v1","resources":[{"name":"metrics","kind":"Metric","namespaced":true,"verbs":["list"]}]}`))
+	}
+}
+
+func TestKindOfAServerThatIsAwayIsNotGone(t *testing.T) {
 	metric := schema.GroupVersionKind{Group: "metrics.example.org", Version: "v1", Kind: "Metric"}
-	kind, err := NewKinds(definitions{}, discoveryServer(t, "Current"), time.Now).Resolve(metric)
-	if err != nil || kind.Resource.Resource != "metrics" {
-		t.Errorf("kind %+v, err %v, want metrics", kind, err)
-	}
-	var missing *NotFoundError
-	if _, err := NewKinds(definitions{}, discoveryServer(t, "Stale"), time.Now).Resolve(metric); err == nil || errors.As(err, &missing) {
-		t.Errorf("its server does not answer: err = %v, want a failure", err)
-	}
 	other := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Other"}
-	if _, err := NewKinds(definitions{}, discoveryServer(t, "Stale"), time.Now).Resolve(other); !errors.As(err, &missing) {
-		t.Errorf("a kind of another group: err = %v, want it missing", err)
+	for why, away := range map[string]metrics{
+		"it does not answer":                          {freshness: "Stale", resources: metricResource},
+		"it has just begun, and has no kinds":         {freshness: "Current"},
+		"it does not answer, in the old form":         {legacy: true, status: http.StatusServiceUnavailable},
+		"it is being replaced, and is not registered": {gone: true},
+	} {
+		t.Run(why, func(t *testing.T) {
+			there := metrics{freshness: "Current", resources: metricResource, legacy: away.legacy, status: http.StatusOK}
+			now, is := time.Now(), there
+			kinds := NewKinds(definitions{}, discoveryServer(t, &is), func() time.Time { return now })
+			look := func(of *Kinds, gvk schema.GroupVersionKind) (Kind, *NotFoundError, error) {
+				now = now.Add(time.Minute)
+				of.discovery.Reset()
+				kind, err := of.Resolve(gvk)
+				var missing *NotFoundError
+				errors.As(err, &missing)
+				return kind, missing, err
+			}
+			if kind, _, err := look(kinds, metric); err != nil || kind.Resource.Resource != "metrics" {
+				t.Fatalf("kind %+v, err %v, want metrics", kind, err)
+			}
+			is = away
+			if _, missing, err := look(kinds, metric); err == nil || missing != nil && missing.Gone() {
+				t.Errorf("err = %v, want one that does not say that there are no objects", err)
+			}
+			if _, missing, err := look(kinds, other); missing == nil || !missing.Gone() {
+				t.Errorf("a kind of another group: err = %v, want it missing", err)
+			}
+			fresh := NewKinds(definitions{}, discoveryServer(t, &is), time.Now)
+			if _, missing, err := look(fresh, metric); err == nil || (missing != nil) != away.gone {
+				t.Errorf("after a restart: err = %v, want it missing: %v", err, away.gone)
+			}
+			is = there
+			if _, _, err := look(kinds, metric); err != nil {
+				t.Errorf("it is back: err = %v", err)
+			}
+		})
+	}
+}
+
+func TestKindThatWasThereSaysSo(t *testing.T) {
+	gvk := schema.GroupVersionKind{Group: "metrics.example.org", Version: "v1", Kind: "Metric"}
+	d := &fakeDiscovery{known: map[schema.GroupKind]bool{gvk.GroupKind(): true}}
+	kinds := NewKinds(definitions{}, d, time.Now)
+	if _, err := kinds.Resolve(gvk); err != nil {
+		t.Fatal(err)
+	}
+	clear(d.known)
+	_, err := kinds.Resolve(gvk)
+	const want = "the cluster has no kind Metric in metrics.example.org/v1 now, though it had: see whether the API service that serves it is there (kubectl get apiservices)"
+	if err == nil || err.Error() != want {
+		t.Errorf("err = %v, want %s", err, want)
+	}
+}
+
+// broken is a discovery client that cannot say what it could not find out.
+type broken struct {
+	discovery.CachedDiscoveryInterface
+}
+
+var errBroken = errors.New("no answer")
+
+func (broken) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
+	return nil, nil, errBroken
+}
+
+func TestKindIsMissingOnlyWhereAllGroupsAreKnown(t *testing.T) {
+	gk := schema.GroupKind{Group: "metrics.example.org", Kind: "Other"}
+	m, ok := discoveryServer(t, &metrics{freshness: "Current", resources: metricResource}).(*mapper)
+	if !ok {
+		t.Fatal("NewDiscovery returns something else")
+	}
+	if _, err := m.RESTMapping(gk, "v1"); !meta.IsNoMatchError(err) {
+		t.Errorf("err = %v, want a NoMatch", err)
+	}
+	halfAway := discoveryServer(t, &metrics{freshness: "Current", resources: metricResource, more: `,{"version":"v2","freshness":"Stale"}`})
+	if _, err := halfAway.RESTMapping(gk, "v2"); err == nil || meta.IsNoMatchError(err) {
+		t.Errorf("one version of the group does not answer: err = %v, want that", err)
+	}
+	m.cached = broken{m.cached}
+	if _, err := m.RESTMapping(gk, "v1"); !errors.Is(err, errBroken) {
+		t.Errorf("err = %v, want that of discovery", err)
 	}
 }

@@ -12,7 +12,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-func TestARequestWithoutAnAnswerEnds(t *testing.T) {
+// silentServer returns a server that answers nobody before the end of the test.
+func silentServer(t *testing.T) *httptest.Server {
+	t.Helper()
 	silent := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {
@@ -20,8 +22,15 @@ func TestARequestWithoutAnAnswerEnds(t *testing.T) {
 		case <-r.Context().Done():
 		}
 	}))
-	defer server.Close()
-	defer close(silent)
+	t.Cleanup(func() {
+		close(silent)
+		server.Close()
+	})
+	return server
+}
+
+func TestARequestWithoutAnAnswerEnds(t *testing.T) {
+	server := silentServer(t)
 	client, err := NewClient(&rest.Config{Host: server.URL})
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +60,7 @@ func TestEveryRequestButAWatchIsNoted(t *testing.T) {
 		"apply status":   func() error { _, err := client.ApplyStatus(ctx, a, []byte("{}"), "m"); return err },
 		"delete":         func() error { return client.Delete(ctx, a, "u", metav1.DeletePropagationBackground) },
 		"set finalizers": func() error { _, err := client.SetFinalizers(ctx, a, there, nil); return err },
-		"set labels":     func() error { _, err := client.SetLabels(ctx, a, "u", nil, "m"); return err },
+		"set metadata":   func() error { _, err := client.SetMetadata(ctx, a, Metadata{UID: "u"}, "m"); return err },
 	} {
 		before := noted
 		if err := call(); err != nil {

@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Append appends JSON data to b as compact JSON text, with the keys of maps in
@@ -67,12 +65,6 @@ func Keys(keys []string, m map[string]any) []string {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-// AppendText appends a JSON string. Invalid UTF-8 in it becomes U+FFFD.
-func AppendText(b []byte, s string) []byte {
-	b, _ = jsontext.AppendQuote(b, s) // the error is about invalid UTF-8, which has been replaced
-	return b
 }
 
 func appendFloat(b []byte, f float64) []byte {

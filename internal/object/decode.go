@@ -12,16 +12,39 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Decode makes an Object of its JSON text, of which it keeps a copy. The error
-// says that the text is not JSON, or no object.
+// Decode makes an Object of its JSON text, of which it keeps a copy. What is no character becomes
+// U+FFFD. The error says that the text is not JSON, or no object.
 func Decode(text []byte) (*Object, error) {
+	o, err := decodeStrictly(text)
+	if err == nil {
+		return o, nil
+	}
+	if repaired := repair(text); !bytes.Equal(repaired, text) {
+		if o, err = decodeStrictly(repaired); err == nil {
+			return o, nil
+		}
+	}
+	return nil, fmt.Errorf("decode an object: %w", withoutText(err))
+}
+
+// decodeStrictly is Decode for a text that holds nothing but characters.
+func decodeStrictly(text []byte) (*Object, error) {
 	s := scanner{text: text, o: &Object{}}
 	s.decoder = newDecoder(text)
 	defer freeDecoder(s.decoder)
 	if err := s.object(); err != nil {
-		return nil, fmt.Errorf("decode an object: %w", err)
+		return nil, err
 	}
 	return s.finish(), nil
+}
+
+// withoutText returns an error that says where the text is not JSON, and does not quote it.
+func withoutText(err error) error {
+	var syntax *jsontext.SyntacticError
+	if errors.As(err, &syntax) {
+		return fmt.Errorf("the text is not JSON after byte %d", syntax.ByteOffset)
+	}
+	return err
 }
 
 // scanner walks through the text of one object once.
@@ -157,10 +180,7 @@ func (s *scanner) unquoted(at span) string {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return string(raw[1 : len(raw)-1])
 	}
-	out, err := jsontext.AppendUnquote(nil, raw)
-	if err != nil {
-		return ""
-	}
+	out, _ := jsontext.AppendUnquote(nil, raw) // the decoder has taken it
 	return string(out)
 }
 

@@ -8,9 +8,10 @@ type Fact uint32
 
 // The facts.
 const (
-	// Ready and NotReady: whether the object is ready.
+	// Ready, NotReady and Failing: whether the object is ready, not yet, or hardly ever.
 	Ready Fact = 1 << iota
 	NotReady
+	Failing
 	// Covered: templater holds every field that it applied when it set the
 	// hash that the object carries.
 	Covered

@@ -140,6 +140,8 @@ type Owner struct {
 	APIVersion, Kind, Name string
 	UID                    types.UID
 	Controller             bool
+	// Block is whether the owner waits for the object where it is deleted in the foreground.
+	Block bool
 }
 
 // Controller returns the owner reference that has controller: true, or false
@@ -147,6 +149,16 @@ type Owner struct {
 func (o *Object) Controller() (Owner, bool) {
 	for owner := range o.eachOwner {
 		if owner.Controller {
+			return owner, true
+		}
+	}
+	return Owner{}, false
+}
+
+// Owner returns the owner reference to the object with that UID, or false where there is none.
+func (o *Object) Owner(uid types.UID) (Owner, bool) {
+	for owner := range o.eachOwner {
+		if owner.UID == uid {
 			return owner, true
 		}
 	}
@@ -181,6 +193,9 @@ func (o *Object) eachOwner(yield func(Owner) bool) {
 				owner.UID = types.UID(r.text())
 			case "controller":
 				owner.Controller = r.next() == 't'
+				r.skip()
+			case "blockOwnerDeletion":
+				owner.Block = r.next() == 't'
 				r.skip()
 			default:
 				r.skip()

@@ -65,6 +65,23 @@ func TestAnObjectKeepsAllButWhatChangesByItself(t *testing.T) {
 	}
 }
 
+func TestHalfACharacterIsReplaced(t *testing.T) {
+	for text, want := range map[string]string{
+		`\ud83d`: "\ufffd", `\ude00`: "\ufffd", `a\ud83db`: "a\ufffdb", `\ud83d\u0061`: "\ufffda", `\ud83d\ud83d\ude00`: "\ufffd\U0001f600",
+		`\uDE00\uD83D`: "\ufffd\ufffd", `\\ud83d`: `\ud83d`, `\ud83d\\ude00`: "\ufffd\\ude00", `\ud83d\n`: "\ufffd\n", "\xff\xc3x": "\ufffd\ufffdx", `é\u00e9` + "\xff": "éé\ufffd",
+	} {
+		o := decode(t, `{"kind":"A","metadata":{"name":"a","managedFields":[{"manager":"`+text+`"}],"labels":{"`+text+`":"`+text+`"}},"s":"`+text+`"}`)
+		got := map[string]any{"s": o.Text("s"), "label": o.Label(want), "content": o.Content()["s"]}
+		if diff := cmp.Diff(map[string]any{"s": want, "label": want, "content": want}, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+		var like struct{ S string }
+		if err := json.Unmarshal([]byte(`{"s":"`+text+`"}`), &like); err != nil || like.S != want {
+			t.Errorf("%q: encoding/json reads %q, %v", text, like.S, err)
+		}
+	}
+}
+
 func TestAnObjectAnswersForItsMetadata(t *testing.T) {
 	o := decode(t, child)
 	owner, _ := o.Controller()
@@ -75,7 +92,7 @@ func TestAnObjectAnswersForItsMetadata(t *testing.T) {
 	}
 	want := []any{
 		"ns/a", "u-1", "17", uint64(17), int64(3), false, "v1", "ConfigMap",
-		"apps", "<", true, false, "", "0123", "", Owner{APIVersion: "example.org/v1", Kind: "App", Name: "one", UID: "p-1", Controller: true}, 2,
+		"apps", "<", true, false, "", "0123", "", Owner{APIVersion: "example.org/v1", Kind: "App", Name: "one", UID: "p-1", Controller: true, Block: true}, 2,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -208,6 +225,22 @@ func TestAppendIsTheInverseOfContent(t *testing.T) {
 	}
 	if diff := cmp.Diff(content, o.Content()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestParse(t *testing.T) {
+	for text, want := range map[string]any{
+		`{"a":[9007199254740993,1.5,"x",null,true]}`: map[string]any{"a": []any{int64(9007199254740993), 1.5, "x", nil, true}}, `"x"`: "x", ` 7 `: int64(7), `null`: nil,
+	} {
+		got, ok := Parse(text)
+		if diff := cmp.Diff(want, got); diff != "" || !ok {
+			t.Errorf("%s: valid %v (-want +got):\n%s", text, ok, diff)
+		}
+	}
+	for _, text := range []string{``, `{`, `a`, `1 2`, `[1,]`, `"\ud83d"`} {
+		if got, ok := Parse(text); ok {
+			t.Errorf("%s is taken for %v", text, got)
+		}
 	}
 }
 

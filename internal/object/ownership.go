@@ -2,6 +2,7 @@ package object
 
 import (
 	"bytes"
+	"iter"
 	"strings"
 	"unique"
 
@@ -133,6 +134,18 @@ func (o *Object) Applied(manager, subresource string) map[string]any {
 		}
 	}
 	return nil
+}
+
+// AppliedByOthers yields each of templater's managers but this one that holds fields of a subresource by Apply,
+// and the fields.
+func (o *Object) AppliedByOthers(manager, subresource string) iter.Seq2[string, map[string]any] {
+	return func(yield func(string, map[string]any) bool) {
+		for l := range o.lines {
+			if l.kind == applied && l.manager != manager && l.subresource == subresource && !yield(l.manager, o.fields(l)) {
+				return
+			}
+		}
+	}
 }
 
 // Conditions calls yield with each manager that holds some of status.conditions, and the

@@ -15,6 +15,15 @@ type reader struct {
 	at int
 }
 
+// Parse reads JSON text as data, as Content has them, and reports whether it is JSON.
+func Parse(text string) (any, bool) {
+	if !jsontext.Value(text).IsValid() {
+		return nil, false
+	}
+	r := reader{s: text}
+	return r.value(), true
+}
+
 // next skips white space and returns the byte that follows, which stays unread.
 func (r *reader) next() byte {
 	for r.at < len(r.s) {
@@ -82,10 +91,7 @@ func (r *reader) text() string {
 	if strings.IndexByte(raw, '\\') < 0 {
 		return raw
 	}
-	out, err := jsontext.AppendUnquote(nil, r.s[start:r.at])
-	if err != nil {
-		return raw
-	}
+	out, _ := jsontext.AppendUnquote(nil, r.s[start:r.at]) // Decode has taken it
 	return string(out)
 }
 

@@ -94,11 +94,11 @@ func (serializer) Decode(text []byte, _ *schema.GroupVersionKind, _ runtime.Obje
 	return o, &gvk, nil
 }
 
-// list takes the object for a list: it has no name, but items. The kind does not tell,
-// for a definition may call its lists as it likes. list returns nil where it is none.
+// list takes the object for a list: it has no name, but items, which may be null where there are none. The kind does
+// not tell, for a definition may call its lists as it likes. list returns nil where it is none.
 func (o *Object) list(gvk schema.GroupVersionKind) (runtime.Object, error) {
 	r := reader{s: o.data}
-	if o.name != "" || !r.find("items") || r.next() != '[' {
+	if o.name != "" || !r.find("items") || r.next() != '[' && r.next() != 'n' {
 		return nil, nil
 	}
 	l := &List{}
@@ -169,7 +169,7 @@ type framer struct{}
 func (framer) NewFrameWriter(io.Writer) io.Writer { return nil }
 
 func (framer) NewFrameReader(r io.ReadCloser) io.ReadCloser {
-	return &frames{source: r, decoder: jsontext.NewDecoder(r, options)}
+	return &frames{source: r, decoder: jsontext.NewDecoder(r, options, jsontext.AllowInvalidUTF8(true))} // Decode looks
 }
 
 type frames struct {
@@ -186,7 +186,7 @@ func (f *frames) Read(p []byte) (int, error) {
 			return 0, io.ErrUnexpectedEOF // unwrapped, a torn connection is known for what it is, and the watch goes on where it was
 		}
 		if err != nil {
-			return 0, err
+			return 0, withoutText(err)
 		}
 		f.rest = value // the decoder keeps it until it reads on
 	}

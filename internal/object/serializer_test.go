@@ -46,6 +46,10 @@ func TestWatchFrames(t *testing.T) {
 			added + "\n" + ` { "object" : {"kind":"A","metadata":{"namespace":"ns","name":"b","resourceVersion":"6"},"data":"` + long + `"} , "type" : "MODIFIED" }` + added,
 			[]string{"ADDED /a@5 map[]", "MODIFIED ns/b@6 map[]", "ADDED /a@5 map[]"},
 		},
+		"an object with half a character is one all the same": {
+			strings.Replace(added, `"name":"a"`, `"name":"a","labels":{"x":"\udc00"}`, 1) + strings.Replace(added, `"name":"a"`, "\"name\":\"b\",\"labels\":{\"x\":\"\xff\"}", 1),
+			[]string{"ADDED /a@5 map[]", "ADDED /b@5 map[]"},
+		},
 		"a bookmark": {
 			`{"type":"BOOKMARK","object":{"kind":"A","metadata":{"resourceVersion":"7","annotations":{"k8s.io/initial-events-end":"true"}}}}`,
 			[]string{"BOOKMARK /@7 map[k8s.io/initial-events-end:true]"},
@@ -94,6 +98,9 @@ func TestAnswers(t *testing.T) {
 		"a status":                       {`{"kind":"Status","apiVersion":"v1","reason":"Conflict","code":409}`, "status Conflict 409"},
 		"somebody else's kind Status":    {`{"kind":"Status","apiVersion":"example.org/v1","metadata":{"name":"a"}}`, "object a"},
 		"a list":                         {`{"kind":"AList","apiVersion":"v1","metadata":{"resourceVersion":"9","continue":"next"},"items":[{"metadata":{"name":"a"}},{"kind":"B","apiVersion":"x/v1","metadata":{"name":"b"}},{}]}`, "list 9 next: v1 A a, x/v1 B b, v1 A "},
+		"a list of nothing":              {`{"kind":"AList","apiVersion":"v1","metadata":{"resourceVersion":"9"},"items":null}`, "list 9 :"},
+		"an object that lists nothing":   {`{"kind":"Price","metadata":{"name":"a"},"items":null}`, "object a"},
+		"a list with half a character":   {`{"kind":"AList","apiVersion":"v1","metadata":{"resourceVersion":"9"},"items":[{"metadata":{"name":"a","labels":{"x":"\ud83d"}}},{"metadata":{"name":"b"}}]}`, "list 9 : v1 A a, v1 A b"},
 		"an empty list":                  {`{"kind":"AList","apiVersion":"v1","metadata":{"resourceVersion":"9"},"items":[]}`, "list 9 :"},
 		"a list that is named otherwise": {`{"kind":"Widgets","apiVersion":"x/v1","metadata":{"resourceVersion":"9"},"items":[{"kind":"Widget","apiVersion":"x/v1","metadata":{"name":"a"}}]}`, "list 9 : x/v1 Widget a"},
 		"an object whose kind ends so":   {`{"kind":"PriceList","metadata":{"name":"a"},"items":[1]}`, "object a"},

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
@@ -38,9 +38,6 @@ type Options struct {
 	// RequireServiceAccount is whether TemplateControllers are rejected that name no service account.
 	RequireServiceAccount bool
 }
-
-// syncWorkers is how many TemplateControllers are worked on at a time.
-const syncWorkers = 4
 
 // What the operator itself watches, whatever TemplateControllers there are.
 var (
@@ -89,6 +86,7 @@ func (alone) Run(ctx context.Context, lead func()) error {
 // is leader.ErrLost when the lease was lost, which ends all work at once.
 func Run(ctx context.Context, o Options) error {
 	utilruntime.ReallyCrash = false // a panic in a goroutine of client-go is logged, and ends one request, not the operator
+	o.Config = kube.WithoutWarnings(o.Config)
 	if o.Lease == nil {
 		return run(ctx, o, alone{})
 	}
@@ -110,14 +108,11 @@ func run(ctx context.Context, o Options, election election) error {
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
-	client, err := kubernetes.NewForConfig(limited(config))
+	client, err := discovery.NewDiscoveryClientForConfig(limited(config))
 	if err != nil {
 		return fmt.Errorf("make a client: %w", err)
 	}
-	announcer, err := kube.NewAnnouncer(work, client)
-	if err != nil {
-		return err
-	}
+	announcer := kube.NewAnnouncer(work, cluster)
 	defer announcer.Close()
 	manage, reconciler := reconcile.New(reconcile.Options{
 		Cluster: func(as string) reconcile.Writer { return cluster.As(as) },
@@ -126,7 +121,7 @@ func run(ctx context.Context, o Options, election election) error {
 	})
 	defer manage.Close()
 	watches := watch.NewManager(ctx, func(as string) watch.Client { return cluster.As(as) }, manage)
-	if err := view.open(ctx, parts{client.Discovery().RESTClient(), watches, manage, reconciler}); err != nil {
+	if err := view.open(ctx, parts{client.RESTClient(), watches, manage, reconciler}); err != nil {
 		return err
 	}
 	defer view.close(ctx)
@@ -138,7 +133,7 @@ func run(ctx context.Context, o Options, election election) error {
 	if err := await(ctx, caches); err != nil {
 		return nil // stopped before it began
 	}
-	manage.Attach(watches, caches[controllers], kube.NewKinds(caches[definitions], kube.NewDiscovery(client.Discovery()), time.Now))
+	manage.Attach(watches, caches[controllers], kube.NewKinds(caches[definitions], kube.NewDiscovery(client), time.Now))
 	view.ready.Begin()
 	klog.FromContext(ctx).Info("running", "templateControllers", caches[controllers].Len())
 	term, end := context.WithCancel(context.WithoutCancel(ctx))
@@ -154,9 +149,7 @@ func run(ctx context.Context, o Options, election election) error {
 		result <- err
 	}()
 	var workers sync.WaitGroup
-	for range syncWorkers {
-		workers.Go(func() { manage.Run(ctx, work) })
-	}
+	workers.Go(func() { manage.Run(ctx, work) })
 	workers.Go(func() { reconciler.Run(ctx, work) })
 	workers.Wait()
 	abort() // Events that are still on their way

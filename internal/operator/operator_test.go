@@ -12,10 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/funcr"
 	"go.uber.org/goleak"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 
 	"github.com/templater-dev/templater/internal/leader"
 )
@@ -25,6 +27,8 @@ type server struct {
 	mu    sync.Mutex
 	lease *coordinationv1.Lease
 	lists int
+	// warning goes with every answer; empty means none.
+	warning string
 }
 
 func newServer(t *testing.T) (*server, *rest.Config) {
@@ -41,6 +45,9 @@ func newServer(t *testing.T) (*server, *rest.Config) {
 
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
+	if s.warning != "" {
+		w.Header().Set("Warning", s.warning)
+	}
 	switch {
 	case strings.Contains(r.URL.Path, "/leases"):
 		s.serveLease(w, r)
@@ -165,5 +172,31 @@ func TestRunRefusesAConfigThatMakesNoSense(t *testing.T) {
 		if err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "make a client") {
 			t.Errorf("%s: got %v", why, err)
 		}
+	}
+}
+
+func TestWarningsOfTheServerAreNotLogged(t *testing.T) {
+	s, config := newServer(t)
+	s.warning = `299 - "the password is 1234"`
+	var mu sync.Mutex
+	var log []string
+	logger := funcr.New(func(_, args string) {
+		mu.Lock()
+		defer mu.Unlock()
+		log = append(log, args)
+	}, funcr.Options{Verbosity: 4})
+	ctx, cancel := context.WithCancel(klog.NewContext(t.Context(), logger))
+	result := make(chan error, 1)
+	go func() {
+		result <- Run(ctx, Options{Config: config, Workers: 2, Lease: &leader.Lease{Namespace: "ns", Name: "templater", Identity: "a"}})
+	}()
+	eventually(t, "it leads and watches", func() bool { return s.holder() == "a" && s.watched() >= 2 })
+	cancel()
+	if err := <-result; err != nil {
+		t.Error(err)
+	}
+	all := strings.Join(log, "\n")
+	if strings.Contains(all, "1234") || !strings.Contains(all, `"soFar"=1`) {
+		t.Errorf("log:\n%s", all)
 	}
 }

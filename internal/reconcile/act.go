@@ -3,7 +3,7 @@ package reconcile
 import (
 	"context"
 	"errors"
-	"strings"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,30 +34,23 @@ func (p *pass) act(ctx context.Context) {
 	}
 }
 
-// apply creates or updates one child.
+// apply creates or changes one child.
 func (p *pass) apply(ctx context.Context, a action) *Problem {
 	if p.flaps != nil {
-		p.flaps.apply(a)
+		p.flaps.apply(a, p.path)
 	}
-	var problem *Problem
-	var after *object.Object
-	var err error
-	if a.verb == create {
-		after, err = p.send(ctx, a.wanted, "resourceVersion", "1") // see kube.Client.Apply
-		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-			after, problem, err = p.takeOver(ctx, a.wanted)
-		}
-	} else {
-		after, err = p.send(ctx, a.wanted, "uid", string(a.live.object.UID()))
-	}
+	after, problem, err := p.write(ctx, a)
 	switch {
 	case problem != nil:
 		return problem
+	case a.verb == remark && apierrors.IsNotFound(err):
+		return justGone(a.wanted)
 	case stale(err):
 		return &Problem{Reason: v1.ReasonProgressing, Message: a.wanted.id().String() + " is being replaced", Waiting: true, Retry: RetrySoon}
 	case err != nil:
-		problem = p.refusal(err, string(a.verb)+" "+a.wanted.id().String(), a.wanted.location(), a.wanted.kind)
+		problem = p.refusal(p.about(err, a.wanted.content), string(a.verb)+" "+a.wanted.id().String(), a.wanted.location(), a.wanted.kind)
 		problem.About = a.wanted.hash
+		problem.find(a.wanted.content, p.path)
 		return problem
 	}
 	p.written.children = true
@@ -66,9 +59,44 @@ func (p *pass) apply(ctx context.Context, a action) *Problem {
 	return nil
 }
 
+// write makes the requests for one child, and returns what the object is then.
+func (p *pass) write(ctx context.Context, a action) (*object.Object, *Problem, error) {
+	switch a.verb {
+	case create:
+		after, err := p.send(ctx, a.wanted, "resourceVersion", "1") // see kube.Client.Apply
+		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+			return p.takeOver(ctx, a.wanted)
+		}
+		return after, nil, err
+	case remark:
+		after, err := p.mark(ctx, a.wanted, a.live.object)
+		return after, nil, err
+	case update, remove:
+	}
+	after, err := p.change(ctx, a.wanted, a.live.object)
+	return after, nil, err
+}
+
+// change brings an object in line with all that is wanted of it. An apply leaves marks that are to go where they
+// have been set by another kind of request.
+func (p *pass) change(ctx context.Context, w *wanted, there *object.Object) (*object.Object, error) {
+	after, err := p.send(ctx, w, "uid", string(there.UID()))
+	if err == nil && w.marks.differ(after) {
+		return p.mark(ctx, w, after)
+	}
+	return after, err
+}
+
+// mark gives an object its marks, and changes nothing else.
+func (p *pass) mark(ctx context.Context, w *wanted, there *object.Object) (*object.Object, error) {
+	after, err := p.cluster.SetMetadata(ctx, w.location(), w.marks.change(there), p.manager)
+	p.meter.Write(Update, answerOf(err))
+	return after, err
+}
+
 // send applies the child with one more field in its metadata.
 func (p *pass) send(ctx context.Context, w *wanted, field, value string) (*object.Object, error) {
-	after, err := p.cluster.Apply(ctx, w.location(), w.body.with(w.hash, field, value), p.manager)
+	after, err := p.cluster.Apply(ctx, w.location(), w.body(field, value), p.manager)
 	verb := Update
 	if field == "resourceVersion" {
 		verb = Create
@@ -80,22 +108,17 @@ func (p *pass) send(ctx context.Context, w *wanted, field, value string) (*objec
 // stale reports whether the object was replaced or deleted since it was read; newer data is on
 // its way.
 func stale(err error) bool {
-	if apierrors.IsConflict(err) {
-		return true
-	}
-	if !apierrors.IsInvalid(err) {
-		return false
-	}
+	return apierrors.IsConflict(err) || apierrors.IsInvalid(err) &&
+		slices.ContainsFunc(detailsOf(err).Causes, func(cause metav1.StatusCause) bool { return cause.Field == "metadata.uid" })
+}
+
+// detailsOf returns the details of the server's answer, which are empty where it gives none.
+func detailsOf(err error) metav1.StatusDetails {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {
-		return false
+		return metav1.StatusDetails{}
 	}
-	for _, cause := range status.Status().Details.Causes {
-		if cause.Field == "metadata.uid" {
-			return true
-		}
-	}
-	return false
+	return *status.Status().Details
 }
 
 // takeOver looks at the object that is in the way of a new child. If it is ours after all,
@@ -120,7 +143,7 @@ func (p *pass) takeOver(ctx context.Context, w *wanted) (*object.Object, *Proble
 	case strategy == v1.UpdateRecreate, strategy == v1.UpdateCreateOnly, strategy == v1.UpdateOnDelete:
 		return p.relabel(ctx, there, w)
 	}
-	after, err := p.send(ctx, w, "uid", string(there.UID()))
+	after, err := p.change(ctx, w, there)
 	return after, nil, err
 }
 
@@ -132,14 +155,7 @@ func justGone(w *wanted) *Problem {
 // relabel gives an object of ours that no watch shows its labels back, and leaves alone whatever
 // else somebody has changed.
 func (p *pass) relabel(ctx context.Context, there *object.Object, w *wanted) (*object.Object, *Problem, error) {
-	own := map[string]string{}
-	for key, value := range below(below(w.content, "metadata"), "labels") {
-		if strings.HasPrefix(key, ownPrefix) || key == v1.LabelManagedBy {
-			own[key], _ = value.(string)
-		}
-	}
-	after, err := p.cluster.SetLabels(ctx, w.location(), there.UID(), own, p.manager)
-	p.meter.Write(Update, answerOf(err))
+	after, err := p.mark(ctx, w, there)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, justGone(w), nil
@@ -152,6 +168,9 @@ func (p *pass) relabel(ctx context.Context, there *object.Object, w *wanted) (*o
 // replace deletes an object of ours that no watch shows, because it has lost its label. The one that
 // follows it is made when it is gone.
 func (p *pass) replace(ctx context.Context, there *object.Object, w *wanted) *Problem {
+	if !p.sure || !p.r.controllers.confirmed(ctx, p.controller) {
+		return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " is to be replaced once all is known that decides about it", Waiting: true, Retry: RetrySlow}
+	}
 	if problem := p.remove(ctx, action{verb: remove, live: &live{child: w.child.Name, kind: w.kind, object: there}, foreground: true}); problem != nil {
 		return problem
 	}
@@ -160,46 +179,18 @@ func (p *pass) replace(ctx context.Context, there *object.Object, w *wanted) *Pr
 
 // inTheWay says why an object cannot be taken for the child, or nil when it is ours.
 func (p *pass) inTheWay(there *object.Object, w *wanted) *Problem {
-	owner, has := there.Controller()
-	marked := there.Label(v1.LabelController) == p.name && there.Label(v1.LabelParentUID) == string(p.parent.UID())
-	owned := there.Applied(p.manager, "") != nil
-	ours := !has && marked && owned || has && owner.UID == p.parent.UID() && (marked || owned)
+	owner, _ := there.Controller()
 	switch {
 	case there.Deleting():
 		return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " is being deleted; it is made anew once it is gone", Waiting: true, Retry: RetrySoon}
-	case ours:
+	case p.ours(there, p.parent.UID()):
 		return nil
-	case has && p.earlier(owner):
+	case p.earlier(owner):
 		return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " belongs to an earlier object of the parent's name; it is made anew once that one is collected", Waiting: true, Retry: RetrySoon}
 	}
-	conflict := problemf(v1.ReasonChildConflict, "%s exists already and %s: templater does not take it; delete it, or choose another name in the template", w.id(), whose(there))
+	conflict := problemf(v1.ReasonChildConflict, "%s exists already and %s: templater does not take it; delete it, or choose another name in the template", w.id(), p.whose(there))
 	conflict.Retry = RetrySlow
 	return conflict
-}
-
-// earlier reports whether an owner is an object of the parent's name that was there before it.
-func (p *pass) earlier(owner object.Owner) bool {
-	return owner.Kind == p.gvk.Kind && owner.Name == p.parent.Name() && owner.UID != p.parent.UID()
-}
-
-// bereft reports whether we have made the object for an earlier object of the parent's name.
-func (p *pass) bereft(there *object.Object) bool {
-	owner, has := there.Controller()
-	return has && p.earlier(owner) && !there.Deleting() && p.made(there) && there.Applied(p.manager, "") != nil
-}
-
-func whose(there *object.Object) string {
-	owner, has := there.Controller()
-	other := there.Label(v1.LabelController)
-	switch {
-	case has && other != "":
-		return "belongs to TemplateController " + other + " for " + owner.Kind + " " + owner.Name
-	case has:
-		return "belongs to " + owner.Kind + " " + owner.Name
-	case other != "":
-		return "belongs to TemplateController " + other
-	}
-	return "belongs to nobody"
 }
 
 // remove asks for the deletion of one child.
@@ -211,18 +202,27 @@ func (p *pass) remove(ctx context.Context, a action) *Problem {
 	if p.flaps != nil && !a.foreground {
 		p.flaps.remove(a.live.id().String())
 	}
-	err := p.cluster.Delete(ctx, a.live.location(), a.live.object.UID(), propagation)
-	p.meter.Write(Delete, answerOf(err))
-	if stale(err) {
-		return nil // another object has that name now; the watch tells of it
-	}
-	if err != nil {
-		return p.refusal(err, "delete "+a.live.id().String(), a.live.location(), a.live.kind)
+	if accepted, problem := p.discard(ctx, a.live, propagation); !accepted {
+		return problem
 	}
 	p.written.children = true
-	p.noteDeletion(a.live)
 	klog.FromContext(ctx).Info("deleted child", "controller", p.name, "parent", p.key.Parent.String(), "child", a.live.id().String())
 	return nil
+}
+
+// discard asks for the deletion of a child and reports whether the server has accepted that. Where it has not, and there
+// is no problem, another object has that name now, of which the watch tells.
+func (c *controller) discard(ctx context.Context, l *live, propagation metav1.DeletionPropagation) (accepted bool, problem *Problem) {
+	err := c.cluster.Delete(ctx, l.location(), l.object.UID(), propagation)
+	c.meter.Write(Delete, answerOf(err))
+	switch {
+	case stale(err):
+		return false, nil
+	case err != nil:
+		return false, c.refusal(err, "delete "+l.id().String(), l.location(), l.kind)
+	}
+	c.noteDeletion(l)
+	return true, nil
 }
 
 func (w *wanted) location() kube.Location { return locate(w.kind, w.name) }

@@ -36,6 +36,24 @@ metadata:
 		"it belongs to an earlier object of the parent's name": {
 			owner("App", "one", "earlier"), "False Progressing: ConfigMap ns/a belongs to an earlier object of the parent's name; it is made anew once that one is collected", RetrySoon,
 		},
+		"it belongs to an object of the parent's kind and name, in another group": {
+			strings.Replace(owner("App", "one", "earlier"), "example.org/v1", "other.example.org/v1", 1),
+			"False ChildConflict: ConfigMap ns/a exists already and belongs to App one of other.example.org/v1: templater does not take it; delete it, or choose another name in the template", RetrySlow,
+		},
+		"it belongs to an earlier object of the parent's name, in another version": {
+			strings.Replace(owner("App", "one", "earlier"), "example.org/v1", "example.org/v1beta1", 1),
+			"False Progressing: ConfigMap ns/a belongs to an earlier object of the parent's name; it is made anew once that one is collected", RetrySoon,
+		},
+		"it belongs to another object of the parent's kind": {
+			owner("App", "two", "u"), "False ChildConflict: ConfigMap ns/a exists already and belongs to App two: templater does not take it; delete it, or choose another name in the template", RetrySlow,
+		},
+		"it belongs to the parent, but we have not made it": {
+			owner("App", "one", "uid-one"), "False ChildConflict: ConfigMap ns/a exists already and belongs to App one: templater does not take it; delete it, or choose another name in the template", RetrySlow,
+		},
+		"it has our labels and belongs to nobody": {
+			other + "  labels: {templater.dev/controller: apps, templater.dev/parent-uid: uid-one}\n",
+			"False ChildConflict: ConfigMap ns/a exists already and belongs to TemplateController apps: templater does not take it; delete it, or choose another name in the template", RetrySlow,
+		},
 		"it is being deleted": {
 			other + "  deletionTimestamp: \"2026-01-01T00:00:00Z\"\n", "False Progressing: ConfigMap ns/a is being deleted; it is made anew once it is gone", RetrySoon,
 		},
@@ -83,7 +101,7 @@ func TestRecreateDeletesAllBeforeItMakesOne(t *testing.T) {
 	c.deliver()
 	c.apply(with(t, app, "hello", "bye"))
 	wantRequests(t, "update", c.run(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one")
-	if got, want := c.condition("apps", "one", "Ready"), "False Progressing: 0 of 2 children are ready"; got != want {
+	if got, want := c.condition("apps", "one", "Ready"), "False Progressing: 0 of 2 children are ready: ConfigMap ns/a: being deleted; ConfigMap ns/b: being deleted"; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
 	c.gone(configMap("a"))
@@ -98,7 +116,7 @@ func TestRecreateReplacesAChildThatHasLostItsLabel(t *testing.T) {
 	c.apply(app)
 	c.run()
 	c.hide("a")
-	wantRequests(t, "it is as the template says", c.run(), "create configmaps a", "get configmaps a", "label configmaps a")
+	wantRequests(t, "it is as the template says", c.run(), "create configmaps a", "get configmaps a", "mark configmaps a")
 	c.apply(with(t, app, "[a, b]", "[a]")) // one child, so that none is replaced before
 	c.run()
 	c.gone(configMap("b"))
@@ -124,7 +142,7 @@ func TestStrategiesThatLeaveEditsAloneGiveBackLabelsOnly(t *testing.T) {
 			o.Object["data"] = map[string]any{"text": "edited"}
 			c.store(configMap("a"), o)
 			c.deliver()
-			wantRequests(t, "a child without its labels", c.run(), "create configmaps a", "get configmaps a", "label configmaps a")
+			wantRequests(t, "a child without its labels", c.run(), "create configmaps a", "get configmaps a", "mark configmaps a")
 			labels["mine"] = "yes"
 			if diff := cmp.Diff(labels, c.get("configmaps", "a").GetLabels()); diff != "" {
 				t.Errorf("labels (-want +got):\n%s", diff)
@@ -160,10 +178,10 @@ func TestChildThatGoesBeforeItGetsItsLabelBackIsMadeAnew(t *testing.T) {
 	c.apply(under(t, "CreateOnly"))
 	c.apply(app)
 	c.run()
-	c.refuse["label configmaps a"] = apierrors.NewNotFound(configMap("a").Resource.GroupResource(), "a")
+	c.refuse["mark configmaps a"] = apierrors.NewNotFound(configMap("a").Resource.GroupResource(), "a")
 	c.hide("a")
 	result, requests := c.pass("apps", "one")
-	wantRequests(t, "it has gone", requests, "create configmaps a", "get configmaps a", "label configmaps a", "status apps one")
+	wantRequests(t, "it has gone", requests, "create configmaps a", "get configmaps a", "mark configmaps a", "status apps one")
 	if got, want := c.condition("apps", "one", "Ready"), "False Progressing: ConfigMap ns/a has just gone"; got != want || result.Retry != RetryNow {
 		t.Errorf("ready condition %q and retry %v, want %q and %v", got, result.Retry, want, RetryNow)
 	}

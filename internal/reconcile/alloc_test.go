@@ -20,8 +20,8 @@ func TestAllocations(t *testing.T) {
 		do    func()
 		limit float64
 	}{
-		"a quiet pass over two children": {pass, 232},                  // measured: 211
-		"a plan for ten children":        {func() { planFor(ten) }, 3}, // measured: 3
+		"a quiet pass over two children": {pass, 274},                  // measured: 249
+		"a plan for ten children":        {func() { planFor(ten) }, 0}, // measured: 0
 	} {
 		if got := testing.AllocsPerRun(100, c.do); got > c.limit {
 			t.Errorf("%s takes %.0f allocations, want at most %.0f", what, got, c.limit)

@@ -23,11 +23,12 @@ type assembly struct {
 	kindErr   error     // why there is none
 	children  map[schema.GroupKind]childWant
 	settled   map[schema.GroupKind]bool
+	round     int64
 	parents   map[string]watch.Want // by namespace; "" = all
 	namespace *watch.Want           // all Namespaces, for namespaceSelector; else nil
 	as        string                // user that reads and writes
-	// blocked says what keeps the TemplateController from going, "" for nothing.
-	blocked string
+	// ending says what a TemplateController that is being deleted waits for, nil = nothing.
+	ending *rejection
 }
 
 type childWant struct {
@@ -46,7 +47,7 @@ var namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespace
 func (c *Controllers) assemble(tc *v1.TemplateController, e *entry) assembly {
 	c.mu.RLock()
 	a := assembly{
-		rejection: e.rejection, children: map[schema.GroupKind]childWant{}, settled: maps.Clone(e.settled),
+		rejection: e.rejection, children: map[schema.GroupKind]childWant{}, settled: maps.Clone(e.settled), round: e.round,
 		parents: map[string]watch.Want{}, as: userOf(&tc.Spec),
 	}
 	childKinds, in := maps.Clone(e.childKinds), maps.Clone(e.namespaces)
@@ -110,10 +111,12 @@ func (a *assembly) recheck() time.Duration {
 	}
 	again := time.Duration(0)
 	for _, err := range errs {
-		if err != nil && !missing(err) {
+		var notFound *kube.NotFoundError
+		switch {
+		case err == nil:
+		case !errors.As(err, &notFound):
 			return jitter(unansweredRetry)
-		}
-		if gone(err) {
+		case !notFound.Watched():
 			again = jitter(slowRetry) // a server of its own may come to serve it: that is no definition
 		}
 	}
@@ -168,19 +171,21 @@ func (a *assembly) wants() []watch.Want {
 func (a *assembly) build(tc *v1.TemplateController, e *entry, in *Controllers, caches map[watch.Want]*watch.Cache) *controller {
 	c := &controller{
 		name: tc.Name, manager: v1.FieldManagerPrefix + tc.Name, spec: &tc.Spec, kinds: in.kinds,
-		as: a.as, cluster: in.clusters(a.as), rights: in.rights,
+		as: a.as, cluster: in.clusters(a.as), rights: in.rights, own: in.cache,
 		kind: a.kind, gone: e.gone, parents: map[string]*watch.Cache{}, sources: map[schema.GroupKind]source{},
-		settled: a.settled, unknown: a.kindErr != nil && e.gone.IsZero(), generation: e.generation, meter: e.meter,
+		settled: a.settled, unknown: a.kindErr != nil && e.gone.IsZero(), generation: e.generation, round: a.round, meter: e.meter,
 	}
+	// Also where the rest of the spec is rejected: it tells whose the children are.
+	c.gvk = schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind)
 	if e.compiled != nil {
-		c.program, c.gvk, c.resync = e.compiled.program, e.compiled.gvk, e.compiled.resync
+		c.program, c.resync = e.compiled.program, e.compiled.resync
 		c.labels, c.namespaceSelector, c.readyCondition = e.compiled.labels, e.compiled.namespaceSelector, e.compiled.readyCondition
 	}
 	for ns, want := range a.parents {
 		c.parents[ns] = caches[want]
 	}
 	for gk, child := range a.children {
-		s := source{child.kind, make(map[string]*watch.Cache, len(child.wants)), child.err}
+		s := source{child.kind, make(map[string]*watch.Cache, len(child.wants)), child.err, e.bit(gk)}
 		for ns, want := range child.wants {
 			s.caches[ns] = caches[want]
 		}
@@ -199,7 +204,7 @@ func (a *assembly) state(generation int64, c *controller) string {
 	fmt.Fprint(&s, generation, c.spec.Suspend, a.rejection != nil, gone(a.kindErr), a.kind.Revision)
 	for _, ns := range sortedKeys(c.parents) {
 		cache := c.parents[ns]
-		fmt.Fprintf(&s, " %s=%p:%v", ns, cache, cache.Synced())
+		fmt.Fprintf(&s, " %s=%p:%v:%d", ns, cache, readable(cache), cache.Failures())
 	}
 	names := map[string]source{}
 	for gk, child := range c.sources {
@@ -214,7 +219,7 @@ func (a *assembly) state(generation int64, c *controller) string {
 		}
 	}
 	if c.namespaces != nil {
-		fmt.Fprint(&s, c.namespaces.Synced())
+		fmt.Fprint(&s, readable(c.namespaces), c.namespaces.Failures())
 	}
 	return s.String()
 }

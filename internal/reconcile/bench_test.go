@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
@@ -31,14 +29,11 @@ func quietPass(tb testing.TB) func() {
 // quietSituation has that many children, of which nothing is different.
 func quietSituation(tb testing.TB, children int) situation {
 	tb.Helper()
-	s := situation{children: []v1.Child{{Name: "g"}}, manager: "templater/m", complete: true}
-	kind := fakeKinds[schema.GroupKind{Kind: "ConfigMap"}]
+	var sides []side
 	for i := range children {
-		side := side{name: fmt.Sprint("c-", i), group: "g", hash: "1"}
-		s.wanted = append(s.wanted, &wanted{child: &s.children[0], kind: kind, name: nameOf(side.content()), content: side.content(), hash: "1"})
-		s.live = append(s.live, &live{child: "g", kind: kind, object: side.object(tb)})
+		sides = append(sides, side{name: fmt.Sprint("c-", i), group: "g", hash: "1"})
 	}
-	return s
+	return situationFor(tb, v1.Child{Name: "g"}, sides, sides)
 }
 
 func BenchmarkQuietPass(b *testing.B) {

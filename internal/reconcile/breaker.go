@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+
+	"github.com/templater-dev/templater/internal/object"
 )
 
 const (
@@ -29,8 +31,30 @@ type breaker struct {
 	spent map[Key]*spending
 }
 
-// specs are the generations of what a pass works from.
+// specs tell from which specs a pass works: the generation of the TemplateController, and that of the parent or, where
+// its kind has none, a hash of what users write.
 type specs struct{ parent, controller int64 }
+
+// specs are what the pass works from.
+func (p *pass) specs() specs {
+	if p.parentSpec == 0 {
+		p.parentSpec = p.parent.Generation()
+	}
+	if p.parentSpec == 0 { // ConfigMaps, Secrets and some more
+		p.parentSpec = contentHash(p.content())
+	}
+	return specs{p.parentSpec, p.generation}
+}
+
+// contentHash differs for objects that differ outside of their metadata and status, which others than
+// users write, too.
+func contentHash(content map[string]any) int64 {
+	content = maps.Clone(content)
+	for _, field := range []string{"apiVersion", "kind", "metadata", "status"} {
+		delete(content, field)
+	}
+	return int64(maphash.Bytes(seed, object.Append(nil, content))) //nolint:gosec // a hash may be negative
+}
 
 type spending struct {
 	specs    specs
@@ -40,6 +64,13 @@ type spending struct {
 	until    time.Time // no pass before
 	children uint64    // as the last pass that wrote left them: see fingerprint
 	flaps    *flaps    // what is written over and over; nil until there is reason to ask
+}
+
+// knows reports whether passes over key have written lately.
+func (b *breaker) knows(key Key) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.spent[key] != nil
 }
 
 // wait returns how long to wait before the next pass over key, or 0.
@@ -61,12 +92,16 @@ func (b *breaker) wait(key Key, of specs) time.Duration {
 // written is what a pass has written.
 type written struct {
 	children, status bool
+	visible          bool   // the status is another one: found out where templates read it
 	before, after    uint64 // the children: see fingerprint
 }
 
+// any reports whether anything was written.
+func (w written) any() bool { return w.children || w.status }
+
 // wrote counts a pass that wrote, and reports whether it was one too many.
 func (b *breaker) wrote(key Key, of specs, w written) bool {
-	if !w.children && !w.status {
+	if !w.any() {
 		return false
 	}
 	b.mu.Lock()
@@ -100,7 +135,7 @@ func (b *breaker) tripped(key Key, of specs) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.spent[key]
-	return s != nil && s.specs == of && !s.until.IsZero() && b.clock.Since(s.until) < loopPause
+	return s != nil && s.specs == of && b.clock.Since(s.until) < loopPause
 }
 
 // flaps returns where passes over key are to note what they write, or nil while there is no

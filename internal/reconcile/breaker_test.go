@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 func TestLoopIsSlowedDownAndReported(t *testing.T) {
@@ -24,7 +26,7 @@ func TestLoopIsSlowedDownAndReported(t *testing.T) {
 	c.clock.SetTime(c.clock.Now().Add(loopPause))
 	_, requests := c.pass("apps", "one")
 	wantRequests(t, "after the pause", requests, "create configmaps a", "status apps one")
-	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False LoopDetected: slowed down:") {
+	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False LoopDetected: slowed down: somebody else keeps changing ConfigMap ns/a: ") {
 		t.Errorf("ready condition is %q", got)
 	}
 	c.clock.SetTime(c.clock.Now().Add(10 * time.Minute))
@@ -64,5 +66,31 @@ func TestStatusThatFlapsIsALoop(t *testing.T) {
 	}
 	if writes > loopBurst+1 {
 		t.Errorf("%d status writes against another writer, want at most %d", writes, loopBurst+1)
+	}
+}
+
+// Kinds such as ConfigMap have no generation that tells of an edit.
+func TestAnEditEndsTheLoopAlsoOfAParentWithoutGeneration(t *testing.T) {
+	for why, row := range map[string]struct {
+		edit func(*unstructured.Unstructured)
+		want []string
+	}{
+		"what users write":  {func(o *unstructured.Unstructured) { o.Object["data"] = map[string]any{"size": "2"} }, []string{"create configmaps a"}},
+		"what others write": {func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{"example.org/seen": "now"}) }, nil},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(with(t, apps[:strings.Index(apps, "  status:")], "apiVersion: example.org/v1, kind: App", "apiVersion: v1, kind: ConfigMap, labelSelector: {matchLabels: {a: parent}}", "{{ range .spec.names }}", "", "{name: {{ . }}}", "{name: a}", "$.spec.text", ".parent.data.size", "      {{ end }}\n", ""))
+			c.apply("{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: one, labels: {a: parent}}, data: {size: '1'}}")
+			wantRequests(t, "at first", c.run(), "create configmaps a")
+			for range loopBurst {
+				c.gone(configMap("a"))
+				c.run()
+			}
+			c.gone(configMap("a"))
+			wantRequests(t, "too often", c.run())
+			c.edit(configMap("one"), row.edit)
+			wantRequests(t, "after the edit", c.run(), row.want...)
+		})
 	}
 }

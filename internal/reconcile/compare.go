@@ -39,10 +39,7 @@ func (f fieldSet) sameList(content, current []any) bool {
 		return true
 	}
 	for _, element := range content {
-		below, ok := f.item(element)
-		if !ok {
-			return false
-		}
+		below, _ := f.item(element)
 		has, ok := f.find(element, current)
 		if !ok || !below.same(element, has) {
 			return false

@@ -1,8 +1,8 @@
 package reconcile
 
 import (
-	"encoding/json"
 	"fmt"
+	"regexp"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -61,10 +61,8 @@ func compile(name string, spec *v1.TemplateControllerSpec) (*compiled, *rejectio
 
 func (c *compiled) parse(spec *v1.TemplateControllerSpec) *rejection {
 	var err error
-	if spec.ResyncPeriod != "" {
-		if c.resync, err = time.ParseDuration(spec.ResyncPeriod); err != nil || c.resync < 0 {
-			return rejectf(v1.ReasonInvalidSpec, "spec.resyncPeriod: write a duration such as 90s or 10m, or 0s for never")
-		}
+	if r := c.parsePeriod(spec.ResyncPeriod); r != nil {
+		return r
 	}
 	if c.labels, err = metav1.LabelSelectorAsSelector(spec.Watch.LabelSelector); err != nil {
 		return selectorFault("spec.watch.labelSelector", spec.Watch.LabelSelector)
@@ -88,6 +86,27 @@ func (c *compiled) parse(spec *v1.TemplateControllerSpec) *rejection {
 	return nil
 }
 
+// leastPeriod is the shortest resyncPeriod but 0s, which is never.
+const leastPeriod = time.Second
+
+// duration is what a duration looks like: GEP-2257 of the Gateway API.
+var duration = regexp.MustCompile(`^([0-9]{1,5}(h|m|s|ms)){1,4}$`)
+
+func (c *compiled) parsePeriod(text string) *rejection {
+	if text == "" {
+		return nil
+	}
+	period, _ := time.ParseDuration(text) // it reads whatever looks like one
+	if !duration.MatchString(text) {
+		return rejectf(v1.ReasonInvalidSpec, "spec.resyncPeriod: write a duration of whole numbers and h, m, s or ms, such as 90s or 1h30m, or 0s for never")
+	}
+	if period != 0 && period < leastPeriod {
+		return rejectf(v1.ReasonInvalidSpec, "spec.resyncPeriod: write 1s or more, or 0s for never")
+	}
+	c.resync = period
+	return nil
+}
+
 // selectorFault says which field of a selector is wrong, without its value.
 func selectorFault(where string, selector *metav1.LabelSelector) *rejection {
 	for _, fault := range validation.ValidateLabelSelector(selector, validation.LabelSelectorValidationOptions{}, field.NewPath(where)) {
@@ -100,11 +119,12 @@ func selectorFault(where string, selector *metav1.LabelSelector) *rejection {
 func sourceOf(name string, spec *v1.TemplateControllerSpec) (render.Source, *rejection) {
 	source := render.Source{
 		Controller: name, LeftDelim: spec.Delimiters.Left, RightDelim: spec.Delimiters.Right,
-		Values: map[string]any{}, Helpers: spec.Helpers,
+		Helpers: spec.Helpers,
 	}
 	if spec.Values != nil {
-		if err := json.Unmarshal(spec.Values.Raw, &source.Values); err != nil {
-			return source, rejectf(v1.ReasonInvalidSpec, "spec.values is no mapping")
+		var err error
+		if source.Values, err = render.ReadValues("spec.values", spec.Values.Raw); err != nil {
+			return source, rejectf(v1.ReasonInvalidSpec, "%s", err)
 		}
 	}
 	for _, child := range spec.Children {

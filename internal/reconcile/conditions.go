@@ -3,7 +3,6 @@ package reconcile
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,9 +12,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -30,7 +31,11 @@ func (c *Controllers) writeStatus(ctx context.Context, tc *v1.TemplateController
 	if apiequality.Semantic.DeepEqual(status, tc.Status) {
 		return nil
 	}
-	return c.applyStatus(ctx, tc, status)
+	if err := c.applyStatus(ctx, tc, status); err != nil {
+		return err
+	}
+	c.record(e)
+	return nil
 }
 
 // errBehind says that a TemplateController is not what it was when it was read; the watch is about
@@ -41,13 +46,14 @@ var errBehind = errors.New("the TemplateController has changed meanwhile")
 // never over what somebody else, who serves it, has written since. The error
 // is errBehind when it was another version.
 func (c *Controllers) applyStatus(ctx context.Context, tc *v1.TemplateController, status v1.TemplateControllerStatus) error {
-	body, err := json.Marshal(map[string]any{
-		"apiVersion": v1.GroupVersion.String(), "kind": v1.KindTemplateController,
-		"metadata": map[string]any{"name": tc.Name, "uid": tc.UID, "resourceVersion": tc.ResourceVersion}, "status": status,
-	})
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
 	if err != nil {
 		return fmt.Errorf("status of TemplateController %s: %w", tc.Name, err)
 	}
+	body := object.Append(nil, map[string]any{
+		"apiVersion": v1.GroupVersion.String(), "kind": v1.KindTemplateController,
+		"metadata": map[string]any{"name": tc.Name, "uid": string(tc.UID), "resourceVersion": tc.ResourceVersion}, "status": content,
+	})
 	after, err := c.clusters("").ApplyStatus(ctx, kube.Location{Resource: v1.Resource, Name: tc.Name}, body, ownWriter)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -70,14 +76,20 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *entry, a assembly, 
 		ClassName:          &c.class,
 		Conditions:         slices.Clone(tc.Status.Conditions),
 		Parents:            e.counts.parents,
+		Failing:            e.counts.failing(tc.Status.Failing),
 		Children:           e.counts.children,
 		ChildNamespaces:    sortedKeys(e.namespaces),
 	}
 	left := recountTime - c.clock.Since(e.since)
 	recounting := left > 0 && e.counts.parents.Total < tc.Status.Parents.Total
 	if recounting {
-		status.Parents, status.Children = tc.Status.Parents, tc.Status.Children
+		status.Parents, status.Children, status.Failing = tc.Status.Parents, tc.Status.Children, tc.Status.Failing
 		c.queue.AddAfter(tc.Name, left) // once more: in the queue, what comes sooner has replaced what was to come then
+	}
+	if a.rejection != nil { // nobody looks at parents, so none of them is in step, and none is counted
+		total := max(status.Parents.Total, tc.Status.Parents.Total)
+		status.Parents, status.Failing = v1.ParentCounts{Total: total, Failed: total}, nil
+		status.Children.Total = max(status.Children.Total, tc.Status.Children.Total)
 	}
 	for gk, version := range e.childKinds {
 		status.ChildKinds = append(status.ChildKinds, v1.ChildKind{Group: gk.Group, Version: version, Kind: gk.Kind})
@@ -97,22 +109,22 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *entry, a assembly, 
 }
 
 // ownedByOthers reports whether the status says that other managers own the ready condition of
-// parents, for the present spec.
+// parents or fields of their status, for the present spec.
 func ownedByOthers(tc *v1.TemplateController) bool {
 	before := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionStatusWritable)
-	return before != nil && before.Reason == v1.ReasonConditionOwned && before.ObservedGeneration == tc.Generation
+	return before != nil && (before.Reason == v1.ReasonConditionOwned || before.Reason == v1.ReasonFieldOwned) && before.ObservedGeneration == tc.Generation
 }
 
 func conditionsOf(tc *v1.TemplateController, a assembly, next *controller, counts *counts) []metav1.Condition {
 	accepted, watching := acceptedCondition(a), watchingCondition(a, next)
 	ready := metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1.ReasonReady, Message: "accepted and watching"}
 	switch {
+	case a.ending != nil:
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, a.ending.reason, a.ending.message
 	case accepted.Status != metav1.ConditionTrue:
 		ready.Status, ready.Reason, ready.Message = accepted.Status, accepted.Reason, accepted.Message
 	case watching.Status != metav1.ConditionTrue:
 		ready.Status, ready.Reason, ready.Message = watching.Status, watching.Reason, watching.Message
-	case a.blocked != "":
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1.ReasonForbidden, a.blocked
 	case tc.Spec.Suspend:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1.ReasonSuspended, "spec.suspend is true: nothing is created, changed or deleted"
 	}
@@ -141,16 +153,31 @@ func watchingCondition(a assembly, next *controller) metav1.Condition {
 	if reason, message := next.obstacle(); reason != "" {
 		return no(reason, message)
 	}
-	return metav1.Condition{Type: v1.ConditionWatching, Status: metav1.ConditionTrue, Reason: v1.ReasonWatching, Message: "all kinds are watched"}
+	message := "all kinds are watched"
+	if absent := next.absentNamespaces(); len(absent) > 0 {
+		message += "; of spec.watch.namespaces there is none called: " + list(absent)
+	}
+	return metav1.Condition{Type: v1.ConditionWatching, Status: metav1.ConditionTrue, Reason: v1.ReasonWatching, Message: message}
 }
 
 // untouched ends a message about what cannot be read.
 const untouched = "; nothing is deleted meanwhile"
 
 // obstacle returns why something cannot be read, or "". Of missing rights it names the first three.
-func (c *controller) obstacle() (reason, message string) {
+func (c *controller) obstacle() (reason, message string) { return c.obstacleTo(c.caches()) }
+
+// childObstacle is the same for the children alone.
+func (c *controller) childObstacle() (reason, message string) {
+	of := slices.DeleteFunc(c.caches(), func(n namedCache) bool { return n.need.use != asChildren })
+	if reason, message = c.obstacleTo(of); reason == "" {
+		return v1.ReasonSyncing, "they are being read"
+	}
+	return reason, message
+}
+
+func (c *controller) obstacleTo(caches []namedCache) (reason, message string) {
 	var missing []string
-	for _, cache := range c.caches() {
+	for _, cache := range caches {
 		because, text := c.unreadable(cache)
 		if because == v1.ReasonForbidden {
 			missing = append(missing, text)
@@ -185,8 +212,12 @@ func (c *controller) alsoMissing(need claim) []string {
 
 // adviceFor says what to do about a watched kind that is missing.
 func adviceFor(err error) string {
-	if gone(err) {
+	var notFound *kube.NotFoundError
+	switch {
+	case gone(err):
 		return ": install its CustomResourceDefinition, or correct spec.watch; work begins by itself then"
+	case errors.As(err, &notFound) && notFound.Away:
+		return "; children stay as they are, and work goes on by itself when it is back"
 	}
 	return "; children stay as they are: have the CustomResourceDefinition serve that version, or correct spec.watch; work goes on by itself then"
 }
@@ -238,8 +269,10 @@ func writableCondition(a assembly, next *controller, counts *counts) metav1.Cond
 	switch {
 	case a.rejection != nil || a.kindErr != nil:
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionUnknown, v1.ReasonNotAccepted, "not known until the kind is watched"
-	case counts.denied > 0:
-		no(v1.ReasonForbidden, counts.why)
+	case len(counts.denied) > 0:
+		no(v1.ReasonForbidden, counts.denied.first())
+	case len(counts.contested) > 0:
+		no(v1.ReasonFieldOwned, fmt.Sprintf("%s, and left alone in %d parents: have one of the two leave it out, or select other parents", counts.contested.first(), counts.contested.parents()))
 	case next.readyCondition == "":
 		condition.Message = "no ready condition is asked for"
 	case !kind.Custom:

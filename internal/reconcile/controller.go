@@ -42,11 +42,13 @@ type controller struct {
 	// unknown is whether the parents' kind cannot be read, though there may be parents.
 	unknown    bool
 	generation int64 // of the TemplateController
+	round      int64 // see entry
 
 	labels            labels.Selector
 	namespaceSelector labels.Selector         // nil = all namespaces
 	parents           map[string]*watch.Cache // by namespace; "" = all namespaces
 	namespaces        *watch.Cache            // nil unless namespaceSelector is set
+	own               *watch.Cache            // of the TemplateControllers
 	sources           map[schema.GroupKind]source
 	settled           map[schema.GroupKind]bool // kinds whose version in sources stays as it is
 	readyCondition    string                    // "" = none
@@ -57,6 +59,7 @@ type source struct {
 	kind   kube.Kind
 	caches map[string]*watch.Cache // by namespace; "" = all namespaces; empty while the server does not have the kind
 	err    error                   // why there are none, where there may be objects all the same
+	bit    uint64                  // what stands for the kind in tallies
 }
 
 // there reports whether the server has the kind.
@@ -156,8 +159,11 @@ func (s source) lost() (reason, message string) {
 	return "", ""
 }
 
-// complete reports whether all children in that namespace are known.
+// complete reports whether all children in that namespace are known, and what they are for.
 func (c *controller) complete(namespace string) bool {
+	if !c.current(namespace) {
+		return false
+	}
 	for _, s := range c.sources {
 		if s.err != nil || !readable(s.in(namespace)) {
 			return false
@@ -216,13 +222,9 @@ func (c *controller) childrenNamed(parent types.NamespacedName) []*live {
 	return c.children(parent.Namespace, func(cache *watch.Cache) []*object.Object { return cache.ChildrenNamed(c.name, parent) }, c.made)
 }
 
-// childrenOf returns the children of one parent. Labels alone make none: anybody may
-// copy them, as a Service does to its Endpoints.
+// childrenOf returns the children of one parent.
 func (c *controller) childrenOf(parent *object.Object) []*live {
-	return c.children(parent.Namespace(), func(cache *watch.Cache) []*object.Object { return cache.Children(c.name, parent.UID()) }, func(o *object.Object) bool {
-		owner, has := o.Controller()
-		return has && owner.UID == parent.UID() || !has && c.made(o)
-	})
+	return c.children(parent.Namespace(), func(cache *watch.Cache) []*object.Object { return cache.Children(c.name, parent.UID()) }, func(o *object.Object) bool { return c.belongs(o, parent.UID()) })
 }
 
 // children returns those in a namespace, or in all where it is empty.
@@ -241,14 +243,4 @@ func (c *controller) children(namespace string, find func(*watch.Cache) []*objec
 		}
 	}
 	return sortLive(out)
-}
-
-// made reports whether this controller has made the object, by more than its labels,
-// which anybody may copy: it is controlled by one of our parents' kind, or
-// we hold fields of it.
-func (c *controller) made(o *object.Object) bool {
-	if owner, ok := o.Controller(); ok {
-		return schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind() == c.gvk.GroupKind()
-	}
-	return o.Applied(c.manager, "") != nil
 }

@@ -33,7 +33,7 @@ type Writer interface {
 	ApplyStatus(ctx context.Context, o kube.Location, body []byte, manager string) (*object.Object, error)
 	Delete(ctx context.Context, o kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error
 	SetFinalizers(ctx context.Context, o kube.Location, current *object.Object, finalizers []string) (*object.Object, error)
-	SetLabels(ctx context.Context, o kube.Location, uid types.UID, labels map[string]string, manager string) (*object.Object, error)
+	SetMetadata(ctx context.Context, o kube.Location, m kube.Metadata, manager string) (*object.Object, error)
 	Allowed(ctx context.Context, right kube.Right) (bool, error)
 }
 
@@ -71,9 +71,13 @@ type Controllers struct {
 	// patience is lossPatience, but in tests.
 	patience time.Duration
 	meters   Meters
-	desks    desks
+	desks    *desks
+	passing  *desks // of those who make passes
+	// grace is stopGrace, but in tests.
+	grace    time.Duration
 	class    string      // of the TemplateControllers that are served
 	standby  atomic.Bool // whether another replica leads
+	led      atomic.Bool // whether the standby is over
 	memories []memory    // of parents
 
 	mu      sync.RWMutex
@@ -88,16 +92,14 @@ type memory interface{ forgetController(name string) }
 // when the pass is over.
 func (c *Controllers) enter(name string) (*controller, func()) {
 	c.mu.RLock()
-	e := c.entries[name]
-	idle := e == nil || e.current == nil
-	c.mu.RUnlock()
-	if idle {
-		return nil, func() {} // rather than wait for those that stop waits for
-	}
-	e.passes.RLock()
-	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return e.current, e.passes.RUnlock
+	e := c.entries[name]
+	if e == nil || e.current == nil {
+		return nil, func() {}
+	}
+	e.passes.Add(1)
+	e.underWay.Add(1)
+	return e.current, e.left
 }
 
 // measure counts a pass, unless the TemplateController is gone.
@@ -142,6 +144,7 @@ func (c *Controllers) addKinds(name string, kinds []schema.GroupVersionKind) {
 			if _, ok := e.childKinds[gvk.GroupKind()]; !ok || !e.settled[gvk.GroupKind()] {
 				e.childKinds[gvk.GroupKind()] = gvk.Version
 				e.settled[gvk.GroupKind()] = true
+				e.round++
 			}
 		}
 	}
@@ -175,6 +178,7 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 	defer desk.end()
 	packed := c.cache.Get(types.NamespacedName{Name: name})
 	if packed == nil {
+		klog.FromContext(ctx).V(2).Info("TemplateController is gone", "controller", name)
 		return c.forget(name)
 	}
 	tc := &v1.TemplateController{}
@@ -193,10 +197,12 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 		}
 		c.mu.Lock()
 		e.generation, e.compiled, e.rejection = tc.Generation, compiled, rejection
+		e.round++
 		clear(e.settled)
 		clear(e.missing)
 		c.mu.Unlock()
 	}
+	c.shed(name, e)
 	a := c.assemble(tc, e)
 	caches, err := c.watches.Set(name, a.wants())
 	if err != nil {
@@ -210,12 +216,12 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 		return nil
 	}
 	c.seeOff(ctx, e, next)
-	if done, err := c.finalize(ctx, tc, packed, next); done || err != nil {
-		var refused *refusedError
-		if errors.As(err, &refused) {
-			a.blocked = refused.problem.Message
-			err = errors.Join(err, c.writeStatus(ctx, tc, e, a, next))
-		}
+	ending, err := c.finalize(ctx, tc, packed, next)
+	if a.ending = ending.waits; a.ending != nil {
+		err = errors.Join(err, c.writeStatus(ctx, tc, e, a, next))
+		c.askAgain(next)
+	}
+	if ending.leaving || err != nil {
 		return err
 	}
 	// The kinds of children must be on record before the first child of that kind is.
@@ -223,11 +229,20 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 		return err
 	}
 	c.start(e, a, next)
-	if next.forbidden() {
-		c.queue.AddAfter(name, rightsAge) // to say what is missing still
-	}
+	c.askAgain(next)
 	klog.FromContext(ctx).V(4).Info("looked at TemplateController", "controller", name, "resourceVersion", tc.ResourceVersion)
 	return nil
+}
+
+// askAgain has a controller looked at later that may not read something, or that watches a namespace that is not
+// there, to say what is missing still.
+func (c *Controllers) askAgain(next *controller) {
+	switch {
+	case next.forbidden():
+		c.queue.AddAfter(next.name, rightsAge)
+	case len(next.absentNamespaces()) > 0:
+		c.queue.AddAfter(next.name, slowRetry)
+	}
 }
 
 func (c *Controllers) forget(name string) error {
@@ -238,6 +253,7 @@ func (c *Controllers) forget(name string) error {
 	for _, m := range c.memories {
 		m.forgetController(name)
 	}
+	c.freed(types.NamespacedName{})
 	_, err := c.watches.Set(name, nil)
 	return err
 }
@@ -253,6 +269,9 @@ func (c *Controllers) start(e *entry, a assembly, next *controller) {
 	fresh := state != e.state
 	e.current, e.state = next, state
 	c.mu.Unlock()
+	if fresh {
+		c.freed(types.NamespacedName{})
+	}
 	if next != nil && fresh {
 		c.enqueueAll(next)
 	}
@@ -306,28 +325,36 @@ func (c *Controllers) names(f func(*entry) bool) []string {
 	return out
 }
 
+// syncWorkers is how many TemplateControllers are worked on at a time.
+const syncWorkers = 4
+
 // Run syncs controllers until ctx ends; what has begun by then is finished, unless work
-// ends. The cache of TemplateControllers and that of definitions must have synced.
+// ends or it takes long. The cache of TemplateControllers and that of definitions must have synced.
 func (c *Controllers) Run(ctx, work context.Context) {
 	stop := context.AfterFunc(ctx, c.queue.ShutDown)
 	defer stop()
-	work = c.desks.seat(work)
-	for {
-		name, shutdown := c.queue.Get()
-		if shutdown || ctx.Err() != nil { // a queue that shuts down still hands out what it holds
-			return
-		}
-		switch err := c.guarded(work, name); {
-		case err == nil:
-			c.queue.Forget(name)
-		case errors.Is(err, errBehind):
-			c.queue.AddAfter(name, jitter(freshDataLag))
-		default:
-			klog.FromContext(ctx).Error(err, "TemplateController not synced, will retry", "controller", name)
-			c.queue.AddRateLimited(name)
-		}
-		c.looked(name)
-		c.queue.Done(name)
+	crew := &crew{desks: c.desks, grace: c.grace, next: func(work context.Context) bool { return c.next(ctx, work) }}
+	crew.run(ctx, work, syncWorkers)
+}
+
+// next syncs one controller and reports whether there may be more.
+func (c *Controllers) next(ctx, work context.Context) bool {
+	return takeOne(ctx, c.queue, func(name string) {
+		defer c.looked(name)
+		c.again(ctx, name, c.guarded(work, name))
+	})
+}
+
+// again puts the TemplateController back where Sync has not succeeded.
+func (c *Controllers) again(ctx context.Context, name string, err error) {
+	switch {
+	case err == nil:
+		c.queue.Forget(name)
+	case errors.Is(err, errBehind):
+		c.queue.AddRateLimited(name) // if the watch does not bring it before
+	default:
+		klog.FromContext(ctx).Error(err, "TemplateController not synced, will retry", "controller", name)
+		c.queue.AddRateLimited(name)
 	}
 }
 

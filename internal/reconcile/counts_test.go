@@ -95,3 +95,26 @@ func TestParentsThatLeaveUnseenAreNotCounted(t *testing.T) {
 		})
 	}
 }
+
+func TestWhatIsToldOfParentsHoldsForOneThatIsStillThere(t *testing.T) {
+	c := newCounts()
+	say := func(parent, denied, contested string) {
+		c.set(types.NamespacedName{Name: parent}, &tally{denied: denied, contested: contested})
+	}
+	wantTold := func(why, denied, contested string, parents int64) {
+		t.Helper()
+		if c.denied.first() != denied || c.contested.first() != contested || c.contested.parents() != parents {
+			t.Errorf("%s: %q, %q of %d parents, want %q, %q of %d", why, c.denied.first(), c.contested.first(), c.contested.parents(), denied, contested, parents)
+		}
+	}
+	say("one", "right b", "field b")
+	say("two", "right a", "field a")
+	say("three", "right b", "field b")
+	wantTold("three parents", "right a", "field a", 3)
+	say("two", "", "")
+	wantTold("one is right again", "right b", "field b", 2)
+	c.set(types.NamespacedName{Name: "one"}, nil)
+	wantTold("another is gone", "right b", "field b", 1)
+	say("three", "", "")
+	wantTold("all are right", "", "", 0)
+}

@@ -1,10 +1,13 @@
 package reconcile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/labels"
@@ -23,42 +26,51 @@ const deepest = 8
 
 // desire is what the templates want for one parent.
 type desire struct {
+	maker    *maker
 	wanted   []*wanted
 	problems problems
+	failed   []string // entries of spec.children of which nobody knows all that they want
 	// unknown are kinds that the controller has never created, or in another version.
 	unknown []schema.GroupVersionKind
 	// missing are kinds that the server does not have.
 	missing []schema.GroupKind
 }
 
-// desireFor renders all templates and turns what they yield into children.
+// desireFor renders all templates and turns what they yield into children. Of several documents
+// for one object none is wanted: nobody knows which is meant.
 func desireFor(c *controller, parent *object.Object, in *render.Input) desire {
-	var d desire
-	seen := map[identity]string{}
+	d := desire{maker: &maker{controller: c.name, apiVersion: c.spec.Watch.APIVersion, kind: c.gvk.Kind, parent: parent, depth: depthOf(parent) + 1}}
+	first := map[identity]*wanted{}
 	for i := range c.spec.Children {
 		child := &c.spec.Children[i]
 		objects, err := c.program.Child(child.Name, in)
 		if err != nil {
 			d.problems = append(d.problems, templateProblem(err))
+			d.failed = append(d.failed, child.Name)
 			continue
 		}
 		for _, o := range objects {
-			w, problem := c.want(child, parent, o)
+			w, problem := c.want(child, d.maker, o)
 			if problem != nil {
 				d.problems = append(d.problems, problem)
+				d.failed = append(d.failed, child.Name)
 				if problem.Reason == v1.ReasonChildKindNotFound {
 					d.missing = append(d.missing, gvkOf(o.Content).GroupKind())
 				}
 				continue
 			}
-			if first, twice := seen[w.id()]; twice {
-				d.problems = append(d.problems, invalid(child, o, "%s is already yielded by children[%s]: give each object its own name", w.id(), first))
+			if other := first[w.id()]; other != nil {
+				d.problems = append(d.problems, invalid(child, o, "%s is already yielded by children[%s], and neither is applied: give each object its own name", w.id(), other.child.Name))
+				other.disputed = true
 				continue
 			}
-			seen[w.id()] = child.Name
+			first[w.id()] = w
 			d.wanted = append(d.wanted, w)
-			d.note(c, w)
 		}
+	}
+	d.wanted = slices.DeleteFunc(d.wanted, func(w *wanted) bool { return w.disputed })
+	for _, w := range d.wanted {
+		d.note(c, w)
 	}
 	return d
 }
@@ -82,9 +94,9 @@ func invalid(child *v1.Child, o render.Object, format string, args ...any) *Prob
 	return problemf(v1.ReasonInvalidChild, "children[%s]:%d: %s", child.Name, o.Line, fmt.Sprintf(format, args...))
 }
 
-// want turns one rendered document into a child of parent.
-func (c *controller) want(child *v1.Child, parent *object.Object, o render.Object) (*wanted, *Problem) {
-	if fault := shapeFault(o.Content); fault != "" {
+// want turns one rendered document into a child.
+func (c *controller) want(child *v1.Child, maker *maker, o render.Object) (*wanted, *Problem) {
+	if fault := cmp.Or(shapeFault(o.Content), c.keyFault(o.Content)); fault != "" {
 		return nil, invalid(child, o, "%s", fault)
 	}
 	gvk := gvkOf(o.Content)
@@ -92,23 +104,26 @@ func (c *controller) want(child *v1.Child, parent *object.Object, o render.Objec
 	if err != nil {
 		return nil, kindProblem(child, o, err)
 	}
-	if fault := c.place(o.Content, kind, parent); fault != "" {
+	if fault := c.place(o.Content, kind, maker.parent); fault != "" {
 		return nil, invalid(child, o, "%s", fault)
 	}
-	if c.watches(o.Content, gvk) {
+	labels, _ := below(o.Content, "metadata")["labels"].(map[string]any)
+	w := &wanted{child: child, kind: kind, name: nameOf(o.Content), content: o.Content, marks: marks{maker: maker, child: child, managedBy: labels[v1.LabelManagedBy] == nil}}
+	if c.watches(w, gvk) {
 		return nil, invalid(child, o, "this %s would be watched by this very TemplateController, which would make children for it without end: narrow spec.watch by a labelSelector that the child does not match", gvk.Kind)
 	}
-	depth := depthOf(parent) + 1
-	if depth > deepest {
+	if maker.depth > deepest {
 		return nil, invalid(child, o, "this child descends from %d parents of templater: TemplateControllers make children for each other without end; change what one of them watches, or makes", deepest)
 	}
-	c.mark(o.Content, child, parent)
-	setAnnotation(o.Content, v1.AnnotationDepth, strconv.Itoa(depth))
-	w := &wanted{child: child, kind: kind, name: nameOf(o.Content), content: o.Content, body: encode(o.Content)}
-	w.hash = hash(w.body.text)
-	setAnnotation(o.Content, v1.AnnotationHash, w.hash)
+	text := texts.Get().(*[]byte) //nolint:forcetypeassert // texts has no others
+	*text = object.Append((*text)[:0], o.Content)
+	w.hash = hash(*text)
+	texts.Put(text)
 	return w, nil
 }
+
+// texts are those of documents, needed for their hashes alone.
+var texts = sync.Pool{New: func() any { return new([]byte) }}
 
 // gvkOf returns the kind of a document whose shape is in order.
 func gvkOf(content map[string]any) schema.GroupVersionKind {
@@ -160,42 +175,6 @@ func (c *controller) place(content map[string]any, kind kube.Kind, parent *objec
 		return fmt.Sprintf("a %s is namespaced and its parent is not: set metadata.namespace", kind.Kind)
 	}
 	return ""
-}
-
-// mark adds what every child carries.
-func (c *controller) mark(content map[string]any, child *v1.Child, parent *object.Object) {
-	metadata := below(content, "metadata")
-	labels := below(metadata, "labels")
-	labels[v1.LabelController] = c.name
-	labels[v1.LabelChild] = child.Name
-	labels[v1.LabelParentUID] = string(parent.UID())
-	labels[v1.LabelManagedBy] = v1.ManagedBy
-	if child.PrunePolicy == v1.PruneRetain {
-		setAnnotation(content, v1.AnnotationPrune, string(v1.PruneRetain))
-	}
-	if child.DeletionPolicy == v1.DeletionOrphan {
-		setAnnotation(content, v1.AnnotationParent, parent.Name())
-		return
-	}
-	metadata["ownerReferences"] = []any{map[string]any{
-		"apiVersion": c.gvk.GroupVersion().String(), "kind": c.gvk.Kind,
-		"name": parent.Name(), "uid": string(parent.UID()),
-		"controller": true, "blockOwnerDeletion": true,
-	}}
-}
-
-func setAnnotation(content map[string]any, key, value string) {
-	below(below(content, "metadata"), "annotations")[key] = value
-}
-
-// below returns the map under key, made if there is none.
-func below(m map[string]any, key string) map[string]any {
-	inner, ok := m[key].(map[string]any)
-	if !ok {
-		inner = map[string]any{}
-		m[key] = inner
-	}
-	return inner
 }
 
 // ownPrefix is that of templater's own labels and annotations.
@@ -279,15 +258,20 @@ func metadataFault(metadata map[string]any) string {
 
 // watches reports whether the child would be a parent of the same controller.
 // Field selectors are not looked at: deepest ends what they let through.
-func (c *controller) watches(content map[string]any, gvk schema.GroupVersionKind) bool {
+func (c *controller) watches(w *wanted, gvk schema.GroupVersionKind) bool {
 	if gvk.GroupKind() != c.gvk.GroupKind() || c.spec.Watch.FieldSelector != "" {
 		return false
 	}
 	set := labels.Set{}
-	for key, value := range below(below(content, "metadata"), "labels") {
+	for key, value := range below(below(w.content, "metadata"), "labels") {
 		set[key], _ = value.(string)
 	}
-	return c.selects(nameOf(content).Namespace, set)
+	for _, m := range w.marks.labels() {
+		if m.value != "" {
+			set[m.key] = m.value
+		}
+	}
+	return c.selects(w.name.Namespace, set)
 }
 
 func depthOf(o *object.Object) int {

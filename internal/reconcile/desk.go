@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,15 +33,29 @@ type desks struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
 	all   []*desk
+	slow  map[string]time.Time // when work for a controller last took long
+}
+
+func newDesks(clock clock.PassiveClock) *desks {
+	return &desks{clock: clock, slow: map[string]time.Time{}}
 }
 
 // seat gives a worker a desk, and returns the context that it works with.
 func (d *desks) seat(ctx context.Context) context.Context {
-	own := &desk{clock: d.clock}
+	ctx, cancel := context.WithCancel(ctx)
+	own := &desk{clock: d.clock, cancel: cancel}
 	d.mu.Lock()
 	d.all = append(d.all, own)
 	d.mu.Unlock()
 	return kube.OnAnswer(context.WithValue(ctx, deskKey{}, own), own.answered)
+}
+
+// leave takes a desk away.
+func (d *desks) leave(own *desk) {
+	own.cancel()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.all = slices.DeleteFunc(d.all, func(each *desk) bool { return each == own })
 }
 
 // busy returns what the workers have under way.
@@ -50,12 +65,53 @@ func (d *desks) busy() []Work {
 	var out []Work
 	for _, each := range d.all {
 		each.mu.Lock()
-		if each.busy {
+		if each.busy && !each.waiting {
 			out = append(out, each.work)
 		}
 		each.mu.Unlock()
 	}
 	return out
+}
+
+// relieve tells the workers that wait for an answer for long that others have their places now, and
+// returns how many these are.
+func (d *desks) relieve() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now, relieved := d.clock.Now(), 0
+	for controller, at := range d.slow {
+		if now.Sub(at) > slowTime {
+			delete(d.slow, controller)
+		}
+	}
+	for _, each := range d.all {
+		limit := patience
+		each.mu.Lock()
+		controller := each.work.Key.Controller
+		if _, slow := d.slow[controller]; slow {
+			limit = leastPatience
+		}
+		if each.busy && !each.relieved && now.Sub(each.work.Since) >= limit {
+			each.relieved = true
+			d.slow[controller] = now
+			relieved++
+		}
+		each.mu.Unlock()
+	}
+	return relieved
+}
+
+// cut ends the requests of all work that is under way for a controller.
+func (d *desks) cut(controller string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, each := range d.all {
+		each.mu.Lock()
+		if each.busy && each.work.Key.Controller == controller {
+			each.cancel()
+		}
+		each.mu.Unlock()
+	}
 }
 
 // deskKey is for the value of the context that a worker works with.
@@ -71,10 +127,13 @@ func deskOf(ctx context.Context) *desk {
 // desk is where a worker says what it has under way. It is safe for concurrent use, and
 // allocates nothing.
 type desk struct {
-	clock clock.PassiveClock
-	mu    sync.Mutex
-	busy  bool
-	work  Work
+	clock    clock.PassiveClock
+	cancel   context.CancelFunc // of what the worker works with
+	mu       sync.Mutex
+	busy     bool
+	waiting  bool // for others to end their work first
+	relieved bool // another worker has the place
+	work     Work
 }
 
 func (d *desk) begin(key Key) {
@@ -87,7 +146,7 @@ func (d *desk) begin(key Key) {
 	d.busy, d.work = true, Work{key, now}
 }
 
-// end says that nothing is under way any more, or that others have to end their work first.
+// end says that nothing is under way any more.
 func (d *desk) end() {
 	if d == nil {
 		return
@@ -95,6 +154,28 @@ func (d *desk) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.busy, d.work = false, Work{}
+}
+
+// wait says that others have to end their work first, until the function is called that it returns.
+func (d *desk) wait() func() {
+	if d == nil {
+		return func() {}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.waiting = true
+	return func() {
+		now := d.clock.Now()
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.waiting, d.work.Since = false, now
+	}
+}
+
+func (d *desk) isRelieved() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.relieved
 }
 
 // answered takes note of the end of a request.

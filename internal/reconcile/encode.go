@@ -3,55 +3,62 @@ package reconcile
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"maps"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
 )
 
-// body is the text of a child, encoded once: for its hash, and for the request. The
-// hash, and what the request says of the object it is for, are put in afterwards.
-type body struct {
-	text        []byte
-	metadata    int // where the members of metadata begin
-	annotations int // where the members of metadata.annotations begin
-}
-
-// encode returns the text of a child, which has metadata and annotations.
-func encode(content map[string]any) body {
-	b := body{text: append(make([]byte, 0, 1024), '{')}
-	for i, key := range object.Keys(make([]string, 0, 8), content) {
-		b.text = object.AppendKey(b.text, i, key)
-		metadata, ok := content[key].(map[string]any)
-		if key != "metadata" || !ok {
-			b.text = object.Append(b.text, content[key])
-			continue
+// body returns the text of the child as it is applied: what its author wants, what templater adds,
+// and one more field of metadata.
+func (w *wanted) body(field, value string) []byte {
+	content := maps.Clone(w.content)
+	metadata := maps.Clone(below(content, "metadata"))
+	content["metadata"] = metadata
+	metadata[field] = value
+	labels := maps.Clone(below(metadata, "labels"))
+	metadata["labels"] = labels
+	for _, m := range w.marks.labels() {
+		if m.value != "" {
+			labels[m.key] = m.value
 		}
-		b.text = append(b.text, '{')
-		b.metadata = len(b.text)
-		for i, key := range object.Keys(make([]string, 0, 8), metadata) {
-			b.text = object.AppendKey(b.text, i, key)
-			if key == "annotations" {
-				b.annotations = len(b.text) + len("{")
-			}
-			b.text = object.Append(b.text, metadata[key])
-		}
-		b.text = append(b.text, '}')
 	}
-	b.text = append(b.text, '}')
-	return b
+	annotations := maps.Clone(below(metadata, "annotations"))
+	metadata["annotations"] = annotations
+	annotations[v1.AnnotationHash] = w.hash
+	for _, m := range w.marks.annotations() {
+		if m.value != "" {
+			annotations[m.key] = m.value
+		}
+	}
+	if !w.marks.orphan() {
+		metadata["ownerReferences"] = []any{w.marks.reference()}
+	}
+	return object.Append(make([]byte, 0, 2048), content)
 }
 
-// with returns the text with the hash, and one more member of metadata.
-func (b body) with(hash, field, value string) []byte {
-	out := make([]byte, 0, len(b.text)+len(v1.AnnotationHash)+len(hash)+len(field)+len(value)+16)
-	out = append(out, b.text[:b.metadata]...)
-	out = append(pair(out, field, value), b.text[b.metadata:b.annotations]...)
-	return append(pair(out, v1.AnnotationHash, hash), b.text[b.annotations:]...)
+// below returns the map under key, a new one if there is none.
+func below(m map[string]any, key string) map[string]any {
+	inner, ok := m[key].(map[string]any)
+	if !ok {
+		inner = map[string]any{}
+	}
+	return inner
 }
 
-// pair appends a member and the comma behind it.
-func pair(b []byte, name, value string) []byte {
-	return append(object.AppendText(object.AppendKey(b, 0, name), value), ',')
+// keyFault says where a key is that the server cannot read in what is applied, or "".
+func (c *controller) keyFault(content map[string]any) string {
+	path := object.LongKey(content)
+	switch path {
+	case "":
+		return ""
+	case ".":
+		path = "the document"
+	default:
+		path = c.path(path, content)
+	}
+	return fmt.Sprintf("%s holds a key of more than %d characters, as JSON writes them, which the API server cannot read: shorten it", path, object.LongestKey-len(`""`))
 }
 
 // hash tells one text from another: 32 hexadecimal digits.

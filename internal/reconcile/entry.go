@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -15,25 +16,44 @@ type entry struct {
 	uid        types.UID
 	since      time.Time // when this operator took it up; zero before
 	waiting    handover  // for another class
+	confirmed  bool      // whether it is known as the server has it: see Controllers.confirmed
+	recorded   bool      // whether this operator has written its status since it took it up
 	generation int64
 	compiled   *compiled
 	rejection  *rejection
 	current    *controller                 // nil = not running
 	gone       time.Time                   // since when the watched kind is missing
-	childKinds map[schema.GroupKind]string // all ever created, to the version last used
+	childKinds map[schema.GroupKind]string // all that there may be children of, to the version last used
 	namespaces map[string]bool             // that children may be in; nil = all
 	settled    map[schema.GroupKind]bool   // those whose version was taken up since the last generation
 	missing    map[schema.GroupKind]bool   // those that templates asked for and the server does not have
 	state      string                      // of the caches, when the parents were last enqueued
 	counts     *counts
-	passes     *sync.RWMutex // held for reading during a pass
+	passes     sync.WaitGroup // those that are under way
+	underWay   atomic.Int32   // how many they are
+	round      int64          // of looks at all parents: the present generation, and the kinds that are known
+	bits       map[schema.GroupKind]uint64
 	meter      Meter
 }
 
 func newEntry(uid types.UID) *entry {
 	return &entry{
-		uid: uid, generation: -1, counts: newCounts(), passes: &sync.RWMutex{},
+		uid: uid, generation: -1, counts: newCounts(), bits: map[schema.GroupKind]uint64{},
 		childKinds: map[schema.GroupKind]string{}, settled: map[schema.GroupKind]bool{}, missing: map[schema.GroupKind]bool{},
+	}
+}
+
+// learn takes up the kinds of children in a status. Who has served it before may have added some that the watch has
+// told of after this operator took it up. Once this one has written the status, it knows better: see shed.
+func (e *entry) learn(kinds []v1.ChildKind) {
+	if e.recorded {
+		return
+	}
+	for _, k := range kinds {
+		gk := schema.GroupKind{Group: k.Group, Kind: k.Kind}
+		if _, known := e.childKinds[gk]; !known {
+			e.childKinds[gk] = k.Version
+		}
 	}
 }
 
@@ -50,15 +70,10 @@ func (c *Controllers) entry(tc *v1.TemplateController) *entry {
 	}
 	if e.since.IsZero() {
 		clear(e.childKinds) // who serves it may have another version of a kind by now
-		e.namespaces = nil
+		e.namespaces, e.recorded = nil, false
 		e.roam(tc.Status.ChildNamespaces)
 	}
+	e.learn(tc.Status.ChildKinds)
 	e.roam(scopeOf(&tc.Spec))
-	for _, k := range tc.Status.ChildKinds {
-		gk := schema.GroupKind{Group: k.Group, Kind: k.Kind}
-		if _, ok := e.childKinds[gk]; !ok {
-			e.childKinds[gk] = k.Version
-		}
-	}
 	return e
 }

@@ -1,10 +1,13 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,30 +18,37 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 )
 
+// finalizing is how the deletion of a TemplateController gets on.
+type finalizing struct {
+	// leaving is whether it is on its way out, so that there is nothing else to do.
+	leaving bool
+	// waits says what for, nil = nothing.
+	waits *rejection
+}
+
 // finalize sees to the finalizer of a TemplateController, which it has only
-// where its children are to go with it; those of a suspended one stay. It reports whether the
-// TemplateController is on its way out, so that there is nothing else to do.
-func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, packed *object.Object, next *controller) (bool, error) {
+// where its children are to go with it; those of a suspended one stay.
+func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, packed *object.Object, next *controller) (finalizing, error) {
 	has := slices.Contains(tc.Finalizers, v1.FinalizerChildren)
 	needs := tc.Spec.DeletionPolicy == v1.DeletionDelete
 	switch {
 	case tc.DeletionTimestamp == nil && has == needs:
-		return false, nil
+		return finalizing{}, nil
 	case tc.DeletionTimestamp == nil && needs:
-		return false, c.setFinalizers(ctx, tc, packed, append(slices.Clone(tc.Finalizers), v1.FinalizerChildren))
+		return finalizing{}, c.setFinalizers(ctx, tc, packed, append(slices.Clone(tc.Finalizers), v1.FinalizerChildren))
 	case tc.DeletionTimestamp != nil:
 		c.stop(ctx, tc.Name)
 		if has && needs && !tc.Spec.Suspend {
-			if done, err := c.deleteChildren(ctx, next); !done || err != nil {
-				return true, err
+			if waits, err := c.deleteChildren(ctx, next); waits != nil || err != nil {
+				return finalizing{true, waits}, err
 			}
 		}
 	}
 	if !has {
-		return true, nil
+		return finalizing{leaving: true}, nil
 	}
 	rest := slices.DeleteFunc(slices.Clone(tc.Finalizers), func(f string) bool { return f == v1.FinalizerChildren })
-	return tc.DeletionTimestamp != nil, c.setFinalizers(ctx, tc, packed, rest)
+	return finalizing{leaving: tc.DeletionTimestamp != nil}, c.setFinalizers(ctx, tc, packed, rest)
 }
 
 func (c *Controllers) setFinalizers(ctx context.Context, tc *v1.TemplateController, packed *object.Object, finalizers []string) error {
@@ -55,58 +65,106 @@ func (c *Controllers) setFinalizers(ctx context.Context, tc *v1.TemplateControll
 	return nil
 }
 
-// stop lets no pass of the controller begin, and returns when none is under way.
+// stopGrace is how long passes may take to end by themselves where a controller, or the operator, stops. It is much
+// less than handoverTime, so that none is under way when another installation begins, and less than Kubernetes
+// gives a Pod to stop, so that the lease is released.
+const stopGrace = 10 * time.Second
+
+// stop lets no pass of the controller begin, and returns when none is under way. Those that do not
+// end in time are cut short.
 func (c *Controllers) stop(ctx context.Context, name string) {
-	desk := deskOf(ctx)
-	desk.end() // others have work to end, not this worker
-	defer desk.begin(Key{Controller: name})
+	defer deskOf(ctx).wait()()
 	c.mu.Lock()
 	e := c.entries[name]
+	if e != nil {
+		e.current, e.state = nil, ""
+	}
+	c.mu.Unlock()
 	if e == nil {
-		c.mu.Unlock()
 		return
 	}
-	e.current, e.state = nil, ""
-	c.mu.Unlock()
-	e.passes.Lock()
-	defer e.passes.Unlock()
+	impatient := time.AfterFunc(c.grace, func() { c.passing.cut(name) })
+	defer impatient.Stop()
+	e.passes.Wait()
 }
 
-// deleteChildren asks for the deletion of all children and reports whether none is
-// left.
-func (c *Controllers) deleteChildren(ctx context.Context, from *controller) (bool, error) {
-	if !from.completeEverywhere() {
-		return false, nil // comes again when the caches have synced
+// deletionsAtATime is how many children are deleted before others have their turn. Then, or when they take longer
+// than patience, the TemplateController is looked at again: it may be suspended meanwhile.
+const deletionsAtATime = 100
+
+// deleteChildren asks for the deletion of children that go with their TemplateController, of some at a time, and
+// returns what it waits for, nil when none is left. The error deserves a retry.
+func (c *Controllers) deleteChildren(ctx context.Context, from *controller) (*rejection, error) {
+	if !from.completeEverywhere() { // comes again when the caches have synced
+		reason, message := from.childObstacle()
+		return rejectf(reason, "being deleted: waits until it can read its children: %s", message), nil
 	}
-	var children []*live
+	var left, due []*live
 	from.eachChild(func(s source, o *object.Object) {
-		if from.made(o) && o.Applied(from.manager, "") != nil { // the owner may have children of its own with our labels
-			children = append(children, &live{kind: s.kind, object: o})
+		l := &live{child: o.Label(v1.LabelChild), kind: s.kind, object: o}
+		if !from.goes(l) {
+			return
+		}
+		left = append(left, l)
+		if !o.Deleting() {
+			due = append(due, l)
 		}
 	})
+	if len(left) == 0 {
+		return nil, nil
+	}
+	if len(due) > 0 && (!readable(from.own) || !c.confirmed(ctx, from)) {
+		return nil, errBehind // it may be suspended by now, or have other policies
+	}
+	if len(due) > deletionsAtATime { // those that the server refuses must not keep the others from their turn
+		due = slices.Concat(due[rand.IntN(len(due)):], due)[:deletionsAtATime] //nolint:gosec // keeps no secret
+	}
+	refused, err := c.deleteSome(ctx, from, due)
+	if refused == nil {
+		return childrenLeft(left), err
+	}
+	reason := v1.ReasonDeleting
+	if refused.Reason == v1.ReasonChildForbidden {
+		reason = v1.ReasonForbidden
+	}
+	return &rejection{reason, "being deleted: " + refused.Message}, err
+}
+
+// deleteSome asks for the deletion of children for a while, and has the TemplateController looked at again
+// where that leads on. It returns the first refusal, too.
+func (c *Controllers) deleteSome(ctx context.Context, from *controller, children []*live) (refused *Problem, err error) {
 	var errs []error
-	for _, l := range children {
-		if l.object.Deleting() {
+	start, accepted := c.clock.Now(), 0
+	for _, l := range sortLive(children) {
+		if c.clock.Since(start) >= patience {
+			break
+		}
+		done, problem := from.discard(ctx, l, metav1.DeletePropagationBackground)
+		if problem != nil {
+			refused = cmp.Or(refused, problem)
+			errs = append(errs, fmt.Errorf("TemplateController %s: %s", from.name, problem.Message))
+		}
+		if !done {
 			continue
 		}
-		err := from.cluster.Delete(ctx, l.location(), l.object.UID(), metav1.DeletePropagationBackground)
-		from.meter.Write(Delete, answerOf(err))
-		if err != nil {
-			errs = append(errs, &refusedError{from.name, from.refusal(err, "delete "+l.id().String(), l.location(), l.kind)})
-			continue
-		}
-		from.noteDeletion(l)
+		accepted++
 		klog.FromContext(ctx).Info("deleted child of a TemplateController that goes", "controller", from.name, "child", l.id().String())
 	}
-	return len(children) == 0, errors.Join(errs...)
+	if accepted > 0 {
+		c.queue.Add(from.name) // until there is no more to ask for
+	}
+	return refused, errors.Join(errs...)
 }
 
-// refusedError says that the server did not delete a child of a TemplateController that goes.
-type refusedError struct {
-	controller string
-	problem    *Problem
-}
-
-func (e *refusedError) Error() string {
-	return "TemplateController " + e.controller + ": " + e.problem.Message
+// childrenLeft says that children are still to go. It names few, so that the text does not change with each one that goes.
+func childrenLeft(left []*live) *rejection {
+	const most = 3
+	if len(left) > most {
+		return rejectf(v1.ReasonDeleting, "being deleted: waits for its children to go, of which more than %d are left", most)
+	}
+	var names []string
+	for _, l := range sortLive(left) {
+		names = append(names, l.id().String())
+	}
+	return rejectf(v1.ReasonDeleting, "being deleted: waits for its children to go: %s; what keeps one is in its metadata.finalizers", list(names))
 }

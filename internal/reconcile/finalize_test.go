@@ -1,8 +1,20 @@
 package reconcile
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
@@ -26,6 +38,9 @@ func TestTemplateControllerThatGoes(t *testing.T) {
 		if first[0] != "finalizers[templater.dev/children] templatecontrollers apps" {
 			t.Errorf("requests %v, want the finalizer first", first)
 		}
+		for _, name := range []string{"a", "b"} {
+			c.edit(configMap(name), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
+		}
 		c.goes()
 		got := c.run()
 		slices.Sort(got)
@@ -46,4 +61,84 @@ func TestTemplateControllerThatGoes(t *testing.T) {
 		c.goes()
 		wantRequests(t, "deletion", c.run(), "finalizers[] templatecontrollers apps")
 	})
+}
+
+// slowly is a Writer whose deletions take long.
+type slowly struct {
+	Writer
+	clock *clocktesting.FakePassiveClock
+	took  time.Duration
+}
+
+func (w slowly) Delete(ctx context.Context, at kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
+	w.clock.SetTime(w.clock.Now().Add(w.took))
+	return w.Writer.Delete(ctx, at, uid, propagation)
+}
+
+func TestDeletingManyChildrenGivesOthersTheirTurn(t *testing.T) {
+	const children = 250
+	for why, row := range map[string]struct {
+		took time.Duration
+		most int // in one look
+	}{
+		"many at a time":                   {0, deletionsAtATime},
+		"few where each takes long":        {patience / 4, 4},
+		"one at least, however slow it is": {time.Minute, 1},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+			c.apply(with(t, app, "[a, b]", "["+strings.Join(numbered(children), ", ")+"]"))
+			c.run()
+			c.goes()
+			c.controllers.clusters = func(as string) Writer { return slowly{c.as(as), c.clock, row.took} }
+			looks := 0
+			for c.controllers.queue.Len() > 0 {
+				before := len(c.requests)
+				c.controllers.next(t.Context(), t.Context())
+				if n := len(c.requests) - before; n > row.most {
+					t.Fatalf("%d requests in one look, want at most %d", n, row.most)
+				}
+				c.controllersDue.release()
+				looks++
+			}
+			if want := (children + row.most - 1) / row.most; looks < want {
+				t.Errorf("%d looks, want %d at least", looks, want)
+			}
+			for _, name := range numbered(children) {
+				if !slices.Contains(c.requests, "delete configmaps "+name) {
+					t.Fatalf("%s was not deleted", name)
+				}
+			}
+		})
+	}
+}
+
+// numbered returns that many names.
+func numbered(n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprint("x", i)
+	}
+	return out
+}
+
+func TestWhatTheServerDoesNotDeleteKeepsNothingElseFromGoing(t *testing.T) {
+	const children = 3 * deletionsAtATime
+	c := newCluster(t)
+	c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.apply(with(t, app, "[a, b]", "["+strings.Join(numbered(children), ", ")+"]"))
+	c.run()
+	for _, name := range numbered(children)[:2*deletionsAtATime] {
+		c.refuse["delete configmaps "+name] = apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, name, errors.New("a webhook"))
+	}
+	c.goes()
+	for range 1000 {
+		c.clock.SetTime(c.clock.Now().Add(time.Minute))
+		c.run()
+		if c.get("configmaps", "x299") == nil && c.get("configmaps", "x200") == nil {
+			return
+		}
+	}
+	t.Error("what can be deleted is there still")
 }

@@ -17,6 +17,9 @@ type flaps struct {
 	last  map[string]map[string]any // what was last written, by what it was
 }
 
+// publisher returns the path of a field in contents as it may be told.
+type publisher func(path string, contents ...map[string]any) string
+
 func newFlaps() *flaps { return &flaps{last: map[string]map[string]any{}} }
 
 // take notes a field that somebody else had taken.
@@ -24,14 +27,15 @@ func (f *flaps) take(field string) { f.taken = noted(f.taken, field) }
 
 // apply notes the write of a child. When it is the same as the last time, somebody else has
 // undone that.
-func (f *flaps) apply(a action) {
+func (f *flaps) apply(a action, public publisher) {
 	what := a.wanted.id().String()
+	last := f.last[what]
 	path, again := f.since(what, a.wanted.content)
 	switch {
 	case a.drift != "":
-		f.take(what + " " + publicPath(a.drift))
+		f.take(what + " " + public(a.drift, a.wanted.content))
 	case path != "":
-		f.own = noted(f.own, what+" "+publicPath(path))
+		f.own = noted(f.own, what+" "+public(path, a.wanted.content, last))
 	case again:
 		f.take(what)
 	}
@@ -39,15 +43,16 @@ func (f *flaps) apply(a action) {
 
 // status notes the write of a status; owned are the fields of the parent's status that are ours. Conditions
 // are left out: they follow the rest.
-func (f *flaps) status(owned fieldSet, status map[string]any) {
+func (f *flaps) status(owned fieldSet, status map[string]any, public publisher) {
+	last := f.last["status"]
 	status = maps.Clone(status)
 	delete(status, "conditions")
 	path, again := f.since("status", status)
 	switch taken := owned.uncoveredValue(status); {
 	case path != "":
-		f.own = noted(f.own, publicPath(".status"+path))
+		f.own = noted(f.own, ".status"+public(path, status, last))
 	case again && taken != "":
-		f.take(publicPath(".status" + taken))
+		f.take(".status" + public(taken, status))
 	}
 }
 

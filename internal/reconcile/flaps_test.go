@@ -9,15 +9,16 @@ import (
 )
 
 func TestFlapsTellWhoseDoingItIs(t *testing.T) {
+	public := func(path string, _ ...map[string]any) string { return publicPath(path) }
 	write := func(n int64) func(*flaps) {
 		return func(f *flaps) {
-			f.apply(action{verb: update, wanted: &wanted{kind: kube.Kind{Kind: "ConfigMap"}, name: types.NamespacedName{Namespace: "ns", Name: "a"}, content: map[string]any{"data": map[string]any{"n": n, "m": int64(1)}}}})
+			f.apply(action{verb: update, wanted: &wanted{kind: kube.Kind{Kind: "ConfigMap"}, name: types.NamespacedName{Namespace: "ns", Name: "a"}, content: map[string]any{"data": map[string]any{"n": n, "m": int64(1)}}}}, public)
 		}
 	}
 	owned := fieldSet{"f:count": map[string]any{}}
 	status := func(owned fieldSet, count int64) func(*flaps) {
 		return func(f *flaps) {
-			f.status(owned, map[string]any{"count": count, "conditions": []any{count}})
+			f.status(owned, map[string]any{"count": count, "conditions": []any{count}}, public)
 		}
 	}
 	const (
@@ -65,5 +66,25 @@ func TestFewFlapsAreRemembered(t *testing.T) {
 	}
 	if len(f.taken) != mostFlaps || f.taken[0] != "c" {
 		t.Errorf("remembered %v, want the first %d, sorted", f.taken, mostFlaps)
+	}
+}
+
+func TestWhereContentsDiffer(t *testing.T) {
+	for why, row := range map[string]struct {
+		a, b map[string]any
+		want string
+	}{
+		"nowhere":                         {map[string]any{"a": "x"}, map[string]any{"a": "x"}, ""},
+		"null is there in the first":      {map[string]any{"a": nil}, map[string]any{}, ".a"},
+		"null is there in the second":     {map[string]any{}, map[string]any{"a": nil}, ".a"},
+		"null is there in both":           {map[string]any{"a": nil}, map[string]any{"a": nil}, ""},
+		"a field below":                   {map[string]any{"a": map[string]any{"b": "x"}}, map[string]any{"a": map[string]any{"b": "y"}}, ".a.b"},
+		"a mapping against a scalar":      {map[string]any{"a": map[string]any{"b": "x"}}, map[string]any{"a": "x"}, ".a"},
+		"a scalar against a mapping":      {map[string]any{"a": "x"}, map[string]any{"a": map[string]any{"b": "x"}}, ".a"},
+		"the first of two, by their name": {map[string]any{"b": "x", "a": "x"}, map[string]any{"b": "y", "a": "y"}, ".a"},
+	} {
+		if got := differs(row.a, row.b); got != row.want {
+			t.Errorf("%s: %q, want %q", why, got, row.want)
+		}
 	}
 }

@@ -296,7 +296,7 @@ func TestConditionOfTheParentNamesTheRightsThatAreMissingToWrite(t *testing.T) {
 	}
 	c.deliver()
 	c.pass("apps", "one") // as its retry does
-	const want = `False ChildForbidden: cannot create ConfigMap ns/a: service account team/robot may not create and patch configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [create, patch]} to a Role in namespace ns that a RoleBinding gives to it (and 1 more)`
+	const want = `False ChildForbidden: cannot create ConfigMap ns/a: service account team/robot may not create and patch configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [create, patch]} to a Role in namespace ns that a RoleBinding gives to it; cannot create ConfigMap ns/b: service account team/robot may not create and patch configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [create, patch]} to a Role in namespace ns that a RoleBinding gives to it`
 	if got := c.condition("apps", "one", "Ready"); got != want {
 		t.Errorf("condition\n%s\nwant\n%s", got, want)
 	}
@@ -340,7 +340,7 @@ func TestTemplateControllerThatMayNotDeleteItsChildrenSaysSo(t *testing.T) {
 	if err == nil {
 		t.Fatal("no error, want one that deserves a retry")
 	}
-	const want = `False Forbidden: cannot delete ConfigMap ns/`
+	const want = `False Forbidden: being deleted: cannot delete ConfigMap ns/`
 	if got := c.condition("templatecontrollers", "apps", "Ready"); !strings.HasPrefix(got, want) || !strings.Contains(got, `may not delete configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [`) {
 		t.Errorf("condition\n%s\nwant\n%s…", got, want)
 	}
@@ -522,7 +522,9 @@ func TestMissingRightIsToldOnceItIsKnown(t *testing.T) {
 			if result.Retry != RetrySoon || len(c.events) > 0 {
 				t.Errorf("retry %v and Events %v, want a retry soon and no Event yet", result.Retry, c.events)
 			}
-			c.controllers.rights.next(t.Context())
+			for c.controllers.rights.queue.Len() > 0 {
+				c.controllers.rights.next(t.Context())
+			}
 			c.pass("apps", "one")
 			c.deliver()
 			c.pass("apps", "one")

@@ -3,6 +3,9 @@ package reconcile
 import (
 	"testing"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 func TestRetryDelaysDoubleUpToFiveMinutes(t *testing.T) {
@@ -54,7 +57,7 @@ func TestFailuresAreCountedUntilASuccess(t *testing.T) {
 		"nothing is left to do":                              {append(failed, Result{}), 0},
 		"nothing is left to do until the next resync":        {append(failed, Result{After: time.Hour}), 0},
 		"it waits for what others have to do":                {append(failed, Result{Retry: RetrySlow}), 0},
-		"it only follows newer data":                         {append(failed, Result{Retry: RetryNow}), 0},
+		"newer data may be long in coming":                   {append(failed, Result{Retry: RetryNow}), 4},
 		"a failure after a success is the first of its row":  {append(failed, Result{}, Result{Retry: RetryBackoff}), 1},
 		"one that is tried again soon counts like any other": {append(failed, Result{Retry: RetrySoon}), 4},
 	} {
@@ -76,26 +79,48 @@ func TestFailuresAreCountedUntilASuccess(t *testing.T) {
 }
 
 func TestWhatIsTriedSoonWaitsLongerEachTimeAndNeverLong(t *testing.T) {
-	c := newCluster(t)
-	w := &waits{Queue: c.reconciler.queue}
-	c.reconciler.queue = w
-	key := keyOf("apps", "one")
-	for range 10 {
-		c.reconciler.again(key, Result{Retry: RetrySoon})
-	}
-	c.reconciler.again(key, Result{})
-	c.reconciler.again(key, Result{Retry: RetrySoon})
-	want := []time.Duration{
-		200 * time.Millisecond, 400 * time.Millisecond, 800 * time.Millisecond, 1600 * time.Millisecond, 3200 * time.Millisecond, 6400 * time.Millisecond,
-		longestSoon, longestSoon, longestSoon, longestSoon, 200 * time.Millisecond,
-	}
-	if len(w.asked) != len(want) {
-		t.Fatalf("waits %v, want %v", w.asked, want)
-	}
-	for n, got := range w.asked {
-		if got < want[n] || got > want[n]+want[n]/10 {
-			t.Errorf("wait %d is %s, want %s and at most a tenth more", n, got, want[n])
+	for retry, first := range map[Retry]time.Duration{RetrySoon: firstRetry, RetryNow: freshDataLag} {
+		c := newCluster(t)
+		w := &waits{Queue: c.reconciler.queue}
+		c.reconciler.queue = w
+		key := keyOf("apps", "one")
+		for range 10 {
+			c.reconciler.again(key, Result{Retry: retry})
 		}
+		c.reconciler.again(key, Result{})
+		c.reconciler.again(key, Result{Retry: retry})
+		if len(w.asked) != 11 {
+			t.Fatalf("waits %v, want 11", w.asked)
+		}
+		for n, got := range w.asked {
+			want := min(first<<(n%10), longestSoon)
+			if got < want || got > want+want/10 {
+				t.Errorf("wait %d is %s, want %s and at most a tenth more", n, got, want)
+			}
+		}
+	}
+}
+
+func TestAWatchThatIsBehindCostsFewRequests(t *testing.T) {
+	notFound := apierrors.NewNotFound(schema.GroupResource{}, "")
+	conflict := apierrors.NewConflict(schema.GroupResource{}, "", nil)
+	for why, refuse := range map[string]map[string]error{
+		"the status conflicts":             {"status apps one": conflict},
+		"a child is there and then is not": {"create configmaps a": conflict, "get configmaps a": notFound},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.refuse = refuse
+			c.apply(apps)
+			c.apply(app)
+			for range 600 {
+				c.run()
+				c.clock.SetTime(c.clock.Now().Add(100 * time.Millisecond))
+			}
+			if n := len(c.requests); n < 8 || n > 60 {
+				t.Errorf("%d requests within a minute, want some and not many", n)
+			}
+		})
 	}
 }
 

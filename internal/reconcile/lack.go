@@ -57,17 +57,21 @@ func (c *controller) lacking(err error, need claim) (text string, pending bool) 
 		f := c.rights.look(need, c.name)
 		return mayNotAct(need, f), f.pending
 	}
+	if text, pending = c.accountIsAbsent(); text != "" {
+		return text, false
+	}
 	f := c.rights.look(need, c.name)
 	missing, all := f.missing, need.use.verbs()
+	pending = pending || f.pending
 	switch {
 	case len(missing) > 0:
-		return mayNot(need, missing, missing), false
+		return mayNot(need, missing, missing), pending
 	case verb == "":
-		return mayNot(need, all, all), f.pending
+		return mayNot(need, all, all), pending
 	case f.known: // granted meanwhile
 		all = []string{verb}
 	}
-	return mayNot(need, []string{verb}, all), f.pending
+	return mayNot(need, []string{verb}, all), pending
 }
 
 // mayNot says that the verbs are missing, with the rule for those to add.

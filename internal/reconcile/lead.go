@@ -3,7 +3,6 @@ package reconcile
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -28,6 +27,7 @@ type handover struct {
 // Lead ends the standby: from now on everything is looked at and kept in step. Caches
 // and templates are ready by then.
 func (c *Controllers) Lead() {
+	c.led.Store(true)
 	c.standby.Store(false)
 	c.lookAtAll()
 }
@@ -54,7 +54,7 @@ func (c *Controllers) serve(ctx context.Context, tc *v1.TemplateController, e *e
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e.since.IsZero() {
-		e.since = c.clock.Now()
+		e.since, e.confirmed = c.clock.Now(), false
 		c.queue.AddAfter(tc.Name, recountTime)
 	}
 	return true
@@ -89,7 +89,6 @@ func (c *Controllers) release(ctx context.Context, tc *v1.TemplateController) er
 	}
 	status := tc.Status
 	status.ClassName = nil
-	status.Conditions = slices.Clone(status.Conditions)
 	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 		Type: v1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1.ReasonHandedOver, ObservedGeneration: tc.Generation,
 		LastTransitionTime: metav1.NewTime(c.clock.Now().Truncate(time.Second)),

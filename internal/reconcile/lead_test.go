@@ -3,7 +3,6 @@ package reconcile
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -183,16 +182,19 @@ func TestPassesUnderWayEndBeforeTheHandover(t *testing.T) {
 	c.run()
 	_, leave := c.controllers.enter("apps")
 	c.apply(ofClass("b"))
-	done := make(chan error)
-	go func() { done <- c.controllers.Sync(t.Context(), "apps") }()
-	for c.controllers.get("apps") != nil { // until no further pass can begin
-		runtime.Gosched()
-	}
-	select {
-	case err := <-done:
-		t.Errorf("handed over although a pass is under way: %v", err)
-	default:
-	}
+	ctx, done := c.controllers.desks.seat(t.Context()), make(chan error, 1)
+	go func() { done <- c.controllers.Sync(ctx, "apps") }()
+	eventually(t, "it waits for the pass under way", func() bool {
+		select {
+		case err := <-done:
+			t.Fatalf("handed over although a pass is under way: %v", err)
+		default:
+		}
+		own := deskOf(ctx)
+		own.mu.Lock()
+		defer own.mu.Unlock()
+		return own.waiting
+	})
 	leave()
 	if err := <-done; err != nil {
 		t.Error(err)
@@ -290,6 +292,7 @@ func TestNothingIsWrittenOverANewerTemplateController(t *testing.T) {
 		c.controllers.queue.Done(name)
 	}
 	o := c.objects[appsController].DeepCopy()
+	o.SetAnnotations(map[string]string{"new": "yes"})
 	c.store(appsController, o) // which no watch has brought yet
 	if err := c.controllers.Sync(t.Context(), "apps"); !errors.Is(err, errBehind) {
 		t.Errorf("got %v, want %v", err, errBehind)
@@ -313,4 +316,17 @@ func TestFinalizersAreNotSetOnANewerTemplateController(t *testing.T) {
 		t.Errorf("requests %v", requests)
 	}
 	expect(t, "class", `""`, c.servedBy())
+}
+
+func TestATemplateControllerWhoseWatchIsBehindIsTriedLessOftenEachTime(t *testing.T) {
+	c := newCluster(t)
+	c.apply(ofClass(""))
+	c.run()
+	before := c.controllers.queue.NumRequeues("apps")
+	for range 3 {
+		c.controllers.again(t.Context(), "apps", errBehind)
+	}
+	expect(t, "tries that count", before+3, c.controllers.queue.NumRequeues("apps"))
+	c.controllers.again(t.Context(), "apps", nil)
+	expect(t, "tries that count after a success", 0, c.controllers.queue.NumRequeues("apps"))
 }

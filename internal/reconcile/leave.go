@@ -28,16 +28,26 @@ const collectorTime = 60 * time.Second
 // the server is asked. It may have been replaced by one of its name that does not match.
 func (r *Reconciler) leave(ctx context.Context, c *controller, key Key) Result {
 	r.controllers.count(key, nil)
+	r.controllers.freed(key.Parent)
 	r.said.forget(key)
 	r.breaker.forget(key)
 	children := c.leftBehind(key)
-	if len(children) == 0 {
+	if len(children) == 0 || c.outdatedKey(key) {
 		r.absent.end(key)
+		r.pacer.end(key)
 		return Result{}
 	}
-	left := r.absent.left(key)
-	if left > 0 && (!c.selective() || !c.gone.IsZero()) {
+	if !c.current(key.Parent.Namespace) {
+		return Result{Retry: RetrySlow}
+	}
+	left, mayExist := r.absent.left(key), c.parentMayExist()
+	if left > 0 && !mayExist {
 		return Result{After: left}
+	}
+	if mayExist { // before the server is asked: with one edit of a selector thousands may leave
+		if wait := r.pacer.wait(key, c.generation); wait > 0 {
+			return Result{After: wait}
+		}
 	}
 	parent, err := r.askForParent(ctx, c, key)
 	switch {
@@ -62,6 +72,16 @@ func (r *Reconciler) leave(ctx context.Context, c *controller, key Key) Result {
 	return r.collect(ctx, c, key, strays)
 }
 
+// parentMayExist reports whether a parent that is not there may be an object of the kind that does not match.
+func (c *controller) parentMayExist() bool { return c.selective() && c.gone.IsZero() }
+
+// outdatedKey reports whether the key names no parent of the kind as it is: while a kind is gone, it is not known
+// whether its parents have namespaces, and keys are made without. Such a key stands for the parents of that
+// name in all namespaces, and some may be there again.
+func (c *controller) outdatedKey(key Key) bool {
+	return c.gone.IsZero() && c.kind.Namespaced && key.Parent.Namespace == ""
+}
+
 // divide takes those children apart that belong to an earlier parent of that name.
 func divide(children []*live, parent types.UID) (own, strays []*live) {
 	for _, l := range children {
@@ -78,7 +98,7 @@ func divide(children []*live, parent types.UID) (own, strays []*live) {
 // to. Those that are to outlive their parent are of interest only while
 // the parent may still be there, without matching.
 func (c *controller) leftBehind(key Key) []*live {
-	mayExist := c.selective() && c.gone.IsZero()
+	mayExist := c.parentMayExist()
 	return slices.DeleteFunc(c.childrenNamed(key.Parent), func(l *live) bool {
 		return l.object.Deleting() || !mayExist && l.outlives()
 	})
@@ -95,8 +115,9 @@ func (r *Reconciler) askForParent(ctx context.Context, c *controller, key Key) (
 	}
 	if err != nil {
 		klog.FromContext(ctx).Info("cannot ask for a parent whose children are left, will retry", "controller", key.Controller, "parent", key.Parent.String(), "reason", c.whyNot(err, c.claim(asParents, c.kind, key.Parent.Namespace)))
+		return nil, err
 	}
-	return parent, err
+	return parent, nil
 }
 
 func (c *controller) locateParent(key Key) kube.Location {
@@ -127,7 +148,6 @@ type departure struct {
 }
 
 // dismiss removes the children of a parent that no longer matches, as their prunePolicy says.
-// Departures are paced, so that a mistake in a selector can be stopped by suspend or another edit.
 func (r *Reconciler) dismiss(ctx context.Context, c *controller, key Key, d departure) Result {
 	matches, err := r.matches(ctx, c, key, d.parent)
 	if err != nil {
@@ -139,13 +159,13 @@ func (r *Reconciler) dismiss(ctx context.Context, c *controller, key Key, d depa
 	if len(d.children) == 0 {
 		return Result{}
 	}
-	if wait := r.pacer.wait(c.name); wait > 0 {
-		return Result{After: wait}
+	if !r.controllers.confirmed(ctx, c) {
+		return Result{Retry: RetrySoon}
 	}
 	p := &pass{controller: c, r: r, key: key, parent: d.parent}
 	removed := 0
 	for _, l := range d.children {
-		if situationOf(c).policy(l) == v1.PruneRetain || !childOf(l, d.parent.UID()) {
+		if entries(c.spec.Children).prunePolicy(l) == v1.PruneRetain || !l.madeFor(d.parent.UID()) {
 			continue
 		}
 		if problem := p.remove(ctx, action{verb: remove, live: l}); problem != nil {
@@ -172,24 +192,10 @@ func (r *Reconciler) matches(ctx context.Context, c *controller, key Key, parent
 	return c.cluster.Selected(ctx, c.locateParent(key), c.labels.String(), c.spec.Watch.FieldSelector)
 }
 
-func situationOf(c *controller) situation { return situation{children: c.spec.Children} }
-
-// outlives reports whether the child is to outlive its parent.
-func (l *live) outlives() bool {
-	_, owned := l.object.Controller()
-	return !owned
-}
-
-// stray reports whether the child belongs to another parent than the one with that UID.
-func (l *live) stray(parent types.UID) bool {
-	owner, owned := l.object.Controller()
-	return owned && owner.UID != parent
-}
-
 // collectStrays sees to children of an earlier parent of the same name, which
 // is gone: after a while it deletes what the garbage collector has left. It
-// returns how long that while still is, or 0 when there are no strays.
-func (p *pass) collectStrays(ctx context.Context) time.Duration {
+// returns when to look at them again.
+func (p *pass) collectStrays(ctx context.Context) Result {
 	strays := p.bereaved
 	for _, l := range p.childrenNamed(p.key.Parent) {
 		if l.stray(p.parent.UID()) && !l.object.Deleting() {
@@ -198,23 +204,17 @@ func (p *pass) collectStrays(ctx context.Context) time.Duration {
 	}
 	if len(strays) == 0 {
 		p.r.absent.end(p.key)
-		return 0
+		p.r.pacer.end(p.key)
+		return Result{}
 	}
 	if left := p.r.absent.left(p.key); left > 0 {
-		return left
+		return Result{After: left}
 	}
 	// A watch that has failed may still show an earlier parent, so that the strays are the present one's.
-	now, err := p.r.askForParent(ctx, p.controller, p.key)
-	if err != nil || now == nil || now.UID() != p.parent.UID() {
-		return collectorTime
+	if now, _ := p.r.askForParent(ctx, p.controller, p.key); now == nil || now.UID() != p.parent.UID() {
+		return Result{After: collectorTime}
 	}
-	p.r.collect(ctx, p.controller, p.key, strays)
-	return 0
-}
-
-// childOf reports whether the child was made for the parent with that UID.
-func childOf(l *live, parent types.UID) bool {
-	return l.object.Label(v1.LabelParentUID) == string(parent)
+	return p.r.collect(ctx, p.controller, p.key, strays)
 }
 
 // absences remembers since when parents are missed that still have children. It
@@ -248,40 +248,4 @@ func (a *absences) forgetController(name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	dropController(a.since, name)
-}
-
-// pacer limits how many parents of a controller lose their children in a
-// second. It is safe for concurrent use.
-type pacer struct {
-	clock clock.PassiveClock
-	mu    sync.Mutex
-	next  map[string]time.Time
-}
-
-const (
-	departuresPerSecond = 20
-	departureBurst      = 20
-)
-
-// wait returns 0 and takes a place when one is free, else the time until one is.
-func (p *pacer) wait(controller string) time.Duration {
-	const gap = time.Second / departuresPerSecond
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := p.clock.Now()
-	next := p.next[controller]
-	if earliest := now.Add(-departureBurst * gap); next.Before(earliest) {
-		next = earliest
-	}
-	if next.After(now) {
-		return next.Sub(now)
-	}
-	p.next[controller] = next.Add(gap)
-	return 0
-}
-
-func (p *pacer) forgetController(name string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.next, name)
 }

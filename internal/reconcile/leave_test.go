@@ -32,6 +32,25 @@ func TestParentThatGoesIsLeftToTheGarbageCollector(t *testing.T) {
 	wantRequests(t, "after that", requests)
 }
 
+// While a kind is gone, it is not known whether its parents have namespaces.
+func TestKeyFromBeforeTheKindCameBackCostsNoChild(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.deliver()
+	key := Key{"apps", types.NamespacedName{Name: "one"}}
+	for _, when := range []string{"at once", "after a minute"} {
+		before := len(c.requests)
+		result := c.reconciler.Reconcile(t.Context(), key)
+		wantRequests(t, when, c.requests[before:])
+		if result != (Result{Outcome: result.Outcome}) {
+			t.Errorf("%s: the key comes again: %+v", when, result)
+		}
+		c.clock.SetTime(c.clock.Now().Add(collectorTime))
+	}
+}
+
 // The garbage collector takes an object for its predecessor when it misses the moment between the two.
 func TestChildOfAnEarlierParentThatIsHiddenDoesNotStayForEver(t *testing.T) {
 	owned := func(o *unstructured.Unstructured) { o.SetLabels(nil) }
@@ -94,12 +113,7 @@ func TestChildOfALaterParentIsNoStray(t *testing.T) {
 			c.run()
 			c.deliver()
 			one := c.get("apps", "one")
-			controller := metav1.NewControllerRef(one, one.GroupVersionKind())
-			controller.UID = "uid-later"
-			child := parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: a, labels: {templater.dev/controller: apps, templater.dev/child: data}}}")
-			child.SetOwnerReferences([]metav1.OwnerReference{*controller})
-			c.store(configMap("a"), child)
-			c.deliver()
+			c.stray(one, "uid-later")
 			c.run()
 			one = one.DeepCopy()
 			one.SetUID(row.parent)
@@ -110,6 +124,41 @@ func TestChildOfALaterParentIsNoStray(t *testing.T) {
 			wantRequests(t, "after a minute", requests, append([]string{"get apps one"}, row.want...)...)
 		})
 	}
+}
+
+// stray makes a ConfigMap that belongs to another object of a parent's name, with that UID.
+func (c *cluster) stray(parent *unstructured.Unstructured, owner types.UID) {
+	c.t.Helper()
+	controller := metav1.NewControllerRef(parent, parent.GroupVersionKind())
+	controller.UID = owner
+	child := parse(c.t, "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: a, labels: {templater.dev/controller: apps, templater.dev/child: data}}}")
+	child.SetOwnerReferences([]metav1.OwnerReference{*controller})
+	c.store(configMap("a"), child)
+	c.deliver()
+}
+
+func TestStrayThatTheServerDoesNotDeleteIsTriedAgain(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "spec:\n", "spec:\n  resyncPeriod: 5s\n"))
+	c.apply(with(t, app, "[a, b]", "[b]"))
+	c.run()
+	c.deliver()
+	one := c.get("apps", "one")
+	c.stray(one, "uid-earlier")
+	result, _ := c.pass("apps", "one")
+	if result.Retry != RetryOnChange || result.After < 5*time.Second || result.After > 6*time.Second {
+		t.Errorf("it is looked at again as %+v, want as resyncPeriod says", result)
+	}
+	c.refuse["delete configmaps a"] = errors.New("no answer")
+	c.clock.SetTime(c.clock.Now().Add(collectorTime))
+	result, requests := c.pass("apps", "one")
+	wantRequests(t, "after a minute", requests, "get apps one", "delete configmaps a")
+	if result.Retry != RetryBackoff {
+		t.Errorf("it is tried again as %+v, want with backoff", result)
+	}
+	clear(c.refuse)
+	_, requests = c.pass("apps", "one")
+	wantRequests(t, "then", requests, "get apps one", "delete configmaps a")
 }
 
 func TestChildThatGoesWithItsParentIsNotMissed(t *testing.T) {
@@ -157,6 +206,9 @@ func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
 		c.deliver()
 		c.apply(with(t, app, "tier: front", "tier: back"))
 		wantRequests(t, "label gone", c.run(), "get apps one")
+		if len(c.events) > 0 {
+			t.Errorf("nothing is lost; Events: %v", c.events)
+		}
 	})
 	t.Run("a parent that is gone leaves them to the garbage collector", func(t *testing.T) {
 		c := newCluster(t)
@@ -175,8 +227,7 @@ func TestParentReplacedByOneThatDoesNotMatchLeavesNoChildren(t *testing.T) {
 	c.apply(app)
 	c.run()
 	c.deliver()
-	at := locationOf(parse(t, app))
-	delete(c.objects, at)
+	c.remove(locationOf(parse(t, app)))
 	next := c.apply(with(t, app, "tier: front", "tier: back"))
 	next.SetUID("uid-next")
 	wantRequests(t, "at once", c.run(), "get apps one")

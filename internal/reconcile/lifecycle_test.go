@@ -15,6 +15,7 @@ import (
 
 func TestVersionThatIsServedNoMoreCostsNoChild(t *testing.T) {
 	for why, err := range map[string]*kube.NotFoundError{
+		"its own server is away":           {Away: true},
 		"another version is served":        {Served: "v2"},
 		"the definition serves no version": {Definition: "apps.example.org"},
 		"the definition is being deleted":  {Definition: "apps.example.org", Going: true},
@@ -29,7 +30,11 @@ func TestVersionThatIsServedNoMoreCostsNoChild(t *testing.T) {
 			c.refuse["kind App"] = err
 			c.controllers.queue.Add("apps")
 			wantRequests(t, "the version is gone", c.run())
-			want := "False KindNotFound: " + err.Error() + "; children stay as they are: have the CustomResourceDefinition serve that version, or correct spec.watch; work goes on by itself then"
+			advice := "; children stay as they are: have the CustomResourceDefinition serve that version, or correct spec.watch; work goes on by itself then"
+			if err.Away {
+				advice = "; children stay as they are, and work goes on by itself when it is back"
+			}
+			want := "False KindNotFound: " + err.Error() + advice
 			if got := c.condition("templatecontrollers", "apps", "Watching"); got != want {
 				t.Errorf("condition %q, want %q", got, want)
 			}
@@ -59,11 +64,13 @@ func TestKindsThatCannotBeAskedForAreAskedForAgain(t *testing.T) {
 	if got := a.recheck(); got < unansweredRetry || got > 2*unansweredRetry {
 		t.Errorf("asks again after %v, want about %v", got, unansweredRetry)
 	}
-	a.kindErr = &kube.NotFoundError{}
-	if got := a.recheck(); got < slowRetry || got > 2*slowRetry {
-		t.Errorf("a missing kind is asked for again after %v, want about %v", got, slowRetry)
+	for why, err := range map[string]*kube.NotFoundError{"missing": {}, "served in another version": {Served: "v2"}, "away": {Away: true}} {
+		a.kindErr = err
+		if got := a.recheck(); got < slowRetry || got > 2*slowRetry {
+			t.Errorf("a kind that is %s is asked for again after %v, want about %v", why, got, slowRetry)
+		}
 	}
-	a.kindErr = &kube.NotFoundError{Served: "v2"}
+	a.kindErr = &kube.NotFoundError{Served: "v2", Definition: "x"}
 	if got := a.recheck(); got != 0 {
 		t.Errorf("a kind that a definition tells of is asked for again after %v, want never", got)
 	}
@@ -78,6 +85,10 @@ func TestChildrenOfAKindThatCannotBeReadStopPruning(t *testing.T) {
 		"no version is served": {
 			&kube.NotFoundError{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Definition: "x"},
 			"False KindNotFound: cannot list children: the cluster has no kind ConfigMap in v1: CustomResourceDefinition x is there, but does not serve it (kubectl describe crd x); nothing is deleted meanwhile",
+		},
+		"its own server is away": {
+			&kube.NotFoundError{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Away: true},
+			"False KindNotFound: cannot list children: the cluster has no kind ConfigMap in v1 now, though it had: see whether the API service that serves it is there (kubectl get apiservices); nothing is deleted meanwhile",
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -204,7 +215,7 @@ func TestNothingIsRememberedOfATemplateControllerThatIsGone(t *testing.T) {
 	r := c.reconciler
 	for what, n := range map[string]int{
 		"controllers": len(c.controllers.entries), "breaker": len(r.breaker.spent), "announced": len(r.said.last), "faults": len(r.said.faults),
-		"absent": len(r.absent.since), "paces": len(r.pacer.next), "failures": len(r.failures.failures), "backlog": len(r.backlog.waiting) + len(r.backlog.out) + len(r.backlog.outOf),
+		"absent": len(r.absent.since), "paces": len(r.pacer.lines), "failures": len(r.failures.failures), "backlog": len(r.backlog.waiting) + len(r.backlog.out) + len(r.backlog.outOf),
 	} {
 		if n > 0 {
 			t.Errorf("%s: %d entries are left of 200 TemplateControllers", what, n)

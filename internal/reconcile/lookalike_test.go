@@ -46,12 +46,14 @@ func TestLookAlikesAreNoChildren(t *testing.T) {
 		controller string
 		steps      []step
 	}{
-		"the template yields the child no longer":                                        {apps, yieldsLess},
-		"the template yields the child no longer, which was to outlive its parent":       {outliving(apps), yieldsLess},
-		"the parent stops matching":                                                      {selective, stopsMatching},
-		"the parent stops matching, which the child was to outlive":                      {outliving(selective), stopsMatching},
-		"the TemplateController goes, and takes its children":                            {deleting, controllerGoes},
-		"the TemplateController goes, and takes its children that outlive their parents": {outliving(deleting), controllerGoes},
+		"the template yields the child no longer":                                  {apps, yieldsLess},
+		"the template yields the child no longer, which was to outlive its parent": {outliving(apps), yieldsLess},
+		"the parent stops matching":                                                {selective, stopsMatching},
+		"the parent stops matching, which the child was to outlive":                {outliving(selective), stopsMatching},
+		"the TemplateController goes, and takes its children":                      {deleting, controllerGoes},
+		"the TemplateController goes, and leaves the children that are to stay": {outliving(deleting), []step{
+			{func(c *cluster) { c.goes() }, []string{"finalizers[] templatecontrollers apps"}},
+		}},
 		"the parent is gone, and the garbage collector has left the children for a while": {apps, []step{
 			{func(c *cluster) {
 				c.gone(locationOf(parse(t, app)))

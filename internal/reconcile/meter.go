@@ -125,13 +125,16 @@ func (unmeasured) Ready(bool)                  {}
 
 // outcome returns what became of a pass over a parent that was looked at.
 func (p *pass) outcome() Outcome {
-	switch {
-	case p.failed():
-		return Failed
-	case len(p.problems) > 0:
-		return Waiting
+	outcome := Succeeded
+	for _, problem := range p.problems {
+		switch {
+		case problem.Waiting:
+			outcome = max(outcome, Waiting)
+		case problem.Reason != v1.ReasonChildFailing: // which is not for templater to see to
+			outcome = Failed
+		}
 	}
-	return Succeeded
+	return outcome
 }
 
 // outcomeOfLeaving returns what became of a pass over a parent that is not there.

@@ -252,3 +252,17 @@ func TestMeasuresGoWithTheTemplateController(t *testing.T) {
 		t.Error("a pass for a TemplateController that is gone was measured")
 	}
 }
+
+func TestDeletionsForATemplateControllerThatGoesAreMeasured(t *testing.T) {
+	c, m := measured(t)
+	c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.apply(app)
+	c.run()
+	c.refuse["delete configmaps a"] = answer(http.StatusForbidden, "Forbidden", "admission webhook \"x\" denied the request")
+	c.goes()
+	c.run()
+	got := m.each["apps"].counts
+	if done, refused := got[fmt.Sprint("write ", Delete, " ", Accepted)], got[fmt.Sprint("write ", Delete, " ", Rejected)]; done != 1 || refused == 0 {
+		t.Errorf("%d deletions accepted and %d rejected, want 1 and some", done, refused)
+	}
+}

@@ -46,7 +46,7 @@ func New(o Options) (*Controllers, *Reconciler) {
 	backlog := newBacklog(queue, o.RolloutWorkers)
 	controllers := &Controllers{
 		clusters: o.Cluster, clock: o.Clock, parents: queue, backlog: backlog, entries: map[string]*entry{}, patience: lossPatience, class: o.ClassName,
-		accounts: o.RequireServiceAccount, meters: o.Meters, desks: desks{clock: o.Clock}, first: map[string]struct{}{},
+		accounts: o.RequireServiceAccount, meters: o.Meters, desks: newDesks(o.Clock), passing: newDesks(o.Clock), grace: stopGrace, first: map[string]struct{}{},
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, 30*time.Second),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers", MetricsProvider: o.QueueMetrics}),
@@ -54,12 +54,12 @@ func New(o Options) (*Controllers, *Reconciler) {
 	controllers.standby.Store(o.Standby)
 	controllers.rights = newRights(o.Cluster, o.Clock, o.QueueMetrics, controllers.queue.Add)
 	r := &Reconciler{
-		controllers: controllers, queue: queue, backlog: backlog, workers: max(o.Workers, 1), failures: failures, clock: o.Clock, events: o.Events,
-		pacer:   &pacer{clock: o.Clock, next: map[string]time.Time{}},
+		controllers: controllers, queue: queue, backlog: backlog, gate: newGate(queue, max(o.Workers, 1)), workers: max(o.Workers, 1), failures: failures, clock: o.Clock, events: o.Events,
+		pacer:   newPacer(o.Clock),
 		absent:  &absences{clock: o.Clock, since: map[Key]time.Time{}},
 		breaker: &breaker{clock: o.Clock, spent: map[Key]*spending{}},
-		said:    newSaid(),
-		desks:   desks{clock: o.Clock},
+		said:    newSaid(o.Clock),
+		desks:   controllers.passing,
 	}
 	controllers.memories = []memory{r.pacer, r.absent, r.breaker, r.said}
 	return controllers, r

@@ -1,8 +1,10 @@
 package reconcile
 
 import (
-	"encoding/json"
+	"math"
 	"strings"
+
+	"github.com/templater-dev/templater/internal/object"
 )
 
 // fieldSet is a set of fields as managedFields holds it (FieldsV1): a tree whose keys
@@ -133,8 +135,8 @@ func itemKey(key string, element any) bool {
 }
 
 func sameJSON(text string, value any) bool {
-	var v any
-	return json.Unmarshal([]byte(text), &v) == nil && sameScalar(v, value)
+	v, ok := object.Parse(text)
+	return ok && sameScalar(v, value)
 }
 
 func hasKeys(text string, element any) bool {
@@ -142,8 +144,9 @@ func hasKeys(text string, element any) bool {
 	if !ok {
 		return false
 	}
-	var keys map[string]any
-	if json.Unmarshal([]byte(text), &keys) != nil {
+	parsed, _ := object.Parse(text)
+	keys, ok := parsed.(map[string]any)
+	if !ok {
 		return false
 	}
 	for name, want := range keys {
@@ -156,28 +159,32 @@ func hasKeys(text string, element any) bool {
 
 // sameScalar compares JSON scalars; numbers by value, whatever their Go type.
 func sameScalar(a, b any) bool {
-	x, xok := number(a)
-	y, yok := number(b)
-	if xok || yok {
-		return xok && yok && x == y
-	}
-	switch a.(type) {
+	switch a := a.(type) {
+	case int:
+		return sameScalar(int64(a), b)
+	case int64:
+		switch b := b.(type) {
+		case int64:
+			return a == b
+		case float64:
+			return sameNumber(a, b)
+		}
+	case float64:
+		switch b := b.(type) {
+		case int64:
+			return sameNumber(b, a)
+		case float64:
+			return a == b
+		}
 	case string, bool, nil:
 		return a == b
 	}
 	return false
 }
 
-func number(v any) (float64, bool) {
-	switch n := v.(type) {
-	case int64:
-		return float64(n), true
-	case float64:
-		return n, true
-	case int:
-		return float64(n), true
-	}
-	return 0, false
+// sameNumber compares without rounding: above 2^53 several integers have one nearest float64.
+func sameNumber(n int64, f float64) bool {
+	return f >= -1<<63 && f < 1<<63 && f == math.Trunc(f) && int64(f) == n
 }
 
 func withoutIdentity(metadata any) any {

@@ -69,6 +69,12 @@ func TestUncovered(t *testing.T) {
 		"items of a set are found by their value": {
 			`{"f:finalizers":{"v:\"x\"":{}}}`, `{"finalizers":["x","y"]}`, ".finalizers[]",
 		},
+		"a list item with another large key": {
+			`{"f:l":{"k:{\"id\":9007199254740993}":{".":{},"f:id":{}}}}`, `{"l":[{"id":9007199254740992}]}`, ".l[]",
+		},
+		"another large item of a set": {
+			`{"f:l":{"v:9007199254740993":{}}}`, `{"l":[9007199254740992]}`, ".l[]",
+		},
 		"an atomic list is one leaf": {
 			`{"f:args":{}}`, `{"args":["a","b"]}`, "",
 		},
@@ -93,6 +99,27 @@ func TestStatusComparison(t *testing.T) {
 		},
 		"numbers are equal by value": {
 			`{"f:n":{}}`, `{"n":1}`, `{"n":1.0}`, true, false,
+		},
+		"large integers are told apart": {
+			`{"f:n":{}}`, `{"n":9007199254740993}`, `{"n":9007199254740992}`, false, false,
+		},
+		"an integer and the fraction that comes next to it": {
+			`{"f:n":{}}`, `{"n":9007199254740993}`, `{"n":9007199254740992.0}`, false, false,
+		},
+		"the largest integer is no fraction": {
+			`{"f:n":{}}`, `{"n":9223372036854775807}`, `{"n":9223372036854775808}`, false, false,
+		},
+		"fractions are compared": {
+			`{"f:n":{}}`, `{"n":1.5}`, `{"n":1}`, false, false,
+		},
+		"a number is no text": {
+			`{"f:n":{}}`, `{"n":1}`, `{"n":"1"}`, false, false,
+		},
+		"items with large keys are told apart": {
+			`{"f:l":{"k:{\"id\":9007199254740993}":{".":{},"f:id":{}}}}`, `{"l":[{"id":9007199254740993}]}`, `{"l":[{"id":9007199254740992}]}`, false, false,
+		},
+		"and so are items of a set": {
+			`{"f:l":{"v:9007199254740993":{}}}`, `{"l":[9007199254740993]}`, `{"l":[9007199254740992]}`, false, false,
 		},
 		"another value": {
 			`{"f:state":{}}`, `{"state":"b"}`, `{"state":"a"}`, false, false,

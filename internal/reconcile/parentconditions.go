@@ -1,8 +1,13 @@
 package reconcile
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/templater-dev/templater/internal/object"
 )
 
 // holdsCondition reports whether the parent can hold the ready condition.
@@ -21,7 +26,7 @@ func (p *pass) withReady(status map[string]any, v verdict) map[string]any {
 		condition, _ := c.(map[string]any)
 		return condition["type"] == p.readyCondition
 	})
-	condition := map[string]any{"type": p.readyCondition, "status": v.status, "reason": v.reason, "message": v.message}
+	condition := map[string]any{"type": p.readyCondition, "status": v.status, "reason": v.reason, "message": bounded(v.message)}
 	p.complement(condition)
 	status["conditions"] = append(conditions, condition)
 	return status
@@ -51,31 +56,93 @@ func (p *pass) fillConditions(status map[string]any) string {
 	if !ok {
 		return "conditions is no list"
 	}
-	for _, c := range conditions {
+	for i, c := range conditions {
 		condition, ok := c.(map[string]any)
 		if !ok {
 			return "conditions holds something else than mappings"
 		}
-		if kind, _ := condition["type"].(string); kind == "" {
-			return "a condition has no type"
+		if fault := p.fillCondition(condition, fmt.Sprintf("conditions[%d]", i)); fault != "" {
+			return fault
 		}
-		switch s := condition["status"].(type) {
-		case bool:
-			condition["status"] = map[bool]string{true: "True", false: "False"}[s]
-		case string:
-		default:
-			return "a condition has no status: give True, False or Unknown"
-		}
-		if condition["reason"] == nil || condition["reason"] == "" {
-			condition["reason"] = condition["type"]
-		}
-		if condition["message"] == nil {
-			condition["message"] = ""
-		}
-		p.complement(condition)
 	}
 	return ""
 }
+
+// fillCondition completes one condition. It returns what is wrong with it, or "".
+func (p *pass) fillCondition(condition map[string]any, at string) string {
+	kind := text(condition, "type")
+	switch {
+	case kind == "":
+		return "a condition has no type"
+	case len(kind) > longestType:
+		return fmt.Sprintf("%s.type is longer than %d characters", at, longestType)
+	case !conditionType.MatchString(kind):
+		return at + ".type is no name of a condition: it may hold letters, digits, - _ and ., and before a / a domain"
+	case kind == p.readyCondition:
+		return at + ": the condition " + kind + " is templater's own: leave it out here, or set spec.status.readyCondition to another type, or to \"\" for none"
+	}
+	switch s := condition["status"].(type) {
+	case bool:
+		condition["status"] = map[bool]string{true: "True", false: "False"}[s]
+	case string:
+		if s != "True" && s != "False" && s != "Unknown" {
+			return at + ".status is none of True, False and Unknown"
+		}
+	default:
+		return "a condition has no status: give True, False or Unknown"
+	}
+	if fault := fillWords(condition, at); fault != "" {
+		return fault
+	}
+	p.complement(condition)
+	return ""
+}
+
+// fillWords completes reason and message of a condition. It returns what is wrong with them, or "".
+func fillWords(condition map[string]any, at string) string {
+	if condition["reason"] == nil || condition["reason"] == "" {
+		condition["reason"] = reasonOf(text(condition, "type"))
+	}
+	if condition["message"] == nil {
+		condition["message"] = ""
+	}
+	message, ok := condition["message"].(string)
+	switch reason := text(condition, "reason"); {
+	case len(reason) > longestReason:
+		return fmt.Sprintf("%s.reason is longer than %d characters", at, longestReason)
+	case !conditionReason.MatchString(reason):
+		return at + ".reason is no word such as NoDisk: it begins with a letter and may hold letters, digits, and _ , : in between; put the rest into message"
+	case !ok:
+		return at + ".message is no text: quote it"
+	}
+	condition["message"] = bounded(message)
+	return ""
+}
+
+// What a condition may hold by the convention that schemas follow (metav1.Condition).
+const (
+	longestType    = 316
+	longestReason  = 1024
+	longestMessage = 32768 // bytes, so that it is short enough however characters are counted
+)
+
+var (
+	conditionType   = regexp.MustCompile(`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$`)
+	conditionReason = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
+	notInReason     = regexp.MustCompile(`[^A-Za-z0-9_]`)
+)
+
+// reasonOf makes a reason of the type of a condition, for one that has none: its name without the domain.
+func reasonOf(kind string) string {
+	reason := notInReason.ReplaceAllString(kind[strings.LastIndex(kind, "/")+1:], "_")
+	if !conditionReason.MatchString(reason) {
+		return "Condition" + reason
+	}
+	return reason
+}
+
+// bounded cuts a message that is longer than conditions may have.
+func bounded(message string) string { return object.Cut(message, longestMessage) }
 
 // complement adds what a condition owes to the parent: since when it has its
 // status, and of which generation it speaks.

@@ -17,16 +17,20 @@ type wanted struct {
 	child   *v1.Child
 	kind    kube.Kind
 	name    types.NamespacedName
-	content map[string]any // as it is applied, without metadata.uid and resourceVersion
-	body    body           // the same as text
-	hash    string
+	content map[string]any // as its author wants it; see marks for what comes on top
+	hash    string         // of content
+	marks   marks
+	// disputed is whether another document wants the object, too.
+	disputed bool
+	live     *live // nil while it is not there: see pair
 }
 
 // live is a child as it is.
 type live struct {
-	child  string // the entry of spec.children that it was made from
+	child  string // the entry of spec.children that it belongs to: see pair
 	kind   kube.Kind
 	object *object.Object
+	wanted *wanted // nil where nobody wants it any more
 }
 
 // identity tells one child of a parent from another, whatever its version.
@@ -56,6 +60,7 @@ type verb string
 const (
 	create verb = "create"
 	update verb = "update"
+	remark verb = "mark" // leaves all but the marks alone
 	remove verb = "delete"
 )
 
@@ -73,7 +78,7 @@ type action struct {
 
 // plan is the difference between what is there and what should be.
 type plan struct {
-	// apply comes first: create and update.
+	// apply comes first: create, update and remark.
 	apply []action
 	// remove comes after all of apply has succeeded.
 	remove []action
@@ -85,10 +90,11 @@ type plan struct {
 
 // situation is what a plan is made of.
 type situation struct {
-	children []v1.Child
-	wanted   []*wanted
+	children entries
+	wanted   []*wanted // and live: see pair
 	live     []*live
 	manager  string
+	maker    *maker
 	// complete is whether wanted and live are all that there is. If not, nothing
 	// is removed.
 	complete bool
@@ -96,58 +102,83 @@ type situation struct {
 
 // planFor returns what brings live in line with wanted. It reads nothing else.
 func planFor(s situation) plan {
-	byID := make(map[identity]*live, len(s.live))
-	for _, l := range s.live {
-		byID[l.id()] = l
-	}
-	blocked := s.blocked(byID)
+	blocked := s.blocked()
 	var p plan
 	for _, w := range s.wanted {
-		l := byID[w.id()]
-		delete(byID, w.id())
-		p.add(w, l, s.manager, blocked[w.child.Name])
-	}
-	if !s.complete {
-		return p
-	}
-	for _, l := range s.live { // not byID: its order is random
-		if byID[l.id()] == l {
-			p.prune(l, s.policy(l))
+		if w.live == nil {
+			p.make(w, blocked[w.child.Name])
+		} else {
+			s.keep(&p, w, w.live)
 		}
 	}
-	s.recreate(&p)
+	for _, l := range s.live {
+		if l.wanted == nil {
+			s.leave(&p, l)
+		}
+	}
+	if s.complete {
+		s.recreate(&p)
+	}
 	return p
 }
 
-// add plans for one wanted child. blocked holds back creation.
-func (p *plan) add(w *wanted, l *live, manager string, blocked bool) {
-	switch {
-	case l == nil && blocked, l != nil && l.object.Deleting():
+// make plans for a wanted child that is not there. blocked holds it back.
+func (p *plan) make(w *wanted, blocked bool) {
+	if blocked {
 		p.pending++
-	case l == nil:
-		p.apply = append(p.apply, action{verb: create, wanted: w})
-	case w.child.UpdateStrategy.Type == v1.UpdateCreateOnly:
-	case w.child.UpdateStrategy.Type == v1.UpdateOnDelete:
-		if outdated(w, l.object) {
+		return
+	}
+	p.apply = append(p.apply, action{verb: create, wanted: w})
+}
+
+// keep plans for a wanted child that is there.
+func (s situation) keep(p *plan, w *wanted, l *live) {
+	if l.object.Deleting() {
+		p.pending++
+		return
+	}
+	old, marked := outdated(w, l.object), !w.marks.differ(l.object)
+	switch w.child.UpdateStrategy.Type {
+	case v1.UpdateCreateOnly:
+	case v1.UpdateOnDelete:
+		if old {
 			p.outdated++
 		}
-	case w.child.UpdateStrategy.Type == v1.UpdateRecreate:
-		if outdated(w, l.object) {
+	case v1.UpdateRecreate:
+		if old {
 			p.pending++
+			marked = marked || s.complete // it goes
 		}
+	case v1.UpdateApply:
+		fallthrough
 	default:
-		if outdated(w, l.object) {
+		if old || !marked {
 			p.apply = append(p.apply, action{verb: update, wanted: w, live: l})
-		} else if path := lost(w, l, manager); path != "" {
+		} else if path := lost(w, l, s.manager); path != "" {
 			p.apply = append(p.apply, action{verb: update, wanted: w, live: l, drift: path})
 		}
+		return
+	}
+	if !marked {
+		p.apply = append(p.apply, action{verb: remark, wanted: w, live: l})
 	}
 }
 
-// prune plans for a child that is no longer wanted.
-func (p *plan) prune(l *live, policy v1.PrunePolicy) {
-	if policy != v1.PruneRetain && !l.object.Deleting() {
+// leave plans for a child that is no longer wanted. One that stays gets the marks of its entry: they are all
+// that tells its policies once the entry is gone.
+func (s situation) leave(p *plan, l *live) {
+	if l.object.Deleting() {
+		return
+	}
+	if s.complete && s.children.prunePolicy(l) != v1.PruneRetain {
 		p.remove = append(p.remove, action{verb: remove, live: l})
+		return
+	}
+	if c := s.children.of(l); c != nil {
+		w := &wanted{child: c, kind: l.kind, name: l.object.Key(), marks: marks{maker: s.maker, child: c}}
+		if w.marks.differ(l.object) {
+			p.apply = append(p.apply, action{verb: remark, wanted: w, live: l})
+		}
 	}
 }
 
@@ -156,75 +187,46 @@ func (s situation) recreate(p *plan) {
 	if !s.recreates() {
 		return
 	}
-	want := s.recreated()
 	for _, l := range s.live {
-		if w := want[l.id()]; w != nil && outdated(w, l.object) && !l.object.Deleting() {
+		if l.replaced() && !l.object.Deleting() {
 			p.remove = append(p.remove, action{verb: remove, live: l, foreground: true})
 		}
 	}
 	for i, a := range p.remove {
-		if c := s.childOf(a.live); c != nil && c.UpdateStrategy.Type == v1.UpdateRecreate {
+		if c := s.children.of(a.live); c != nil && c.UpdateStrategy.Type == v1.UpdateRecreate {
 			p.remove[i].foreground = true
 		}
 	}
 }
 
+// replaced reports whether the Recreate strategy replaces the object.
+func (l *live) replaced() bool {
+	return l.wanted != nil && l.wanted.child.UpdateStrategy.Type == v1.UpdateRecreate && outdated(l.wanted, l.object)
+}
+
 // blocked returns the groups in which the Recreate strategy makes nothing until what
 // it replaces is gone: the whole group goes first.
-func (s situation) blocked(byID map[identity]*live) map[string]bool {
+func (s situation) blocked() map[string]bool {
 	if !s.recreates() {
 		return nil
 	}
-	want := s.recreated()
 	blocked := map[string]bool{}
-	for id, l := range byID {
-		w := want[id]
-		if w != nil && outdated(w, l.object) {
-			blocked[w.child.Name] = true
+	for _, l := range s.live {
+		if l.replaced() {
+			blocked[l.child] = true
 			continue
 		}
-		c := s.childOf(l)
-		if w == nil && c != nil && c.UpdateStrategy.Type == v1.UpdateRecreate && c.PrunePolicy != v1.PruneRetain {
+		c := s.children.of(l)
+		if l.wanted == nil && c != nil && c.UpdateStrategy.Type == v1.UpdateRecreate && c.PrunePolicy != v1.PruneRetain {
 			blocked[c.Name] = true
 		}
 	}
 	return blocked
 }
 
-// recreated returns what is wanted by the Recreate strategy.
-func (s situation) recreated() map[identity]*wanted {
-	var out map[identity]*wanted
-	for _, w := range s.wanted {
-		if w.child.UpdateStrategy.Type == v1.UpdateRecreate {
-			if out == nil {
-				out = make(map[identity]*wanted, len(s.wanted))
-			}
-			out[w.id()] = w
-		}
-	}
-	return out
-}
-
 // recreates reports whether any child has the Recreate strategy.
 func (s situation) recreates() bool {
 	return slices.ContainsFunc(s.children, func(c v1.Child) bool { return c.UpdateStrategy.Type == v1.UpdateRecreate })
-}
-
-func (s situation) childOf(l *live) *v1.Child {
-	i := slices.IndexFunc(s.children, func(c v1.Child) bool { return c.Name == l.child })
-	if i < 0 {
-		return nil
-	}
-	return &s.children[i]
-}
-
-// policy is the prune policy for a child; one whose entry in spec.children is gone
-// carries its own.
-func (s situation) policy(l *live) v1.PrunePolicy {
-	if c := s.childOf(l); c != nil {
-		return c.PrunePolicy
-	}
-	return v1.PrunePolicy(l.object.Annotation(v1.AnnotationPrune))
 }
 
 // lost returns the path of a field that we applied and hold no more, or "". The object
@@ -233,14 +235,18 @@ func lost(w *wanted, l *live, manager string) string {
 	if l.object.Noted(object.Covered) {
 		return ""
 	}
-	path := fieldSet(l.object.Applied(manager, "")).uncovered(w.content)
+	held := fieldSet(l.object.Applied(manager, ""))
+	path := held.uncovered(w.content)
+	if path == "" && w.marks.managedBy {
+		path = held.uncovered(added)
+	}
 	if path == "" {
 		l.object.Note(object.Covered)
 	}
 	return path
 }
 
-// outdated reports whether the object was last applied from something else.
+// outdated reports whether the object was last made or changed for something else than its author wants now.
 func outdated(w *wanted, o *object.Object) bool {
 	return o.Annotation(v1.AnnotationHash) != w.hash
 }

@@ -16,13 +16,49 @@ type side struct {
 	name, group, hash string
 	deleting, drifted bool
 	prune             string
+	stripped          bool // of its owner reference
+}
+
+// one is the parent of all sides.
+func one(t testing.TB) *maker {
+	t.Helper()
+	return &maker{controller: "m", apiVersion: "example.org/v1", kind: "App", parent: packed(t, parse(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, uid: u}}")), depth: 1}
+}
+
+// situationFor returns what a plan is made of.
+func situationFor(t testing.TB, child v1.Child, wantedSides, liveSides []side) situation {
+	t.Helper()
+	kind := fakeKinds[schema.GroupKind{Kind: "ConfigMap"}]
+	s := situation{children: []v1.Child{child}, manager: "templater/m", complete: true}
+	var d desire
+	maker := one(t)
+	s.maker = maker
+	for _, w := range wantedSides {
+		d.wanted = append(d.wanted, &wanted{child: &s.children[0], kind: kind, name: nameOf(w.content()), content: w.author(), hash: w.hash, marks: marks{maker: maker, child: &s.children[0]}})
+	}
+	for _, l := range liveSides {
+		s.live = append(s.live, &live{child: l.group, kind: kind, object: l.object(t)})
+	}
+	s.wanted, _ = pair(d, s.live)
+	return s
+}
+
+// author is the content without what templater adds.
+func (s side) author() map[string]any {
+	content := s.content()
+	metadata := content["metadata"].(map[string]any)
+	content["metadata"] = map[string]any{"name": metadata["name"], "namespace": metadata["namespace"]}
+	return content
 }
 
 func (s side) content() map[string]any {
 	metadata := map[string]any{
 		"name": s.name, "namespace": "ns", "uid": "uid-" + s.name,
-		"labels":      map[string]any{v1.LabelChild: s.group},
-		"annotations": map[string]any{v1.AnnotationHash: s.hash},
+		"labels":      map[string]any{v1.LabelController: "m", v1.LabelChild: s.group, v1.LabelParentUID: "u"},
+		"annotations": map[string]any{v1.AnnotationHash: s.hash, v1.AnnotationDepth: "1"},
+	}
+	if !s.stripped {
+		metadata["ownerReferences"] = []any{map[string]any{"apiVersion": "example.org/v1", "kind": "App", "name": "one", "uid": "u", "controller": true, "blockOwnerDeletion": true}}
 	}
 	if s.deleting {
 		metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
@@ -100,7 +136,16 @@ func TestPlan(t *testing.T) {
 			wanted: []side{{name: "a", hash: "1"}}, live: []side{{name: "b", hash: "1"}}, incomplete: true, want: []string{"create a"},
 		},
 		"Retain keeps what is no longer wanted": {
-			policy: v1.PruneRetain, live: []side{{name: "b", hash: "1"}}, want: []string{},
+			policy: v1.PruneRetain, live: []side{{name: "b", hash: "1", prune: "Retain"}}, want: []string{},
+		},
+		"what stays says so itself, for the time when its entry is gone": {
+			policy: v1.PruneRetain, live: []side{{name: "b", hash: "1"}}, want: []string{"mark b"},
+		},
+		"so does what may go once everything is known": {
+			live: []side{{name: "b", hash: "1", prune: "Retain"}}, incomplete: true, want: []string{"mark b"},
+		},
+		"what is being deleted says no more": {
+			policy: v1.PruneRetain, live: []side{{name: "b", hash: "1", deleting: true}}, want: []string{},
 		},
 		"a group that left the spec goes": {
 			live: []side{{name: "b", group: "former", hash: "1"}}, want: []string{"delete b"},
@@ -164,20 +209,35 @@ func TestPlan(t *testing.T) {
 		"Recreate deletes nothing while something is not known": {
 			strategy: v1.UpdateRecreate, wanted: []side{{name: "a", hash: "2"}}, live: []side{{name: "a", hash: "1"}}, incomplete: true, want: []string{"1 pending"},
 		},
+		"Recreate does not wait for one that stays, as Retain says": {
+			strategy: v1.UpdateRecreate, policy: v1.PruneRetain,
+			wanted: []side{{name: "a", hash: "1"}}, live: []side{{name: "z", hash: "1", prune: "Retain"}}, want: []string{"create a"},
+		},
+		"Recreate marks what it cannot replace yet": {
+			strategy: v1.UpdateRecreate, wanted: []side{{name: "a", hash: "2"}}, live: []side{{name: "a", hash: "1", stripped: true}}, incomplete: true, want: []string{"mark a", "1 pending"},
+		},
+		"Recreate does not mark what it replaces": {
+			strategy: v1.UpdateRecreate, wanted: []side{{name: "a", hash: "2"}}, live: []side{{name: "a", hash: "1", stripped: true}}, want: []string{"delete a in the foreground", "1 pending"},
+		},
+		"a mark that is missing goes with an apply of the whole": {
+			wanted: []side{{name: "a", hash: "1"}}, live: []side{{name: "a", hash: "1", stripped: true}}, want: []string{"update a"},
+		},
+		"OnDelete marks what is out of date": {
+			strategy: v1.UpdateOnDelete, wanted: []side{{name: "a", hash: "2"}}, live: []side{{name: "a", hash: "1", group: "former"}}, want: []string{"mark a", "1 outdated"},
+		},
+		"what is being deleted gets no marks": {
+			strategy: v1.UpdateCreateOnly, wanted: []side{{name: "a", hash: "1"}}, live: []side{{name: "a", hash: "1", group: "former", deleting: true}}, want: []string{"1 pending"},
+		},
 	} {
 		t.Run(why, func(t *testing.T) {
 			child := v1.Child{Name: "g", UpdateStrategy: v1.UpdateStrategy{Type: row.strategy}, PrunePolicy: row.policy}
-			kind := fakeKinds[schema.GroupKind{Kind: "ConfigMap"}]
-			s := situation{children: []v1.Child{child}, manager: "templater/m", complete: !row.incomplete}
-			for _, w := range row.wanted {
-				s.wanted = append(s.wanted, &wanted{child: &s.children[0], kind: kind, name: nameOf(w.content()), content: w.content(), hash: w.hash})
-			}
-			for _, l := range row.live {
-				if l.group == "" {
-					l.group = "g"
+			for i := range row.live {
+				if row.live[i].group == "" {
+					row.live[i].group = "g"
 				}
-				s.live = append(s.live, &live{child: l.group, kind: kind, object: l.object(t)})
 			}
+			s := situationFor(t, child, row.wanted, row.live)
+			s.complete = !row.incomplete
 			if diff := cmp.Diff(row.want, planText(planFor(s))); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}

@@ -40,14 +40,14 @@ const (
 	RetryBackoff
 	// RetrySoon waits longer each time, to 10 s.
 	RetrySoon
-	// RetryNow follows newer data that is on its way, within a second.
+	// RetryNow follows newer data that is on its way: quickly, and then longer each time, to 10 s.
 	RetryNow
 )
 
 const (
 	slowRetry    = 30 * time.Second
 	longestSoon  = 10 * time.Second
-	freshDataLag = 100 * time.Millisecond
+	freshDataLag = 100 * time.Millisecond // the first wait of RetryNow
 )
 
 // problemf returns a Problem that waits for input.
@@ -99,20 +99,16 @@ func (p problems) pending() bool {
 	return slices.ContainsFunc(p, func(problem *Problem) bool { return problem.Pending })
 }
 
-// message is that of first, and says how many more there are.
+// message tells all faults, or else all that is waited for, the one to show first.
 func (p problems) message() string {
-	faults := 0
+	waiting := p.first().Waiting
+	var texts []string
 	for _, problem := range p {
-		if !problem.Waiting {
-			faults++
+		if problem.Waiting == waiting && !slices.Contains(texts, problem.Message) {
+			texts = append(texts, problem.Message)
 		}
 	}
-	switch faults {
-	case 0, 1:
-		return p.first().Message
-	default:
-		return fmt.Sprintf("%s (and %d more)", p.first().Message, faults-1)
-	}
+	return list(texts)
 }
 
 // retry is the keenest of all.

@@ -37,12 +37,7 @@ func (c *controller) refusal(err error, what string, at kube.Location, kind kube
 }
 
 func missingNamespace(err error) bool {
-	var status apierrors.APIStatus
-	if !apierrors.IsNotFound(err) || !errors.As(err, &status) {
-		return false
-	}
-	details := status.Status().Details
-	return details != nil && details.Kind == "namespaces"
+	return apierrors.IsNotFound(err) && detailsOf(err).Kind == "namespaces"
 }
 
 // publicReason says why the server refused, from those parts of its answer that cannot
@@ -121,34 +116,46 @@ var (
 // publicCauses lists the fields that the server found wrong, with the kind of
 // fault.
 func publicCauses(err error) string {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Details == nil {
-		return ""
-	}
 	var out []string
-	for _, cause := range status.Status().Details.Causes {
+	for _, cause := range detailsOf(err).Causes {
 		if cause.Field == "" {
 			continue
 		}
-		out = append(out, publicPath(cause.Field)+": "+fault(cause))
+		out = append(out, pathOf(err, cause.Field)+": "+fault(cause))
 	}
 	return list(out)
 }
 
+// fault says what is wrong with a field, with the rule where it is known.
 func fault(cause metav1.StatusCause) string {
-	switch {
-	case immutable.MatchString(cause.Message):
-		return "field is immutable; to replace the object, set updateStrategy.type to Recreate"
-	case cause.Type == metav1.CauseTypeFieldValueRequired:
-		return "required value is missing"
-	case cause.Type == metav1.CauseTypeFieldValueInvalid:
-		return "invalid value"
-	case cause.Type == metav1.CauseTypeTypeInvalid:
-		return "wrong type"
-	case cause.Type == metav1.CauseTypeForbidden:
-		return "may not be set or changed; to replace the object, set updateStrategy.type to Recreate"
+	const replace = "; to replace the object, set updateStrategy.type to Recreate"
+	if immutable.MatchString(cause.Message) {
+		return "field is immutable" + replace
 	}
-	return string(cause.Type)
+	text, known := faultWords[cause.Type]
+	if !known {
+		return string(cause.Type)
+	}
+	if cause.Type == metav1.CauseTypeForbidden {
+		return text + replace
+	}
+	if rule := ruleOf(cause); rule != "" {
+		return text + ": " + rule
+	}
+	return text
+}
+
+// faultWords are what the sorts of faults are called.
+var faultWords = map[metav1.CauseType]string{
+	metav1.CauseTypeFieldValueRequired:     "required value is missing",
+	metav1.CauseTypeFieldValueInvalid:      "invalid value",
+	metav1.CauseTypeFieldValueNotSupported: "value is not supported",
+	metav1.CauseTypeFieldValueDuplicate:    "value is there twice",
+	metav1.CauseTypeFieldValueNotFound:     "names something that is not there",
+	metav1.CauseTypeTooLong:                "too long",
+	metav1.CauseTypeTooMany:                "too many items",
+	metav1.CauseTypeTypeInvalid:            "wrong type",
+	metav1.CauseTypeForbidden:              "may not be set or changed",
 }
 
 // schemaFaults lists the fields that server-side apply finds not to fit the schema.
@@ -156,16 +163,16 @@ func schemaFaults(err error) []string {
 	text := err.Error()
 	var out []string
 	for _, m := range unknownField.FindAllStringSubmatch(text, -1) {
-		out = append(out, publicPath(m[1])+": the schema has no such field")
+		out = append(out, writtenPath(err, m[1])+": the schema has no such field")
 	}
 	for _, m := range strictField.FindAllStringSubmatch(text, -1) {
-		out = append(out, publicPath(m[1])+": the schema has no such field")
+		out = append(out, writtenPath(err, m[1])+": the schema has no such field")
 	}
 	for _, m := range sameKey.FindAllStringSubmatch(text, -1) {
-		out = append(out, publicPath(m[1])+": two items of the list have the same key")
+		out = append(out, writtenPath(err, m[1])+": two items of the list have the same key")
 	}
 	for _, m := range wrongType.FindAllStringSubmatch(text, -1) {
-		out = append(out, publicPath(m[1])+": wrong type, expected "+plainWord(m[2]))
+		out = append(out, writtenPath(err, m[1])+": wrong type, expected "+plainWord(m[2]))
 	}
 	slices.Sort(out) // the server's order is random
 	return slices.Compact(out)
@@ -181,7 +188,7 @@ func publicPath(path string) string {
 		return "[…]"
 	})
 	if !plainPath.MatchString(path) {
-		return "a field"
+		return aField
 	}
 	return path
 }
@@ -193,7 +200,7 @@ func formFault(text string) string {
 	case !strings.Contains(text, "unable to convert unstructured object to "):
 		return ""
 	case strings.Contains(text, "quantities must match the regular expression"):
-		return "a quantity of resources is not valid; write it as 250m, 2 or 64Mi"
+		return badQuantity
 	case strings.Contains(text, "illegal base64 data"):
 		return "data is not base64; put plain text under stringData, or use b64enc"
 	}
@@ -217,11 +224,26 @@ func publicName(name string) string {
 	return name
 }
 
-// list joins the first three of them.
+// mostListed is how many of the same sort a message names.
+const mostListed = 3
+
+// list joins the first of them, and says how many more there are.
 func list(parts []string) string {
-	const most = 3
-	if len(parts) > most {
-		return strings.Join(parts[:most], "; ") + fmt.Sprintf("; and %d more", len(parts)-most)
+	return listOf(parts, func(part string) string { return part })
+}
+
+// listOf is list for things that are yet to be put into words.
+func listOf[T any](all []T, say func(T) string) string {
+	var out strings.Builder
+	for i, each := range all {
+		if i == mostListed {
+			fmt.Fprintf(&out, "; and %d more", len(all)-mostListed)
+			break
+		}
+		if i > 0 {
+			out.WriteString("; ")
+		}
+		out.WriteString(say(each))
 	}
-	return strings.Join(parts, "; ")
+	return out.String()
 }

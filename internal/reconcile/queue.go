@@ -1,6 +1,8 @@
 package reconcile
 
 import (
+	"context"
+
 	"k8s.io/client-go/util/workqueue"
 )
 
@@ -15,6 +17,21 @@ func newQueue(metrics workqueue.MetricsProvider) (Queue, *limiter) {
 	queue := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[Key]{Name: name, MetricsProvider: metrics, Queue: &turns{lanes: map[string][]Key{}}})
 	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{Name: name, MetricsProvider: metrics, Queue: queue})
 	return workqueue.NewTypedRateLimitingQueueWithConfig[Key](failures, workqueue.TypedRateLimitingQueueConfig[Key]{Name: name, MetricsProvider: metrics, DelayingQueue: delaying}), failures
+}
+
+// takeOne works on the next key of a queue and reports whether there may be more. No work begins after ctx: a queue that
+// shuts down still hands out what it holds.
+func takeOne[K comparable](ctx context.Context, queue workqueue.TypedInterface[K], work func(key K)) bool {
+	key, shutdown := queue.Get()
+	if shutdown {
+		return false
+	}
+	defer queue.Done(key)
+	if ctx.Err() != nil {
+		return false
+	}
+	work(key)
+	return true
 }
 
 // turns holds keys in a lane for each controller, first in first out, and takes

@@ -82,6 +82,28 @@ func TestTheBacklogLetsOutAFewKeysOfEach(t *testing.T) {
 	}
 }
 
+func TestTheBacklogGivesWhatIsFreeToTheControllersInTurn(t *testing.T) {
+	queue, _ := newQueue(nil)
+	defer queue.ShutDown()
+	b := newBacklog(queue, 2)
+	expect := func(what string, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(append([]string{}, want...), take(queue)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", what, diff)
+		}
+	}
+	b.add("a", manyKeys("a", 5))
+	b.turn = 0
+	b.add("b", manyKeys("b", 5))
+	expect("at first", "a/0", "b/0", "a/1")
+	b.done(keyOf("a", "0"))
+	expect("there is one too many")
+	b.done(keyOf("a", "1"))
+	expect("b was the last", "a/2")
+	b.done(keyOf("b", "0"))
+	expect("a was the last", "b/1")
+}
+
 func TestTheBacklogIsReplacedWhenTheControllerChangesAgain(t *testing.T) {
 	queue, _ := newQueue(nil)
 	defer queue.ShutDown()

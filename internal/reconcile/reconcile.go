@@ -24,6 +24,7 @@ type Reconciler struct {
 	controllers *Controllers
 	queue       Queue
 	backlog     *backlog
+	gate        *gate
 	workers     int
 	failures    *limiter // of the queue
 	clock       clock.PassiveClock
@@ -32,7 +33,7 @@ type Reconciler struct {
 	absent      *absences
 	breaker     *breaker
 	said        *said
-	desks       desks
+	desks       *desks
 }
 
 // Announcer publishes Events on parents. It must not block.
@@ -44,14 +45,20 @@ type Announcer interface {
 // pass is one look at one parent.
 type pass struct {
 	*controller
-	r        *Reconciler
-	key      Key
-	parent   *object.Object
-	decoded  map[string]any // the parent: see content
-	problems problems
-	flaps    *flaps // nil while there is no suspicion of a loop
-	written  written
-	plan     plan
+	r          *Reconciler
+	key        Key
+	parent     *object.Object
+	decoded    map[string]any // the parent: see content
+	problems   problems
+	parentSpec int64  // see specs
+	suspect    bool   // whether earlier passes have written
+	flaps      *flaps // nil while there is no suspicion of a loop
+	written    written
+	plan       plan
+	census     census
+	whole      bool // whether all that the templates want is known
+	sure       bool // whether all is known that decides what is to go
+	behind     bool // whether the watch of TemplateControllers failed when it was planned what is to go
 	// bereaved are children of an earlier parent of that name that no watch shows, because they have lost
 	// their label.
 	bereaved []*live
@@ -62,8 +69,20 @@ type Result struct {
 	Retry Retry
 	// After is when to look again where Retry is RetryOnChange; 0 means never.
 	After time.Duration
+	// Again is whether to look again at once, whatever the rest says: the templates may yield something else
+	// for what the pass has written.
+	Again bool
 	// Outcome is what became of the pass.
 	Outcome Outcome
+}
+
+// also adds when to look again for another reason.
+func (r Result) also(other Result) Result {
+	r.Retry = max(r.Retry, other.Retry)
+	if r.After == 0 || other.After > 0 && other.After < r.After {
+		r.After = other.After
+	}
+	return r
 }
 
 // Reconcile brings the children and the status of the parent named by key up
@@ -74,11 +93,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, key Key) Result {
 	if r.backlog.begin(key) {
 		defer r.backlog.done(key)
 	}
+	desk := deskOf(ctx)
+	desk.begin(key)
+	defer desk.end()
 	c, leave := r.controllers.enter(key.Controller)
 	defer leave()
-	desk := deskOf(ctx)
-	desk.begin(key) // not before: while a TemplateController ends, enter waits for other passes
-	defer desk.end()
 	if c == nil || c.spec.Suspend || c.unknown || !c.parentsSynced(key.Parent.Namespace) || c.syncing(key.Parent.Namespace) {
 		return Result{} // each of these brings the parent back when it changes
 	}
@@ -92,39 +111,40 @@ func (r *Reconciler) Reconcile(ctx context.Context, key Key) Result {
 		return Result{} // the garbage collector takes the children
 	}
 	p.controller, p.parent = c, parent
-	if wait := r.breaker.wait(key, p.specs()); wait > 0 {
-		return Result{After: wait}
+	if p.suspect = r.breaker.knows(key); p.suspect {
+		if wait := r.breaker.wait(key, p.specs()); wait > 0 {
+			return Result{After: wait}
+		}
+		p.flaps = r.breaker.flaps(key, p.specs())
 	}
-	p.flaps = r.breaker.flaps(key, p.specs())
-	result := p.run(ctx)
-	if left := p.collectStrays(ctx); left > 0 && result.Retry == RetryOnChange {
-		result.After = left
+	result := p.run(ctx).also(p.collectStrays(ctx))
+	if result.Retry == RetryOnChange && (p.behind || !readable(c.own)) {
+		result.Retry = RetrySlow // something may be left to prune, and nobody tells when
 	}
 	return result
 }
 
 func (p *pass) run(ctx context.Context) Result {
 	observed := p.observe()
-	d := desireFor(p.controller, p.parent, p.input(observed))
+	d, free := p.desire(observed)
 	if len(d.unknown) > 0 {
 		p.r.controllers.addKinds(p.name, d.unknown)
 		return Result{Outcome: Waiting} // comes again when the new kinds can be read
 	}
 	p.r.controllers.miss(p.name, d.missing)
 	p.problems = append(p.problems, d.problems...)
-	wanted := p.readable(d.wanted)
-	p.plan = planFor(situation{
-		children: p.spec.Children, wanted: wanted, live: observed, manager: p.manager,
-		complete: len(p.problems) == 0 && p.complete(p.key.Parent.Namespace),
-	})
+	p.whole = len(d.problems) == 0
+	wanted := p.readable(free)
+	p.plan = p.plans(ctx, situation{children: p.spec.Children, wanted: wanted, live: observed, manager: p.manager, maker: d.maker})
 	p.written.before = fingerprint(observed)
 	p.act(ctx)
 	p.loop()
 	if p.written.children {
 		observed = p.observe()
+		pair(d, observed)
 	}
-	p.writeStatus(ctx, len(d.wanted), observed)
-	if p.r.breaker.wrote(p.key, p.specs(), p.written) {
+	p.writeStatus(ctx, d.wanted, observed)
+	if p.written.any() && p.r.breaker.wrote(p.key, p.specs(), p.written) {
 		p.meter.Tripped()
 	}
 	if p.problems.templateFailed() {
@@ -135,9 +155,6 @@ func (p *pass) run(ctx context.Context) Result {
 	}
 	return p.result()
 }
-
-// specs are what the pass works from.
-func (p *pass) specs() specs { return specs{p.parent.Generation(), p.generation} }
 
 // readable leaves out what is of a kind that may not be listed: what is there of it is not known.
 func (p *pass) readable(all []*wanted) []*wanted {
@@ -184,10 +201,21 @@ func (p *pass) input(observed []*live) *render.Input {
 }
 
 func (p *pass) result() Result {
-	if retry := p.problems.retry(); retry != RetryOnChange {
-		return Result{Retry: retry, Outcome: p.outcome()}
+	result := Result{Retry: p.problems.retry(), Again: p.seesMore(), Outcome: p.outcome()}
+	if result.Retry == RetryOnChange {
+		result.After = p.resyncAfter()
+		if p.failed() && (result.After == 0 || result.After > sayAgain) {
+			result.After = sayAgain
+		}
 	}
-	return Result{After: p.resyncAfter(), Outcome: p.outcome()}
+	return result
+}
+
+// seesMore reports whether the pass has written something that templates read and were rendered without. No
+// watch tells of own writes. The status template has seen the children as they were written.
+func (p *pass) seesMore() bool {
+	reads := p.program.Reads()
+	return p.written.visible && reads.Status || p.written.children && reads.Children
 }
 
 func (p *pass) resyncAfter() time.Duration {
@@ -198,47 +226,34 @@ func (p *pass) resyncAfter() time.Duration {
 }
 
 // Run works through the queue until ctx ends, and returns when all passes under way are
-// finished. Those that are not when work ends are cut short.
+// finished. Those that are not when work ends, or take long, are cut short.
 func (r *Reconciler) Run(ctx, work context.Context) {
 	stop := context.AfterFunc(ctx, r.queue.ShutDown)
 	defer stop()
 	var asking sync.WaitGroup
 	asking.Go(func() { r.controllers.rights.run(ctx) })
 	defer asking.Wait()
-	done := make(chan struct{})
-	for range r.workers {
-		go func() {
-			work := r.desks.seat(work)
-			for r.next(ctx, work) {
-			}
-			done <- struct{}{}
-		}()
-	}
-	for range r.workers {
-		<-done
-	}
+	crew := &crew{desks: r.desks, grace: r.controllers.grace, next: func(work context.Context) bool { return r.next(ctx, work) }}
+	crew.run(ctx, work, r.workers)
 }
 
 // next works on one key and reports whether there may be more. No work begins after ctx,
 // and none goes on after work.
 func (r *Reconciler) next(ctx, work context.Context) bool {
-	key, shutdown := r.queue.Get()
-	if shutdown {
-		return false
-	}
-	defer r.queue.Done(key)
-	if ctx.Err() != nil {
-		return false // a queue that shuts down still hands out what it holds
-	}
-	start := r.clock.Now()
-	result, err := r.guarded(work, key)
-	if err != nil {
-		klog.FromContext(ctx).Error(err, "pass failed, will retry", "controller", key.Controller, "parent", key.Parent.String())
-		result = Result{Retry: RetryBackoff, Outcome: Panicked}
-	}
-	r.controllers.measure(key.Controller, result.Outcome, r.clock.Since(start))
-	r.again(key, result)
-	return true
+	return takeOne(ctx, r.queue, func(key Key) {
+		if !r.gate.enter(key) {
+			return
+		}
+		defer r.gate.leave(key)
+		start := r.clock.Now()
+		result, err := r.guarded(work, key)
+		if err != nil {
+			klog.FromContext(ctx).Error(err, "pass failed, will retry", "controller", key.Controller, "parent", key.Parent.String())
+			result = Result{Retry: RetryBackoff, Outcome: Panicked}
+		}
+		r.controllers.measure(key.Controller, result.Outcome, r.clock.Since(start))
+		r.again(key, result)
+	})
 }
 
 // again puts the key back when it is due.
@@ -257,8 +272,10 @@ func (r *Reconciler) again(key Key, result Result) {
 	case RetrySoon:
 		r.queue.AddAfter(key, min(r.failures.When(key), jitter(longestSoon)))
 	case RetryNow:
-		r.queue.Forget(key)
-		r.queue.AddAfter(key, jitter(freshDataLag))
+		r.queue.AddAfter(key, min(r.failures.When(key)/(firstRetry/freshDataLag), jitter(longestSoon))) // newer data may be long in coming
+	}
+	if result.Again {
+		r.queue.Add(key) // the queue holds it until this pass is done
 	}
 }
 

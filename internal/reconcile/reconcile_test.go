@@ -179,14 +179,7 @@ func TestChangesAreFollowed(t *testing.T) {
 			c.run()
 			row.change(t, c)
 			wantRequests(t, why, c.run(), row.want...)
-			c.deliver()
-			for range 2 { // a deleted child may still be there: it goes, and then all is quiet
-				for at, o := range c.objects {
-					if at.Resource.Resource == "configmaps" && !slices.Contains([]string{"a", "b", "c"}, at.Name) {
-						c.gone(locationOf(o))
-					}
-				}
-			}
+			c.settle() // what was deleted goes, and is counted no more
 			_, again := c.pass("apps", "one")
 			wantRequests(t, "the pass after", again)
 		})

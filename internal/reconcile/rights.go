@@ -37,6 +37,7 @@ const (
 	asNamespaces
 	asStatus     // of parents
 	asFinalizers // of parents, where an admission plugin asks for it
+	toExist      // one that a spec names: see presence.go
 )
 
 // verbs are those that the use needs, in the order in which messages have them.
@@ -52,6 +53,8 @@ func (u use) verbs() []string {
 		return []string{"patch"}
 	case asFinalizers:
 		return []string{"update"}
+	case toExist:
+		return []string{"get"}
 	}
 	return nil
 }
@@ -63,7 +66,7 @@ func (u use) subresource() string {
 		return "status"
 	case asFinalizers:
 		return "finalizers"
-	case asParents, asChildren, asNamespaces:
+	case asParents, asChildren, asNamespaces, toExist:
 	}
 	return ""
 }
@@ -75,6 +78,7 @@ type claim struct {
 	resource   schema.GroupResource
 	namespaced bool   // whether the resource is
 	namespace  string // empty = all, or a cluster-scoped resource
+	name       string // of the object; empty = all
 	// acting is whether the rights are those of the operator, to act as the user.
 	acting bool
 }
@@ -87,6 +91,7 @@ type finding struct {
 	// constrained is, where the claim is about acting as a user, whether the operator may do so for
 	// some requests; missing has the verbs of the others.
 	constrained bool
+	absent      bool // the object is not there
 }
 
 // rights finds out which rights are missing, once a request has been
@@ -112,7 +117,7 @@ type answered struct {
 
 // same reports whether two findings say the same.
 func (f finding) same(other finding) bool {
-	return f.known == other.known && f.constrained == other.constrained && slices.Equal(f.missing, other.missing)
+	return f.known == other.known && f.constrained == other.constrained && f.absent == other.absent && slices.Equal(f.missing, other.missing)
 }
 
 // newRights returns rights that calls changed for each controller whose finding is new.
@@ -163,25 +168,25 @@ func (r *rights) run(ctx context.Context) {
 
 // next looks up one claim, and reports whether there may be more.
 func (r *rights) next(ctx context.Context) bool {
-	c, shutdown := r.queue.Get()
-	if shutdown || ctx.Err() != nil {
-		return false
-	}
-	defer r.queue.Done(c)
-	limited, cancel := context.WithTimeout(ctx, askTime)
-	defer cancel()
-	f, err := r.ask(limited, c)
-	if err != nil { // asked again when the request is forbidden again
-		klog.FromContext(ctx).V(2).Info("cannot find out which rights are missing", "user", c.as, "resource", c.resource.String(), "reason", publicReason(err))
-	}
-	for _, controller := range r.take(c, f) {
-		r.changed(controller)
-	}
-	return true
+	return takeOne(ctx, r.queue, func(c claim) {
+		limited, cancel := context.WithTimeout(ctx, askTime)
+		defer cancel()
+		f, err := r.ask(limited, c)
+		if err != nil { // asked again when the request is forbidden again
+			klog.FromContext(ctx).V(2).Info("cannot find out which rights are missing", "user", c.as, "resource", c.resource.String(), "reason", publicReason(err))
+		}
+		for _, controller := range r.take(c, f) {
+			r.changed(controller)
+		}
+	})
 }
 
 // ask asks the server, one question for each verb.
 func (r *rights) ask(ctx context.Context, c claim) (finding, error) {
+	if c.use == toExist {
+		absent, err := r.absent(ctx, c)
+		return finding{known: err == nil, absent: absent}, err
+	}
 	if !c.acting {
 		missing, err := r.missing(ctx, c.as, c, "")
 		return finding{known: err == nil, missing: missing}, err

@@ -3,14 +3,29 @@ package reconcile
 import (
 	"slices"
 	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
 )
 
+// sayAgain is when a lasting problem is announced again: the API server forgets Events, after an hour if its
+// --event-ttl does not say otherwise.
+const sayAgain = 50 * time.Minute
+
 // said remembers the last problem announced for each parent, so that the same
-// one is not announced in every pass. It is safe for concurrent use.
+// one is not announced in every pass, but as long as it lasts. It is safe for concurrent use.
 type said struct {
+	clock clock.PassiveClock
+
 	mu     sync.Mutex
-	last   map[Key]string
+	last   map[Key]announcement
 	faults map[Key]faults
+}
+
+// announcement is what was announced last, and when.
+type announcement struct {
+	text string
+	at   time.Time
 }
 
 // faults are those that the server has found so far.
@@ -19,7 +34,9 @@ type faults struct {
 	found []string
 }
 
-func newSaid() *said { return &said{last: map[Key]string{}, faults: map[Key]faults{}} }
+func newSaid(clock clock.PassiveClock) *said {
+	return &said{clock: clock, last: map[Key]announcement{}, faults: map[Key]faults{}}
+}
 
 // all returns the faults and those that were found before in the same, sorted. The
 // server looks at fields in random order and at times stops at the first that
@@ -36,8 +53,8 @@ func (s *said) all(key Key, about string, found []string) []string {
 	return found
 }
 
-// fresh reports whether the text differs from the last one for key. An empty
-// text says that all is well.
+// fresh reports whether the text differs from the last one for key, or that one was announced long ago. An
+// empty text says that all is well.
 func (s *said) fresh(key Key, text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,10 +63,10 @@ func (s *said) fresh(key Key, text string) bool {
 		delete(s.faults, key)
 		return false
 	}
-	if s.last[key] == text {
+	if before := s.last[key]; before.text == text && s.clock.Since(before.at) < sayAgain {
 		return false
 	}
-	s.last[key] = text
+	s.last[key] = announcement{text, s.clock.Now()}
 	return true
 }
 

@@ -94,7 +94,11 @@ func (c *controller) hasLeft(ctx context.Context, namespace string) bool {
 // within reports whether a cache holds children of the controller.
 func (c *controller) within(cache *watch.Cache) bool {
 	found := false
-	cache.EachChild(c.name, func(o *object.Object) { found = found || c.made(o) })
+	cache.EachChild(c.name, func(o *object.Object) {
+		if c.made(o) {
+			found = true
+		}
+	})
 	return found
 }
 

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -15,11 +16,18 @@ import (
 
 // writeStatus writes the parent's status if it differs; observed are the children as they are
 // after the writes. This is the one place where a pass reports.
-func (p *pass) writeStatus(ctx context.Context, wantedCount int, observed []*live) {
+func (p *pass) writeStatus(ctx context.Context, all []*wanted, observed []*live) {
 	p.written.after = fingerprint(observed)
+	p.census = censusOf(all, observed)
 	now := &tally{children: int64(len(observed)), foreign: p.holdsCondition() && p.foreignCondition()}
+	if p.whole {
+		now.round = p.round
+	}
+	for _, w := range all {
+		now.kinds |= p.sources[w.id().kind].bit
+	}
 	for _, l := range observed {
-		if ready(l.object) {
+		if stateOf(l.object) == stateReady {
 			now.childrenReady++
 		}
 	}
@@ -27,8 +35,12 @@ func (p *pass) writeStatus(ctx context.Context, wantedCount int, observed []*liv
 	if problem != nil {
 		p.problems = append(p.problems, problem)
 	}
+	now.contested = p.leaveContested(status)
+	if len(p.census.failing) > 0 {
+		p.problems = append(p.problems, problemf(v1.ReasonChildFailing, "%s", p.census.failure()))
+	}
 	if !p.problems.pending() {
-		p.report(ctx, status, wantedCount, now)
+		p.report(ctx, status, now)
 	}
 	if !p.problems.pending() { // report may meet a problem, too
 		p.announce()
@@ -46,7 +58,7 @@ func (p *pass) template(observed []*live) (map[string]any, *Problem) {
 		status = map[string]any{}
 	}
 	status = dropNulls(status)
-	if fault := p.fillConditions(status); fault != "" {
+	if fault := cmp.Or(p.fillConditions(status), p.keyFault(map[string]any{"status": status})); fault != "" {
 		return p.kept(), problemf(v1.ReasonTemplateError, "status: %s", fault)
 	}
 	return status, nil
@@ -84,8 +96,8 @@ func dropNulls(m map[string]any) map[string]any {
 
 // report writes the status with the ready condition. A status that the server
 // does not take is left as it was, and the condition says so.
-func (p *pass) report(ctx context.Context, status map[string]any, wantedCount int, now *tally) {
-	v := p.verdict(wantedCount, now)
+func (p *pass) report(ctx context.Context, status map[string]any, now *tally) {
+	v := p.verdict()
 	err := p.store(ctx, p.withReady(status, v))
 	switch {
 	case err == nil:
@@ -98,17 +110,20 @@ func (p *pass) report(ctx context.Context, status map[string]any, wantedCount in
 			now.denied = "cannot write the status: " + text
 		}
 	default:
+		err = p.about(err, map[string]any{"status": status})
 		p.problems = append(p.problems, &Problem{
 			Reason: v1.ReasonStatusRejected, Retry: RetryBackoff,
 			Message: "cannot write the status: " + publicReason(err), Faults: schemaFaults(err), About: contentOf(status),
 		})
-		v = p.verdict(wantedCount, now)
+		v = p.verdict()
 		if err := p.store(ctx, p.withReady(p.kept(), v)); err != nil {
 			klog.FromContext(ctx).Info("cannot write the ready condition, will retry", "controller", p.name, "parent", p.key.Parent.String(), "reason", publicReason(err))
 		}
 	}
 	now.ready = v.status == "True"
-	now.failed = p.failed()
+	if now.failed = p.failed(); now.failed {
+		now.reason = p.problems.first().Reason
+	}
 }
 
 // contentOf tells one status from another, but for conditions, which change with time.
@@ -136,7 +151,7 @@ func (p *pass) store(ctx context.Context, status map[string]any) error {
 		return nil
 	}
 	if p.flaps != nil {
-		p.flaps.status(owned, status)
+		p.flaps.status(owned, status, p.path)
 	}
 	metadata := map[string]any{"name": p.parent.Name(), "resourceVersion": p.parent.ResourceVersion()}
 	if ns := p.parent.Namespace(); ns != "" {
@@ -149,6 +164,10 @@ func (p *pass) store(ctx context.Context, status map[string]any) error {
 		return err
 	}
 	p.written.status = true
+	if p.program.Reads().Status {
+		now, _ := after.Content()["status"].(map[string]any)
+		p.written.visible = !equal(current, now)
+	}
 	p.parentCache(p.parent.Namespace()).Put(after, p.name)
 	klog.FromContext(ctx).V(2).Info("wrote status", "controller", p.name, "parent", p.key.Parent.String())
 	return nil
@@ -157,7 +176,7 @@ func (p *pass) store(ctx context.Context, status map[string]any) error {
 // verdict is what the ready condition says.
 type verdict struct{ status, reason, message string }
 
-func (p *pass) verdict(wantedCount int, now *tally) verdict {
+func (p *pass) verdict() verdict {
 	switch problem := p.problems.first(); {
 	case problem != nil:
 		if len(problem.Faults) > 0 {
@@ -165,11 +184,11 @@ func (p *pass) verdict(wantedCount int, now *tally) verdict {
 		}
 		return verdict{"False", problem.Reason, p.problems.message()}
 	case p.plan.outdated > 0:
-		return verdict{"False", v1.ReasonOutdated, fmt.Sprintf("%d of %d children are out of date: delete them to have them made anew", p.plan.outdated, wantedCount)}
-	case p.plan.pending > 0 || now.childrenReady < int64(wantedCount):
-		return verdict{"False", v1.ReasonProgressing, fmt.Sprintf("%d of %d children are ready", min(now.childrenReady, int64(wantedCount)), wantedCount)}
+		return verdict{"False", v1.ReasonOutdated, fmt.Sprintf("%d of %d children are out of date: delete them to have them made anew", p.plan.outdated, p.census.wanted)}
+	case p.plan.pending > 0 || p.census.ready < p.census.wanted:
+		return verdict{"False", v1.ReasonProgressing, p.census.progress()}
 	}
-	return verdict{"True", v1.ReasonReady, fmt.Sprintf("all children are ready: %d", wantedCount)}
+	return verdict{"True", v1.ReasonReady, fmt.Sprintf("all children are ready: %d", p.census.wanted)}
 }
 
 // announce publishes an Event when the problem is a new one, and a fault.
@@ -179,14 +198,14 @@ func (p *pass) announce() {
 		p.r.said.fresh(p.key, "")
 		return
 	}
-	if p.r.said.fresh(p.key, problem.Reason+problem.Message) {
+	if p.r.said.fresh(p.key, problem.Reason+p.problems.message()) {
 		p.r.events.Announce(p.parent, corev1.EventTypeWarning, problem.Reason, p.problems.message())
 	}
 }
 
 // loop reports a parent that keeps being written to while nothing about it changes.
 func (p *pass) loop() {
-	if !p.r.breaker.tripped(p.key, p.specs()) {
+	if !p.suspect || !p.r.breaker.tripped(p.key, p.specs()) {
 		return
 	}
 	p.problems = append(p.problems, &Problem{

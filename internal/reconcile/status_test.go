@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 func TestStatusThatTheServerRefusesIsReported(t *testing.T) {
@@ -49,8 +50,9 @@ func TestConditionOfAnotherManagerIsLeftAlone(t *testing.T) {
 	c.deliver()
 	c.run()
 	status := c.get("apps", "one").Object["status"].(map[string]any)
-	if diff := cmp.Diff(map[string]any{"count": int64(2)}, status); diff != "" {
-		t.Errorf("what was applied (-want +got):\n%s", diff)
+	want := map[string]any{"count": int64(2), "conditions": []any{map[string]any{"type": "Ready", "status": "Unknown"}}}
+	if diff := cmp.Diff(want, status); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
 	}
 	c.controllers.queue.Add("apps")
 	c.run()
@@ -62,5 +64,37 @@ func TestConditionOfAnotherManagerIsLeftAlone(t *testing.T) {
 	c.run()
 	if c.version != version {
 		t.Error("an operator that has just begun writes that it does not know of the other manager yet")
+	}
+}
+
+func TestWhatAStatusTemplateNoLongerYieldsGoes(t *testing.T) {
+	const status = "count: {{ len .children.maps }}"
+	c := newCluster(t)
+	c.apply(app)
+	for _, step := range []struct {
+		why, yields string
+		want        map[string]any
+	}{
+		{"two fields", "count: 1\n      more: {a: null, b: x, c: [{d: null, e: z}]}", map[string]any{"count": int64(1), "more": map[string]any{"b": "x", "c": []any{map[string]any{"e": "z"}}}}},
+		{"one of them", "count: 1", map[string]any{"count": int64(1)}},
+		{"null, so none", "count: null", map[string]any{}},
+		{"nothing at all", "# nothing", map[string]any{}},
+	} {
+		c.apply(with(t, apps, status, step.yields))
+		c.run()
+		got, _, _ := unstructured.NestedMap(c.get("apps", "one").Object, "status")
+		delete(got, "conditions")
+		if diff := cmp.Diff(step.want, got); diff != "" {
+			t.Errorf("%s: status (-want +got):\n%s", step.why, diff)
+		}
+	}
+}
+
+func TestStatusThatSomebodyHasTakenAwayIsKeptAsNothing(t *testing.T) {
+	parent := parse(t, app)
+	own(parent, "templater/apps", "status", map[string]any{"f:status": map[string]any{}})
+	p := &pass{controller: &controller{manager: "templater/apps"}, parent: packed(t, parent)}
+	if got := p.kept(); got == nil || len(got) > 0 {
+		t.Errorf("kept %v, want an empty mapping, to which a condition can be added", got)
 	}
 }

@@ -63,9 +63,9 @@ func (u *asUser) SetFinalizers(ctx context.Context, at kube.Location, current *o
 	return u.begin().SetFinalizers(ctx, at, current, finalizers)
 }
 
-func (u *asUser) SetLabels(ctx context.Context, at kube.Location, uid types.UID, labels map[string]string, manager string) (*object.Object, error) {
+func (u *asUser) SetMetadata(ctx context.Context, at kube.Location, m kube.Metadata, manager string) (*object.Object, error) {
 	defer u.end()
-	return u.begin().SetLabels(ctx, at, uid, labels, manager)
+	return u.begin().SetMetadata(ctx, at, m, manager)
 }
 
 func (u *asUser) Allowed(ctx context.Context, right kube.Right) (bool, error) {

@@ -60,7 +60,7 @@ func (c *call) integer(i int) int64 {
 		if n, ok := wholeNumber(v); ok {
 			return n
 		}
-		c.fail("argument %d is not a whole number", i+1)
+		c.fail("argument %d is not a whole number; %s", i+1, fractions(c.f.Name))
 	case string:
 		n, err := strconv.ParseInt(strings.TrimSpace(v), 10, 64)
 		if err != nil {
@@ -92,7 +92,6 @@ func (c *call) float(i int) float64 {
 		f, err := strconv.ParseFloat(strings.TrimSpace(v), 64)
 		if err != nil || strings.ContainsAny(v, "_xX") || math.IsNaN(f) || math.IsInf(f, 0) {
 			c.fail("argument %d is text that is not a number", i+1)
-			return 0
 		}
 		return f
 	default:

@@ -1,16 +1,19 @@
 package render
 
 import (
+	"cmp"
 	"errors"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"go.yaml.in/yaml/v4"
 )
 
 // exhausting are templates that would hang or fill the operator if nothing
-// stopped them. Each must end in an error, within 100 ms and 64 MiB.
+// stopped them. Each must end in an error that says which limit it met, within 64 MiB; BenchmarkExhaustion
+// measures how soon.
 var exhausting = map[string]string{
 	"a range that writes nothing never returns":     `{{ range 1000000000000 }}{{ end }}`,
 	"nested ranges multiply":                        `{{ range 10000 }}{{ range 10000 }}{{ end }}{{ end }}`,
@@ -179,7 +182,88 @@ func TestReadyIsPaidFor(t *testing.T) {
 	}
 }
 
+// limits say what stops those templates of exhausting that are not stopped by errBudget.
+var limits = map[string][]string{
+	`the template writes too many line ends, colons, commas and the like; split it, or write less`: {
+		"fromYaml of brackets",
+		"fromYaml of commas",
+		"many documents",
+		"many values",
+		"many values of little text",
+		"maps in braces without values",
+		"the most that is parsed",
+		"the most that is parsed, maps",
+		"a long flow line with tags",
+		"fromYaml of adjacent quotes",
+		"fromYaml of aliases",
+		"fromYaml of tags",
+		"fromYaml of comments on Unicode's lines",
+		"fromYaml of a map on one line",
+	},
+	`the template writes more than 4 MiB; split it, or write less`: {
+		"a range that writes fills memory",
+		"include doubles rendered text",
+		"a large token printed often",
+		"a large token as an alias",
+	},
+	`the template writes more than 100000 values; split it, or write less`: {
+		"fromYaml with aliases that laugh",
+		"aliases that laugh in the output",
+		"merge keys that laugh",
+		"merge keys that laugh in the output",
+	},
+	`templates include each other more than 64 deep`: {
+		"recursion in template goes 100000 deep",
+		"recursion in include",
+	},
+	`printf: a width in the format is greater than 1000`: {
+		"printf of a huge width",
+		"printf of a huge precision",
+	},
+	`data is nested more than 100 deep`: {
+		"an alias within itself",
+		"an alias within itself, merged",
+	},
+	`regexMatch: argument 1 is not a regular expression`: {
+		"an expression that compiles to something huge",
+		"an expression of nested counts",
+	},
+	`indent: argument 1 must be from 0 to 1000`: {
+		"indent by a million",
+	},
+	`nindent: argument 1 must be from 0 to 1000`: {
+		"nindent by a million",
+	},
+	`printf: the format has a directive that is not supported; write %[flags][width][.precision] and one of the letters v s q d x X f F g G e E t c b o U, without * and [1]`: {
+		"printf with a width from an argument",
+	},
+	`fromJson: the text is not valid JSON, or not without doubt`: {
+		"fromJson of brackets",
+	},
+	`fromYaml: the text is not valid YAML, or not without doubt`: {
+		"fromYaml of dashes",
+	},
+	`the template yields more than 2000 objects`: {
+		"many small documents",
+	},
+	`regexMatch: the expression is too large; use smaller repetition counts`: {
+		"a large expression on a long text",
+	},
+	`semverCompare: an argument is too long`: {
+		"semverCompare of a long constraint",
+	},
+	`regexSplit: the expression is too large; use smaller repetition counts`: {
+		"an expression with a long optional part",
+	},
+}
+
 func TestExhaustion(t *testing.T) {
+	wanted := map[string]string{}
+	for message, all := range limits {
+		for _, why := range all {
+			wanted[why] = message
+		}
+	}
 	in := &Input{Parent: map[string]any{"spec": map[string]any{"laughs": laughs, "merges": laughingMerges}}}
 	for why, text := range exhausting {
 		t.Run(why, func(t *testing.T) {
@@ -187,32 +271,88 @@ func TestExhaustion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			bytes, took := measured(func() { _, err = p.Child("x", in) })
+			bytes := allocated(func() { _, err = p.Child("x", in) })
 			e, ok := errors.AsType[*Error](err)
-			if !ok {
-				t.Fatalf("error is %v", err)
+			if want := cmp.Or(wanted[why], errBudget.Error()); !ok || e.Message != want {
+				t.Errorf("error is %v, want %s", err, want)
 			}
-			t.Logf("%6.1f MiB %6.1f ms: %s: %v", float64(bytes)/(1<<20), took, e.Reason, e)
+			t.Logf("%6.1f MiB: %v", float64(bytes)/(1<<20), err)
 			if bytes > 64<<20 {
 				t.Errorf("allocated %d MiB", bytes>>20)
-			}
-			// Ten times the promise: durations must not make a test fail
-			// on a busy machine. BenchmarkExhaustion measures.
-			if took > 1000 {
-				t.Errorf("took %.0f ms", took)
 			}
 		})
 	}
 }
 
-// measured returns what do allocates in total and the milliseconds it takes.
-func measured(do func()) (allocated uint64, milliseconds float64) {
+// allocated returns how many bytes do allocates in total.
+func allocated(do func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	began := time.Now()
 	do()
-	milliseconds = float64(time.Since(began).Microseconds()) / 1000
 	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc, milliseconds
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// TestEachCallIsPaidFor compares what is left after a call with and without it.
+func TestEachCallIsPaidFor(t *testing.T) {
+	left := func(text string) budget {
+		t.Helper()
+		p := programOf(t, text)
+		x := p.start(p.children["x"], &Input{Parent: map[string]any{"spec": map[string]any{"s": "text"}}})
+		if err := x.invoke("", &x.view.root); err != nil {
+			t.Fatal(err)
+		}
+		return x.budget
+	}
+	for with, without := range map[string]string{
+		`{{ $x := not true }}`:                               `{{ $x := true }}`,
+		`{{ $x := true | not }}`:                             `{{ $x := true }}`,
+		`{{ $x := (not (not true)) }}`:                       `{{ $x := (not true) }}`,
+		`{{ $x := include "a" 1 }}{{ define "a" }}{{ end }}`: `{{ $x := 1 }}{{ define "a" }}{{ end }}`,
+	} {
+		if paid := left(without).work - left(with).work; paid < costCall {
+			t.Errorf("%s: pays %d more than %s, want at least %d", with, paid, without, costCall)
+		}
+	}
+}
+
+// TestScalarsAreOutput fills objects with scalars of every sort. Each must be
+// taken from the output that is left, with all its characters, once for each
+// time that it is there.
+func TestScalarsAreOutput(t *testing.T) {
+	long := strings.Repeat("l", 1000)
+	const head = "apiVersion: v1\nkind: A\n"
+	for why, text := range map[string]string{
+		"the author's, plain":             "a: " + long,
+		"the author's, in quotes":         "a: '" + long + "'",
+		"the author's, in a block":        "a: |\n  " + long + "\n",
+		"a value":                         "a: {{ .spec.long }}",
+		"a value in quotes":               "a: '{{ .spec.long }}'",
+		"a value beside text":             "a: b{{ .spec.long }}",
+		"a value in a block":              "a: |\n  {{ .spec.long }}\n",
+		"a value as a key":                "{{ .spec.long }}: 1",
+		"a value beside text, as a key":   "b{{ .spec.long }}: 1",
+		"toYaml":                          "a: {{ toYaml .spec.long }}",
+		"quote":                           "a: {{ quote .spec.long }}",
+		"an alias, besides what it means": "b: &a b\na: [*a, {{ .spec.long }}]",
+	} {
+		p := programOf(t, head+text)
+		x := p.start(p.children["x"], &Input{Parent: map[string]any{"spec": map[string]any{"long": long}}})
+		if err := x.invoke("", &x.view.root); err != nil {
+			t.Fatal(err)
+		}
+		before := x.output
+		if err := x.convert(func(c *converter, n *yaml.Node) error { _, err := c.child(n); return err }); err != nil {
+			t.Fatalf("%s: %v", why, err)
+		}
+		if paid := before - x.output; paid < len(long) || paid > len(long)+100 {
+			t.Errorf("%s: %d characters are paid for, want about %d", why, paid, len(long))
+		}
+	}
+	p := programOf(t, head+"a: &a '{{ .spec.long }}'\nb: ["+strings.Repeat("*a, ", 5000)+"]")
+	_, err := p.Child("x", &Input{Parent: map[string]any{"spec": map[string]any{"long": long}}})
+	if e, ok := errors.AsType[*Error](err); !ok || e.Message != errOutput.Error() {
+		t.Errorf("5000 aliases of 1000 characters: %v", err)
+	}
 }

@@ -15,6 +15,29 @@ type checker struct {
 	src *text
 }
 
+// Reads tells what templates read of that which changes by what they yield.
+type Reads struct {
+	// Status is whether any template reads the parent's status.
+	Status bool
+	// Children is whether the template of a child reads live children. What the status template reads
+	// of them is not in it.
+	Children bool
+}
+
+// reads notes that the templates of a unit read a path from the root on; no keys are the root as a whole.
+func (k *checker) reads(keys []string) {
+	r, key, whole := &k.c.reads, "", len(keys) == 0
+	if !whole {
+		key = keys[0]
+	}
+	if whole || key == "status" || key == "parent" && (len(keys) == 1 || keys[1] == "status") {
+		r.Status = true
+	}
+	if !k.u.status && (whole || key == "children" || key == "observed") {
+		r.Children = true
+	}
+}
+
 // visit is a check of a definition that need not be done again. Those of
 // helpers are the same for all children, which keeps checking linear.
 type visit struct {
@@ -32,7 +55,6 @@ type scope struct {
 // check adds the findings in a unit and in the helpers.
 func (c *compiler) check(u *unit) {
 	k := &checker{c: c, u: u}
-	k.template(u.own[""], true)
 	for _, name := range sortedKeys(u.own) {
 		k.template(u.own[name], name == "")
 	}
@@ -90,24 +112,33 @@ func (k *checker) node(n parse.Node, s scope) {
 		k.list(n.List, s)
 		k.list(n.ElseList, s)
 	case *parse.WithNode:
+		k.handOn(n.Pipe, s)
 		k.branch(&n.BranchNode, s, isRoot(n.Pipe, s))
 	case *parse.RangeNode:
+		k.pipe(n.Pipe, s) // whose dot is a value of the root, never the root
 		k.branch(&n.BranchNode, s, false)
 	case *parse.TemplateNode:
 		k.call(n, n.Name, n.Pipe != nil && isRoot(n.Pipe, s))
 		if n.Pipe != nil {
-			k.pipe(n.Pipe, s)
+			k.handOn(n.Pipe, s)
 		}
 	}
 }
 
-// branch checks a block that sets dot.
+// branch checks what is in a block that sets dot.
 func (k *checker) branch(n *parse.BranchNode, s scope, dotIsRoot bool) {
-	k.pipe(n.Pipe, s)
 	inner := s
 	inner.dot = dotIsRoot
 	k.list(n.List, inner)
 	k.list(n.ElseList, s)
+}
+
+// handOn checks the pipeline that becomes the dot of another scope. What is read of the root, where it is just
+// that, is seen there.
+func (k *checker) handOn(pipe *parse.PipeNode, s scope) {
+	if len(pipe.Decl) > 0 || !isRoot(pipe, s) {
+		k.pipe(pipe, s)
+	}
 }
 
 // isRoot reports whether a pipeline is just . or $ where that is the root.
@@ -132,11 +163,14 @@ func rootOperand(n parse.Node, s scope) bool {
 // helpers, for they are shared by all templates.
 func (k *checker) call(at parse.Node, name string, root bool) {
 	def, ok := k.u.helpers[name]
-	if own, isOwn := k.u.own[name]; isOwn && name != "" && own.src == k.src {
+	if own := k.u.own[name]; name != "" && own.src == k.src {
 		def, ok = own, true
 	}
 	if !ok {
-		known := append(sortedKeys(k.u.helpers), sortedKeys(k.u.own)...)
+		known := sortedKeys(k.u.helpers)
+		if k.src == k.u.text {
+			known = append(known, sortedKeys(k.u.own)...)
+		}
 		k.errorf(at, "there is no define block named %q%s", name, didYouMean("", name, known))
 		return
 	}
@@ -173,9 +207,12 @@ func (k *checker) command(cmd *parse.CommandNode, piped bool, s scope) {
 	if piped {
 		args++
 	}
+	rest := cmd.Args[1:]
 	if name, ok := cmd.Args[0].(*parse.IdentifierNode); ok {
 		k.function(name, args)
-		k.include(cmd, piped, s)
+		if k.include(cmd, piped, s) {
+			rest = nil
+		}
 	} else {
 		if _, isNil := cmd.Args[0].(*parse.NilNode); isNil {
 			k.errorf(cmd, "nil is not a command")
@@ -185,21 +222,24 @@ func (k *checker) command(cmd *parse.CommandNode, piped bool, s scope) {
 		}
 		k.operand(cmd.Args[0], s)
 	}
-	for _, arg := range cmd.Args[1:] {
+	for _, arg := range rest {
 		k.operand(arg, s)
 	}
 }
 
-// include checks the template that an include names, if it is a constant.
-func (k *checker) include(cmd *parse.CommandNode, piped bool, s scope) {
+// include checks the template that an include names, if it is a constant, and reports whether the root is handed
+// on to it.
+func (k *checker) include(cmd *parse.CommandNode, piped bool, s scope) bool {
 	if cmd.Args[0].(*parse.IdentifierNode).Ident != "include" || len(cmd.Args) < 2 {
-		return
+		return false
 	}
 	name, ok := cmd.Args[1].(*parse.StringNode)
 	if !ok {
-		return
+		return false
 	}
-	k.call(name, name.Text, !piped && len(cmd.Args) == 3 && rootOperand(cmd.Args[2], s))
+	root := !piped && len(cmd.Args) == 3 && rootOperand(cmd.Args[2], s)
+	k.call(name, name.Text, root)
+	return root
 }
 
 // function checks that a function is there and takes so many arguments.
@@ -219,12 +259,18 @@ func (k *checker) function(name *parse.IdentifierNode, args int) {
 
 func (k *checker) operand(n parse.Node, s scope) {
 	switch n := n.(type) {
+	case *parse.DotNode:
+		if s.dot {
+			k.reads(nil)
+		}
 	case *parse.FieldNode:
 		if s.dot {
+			k.reads(n.Ident)
 			k.path(n, n.Ident)
 		}
 	case *parse.VariableNode:
 		if s.dollar && n.Ident[0] == "$" {
+			k.reads(n.Ident[1:])
 			k.path(n, n.Ident[1:])
 		}
 	case *parse.ChainNode:
@@ -234,7 +280,7 @@ func (k *checker) operand(n parse.Node, s scope) {
 	case *parse.IdentifierNode:
 		k.function(n, 0)
 	case *parse.NumberNode:
-		if !n.IsInt && !n.IsFloat || n.IsComplex && !n.IsFloat || !n.IsInt && n.IsUint {
+		if !n.IsInt && (!n.IsFloat || n.IsUint) {
 			k.errorf(n, "the number %s does not fit in 64 bits", excerpt(n))
 		}
 	}

@@ -13,11 +13,12 @@ import (
 // every finding.
 func Compile(src Source) (*Program, error) {
 	c := &compiler{src: src, names: childNames(src.Children), visited: map[visit]bool{}}
+	if c.left() == c.right() {
+		return nil, Errors{{Template: "delimiters", Reason: Invalid, Message: "left and right are the same, so the end of an action " +
+			"cannot be told from its beginning; give two different ones"}}
+	}
 	helpers := c.helpers()
 	p := &Program{controller: src.Controller, values: src.Values, names: c.names, children: map[string]*unit{}}
-	if p.values == nil {
-		p.values = map[string]any{}
-	}
 	for _, child := range src.Children {
 		if p.children[child.Name] != nil {
 			c.add(&Error{Template: childName(child.Name), Reason: Invalid, Message: "there are two children of this name"})
@@ -30,7 +31,8 @@ func Compile(src Source) (*Program, error) {
 	if len(c.errors) > 0 {
 		return nil, c.errors
 	}
-	p.marker = chooseMarker(c.texts)
+	p.reads = c.reads
+	p.texts, p.marker = c.texts, chooseMarker(c.texts)
 	if p.marker > string(lastMarker) {
 		return nil, Errors{{Template: "helpers", Reason: Invalid, Message: "the templates use every private-use character of Unicode"}}
 	}
@@ -53,6 +55,7 @@ type compiler struct {
 	texts   []*text
 	errors  Errors
 	visited map[visit]bool
+	reads   Reads
 }
 
 // maxFindings is the number of findings after which nobody reads on.
@@ -120,11 +123,8 @@ func (c *compiler) parse(t *text) map[string]*parse.Tree {
 	tree.Mode = parse.SkipFuncCheck
 	_, err := tree.Parse(t.content, c.src.LeftDelim, c.src.RightDelim, trees)
 	if err != nil {
-		c.add(parseError(t, err))
+		c.addParseError(t, err)
 		return nil
-	}
-	if trees[""] == nil {
-		trees[""] = tree
 	}
 	return trees
 }
@@ -133,11 +133,29 @@ func (c *compiler) parse(t *text) map[string]*parse.Tree {
 // text that may quote the template.
 var parseErrorText = regexp.MustCompile(`^template: [^:]*:(\d+):(?:\d+:)? (.*)$`)
 
+// addParseError adds what the parser found.
+func (c *compiler) addParseError(t *text, err error) {
+	e := parseError(t, err)
+	var blocks []*Error
+	if e.Message == missingEnd {
+		blocks = c.unclosed(t)
+	}
+	for _, block := range blocks {
+		c.add(block)
+	}
+	if len(blocks) == 0 {
+		c.add(e)
+	}
+}
+
+// missingEnd is said where it is not known which block it is about.
+const missingEnd = "the template ends within a block: an end is missing"
+
 func parseError(t *text, err error) *Error {
-	e := &Error{Template: t.name, Reason: Invalid, Message: strings.TrimPrefix(err.Error(), "template: ")}
+	e := &Error{Template: t.name, Reason: Invalid, Message: oneLine(strings.TrimPrefix(err.Error(), "template: "))}
 	if m := parseErrorText.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " ")); m != nil {
 		e.Line, _ = strconv.Atoi(m[1])
-		e.Message = plainParseError(m[2])
+		e.Message = oneLine(plainParseError(m[2]))
 	}
 	return e
 }
@@ -147,7 +165,7 @@ var plainParseErrors = []struct {
 	text  *regexp.Regexp
 	plain string
 }{
-	{regexp.MustCompile(`^unexpected EOF$`), "the template ends within a block: an end is missing"},
+	{regexp.MustCompile(`^unexpected EOF$`), missingEnd},
 	{regexp.MustCompile(`^unexpected \{\{end\}\}$`), "there is no block for this end: remove it"},
 	{regexp.MustCompile(`^unclosed action$`), "the action is not closed: its right delimiter is missing"},
 	{regexp.MustCompile(`^unclosed action started at [^:]*:(\d+)$`), "the action that begins in line $1 is not closed: its right delimiter is missing"},

@@ -19,7 +19,7 @@ type yamlText struct {
 }
 
 // bang matches what may be the tag "!".
-var bang = regexp.MustCompile(`![\t\r\n \x{85}\x{2028}\x{2029}]`)
+var bang = regexp.MustCompile(`!(?:[\t\r\n ,\[\]{}\x{85}\x{2028}\x{2029}]|$)`)
 
 // syntaxError is an error of the YAML text at an offset.
 type syntaxError struct {
@@ -247,13 +247,14 @@ func wordEnd(s string) int {
 	return len(s)
 }
 
-// chomp applies a block scalar's chomping to its text.
+// chomp applies a block scalar's chomping to its text. Text without a line end
+// gets none: it ends where the document does.
 func (c chomping) chomp(s string) string {
 	if c == keep {
 		return s
 	}
 	trimmed := strings.TrimRight(s, "\n")
-	if c == strip || trimmed == "" {
+	if c == strip || trimmed == "" || len(trimmed) == len(s) {
 		return trimmed
 	}
 	return trimmed + "\n"

@@ -3,6 +3,7 @@ package render
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // Reason tells kinds of errors apart.
@@ -30,20 +31,36 @@ type Error struct {
 	// the column counted in characters; 0 means unknown.
 	Line, Column int
 	Reason       Reason
-	// Message is one line without a final full stop.
+	// Message is one line of at most 1,024 characters, without a final full
+	// stop.
 	Message string
+}
+
+// longestMessage bounds a message in characters: it may quote the author's
+// text, and what fail, wait and required say may be computed from data.
+const longestMessage = 1024
+
+// oneLine makes a message of text of any length.
+func oneLine(text string) string {
+	// A character has at most four bytes; this bounds the work.
+	head := cut(text, min(len(text), longestMessage*utf8.UTFMax))
+	line := strings.Join(strings.Fields(head), " ")
+	if len(head) == len(text) && utf8.RuneCountInString(line) <= longestMessage {
+		return line
+	}
+	runes := []rune(line)
+	return string(runes[:min(len(runes), longestMessage-1)]) + "…"
 }
 
 // Error returns template, position and message on one line.
 func (e *Error) Error() string {
-	message := strings.Join(strings.Fields(e.Message), " ")
 	switch {
 	case e.Line == 0:
-		return fmt.Sprintf("%s: %s", e.Template, message)
+		return fmt.Sprintf("%s: %s", e.Template, e.Message)
 	case e.Column == 0:
-		return fmt.Sprintf("%s:%d: %s", e.Template, e.Line, message)
+		return fmt.Sprintf("%s:%d: %s", e.Template, e.Line, e.Message)
 	}
-	return fmt.Sprintf("%s:%d:%d: %s", e.Template, e.Line, e.Column, message)
+	return fmt.Sprintf("%s:%d:%d: %s", e.Template, e.Line, e.Column, e.Message)
 }
 
 // Errors holds every finding of [Compile], in the order of the templates.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // TestErrors shows the exact error of what must not pass.
@@ -30,7 +31,10 @@ func TestErrors(t *testing.T) {
 		"int of a list":                  {`{{ int .spec.list }}`, `status:1:7: int: argument 1 is a list, not a number`},
 		"int of a boolean":               {`{{ int true }}`, `status:1:7: int: argument 1 is a boolean, not a number`},
 		"int of a huge float":            {`{{ int 1e30 }}`, `status:1:7: int: the result does not fit in 64 bits`},
-		"add of a fraction":              {`{{ add 1.5 1 }}`, `status:1:7: add: argument 1 is not a whole number`},
+		"add of a fraction":              {`{{ add 1.5 1 }}`, `status:1:7: add: argument 1 is not a whole number; int cuts off its fraction, and addf takes it as it is`},
+		"mod of a fraction":              {`{{ mod 5 1.5 }}`, `status:1:7: mod: argument 2 is not a whole number; int cuts off its fraction`},
+		"max of a fraction":              {`{{ max 1 1.5 }}`, `status:1:7: max: argument 2 is not a whole number; int cuts off its fraction, and maxf takes it as it is`},
+		"add of a fraction in text":      {`{{ add "1.5" 1 }}`, `status:1:7: add: argument 1 is text that is not a whole decimal number`},
 		"add overflows":                  {`{{ add .spec.big 1 }}`, `status:1:7: add: the result does not fit in 64 bits`},
 		"sub overflows":                  {`{{ sub .spec.low 1 }}`, `status:1:7: sub: the result does not fit in 64 bits`},
 		"mul overflows":                  {`{{ mul .spec.big 2 }}`, `status:1:7: mul: the result does not fit in 64 bits`},
@@ -53,7 +57,9 @@ func TestErrors(t *testing.T) {
 		"printf %d of a fraction":            {`{{ printf "%d" .spec.f }}`, `status:1:7: printf: argument 2 is a number, which %d cannot format`},
 		"printf of too few arguments":        {`{{ printf "%s" }}`, `status:1:7: printf: the format has more directives than there are arguments`},
 		"printf of too many arguments":       {`{{ printf "%s" "a" "b" }}`, `status:1:7: printf: the format does not use argument 3`},
-		"printf of a verb that is not known": {`{{ printf "%y" 1 }}`, `status:1:7: printf: the format has a directive that is not supported; use %v %s %q %d %x %f %g %e %t %c %b %o %U without * or [1]`},
+		"printf of a verb that is not known": {`{{ printf "%y" 1 }}`, `status:1:7: printf: the format has a directive that is not supported; write %[flags][width][.precision] and one of the letters v s q d x X f F g G e E t c b o U, without * and [1]`},
+		"printf of a flag after the width":   {`{{ printf "%5-d" 1 }}`, `status:1:7: printf: the format has a directive that is not supported; write %[flags][width][.precision] and one of the letters v s q d x X f F g G e E t c b o U, without * and [1]`},
+		"printf of two precisions":           {`{{ printf "%1.2.3f" 1.5 }}`, `status:1:7: printf: the format has a directive that is not supported; write %[flags][width][.precision] and one of the letters v s q d x X f F g G e E t c b o U, without * and [1]`},
 		"printf that ends early":             {`{{ printf "%" }}`, `status:1:7: printf: the format ends within a directive`},
 		"printf of a list":                   {`{{ printf "%v" .spec.list }}`, `status:1:7: printf: argument 2 is a list; toJson makes text of it`},
 		// Kinds.
@@ -138,6 +144,20 @@ func TestErrors(t *testing.T) {
 		"a value in an escape":                  {`"\u00{{ .spec.n }}"`, `status:1:7: YAML: did not find expected hexadecimal number`},
 		"a value behind a backslash":            {`"\{{ .spec.s }}"`, `status:1:5: YAML: found unknown escape character`},
 		"a key from data that is there already": {`{text: 1, {{ .spec.s }}: 2}`, `status:1:17: a key that comes from a value is there already`},
+		// Several lines that are not indented.
+		"toYaml without indentation":      {"\n  a:\n    {{ toYaml .spec.map }}\n  b: 1", `status:4:4: YAML: mapping values are not allowed in this context; what line 3 of status prints has several lines, which are not indented to their place: write {{- … | nindent 4 }}`},
+		"toYaml behind a key":             {"\n  a: {{ toYaml .spec.map }}\n  b: 1", `status:2:9: YAML: mapping values are not allowed in this context; what line 2 of status prints has several lines, which are not indented to their place: write {{- … | nindent 4 }}`},
+		"toYaml that is indented":         {"\n  a:\n    {{- toYaml .spec.map | nindent 4 }}\n  b: : 1", `status:4:6: YAML: mapping values are not allowed in this context`},
+		"a line that ends":                {"{{ define \"n\" }}one\n \n{{ end }}\n  a: {{ include \"n\" . }}\n  b: : 1", `status:5:6: YAML: mapping values are not allowed in this context`},
+		"a line, then lines too far left": {"{{ define \"n\" }}one\n\nc: 1\n{{ end }}\n  a: {{ include \"n\" . }}\n  b: : 1", `status:6:4: YAML: mapping values are not allowed in this context; what line 5 of status prints has several lines, which are not indented to their place: write {{- … | nindent 4 }}`},
+		// Several lines that are not indented, and are YAML all the same.
+		"a map under a key, its next key elsewhere": {"\n  a:\n    {{ toYaml .spec.map }}", `status:3:8: what is printed here has several lines, and a key or an item from data in them stands further left than its place: write {{- … | nindent 4 }}`},
+		"a map as an item":                          {"\n- {{ toYaml .spec.map }}", `status:2:6: what is printed here has several lines, and a key or an item from data in them stands further left than its place: write {{- … | nindent 2 }}`},
+		"a map in a list under a key":               {"\n  a:\n  - {{ toYaml .spec.map }}", `status:3:8: what is printed here has several lines, and a key or an item from data in them stands further left than its place: write {{- … | nindent 4 }}`},
+		"a map in a text":                           {"\n  a: |\n    {{ toYaml .spec.map }}", `status:3:8: what is printed here has several lines, and a key or an item from data in them stands further left than its place: write {{- … | nindent 4 }}`},
+		"a map in a comment":                        {"x # {{ toYaml .spec.map }}", `status:1:11: what is printed here has several lines, and a key or an item from data in them stands further left than its place: write {{- … | nindent 2 }}`},
+		"a map that include prints":                 {"{{ define \"m\" }}c: 1\n{{ toYaml .spec.map }}\n{{ end }}\n  a:\n    {{ include \"m\" . }}", `status:5:8: what is printed here has several lines, and a key or an item from data in them stands further left than its place: write {{- … | nindent 4 }}`},
+		"a list in a list":                          {"\n- {{ toYaml .spec.list }}", `status:2:6: what is printed here has several lines, and a key or an item from data in them stands further left than its place: write {{- … | nindent 2 }}`},
 		// What the author says.
 		"fail":                   {`{{ fail (printf "no %s" .spec.s) }}`, `status:1:7: no text`},
 		"required":               {`{{ required "set spec.a" .spec.a }}`, `status:1:7: set spec.a`},
@@ -152,6 +172,32 @@ func TestErrors(t *testing.T) {
 				t.Errorf("v: %s\ngot  %v (%s)\nwant %s", c.text, err, got, c.want)
 			}
 		})
+	}
+}
+
+// TestMessagesAreShort has messages that are long because the author's text or what the author has fail say is.
+func TestMessagesAreShort(t *testing.T) {
+	long := strings.Repeat("é\n", 100_000)
+	for _, text := range []string{
+		"{{ fail .spec.long }}", "{{ wait .spec.long }}", "{{ required .spec.long nil }}", "a: 1\n" + strings.Repeat("é", 500) + ": 2\n'" + strings.Repeat("é", 5000) + "': 2\n'" + strings.Repeat("é", 5000) + "': 2",
+		"{{ include (print .spec.long) . }}", "{{ .spec." + strings.Repeat("é", 5000) + " }}", "a: *" + strings.Repeat("b", 5000), "{{ $" + strings.Repeat("é", 5000) + " }}",
+		"{{ ." + strings.Repeat("é", 5000) + " }}", `{{ template "` + strings.Repeat("é", 5000) + `" }}`,
+	} {
+		p, err := Compile(Source{Status: text})
+		if err == nil {
+			_, err = p.Status(&Input{Parent: map[string]any{"spec": map[string]any{"long": long}}})
+		}
+		e, ok := errors.AsType[*Error](err)
+		if !ok {
+			t.Errorf("%.40s: got %v", text, err)
+			continue
+		}
+		if n := utf8.RuneCountInString(e.Message); n > 1024 || !utf8.ValidString(e.Message) || strings.Contains(e.Message, "\n") {
+			t.Errorf("%.40s: %d characters: %.100q", text, n, e.Message)
+		}
+		if strings.Contains(text, ".spec.long") && e.Reason != Invalid && (!strings.HasPrefix(e.Message, "é é é") || !strings.HasSuffix(e.Message, "é…")) {
+			t.Errorf("%s: got %.50q", text, e.Message)
+		}
 	}
 }
 
@@ -187,7 +233,25 @@ func TestCompileErrors(t *testing.T) {
 		"text that does not parse has no column": {Source{Status: "a:\n{{ if }}"},
 			[]string{"status:2: missing value for if"}},
 		"a block that is not closed": {Source{Status: "a:\n{{ if .spec }}\nb"},
-			[]string{"status:3: the template ends within a block: an end is missing"}},
+			[]string{"status:2:1: the block that begins here has no end"}},
+		"several blocks that are not closed": {Source{Status: "{{ if .spec }}{{ range .spec }}{{ end }}\n  {{ with .spec }}\n{{ range .x }}{{ end }}{{ else with .y }}{{ else with .z }}\n"},
+			[]string{"status:1:1: the block that begins here has no end", "status:2:3: the block that begins here has no end"}},
+		"an else that is not closed": {Source{Status: "{{ if .spec }}a{{ else if .status }}b{{ else }}{{ if .x }}{{ end }}\n\n"},
+			[]string{"status:1:1: the block that begins here has no end"}},
+		"a block in an else that is not closed": {Source{Status: "{{ if .spec }}a{{ else }}\n{{ if .x }}{{ else }}\n{{ end }}"},
+			[]string{"status:1:1: the block that begins here has no end"}},
+		"a define block that is not closed": {Source{Helpers: "{{ define \"a\" }}{{ end }}\n{{ define \"b\" }}\n{{ if . }}\n"},
+			[]string{"helpers:2:1: the block that begins here has no end", "helpers:3:1: the block that begins here has no end"}},
+		"a block with other delimiters that is not closed": {Source{LeftDelim: "[[", RightDelim: "]]", Status: "x\n [[- if .spec ]]\n{{"},
+			[]string{"status:2:2: the block that begins here has no end"}},
+		"two letters of a function swapped": {Source{Status: "{{ quoet 1 }}{{ .sepc }}{{ foo 1 }}"},
+			[]string{"status:1:4: there is no function quoet; did you mean quote?",
+				"status:1:17: there is no .sepc; did you mean .spec?; known: .children .controller .metadata .observed .parent .spec .status .values",
+				"status:1:28: there is no function foo"}},
+		"delimiters that are the same": {Source{LeftDelim: "%%", RightDelim: "%%", Status: "a: %% .spec %%"},
+			[]string{"delimiters: left and right are the same, so the end of an action cannot be told from its beginning; give two different ones"}},
+		"a left delimiter that is the right one": {Source{LeftDelim: "}}"},
+			[]string{"delimiters: left and right are the same, so the end of an action cannot be told from its beginning; give two different ones"}},
 		"an action that is not closed": {Source{Status: "{{ .spec"},
 			[]string{"status:1: the action is not closed: its right delimiter is missing"}},
 		"an action that swallows the next line": {Source{Status: "a: {{ .spec.a\nb: c"},
@@ -254,17 +318,23 @@ func TestCompileErrors(t *testing.T) {
 		"a column is counted in characters": {Source{Status: "é: {{ foo }}"}, []string{"status:1:7: there is no function foo"}},
 	} {
 		t.Run(why, func(t *testing.T) {
-			_, err := Compile(c.src)
-			var got []string
-			if list, ok := errors.AsType[Errors](err); ok {
-				for _, e := range list {
-					got = append(got, e.Error())
-				}
-			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
-			}
+			wantFindings(t, c.src, c.want)
 		})
+	}
+}
+
+// wantFindings compiles the templates and compares what is found.
+func wantFindings(t *testing.T, src Source, want []string) {
+	t.Helper()
+	_, err := Compile(src)
+	var got []string
+	if list, ok := errors.AsType[Errors](err); ok {
+		for _, e := range list {
+			got = append(got, e.Error())
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

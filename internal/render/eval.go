@@ -75,7 +75,7 @@ func (x *exec) operand(dot any, node parse.Node) (any, error) {
 // constant returns the value of a number as written: a float64 if it looks
 // like one, else an int64.
 func constant(n *parse.NumberNode) any {
-	isFloat := n.IsFloat && strings.ContainsAny(n.Text, ".eEpP") &&
+	isFloat := strings.ContainsAny(n.Text, ".eEpP") &&
 		!strings.HasPrefix(n.Text, "'") && (!isHex(n.Text) || strings.ContainsAny(n.Text, "pP"))
 	if isFloat || !n.IsInt {
 		return n.Float64

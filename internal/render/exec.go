@@ -38,8 +38,8 @@ var (
 // located turns an error into an Error that points at a node, unless it is
 // one already.
 func (x *exec) located(err error, n parse.Node) error {
-	if err == nil || errors.Is(err, errBreak) || errors.Is(err, errContinue) {
-		return err
+	if err == nil {
+		return nil
 	}
 	if at, ok := errors.AsType[*Error](err); ok {
 		return at
@@ -142,8 +142,13 @@ func (x *exec) walkRange(dot any, n *parse.RangeNode) error {
 	if err != nil || ran || n.ElseList == nil {
 		return err
 	}
-	x.pop(mark)
-	return x.walk(dot, n.ElseList)
+	// The variables of the range hold the empty value here. A break leaves
+	// this range, a continue goes on with the one around it: the parser takes
+	// neither in an else without one.
+	if err = x.walk(dot, n.ElseList); errors.Is(err, errBreak) {
+		return nil
+	}
+	return err
 }
 
 func (x *exec) iterate(n *parse.RangeNode, v any) (ran bool, err error) {

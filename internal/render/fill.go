@@ -42,10 +42,10 @@ func (x *exec) fill(text string, indent bool) (string, error) {
 			return string(out), nil
 		}
 		margin = marginAfter(margin, before, first)
-		value := tok.encoded()
-		if !utf8.ValidString(value) {
+		if s, isString := tok.value.(string); isString && !utf8.ValidString(s) {
 			return "", errEncoding
 		}
+		value := tok.encoded()
 		if indent && tok.mode == asIs && margin != "" {
 			out = appendIndented(out, value, margin, after)
 		} else {

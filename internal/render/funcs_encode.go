@@ -183,7 +183,6 @@ func fromYAML(c *call) any {
 	content := string(r)
 	if !isRendered {
 		content = strings.TrimPrefix(c.str(0), "\ufeff")
-		c.derived = false // what is parsed is data again
 	}
 	text, err := c.x.read(content)
 	if err != nil {

@@ -44,6 +44,16 @@ func init() {
 	g.add(names("divf"), 1, -1, "the first number divided by the others", divf)
 }
 
+// fractions says what to do with a number that a function for whole numbers
+// does not take.
+func fractions(name string) string {
+	const cutOff = "int cuts off its fraction"
+	if f := functions[name+"f"]; f != nil {
+		return cutOff + ", and " + f.Name + " takes it as it is"
+	}
+	return cutOff
+}
+
 // fold combines the arguments from the given one on.
 func (c *call) fold(start int64, from int, do func(a, b int64) (int64, bool)) any {
 	total := start

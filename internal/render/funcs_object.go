@@ -200,10 +200,11 @@ func condition(c *call) any {
 
 func ready(c *call) any {
 	object := c.dict(0)
-	if object == nil || c.err != nil || c.x.in.Ready == nil {
+	if object == nil || c.x.in.Ready == nil {
 		return false
 	}
-	if !c.pay(costReady) || !c.payForAll(object["status"], 0) {
+	c.pay(costReady)
+	if c.payForAll(object["status"], 0); c.err != nil {
 		return false
 	}
 	return c.x.in.Ready(object)
@@ -211,26 +212,21 @@ func ready(c *call) any {
 
 // payForAll pays for going through all of a value, as the answer of ready may
 // take.
-func (c *call) payForAll(v any, depth int) bool {
+func (c *call) payForAll(v any, depth int) {
 	if depth > maxDepth {
 		c.failed(errDeep)
 	}
 	if !c.pay(costEach) {
-		return false
+		return
 	}
 	switch v := v.(type) {
 	case []any:
 		for _, item := range v {
-			if !c.payForAll(item, depth+1) {
-				return false
-			}
+			c.payForAll(item, depth+1)
 		}
 	case map[string]any:
 		for _, item := range v {
-			if !c.payForAll(item, depth+1) {
-				return false
-			}
+			c.payForAll(item, depth+1)
 		}
 	}
-	return true
 }

@@ -28,6 +28,18 @@ func (g group) text1(name string, grow int, doc string, do func(string) string) 
 	})
 }
 
+// escaper registers a function of any number of arguments whose result is at
+// most grow times as long as print's.
+func (g group) escaper(name string, grow int, doc string, do func(string) string) {
+	g.add(names(name), 0, -1, doc, func(c *call) any {
+		s := c.printed()
+		if !c.pay(grow * len(s)) {
+			return nil
+		}
+		return do(s)
+	})
+}
+
 func init() {
 	g := group{source: "sprig", rendered: Expands}
 	g.text1("upper", 3, "the text in upper case", strings.ToUpper)
@@ -74,11 +86,11 @@ func init() {
 	g.add(names("hello"), 0, 0, "a greeting", func(*call) any { return "Hello!" })
 
 	b := group{source: "text/template", rendered: Expands}
-	b.add(names("print"), 0, -1, "the texts one after the other, with spaces between operands that are not strings", printArgs)
+	b.add(names("print"), 0, -1, "the texts one after the other, with spaces between operands that are not strings", func(c *call) any { return c.printed() })
 	b.add(names("println"), 0, -1, "the texts with spaces between them and a line end", func(c *call) any { return c.joinArgs(" ") + "\n" })
-	b.text1("html", 6, "the text with HTML's special characters escaped", template.HTMLEscapeString)
-	b.text1("js", 6, "the text as it stands between quotes in JavaScript", template.JSEscapeString)
-	b.text1("urlquery", 3, "the text as it stands in the query of a URL", url.QueryEscape)
+	b.escaper("html", 6, "the texts, put together as by print, with HTML's special characters escaped", template.HTMLEscapeString)
+	b.escaper("js", 6, "the texts, put together as by print, as they stand between quotes in JavaScript", template.JSEscapeString)
+	b.escaper("urlquery", 3, "the texts, put together as by print, as they stand in the query of a URL", url.QueryEscape)
 
 	k := group{source: "sprig", rendered: Keeps}
 	k.add(names("trim"), 1, 1, "the text without white space at its ends", trim)
@@ -88,7 +100,7 @@ func init() {
 	k.add(names("squote"), 1, -1, "the texts in single quotes", func(c *call) any { return quoted(c, '\'', singleQuoted) })
 
 	o := group{source: "templater", rendered: Expands}
-	o.add(names("dnsLabel"), 1, 1, "a valid name of at most 63 characters; one that is cut ends with a hash", dnsLabel)
+	o.add(names("dnsLabel"), 1, 1, "a valid name of at most 63 characters; one that differs from the text ends with a hash of it", dnsLabel)
 	s := group{source: "templater", rendered: Keeps}
 	s.add(names("shellQuote"), 1, 1, "the text as one word of a POSIX shell", shellQuote)
 }
@@ -120,6 +132,14 @@ func cut(s string, n int) string {
 	return s[:n]
 }
 
+// startAt returns where the first character begins at byte n of s or later.
+func startAt(s string, n int) int {
+	for n < len(s) && !utf8.RuneStart(s[n]) {
+		n++
+	}
+	return n
+}
+
 // trunc counts bytes, as sprig does, but never cuts a character in two.
 func trunc(c *call) any {
 	n, s := c.integer(0), c.str(1)
@@ -127,11 +147,7 @@ func trunc(c *call) any {
 	case n >= 0 && n < int64(len(s)):
 		return cut(s, int(n))
 	case n < 0 && n > -int64(len(s)):
-		from := len(s) + int(n)
-		for from < len(s) && !utf8.RuneStart(s[from]) {
-			from++
-		}
-		return s[from:]
+		return s[startAt(s, len(s)+int(n)):]
 	}
 	return s
 }
@@ -146,11 +162,7 @@ func substr(c *call) any {
 		return c.fail("argument 1 is greater than argument 2")
 	}
 	head := cut(s, int(to))
-	start := min(int(from), len(head))
-	for start < len(head) && !utf8.RuneStart(head[start]) {
-		start++
-	}
-	return head[start:]
+	return head[startAt(head, min(int(from), len(head))):]
 }
 
 func abbrev(c *call) any {
@@ -166,7 +178,17 @@ func abbrevboth(c *call) any {
 	if right < 4 || left > 0 && right < 7 || int64(len(s)) <= right {
 		return s
 	}
-	return sprigFunc[func(int, int, string) string]("abbrevboth")(clampInt(left), clampInt(right), s)
+	// Like sprig, with positions in bytes, but for characters cut in two.
+	width, offset := int(right), int(min(left, int64(len(s))))
+	offset = min(offset, len(s)-(width-3))
+	switch {
+	case offset <= 4:
+		return cut(s, width-3) + "..."
+	case offset+width-3 >= len(s):
+		return "..." + s[startAt(s, len(s)-(width-3)):]
+	}
+	from := startAt(s, offset)
+	return "..." + cut(s[from:], width-6) + "..."
 }
 
 // clampInt keeps arithmetic within third-party code from overflowing.
@@ -199,9 +221,9 @@ func (c *call) join(parts []string, sep string) string {
 	return strings.Join(parts, sep)
 }
 
-// printArgs puts a space between two operands if neither is a string, as
-// fmt.Print does.
-func printArgs(c *call) any {
+// printed returns all arguments as text, with a space between two if neither
+// is a string, as fmt.Print does.
+func (c *call) printed() string {
 	parts := make([]string, 0, 2*len(c.args))
 	for i := range c.args {
 		if i > 0 && !isText(c.args[i-1]) && !isText(c.args[i]) {
@@ -271,7 +293,8 @@ func quoted(c *call, mark byte, m mode) any {
 	return rendered(out)
 }
 
-// dnsLabel keeps letters, digits and dashes; all else becomes a dash.
+// dnsLabel keeps letters, digits and dashes; all else becomes a dash. A name that
+// is not the text itself gets a hash, so that no two texts become one name.
 func dnsLabel(c *call) any {
 	const longest, hashLength = 63, 8
 	s := c.str(0)
@@ -282,10 +305,11 @@ func dnsLabel(c *call) any {
 	if label == "" {
 		return c.fail("the text has no letter or digit to make a name of")
 	}
-	if len(label) <= longest {
+	if label == s && len(label) <= longest {
 		return label
 	}
-	return strings.TrimRight(label[:longest-hashLength-1], "-") + "-" + hash256(s)[:hashLength]
+	label = label[:min(len(label), longest-hashLength-1)]
+	return strings.TrimRight(label, "-") + "-" + hash256(s)[:hashLength]
 }
 
 func labelRune(r rune) rune {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"text/template/parse"
 )
 
@@ -51,15 +52,7 @@ func Functions() []Function {
 	for _, f := range refused {
 		all = append(all, f)
 	}
-	slices.SortFunc(all, func(a, b Function) int {
-		switch {
-		case a.Name < b.Name:
-			return -1
-		case a.Name > b.Name:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(all, func(a, b Function) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 

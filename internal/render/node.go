@@ -38,9 +38,6 @@ func (c *converter) wrap(n *yaml.Node, err error) error {
 	if _, ok := errors.AsType[budgetError](err); ok {
 		return err
 	}
-	if at, ok := errors.AsType[*syntaxError](err); ok {
-		return at
-	}
 	return &syntaxError{c.from.offset(n.Line, n.Column), err.Error()}
 }
 
@@ -79,8 +76,8 @@ func (c *converter) properties(n *yaml.Node) error {
 	if c.tokens && (c.x.has(n.Anchor) || c.x.has(n.Tag)) {
 		return c.fail(n, "a value cannot be part of an anchor or a tag")
 	}
-	if !c.tagged(n) {
-		return nil
+	if tagged, err := c.tagged(n); err != nil || !tagged {
+		return err
 	}
 	switch {
 	case n.Style&yaml.TaggedStyle == 0:
@@ -94,24 +91,36 @@ func (c *converter) properties(n *yaml.Node) error {
 
 // tagged reports whether the author wrote a tag. The library hides the tag
 // "!", but not from the text.
-func (c *converter) tagged(n *yaml.Node) bool {
+func (c *converter) tagged(n *yaml.Node) (bool, error) {
 	if n.Style&yaml.TaggedStyle != 0 {
-		return true
+		return true, nil
 	}
 	if n.Kind == yaml.AliasNode || !c.from.bangs {
-		return false
+		return false, nil
 	}
-	if c.x.charge(8*n.Column) != nil {
-		return true
+	if err := c.x.charge(8 * n.Column); err != nil {
+		return false, err
 	}
 	at := c.from.offset(n.Line, n.Column)
-	return at >= 0 && at < len(c.from.content) && c.from.content[at] == '!'
+	return at >= 0 && strings.HasPrefix(c.from.content[at:], "!"), nil
+}
+
+// left reports whether the author left out a value, tag and all.
+func (c *converter) left(n *yaml.Node) (bool, error) {
+	if !isNothing(n) {
+		return false, nil
+	}
+	tagged, err := c.tagged(n)
+	return !tagged, err
 }
 
 func (c *converter) sequence(n *yaml.Node, depth int) (any, error) {
 	list := make([]any, 0, len(n.Content))
 	for _, item := range n.Content {
-		if isNothing(item) && !c.tagged(item) {
+		switch left, err := c.left(item); {
+		case err != nil:
+			return nil, err
+		case left:
 			return nil, c.fail(item, "an item of a list is empty; write null, or leave out its dash")
 		}
 		v, err := c.value(item, elsewhere, depth+1)
@@ -133,7 +142,7 @@ func (c *converter) mapping(n *yaml.Node, at level, depth int) (any, error) {
 	m := make(map[string]any, len(n.Content)/2)
 	var dropped map[string]bool
 	var merged []*yaml.Node
-	for i := 0; i+1 < len(n.Content); i += 2 {
+	for i := 0; i < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if isMerge(key) {
 			merged = append(merged, value)
@@ -146,7 +155,10 @@ func (c *converter) mapping(n *yaml.Node, at level, depth int) (any, error) {
 		if _, twice := m[name]; twice || dropped[name] {
 			return nil, c.duplicate(key, name)
 		}
-		if isNothing(value) && !c.tagged(value) {
+		switch left, err := c.left(value); {
+		case err != nil:
+			return nil, err
+		case left:
 			if dropped == nil {
 				dropped = map[string]bool{}
 			}
@@ -186,14 +198,14 @@ func (c *converter) literal(n *yaml.Node, name string) error {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
-	if n.Kind != yaml.ScalarNode || c.tokens && c.x.has(n.Value) {
+	if n.Kind != yaml.ScalarNode || c.x.has(n.Value) {
 		return c.fail(n, "%s must stand in the template as it is, so that rights are known beforehand; use if to choose between several", name)
 	}
 	return nil
 }
 
 func isMerge(key *yaml.Node) bool {
-	return key.Kind == yaml.ScalarNode && key.Value == "<<" && key.Style == 0
+	return key.Value == "<<" && key.Style == 0
 }
 
 // merge adds the entries of a map, or of a list of maps, that m lacks.
@@ -255,26 +267,26 @@ func (c *converter) key(n *yaml.Node, at level) (string, error) {
 	if err := c.properties(n); err != nil {
 		return "", err
 	}
-	if c.tagged(n) {
+	if n.Style&yaml.TaggedStyle != 0 {
 		return "", c.fail(n, "a key cannot have a tag")
 	}
 	if isNothing(n) {
 		return "", c.fail(n, "a key is empty")
 	}
-	name := n.Value
-	if c.tokens && c.x.has(n.Value) {
-		var err error
-		if name, err = c.text(n); err != nil {
-			return "", c.wrap(n, err)
-		}
+	if !c.fromData(n) {
+		return n.Value, nil
 	}
-	if c.fromData(n) {
-		if err := c.x.write(len(name)); err != nil {
-			return "", err
-		}
-		if c.object {
-			return name, c.reserved(n, name, at)
-		}
+	name, err := n.Value, error(nil)
+	if c.tokens {
+		name, err = c.text(n)
+	} else {
+		err = c.x.write(len(name))
+	}
+	if err != nil {
+		return "", c.wrap(n, err)
+	}
+	if c.object {
+		return name, c.reserved(n, name, at)
 	}
 	return name, nil
 }
@@ -334,16 +346,13 @@ func (c *converter) text(n *yaml.Node) (string, error) {
 // encoding is made for.
 func standsForItself(m mode, style yaml.Style) bool {
 	switch m {
-	case asIs, yamlScalar:
-		return style == 0
+	case asIs, yamlScalar, verbatim:
 	case doubleQuoted:
 		return style&yaml.DoubleQuotedStyle != 0
 	case singleQuoted:
 		return style&yaml.SingleQuotedStyle != 0
-	case verbatim:
-		return true
 	}
-	return false
+	return style == 0
 }
 
 // reserved refuses keys from data that would change what an object is or

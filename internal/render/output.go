@@ -1,6 +1,8 @@
 package render
 
 import (
+	"bytes"
+	"fmt"
 	"sort"
 	"text/template/parse"
 )
@@ -54,6 +56,88 @@ func (o *output) origin(offset int) (*text, int) {
 	}
 	return p.src, p.pos
 }
+
+// explained adds to an error of the output at an offset that text of several
+// lines, printed there or right before, is not indented: then what follows its
+// first line is at the wrong place, and that is what the error is about.
+func (o *output) explained(err error, offset int) error {
+	at := sort.Search(len(o.pieces), func(i int) bool { return o.pieces[i].at > offset }) - 1
+	for i := at; i >= max(0, at-1); i-- {
+		if by, lacks := o.lacksIndentation(i); lacks {
+			p := o.pieces[i]
+			line, _ := p.src.position(p.pos)
+			return fmt.Errorf("%w; what line %d of %s prints has several lines, which are not indented to their place: write {{- … | nindent %d }}",
+				err, line, p.src.name, by)
+		}
+	}
+	return err
+}
+
+// lacksIndentation reports whether a piece was printed behind the beginning of
+// a line, and its own next line that is not blank begins further left; and how
+// far it is to be indented.
+func (o *output) lacksIndentation(i int) (by int, lacks bool) {
+	first, rest, before := o.around(i)
+	blank := rest[:len(rest)-len(bytes.TrimLeft(rest, " \n"))]
+	next := rest[bytes.LastIndexByte(blank, '\n')+1:]
+	if o.pieces[i].literal || len(first) == 0 || len(blank) == len(rest) || spaces(next) >= len(before) {
+		return 0, false
+	}
+	return indentation(before), true
+}
+
+// misplaced returns an error where data that is printed as several lines has a
+// key or an item further left than its place. Often that is YAML all the same,
+// in which whoever wrote the data has chosen a field that the author did not
+// print.
+func (o *output) misplaced(marker string) error {
+	for i, p := range o.pieces {
+		if p.literal {
+			continue
+		}
+		first, rest, before := o.around(i)
+		if len(first) == 0 || len(rest) == 0 {
+			continue
+		}
+		place := len(before) - len(bytes.TrimLeft(before, " -"))
+		if bytes.IndexByte(before, '#') >= 0 { // its first line may be a comment
+			place = len(before)
+		}
+		for line := range bytes.Lines(rest) {
+			if from := spaces(line); from < place && bytes.HasPrefix(bytes.TrimLeft(line, " -"), []byte(marker)) {
+				return p.src.errorAt(p.pos, Invalid, fmt.Sprintf("what is printed here has several lines, and a key or an item from data in them stands "+
+					"further left than its place: write {{- … | nindent %d }}", indentation(before)))
+			}
+		}
+	}
+	return nil
+}
+
+// around returns the first line of a piece, its other lines, and what stands
+// before it in its first line.
+func (o *output) around(i int) (first, rest, before []byte) {
+	at, end := o.pieces[i].at, len(o.buf)
+	if i+1 < len(o.pieces) {
+		end = o.pieces[i+1].at
+	}
+	first, rest, several := bytes.Cut(o.buf[at:end], []byte{'\n'})
+	if !several {
+		return first, nil, nil
+	}
+	return first, rest, o.buf[bytes.LastIndexByte(o.buf[:at], '\n')+1 : at]
+}
+
+// indentation returns how far lines are to be indented that are printed behind
+// that.
+func indentation(before []byte) int {
+	if spaces(before) < len(before) {
+		return spaces(before) + 2 // under a key
+	}
+	return len(before)
+}
+
+// spaces returns how many spaces a line begins with.
+func spaces(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " ")) }
 
 // reset empties the output for reuse.
 func (o *output) reset() {

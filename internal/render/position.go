@@ -37,7 +37,7 @@ func (t *text) position(offset int) (line, column int) {
 // errorAt returns an Error that points at offset.
 func (t *text) errorAt(offset int, reason Reason, message string) *Error {
 	line, column := t.position(offset)
-	return &Error{Template: t.name, Line: line, Column: column, Reason: reason, Message: message}
+	return &Error{Template: t.name, Line: line, Column: column, Reason: reason, Message: oneLine(message)}
 }
 
 // start returns the offset where the author's text of a node begins. The

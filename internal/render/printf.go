@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -42,34 +43,37 @@ func printf(c *call) any {
 // directive formats what stands behind a %; used is the number of arguments
 // that are used already.
 func (c *call) directive(s string, used int) (piece, rest string, nowUsed int) {
-	spec := []byte{'%'}
-	number, inNumber := 0, false
-	for i := range len(s) {
-		switch b := s[i]; {
-		case b == '%' && i == 0:
-			return "%", s[1:], used
-		case strings.IndexByte("+- #0.", b) >= 0 && (b != '0' || !inNumber):
-			number, inNumber = 0, b == '.'
-			spec = append(spec, b)
-		case b >= '0' && b <= '9':
-			number, inNumber = number*10+int(b-'0'), true
-			if number > longestField {
-				c.fail("a width in the format is greater than %d", longestField)
-				return "", "", used
-			}
-			spec = append(spec, b)
-		default:
-			return c.verb(string(spec), b, used), s[i+1:], used + 1
-		}
+	if strings.HasPrefix(s, "%") {
+		return "%", s[1:], used
 	}
-	c.fail("the format ends within a directive")
-	return "", "", used
+	rest = strings.TrimLeft(s, "+- #0")
+	rest = c.field(rest)
+	if after, precise := strings.CutPrefix(rest, "."); precise {
+		rest = c.field(after)
+	}
+	if rest == "" {
+		c.fail("the format ends within a directive")
+		return "", "", used
+	}
+	spec := "%" + s[:len(s)-len(rest)]
+	return c.verb(spec, rest[0], used), rest[1:], used + 1
+}
+
+// field returns what follows the width or precision that s begins with.
+func (c *call) field(s string) string {
+	rest := strings.TrimLeft(s, "0123456789")
+	digits := s[:len(s)-len(rest)]
+	if n, err := strconv.Atoi(digits); digits != "" && (err != nil || n > longestField) {
+		c.fail("a width in the format is greater than %d", longestField)
+	}
+	return rest
 }
 
 // verb formats argument i as the verb says.
 func (c *call) verb(spec string, verb byte, i int) string {
 	if strings.IndexByte("vsqdbocxXUeEfFgGt", verb) < 0 {
-		c.fail("the format has a directive that is not supported; use %%v %%s %%q %%d %%x %%f %%g %%e %%t %%c %%b %%o %%U without * or [1]")
+		c.fail("the format has a directive that is not supported; " +
+			"write %%[flags][width][.precision] and one of the letters v s q d x X f F g G e E t c b o U, without * and [1]")
 		return ""
 	}
 	if i >= len(c.args) {
@@ -89,18 +93,16 @@ func (c *call) verb(spec string, verb byte, i int) string {
 	if s, isText := v.(string); isText && !c.pay(4*len(s)) {
 		return ""
 	}
-	if verb == 'v' {
-		v, verb = verbV(v)
+	if f, isFloat := v.(float64); isFloat && verb == 'v' && plainSpec(spec) {
+		v, verb = formatFloat(f), 's' // the same text as printing it
 	}
 	return fmt.Sprintf(spec+string(verb), v)
 }
 
-// verbV gives %v the same text for a number as printing it.
-func verbV(v any) (any, byte) {
-	if f, isFloat := v.(float64); isFloat {
-		return formatFloat(f), 's'
-	}
-	return v, 'v'
+// plainSpec reports whether a directive says nothing of how to write a number.
+func plainSpec(spec string) bool {
+	rest := strings.TrimLeft(spec, "%-")
+	return !strings.ContainsAny(rest, ".+ #") && !strings.HasPrefix(rest, "0")
 }
 
 // fitVerb converts between whole numbers of both types as the verb needs, and

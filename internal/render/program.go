@@ -18,8 +18,10 @@ type Program struct {
 	values     map[string]any
 	names      []string // of the children, sorted
 	children   map[string]*unit
-	status     *unit // nil if there is no status template
+	status     *unit   // nil if there is no status template
+	texts      []*text // all of them, as written
 	marker     string
+	reads      Reads
 	pool       sync.Pool // of *exec
 }
 
@@ -46,6 +48,9 @@ type definition struct {
 	tree *parse.Tree
 	src  *text
 }
+
+// Reads tells what the templates read of that which changes by what they yield. It errs on the side of more.
+func (p *Program) Reads() Reads { return p.reads }
 
 // Child renders the template of a child. The error is an [*Error].
 func (p *Program) Child(name string, in *Input) ([]Object, error) {
@@ -115,7 +120,10 @@ func (p *Program) render(u *unit, in *Input, do func(*converter, *yaml.Node) err
 	if err := x.invoke("", &x.view.root); err != nil {
 		return x.located(err, u.own[""].tree.Root)
 	}
-	return x.mapped(x.convert(do))
+	if err := x.mapped(x.convert(do)); err != nil {
+		return err
+	}
+	return x.out.misplaced(x.marker)
 }
 
 // start readies an exec for one execution.
@@ -163,8 +171,9 @@ func (x *exec) mapped(err error) error {
 		offset = at.offset
 	}
 	src, pos := x.out.origin(offset)
+	err = x.out.explained(err, offset)
 	if src == nil {
-		return &Error{Template: x.unit.text.name, Reason: reasonOf(err), Message: err.Error()}
+		return &Error{Template: x.unit.text.name, Reason: reasonOf(err), Message: oneLine(err.Error())}
 	}
 	return src.errorAt(pos, reasonOf(err), err.Error())
 }

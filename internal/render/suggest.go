@@ -21,30 +21,33 @@ func didYouMean(prefix, word string, known []string) string {
 	return "; did you mean " + prefix + best + "?"
 }
 
-// distance is the Levenshtein distance of two words. Words too long to be
-// typing errors count as far apart.
+// distance is the number of letters to add, to leave out, to replace, or to
+// swap with their neighbour, to make one word of the other: the optimal string
+// alignment distance. Words too long to be typing errors count as far apart.
 func distance(a, b string) int {
 	const longest = 64
 	if len(a) > longest || len(b) > longest {
 		return longest
 	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	var rows [3][longest + 1]int // for a without its last two letters, without its last, and whole
+	for j := range len(b) + 1 {
+		rows[2][j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
+		rows[0], rows[1] = rows[1], rows[2]
+		rows[2][0] = i + 1
 		for j := range len(b) {
-			change := diagonal
+			change := rows[1][j]
 			if a[i] != b[j] {
 				change++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
+			rows[2][j+1] = min(change, rows[2][j]+1, rows[1][j+1]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				rows[2][j+1] = min(rows[2][j+1], rows[0][j-1]+1)
+			}
 		}
 	}
-	return row[len(b)]
+	return rows[2][len(b)]
 }
 
 // sortedKeys returns the keys of m in order, without paying for it.

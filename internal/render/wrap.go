@@ -13,9 +13,12 @@ func wrap(c *call, separator, s string, within bool) any {
 	if width < 1 {
 		return c.fail("argument 1 must be at least 1")
 	}
+	if !c.pay(8 * len(s)) {
+		return nil
+	}
 	runes := []rune(s)
 	width = min(width, int64(len(runes))+1)
-	if !c.pay(8*len(s)) || !c.payFor(len(runes)/int(width)+strings.Count(s, " ")+1, len(separator)) {
+	if !c.payFor(len(runes)/int(width)+strings.Count(s, " ")+1, len(separator)) {
 		return nil
 	}
 	var out strings.Builder

@@ -41,8 +41,9 @@ type Cache struct {
 	index   index
 	seen    uint64 // the newest resource version that the watch has brought
 	synced  bool
-	failure error
-	fails   int // how often failure has become non-nil
+	failure error // of the last request
+	broken  bool  // something that the watch has brought is not here
+	fails   int   // how often Err has become non-nil
 }
 
 // item is what the cache holds of one object, for as long as there is an object of
@@ -112,10 +113,19 @@ func (c *Cache) Synced() bool {
 	return c.synced
 }
 
-// Err returns why the last list or watch failed, or nil when it did not.
+// Err returns why the last list or watch failed, or nil when it did not. It is ErrDefect until the next
+// list when something could not be taken.
 func (c *Cache) Err() error {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
+	return c.err()
+}
+
+// err is Err; the lock is held.
+func (c *Cache) err() error {
+	if c.broken {
+		return ErrDefect
+	}
 	return c.failure
 }
 
@@ -161,8 +171,8 @@ func (c *Cache) set(o *object.Object, writer string) {
 	it := c.items[o.Key()]
 	if it == nil {
 		it = &item{object: o, writer: writer}
-		c.items[o.Key()] = it
 		c.index.add(it)
+		c.items[o.Key()] = it
 		return
 	}
 	if it.deleting = it.deleting && it.object.UID() == o.UID(); it.deleting {

@@ -161,6 +161,56 @@ func TestCacheMergesOwnWrites(t *testing.T) {
 			steps{list("10", child("a", "1", 9)), put(child("a", "1", 13)), gone(child("a", "1", 12))},
 			[]string{"a@13"}, nil,
 		},
+		"an answer that is as old as the list brings nothing": {
+			steps{list("10"), put(child("a", "1", 10))}, []string{}, nil,
+		},
+		"of two answers the later one stays, in whatever order they come": {
+			steps{list("10"), put(child("a", "1", 13)), put(child("a", "1", 12))}, []string{"a@13"}, nil,
+		},
+		"an own write that changes nothing is not that of a second writer": {
+			steps{list("10"), put(child("a", "1", 13)), func(r *recorder) error { r.Put(child("a", "1", 13), "you"); return nil }, update(child("a", "1", 13))},
+			[]string{"a@13"}, []string{"a@13>a@13 by me"},
+		},
+		"an answer from before a change of another object brings nothing": {
+			steps{list("10"), update(child("b", "2", 20)), put(child("a", "1", 15))}, []string{"b@20"}, []string{"->b@20"},
+		},
+		"an answer from before the end of another object brings nothing": {
+			steps{list("10"), gone(child("b", "2", 20)), put(child("a", "1", 15))}, []string{}, nil,
+		},
+		"a list says how far the watch is, also where that is further back": {
+			steps{list("20"), list("10"), put(child("a", "1", 15))}, []string{"a@15"}, nil,
+		},
+		"a bookmark that is no number says nothing": {
+			steps{list("10"), bookmark("99999999999999999999999"), put(child("a", "1", 15))}, []string{"a@15"}, nil,
+		},
+		"a second list tells what has changed, and nothing else": {
+			steps{list("10", child("a", "1", 9), child("b", "2", 9)), list("12", child("a", "1", 9), child("b", "2", 11))},
+			[]string{"a@9", "b@11"}, []string{"b@9>b@11"},
+		},
+		"a list that lacks what the watch has brought says that it is gone": {
+			steps{list("10"), update(child("a", "1", 15)), list("12")}, []string{}, []string{"->a@15", "a@15>-"},
+		},
+		"a list as old as an own write that lacks it says that it is gone": {
+			steps{list("10"), put(child("a", "1", 12)), list("12")}, []string{}, []string{"a@12>-"},
+		},
+		"what the watch brings is believed, also an older state": {
+			steps{list("10"), update(child("a", "1", 15)), update(child("a", "1", 12))}, []string{"a@12"}, []string{"->a@15", "a@15>a@12"},
+		},
+		"what the watch has brought is gone when it says so": {
+			steps{list("10"), update(child("a", "1", 15)), gone(child("a", "1", 12))}, []string{}, []string{"->a@15", "a@15>-"},
+		},
+		"a departure as old as an own write is that of the same object": {
+			steps{list("10"), put(child("a", "1", 13)), gone(child("a", "1", 13))}, []string{}, []string{"a@13>-"},
+		},
+		"a departure from after an own write ends it": {
+			steps{list("10"), put(child("a", "1", 13)), gone(child("a", "1", 14))}, []string{}, []string{"a@13>-"},
+		},
+		"asking to delete what is not there changes nothing": {
+			steps{list("10"), deleting("a", "1")}, []string{}, nil,
+		},
+		"an object that takes the place of one that is being deleted is not": {
+			steps{list("10", child("a", "1", 9)), deleting("a", "1"), update(child("a", "2", 12))}, []string{"a@12"}, []string{"a@9>a@12"},
+		},
 		"an own write that does not match the selector takes the object out": {
 			steps{list("10", child("a", "1", 9)), put(child("a", "1", 13, v1.LabelController))},
 			[]string{}, nil,
@@ -234,11 +284,22 @@ func TestStateIsToldOnce(t *testing.T) {
 	if changes != 2 || !cache.Synced() || cache.Err() != nil {
 		t.Errorf("changes %d, synced %v, err %v; want 2, true, nil", changes, cache.Synced(), cache.Err())
 	}
+	if err := cache.Replace(nil, "2"); err != nil || changes != 2 {
+		t.Fatalf("err %v, %d changes after another list, want 2", err, changes)
+	}
 	cache.Fail(failure)
 	cache.Fail(nil)
 	cache.Fail(nil)
 	if changes != 4 || cache.Err() != nil || cache.Failures() != 2 {
 		t.Errorf("changes %d, err %v, failures %d; want 4, nil, 2", changes, cache.Err(), cache.Failures())
+	}
+	cache.Fail(failure)
+	cache.Fail(errors.New("no answer"))
+	if changes != 6 || cache.Failures() != 3 {
+		t.Errorf("changes %d, failures %d after two unlike failures; want 6, 3", changes, cache.Failures())
+	}
+	if err := cache.Replace(nil, "3"); err != nil || changes != 7 {
+		t.Errorf("err %v, %d changes after a list that went well, want 7", err, changes)
 	}
 	if _, err := NewCache(Want{Labels: "=="}, nil, nil); err == nil {
 		t.Error("a selector that is none is taken")
@@ -339,8 +400,17 @@ func TestDefinitionsAreSlimmedAndFiled(t *testing.T) {
 			t.Errorf("%s: the definition (-want +got):\n%s", how, diff)
 		}
 	}
-	if _, err := r.Transformer()("x"); err == nil || r.Add("x") == nil || r.Delete("x") == nil || r.Replace([]any{"x"}, "1") == nil {
-		t.Error("something that is no object is taken")
+}
+
+func TestWhatIsNoObjectIsNotTaken(t *testing.T) {
+	r := newRecorder(t, Want{Role: Child})
+	_, err := r.Transformer()("x")
+	for what, err := range map[string]error{
+		"transformed": err, "added": r.Add("x"), "deleted": r.Delete("x"), "listed": r.Replace([]any{"x"}, "1"),
+	} {
+		if err == nil || errors.Is(err, ErrDefect) {
+			t.Errorf("%s: err = %v", what, err)
+		}
 	}
 }
 
@@ -364,7 +434,59 @@ func TestPanicOfACacheIsAnErrorAndHoldsNoLock(t *testing.T) {
 		}
 	}
 	c.index = index
-	if err := c.Replace([]any{child("c", "1", 4)}, "4"); err != nil || c.Err() != nil {
+	c.Fail(nil) // the next watch begins where the last one ended, and brings nothing again
+	if !errors.Is(c.Err(), ErrDefect) || !c.Defective() {
+		t.Errorf("after the next watch has begun: the cache's error %v; want ErrDefect", c.Err())
+	}
+	c.Fail(errors.New("no connection"))
+	c.Fail(nil)
+	if !errors.Is(c.Err(), ErrDefect) {
+		t.Errorf("after a failure that is over: the cache's error %v; want ErrDefect", c.Err())
+	}
+	if err := c.Replace([]any{child("c", "1", 4)}, "4"); err != nil || c.Err() != nil || c.Defective() {
 		t.Errorf("the next list: error %v, the cache's %v; want none", err, c.Err())
+	}
+}
+
+func TestWhatCannotBeFiledLeavesItsSiblingsFiled(t *testing.T) {
+	for why, row := range map[string]struct {
+		bring func(*Cache) error
+		want  int
+	}{
+		"a new object":              {func(c *Cache) error { return c.Update(child("bad", "3", 5)) }, 2},
+		"a new state of one":        {func(c *Cache) error { return c.Update(child("a", "1", 5, "bad")) }, 2},
+		"the same, as an own write": {func(c *Cache) error { c.Put(child("bad", "3", 5), "me"); return nil }, 2},
+		"a list": {func(c *Cache) error {
+			return c.Replace([]any{child("a", "1", 2), child("b", "2", 2), child("bad", "3", 5)}, "5")
+		}, 2},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newRecorder(t, Want{Resource: configMaps, Role: Child}).Cache
+			if err := c.Replace([]any{child("a", "1", 2), child("b", "2", 2)}, "2"); err != nil {
+				t.Fatal(err)
+			}
+			c.index.hashes = func(o *object.Object) [indexes]uint64 {
+				if o.Name() == "bad" || o.Version() == 5 {
+					panic("no hash")
+				}
+				return childHashes(o)
+			}
+			err := func() (err error) {
+				defer c.recovered(&err)
+				return row.bring(c)
+			}()
+			if !errors.Is(err, ErrDefect) {
+				t.Fatalf("error %v, want ErrDefect", err)
+			}
+			c.index.hashes = childHashes
+			for _, gone := range []string{"bad", "a"} {
+				if err := c.Delete(child(gone, "1", 6)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := c.Children("c", "p"); len(got) != 1 || got[0].Name() != "b" {
+				t.Errorf("children %v are filed after the others have gone, want b", got)
+			}
+		})
 	}
 }

@@ -111,8 +111,10 @@ func newIndex(role Role) index {
 	return x
 }
 
-func (x *index) add(it *item) {
-	for by, hash := range x.hashes(it.object) {
+func (x *index) add(it *item) { x.link(it, x.hashes(it.object)) }
+
+func (x *index) link(it *item, hashes [indexes]uint64) {
+	for by, hash := range hashes {
 		if hash == 0 {
 			continue
 		}
@@ -125,8 +127,10 @@ func (x *index) add(it *item) {
 	}
 }
 
-func (x *index) remove(it *item) {
-	for by, hash := range x.hashes(it.object) {
+func (x *index) remove(it *item) { x.unlinkAll(it, x.hashes(it.object)) }
+
+func (x *index) unlinkAll(it *item, hashes [indexes]uint64) {
+	for by, hash := range hashes {
 		if hash != 0 {
 			x.unlink(by, hash, it)
 		}
@@ -149,15 +153,14 @@ func (x *index) unlink(by int, hash uint64, it *item) {
 	}
 }
 
-// replace puts another state of the object into the item.
+// replace puts another state of the object into the item. Where hashes panics, nothing has changed.
 func (x *index) replace(it *item, o *object.Object) {
-	if x.hashes(it.object) == x.hashes(o) {
-		it.object = o
-		return
+	before, after := x.hashes(it.object), x.hashes(o)
+	if before != after {
+		x.unlinkAll(it, before)
+		x.link(it, after)
 	}
-	x.remove(it)
 	it.object = o
-	x.add(it)
 }
 
 func childHashes(o *object.Object) [indexes]uint64 {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -160,6 +161,9 @@ func (m *Manager) start(want Want, cache *Cache) *running {
 	return &running{cache: cache, stop: stop, owners: map[string]struct{}{}}
 }
 
+// errListAnew has a Reflector begin with a list.
+var errListAnew = apierrors.NewResourceExpired("the cache lacks something that the watch has brought")
+
 // listerWatcher makes the requests of a watch and tells the cache how they went.
 func (m *Manager) listerWatcher(want Want, cache *Cache) toolscache.ListerWatcher {
 	client := m.clients(want.As)
@@ -177,6 +181,9 @@ func (m *Manager) listerWatcher(want Want, cache *Cache) toolscache.ListerWatche
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
+			if o.SendInitialEvents == nil && cache.Defective() {
+				return nil, errListAnew
+			}
 			w, err := client.Watch(ctx, want.Resource, want.Namespace, narrow(o))
 			if ctx.Err() == nil && (err != nil || cache.Synced()) {
 				cache.Fail(err)

@@ -48,6 +48,7 @@ type client struct {
 	mu      sync.Mutex
 	objects []runtime.Object
 	forbid  bool
+	streams bool // whether it lists by watches
 	watch   *apiwatch.FakeWatcher
 }
 
@@ -64,12 +65,39 @@ func (c *client) List(context.Context, schema.GroupVersionResource, string, meta
 	return &object.List{ListMeta: metav1.ListMeta{ResourceVersion: "2"}, Items: c.objects}, nil
 }
 
-func (c *client) Watch(context.Context, schema.GroupVersionResource, string, metav1.ListOptions) (apiwatch.Interface, error) {
+func (c *client) Watch(_ context.Context, _ schema.GroupVersionResource, _ string, o metav1.ListOptions) (apiwatch.Interface, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if o.SendInitialEvents != nil && *o.SendInitialEvents {
+		c.watch = apiwatch.NewFakeWithChanSize(len(c.objects)+10, false)
+		for _, o := range c.objects {
+			c.watch.Add(o)
+		}
+		c.watch.Action(apiwatch.Bookmark, pack(map[string]any{"metadata": map[string]any{
+			"resourceVersion": "7", "annotations": map[string]any{metav1.InitialEventsAnnotationKey: "true"},
+		}}))
+	}
 	return c.watch, nil
 }
 
-// IsWatchListSemanticsUnSupported says that List is to be used.
-func (c *client) IsWatchListSemanticsUnSupported() bool { return true }
+// IsWatchListSemanticsUnSupported says whether List is to be used.
+func (c *client) IsWatchListSemanticsUnSupported() bool { return !c.streams }
+
+// current returns the running watch.
+func (c *client) current() *apiwatch.FakeWatcher {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.watch
+}
+
+// renew has lists yield other objects, and the next watch be another one. It returns the one until now.
+func (c *client) renew(objects ...runtime.Object) *apiwatch.FakeWatcher {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.watch
+	c.objects, c.watch = objects, apiwatch.NewFake()
+	return before
+}
 
 // everybody reads with the same client.
 func everybody(c *client) func(string) Client { return func(string) Client { return c } }
@@ -250,4 +278,30 @@ func TestUsersDoNotShareAWatch(t *testing.T) {
 	}
 	cancel()
 	m.Wait()
+}
+
+func TestACacheThatLacksSomethingIsListedAnew(t *testing.T) {
+	for how, streams := range map[string]bool{"by a list": false, "by a watch-list": true} {
+		t.Run(how, func(t *testing.T) {
+			defer goleak.VerifyNone(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			client := newClient()
+			client.streams = streams
+			m := NewManager(ctx, everybody(client), &listener{})
+			want := Want{Resource: configMaps, Role: Child}
+			caches, err := m.Set("one", []Want{want})
+			if err != nil {
+				t.Fatal(err)
+			}
+			cache := caches[want]
+			eventually(t, "the cache syncs", cache.Synced)
+			client.current().Add(child("a", "1", 5))
+			eventually(t, "the watch brings an object", func() bool { return cache.Len() == 1 })
+			cache.defect()
+			client.renew(child("a", "1", 5), child("b", "2", 6)).Stop() // as each watch ends some time
+			eventually(t, "the next list brings what is lacking", func() bool { return cache.Err() == nil && cache.Len() == 2 })
+			cancel()
+			m.Wait()
+		})
+	}
 }

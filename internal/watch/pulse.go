@@ -39,11 +39,11 @@ func (p *pulse) beat() {
 
 // answered takes note of how a request went.
 func (p *pulse) answered(err error) {
+	d := int64(p.now().Sub(p.begun))
+	p.heard.Store(d)
 	if err == nil {
-		p.beat()
-		return
+		p.progress.Store(d)
 	}
-	p.heard.Store(int64(p.now().Sub(p.begun)))
 }
 
 // State returns how the watch of this cache fares.
@@ -51,7 +51,7 @@ func (c *Cache) State() State {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return State{
-		Want: c.want, Synced: c.synced, Err: c.failure,
+		Want: c.want, Synced: c.synced, Err: c.err(),
 		Progress: c.pulse.begun.Add(time.Duration(c.pulse.progress.Load())),
 		Heard:    c.pulse.begun.Add(time.Duration(c.pulse.heard.Load())),
 	}

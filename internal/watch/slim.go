@@ -15,10 +15,7 @@ func slimDefinition(o *object.Object) (*object.Object, error) {
 	versions, _, _ := unstructured.NestedFieldNoCopy(content, "spec", "versions")
 	list, _ := versions.([]any)
 	for _, v := range list {
-		version, ok := v.(map[string]any)
-		if !ok {
-			continue
-		}
+		version, _ := v.(map[string]any)
 		delete(version, "additionalPrinterColumns")
 		schema, _ := version["schema"].(map[string]any)
 		root, _ := schema["openAPIV3Schema"].(map[string]any)

@@ -108,11 +108,11 @@ func (c *Cache) replace(objects map[types.NamespacedName]*object.Object, version
 		}
 	}
 	c.seen = version
-	state = !c.synced || c.failure != nil
+	state = !c.synced || c.err() != nil
 	if !c.synced {
 		events = nil
 	}
-	c.synced, c.failure = true, nil
+	c.synced, c.failure, c.broken = true, nil, false
 	return events, state
 }
 
@@ -122,12 +122,12 @@ func (c *Cache) recovered(err *error) {
 	if v := recover(); v != nil {
 		klog.Background().Error(nil, "panic in a pass over a change: this is a bug, please report it", "watch", c.want.String(), "stack", string(debug.Stack()))
 		*err = ErrDefect
-		c.Fail(ErrDefect)
+		c.defect()
 	}
 }
 
 // ErrDefect says that a cache has not taken what its watch has brought, by a fault of its own. It
-// is over when the watch begins anew.
+// is over with the next list: a watch brings what it has brought no second time.
 var ErrDefect = errors.New("a defect in templater: please report it with the stack in the operator's log")
 
 // Bookmark takes note of how far the watch has come.
@@ -182,19 +182,33 @@ func (c *Cache) newer(it *item, o *object.Object, version uint64) bool {
 	if it.object.UID() != o.UID() {
 		return true
 	}
-	return c.want.Fields == "" && c.selector.Matches(it.object)
+	return c.want.Fields == "" // for Put has looked at the labels
 }
 
 // Fail takes note of the result of a list or watch request: nil when it went well.
-func (c *Cache) Fail(err error) {
+func (c *Cache) Fail(err error) { c.note(func() { c.failure = err }) }
+
+// defect takes note that the cache lacks something that the watch has brought.
+func (c *Cache) defect() { c.note(func() { c.broken = true }) }
+
+// Defective reports whether the cache needs a list, because it lacks something that the watch has brought.
+func (c *Cache) Defective() bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.broken
+}
+
+// note makes a change after which Err may answer differently, and tells if it does.
+func (c *Cache) note(change func()) {
 	c.mu.Lock()
-	same := (err == nil) == (c.failure == nil) && (err == nil || err.Error() == c.failure.Error())
-	if c.failure == nil && err != nil {
+	before := c.err()
+	change()
+	after := c.err()
+	if before == nil && after != nil {
 		c.fails++
 	}
-	c.failure = err
 	c.mu.Unlock()
-	if !same {
+	if (before == nil) != (after == nil) || before != nil && before.Error() != after.Error() {
 		c.changed()
 	}
 }

@@ -1,0 +1,199 @@
+package object
+
+import (
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// The server reads what is applied as YAML, of which JSON is nearly a part. What is
+// written here means the same in both.
+
+// AppendText appends a JSON string, which YAML reads as the same text. Invalid UTF-8 in it becomes U+FFFD.
+//
+// Characters that mean something else to a reader of YAML, or that it refuses, are escaped; all
+// others are written as they are. YAML joins no surrogates, so what takes two must not be escaped.
+func AppendText(b []byte, s string) []byte {
+	b = append(b, '"')
+	from := 0 // where what is still to be appended begins
+	for i := 0; i < len(s); {
+		if c := s[i]; c < utf8.RuneSelf {
+			if plain[c] {
+				i++
+				continue
+			}
+			b = appendEscape(append(b, s[from:i]...), rune(c))
+			i++
+			from = i
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			b = utf8.AppendRune(append(b, s[from:i]...), utf8.RuneError)
+			from = i + n
+		case otherInYAML(r):
+			b = appendEscape(append(b, s[from:i]...), r)
+			from = i + n
+		}
+		i += n
+	}
+	return append(append(b, s[from:]...), '"')
+}
+
+// plain are the characters below U+0080 that need no escape.
+var plain = func() (set [utf8.RuneSelf]bool) {
+	for c := ' '; c < '\x7f'; c++ {
+		set[c] = c != '"' && c != '\\'
+	}
+	return set
+}()
+
+// otherInYAML reports whether YAML takes a character from U+0080 on for the end of a line, for a byte order mark, or
+// for none that may be in a text. https://yaml.org/spec/1.1/#c-printable
+func otherInYAML(r rune) bool {
+	switch {
+	case r < 0xa0, r == 0x2028, r == 0x2029, r == 0xfeff, r == 0xfffe, r == 0xffff:
+		return true
+	}
+	return false
+}
+
+// appendEscape appends a character below U+10000 in its shortest escaped form.
+func appendEscape(b []byte, r rune) []byte {
+	const hex = "0123456789abcdef"
+	switch r {
+	case '"', '\\':
+		return append(b, '\\', byte(r))
+	case '\n':
+		return append(b, '\\', 'n')
+	case '\t':
+		return append(b, '\\', 't')
+	case '\r':
+		return append(b, '\\', 'r')
+	case '\b':
+		return append(b, '\\', 'b')
+	case '\f':
+		return append(b, '\\', 'f')
+	}
+	return append(b, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
+}
+
+// Cut returns a text of at most so many bytes, three at least: one that is longer is cut between characters, and
+// ends with ….
+func Cut(s string, most int) string {
+	const end = "…"
+	if len(s) <= most {
+		return s
+	}
+	at := most - len(end)
+	for !utf8.RuneStart(s[at]) {
+		at--
+	}
+	return s[:at] + end
+}
+
+// LongestKey is how many characters a key of a mapping may take in YAML, with its quotes, and as
+// it is written. https://yaml.org/spec/1.1/#id927557
+const LongestKey = 1024
+
+// LongKey returns the path of the first mapping that holds a key which is too long for the server to read it in what
+// is applied, "." for the outermost one, and "" where there is none.
+func LongKey(content map[string]any) string {
+	path, found := longKey(content)
+	if found && path == "" {
+		return "."
+	}
+	return path
+}
+
+func longKey(v any) (path string, found bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		first := ""
+		for key, value := range v {
+			if tooLong(key) {
+				return "", true
+			}
+			if below, in := longKey(value); in && (!found || key < first) {
+				first, path, found = key, join(key, below), true
+			}
+		}
+	case []any:
+		for i, item := range v {
+			if below, in := longKey(item); in {
+				return join("["+strconv.Itoa(i)+"]", below), true
+			}
+		}
+	}
+	return path, found
+}
+
+func tooLong(key string) bool {
+	const longestEscape = len(`\u0000`)
+	if len(key) <= LongestKey/longestEscape-2 {
+		return false
+	}
+	return utf8.RuneCount(AppendText(nil, key)) > LongestKey
+}
+
+// join joins two parts of a path; that below may be empty.
+func join(part, below string) string {
+	if below == "" || below[0] == '[' {
+		return part + below
+	}
+	return part + "." + below
+}
+
+// repair returns JSON text with U+FFFD in the place of each byte that is not UTF-8, and of each escape that is half
+// of a pair without the other half, as encoding/json reads them.
+func repair(text []byte) []byte {
+	out := make([]byte, 0, len(text))
+	for i := 0; i < len(text); {
+		n := 0
+		switch r, size := utf8.DecodeRune(text[i:]); {
+		case r == utf8.RuneError && size == 1:
+			out = utf8.AppendRune(out, utf8.RuneError)
+			i++
+			continue
+		case r == '\\':
+			n = escapeLength(text[i:])
+			if n == 0 {
+				out = append(out, `\ufffd`...)
+				i += len(`\ufffd`)
+				continue
+			}
+		default:
+			n = size
+		}
+		out = append(out, text[i:i+n]...)
+		i += n
+	}
+	return out
+}
+
+// escapeLength returns how long the escape is that the text begins with, a pair counting as one; 0 says that it is half
+// of a pair.
+func escapeLength(text []byte) int {
+	first, ok := escaped(text)
+	switch {
+	case !ok:
+		return min(2, len(text))
+	case !utf16.IsSurrogate(first):
+		return len(`\u0000`)
+	}
+	second, ok := escaped(text[len(`\u0000`):])
+	if !ok || utf16.DecodeRune(first, second) == utf8.RuneError {
+		return 0
+	}
+	return 2 * len(`\u0000`)
+}
+
+// escaped returns the character that an escape \u0000 at the beginning of the text stands for.
+func escaped(text []byte) (rune, bool) {
+	if len(text) < len(`\u0000`) || text[0] != '\\' || text[1] != 'u' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(string(text[2:6]), 16, 16)
+	return rune(n), err == nil
+}

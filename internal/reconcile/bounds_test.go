@@ -1,0 +1,278 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+func TestSyncThatFailsIsTriedAgain(t *testing.T) {
+	for why, err := range map[string]error{"it went well": nil, "a watch is behind": errBehind, "it failed": errors.New("no answer")} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.controllers.again(t.Context(), "apps", err)
+			at, ok := c.controllersDue.due["apps"]
+			if wait := at.Sub(c.clock.Now()); ok != (err != nil) || ok && wait != firstRetry {
+				t.Errorf("tried again: %v, after %v; want %v", ok, wait, firstRetry)
+			}
+			c.controllers.again(t.Context(), "apps", nil)
+			if n := c.controllersDue.NumRequeues("apps"); n != 0 {
+				t.Errorf("%d failures count after it went well", n)
+			}
+		})
+	}
+}
+
+func TestControllerThatMayNotReadIsLookedAtAgain(t *testing.T) {
+	for why, forbidden := range map[string]bool{"it may": false, "it may not": true} {
+		c := newCluster(t)
+		c.apply(apps)
+		c.run()
+		var parents watch.Want
+		for _, want := range c.owners["apps"] {
+			if want.Role == watch.Parent {
+				parents = want
+			}
+		}
+		if forbidden {
+			c.caches[parents] = failing(t, parents, denial("", "list", "apps", "at the cluster scope"))
+			c.silent[parents] = true
+		}
+		c.controllers.queue.Add("apps")
+		c.run()
+		want := recountTime
+		if forbidden {
+			want = rightsAge
+		}
+		if wait := c.controllersDue.due["apps"].Sub(c.clock.Now()); wait != want {
+			t.Errorf("%s: looked at again after %v, want %v", why, wait, want)
+		}
+	}
+}
+
+func TestFinalizersOfOthersAreTheirs(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "name: apps", "name: apps, finalizers: [example.org/x]"))
+	c.run()
+	c.goes()
+	wantRequests(t, "a deletion that waits for somebody else", c.run())
+}
+
+func TestNothingIsSaidOfTheStatusOfAKindThatIsNotKnown(t *testing.T) {
+	for why, a := range map[string]assembly{
+		"the spec is rejected":     {rejection: &rejection{}},
+		"the kind cannot be found": {kindErr: errors.New("no answer")},
+	} {
+		if got := writableCondition(a, &controller{}, &counts{}); got.Status != metav1.ConditionUnknown {
+			t.Errorf("%s: %s, want Unknown", why, got.Status)
+		}
+	}
+}
+
+func TestNamespaceThatIsNotThereIsNotSelected(t *testing.T) {
+	selector, err := labels.Parse("a=b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespaces, err := watch.NewCache(watch.Want{Role: watch.Namespace}, func(watch.Event) {}, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &controller{namespaceSelector: selector, namespaces: namespaces}
+	for _, there := range []bool{false, true} {
+		if there {
+			namespace := packed(t, parse(t, "{apiVersion: v1, kind: Namespace, metadata: {name: ns, resourceVersion: \"1\", labels: {a: b}}}"))
+			if err := namespaces.Replace([]any{namespace}, "1"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := c.inNamespace("ns"); got != there {
+			t.Errorf("the namespace is there: %v, selected: %v", there, got)
+		}
+	}
+}
+
+func TestKindsThatCannotBeCreated(t *testing.T) {
+	for why, row := range map[string]struct {
+		err    error
+		reason string
+		retry  Retry
+	}{
+		"the server does not have it": {&kube.NotFoundError{GVK: schema.GroupVersionKind{Version: "v1", Kind: "X"}}, v1.ReasonChildKindNotFound, RetrySlow},
+		"the server does not answer":  {errors.New("no answer"), v1.ReasonChildFailed, RetryBackoff},
+	} {
+		if p := kindProblem(&v1.Child{Name: "a"}, render.Object{}, row.err); p.Reason != row.reason || p.Retry != row.retry {
+			t.Errorf("%s: %s, retry %v; want %s, %v", why, p.Reason, p.Retry, row.reason, row.retry)
+		}
+	}
+}
+
+func TestWhatIsReplacedDoesNotFlap(t *testing.T) {
+	for _, foreground := range []bool{false, true} {
+		c := newCluster(t)
+		c.apply(apps)
+		c.apply(app)
+		c.run()
+		running := c.controllers.get("apps")
+		p := &pass{controller: running, r: c.reconciler, key: Key{"apps", configMapName("one")}, parent: running.parent(configMapName("one")), flaps: newFlaps()}
+		child := &live{child: "maps", kind: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}], object: packed(t, c.get("configmaps", "a"))}
+		if problem := p.remove(t.Context(), action{verb: remove, live: child, foreground: foreground}); problem != nil {
+			t.Fatal(problem.Message)
+		}
+		if got := len(p.flaps.own); got > 0 == foreground {
+			t.Errorf("in the foreground: %v, and %d templates yield something else each time", foreground, got)
+		}
+	}
+}
+
+func TestParentThatMatchesAfterAllLosesNothing(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}"))
+	c.apply(app)
+	c.run()
+	c.deliver()
+	gone := c.get("apps", "one").DeepCopy()
+	gone.SetResourceVersion("1000") // the watch says that it has left, and will bring it again
+	for want, cache := range c.caches {
+		if want.Role == watch.Parent {
+			if err := cache.Delete(packed(t, gone)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	result, requests := c.pass("apps", "one")
+	wantRequests(t, "a parent that no watch shows", requests, "get apps one")
+	if result.Retry != RetrySoon {
+		t.Errorf("retry %v, want %v", result.Retry, RetrySoon)
+	}
+}
+
+func TestObjectWithoutOwnersHasAListOfThem(t *testing.T) {
+	m := marks{maker: one(t), child: &v1.Child{DeletionPolicy: v1.DeletionOrphan}}
+	if got := m.references(packed(t, parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"))); got == nil || len(got) > 0 {
+		t.Errorf("got %v, want an empty list: in a patch, nothing is not null", got)
+	}
+}
+
+func TestRenderingThatFailsUnexpectedly(t *testing.T) {
+	if p := templateProblem(errors.New("secret")); p.Reason != v1.ReasonInternalError || strings.Contains(p.Message, "secret") || p.Retry != RetryBackoff {
+		t.Errorf("got %+v", p)
+	}
+}
+
+func TestLongTypesOfConditions(t *testing.T) {
+	p := &pass{controller: &controller{}}
+	for length, want := range map[int]bool{longestType: false, longestType + 1: true} {
+		fault := p.fillCondition(map[string]any{"type": strings.Repeat("!", length), "status": "True"}, "conditions[0]")
+		if got := strings.Contains(fault, "longer than"); got != want {
+			t.Errorf("%d characters: %q", length, fault)
+		}
+	}
+}
+
+func TestTheClassWithoutANameIsWaitedForToo(t *testing.T) {
+	c := newCluster(t)
+	c.controllers.class = "b"
+	served := ""
+	tc := &v1.TemplateController{Status: v1.TemplateControllerStatus{ClassName: &served}}
+	if wait := c.controllers.handover(tc, &entry{}); wait != handoverTime {
+		t.Errorf("wait %v, want %v", wait, handoverTime)
+	}
+}
+
+func TestNoWorkBeginsAtTheEnd(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.runControllers()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if c.reconciler.queue.Len() != 1 || c.reconciler.next(ctx, t.Context()) || len(c.requests) > 0 {
+		t.Errorf("%d keys are left; requests %v", c.reconciler.queue.Len(), c.requests)
+	}
+}
+
+func TestNamespacesThatAreLeft(t *testing.T) {
+	some := &controller{spec: &v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Watch: v1.Watch{Namespaces: []string{"team"}}}}
+	for namespace, want := range map[string]bool{"team": false, "other": true, "": false} {
+		if got := some.leaving(namespace); got != want {
+			t.Errorf("namespace %q: leaving is %v, want %v", namespace, got, want)
+		}
+	}
+	account := some.spec.ServiceAccountRef
+	for why, spec := range map[string]*v1.TemplateControllerSpec{
+		"no account":                   {},
+		"no account, but namespaces":   {Watch: some.spec.Watch},
+		"an account":                   {ServiceAccountRef: account},
+		"an account and an empty list": {ServiceAccountRef: account, Watch: v1.Watch{Namespaces: []string{}}},
+	} {
+		if all := (&controller{spec: spec}); all.leaving("other") {
+			t.Errorf("%s: a controller that reads in all namespaces leaves one", why)
+		}
+	}
+}
+
+func TestNumbersAreTheSameByValue(t *testing.T) {
+	for _, row := range []struct {
+		n    int64
+		f    float64
+		want bool
+	}{
+		{math.MinInt64, -1 << 63, true}, {math.MaxInt64, 1 << 63, false}, {0, math.Inf(1), false}, {math.MinInt64, math.Inf(-1), false},
+		{math.MinInt64, -1 << 64, false}, {1, 1, true}, {1, 1.5, false}, {1, 2, false}, {1<<53 + 1, 1 << 53, false},
+	} {
+		if got := sameNumber(row.n, row.f); got != row.want {
+			t.Errorf("%d and %g: %v, want %v", row.n, row.f, got, row.want)
+		}
+	}
+}
+
+func TestKeysThatAreNoneNameNothing(t *testing.T) {
+	if hasKeys("{", map[string]any{}) || hasKeys("{}", "text") {
+		t.Error("an item is found by what is no key")
+	}
+}
+
+func TestParentsAreKnownWhenTheirNamespacesAre(t *testing.T) {
+	namespaces, err := watch.NewCache(watch.Want{Role: watch.Namespace}, func(watch.Event) {}, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &controller{namespaces: namespaces}
+	if c.parentsSynced("ns") {
+		t.Error("parents count as known while the namespaces are not")
+	}
+	if err := namespaces.Replace(nil, "1"); err != nil {
+		t.Fatal(err)
+	}
+	if !c.parentsSynced("ns") {
+		t.Error("parents of a namespace that is not watched are none")
+	}
+}
+
+func TestWebhookThatSpeaksLikeAuthorizationTakesNoRight(t *testing.T) {
+	denied := denial("robot", "create", "configmaps", `in the namespace "ns"`)
+	for err, want := range map[error]bool{
+		denied:                  true,
+		errors.New("no answer"): false,
+		answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "x.example.org" denied the request: `+denied.Error()): false,
+		answer(http.StatusForbidden, metav1.StatusReasonForbidden, "exceeded quota"):                                                        false,
+		answer(http.StatusConflict, metav1.StatusReasonConflict, denied.Error()):                                                            false,
+	} {
+		if got := lacksRight(err); got != want {
+			t.Errorf("%v: %v, want %v", err, got, want)
+		}
+	}
+}

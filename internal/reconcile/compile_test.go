@@ -1,0 +1,89 @@
+package reconcile
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/render"
+)
+
+// specWith returns a spec with values and the template of a child.
+func specWith(values, template string) *v1.TemplateControllerSpec {
+	return &v1.TemplateControllerSpec{
+		Watch:    v1.Watch{APIVersion: "v1", Kind: "ConfigMap"},
+		Values:   &apiextensionsv1.JSON{Raw: []byte(values)},
+		Children: []v1.Child{{Name: "a", Template: template}},
+	}
+}
+
+// TestNumbersInValues reads integers as integers, which range and the
+// functions for whole numbers take.
+func TestNumbersInValues(t *testing.T) {
+	c, r := compile("tc", specWith(
+		`{"count": 2, "big": 9007199254740993, "least": -9223372036854775808, "half": 0.5, "in": [{"whole": 3}], "none": null}`,
+		"apiVersion: v1\nkind: A\n{{ range $i := .values.count }}k{{ $i }}: {{ $.values.big }}\n{{ end }}"+
+			"l: {{ .values.least }}\nh: {{ .values.half }}\nw: {{ add (index .values.in 0).whole 1 }}\nx: {{ .values.in }}\n"))
+	if r != nil {
+		t.Fatal(r.message)
+	}
+	objects, err := c.program.Child("a", &render.Input{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{
+		"apiVersion": "v1", "kind": "A", "k0": int64(9007199254740993), "k1": int64(9007199254740993), "l": int64(-9223372036854775808), "h": 0.5,
+		"w": int64(4), "x": []any{map[string]any{"whole": int64(3)}},
+	}
+	if diff := cmp.Diff(want, objects[0].Content); diff != "" {
+		t.Errorf("rendered (-want +got):\n%s", diff)
+	}
+}
+
+// TestValuesThatAreRefused says where a number is that no template can have.
+func TestValuesThatAreRefused(t *testing.T) {
+	const tooLarge = ": an integer does not fit in 64 bits; quote it to make it a string"
+	for values, want := range map[string]string{
+		`[]`:                         "spec.values is no mapping",
+		`{"a": `:                     "spec.values is no mapping",
+		`{"a": 9223372036854775808}`: "spec.values.a" + tooLarge,
+		`{"b": {"c": [1, {"d": -1` + strings.Repeat("0", 30) + `}]}}`: "spec.values.b.c[1].d" + tooLarge,
+		`{"a.b/c": {"": 18446744073709551615}}`:                       "spec.values['a.b/c']['']" + tooLarge,
+		`{"a": 1e400}`:                                                "spec.values.a: a number is too large",
+		`{"a\nb": 1e400}`:                                             "spec.values.a b: a number is too large",
+		`{"` + strings.Repeat("a", 40000) + `": 1e400}`:               "spec.values." + strings.Repeat("a", 1011) + "…: a number is too large", // a condition could not hold more
+	} {
+		_, r := compile("tc", specWith(values, "x"))
+		if r == nil || r.reason != v1.ReasonInvalidSpec || r.message != want {
+			t.Errorf("%s: got %+v, want %s", values, r, want)
+		}
+	}
+}
+
+func TestResyncPeriods(t *testing.T) {
+	const form = "spec.resyncPeriod: write a duration of whole numbers and h, m, s or ms, such as 90s or 1h30m, or 0s for never"
+	const short = "spec.resyncPeriod: write 1s or more, or 0s for never"
+	for text, want := range map[string]any{
+		"": time.Duration(0), "0s": time.Duration(0), "0h": time.Duration(0), "1s": time.Second, "1000ms": time.Second,
+		"1h30m": 90 * time.Minute, "1s500ms": 1500 * time.Millisecond,
+		"999ms": short, "1ms": short,
+		"-1s": form, "1.5s": form, "10": form, "5us": form, "1d": form, "0": form, "1m1m1m1m1m": form, "100000s": form, " 1s": form,
+	} {
+		spec := specWith("{}", "x")
+		spec.ResyncPeriod = text
+		c, r := compile("tc", spec)
+		if message, refused := want.(string); refused {
+			if r == nil || r.reason != v1.ReasonInvalidSpec || r.message != message {
+				t.Errorf("%q: got %+v, want %s", text, r, message)
+			}
+			continue
+		}
+		if r != nil || c.resync != want {
+			t.Errorf("%q: got %+v, want %s", text, r, want)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// statusless is a Writer that writes no status.
+type statusless struct {
+	Writer
+	err error
+}
+
+func (w statusless) ApplyStatus(context.Context, kube.Location, []byte, string) (*object.Object, error) {
+	return nil, w.err
+}
+
+func TestTemplateControllerWhoseStatusCannotBeWrittenIsTriedAgain(t *testing.T) {
+	c := newCluster(t)
+	refused := errors.New("refused")
+	c.controllers.clusters = func(as string) Writer { return statusless{c.as(as), refused} }
+	c.apply(apps)
+	if err := c.controllers.Sync(t.Context(), "apps"); !errors.Is(err, refused) {
+		t.Errorf("err = %v, want that of the write", err)
+	}
+	if c.controllers.get("apps") != nil {
+		t.Error("it runs, though the kinds of its children are not on record")
+	}
+}
+
+func TestKindsOfChildrenAreListedInOrder(t *testing.T) {
+	e := newEntry("u")
+	var want []string
+	for _, group := range []string{"", "a.example.org", "b.example.org"} {
+		for i := range 9 {
+			kind := fmt.Sprint("Kind", i)
+			e.childKinds[schema.GroupKind{Group: group, Kind: kind}] = "v1"
+			want = append(want, group+" "+kind)
+		}
+	}
+	c := newCluster(t).controllers
+	tc := &v1.TemplateController{}
+	rejected := assembly{rejection: rejectf("No", "no")}
+	var got []string
+	for _, kind := range c.statusOf(tc, e, rejected, &controller{}).ChildKinds {
+		got = append(got, kind.Group+" "+kind.Kind)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("kinds %q, want %q", got, want)
+	}
+}
+
+func TestWhatIsRejectedHasAllItsParentsAndChildrenStill(t *testing.T) {
+	c := newCluster(t).controllers
+	tc := &v1.TemplateController{Status: v1.TemplateControllerStatus{Parents: v1.ParentCounts{Total: 3, Ready: 2}, Children: v1.ChildCounts{Total: 5}}}
+	e := newEntry("u")
+	e.counts.set(configMapName("one"), &tally{ready: true, children: 2})
+	for why, row := range map[string]struct {
+		a        assembly
+		parents  v1.ParentCounts
+		children int64
+	}{
+		"it is accepted": {assembly{}, v1.ParentCounts{Total: 1, Ready: 1}, 2},
+		"it is rejected": {assembly{rejection: rejectf("No", "no")}, v1.ParentCounts{Total: 3, Failed: 3}, 5},
+	} {
+		got := c.statusOf(tc, e, row.a, &controller{})
+		if got.Parents != row.parents || got.Children.Total != row.children {
+			t.Errorf("%s: parents %+v and %d children, want %+v and %d", why, got.Parents, got.Children.Total, row.parents, row.children)
+		}
+	}
+}
+
+func TestWhatIsKnownOfOtherWritersIsBelievedAfterARestart(t *testing.T) {
+	for why, row := range map[string]struct {
+		reason     string
+		generation int64
+		took       time.Duration // since the start
+		want       string
+	}{
+		"a condition is another's":              {v1.ReasonConditionOwned, 2, 0, v1.ReasonConditionOwned},
+		"a field is":                            {v1.ReasonFieldOwned, 2, 0, v1.ReasonFieldOwned},
+		"a right was missing":                   {v1.ReasonForbidden, 2, 0, v1.ReasonBuiltInKind},
+		"it was another spec":                   {v1.ReasonFieldOwned, 1, 0, v1.ReasonBuiltInKind},
+		"nothing was said":                      {"", 0, 0, v1.ReasonBuiltInKind},
+		"all parents have had time to be asked": {v1.ReasonFieldOwned, 2, recountTime, v1.ReasonBuiltInKind},
+	} {
+		c, e := newCluster(t), newEntry("u")
+		e.since = c.clock.Now()
+		tc := &v1.TemplateController{Status: v1.TemplateControllerStatus{Parents: v1.ParentCounts{Total: 3}}}
+		tc.Generation = 2
+		if row.reason != "" {
+			tc.Status.Conditions = []metav1.Condition{{Type: v1.ConditionStatusWritable, Status: metav1.ConditionFalse, Reason: row.reason, ObservedGeneration: row.generation}}
+		}
+		c.clock.SetTime(c.clock.Now().Add(row.took))
+		got := map[string]metav1.Condition{}
+		for _, condition := range c.controllers.statusOf(tc, e, assembly{}, &controller{readyCondition: "Ready"}).Conditions {
+			got[condition.Type] = condition
+		}
+		if reason := got[v1.ConditionStatusWritable].Reason; reason != row.want {
+			t.Errorf("%s: the reason is %s, want %s", why, reason, row.want)
+		}
+		if ready := got[v1.ConditionReady]; ready.Reason != v1.ReasonReady || !ready.LastTransitionTime.Time.Equal(c.clock.Now()) {
+			t.Errorf("%s: ready condition %+v", why, ready)
+		}
+	}
+}
+
+func TestWhatIsRejectedIsNotReadyForThatReason(t *testing.T) {
+	for _, condition := range conditionsOf(&v1.TemplateController{}, assembly{rejection: rejectf("Odd", "it is odd")}, &controller{}, newCounts()) {
+		if condition.Type == v1.ConditionReady && (condition.Status != metav1.ConditionFalse || condition.Reason != "Odd" || condition.Message != "it is odd") {
+			t.Errorf("ready condition %+v", condition)
+		}
+	}
+}
+
+func TestThreeMissingRightsAreNamed(t *testing.T) {
+	c := knowing(t, "", claim{}, finding{})
+	c.parents = map[string]*watch.Cache{}
+	for _, ns := range []string{"a", "b", "c", "d"} {
+		c.parents[ns] = cacheOf(t)
+		c.parents[ns].Fail(denial("x", "list", "apps", "in the namespace"))
+		need := c.claim(asParents, c.kind, ns)
+		c.rights.found[need] = &answered{finding: finding{known: true, missing: []string{"list"}}, asked: c.rights.clock.Now(), controllers: map[string]struct{}{}}
+	}
+	reason, message := c.obstacle()
+	if n := strings.Count(message, "may not list"); reason != v1.ReasonForbidden || n != 3 {
+		t.Errorf("%s names %d rights: %s", reason, n, message)
+	}
+}
+
+func TestRightToWriteTheStatusIsNamedWithThatToReadParents(t *testing.T) {
+	for why, row := range map[string]struct {
+		use    use
+		status *kube.StatusSchema
+		want   int
+	}{
+		"parents with a status":    {asParents, &kube.StatusSchema{}, 1},
+		"parents without a status": {asParents, nil, 0},
+		"children":                 {asChildren, &kube.StatusSchema{}, 0},
+	} {
+		c := knowing(t, "", claim{use: asStatus}, finding{known: true, missing: []string{"patch"}})
+		c.kind.Status = row.status
+		if got := c.alsoMissing(claim{use: row.use}); len(got) != row.want {
+			t.Errorf("%s: %q, want %d", why, got, row.want)
+		}
+	}
+}
+
+func TestChildrenThatAreStillReadAreWaitedFor(t *testing.T) {
+	c := &controller{parents: map[string]*watch.Cache{"": cacheOf(t)}}
+	c.parents[""].Fail(errors.New("no answer"))
+	if reason, message := c.childObstacle(); reason != v1.ReasonSyncing || message != "they are being read" {
+		t.Errorf("%s: %s", reason, message)
+	}
+}
+
+func TestAdviceAboutAWatchedKind(t *testing.T) {
+	for why, row := range map[string]struct {
+		err  error
+		want string
+	}{
+		"it is not there":         {&kube.NotFoundError{}, ": install its"},
+		"its server is away":      {&kube.NotFoundError{Away: true}, "; children stay as they are, and work goes on"},
+		"another version is":      {&kube.NotFoundError{Served: "v2"}, "; children stay as they are: have"},
+		"nobody knows what it is": {errors.New("no answer"), "; children stay as they are: have"},
+	} {
+		if got := adviceFor(row.err); !strings.HasPrefix(got, row.want) {
+			t.Errorf("%s: %q, want %q", why, got, row.want)
+		}
+	}
+}

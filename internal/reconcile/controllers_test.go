@@ -1,0 +1,142 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+func TestParentsOfNobodyAreNotCounted(t *testing.T) {
+	c := newCluster(t)
+	c.controllers.count(Key{"nobody", configMapName("one")}, &tally{})
+	if n := c.controllers.queue.Len() + len(c.controllersDue.due); n > 0 {
+		t.Errorf("%d TemplateControllers are looked at", n)
+	}
+}
+
+func TestVersionOfAKindIsTakenUpOnce(t *testing.T) {
+	c, e := newCluster(t), newEntry("u")
+	c.controllers.entries["apps"] = e
+	gk := schema.GroupKind{Group: "example.org", Kind: "App"}
+	e.childKinds[gk] = "v1" // as the status of the TemplateController has it
+	for _, step := range []struct {
+		version, want string
+		round         int64
+	}{{"v2", "v2", 1}, {"v1", "v2", 1}} {
+		c.controllers.addKinds("apps", []schema.GroupVersionKind{gk.WithVersion(step.version)})
+		if got := e.childKinds[gk]; got != step.want || e.round != step.round {
+			t.Errorf("%s: version %s in round %d, want %s in %d", step.version, got, e.round, step.want, step.round)
+		}
+	}
+}
+
+func TestTemplateControllerThatCannotBeReadIsTriedAgain(t *testing.T) {
+	c := newCluster(t)
+	odd := c.apply(apps).DeepCopy()
+	odd.Object["spec"].(map[string]any)["watch"] = "odd"
+	c.store(appsController, odd)
+	c.deliver()
+	if err := c.controllers.Sync(t.Context(), "apps"); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestTemplateControllerWithoutItsFinalizerDoesNotBegin(t *testing.T) {
+	c := newCluster(t)
+	refused := errors.New("refused")
+	c.refuse["finalizers[templater.dev/children] templatecontrollers apps"] = refused
+	c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	if err := c.controllers.Sync(t.Context(), "apps"); !errors.Is(err, refused) || c.controllers.get("apps") != nil {
+		t.Errorf("err = %v, want %v; it runs: %v", err, refused, c.controllers.get("apps") != nil)
+	}
+}
+
+func TestNoTemplateControllerIsLookedAtAtTheEnd(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if c.controllers.next(ctx, t.Context()) || c.controllers.entries["apps"] != nil {
+		t.Error("one is looked at")
+	}
+}
+
+func TestKindThatIsMissedNoMoreIsNotWaitedFor(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "kind: ConfigMap", "kind: Unknown"))
+	c.apply(app)
+	c.run()
+	gk := schema.GroupKind{Kind: "Unknown"}
+	c.controllers.kindChanged(gk)
+	if c.reconciler.queue.Len() == 0 {
+		t.Error("a kind that is missed is not waited for")
+	}
+	c.apply(apps)
+	c.run()
+	c.controllers.kindChanged(gk)
+	if n := c.reconciler.queue.Len(); n > 0 {
+		t.Errorf("%d parents are looked at for a kind that no template has", n)
+	}
+}
+
+func TestWhichObjectsAreParents(t *testing.T) {
+	front, err := labels.Parse("tier=front")
+	if err != nil {
+		t.Fatal(err)
+	}
+	some := map[string]*watch.Cache{"ns": nil, "other": cacheOf(t)}
+	for why, row := range map[string]struct {
+		watch     v1.Watch
+		labels    labels.Selector
+		selective bool
+		selects   bool // an object with that label, in the namespace other
+	}{
+		"all":                          {v1.Watch{}, labels.Everything(), false, true},
+		"those with a label":           {v1.Watch{}, front, true, true},
+		"those without":                {v1.Watch{}, labels.Nothing(), true, false},
+		"those with a field":           {v1.Watch{FieldSelector: "a=b"}, labels.Everything(), true, true},
+		"those in some namespaces":     {v1.Watch{Namespaces: []string{"other"}}, labels.Everything(), true, true},
+		"those in another namespace":   {v1.Watch{Namespaces: []string{"ns"}}, labels.Everything(), true, false},
+		"those in one, with the label": {v1.Watch{Namespaces: []string{"other"}}, front, true, true},
+	} {
+		c := &controller{spec: &v1.TemplateControllerSpec{Watch: row.watch}, labels: row.labels, parents: map[string]*watch.Cache{}}
+		for _, ns := range row.watch.Namespaces {
+			c.parents[ns] = some[ns]
+		}
+		if got := c.selective(); got != row.selective {
+			t.Errorf("%s: selective is %v, want %v", why, got, row.selective)
+		}
+		if got := c.selects("other", labels.Set{"tier": "front"}); got != row.selects {
+			t.Errorf("%s: selects is %v, want %v", why, got, row.selects)
+		}
+	}
+}
+
+func TestWhatIsKnownOfChildren(t *testing.T) {
+	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {resourceVersion: \"1\", labels: {templater.dev/controller: apps}, name: a, namespace: "
+	caches := map[string]*watch.Cache{"x": cacheOf(t, manifest+"x}"), "y": cacheOf(t, manifest+"y}")}
+	c := &controller{name: "apps", sources: map[schema.GroupKind]source{{Kind: "ConfigMap"}: {caches: caches}}}
+	for namespace, want := range map[string]int{"x": 1, "": 2, "z": 0} {
+		all := func(cache *watch.Cache) (out []*object.Object) {
+			cache.EachChild("apps", func(o *object.Object) { out = append(out, o) })
+			return out
+		}
+		if got := c.children(namespace, all, func(*object.Object) bool { return true }); len(got) != want {
+			t.Errorf("namespace %q: %d children, want %d", namespace, len(got), want)
+		}
+	}
+	if !c.complete("x") {
+		t.Error("all are known")
+	}
+	c.sources[schema.GroupKind{Kind: "Other"}] = source{err: errors.New("no answer")}
+	if c.complete("x") || c.completeEverywhere() {
+		t.Error("those of a kind of which nothing is known count as known")
+	}
+}

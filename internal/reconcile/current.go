@@ -1,0 +1,58 @@
+package reconcile
+
+import (
+	"context"
+
+	"k8s.io/klog/v2"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+)
+
+// current reports whether what decides who is a parent in a namespace, and what becomes of it, is known as it is
+// now. A watch that has failed shows what was: something newer may want what looks superfluous.
+func (c *controller) current(namespace string) bool {
+	return readable(c.parentCache(namespace)) && readable(c.namespaces) && readable(c.own)
+}
+
+// confirmed reports whether a controller may delete. One that this replica has taken over from another may have
+// been edited just before, so that the server is asked once for its TemplateController.
+func (c *Controllers) confirmed(ctx context.Context, by *controller) bool {
+	c.mu.RLock()
+	e := c.entries[by.name]
+	sure := !c.led.Load() || e == nil || e.confirmed
+	c.mu.RUnlock()
+	if sure {
+		return true
+	}
+	now, err := c.clusters("").Get(ctx, kube.Location{Resource: v1.Resource, Name: by.name})
+	if err != nil || now.UID() != e.uid || now.Generation() != by.generation {
+		klog.FromContext(ctx).Info("nothing is deleted until the TemplateController is known as it is, will retry", "controller", by.name)
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.confirmed = true
+	return true
+}
+
+// record takes note that the status was written of a TemplateController that is as it was read.
+func (c *Controllers) record(e *entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.confirmed, e.recorded = true, true
+}
+
+// plans plans the pass. Nothing is removed by what may be superseded.
+func (p *pass) plans(ctx context.Context, s situation) plan {
+	p.behind = !readable(p.own)
+	s.complete = len(p.problems) == 0 && !p.behind && p.complete(p.key.Parent.Namespace)
+	p.sure = s.complete
+	out := planFor(s)
+	if len(out.remove) == 0 || p.r.controllers.confirmed(ctx, p.controller) {
+		return out
+	}
+	p.problems = append(p.problems, &Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: RetrySoon, Message: "waiting for what is new in TemplateController " + p.name})
+	s.complete = false
+	return planFor(s)
+}

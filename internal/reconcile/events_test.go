@@ -1,0 +1,57 @@
+package reconcile
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+func TestNamespacesThatChange(t *testing.T) {
+	c := newCluster(t)
+	c.apply("{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}")
+	c.apply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}"))
+	c.apply(with(t, apps, "name: apps", "name: others"))
+	c.apply(app)
+	c.run()
+	want := watch.Want{Resource: namespaces, Role: watch.Namespace}
+	namespace := func(name, labels string) *object.Object {
+		return packed(t, parse(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+name+", labels: {"+labels+"}}}"))
+	}
+	red, blue := namespace("ns", "team: red"), namespace("ns", "team: blue")
+	for why, row := range map[string]struct {
+		event watch.Event
+		want  []string
+	}{
+		"it is new":              {watch.Event{New: red}, []string{"apps/one"}},
+		"it is gone":             {watch.Event{Old: red}, []string{"apps/one"}},
+		"it has other labels":    {watch.Event{Old: red, New: blue}, []string{"apps/one"}},
+		"it has the same labels": {watch.Event{Old: red, New: red}, []string{}},
+		"it is another one":      {watch.Event{New: namespace("other", "team: red")}, []string{}},
+	} {
+		take(c.reconciler.queue)
+		c.controllers.namespaceChanged(want, row.event)
+		if diff := cmp.Diff(row.want, take(c.reconciler.queue)); diff != "" {
+			t.Errorf("%s: looked at (-want +got):\n%s", why, diff)
+		}
+	}
+}
+
+func TestWhoIsToldOfAKind(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	for gk, want := range map[schema.GroupKind]int{
+		{Group: "example.org", Kind: "App"}: 1, {Kind: "ConfigMap"}: 1, {Group: "batch", Kind: "Job"}: 0,
+	} {
+		c.controllers.kindChanged(gk)
+		if got := c.controllers.queue.Len(); got != want {
+			t.Errorf("%s: %d are told, want %d", gk, got, want)
+		}
+		c.runControllers()
+	}
+}

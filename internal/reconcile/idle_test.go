@@ -1,0 +1,122 @@
+package reconcile
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// shedding is an entry whose one kind of children can be forgotten, with what it takes to change that.
+type shedding struct {
+	*entry
+	gk       schema.GroupKind
+	parents  *watch.Cache
+	children *watch.Cache
+	unread   *watch.Cache
+}
+
+func newShedding(t *testing.T) *shedding {
+	t.Helper()
+	s := &shedding{entry: newEntry("u"), gk: schema.GroupKind{Kind: "ConfigMap"}, children: cacheOf(t)}
+	var err error
+	if s.unread, err = watch.NewCache(watch.Want{Role: watch.Namespace}, func(watch.Event) {}, func() {}); err != nil {
+		t.Fatal(err)
+	}
+	if s.parents, err = watch.NewCache(watch.Want{Role: watch.Parent}, func(watch.Event) {}, func() {}); err != nil {
+		t.Fatal(err)
+	}
+	parent := packed(t, parse(t, with(t, app, "name: one", "name: one, resourceVersion: \"1\"")))
+	if err := s.parents.Replace([]any{parent}, "1"); err != nil {
+		t.Fatal(err)
+	}
+	s.generation, s.round = 1, 1
+	s.childKinds[s.gk], s.settled[s.gk] = "v1", true
+	s.counts.set(parent.Key(), &tally{round: 1})
+	s.current = &controller{
+		name: "apps", spec: &v1.TemplateControllerSpec{}, generation: 1, round: 1, parents: map[string]*watch.Cache{"": s.parents},
+		sources: map[schema.GroupKind]source{s.gk: {caches: map[string]*watch.Cache{"": s.children}, bit: s.bit(s.gk)}},
+	}
+	return s
+}
+
+// source has that of the kind changed.
+func (s *shedding) source(change func(*source)) {
+	next := s.current.sources[s.gk]
+	change(&next)
+	s.current.sources[s.gk] = next
+}
+
+func TestWhenAKindIsForgotten(t *testing.T) {
+	const object = "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: a, resourceVersion: \"1\", labels: {templater.dev/controller: apps}}}"
+	one := configMapName("one")
+	for why, row := range map[string]struct {
+		change func(*shedding)
+		want   string
+	}{
+		"nobody wants it, and nothing is left":    {func(*shedding) {}, "forgotten"},
+		"it does not run":                         {func(s *shedding) { s.current = nil }, "kept"},
+		"an edit has not been taken up":           {func(s *shedding) { s.current.generation = 2 }, "kept"},
+		"kinds have been added since":             {func(s *shedding) { s.current.round = 2 }, "kept"},
+		"it is suspended":                         {func(s *shedding) { s.current.spec.Suspend = true }, "kept"},
+		"the parents' kind cannot be read":        {func(s *shedding) { s.current.unknown = true }, "kept"},
+		"a parent wants it":                       {func(s *shedding) { s.counts.set(one, &tally{round: 1, kinds: s.bit(s.gk)}) }, "kept"},
+		"a parent wants it, and is looked at now": {func(s *shedding) { s.counts.set(one, &tally{round: 1, kinds: s.bit(s.gk)}); s.underWay.Add(1) }, "kept"},
+		"a parent has not been looked at":         {func(s *shedding) { s.counts.set(one, nil) }, "kept"},
+		"a parent was looked at before":           {func(s *shedding) { s.counts.set(one, &tally{}) }, "kept"},
+		"the parents are not known":               {func(s *shedding) { s.current.parents[""] = s.unread }, "kept"},
+		"the watch of the parents fails":          {func(s *shedding) { s.parents.Fail(errors.New("no answer")) }, "kept"},
+		"the namespaces are known":                {func(s *shedding) { s.current.namespaces = cacheOf(t) }, "forgotten"},
+		"it is not known which namespaces match":  {func(s *shedding) { s.current.namespaces = s.unread }, "kept"},
+		"an object is left":                       {func(s *shedding) { s.source(func(o *source) { o.caches[""] = cacheOf(t, object) }) }, "kept"},
+		"the watch of the children fails":         {func(s *shedding) { s.children.Fail(errors.New("no answer")) }, "kept"},
+		"it is not known where it is":             {func(s *shedding) { s.source(func(o *source) { o.err = errors.New("no answer") }) }, "kept"},
+		"nothing stands for it in tallies":        {func(s *shedding) { s.source(func(o *source) { o.bit = 0 }) }, "kept"},
+		"a pass is under way":                     {func(s *shedding) { s.underWay.Add(1) }, "later"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c, s := newCluster(t), newShedding(t)
+			row.change(s)
+			running := s.current
+			c.controllers.shed("apps", s.entry)
+			got := "kept"
+			if due, ok := c.controllersDue.due["apps"]; ok && due.Sub(c.clock.Now()) == countsDelay {
+				got = "later"
+			}
+			if s.current != running {
+				got = "forgotten"
+				if _, there := s.current.sources[s.gk]; there || len(s.childKinds)+len(s.settled) > 0 {
+					t.Error("something is left of it")
+				}
+			} else if len(s.childKinds) != 1 || len(s.settled) != 1 {
+				t.Error("a part of it is forgotten")
+			}
+			if running != nil && len(running.sources) != 1 {
+				t.Error("what passes work with has changed")
+			}
+			if got != row.want {
+				t.Errorf("it is %s, want %s", got, row.want)
+			}
+		})
+	}
+}
+
+func TestFewKindsAreToldApart(t *testing.T) {
+	e := newEntry("u")
+	kind := func(i int) schema.GroupKind { return schema.GroupKind{Kind: fmt.Sprint("Kind", i)} }
+	all := uint64(0)
+	for i := range mostKinds {
+		bit := e.bit(kind(i))
+		if bit == 0 || all&bit != 0 || e.bit(kind(i)) != bit {
+			t.Fatalf("kind %d has bit %b, and those before %b", i, bit, all)
+		}
+		all |= bit
+	}
+	if got := e.bit(kind(mostKinds)); got != 0 {
+		t.Errorf("one too many has bit %b", got)
+	}
+}

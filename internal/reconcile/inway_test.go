@@ -1,0 +1,128 @@
+package reconcile
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/object"
+)
+
+// found is an object in the way of a child of "one", of the TemplateController "apps".
+type found struct {
+	labels  []string // "controller", "parent", or with =VALUE for another one
+	owner   string   // "KIND NAME UID"; "" = none
+	holds   bool     // whether we hold fields of it
+	deleted bool
+}
+
+func (f found) object(t *testing.T) *object.Object {
+	t.Helper()
+	text := "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  namespace: ns\n  name: a\n  labels: {x: y"
+	for _, l := range f.labels {
+		key, value, _ := strings.Cut(l, "=")
+		switch {
+		case key == "controller" && value == "":
+			value = "apps"
+		case value == "":
+			value = "uid-one"
+		}
+		text += fmt.Sprintf(", %s: %s", map[string]string{"controller": v1.LabelController, "parent": v1.LabelParentUID}[key], value)
+	}
+	text += "}\n"
+	if parts := strings.Fields(f.owner); len(parts) == 3 {
+		text += fmt.Sprintf("  ownerReferences: [{apiVersion: example.org/v1, kind: %s, name: %s, uid: %s, controller: true}]\n", parts[0], parts[1], parts[2])
+	}
+	if f.deleted {
+		text += "  deletionTimestamp: \"2026-01-01T00:00:00Z\"\n"
+	}
+	o := parse(t, text)
+	if f.holds {
+		own(o, v1.FieldManagerPrefix+"apps", "", map[string]any{"f:data": map[string]any{}})
+	}
+	return packed(t, o)
+}
+
+func TestWhoseTheObjectInTheWayIs(t *testing.T) {
+	both := []string{"controller", "parent"}
+	const parent, earlier = "App one uid-one", "App one earlier"
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	running := c.controllers.get("apps")
+	p := &pass{controller: running, r: c.reconciler, key: Key{"apps", configMapName("one")}, parent: running.parent(configMapName("one"))}
+	w := &wanted{child: &v1.Child{Name: "maps"}, kind: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}], name: configMapName("a")}
+	for why, row := range map[string]struct {
+		found  found
+		want   string // "" = it is ours
+		bereft bool   // whether it is that of an earlier parent
+	}{
+		"all says so": {found: found{both, parent, true, false}},
+		"an account of ours holds nothing of it any more":                     {found: found{both, parent, false, false}},
+		"its labels are gone":                                                 {found: found{nil, parent, true, false}},
+		"its owner reference is gone, as it is to outlive its parent":         {found: found{both, "", true, false}},
+		"the parent has made it in another way":                               {found{nil, parent, false, false}, "belongs to App one", false},
+		"somebody has copied its labels":                                      {found{both, "", false, false}, "belongs to TemplateController apps", false},
+		"we hold a field of what nobody made":                                 {found{nil, "", true, false}, "belongs to nobody", false},
+		"its label names another parent":                                      {found{[]string{"controller", "parent=other"}, "", true, false}, "belongs to TemplateController apps", false},
+		"its label names another controller":                                  {found{[]string{"controller=other", "parent"}, "", true, false}, "belongs to TemplateController other", false},
+		"another object controls it":                                          {found{both, "Other web u", true, false}, "belongs to TemplateController apps for Other web", false},
+		"another object of the kind controls it":                              {found{both, "App two u", true, false}, "belongs to TemplateController apps for App two", false},
+		"an object of the name and another kind controls it":                  {found{nil, "Other one u", false, false}, "belongs to Other one", false},
+		"an earlier parent has it":                                            {found{nil, earlier, true, false}, "belongs to an earlier object", true},
+		"an earlier parent has it, and we hold nothing of it":                 {found{both, earlier, false, false}, "belongs to an earlier object", false},
+		"it is being deleted":                                                 {found{both, parent, true, true}, "is being deleted", false},
+		"an earlier parent has it, and it is being deleted":                   {found{nil, earlier, true, true}, "is being deleted", false},
+		"an object of another kind had our fields, and its owner another one": {found{nil, "Other one u", true, false}, "belongs to Other one", false},
+	} {
+		t.Run(why, func(t *testing.T) {
+			o := row.found.object(t)
+			problem := p.inTheWay(o, w)
+			if (problem == nil) != (row.want == "") || problem != nil && !strings.Contains(problem.Message, row.want) {
+				t.Errorf("got %+v, want %q", problem, row.want)
+			}
+			if got := p.bereft(o); got != row.bereft {
+				t.Errorf("bereft = %v, want %v", got, row.bereft)
+			}
+		})
+	}
+}
+
+func TestStaleAnswers(t *testing.T) {
+	resource := schema.GroupResource{Resource: "configmaps"}
+	invalid := func(details *metav1.StatusDetails) error {
+		return &apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonInvalid, Code: 422, Details: details}}
+	}
+	causes := func(fields ...string) error {
+		d := &metav1.StatusDetails{}
+		for _, f := range fields {
+			d.Causes = append(d.Causes, metav1.StatusCause{Field: f})
+		}
+		return invalid(d)
+	}
+	for why, row := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"none":                         {nil, false},
+		"a conflict":                   {apierrors.NewConflict(resource, "a", nil), true},
+		"another UID":                  {causes("metadata.uid"), true},
+		"another UID among the causes": {causes("spec", "metadata.uid"), true},
+		"something else is invalid":    {causes("spec"), false},
+		"nobody says what is invalid":  {invalid(nil), false},
+		"the object is gone":           {apierrors.NewNotFound(resource, "a"), false},
+		"a refusal that names the UID": {&apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonForbidden, Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Field: "metadata.uid"}}}}}, false},
+		"no answer":                    {errors.New("no answer"), false},
+	} {
+		if got := stale(row.err); got != row.want {
+			t.Errorf("%s: stale = %v, want %v", why, got, row.want)
+		}
+	}
+}

@@ -1,0 +1,94 @@
+package reconcile
+
+import (
+	"errors"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/kube"
+)
+
+// knowing is a controller that works as a user, who is there, and about whose claim the server has said that.
+func knowing(t *testing.T, user string, need claim, f finding) *controller {
+	t.Helper()
+	c := newCluster(t)
+	r := c.controllers.rights
+	namespace, name := account(robot)
+	exists := claim{use: toExist, resource: serviceAccounts, namespaced: true, namespace: namespace, name: name}
+	for about, f := range map[claim]finding{need: f, exists: {known: true}} {
+		r.found[about] = &answered{finding: f, asked: c.clock.Now(), controllers: map[string]struct{}{}}
+	}
+	return &controller{as: user, rights: r}
+}
+
+func TestWhichRightsAreNamed(t *testing.T) {
+	need := claim{as: robot, use: asParents, resource: schema.GroupResource{Group: "example.org", Resource: "apps"}, namespaced: true, namespace: "ns"}
+	own, acting, everywhere, cluster := need, need, need, need
+	own.as, acting.acting = "", true
+	everywhere.namespace = ""
+	cluster.namespace, cluster.namespaced = "", false
+	const role = " to a Role in namespace ns that a RoleBinding gives to "
+	for why, row := range map[string]struct {
+		need, about claim
+		found       finding
+		verb        string // that the server denies
+		want        string
+	}{
+		"those that are missing": {
+			need, need, finding{known: true, missing: []string{"get", "list"}}, "list",
+			"service account team/robot may not get and list apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [get, list]}" + role + "it",
+		},
+		"that which was denied, and has been granted meanwhile": {
+			need, need, finding{known: true}, "list",
+			"service account team/robot may not list apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [list]}" + role + "it",
+		},
+		"all, while nothing is known": {
+			need, need, finding{}, "list",
+			"service account team/robot may not list apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]}" + role + "it",
+		},
+		"all to act as the account, where it is not known which": {
+			need, acting, finding{constrained: true}, "impersonate-on:serviceaccount:list",
+			`templater may act as service account team/robot, but not to get, list and watch apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: ["impersonate-on:serviceaccount:get", "impersonate-on:serviceaccount:list", "impersonate-on:serviceaccount:watch"]}` + role + "templater",
+		},
+		"the operator, which acts as nobody, may not": {
+			own, own, finding{}, "impersonate",
+			`templater may not impersonate apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
+		},
+		"in all namespaces": {
+			everywhere, everywhere, finding{known: true, missing: []string{"get"}}, "get",
+			"service account team/robot may not get apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [get]} to a ClusterRole that a ClusterRoleBinding gives to it, or limit spec.watch.namespaces",
+		},
+		"in the cluster": {
+			cluster, cluster, finding{known: true, missing: []string{"get"}}, "get",
+			"service account team/robot may not get apps.example.org in the cluster: add {apiGroups: [example.org], resources: [apps], verbs: [get]} to a ClusterRole that a ClusterRoleBinding gives to it",
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := knowing(t, row.need.as, row.about, row.found)
+			err := denial("x", row.verb, "apps", `in the namespace "ns"`)
+			if got, pending := c.lacking(err, row.need); got != row.want || pending {
+				t.Errorf("pending is %v, and the text\n%s\nwant\n%s", pending, got, row.want)
+			}
+			if got := c.whyNot(err, row.need); got != row.want {
+				t.Errorf("reason\n%s\nwant\n%s", got, row.want)
+			}
+		})
+	}
+	if got, want := (&controller{}).whyNot(errors.New(secret), need), "the API server did not answer"; got != want {
+		t.Errorf("reason %q, want %q", got, want)
+	}
+}
+
+func TestRightToBlockTheDeletionOfParents(t *testing.T) {
+	err := answer(403, "Forbidden", `configmaps "a" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: , <nil>`)
+	for kind, want := range map[string]string{
+		"App":     "service account team/robot may not update apps/finalizers.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/finalizers], verbs: [update]} to a Role in namespace ns that a RoleBinding gives to it, so that the child can block the deletion of its parent",
+		"Cluster": "service account team/robot may not update clusters/finalizers.example.org in the cluster: add {apiGroups: [example.org], resources: [clusters/finalizers], verbs: [update]} to a ClusterRole that a ClusterRoleBinding gives to it, so that the child can block the deletion of its parent",
+	} {
+		c := &controller{as: robot, kind: fakeKinds[schema.GroupKind{Group: "example.org", Kind: kind}]}
+		if got, pending := c.missingRight(err, configMap("a"), kube.Kind{}); got != want || pending {
+			t.Errorf("%s: pending is %v, and the text\n%s\nwant\n%s", kind, pending, got, want)
+		}
+	}
+}

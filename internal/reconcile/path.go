@@ -1,0 +1,142 @@
+package reconcile
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+)
+
+// writeError is the answer to a write, with what was written. See path.
+type writeError struct {
+	error
+	wrote   func(word string) bool
+	content map[string]any
+}
+
+func (e *writeError) Unwrap() error { return e.error }
+
+// about adds to the answer to a write what was written, so that no message about it tells a
+// key that came from data.
+func (c *controller) about(err error, content map[string]any) error {
+	return &writeError{err, c.program.Wrote, content}
+}
+
+// pathOf returns the path of a field that an answer is about as it may be published.
+func pathOf(err error, path string) string {
+	if e, ok := errors.AsType[*writeError](err); ok {
+		path, _ = authored(path, e.wrote, e.content)
+	}
+	return publicPath(path)
+}
+
+// writtenPath does so for a path that was found in the words of an answer, to a field that was
+// written. One that is not there is a piece of a key or of a value.
+func writtenPath(err error, path string) string {
+	if e, ok := errors.AsType[*writeError](err); ok {
+		whole := false
+		if path, whole = authored(path, e.wrote, e.content); !whole {
+			return aField
+		}
+	}
+	return publicPath(path)
+}
+
+// aField stands for a path that may not be told.
+const aField = "a field"
+
+// path returns the path of a field of content that templates yielded as it may be published.
+func (c *controller) path(path string, contents ...map[string]any) string {
+	path, _ = authored(path, c.program.Wrote, contents...)
+	return publicPath(path)
+}
+
+// authored returns a path into contents, any of them, with … for each key there that the author
+// of the templates did not write: it came from data, as the keys of a map that is printed. What is not in
+// the contents is a field of the schema; whole tells that all of the path is there.
+func authored(path string, wrote func(word string) bool, contents ...map[string]any) (shown string, whole bool) {
+	var out strings.Builder
+	at := make([]any, len(contents))
+	for i, content := range contents {
+		at[i] = content
+	}
+	for path != "" {
+		if path[0] == '[' {
+			end := strings.IndexByte(path, ']') + 1
+			if end == 0 {
+				break
+			}
+			out.WriteString(path[:end])
+			at, path = items(at, path[1:end-1]), path[end:]
+			continue
+		}
+		rest, dotted := strings.CutPrefix(path, ".")
+		key := longestKey(at, rest)
+		if key == "" {
+			break
+		}
+		if dotted {
+			out.WriteByte('.')
+		}
+		if ownKeys[key] || wrote(key) {
+			out.WriteString(key)
+		} else {
+			out.WriteString("…")
+		}
+		at, path = values(at, key), rest[len(key):]
+	}
+	return out.String() + path, path == ""
+}
+
+// ownKeys are the keys that templater adds to what templates yield.
+var ownKeys = map[string]bool{
+	"metadata": true, "namespace": true, "data": true, "status": true, "conditions": true,
+	"type": true, "reason": true, "message": true, "lastTransitionTime": true, "observedGeneration": true,
+}
+
+// longestKey returns the longest key of the maps that a path begins with, or "".
+func longestKey(maps []any, path string) string {
+	longest := ""
+	for _, m := range maps {
+		m, _ := m.(map[string]any)
+		for key := range m {
+			rest, begins := strings.CutPrefix(path, key)
+			if begins && len(key) > len(longest) && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+				longest = key
+			}
+		}
+	}
+	return longest
+}
+
+// values returns what is under a key of the maps.
+func values(maps []any, key string) []any {
+	var all []any
+	for _, m := range maps {
+		if m, _ := m.(map[string]any); m[key] != nil {
+			all = append(all, m[key])
+		}
+	}
+	return all
+}
+
+// items returns what brackets in a path may stand for: the item at a position of a list, or else all
+// that is in the lists and maps.
+func items(collections []any, in string) []any {
+	position, err := strconv.Atoi(in)
+	var all []any
+	for _, v := range collections {
+		switch v := v.(type) {
+		case []any:
+			if err != nil {
+				all = append(all, v...)
+			} else if position >= 0 && position < len(v) {
+				all = append(all, v[position])
+			}
+		case map[string]any:
+			for _, item := range v {
+				all = append(all, item)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,159 @@
+package reconcile
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// rules are what the server says of the rule that a value breaks: constant sentences of the validation of
+// Kubernetes and of schemas, which stand behind the value, at the end. Nothing else of a message is told, for it
+// quotes values. What is told is the sentence itself, or what says is made of it.
+var rules = []struct {
+	sentence *regexp.Regexp
+	says     string
+}{
+	{rule("`selector` does not match template `labels`"), "the selector does not match the labels of the template"},
+	{rule(`(must (?:be no more than|have at most) \d+ (?:bytes|characters|items?))`), "$1"},
+	{rule(`(may not be more than \d+ (?:bytes|characters))`), "$1"},
+	{rule(`((?:must|should) be (?:greater|less) than(?: or equal to)? -?[0-9.]+)`), "$1"},
+	{rule(`(must be between -?\d+ and -?\d+(?:, inclusive)?)`), "$1"},
+	{rule(`(should (?:be|have) at (?:most|least) \d+ (?:chars long|items|properties))`), "$1"},
+	{rule(`(should be a multiple of -?[0-9.]+)`), "$1"},
+	{rule(`must be less than or equal to ([-a-z./]+ limit) of [0-9.a-zA-Z]+`), "must be less than or equal to the $1"},
+	{rule(`(a lowercase RFC 1123 (?:label must consist of lower case alphanumeric characters or '-'|subdomain must consist of lower case alphanumeric characters, '-' or '\.'), and must start and end with an alphanumeric character)` + example), "$1"},
+	{rule(`(a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character)` + example), "$1"},
+	{rule(`(a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '\.', and must start and end with an alphanumeric character)` + example), "$1"},
+	{rule(`((?:name|prefix) part (?:must consist of alphanumeric characters, '-', '_' or '\.', and must start and end with an alphanumeric character|must be non-empty))` + example), "$1"},
+	{rule(`(a valid config key must consist of alphanumeric characters, '-', '_' or '\.')` + example), "$1"},
+	{rule(`(a valid environment variable name must consist (?:of alphabetic characters, digits, '_', '-', or '\.', and must not start with a digit|only of printable ASCII characters other than '='))` + example), "$1"},
+	{rule(`(must be a valid IP address)(?:, \(e\.g\. [0-9a-f.: or]*\))?`), "$1"},
+	{rule(`(must validate (?:one and only one|at least one|all the) schemas? \((?:oneOf|anyOf|allOf)\))`), "$1"},
+	{rule(`must be of type ([a-z]+): "[a-z]+"`), "expected $1"},
+}
+
+// example is what may follow a sentence about names.
+const example = `(?: \(e\.g\. [^"]* regex used for validation is '[^"]*'\))?`
+
+func rule(sentence string) *regexp.Regexp {
+	return regexp.MustCompile(`(?:^|[:,] | in body )` + sentence + `$`)
+}
+
+// ruleOf returns the rule that a value breaks, or "".
+func ruleOf(cause metav1.StatusCause) string {
+	if allowed := allowedValues(cause); allowed != "" {
+		return allowed
+	}
+	for _, r := range rules {
+		if m := r.sentence.FindStringSubmatchIndex(cause.Message); m != nil {
+			return string(r.sentence.ExpandString(nil, r.says, cause.Message, m))
+		}
+	}
+	return patternOf(cause.Message)
+}
+
+const (
+	mostValues     = 10
+	longestPattern = 200
+)
+
+var (
+	valueLists = []string{": supported values: ", "Required value: valid values: "}
+	valueList  = regexp.MustCompile(`^"[-A-Za-z0-9._/]{1,63}"(?:, "[-A-Za-z0-9._/]{1,63}")*$`)
+)
+
+// allowedValues returns the values that a field may have, which are those of a schema and stand behind the one
+// that it has.
+func allowedValues(cause metav1.StatusCause) string {
+	if cause.Type != metav1.CauseTypeFieldValueNotSupported && cause.Type != metav1.CauseTypeFieldValueRequired {
+		return ""
+	}
+	for _, before := range valueLists {
+		at := strings.LastIndex(cause.Message, before)
+		if at < 0 || !valueList.MatchString(cause.Message[at+len(before):]) {
+			continue
+		}
+		values := strings.Split(strings.ReplaceAll(cause.Message[at+len(before):], `"`, ""), ", ")
+		if len(values) > mostValues {
+			return "supported are " + strings.Join(values[:mostValues], ", ") + fmt.Sprintf(" and %d more", len(values)-mostValues)
+		}
+		return "supported are " + strings.Join(values, ", ")
+	}
+	return ""
+}
+
+// patternOf returns the pattern of a schema that a value does not match. It is what the author of the definition
+// wrote, and stands last.
+func patternOf(message string) string {
+	const before = " in body should match '"
+	at := strings.LastIndex(message, before)
+	if at < 0 || !strings.HasSuffix(message, "'") || len(message)-at-len(before) > longestPattern {
+		return ""
+	}
+	return "should match " + message[at+len(before):len(message)-1]
+}
+
+// badQuantity is a fault of which the server does not name the field.
+const badQuantity = "a quantity of resources is not valid; write it as 250m, 2 or 64Mi"
+
+// quantities are the fields that hold quantities, or mappings of them, in the kinds of Kubernetes.
+var quantities = map[string]bool{
+	"limits": true, "requests": true, "hard": true, "capacity": true, "overhead": true, "sizeLimit": true, "divisor": true,
+	"max": true, "min": true, "default": true, "defaultRequest": true, "maxLimitRequestRatio": true,
+}
+
+// find names the field of a fault that the server has told without it, as it may be told. The content is what was written.
+func (p *Problem) find(content map[string]any, public publisher) {
+	rest, bad := strings.CutSuffix(p.Message, badQuantity)
+	if !bad {
+		return
+	}
+	if path := quantityFault(content, ""); path != "" {
+		p.Message = rest + public(path, content) + ": " + badQuantity
+	}
+}
+
+// quantityFault returns the path of the first quantity in content that cannot be read, or "".
+func quantityFault(content any, at string) string {
+	switch content := content.(type) {
+	case map[string]any:
+		for _, name := range sortedKeys(content) {
+			path := at + "." + name
+			if quantities[name] {
+				if fault := unreadable(content[name], path); fault != "" {
+					return fault
+				}
+			}
+			if fault := quantityFault(content[name], path); fault != "" {
+				return fault
+			}
+		}
+	case []any:
+		for i, element := range content {
+			if fault := quantityFault(element, fmt.Sprintf("%s[%d]", at, i)); fault != "" {
+				return fault
+			}
+		}
+	}
+	return ""
+}
+
+// unreadable returns the path of the first of some quantities that cannot be read, or "".
+func unreadable(value any, at string) string {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, name := range sortedKeys(value) {
+			if fault := unreadable(value[name], at+"."+name); fault != "" {
+				return fault
+			}
+		}
+	case string:
+		if _, err := resource.ParseQuantity(value); err != nil {
+			return at
+		}
+	}
+	return ""
+}

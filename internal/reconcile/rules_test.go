@@ -1,0 +1,97 @@
+package reconcile
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// causeOf is a finding of the validation of Kubernetes, as the server answers it.
+func causeOf(e *field.Error) metav1.StatusCause {
+	return metav1.StatusCause{Type: metav1.CauseType(e.Type), Message: e.ErrorBody(), Field: e.Field}
+}
+
+func TestRuleOfTheServerIsToldWithoutTheValue(t *testing.T) {
+	at := field.NewPath("spec", "x")
+	invalid := func(detail string) *field.Error { return field.Invalid(at, secret, detail) }
+	first := func(details []string) *field.Error {
+		if len(details) == 0 {
+			t.Fatal("the validation finds nothing")
+		}
+		return invalid(details[0])
+	}
+	const name = "must start and end with an alphanumeric character"
+	for why, row := range map[string]struct {
+		err  *field.Error
+		want string
+	}{
+		"a selector that does not match":   {field.Invalid(at, map[string]string{"a": secret}, "`selector` does not match template `labels`"), "invalid value: the selector does not match the labels of the template"},
+		"a label":                          {first(validation.IsDNS1123Label("A_")), "invalid value: a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and " + name},
+		"a subdomain":                      {first(validation.IsDNS1123Subdomain("A_")), "invalid value: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and " + name},
+		"a name of a Service":              {first(validation.IsDNS1035Label("1")), "invalid value: a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character"},
+		"a long label":                     {first(validation.IsDNS1123Label(strings.Repeat("a", 64))), "invalid value: must be no more than 63 characters"},
+		"a value of a label":               {first(validation.IsValidLabelValue("a b")), "invalid value: a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and " + name},
+		"a key of a label":                 {first(validation.IsQualifiedName("a b")), "invalid value: name part must consist of alphanumeric characters, '-', '_' or '.', and " + name},
+		"a port":                           {first(validation.IsValidPortNum(0)), "invalid value: must be between 1 and 65535, inclusive"},
+		"a name of a variable":             {first(validation.IsRelaxedEnvVarName("a=b")), "invalid value: a valid environment variable name must consist only of printable ASCII characters other than '='"},
+		"a name of a variable, of old":     {first(validation.IsEnvVarName("1")), "invalid value: a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit"},
+		"a key of a ConfigMap":             {first(validation.IsConfigMapKey("a b")), "invalid value: a valid config key must consist of alphanumeric characters, '-', '_' or '.'"},
+		"too long":                         {field.TooLong(at, secret, 63), "too long: may not be more than 63 bytes"},
+		"too many":                         {field.TooMany(at, 5, 3), "too many items: must have at most 3 items"},
+		"an enum":                          {field.NotSupported(at, secret, []string{"B", "A"}), `value is not supported: supported are B, A`},
+		"an enum of many":                  {field.NotSupported(at, secret, strings.Split("abcdefghijkl", "")), `value is not supported: supported are a, b, c, d, e, f, g, h, i, j and 2 more`},
+		"an enum without values":           {field.NotSupported(at, `: supported values: "`+secret+`"`, []string{}), `value is not supported`},
+		"an enum of odd values":            {field.NotSupported(at, "a", []string{"b c " + secret}), `value is not supported`},
+		"an enum where none was given":     {field.Required(at, `valid values: "OnFailure", "Never"`), "required value is missing: supported are OnFailure, Never"},
+		"a required value":                 {field.Required(at, secret), "required value is missing"},
+		"a number":                         {invalid("must be greater than or equal to 0"), "invalid value: must be greater than or equal to 0"},
+		"a number in a schema":             {invalid("spec.x in body should be less than or equal to 5"), "invalid value: should be less than or equal to 5"},
+		"a short text in a schema":         {invalid("spec.x in body should be at least 3 chars long"), "invalid value: should be at least 3 chars long"},
+		"a pattern":                        {invalid(`spec.x in body should match '^a\d+$'`), `invalid value: should match ^a\d+$`},
+		"a pattern behind a value like it": {field.Invalid(at, "x in body should match '"+secret+"'", "y in body should match '^a$'"), "invalid value: should match ^a$"},
+		"a value that looks like a rule":   {field.Invalid(at, "in body should match '"+secret+"'", ""), "invalid value"},
+		"a long pattern":                   {invalid("spec.x in body should match '" + strings.Repeat("a", 300) + "'"), "invalid value"},
+		"a type":                           {field.TypeInvalid(at, "string", `spec.x in body must be of type integer: "string"`), "wrong type: expected integer"},
+		"a limit":                          {invalid("must be less than or equal to memory limit of 64Mi"), "invalid value: must be less than or equal to the memory limit"},
+		"a rule with a value in it":        {invalid("must be equal to " + secret), "invalid value"},
+		"a sentence with more behind it":   {invalid("must be no more than 63 bytes, unlike " + secret), "invalid value"},
+		"what is twice":                    {field.Duplicate(at, secret), "value is there twice"},
+		"what is not found":                {field.NotFound(at, secret), "names something that is not there"},
+		"what is forbidden":                {field.Forbidden(at, secret), "may not be set or changed; to replace the object, set updateStrategy.type to Recreate"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			err := answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, row.err.Error(), causeOf(row.err))
+			got := publicReason(err)
+			if want := "spec.x: " + row.want; got != want {
+				t.Errorf("got  %s\nwant %s\nof   %s", got, want, row.err.ErrorBody())
+			}
+			if strings.Contains(got, secret) {
+				t.Error("a value is told")
+			}
+		})
+	}
+}
+
+func TestQuantityThatCannotBeReadIsFound(t *testing.T) {
+	for text, want := range map[string]string{
+		"{kind: Pod, apiVersion: v1, spec: {containers: [{resources: {limits: {cpu: 250m, memory: 1}}}, {resources: {requests: {cpu: 1, memory: " + secret + "}}}]}}": ".spec.containers[1].resources.requests.memory",
+		"{kind: Pod, apiVersion: v1, spec: {volumes: [{emptyDir: {sizeLimit: lots}}]}}":                                                                               ".spec.volumes[0].emptyDir.sizeLimit",
+		"{kind: Pod, apiVersion: v1, spec: {containers: [{resources: {limits: {cpu: 250m}}}]}}":                                                                       "",
+	} {
+		if got := quantityFault(parse(t, text).Object, ""); got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+	c := newCluster(t)
+	c.apply(with(t, apps, "data: {text: {{ $.spec.text }}}", "spec: {limits: {cpu: {{ $.spec.text }}}}"))
+	c.apply(app)
+	c.refuse["create configmaps a"] = answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `unable to convert unstructured object to v1, Kind=ConfigMap: quantities must match the regular expression '^([+-]?[0-9.]+)$'`)
+	c.run()
+	if got, want := c.condition("apps", "one", "Ready"), "False ChildRejected: cannot create ConfigMap ns/a: .spec.limits.cpu: "+badQuantity; got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+}

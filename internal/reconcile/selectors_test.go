@@ -1,0 +1,100 @@
+package reconcile
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+)
+
+func TestSpecsThatMakeNoSense(t *testing.T) {
+	odd := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Like"}}}
+	for want, change := range map[string]func(*v1.TemplateControllerSpec){
+		"InvalidSpec: spec.watch.apiVersion":        func(s *v1.TemplateControllerSpec) { s.Watch.APIVersion = "a/b/c" },
+		"InvalidSpec: spec.resyncPeriod: write":     func(s *v1.TemplateControllerSpec) { s.ResyncPeriod = "often" },
+		"InvalidSpec: spec.resyncPeriod":            func(s *v1.TemplateControllerSpec) { s.ResyncPeriod = "-1s" },
+		"InvalidSpec: spec.watch.labelSelector":     func(s *v1.TemplateControllerSpec) { s.Watch.LabelSelector = odd },
+		"InvalidSpec: spec.watch.namespaceSelector": func(s *v1.TemplateControllerSpec) { s.Watch.NamespaceSelector = odd },
+		"InvalidSpec: spec.watch.fieldSelector":     func(s *v1.TemplateControllerSpec) { s.Watch.FieldSelector = "a" },
+		"InvalidTemplate: children[a]":              func(s *v1.TemplateControllerSpec) { s.Children[0].Template = "{{" },
+	} {
+		spec := specWith("{}", "x")
+		change(spec)
+		_, r := compile("tc", spec)
+		if r == nil || !strings.HasPrefix(r.reason+": "+r.message, want) {
+			t.Errorf("got %+v, want %s", r, want)
+		}
+	}
+}
+
+func TestWhatSpecsSay(t *testing.T) {
+	spec, condition := specWith("{}", "x"), "Fit"
+	spec.Status = &v1.ParentStatus{ReadyCondition: &condition}
+	spec.ResyncPeriod = "90s"
+	spec.Watch.FieldSelector = "metadata.name=a"
+	spec.Watch.NamespaceSelector = &metav1.LabelSelector{}
+	c, r := compile("tc", spec)
+	if r != nil {
+		t.Fatal(r.message)
+	}
+	if c.readyCondition != "Fit" || c.resync != 90*time.Second || c.fields != "metadata.name=a" || c.namespaceSelector != nil || c.labels.String() != "" {
+		t.Errorf("got %+v", c)
+	}
+	spec.Watch.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
+	spec.Watch.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"c": "d"}}
+	if c, r = compile("tc", spec); r != nil || c.namespaceSelector.String() != "a=b" || c.labels.String() != "c=d" {
+		t.Errorf("got %+v, rejection %+v", c, r)
+	}
+}
+
+func TestFirstErrors(t *testing.T) {
+	for _, row := range []struct {
+		err  error
+		want string
+	}{
+		{errors.New("a"), "a"},
+		{errors.Join(errors.New("a"), errors.New("b")), "a; b"},
+	} {
+		if got := firstErrors(row.err); got != row.want {
+			t.Errorf("got %q, want %q", got, row.want)
+		}
+	}
+}
+
+func TestKindsThatDoNotFit(t *testing.T) {
+	namespaced := kube.Kind{Kind: "App", Namespaced: true, Custom: true, Status: &kube.StatusSchema{}}
+	everywhere, builtIn, statusless := namespaced, namespaced, namespaced
+	everywhere.Namespaced, builtIn.Custom, statusless.Status = false, false, nil
+	named := v1.Watch{Namespaces: []string{"a"}}
+	chosen := v1.Watch{NamespaceSelector: &metav1.LabelSelector{}}
+	writes := &v1.ParentStatus{Template: "a: 1"}
+	for why, row := range map[string]struct {
+		kind   kube.Kind
+		watch  v1.Watch
+		status *v1.ParentStatus
+		want   string
+	}{
+		"a namespaced kind in some namespaces":         {namespaced, named, writes, ""},
+		"a cluster-scoped kind":                        {everywhere, v1.Watch{}, writes, ""},
+		"a cluster-scoped kind in some namespaces":     {everywhere, named, nil, v1.ReasonInvalidSpec},
+		"a cluster-scoped kind in chosen namespaces":   {everywhere, chosen, nil, v1.ReasonInvalidSpec},
+		"a built-in kind":                              {builtIn, v1.Watch{}, nil, ""},
+		"a built-in kind with a status template":       {builtIn, v1.Watch{}, writes, v1.ReasonBuiltInKind},
+		"a built-in kind with a ready condition alone": {builtIn, v1.Watch{}, &v1.ParentStatus{}, ""},
+		"no status subresource":                        {statusless, v1.Watch{}, nil, ""},
+		"no status subresource for a status template":  {statusless, v1.Watch{}, writes, v1.ReasonNoStatusSubresource},
+	} {
+		got := ""
+		if r := misfit(&v1.TemplateController{Spec: v1.TemplateControllerSpec{Watch: row.watch, Status: row.status}}, row.kind); r != nil {
+			got = r.reason
+		}
+		if got != row.want {
+			t.Errorf("%s: got %q, want %q", why, got, row.want)
+		}
+	}
+}

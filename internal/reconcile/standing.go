@@ -1,0 +1,189 @@
+package reconcile
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// reasonWord is what the reason of a condition looks like by convention. Anything else could be a value.
+var reasonWord = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{1,63}$`)
+
+// word puts the reason of a condition behind a text, if it is one.
+func word(text, reason string) string {
+	if !reasonWord.MatchString(reason) {
+		return text
+	}
+	return text + " (" + reason + ")"
+}
+
+// standingOf returns how an object stands, which depends on the object alone: kstatus knows, but for Jobs, which
+// are ready for it once they run, and for Pods, which may have failed and which it judges by the clock.
+func standingOf(content map[string]any) standing {
+	metadata, _ := content["metadata"].(map[string]any)
+	state, _ := content["status"].(map[string]any)
+	if metadata["deletionTimestamp"] != nil {
+		return standing{stateComing, "being deleted"}
+	}
+	u := &unstructured.Unstructured{Object: content}
+	gk := u.GroupVersionKind().GroupKind()
+	switch gk {
+	case schema.GroupKind{Group: "batch", Kind: "Job"}:
+		return jobStanding(content, state)
+	case schema.GroupKind{Kind: "Pod"}:
+		return podStanding(state)
+	}
+	if state == nil && status.GetLegacyConditionsFn(u) == nil {
+		return standing{state: stateReady} // kstatus takes a while to say the same of an object that reports nothing
+	}
+	result, err := status.Compute(u)
+	switch {
+	case err != nil:
+		return standing{stateComing, "its status cannot be read"}
+	case result.Status == status.CurrentStatus:
+		return standing{state: stateReady}
+	}
+	reason := ""
+	if len(result.Conditions) > 0 {
+		reason = result.Conditions[0].Reason
+	}
+	if result.Status == status.FailedStatus {
+		return standing{stateFailing, word("failed", reason)}
+	}
+	return standing{stateComing, progressOf(gk, content, reason)}
+}
+
+// jobStanding is that of a Job, which is ready when it is complete. One that is suspended is not: its work is
+// still to be done.
+func jobStanding(content, state map[string]any) standing {
+	if c := trueCondition(state, "Complete"); c != nil {
+		return standing{state: stateReady}
+	}
+	if c := trueCondition(state, "Failed"); c != nil {
+		return standing{stateFailing, word("failed", text(c, "reason"))}
+	}
+	spec, _ := content["spec"].(map[string]any)
+	switch completions := count(spec, "completions", count(spec, "parallelism", 1)); {
+	case spec["suspend"] == true:
+		return standing{stateComing, "suspended"}
+	case state["startTime"] == nil:
+		return standing{stateComing, "not started yet"}
+	default:
+		return standing{stateComing, fmt.Sprintf("running, %d of %d Pods have succeeded", count(state, "succeeded", 0), completions)}
+	}
+}
+
+// podStanding is that of a Pod. One that has succeeded is ready for good.
+func podStanding(state map[string]any) standing {
+	switch phase := text(state, "phase"); phase {
+	case "Succeeded":
+		return standing{state: stateReady}
+	case "Failed":
+		return standing{stateFailing, word("failed", podReason(state, "terminated"))}
+	default:
+		reason := podReason(state, "waiting")
+		switch {
+		case trueCondition(state, "Ready") != nil && phase == "Running":
+			return standing{state: stateReady}
+		case reason == crashing: // also while it is pending: its init containers come first
+			return standing{stateFailing, word("failed", reason)}
+		case phase == "Running":
+			return standing{stateComing, word("running, but not ready", reason)}
+		}
+		if c := condition(state, "PodScheduled"); c["status"] == "False" {
+			reason = text(c, "reason")
+		}
+		return standing{stateComing, word("pending", reason)}
+	}
+}
+
+// crashing is why a container waits that has ended again and again.
+const crashing = "CrashLoopBackOff"
+
+// podReason returns why a Pod, or the first container of it that is in that state with another reason than that
+// it is done or about to begin, is as it is.
+func podReason(state map[string]any, in string) string {
+	if reason := text(state, "reason"); reason != "" {
+		return reason
+	}
+	for _, list := range []string{"initContainerStatuses", "containerStatuses"} {
+		containers, _ := state[list].([]any)
+		for _, each := range containers {
+			container, _ := each.(map[string]any)
+			now, _ := container["state"].(map[string]any)
+			is, _ := now[in].(map[string]any)
+			switch reason := text(is, "reason"); reason {
+			case "", "Completed", "ContainerCreating", "PodInitializing":
+			default:
+				return reason
+			}
+		}
+	}
+	return ""
+}
+
+// progressOf says what an object of which kstatus says that it is in progress still lacks.
+func progressOf(gk schema.GroupKind, content map[string]any, reason string) string {
+	spec, _ := content["spec"].(map[string]any)
+	state, _ := content["status"].(map[string]any)
+	want := count(spec, "replicas", 1)
+	if reason == "LatestGenerationNotObserved" || reason == "NoObservedGeneration" || reason == "NoGeneration" {
+		return "its controller has not looked at its present spec yet"
+	}
+	switch gk.Kind + "." + gk.Group {
+	case "Deployment.apps", "StatefulSet.apps", "ReplicaSet.apps":
+		if ready := count(state, "readyReplicas", 0); ready < want {
+			return fmt.Sprintf("%d of %d replicas are ready", ready, want)
+		}
+		if updated := count(state, "updatedReplicas", want); updated < want {
+			return fmt.Sprintf("%d of %d replicas are up to date", updated, want)
+		}
+		return "its replicas are being rolled out"
+	case "DaemonSet.apps":
+		return fmt.Sprintf("%d of %d Pods are ready", count(state, "numberReady", 0), count(state, "desiredNumberScheduled", 0))
+	case "PersistentVolumeClaim.":
+		return "not bound yet"
+	case "Service.":
+		return "it has no address yet"
+	case "CustomResourceDefinition.apiextensions.k8s.io":
+		return "not established yet"
+	}
+	return word("its condition says that it is not ready", reason)
+}
+
+// condition returns the condition of that type, or nil.
+func condition(state map[string]any, kind string) map[string]any {
+	conditions, _ := state["conditions"].([]any)
+	for _, each := range conditions {
+		if c, _ := each.(map[string]any); c["type"] == kind {
+			return c
+		}
+	}
+	return nil
+}
+
+// trueCondition returns the condition of that type if its status is True, or nil.
+func trueCondition(state map[string]any, kind string) map[string]any {
+	if c := condition(state, kind); c["status"] == "True" {
+		return c
+	}
+	return nil
+}
+
+// text returns the text under a key, or "".
+func text(m map[string]any, key string) string {
+	s, _ := m[key].(string)
+	return s
+}
+
+// count returns the integer under a key, or another one where there is none.
+func count(m map[string]any, key string, otherwise int64) int64 {
+	n, ok := m[key].(int64)
+	if !ok {
+		return otherwise
+	}
+	return n
+}

@@ -1,0 +1,87 @@
+package render
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestFindings has mistakes at the edges of what is checked, and templates without any.
+func TestFindings(t *testing.T) {
+	const noX = "there is no .x; known: .children .controller .metadata .observed .parent .spec .status .values"
+	for why, c := range map[string]struct {
+		src  Source
+		want []string
+	}{
+		"a block that nobody calls":          {Source{Status: `{{ define "x" }}{{ foo }}{{ end }}a: 1`}, []string{"status:1:20: there is no function foo"}},
+		"a mistake behind an include":        {Source{Helpers: `{{ define "h" }}{{ end }}`, Status: "\n" + `{{ include "h" . }}{{ foo }}`}, []string{"status:2:23: there is no function foo"}},
+		"a mistake in what template gets":    {Source{Status: `{{ define "x" }}{{ end }}{{ template "x" (foo) }}`}, []string{"status:1:43: there is no function foo"}},
+		"a mistake in what with gets":        {Source{Status: `{{ with .x }}{{ end }}`}, []string{"status:1:9: " + noX}},
+		"with of the root":                   {Source{Status: `{{ with . }}{{ .x }}{{ end }}`}, []string{"status:1:16: " + noX}},
+		"with of the dollar":                 {Source{Status: `{{ with $ }}{{ .x }}{{ end }}`}, []string{"status:1:16: " + noX}},
+		"with of what comes of the root":     {Source{Status: `{{ with . | keys }}{{ .x }}{{ end }}`}, nil},
+		"with of a part of the dollar":       {Source{Status: `{{ with $.spec }}{{ .x }}{{ end }}`}, nil},
+		"with of a variable":                 {Source{Status: `{{ $y := .spec }}{{ with $y }}{{ .x }}{{ end }}`}, nil},
+		"with of a dollar that is no root":   {Source{Status: `{{ define "x" }}{{ with $ }}{{ .x }}{{ end }}{{ end }}{{ template "x" .spec }}`}, nil},
+		"with of a dot that is no root":      {Source{Status: `{{ with .spec }}{{ with . }}{{ .x }}{{ end }}{{ end }}`}, nil},
+		"with of a dot that gets arguments":  {Source{Status: `{{ with . 1 }}{{ end }}`}, []string{"status:1:9: . is not a function, so it cannot be given arguments"}},
+		"an include of the body":             {Source{Status: `{{ include "" . }}`}, []string{`status:1:12: there is no define block named ""`}},
+		"a helper that calls another's":      {Source{Helpers: `{{ define "h" }}{{ include "own" . }}{{ end }}`, Status: `{{ define "own" }}{{ end }}{{ include "h" . }}`}, []string{`helpers:1:28: there is no define block named "own"`}},
+		"a helper that calls one further on": {Source{Helpers: `{{ define "h" }}{{ include "own" . }}{{ end }}`, Status: `a`}, []string{`helpers:1:28: there is no define block named "own"`}},
+		"include of nothing":                 {Source{Status: `{{ include }}`}, []string{"status:1:4: include needs 2 arguments, not 0"}},
+		"include of a name alone":            {Source{Status: `{{ include "x" }}`}, []string{"status:1:4: include needs 2 arguments, not 1", `status:1:12: there is no define block named "x"`}},
+		"include of what comes by a pipe":    {Source{Helpers: `{{ define "h" }}{{ .x }}{{ end }}`, Status: `{{ .spec | include "h" }}`}, nil},
+		"include of the root and more":       {Source{Helpers: `{{ define "h" }}{{ .x }}{{ end }}`, Status: `{{ 1 | include "h" . }}`}, []string{"status:1:8: include needs 2 arguments, not 3"}},
+		"include of the root":                {Source{Helpers: `{{ define "h" }}{{ .x }}{{ end }}`, Status: `{{ include "h" . }}`}, []string{"helpers:1:20: " + noX}},
+		"template of the root":               {Source{Helpers: `{{ define "h" }}{{ .x }}{{ end }}`, Status: `{{ template "h" . }}`}, []string{"helpers:1:20: " + noX}},
+		"template of nothing":                {Source{Helpers: `{{ define "h" }}{{ .x }}{{ end }}`, Status: `{{ template "h" }}`}, nil},
+		"a function as an argument":          {Source{Status: `{{ upper foo }}{{ upper hello }}`}, []string{"status:1:10: there is no function foo"}},
+		"an underscore":                      {Source{Status: `{{ $_ := .spec }}{{ $_ := upper "a" }}{{ $_ := 5 | get (dict) | upper }}`}, nil},
+		"an underscore behind a pipe":        {Source{Status: `{{ $_ := "a" | unset .spec }}`}, []string{"status:1:16: unset does not change its argument but yields a changed copy; write $x = unset $x …"}},
+		"a set that is kept":                 {Source{Status: `{{ $x := set (dict) "a" 1 }}{{ $x }}`}, nil},
+		"a range with two variables":         {Source{Status: `{{ range $_, $v := set (dict) "a" 1 }}{{ end }}`}, nil},
+		"numbers that fit":                   {Source{Status: `{{ 9223372036854775807 }}{{ -9223372036854775808 }}{{ 1.5 }}{{ 0i }}{{ 'a' }}{{ 1e300 }}`}, nil},
+		"numbers that do not":                {Source{Status: `{{ 9223372036854775808 }}{{ 2i }}`}, []string{"status:1:4: the number 9223372036854775808 does not fit in 64 bits", "status:1:29: the number 2i does not fit in 64 bits"}},
+		"text at both ends of helpers":       {Source{Helpers: `a{{ define "x" }}{{ end }}b`}, []string{"helpers:1:1: helpers hold only define blocks; nothing else here would ever be rendered"}},
+		"a template as long as may be":       {Source{Status: strings.Repeat("#", maxTemplate)}, nil},
+		"a template that is longer":          {Source{Status: "{{ foo }}" + strings.Repeat("#", maxTemplate)}, []string{"status: the template is longer than 524288 bytes"}},
+		"what does not parse is not checked": {Source{Status: "{{ foo }}{{ if }}"}, []string{"status:1: missing value for if"}},
+		"more blocks open than are told":     {Source{Status: strings.Repeat("{{ if 1 }}", mostUnclosed+1)}, []string{"status:1: " + missingEnd}},
+		"blocks as deep as may be":           {Source{Status: strings.Repeat("{{ if 1 }}", maxNesting-1) + strings.Repeat("{{ end }}", maxNesting-1)}, nil},
+		"blocks that are deeper":             {Source{Status: strings.Repeat("{{ if 1 }}", maxNesting) + strings.Repeat("{{ end }}", maxNesting)}, []string{"status:1:2001: blocks are nested more than 200 deep"}},
+		"parentheses as deep as may be":      {Source{Status: "{{ " + strings.Repeat("(", maxNesting-1) + "1" + strings.Repeat(")", maxNesting-1) + " }}"}, nil},
+		"the same mistake in both passes":    {Source{Helpers: `{{ define "h" }}{{ foo }}{{ end }}`, Status: `{{ include "h" . }}{{ include "h" 1 }}`}, []string{"helpers:1:20: there is no function foo"}},
+		"a key of a variable of the root":    {Source{Status: `{{ define "x" }}{{ $.x }}{{ end }}{{ template "x" .spec }}{{ $.x }}`}, []string{"status:1:62: " + noX}},
+		"the name of the controller":         {Source{Status: `{{ .controller.name }}{{ .controller }}{{ .metadata.x }}`}, nil},
+	} {
+		t.Run(why, func(t *testing.T) {
+			wantFindings(t, c.src, c.want)
+		})
+	}
+}
+
+// TestLastMarker leaves one character for tokens.
+func TestLastMarker(t *testing.T) {
+	var all strings.Builder
+	for r := firstMarker; r < lastMarker; r++ {
+		all.WriteRune(r)
+	}
+	p, err := Compile(Source{Status: "# " + all.String() + "\na: {{ .spec.a }}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := p.Status(&Input{Parent: map[string]any{"spec": map[string]any{"a": "b"}}})
+	if err != nil || p.marker != string(lastMarker) || status["a"] != "b" {
+		t.Errorf("marker %q, %v, %v", p.marker, status, err)
+	}
+}
+
+func TestWordsStandByThemselves(t *testing.T) {
+	for text, want := range map[string]bool{
+		"a": true, "a b": true, "b a": true, "(a)": true, "a:": true, ":a": true, "[a": true, "`a{": true, "@a": true, ";a": true, "\x7fa": true, ",a": true,
+		"": false, "ab": false, "ba": false, "0a": false, "9a": false, "a9": false, "a0": false, "za": false, "Aa": false, "Za": false, "_a": false, "-a": false, ".a": false, "/a": false, "éa": false, "aé": false, "\x80a": false, "ab a": true,
+	} {
+		if got := standsIn(text, "a"); got != want {
+			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package render
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v4"
+)
+
+func TestSeparatorsAreCounted(t *testing.T) {
+	for text, want := range map[string]int{
+		"": 1, "a": 1, "a\nb": 2, "a\rb": 2, "a:": 2, "&a": 2, "?a": 2, "a,b": 6, "[a": 6, "{a": 7, "a]}": 1,
+		"a-b": 1, "a-": 1, "- b": 2, "-\tb": 2, "-é": 2, "-!": 1, "-\u0080": 2,
+		"'a": 2, "\"a": 2, "*a": 2, "!a": 2, "#a": 2, "a'": 1, "a\"": 1, "a*": 1, "a!": 1, "a#": 1, "a '": 2, "a\x7f'": 1, "é'": 2,
+		"''": 3, "\"'": 3, "]'": 2, "}'": 2, "['": 6, "('": 1,
+		"a\u0085": 2, "a\u2028": 2, "a\u2029": 2, "a\u0105": 1, "a\u0128": 1, "a\u2668": 1, "a\u2629": 1,
+	} {
+		if got := separators(text); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestParsingIsBounded(t *testing.T) {
+	x := &exec{budget: newBudget()}
+	if err := x.chargeParsing(100, maxSeparators); err != nil || maxWork-x.work != costParser+200+costSeparator*maxSeparators {
+		t.Errorf("as many separators as allowed: %v, %d units left", err, x.work)
+	}
+	if err := x.chargeParsing(100, maxSeparators+1); !errors.Is(err, errSeparators) {
+		t.Errorf("one separator more: %v", err)
+	}
+}
+
+func TestPlacesInYAML(t *testing.T) {
+	const text = "é\r\nbc\rd\u0085e\u2028f\u2029g\u0105\u2668\u2629h\n"
+	if diff := cmp.Diff([]int{0, 4, 7, 10, 14, 18, len(text)}, lineStarts(text)); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+	x := &exec{budget: newBudget()}
+	parsed, err := x.read(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range map[[2]int]int{{0, 1}: -1, {-1, 1}: -1, {1, 1}: 0, {1, 2}: 2, {2, 2}: 5, {6, 1}: 18, {7, 1}: len(text), {8, 1}: -1} {
+		if got := parsed.offset(at[0], at[1]); got != want {
+			t.Errorf("line %d, column %d: %d, want %d", at[0], at[1], got, want)
+		}
+	}
+}
+
+func TestDirectives(t *testing.T) {
+	for text, want := range map[string]int{"": -1, "a%": -1, "%a": 0, "\n%a": 1, "ab\n%": 3, " %a": -1} {
+		if got := directive(text); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}
+
+func TestBangsAreNoticed(t *testing.T) {
+	x := &exec{budget: newBudget()}
+	for text, want := range map[string]bool{"a": false, "!a": false, "a!b": false, "a!": true, "[!]": true, "[!,": true, "!}": true, "!{": true, "![": true, "! a": true, "!\ta": true, "!\n": true, "!\r": true, "!\u0085": true, "!\u2028": true, "!\u2029": true} {
+		parsed, err := x.read(text)
+		if err != nil || parsed.bangs != want {
+			t.Errorf("%q: %v, want %v", text, parsed, want)
+		}
+	}
+}
+
+func TestHeadersOfBlocks(t *testing.T) {
+	for header, want := range map[string]chomping{
+		"": clip, "\n": clip, "-": strip, "+": keep, "2-": strip, "1+": keep, "9-\n": strip, "0-": clip, ":-": clip, " -": clip, "\n-": clip,
+	} {
+		if got := chompingOf(header); got != want {
+			t.Errorf("%q: %q, want %q", header, got, want)
+		}
+	}
+	for text, want := range map[string]string{"a": "a", "a\n": "a\n", "a\n\n": "a\n", "\n\n": "", "": ""} {
+		if got := clip.chomp(text); got != want {
+			t.Errorf("%q, clipped: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestChompingIsFound looks for the headers of block scalars, the place of which is that of their anchor or tag.
+func TestChompingIsFound(t *testing.T) {
+	for text, want := range map[string]struct {
+		c     chomping
+		units int
+		fails bool
+	}{
+		"|-":              {c: strip, units: 8},
+		">+":              {c: keep, units: 8},
+		"&a |-":           {c: strip, units: 8 + 3},
+		"!!str\t&a\r\n|+": {c: keep, units: 8 + 6 + 4},
+		"x":               {c: clip, units: 8, fails: true},
+		"&a":              {c: clip, units: 8 + 2, fails: true},
+		"":                {c: clip, units: 8, fails: true},
+	} {
+		x := &exec{budget: newBudget()}
+		parsed := &yamlText{content: text, starts: []int{0}}
+		got, err := x.chomping(parsed, &yaml.Node{Line: 1, Column: 1})
+		if got != want.c || (err != nil) != want.fails || maxWork-x.work != want.units {
+			t.Errorf("%q: %q, %v, %d units", text, got, err, maxWork-x.work)
+		}
+		for units := range want.units {
+			x.work = units
+			if _, err := x.chomping(parsed, &yaml.Node{Line: 1, Column: 1}); !errors.Is(err, errBudget) {
+				t.Errorf("%q with %d units: %v", text, units, err)
+			}
+		}
+	}
+	x := &exec{budget: newBudget()}
+	if _, err := x.chomping(&yamlText{content: "|-", starts: []int{0}}, &yaml.Node{Line: 2, Column: 1}); err == nil {
+		t.Error("a line that is not there: no error")
+	}
+}
+
+// TestNothing tells what drops its key from what is empty, but there.
+func TestNothing(t *testing.T) {
+	for text, want := range map[string]string{
+		"a:": `{}`, "a: &x": `{"a":null}`, "a: ''": `{"a":""}`, "a: \"\"": `{"a":""}`, "a: |": `{"a":""}`, "a: !!str": `{"a":""}`, "a: {b: }": `{"a":{}}`,
+		"a:\nb: 1": `{"b":1}`, "- &x": "[null]", "- ''": `[""]`,
+	} {
+		if got, err := renderDocument(t, "v:\n  "+strings.ReplaceAll(text, "\n", "\n  ")); err != nil || got != want {
+			t.Errorf("%q: %s, %v, want %s", text, got, err, want)
+		}
+	}
+}
+
+// TestWordsOfTheParser takes those over that hold nothing but the author's text.
+func TestWordsOfTheParser(t *testing.T) {
+	text := &yamlText{content: "ab\nMcd", starts: []int{0, 3}}
+	for why, row := range map[string]struct {
+		err  error
+		want syntaxError
+	}{
+		"another error":                 {io.ErrUnexpectedEOF, syntaxError{-1, "the text is not valid YAML"}},
+		"the scanner":                   {&yaml.LoadError{Stage: "scanner", Message: "so", Mark: yaml.Mark{Line: 1, Column: 2}}, syntaxError{1, "YAML: so"}},
+		"the parser":                    {&yaml.LoadError{Stage: "parser", Message: "so", Mark: yaml.Mark{Line: 1, Column: 1}}, syntaxError{0, "YAML: so"}},
+		"the composer":                  {&yaml.LoadError{Stage: "composer", Message: "so", Mark: yaml.Mark{Line: 2, Column: 2}}, syntaxError{4, "YAML: so"}},
+		"the reader":                    {&yaml.LoadError{Stage: "reader", Message: "so"}, syntaxError{-1, "YAML: a character or a tag is not allowed"}},
+		"a token in the words":          {&yaml.LoadError{Stage: "parser", Message: "so M"}, syntaxError{-1, "YAML: a value cannot stand here; it may be a scalar or a part of one"}},
+		"a token at the place":          {&yaml.LoadError{Stage: "parser", Message: "so", Mark: yaml.Mark{Line: 2, Column: 1}}, syntaxError{3, "YAML: a value cannot stand here; it may be a scalar or a part of one"}},
+		"the place is before the token": {&yaml.LoadError{Stage: "parser", Message: "so", Mark: yaml.Mark{Line: 1, Column: 3}}, syntaxError{2, "YAML: so"}},
+	} {
+		got, ok := errors.AsType[*syntaxError](text.explain(row.err, "M"))
+		if !ok || *got != row.want {
+			t.Errorf("%s: %+v, want %+v", why, got, row.want)
+		}
+	}
+	text = &yamlText{content: "M", starts: []int{0}}
+	want := syntaxError{0, "YAML: a value cannot stand here; it may be a scalar or a part of one"}
+	got, ok := errors.AsType[*syntaxError](text.explain(&yaml.LoadError{Stage: "parser", Message: "so", Mark: yaml.Mark{Line: 1, Column: 1}}, "M"))
+	if !ok || *got != want {
+		t.Errorf("a token at the beginning: %+v", got)
+	}
+}

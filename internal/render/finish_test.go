@@ -1,0 +1,116 @@
+package render
+
+import (
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestExecutionsForget looks at what an execution keeps for the next one: memory, but none of the data in it.
+func TestExecutionsForget(t *testing.T) {
+	for _, text := range []string{
+		`{{ $x := .spec.a }}{{ upper (print $x (list 1 .spec.a | join ",")) }}{{ range $i, $v := list 1 2 }}{{ $y := $v }}{{ end }}`,
+		`{{ $x := .spec.a }}{{ print 1 (upper .spec.a) (fail .spec.a) }}`,
+		`{{ define "t" }}{{ fail .spec.a }}{{ end }}{{ range $x := list 1 2 }}{{ print $x (include "t" $) }}{{ end }}`,
+		`{{ regexMatch "a" .spec.a }}{{ .observed }}{{ .parent }}{{ .metadata }}`,
+	} {
+		p := programOf(t, text)
+		u := p.children["x"]
+		x := p.start(u, &Input{Parent: map[string]any{"metadata": map[string]any{"resourceVersion": "1"}, "spec": map[string]any{"a": "secret"}}})
+		_ = x.invoke("", &x.view.root)
+		p.finish(x)
+		for what, all := range map[string]any{"arguments": x.args[:cap(x.args)], "variables": x.vars[:cap(x.vars)], "tokens": x.tokens.all[:cap(x.tokens.all)], "pieces": x.out.pieces[:cap(x.out.pieces)]} {
+			for i, v := 0, reflect.ValueOf(all); i < v.Len(); i++ {
+				if !v.Index(i).IsZero() {
+					t.Errorf("%s\n%s hold %v", text, what, v.Index(i))
+				}
+			}
+		}
+		if x.unit != nil || x.in != nil || x.src != nil || x.place != nil || x.expressions != nil || x.depth != 0 || !reflect.ValueOf(x.view).IsZero() || len(x.out.buf) > 0 {
+			t.Errorf("%s\nleft: %+v", text, x)
+		}
+	}
+}
+
+// TestLargeExecutionsAreNotKept has what is as large as is kept, and larger.
+func TestLargeExecutionsAreNotKept(t *testing.T) {
+	p := programOf(t, "")
+	for why, row := range map[string]struct {
+		out, pieces, tokens int
+		kept                bool
+	}{
+		"small": {0, 0, 0, true}, "as large as may be": {64 << 10, 8 << 10, 8 << 10, true},
+		"much output": {64<<10 + 1, 0, 0, false}, "many pieces": {0, 8<<10 + 1, 0, false}, "many tokens": {0, 0, 8<<10 + 1, false},
+	} {
+		x := p.start(p.children["x"], &Input{})
+		x.out.buf, x.out.pieces, x.tokens.all = make([]byte, 0, row.out), make([]piece, 0, row.pieces), make([]token, 0, row.tokens)
+		p.finish(x)
+		if kept := x.unit == nil; kept != row.kept {
+			t.Errorf("%s: kept is %v", why, kept)
+		}
+	}
+}
+
+// TestPanicsAreTold names the place in our code alone, and in the template if that is known.
+func TestPanicsAreTold(t *testing.T) {
+	p := programOf(t, "a: {{ ready . }}")
+	_, err := p.Child("x", &Input{Ready: func(map[string]any) bool { panic("secret") }})
+	want := regexp.MustCompile(`^children\[x\]:1:7: internal: the renderer panicked at (finish_test|funcs_object)\.go:[0-9]+; please report this template$`)
+	if err == nil || !want.MatchString(err.Error()) {
+		t.Errorf("got %v", err)
+	}
+	if x, _ := p.pool.Get().(*exec); x != nil {
+		t.Error("the execution that panicked is kept")
+	}
+	if got := panicSite(); got != "an unknown place" {
+		t.Errorf("no panic: at %s", got)
+	}
+	x := p.start(p.children["x"], &Input{})
+	if got := x.panicked("a.go:1").Error(); got != "children[x]: internal: the renderer panicked at a.go:1; please report this template" {
+		t.Errorf("no action: %s", got)
+	}
+	x.place, x.src = x.unit.own[""].tree.Root, nil
+	if got := x.panicked("a.go:1").Error(); !strings.HasPrefix(got, "children[x]: internal") {
+		t.Errorf("no text: %s", got)
+	}
+}
+
+// TestMessagesAreOneLine cuts messages at 1024 characters.
+func TestMessagesAreOneLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"a":                                      "a",
+		" a \n b\t":                              "a b",
+		strings.Repeat("é", 1024):                strings.Repeat("é", 1024),
+		strings.Repeat("é", 1025):                strings.Repeat("é", 1023) + "…",
+		strings.Repeat("a", 1025):                strings.Repeat("a", 1023) + "…",
+		"a" + strings.Repeat(" ", 5000) + "b":    "a…",
+		"a" + strings.Repeat(" ", 4094) + "b":    "a b",
+		"a" + strings.Repeat(" ", 4095) + "b":    "a…",
+		strings.Repeat("\U0001f600", 1024):       strings.Repeat("\U0001f600", 1024),
+		strings.Repeat("\U0001f600", 1024) + "a": strings.Repeat("\U0001f600", 1023) + "…",
+	} {
+		if got := oneLine(text); got != want {
+			t.Errorf("%.20q: %d characters", text, len([]rune(got)))
+		}
+	}
+}
+
+// TestRefusedFunctionsOfHelm are those that no list of ours would otherwise name.
+func TestRefusedFunctionsOfHelm(t *testing.T) {
+	var got []string
+	for _, f := range Functions() {
+		if f.Source == "helm" {
+			got = append(got, f.Name)
+		}
+	}
+	want := []string{"Files", "fromJsonArray", "fromToml", "fromYamlArray", "lookup", "toToml", "tpl"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("in order (-want +got):\n%s", diff)
+	}
+	if f := functions["include"]; f.Rendered != Keeps {
+		t.Errorf("include %s rendered text", f.Rendered)
+	}
+}

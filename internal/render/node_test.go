@@ -1,0 +1,183 @@
+package render
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// TestKeys has keys of a child's template that are refused, or not.
+func TestKeys(t *testing.T) {
+	const reserved = "error: a key that comes from a value is of templater.dev/, which is reserved; leave it out with omit"
+	for text, want := range map[string]string{
+		`"<<": {a: 1}`:                     `{"<<":{"a":1}}`,
+		`!!str a: 1`:                       `error: a key cannot have a tag`,
+		`!!int 1: a`:                       `error: YAML tags other than !!str are not supported; remove the tag`,
+		`{{ "templater.dev" }}: 1`:         `{"templater.dev":1}`,
+		`{{ "templater.dev/a" }}: 1`:       reserved,
+		`{{ "a.templater.dev/b" }}: 1`:     reserved,
+		`{{ "atemplater.dev/b" }}: 1`:      `{"atemplater.dev/b":1}`,
+		`{{ "a.b/templater.dev" }}: 1`:     `{"a.b/templater.dev":1}`,
+		`templater.dev/a: 1`:               `{"templater.dev/a":1}`,
+		`{{ b64dec "/w==" }}: 1`:           `error: a value is not valid UTF-8; encode it with b64enc`,
+		`{{ b64dec "/w==" }}a: 1`:          `error: a value is not valid UTF-8; encode it with b64enc`,
+		`{{ "uid" }}: 1`:                   `{"uid":1}`,
+		"a: 1\nb:\na: 2":                   `error: key "a" is there already`,
+		"a:\na: 2":                         `error: key "a" is there already`,
+		"{{ \"a\" }}: 1\na: 2":             `error: key "a" is there already`,
+		"a: 1\n{{ \"a\" }}: 2":             `error: a key that comes from a value is there already`,
+		"{{ \"a\" }}:\n{{ \"a\" }}: 2":     `error: a key that comes from a value is there already`,
+		"<<: [{a: 1}, {a: 2, b: 3}]\na: 4": `{"a":4,"b":3}`,
+		"<<: {a: {b: 1}}\na: {c: 2}":       `{"a":{"c":2}}`,
+		"<<: x":                            `error: << needs a map or a list of maps`,
+		"<<: [x]":                          `error: << needs a map or a list of maps`,
+		"<<: [{a: 0777}]":                  `error: unquoted 0777 means different things to versions of YAML; put it in quotes, or write a decimal number`,
+		"a: [!, 1]":                        `error: YAML tags other than !!str are not supported; remove the tag`,
+		"{a: !, b: 1}":                     `error: YAML tags other than !!str are not supported; remove the tag`,
+		"{a: !}":                           `error: YAML tags other than !!str are not supported; remove the tag`,
+		"a: !":                             `error: YAML tags other than !!str are not supported; remove the tag`,
+		"- !":                              `error: YAML tags other than !!str are not supported; remove the tag`,
+		"a: !\nb: 1":                       `error: YAML tags other than !!str are not supported; remove the tag`,
+		"a: !!str\nb: 'hi! '":              `{"a":"","b":"hi! "}`,
+		"a:\nb: 'hi! '":                    `{"b":"hi! "}`,
+		"a: &x\nb: 'hi! '\nc: *x":          `{"a":null,"b":"hi! ","c":null}`,
+		"- a\n-":                           `error: an item of a list is empty; write null, or leave out its dash`,
+		"- a\n- &x":                        `["a",null]`,
+		"!!map {a: 1}":                     `{"a":1}`,
+	} {
+		got, err := renderDocument(t, "v:\n  "+strings.ReplaceAll(text, "\n", "\n  "))
+		if e, ok := errors.AsType[*Error](err); ok {
+			got = "error: " + e.Message
+		}
+		got = strings.ReplaceAll(got, `\u003c`, "<")
+		if strings.Contains(text, "templater.dev") || strings.Contains(text, "uid") {
+			got = childOf(t, text)
+		}
+		if got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
+		}
+	}
+}
+
+// childOf renders an object's field v, and returns its JSON on one line, or "error: " and what is wrong.
+func childOf(t *testing.T, text string) string {
+	t.Helper()
+	p := programOf(t, "apiVersion: v1\nkind: A\nv:\n  "+strings.ReplaceAll(text, "\n", "\n  "))
+	objects, err := p.Child("x", &Input{})
+	if e, ok := errors.AsType[*Error](err); ok {
+		return "error: " + e.Message
+	}
+	return strings.NewReplacer("\n", "", " ", "").Replace(encodeJSON(t, objects[0].Content["v"]))
+}
+
+// TestObjects has documents of a child's template.
+func TestObjects(t *testing.T) {
+	for text, want := range map[string]string{
+		"kind: [A]\napiVersion: v1":                   "kind must stand in the template as it is, so that rights are known beforehand; use if to choose between several",
+		"kind: {{ \"A\" }}\napiVersion: v1":           "kind must stand in the template as it is, so that rights are known beforehand; use if to choose between several",
+		"kind: A\napiVersion: {a: 1}":                 "apiVersion must stand in the template as it is, so that rights are known beforehand; use if to choose between several",
+		"x: &a A\nkind: *a\napiVersion: v1":           "",
+		"x: &a {{ \"A\" }}\nkind: *a\napiVersion: v1": "kind must stand in the template as it is, so that rights are known beforehand; use if to choose between several",
+		"kind: A":                                 "the object has no apiVersion, or one that is not text",
+		"kind: 5\napiVersion: v1":                 "the object has no kind, or one that is not text",
+		"kind: ''\napiVersion: v1":                "the object has no kind, or one that is not text",
+		"kind: A\napiVersion: v1\nmetadata: a":    "the object's metadata is a string, not a map",
+		"kind: A\napiVersion: v1\nmetadata: null": "the object's metadata is a missing value, not a map",
+		"[a]": "an object is a map with apiVersion and kind, not a list",
+		"a":   "an object is a map with apiVersion and kind, not a string",
+		"kind: A\napiVersion: v1\nmetadata: {labels: a, annotations: [], finalizers: a}": "",
+		"kind: Secret\napiVersion: v1\nstringData: a":                                    "stringData is not a map",
+		"kind: Secret\napiVersion: v1\nstringData: {a: b}\ndata: a":                      "data is not a map",
+		"kind: Secret\napiVersion: v1\nstringData: {a: 5}":                               "a value in stringData is not text; use quote",
+		"kind: Secret\napiVersion: v2\nstringData: a":                                    "",
+		"kind: Secrets\napiVersion: v1\nstringData: a":                                   "",
+		"kind: Secret\napiVersion: v1\nstringData: null\ndata: a":                        "",
+		"kind: A\napiVersion: v1\n{{ \"uid\" }}: 1":                                      "a key that comes from a value is uid, which is reserved here; write it in the template",
+		"kind: A\napiVersion: v1\nmetadata: {{ dict \"uid\" 1 }}":                        "a key that comes from a value is uid, which is reserved here; write it in the template",
+		"kind: A\napiVersion: v1\nspec: {{ dict \"uid\" 1 }}":                            "",
+	} {
+		_, err := programOf(t, text).Child("x", &Input{})
+		got := ""
+		if e, ok := errors.AsType[*Error](err); ok {
+			got = e.Message
+		}
+		if got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
+		}
+	}
+}
+
+// TestProperties checks nodes that the parser may make of what others than the author wrote.
+func TestProperties(t *testing.T) {
+	const marker = "\ue000"
+	for why, row := range map[string]struct {
+		n      yaml.Node
+		data   bool
+		fails  bool
+		column int
+	}{
+		"neither":                       {n: yaml.Node{Kind: yaml.ScalarNode}},
+		"a token in an anchor":          {n: yaml.Node{Kind: yaml.ScalarNode, Anchor: marker + "0x"}, fails: true},
+		"a token in a tag":              {n: yaml.Node{Kind: yaml.ScalarNode, Tag: marker + "0x"}, fails: true},
+		"what looks like one, in data":  {n: yaml.Node{Kind: yaml.ScalarNode, Anchor: marker + "0x"}, data: true},
+		"text":                          {n: yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.TaggedStyle}},
+		"a map that is text":            {n: yaml.Node{Kind: yaml.MappingNode, Tag: "!!str", Style: yaml.TaggedStyle}, fails: true},
+		"a map":                         {n: yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.TaggedStyle}},
+		"a list that is a map":          {n: yaml.Node{Kind: yaml.SequenceNode, Tag: "!!map", Style: yaml.TaggedStyle}, fails: true},
+		"a list":                        {n: yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.TaggedStyle}},
+		"a list that is something else": {n: yaml.Node{Kind: yaml.SequenceNode, Tag: "!x", Style: yaml.TaggedStyle}, fails: true},
+		"a map that is a list":          {n: yaml.Node{Kind: yaml.MappingNode, Tag: "!!seq", Style: yaml.TaggedStyle}, fails: true},
+		"a number":                      {n: yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Style: yaml.TaggedStyle}, fails: true},
+		"a tag that is not told":        {n: yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Line: 1, Column: 1}, fails: true},
+		"no tag at the place":           {n: yaml.Node{Kind: yaml.ScalarNode, Line: 1, Column: 2}},
+		"a place that is not there":     {n: yaml.Node{Kind: yaml.ScalarNode, Line: 2, Column: 1}},
+		"the end":                       {n: yaml.Node{Kind: yaml.ScalarNode, Line: 1, Column: 4}},
+		"an alias":                      {n: yaml.Node{Kind: yaml.AliasNode, Line: 1, Column: 1}},
+	} {
+		x := &exec{budget: newBudget(), tokens: tokens{marker: marker}}
+		c := &converter{x: x, tokens: !row.data, from: &yamlText{content: "! a", starts: []int{0}, bangs: true}}
+		if err := c.properties(&row.n); (err != nil) != row.fails {
+			t.Errorf("%s: %v", why, err)
+		}
+	}
+	x := &exec{tokens: tokens{marker: marker}}
+	c := &converter{x: x, from: &yamlText{content: "! a", starts: []int{0}, bangs: true}}
+	if err := c.properties(&yaml.Node{Kind: yaml.ScalarNode, Line: 1, Column: 1}); !errors.Is(err, errBudget) {
+		t.Errorf("with no work left: %v", err)
+	}
+	if _, err := c.value(&yaml.Node{}, elsewhere, 0); !errors.Is(err, errNodes) {
+		t.Errorf("with no nodes left: %v", err)
+	}
+	x.budget = newBudget()
+	if _, err := c.value(&yaml.Node{}, elsewhere, 0); err == nil || err.Error() != "this is not supported YAML" {
+		t.Errorf("a node of no kind: %v", err)
+	}
+}
+
+// TestDataIsNoTemplate reads data that looks like tokens, which it is not.
+func TestDataIsNoTemplate(t *testing.T) {
+	p := programOf(t, "apiVersion: v1\nkind: A\nv: {{ fromYaml .spec.a }}")
+	text := "{" + p.marker + "0x: " + p.marker + "0x, b: 'a" + p.marker + "0x', templater.dev/a: 1}"
+	objects, err := p.Child("x", &Input{Parent: map[string]any{"spec": map[string]any{"a": strings.Replace(text, ", templater.dev/a: 1", "", 1)}}})
+	want := `{"b":"a` + p.marker + `0x","` + p.marker + `0x":"` + p.marker + `0x"}`
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.NewReplacer("\n", "", " ", "").Replace(encodeJSON(t, objects[0].Content["v"])); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if _, err := p.Child("x", &Input{Parent: map[string]any{"spec": map[string]any{"a": text}}}); err == nil {
+		t.Error("a reserved key from data: no error")
+	}
+}
+
+// TestKeysOfDataAreOutput takes the characters of keys from the output that is left.
+func TestKeysOfDataAreOutput(t *testing.T) {
+	p := programOf(t, "{{ $x := fromYaml .spec.a }}")
+	left, err := spend(p, &Input{Parent: map[string]any{"spec": map[string]any{"a": strings.Repeat("k", 1000) + ": 1"}}}, newBudget())
+	if err != nil || maxOutput-left.output != 1001 {
+		t.Errorf("%d bytes are paid for, %v", maxOutput-left.output, err)
+	}
+}

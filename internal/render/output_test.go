@@ -1,0 +1,94 @@
+package render
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"text/template/parse"
+)
+
+// TestHints tells when an error is about printed text that lacks indentation, and when it is not.
+func TestHints(t *testing.T) {
+	const hint = "which are not indented to their place: write {{- … | nindent "
+	for text, want := range map[string]string{
+		"a:\n  b: {{ toYaml .spec.map }}\n c: d: e":       hint + "4",
+		"a:\n    {{ toYaml .spec.map }}\n c: d: e":        hint + "4",
+		"a: {{ toYaml .spec.map | nindent 2 }}\n c: d: e": "",
+		"a: {{ toYaml .spec.one }}\n c: d: e":             "",
+		"a: b\nc: d\n e: f: g":                            "",
+		"{{ toYaml .spec.map }}\n c: d: e":                "",
+	} {
+		p := programOf(t, text)
+		_, err := p.Child("x", &Input{Parent: map[string]any{"spec": map[string]any{"one": "a", "map": map[string]any{"k": "v", "l": "w"}}}})
+		e, ok := errors.AsType[*Error](err)
+		if !ok || strings.Contains(e.Message, "write {{-") != (want != "") || !strings.Contains(e.Message, want) {
+			t.Errorf("%s\n%v, want %s", text, err, want)
+		}
+	}
+}
+
+func TestOrigins(t *testing.T) {
+	src := newText("a", "0123456789")
+	o := &output{buf: []byte("abcdef"), pieces: []piece{{at: 0, pos: 1, src: src, literal: true}, {at: 2, pos: 5, src: src}, {at: 4, pos: 8, src: src, literal: true}}}
+	for offset, want := range map[int]int{-1: 0, 0: 1, 1: 2, 2: 5, 3: 5, 4: 8, 5: 9} {
+		if from, pos := o.origin(offset); pos != want || (from == nil) != (offset < 0) {
+			t.Errorf("byte %d: %v, %d, want %d", offset, from, pos, want)
+		}
+	}
+}
+
+func TestPositions(t *testing.T) {
+	text := newText("a", "\ufeffé\nb\n")
+	for offset, want := range map[int][2]int{-5: {1, 1}, 0: {1, 1}, 2: {1, 2}, 3: {2, 1}, 4: {2, 2}, 5: {3, 1}, 99: {3, 1}} {
+		if line, column := text.position(offset); line != want[0] || column != want[1] {
+			t.Errorf("byte %d: %d:%d, want %v", offset, line, column, want)
+		}
+	}
+}
+
+func TestExcerpts(t *testing.T) {
+	for text, want := range map[string]string{
+		strings.Repeat("a", 58):       `"` + strings.Repeat("a", 58) + `"`,
+		strings.Repeat("a", 59):       `"` + strings.Repeat("a", 59) + `…`,
+		strings.Repeat("é", 40):       `"` + strings.Repeat("é", 29) + `…`,
+		"a" + strings.Repeat("é", 40): `"a` + strings.Repeat("é", 29) + `…`,
+	} {
+		tree, err := parse.Parse("t", "{{ \""+text+"\" }}", "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := excerpt(tree["t"].Root.Nodes[0].(*parse.ActionNode).Pipe); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestPlacesOfNodes points at the beginning of what the author wrote.
+func TestPlacesOfNodes(t *testing.T) {
+	for text, want := range map[string]string{
+		`{{ .a }}`: "status:1:4: ", `{{ .spec.x }}`: "status:1:4: ", `{{ $x := .spec }}{{ $x.y }}`: "status:1:21: ", `{{ (.spec).y.z }}`: "status:1:4: ", `{{ ((.spec).y).z }}`: "status:1:4: ",
+	} {
+		p, err := Compile(Source{Status: text})
+		if err == nil {
+			_, err = p.Status(&Input{Parent: map[string]any{"spec": map[string]any{}}})
+		}
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// TestRootThatIsNoJSON meets a value that no decoder of JSON makes at the root.
+func TestRootThatIsNoJSON(t *testing.T) {
+	for _, action := range []string{
+		`{{ . }}`, `{{ .spec }}`, `{{ toYaml . }}`, `{{ toJson . }}`, `{{ range . }}{{ end }}`, `{{ keys . }}`, `{{ deepEqual . . }}`, `{{ deepEqual 1 . }}`, `{{ get . "spec" }}`, `{{ dig "spec" 1 . }}`,
+		`{{ collect "spec" (list .) }}`, `{{ index . "spec" }}`, `{{ $x := . }}{{ $x.spec }}`, `{{ hasKey . "a" }}`, `{{ merge . . }}`, `{{ ready . }}`,
+	} {
+		p := programOf(t, "a: "+action)
+		_, err := p.Child("x", &Input{Parent: map[string]any{"spec": uint64(1)}, Ready: running})
+		e, ok := errors.AsType[*Error](err)
+		if !ok || e.Message != "data has a uint64, which is not JSON" {
+			t.Errorf("%s: %v", action, err)
+		}
+	}
+}

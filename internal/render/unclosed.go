@@ -1,0 +1,92 @@
+package render
+
+import (
+	"cmp"
+	"strings"
+	"text/template/parse"
+)
+
+// mostUnclosed is how many blocks without an end are looked for.
+const mostUnclosed = 10
+
+// unclosed reports the blocks of a text that have no end, or none when the
+// text has other faults, too. The parser names only the last line: so ends are
+// added until it is content, and what is around the place behind the text is
+// what lacks them.
+func (c *compiler) unclosed(t *text) []*Error {
+	const behind = "\ue000behind" // no delimiter, and no white space that could be trimmed
+	content := t.content + behind
+	for range mostUnclosed {
+		content += c.left() + "end" + c.right()
+		trees := map[string]*parse.Tree{}
+		tree := parse.New("")
+		tree.Mode = parse.SkipFuncCheck
+		if _, err := tree.Parse(content, c.src.LeftDelim, c.src.RightDelim, trees); err != nil {
+			continue
+		}
+		trees[""] = tree
+		for _, name := range sortedKeys(trees) {
+			root := trees[name].Root
+			if around, found := enclosing(root, len(t.content)); found {
+				return c.unclosedAt(t, name, root, around)
+			}
+		}
+	}
+	return nil
+}
+
+// unclosedAt makes findings of the blocks around a place, and of the define
+// block that they are in, if they are in one.
+func (c *compiler) unclosedAt(t *text, name string, root *parse.ListNode, around []parse.Node) []*Error {
+	var found []*Error
+	add := func(inside int) {
+		at := strings.LastIndex(t.content[:min(inside, len(t.content))], c.left())
+		action := strings.TrimLeft(t.content[max(at, 0)+len(c.left()):], "- \t\r\n")
+		if at >= 0 && !strings.HasPrefix(action, "else") { // which has no end of its own
+			found = append(found, t.errorAt(at, Invalid, "the block that begins here has no end"))
+		}
+	}
+	if name != "" {
+		add(int(root.Pos))
+	}
+	for _, n := range around {
+		add(int(n.Position()))
+	}
+	return found
+}
+
+// enclosing returns the blocks around the text at a place, from the outermost.
+func enclosing(list *parse.ListNode, place int) (around []parse.Node, found bool) {
+	if list == nil {
+		return nil, false
+	}
+	for _, n := range list.Nodes {
+		var branch *parse.BranchNode
+		switch n := n.(type) {
+		case *parse.TextNode:
+			if int(n.Pos) <= place && place < int(n.Pos)+len(n.Text) {
+				return nil, true
+			}
+			continue
+		case *parse.IfNode:
+			branch = &n.BranchNode
+		case *parse.WithNode:
+			branch = &n.BranchNode
+		case *parse.RangeNode:
+			branch = &n.BranchNode
+		default:
+			continue
+		}
+		for _, inner := range []*parse.ListNode{branch.List, branch.ElseList} {
+			if around, found := enclosing(inner, place); found {
+				return append([]parse.Node{branch.Pipe}, around...), true
+			}
+		}
+	}
+	return nil, false
+}
+
+// left and right return the delimiters.
+func (c *compiler) left() string { return cmp.Or(c.src.LeftDelim, "{{") }
+
+func (c *compiler) right() string { return cmp.Or(c.src.RightDelim, "}}") }

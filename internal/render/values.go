@@ -1,0 +1,69 @@
+package render
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ReadValues reads a JSON mapping as [Source] takes it: numbers that are
+// written as integers are int64 and exact, others float64. null is nil. An
+// error says where the fault is, in the field of that name.
+func ReadValues(field string, text []byte) (map[string]any, error) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	var values map[string]any
+	if err := decoder.Decode(&values); err != nil {
+		return nil, fmt.Errorf("%s is no mapping", field) // the decoder's words may quote it
+	}
+	if err := readNumbers(field, values); err != nil {
+		return nil, err
+	}
+	return values, nil
+}
+
+// readNumbers replaces the numbers in a map or list, as they were written, by
+// their values.
+func readNumbers(path string, v any) error {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range sortedKeys(v) {
+			n, err := readNumber(path+pathOf(key), v[key])
+			if err != nil {
+				return err
+			}
+			v[key] = n
+		}
+	case []any:
+		for i := range v {
+			n, err := readNumber(fmt.Sprintf("%s[%d]", path, i), v[i])
+			if err != nil {
+				return err
+			}
+			v[i] = n
+		}
+	}
+	return nil
+}
+
+func readNumber(path string, v any) (any, error) {
+	n, isNumber := v.(json.Number)
+	if !isNumber {
+		return v, readNumbers(path, v)
+	}
+	number, err := parseNumber(string(n))
+	if err != nil {
+		return nil, errors.New(oneLine(path) + ": " + err.Error())
+	}
+	return number, nil
+}
+
+// pathOf returns a key as a part of a path, as collect takes it.
+func pathOf(key string) string {
+	if key == "" || strings.ContainsAny(key, ".[]'/ ") {
+		return "['" + key + "']"
+	}
+	return "." + key
+}
