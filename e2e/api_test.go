@@ -16,6 +16,7 @@ children:
 `
 
 func TestAPIServerRefusesNonsense(t *testing.T) {
+	parallel(t)
 	s := newScope(t)
 	long := strings.Repeat("n", 64)
 	for _, row := range []struct{ what, name, spec, want string }{
@@ -39,6 +40,8 @@ func TestAPIServerRefusesNonsense(t *testing.T) {
 			`TemplateController.templater.dev "@id" is invalid: [spec.watch.kind: Required value, <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]`},
 		{"a resync period without unit", "@id", accepted + "resyncPeriod: '10'\n",
 			`TemplateController.templater.dev "@id" is invalid: spec.resyncPeriod: Invalid value: "10": spec.resyncPeriod in body should match '^([0-9]{1,5}(h|m|s|ms)){1,4}$'`},
+		{"a resync period of less than a second", "@id", accepted + "resyncPeriod: 999ms\n",
+			`TemplateController.templater.dev "@id" is invalid: spec.resyncPeriod: Invalid value: "999ms": write 1s or more, or 0s for never`},
 		{"a field that does not exist", "@id", accepted + "childs: []\n",
 			`failed to create typed patch object (/@id; templater.dev/v1, Kind=TemplateController): .spec.childs: field not declared in schema`},
 	} {
@@ -56,6 +59,7 @@ func TestAPIServerRefusesNonsense(t *testing.T) {
 }
 
 func TestAPIServerRefusesAnotherKindToWatch(t *testing.T) {
+	parallel(t)
 	s := newScope(t)
 	s.applyController("@id", accepted)
 	for _, row := range []struct{ what, watch, want string }{
@@ -80,6 +84,7 @@ func TestAPIServerRefusesAnotherKindToWatch(t *testing.T) {
 }
 
 func TestExplainTeaches(t *testing.T) {
+	parallel(t)
 	for _, row := range []struct {
 		field string
 		words []string

@@ -11,6 +11,7 @@ import (
 )
 
 func TestKilledWhileParentsComeThenStartedAgain(t *testing.T) {
+	parallel(t)
 	needsAudit(t)
 	const parents = 200
 	s := newScope(t)

@@ -17,7 +17,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// createOnly are objects of many kinds, in which nothing runs and nothing is scheduled.
+// createOnly are objects of many kinds, in which nothing runs and nothing is scheduled. The volume is of a class of its
+// own: a claim of this or another test that is bound to it would keep it from going.
 const createOnly = `
 {apiVersion: v1, kind: ConfigMap, metadata: {name: it}}
 ---
@@ -100,7 +101,7 @@ spec: {maxReplicas: 2, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, n
 apiVersion: v1
 kind: PersistentVolume
 metadata: {name: "@id-it"}
-spec: {capacity: {storage: 1Mi}, accessModes: [ReadWriteOnce], storageClassName: none, hostPath: {path: /none}}
+spec: {capacity: {storage: 1Mi}, accessModes: [ReadWriteOnce], storageClassName: "@id-volume", hostPath: {path: /none}}
 ---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -120,6 +121,7 @@ spec: {watch: {apiVersion: "@group/v1", kind: Thing}, children: [{name: a, templ
 // TestAnApplyOfVersionOneOnlyCreates guards what the creation of children rests on, and Kubernetes does not
 // promise: an apply with a resource version that no object has creates an absent object, and changes none.
 func TestAnApplyOfVersionOneOnlyCreates(t *testing.T) {
+	parallel(t)
 	s := newScope(t)
 	s.defineThing()
 	s.define("Planet", "Cluster")

@@ -74,6 +74,7 @@ var damages = []damage{
 }
 
 func TestApplyRepairsWhatSomebodyChanges(t *testing.T) {
+	parallel(t)
 	s := newScope(t)
 	s.defineThing()
 	op := startOperator(t)
@@ -109,6 +110,7 @@ func TestApplyRepairsWhatSomebodyChanges(t *testing.T) {
 }
 
 func TestOtherStrategiesLeaveEditsAlone(t *testing.T) {
+	parallel(t)
 	for _, strategy := range []string{"CreateOnly", "OnDelete", "Recreate"} {
 		t.Run(strategy, func(t *testing.T) {
 			needsAudit(t)
@@ -252,9 +254,10 @@ spec: {policyName: "@id"}
 `
 
 func TestFieldsThatAdmissionRewritesDoNotLoop(t *testing.T) {
+	parallel(t)
 	needsAudit(t)
 	if _, err := env.client.Resource(policies).List(t.Context(), metav1.ListOptions{}); apierrors.IsNotFound(err) {
-		t.Skip("the API server has no MutatingAdmissionPolicy in admissionregistration.k8s.io/v1")
+		leaveOut(t, "the API server has no MutatingAdmissionPolicy in admissionregistration.k8s.io/v1")
 	}
 	s := newScope(t)
 	s.defineThing()

@@ -36,11 +36,11 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata: {name: act-as-@name}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: act-as-@name}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: `+defaultUser+`}]
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@operator"}]
 `, "@name", name))
 	user := "system:serviceaccount:" + s.ns + ":" + name
 	s.grant("rights-of-"+name, user, rules)
-	s.waitAllowed(defaultUser, authorizationv1.ResourceAttributes{Namespace: s.ns, Resource: "serviceaccounts", Name: name, Verb: "impersonate"})
+	s.waitAllowed(operatorOf(s.t), authorizationv1.ResourceAttributes{Namespace: s.ns, Resource: "serviceaccounts", Name: name, Verb: "impersonate"})
 	return user
 }
 
@@ -96,6 +96,7 @@ func (op *operator) told(since audit.Mark, resource string) map[string]int {
 }
 
 func TestAccountIsUsedForEverythingAndItsWatchesAreItsOwn(t *testing.T) {
+	parallel(t)
 	needsAudit(t)
 	s := newScope(t)
 	s.defineThing()
@@ -168,7 +169,7 @@ func (s *scope) heed(user, text string, granted map[string][]string) {
 		s.t.Fatalf("the message gives no rule: %s", text)
 	}
 	for _, m := range asked {
-		rule, namespace, who := "- "+m[1], m[2], map[string]string{"it": user, "templater": defaultUser}[m[3]]
+		rule, namespace, who := "- "+m[1], m[2], map[string]string{"it": user, "templater": operatorOf(s.t)}[m[3]]
 		if namespace != s.ns {
 			s.t.Fatalf("the message names namespace %s, want %s: %s", namespace, s.ns, text)
 		}
@@ -181,6 +182,7 @@ func (s *scope) heed(user, text string, granted map[string][]string) {
 }
 
 func TestMissingRightsOfAnAccountAreNamedUntilThereAreAll(t *testing.T) {
+	parallel(t)
 	needsAudit(t)
 	s := newScope(t)
 	s.defineThing()
@@ -198,7 +200,7 @@ func TestMissingRightsOfAnAccountAreNamedUntilThereAreAll(t *testing.T) {
 		}
 		began := time.Now()
 		var text string
-		eventually(t, 20*time.Second, func() error { // within seconds, says the design
+		eventually(t, soon, func() error {
 			var err error
 			text, err = s.complaint()
 			if err == nil && text != "" && text == last {
@@ -256,6 +258,7 @@ func (s *scope) complaint() (string, error) {
 }
 
 func TestSecretsAreOutOfReachWithoutRightsOnThem(t *testing.T) {
+	parallel(t)
 	needsAudit(t)
 	const treasure = "dHJlYXN1cmU="
 	s := newScope(t)
@@ -330,13 +333,14 @@ status:
 }
 
 func TestImpersonationMayBeConstrained(t *testing.T) {
+	parallel(t)
 	needsAudit(t)
 	s := newScope(t)
 	s.defineThing()
 	s.apply(`{apiVersion: v1, kind: ServiceAccount, metadata: {name: robot}}`)
 	s.grant("rights-of-robot", "system:serviceaccount:"+s.ns+":robot", thingRules+configMapRules)
 	may := func(verbs string) {
-		s.grant("act-as-robot", defaultUser, `- {apiGroups: [authentication.k8s.io], resources: [serviceaccounts], resourceNames: [robot], verbs: ["impersonate:serviceaccount"]}
+		s.grant("act-as-robot", operatorOf(t), `- {apiGroups: [authentication.k8s.io], resources: [serviceaccounts], resourceNames: [robot], verbs: ["impersonate:serviceaccount"]}
 - {apiGroups: ["@group"], resources: [things], verbs: ["impersonate-on:serviceaccount:get", "impersonate-on:serviceaccount:list", "impersonate-on:serviceaccount:watch"]}
 - {apiGroups: ["@group"], resources: [things/status], verbs: ["impersonate-on:serviceaccount:patch"]}
 - {apiGroups: [""], resources: [configmaps], verbs: [`+verbs+`]}`)
@@ -364,11 +368,12 @@ func TestImpersonationMayBeConstrained(t *testing.T) {
 }
 
 func TestAccountsMayBeRequired(t *testing.T) {
+	parallel(t)
 	needsAudit(t)
 	s := newScope(t)
 	s.defineThing()
 	s.account("robot", thingRules+configMapRules)
-	op := startOperatorAs(t, defaultUser, "--require-service-account")
+	op := startOperator(t, "--require-service-account")
 	before := mark(t)
 	s.applyController("@id", watchThings+"\nchildren:"+configMapsOf("drop", ""))
 	s.thing("one", `{drop: {a: "1"}}`)
@@ -385,6 +390,7 @@ func TestAccountsMayBeRequired(t *testing.T) {
 }
 
 func TestNamespaceThatAnAccountLeavesIsCleared(t *testing.T) {
+	parallel(t)
 	s := newScope(t)
 	s.defineThing()
 	s.apply(`{apiVersion: v1, kind: Namespace, metadata: {name: "@ns-2"}}`)
@@ -405,4 +411,29 @@ func TestNamespaceThatAnAccountLeavesIsCleared(t *testing.T) {
 		t.Error(err)
 	}
 	op.Stop()
+}
+
+func TestAccountAndNamespaceThatAreNotThereAreNamed(t *testing.T) {
+	parallel(t)
+	s := newScope(t)
+	s.defineThing()
+	startOperator(t)
+	s.grant("act-as-ghost", operatorOf(t), `- {apiGroups: [""], resources: [serviceaccounts], resourceNames: [ghost], verbs: [impersonate]}`)
+	s.applyController("@id", asAccount("ghost", "\nchildren:"+configMapsOf("keep", "")))
+	s.waitController("@id", s.says("service account @ns/ghost does not exist: create it, with the rights that the templates need, or correct spec.serviceAccountRef"))
+	s.account("ghost", thingRules+configMapRules)
+	s.waitController("@id", ready)
+
+	s.applyController("@id-typo", "\nwatch: {apiVersion: \"@group/v1\", kind: Thing, namespaces: [\"@id-typo\"]}\nchildren:"+configMapsOf("keep", ""))
+	s.waitController("@id-typo", s.says("of spec.watch.namespaces there is none called: @id-typo"))
+}
+
+// says waits for a condition Watching with that text in its message.
+func (s *scope) says(text string) func(*unstructured.Unstructured) error {
+	return func(o *unstructured.Unstructured) error {
+		if got := message(o, "Watching"); !strings.Contains(got, s.expand(text)) {
+			return fmt.Errorf("the message of Watching is %q, want %q in it", got, s.expand(text))
+		}
+		return nil
+	}
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -8,10 +9,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-logr/logr"
 	"go.uber.org/goleak"
@@ -40,7 +41,7 @@ type inside struct {
 // servers.
 func startInside(s *scope) *inside {
 	s.t.Helper()
-	config, err := templater.Config(env.userKubeconfig(s.t, userA), "")
+	config, err := templater.Config(env.userKubeconfig(s.t, userA(s.t)), "")
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -54,7 +55,7 @@ func startInside(s *scope) *inside {
 	ctx, op.cancel = context.WithCancel(klog.NewContext(context.WithoutCancel(s.t.Context()), logr.FromSlogHandler(slog.NewTextHandler(file, nil))))
 	go func() {
 		op.result <- templater.Run(ctx, templater.Options{
-			Config: config, Workers: 32, RolloutWorkers: 2,
+			Config: config, Workers: 32, RolloutWorkers: 2, ClassName: classOf(s.t),
 			Lease: &leader.Lease{Namespace: s.ns, Name: "templater", Identity: "inside"},
 			Serve: templater.Addresses{Metrics: v.metrics, Health: v.health, Pprof: v.pprof},
 		})
@@ -205,6 +206,27 @@ func (s *scope) visit(first, atATime int) {
 	}
 }
 
+// next are where a worker waits for work. One that waits for an answer for long is replaced by
+// another one, so that they are counted, and not told apart.
+var next = []string{
+	"github.com/templater-dev/templater/internal/reconcile.(*Controllers).next",
+	"github.com/templater-dev/templater/internal/reconcile.(*Reconciler).next",
+}
+
+// workers returns how many goroutines are at each of next.
+func workers(t *testing.T) map[string]int {
+	t.Helper()
+	var stacks bytes.Buffer
+	if err := pprof.Lookup("goroutine").WriteTo(&stacks, 2); err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int{}
+	for _, function := range next {
+		counts[function] = bytes.Count(stacks.Bytes(), []byte("\n"+function+"("))
+	}
+	return counts
+}
+
 // TestTemplateControllersLeaveNoGoroutine compares twice: while the operator runs, for what would pile up, and
 // when it has stopped, for what it should have ended.
 func TestTemplateControllersLeaveNoGoroutine(t *testing.T) {
@@ -225,14 +247,18 @@ children:`+configMapsOf("drop", ""))
 	if err != nil || watches == 0 {
 		t.Fatalf("%v watches, error %v", watches, err)
 	}
-	running := goleak.IgnoreCurrent()
+	running := []goleak.Option{goleak.IgnoreCurrent(), goleak.IgnoreAnyFunction(next[0]), goleak.IgnoreAnyFunction(next[1])}
+	before := workers(t)
+	if before[next[0]] == 0 || before[next[1]] == 0 {
+		t.Fatalf("workers: %v, want some of both", before)
+	}
 	for first := atATime; first < atATime+number; first += atATime {
 		s.visit(first, atATime)
 	}
-	eventually(t, 20*time.Second, func() error {
+	eventually(t, soon, func() error {
 		now, err := op.watches()
-		return errors.Join(err, same("watches", watches, now), goleak.Find(running))
+		return errors.Join(err, same("watches", watches, now), same("workers", before, workers(t)), goleak.Find(running...))
 	})
 	op.stop()
-	eventually(t, 20*time.Second, func() error { return goleak.Find(stopped) })
+	eventually(t, soon, func() error { return goleak.Find(stopped) })
 }

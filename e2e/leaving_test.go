@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/templater-dev/templater/e2e/cluster/audit"
@@ -65,6 +64,7 @@ spec: {tier: gold, drop: {a: "1"}}
 }
 
 func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
+	parallel(t)
 	s := newScope(t)
 	s.defineThing()
 	op := startOperator(t)
@@ -76,6 +76,7 @@ func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
 				t.Cleanup(s.remove)
 				t.Cleanup(s.clear)
 				s.leaverAndStayer(d.watch)
+				stay := s.stay("leaver-keep-a", "stayer-drop-a")
 				if down {
 					op.Stop()
 				}
@@ -83,9 +84,12 @@ func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
 				if down {
 					op = startOperator(op.t)
 				}
-				// What is retained stays.
+				// What is retained stays, and so do the children of who stays, which has a pass after that.
 				s.expectConfigMaps("leaver-keep-a", "stayer-drop-a")
+				s.patch(s.things(), "stayer", `{"spec":{"drop":{"b":"1"}}}`)
+				s.expectConfigMaps("leaver-keep-a", "stayer-drop-a", "stayer-drop-b")
 				waitFor(t, s.things(), "leaver", nil)
+				stay()
 			})
 		}
 	}
@@ -99,6 +103,7 @@ func (s *scope) clear() {
 }
 
 func TestNamespaceThatIsNoLongerSelectedLosesItsChildren(t *testing.T) {
+	parallel(t)
 	s := newScope(t)
 	s.defineThing()
 	op := startOperator(t)
@@ -132,7 +137,8 @@ func TestNamespaceThatIsNoLongerSelectedLosesItsChildren(t *testing.T) {
 				s.apply(`{apiVersion: "@group/v1", kind: Thing, metadata: {name: other, namespace: "@ns-2"}, spec: {drop: {a: "1"}}}`)
 				s.controller("watch:\n  apiVersion: \"@group/v1\"\n  kind: Thing\n  " + row.watch + "\nchildren:" + configMapsOf("drop", ""))
 				s.expectConfigMaps("one-drop-a")
-				waitFor(t, env.client.Resource(configMaps).Namespace(s.ns+"-2"), "other-drop-a", nil)
+				others := env.client.Resource(configMaps).Namespace(s.ns + "-2")
+				other := waitFor(t, others, "other-drop-a", nil)
 				if down {
 					op.Stop()
 				}
@@ -141,15 +147,18 @@ func TestNamespaceThatIsNoLongerSelectedLosesItsChildren(t *testing.T) {
 					op = startOperator(op.t)
 				}
 				s.expectConfigMaps()
-				waitFor(t, env.client.Resource(configMaps).Namespace(s.ns+"-2"), "other-drop-a", nil)
 				row.back(s)
 				s.expectConfigMaps("one-drop-a")
+				if now := waitFor(t, others, "other-drop-a", nil); now.GetUID() != other.GetUID() {
+					t.Error("a child in the other namespace was replaced")
+				}
 			})
 		}
 	}
 }
 
 func TestDeletedParentIsLeftToTheGarbageCollector(t *testing.T) {
+	parallel(t)
 	needsAudit(t)
 	for _, row := range []struct{ how, watch string }{
 		{"without selectors", ""},
@@ -160,12 +169,14 @@ func TestDeletedParentIsLeftToTheGarbageCollector(t *testing.T) {
 			op := startOperator(t)
 			s.leaverAndStayer(row.watch)
 			op.quiet(time.Second)
-			before := mark(t)
+			before, stay := mark(t), s.stay("stayer-drop-a")
 			s.delete(s.things(), "leaver")
 			s.expectConfigMaps("stayer-drop-a")
 			op.quiet(2 * time.Second)
 			op.expectNoDeletes("a deleted parent", before)
-			s.expectConfigMaps("stayer-drop-a")
+			s.patch(s.things(), "stayer", `{"spec":{"drop":{"b":"1"}}}`)
+			s.expectConfigMaps("stayer-drop-a", "stayer-drop-b")
+			stay()
 		})
 	}
 }
@@ -184,7 +195,7 @@ func childrenOfAYoungDefinitionThatIsDeletedDoNotStay(s *scope, op *operator) {
 	s.waitController("@id", func(o *unstructured.Unstructured) error {
 		return condition(o, "Watching", "False", "KindNotFound")
 	})
-	eventually(t, 100*time.Second, func() error {
+	eventually(t, slow, func() error {
 		if n := len(s.list(s.in(configMaps), "templater.dev/controller=@id")); n > 0 {
 			return fmt.Errorf("%d ConfigMaps are left", n)
 		}
@@ -206,6 +217,7 @@ func childrenOfAYoungDefinitionThatIsDeletedDoNotStay(s *scope, op *operator) {
 }
 
 func TestKindsMayComeLater(t *testing.T) {
+	parallel(t)
 	s := newScope(t)
 	startOperator(t)
 	s.applyController("@id", watchThings+`
@@ -233,24 +245,14 @@ children:
 	s.define("Gadget", "Namespaced")
 	waitFor(t, s.in(s.resource("gadgets")), "one", nil)
 	waitFor(t, s.things(), "one", ready)
-	took := time.Since(began)
-	t.Logf("worked %s after the definition of the children was applied", took.Round(10*time.Millisecond))
-	if took > 20*time.Second { // not by the look every 30 s
-		t.Error("the operator did not notice the new kind")
-	}
+	s.took("the definition of the children was applied: the child is there", began)
 
 	// The kind of the children goes, and comes again.
 	s.delete(env.client.Resource(definitions), "gadgets.@group")
 	waitFor(t, s.things(), "one", func(o *unstructured.Unstructured) error {
 		return condition(o, "Ready", "False", "ChildKindNotFound")
 	})
-	eventually(t, soon, func() error {
-		_, err := env.client.Resource(definitions).Get(t.Context(), "gadgets."+s.group, getOptions)
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		return fmt.Errorf("the definition is still there (%w)", err)
-	})
+	waitGone(t, env.client.Resource(definitions), "gadgets."+s.group)
 	s.define("Gadget", "Namespaced")
 	waitFor(t, s.in(s.resource("gadgets")), "one", nil)
 	waitFor(t, s.things(), "one", ready)

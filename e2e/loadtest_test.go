@@ -7,19 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 )
-
-func TestLoadTestWorksAsItsPageSays(t *testing.T) {
-	s := sampleScope(t, "loadtests")
-	startOperator(t)
-	s.loadTest()
-}
 
 // loadTest follows the page of the sample, for which an operator is running.
 func (s *scope) loadTest() {
@@ -126,7 +119,7 @@ var loadTests = schema.GroupVersionResource{Group: "example.org", Version: "v1",
 // waitState waits until the object is in the state that its present spec has led to.
 func (s *scope) waitState(state string) {
 	s.t.Helper()
-	eventually(s.t, 90*time.Second, func() error {
+	eventually(s.t, soon, func() error {
 		o, err := s.in(loadTests).Get(s.t.Context(), "example-02", getOptions)
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@
 //	go test -run TestDrift .                      # on a cluster of its own, called e2e
 //	TEMPLATER_E2E_KEEP=1 go test .                # leave that cluster up
 //	TEMPLATER_E2E_CLUSTER=mine go test .          # call the cluster otherwise
+//	TEMPLATER_E2E_MODE=kwok go test .             # Pods are only played on it
 //	TEMPLATER_E2E_KUBECONFIG=~/.kube/config go test .   # on another one
 //	TEMPLATER_E2E_OPERATOR=../bin/templater go test .   # with an operator that is built
 package e2e
@@ -48,9 +49,9 @@ type environment struct {
 	mapper     *restmapper.DeferredDiscoveryRESTMapper
 }
 
-// atOnce is how many parallel tests run unless -parallel tells: they wait for most of their time, so that
-// there may be more of them than processors.
-const atOnce = "6"
+// atOnce is how many parallel tests may have begun unless -parallel tells. How many of them are busy is up to
+// places.
+const atOnce = "64"
 
 func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", atOnce); err != nil {
@@ -120,7 +121,9 @@ func (e *environment) up(ctx context.Context) (down func() error, err error) {
 		}
 		return nothing, err
 	}
-	e.cluster, err = testcluster.Up(ctx, testcluster.Options{Name: cmp.Or(os.Getenv("TEMPLATER_E2E_CLUSTER"), "e2e"), Out: os.Stderr})
+	e.cluster, err = testcluster.Up(ctx, testcluster.Options{
+		Name: cmp.Or(os.Getenv("TEMPLATER_E2E_CLUSTER"), "e2e"), Mode: layout.Mode(os.Getenv("TEMPLATER_E2E_MODE")), Out: os.Stderr,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +162,7 @@ func (e *environment) install(ctx context.Context) error {
 	if err := e.run(ctx, "", "wait", "--for=condition=Established", "--timeout=30s", "crd/templatecontrollers.templater.dev"); err != nil {
 		return err
 	}
-	role, err := manifest.OperatorRole(e.root, defaultUser)
+	role, err := manifest.OperatorRole(e.root, operators)
 	if err != nil {
 		return err
 	}
@@ -167,8 +170,11 @@ func (e *environment) install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	collected := strings.ReplaceAll(definition("Thing", "Namespaced"), "@group", collectedGroup)
-	return e.run(ctx, string(text)+"---"+operatorRights+"---"+collected, "apply", "--server-side", "-f", "-")
+	all := []string{string(text), operatorRights}
+	for _, group := range collectedGroups {
+		all = append(all, strings.ReplaceAll(definition("Thing", "Namespaced"), "@group", group))
+	}
+	return e.run(ctx, strings.Join(all, "---\n"), "apply", "--server-side", "-f", "-")
 }
 
 func (e *environment) run(ctx context.Context, stdin string, args ...string) error {
@@ -199,7 +205,7 @@ func (e *environment) shell(ctx context.Context, namespace, command string) *exe
 func (e *environment) userKubeconfig(t *testing.T, user string) string {
 	t.Helper()
 	if e.cluster != nil {
-		path, err := e.cluster.WriteUserKubeconfig(t.TempDir(), user)
+		path, err := e.cluster.WriteUserKubeconfig(t.TempDir(), user, groupsOf(user)...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +219,7 @@ func (e *environment) userKubeconfig(t *testing.T, user string) string {
 		t.Fatal(err)
 	}
 	for _, auth := range config.AuthInfos {
-		auth.Impersonate = user
+		auth.Impersonate, auth.ImpersonateGroups = user, append(groupsOf(user), "system:authenticated")
 	}
 	path := filepath.Join(t.TempDir(), "kubeconfig")
 	if err := clientcmd.WriteToFile(*config, path); err != nil {
@@ -223,6 +229,7 @@ func (e *environment) userKubeconfig(t *testing.T, user string) string {
 }
 
 // operatorRights bind the operator's own role, and give it those on children that tests need.
+// Rights on more are for a test to give to its own operator.
 const operatorRights = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -245,11 +252,11 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata: {name: templater-e2e}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: templater-e2e}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: templater-e2e}]
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: templater-e2e}]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata: {name: templater-e2e-children}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: templater-e2e-children}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: templater-e2e}]
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: templater-e2e}]
 `

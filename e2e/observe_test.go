@@ -20,11 +20,12 @@ import (
 )
 
 func TestMetricsTellWhatTheOperatorDoes(t *testing.T) {
+	parallel(t)
 	const parents = 5
 	s := newScope(t)
 	s.defineThing()
 	v, args := newView(t)
-	op := startOperatorAs(t, defaultUser, args...)
+	op := startOperator(t, args...)
 	v.waitProbe("/readyz", http.StatusOK)
 	s.controller(oneConfigMap)
 	if err := createMany(t.Context(), s.things(), parents, s.numbered); err != nil {
@@ -96,10 +97,11 @@ func TestMetricsTellWhatTheOperatorDoes(t *testing.T) {
 }
 
 func TestHealthWhileTheAPIServerIsAway(t *testing.T) {
+	parallel(t)
 	s := newScope(t)
 	s.defineThing()
 	v, args := newView(t)
-	startOperatorAs(t, defaultUser, args...)
+	startOperator(t, args...)
 	s.controller(oneConfigMap)
 	s.thing("before", "{color: red}")
 	waitFor(t, s.in(configMaps), "before", nil)
@@ -133,6 +135,7 @@ func TestHealthWhileTheAPIServerIsAway(t *testing.T) {
 }
 
 func TestAnAddressThatIsTakenEndsTheStart(t *testing.T) {
+	parallel(t)
 	v, args := newView(t)
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", v.health)
 	if err != nil {
@@ -159,7 +162,7 @@ type view struct {
 func newView(t *testing.T) (*view, []string) {
 	t.Helper()
 	v := &view{t: t, metrics: freeAddress(t), health: freeAddress(t), pprof: freeAddress(t)}
-	config, err := clientcmd.LoadFromFile(env.userKubeconfig(t, defaultUser))
+	config, err := clientcmd.LoadFromFile(env.userKubeconfig(t, operatorOf(t)))
 	if err != nil {
 		t.Fatal(err)
 	}

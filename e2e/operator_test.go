@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -13,10 +15,33 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
-// defaultUser is whom the operator runs as.
-const defaultUser = "templater-e2e"
+// operators is a group in which all users are that operators run as. It has the operator's own role, and
+// rights on the kinds that most children are of.
+const operators = "templater-e2e"
 
-// operator is a running operator. There is one at a time, which several tests may share: see of.
+// classes has the class of each test.
+var classes sync.Map
+
+// classOf returns the class of the operator of a test, and of its subtests. Nobody else's is the same,
+// so that many tests can have operators on one cluster.
+func classOf(t *testing.T) string {
+	name, _, _ := strings.Cut(t.Name(), "/")
+	class, _ := classes.LoadOrStore(name, nameFor(name))
+	return class.(string)
+}
+
+// operatorOf returns the user that the operator of a test runs as.
+func operatorOf(t *testing.T) string { return operators + "-" + classOf(t) }
+
+// groupsOf returns the groups in which a user is.
+func groupsOf(user string) []string {
+	if strings.HasPrefix(user, operators+"-") {
+		return []string{operators}
+	}
+	return nil
+}
+
+// operator is a running operator. A test has one at a time, which several subtests may share: see of.
 type operator struct {
 	t       *testing.T
 	user    string
@@ -29,9 +54,9 @@ type operator struct {
 
 // startOperator starts the built operator and returns once it works. It is
 // stopped at the end of the test, and its log is shown if the test has failed.
-func startOperator(t *testing.T) *operator {
+func startOperator(t *testing.T, args ...string) *operator {
 	t.Helper()
-	return startOperatorAs(t, defaultUser)
+	return startOperatorAs(t, operatorOf(t), args...)
 }
 
 func startOperatorAs(t *testing.T, user string, args ...string) *operator {
@@ -43,7 +68,7 @@ func startOperatorAs(t *testing.T, user string, args ...string) *operator {
 	defer file.Close()
 	op := &operator{t: t, user: user, log: file.Name(), exited: make(chan error, 1)}
 	// Not CommandContext: the operator is to outlive the test's context, and be stopped by Stop.
-	args = append([]string{"run", "--kubeconfig", env.userKubeconfig(t, user), "--log-format=text", "--log-level=verbose"}, args...)
+	args = append([]string{"run", "--kubeconfig", env.userKubeconfig(t, user), "--class-name", classOf(t), "--log-format=text", "--log-level=verbose"}, args...)
 	op.command = exec.Command(env.binary, args...) //nolint:noctx // see above
 	op.command.Stdout, op.command.Stderr = file, file
 	if err := op.command.Start(); err != nil {
@@ -51,7 +76,7 @@ func startOperatorAs(t *testing.T, user string, args ...string) *operator {
 	}
 	go func() { op.exited <- op.command.Wait() }()
 	t.Cleanup(op.finish)
-	eventually(t, 20*time.Second, func() error {
+	eventually(t, soon, func() error {
 		select {
 		case err := <-op.exited:
 			op.over = true
@@ -103,13 +128,13 @@ func (op *operator) end(signal os.Signal) error {
 	if err := op.command.Process.Signal(signal); err != nil {
 		return err
 	}
-	timer := time.NewTimer(20 * time.Second)
+	timer := time.NewTimer(soon)
 	defer timer.Stop()
 	select {
 	case err := <-op.exited:
 		return err
 	case <-timer.C:
-		return fmt.Errorf("still running 20 s after %s: %w", signal, op.command.Process.Kill())
+		return fmt.Errorf("still running %s after %s: %w", soon, signal, op.command.Process.Kill())
 	}
 }
 
@@ -130,6 +155,22 @@ func (op *operator) logged() []byte {
 		op.t.Error(err)
 	}
 	return data
+}
+
+// waitLogged waits for a line of the log with these texts. Watches are not in step: only the operator itself knows
+// which of two changes it has heard of.
+func (op *operator) waitLogged(texts ...string) {
+	op.t.Helper()
+	eventually(op.t, soon, func() error {
+		lines := op.logged()
+		for _, text := range texts {
+			lines = linesWith(lines, text)
+		}
+		if len(lines) == 0 {
+			return fmt.Errorf("no line of the operator's log holds %q", texts)
+		}
+		return nil
+	})
 }
 
 func linesWith(text []byte, part string) []byte {

@@ -3,6 +3,7 @@ package e2e
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -38,13 +39,36 @@ func (s *scope) expectConfigMaps(want ...string) {
 	})
 }
 
+// stay returns a check that these ConfigMaps are the same objects as now. It means something after a later event
+// has had its effect.
+func (s *scope) stay(names ...string) (check func()) {
+	s.t.Helper()
+	those := func() map[string]string {
+		all := uids(s.list(s.in(configMaps), ""))
+		maps.DeleteFunc(all, func(name, _ string) bool { return !slices.Contains(names, name) })
+		return all
+	}
+	before := those()
+	if len(before) != len(names) {
+		s.t.Fatalf("there are %v, want %v", before, names)
+	}
+	return func() {
+		s.t.Helper()
+		if diff := cmp.Diff(before, those()); diff != "" {
+			s.t.Errorf("UIDs of the ConfigMaps that are to stay (-before +after):\n%s", diff)
+		}
+	}
+}
+
 func TestPruneFollowsTheTemplateAndThePolicy(t *testing.T) {
+	parallel(t)
 	s := newCollectedScope(t)
 	op := startOperator(t)
 	all := watchThings + "\nchildren:" + configMapsOf("drop", "prunePolicy: Delete") + configMapsOf("keep", "prunePolicy: Retain") + configMapsOf("other", "")
 	s.controller(all)
 	s.thing("one", `{drop: {a: "1", b: "1"}, keep: {a: "1", b: "1"}, other: {a: "1"}}`)
 	s.expectConfigMaps("one-drop-a", "one-drop-b", "one-keep-a", "one-keep-b", "one-other-a")
+	stay := s.stay("one-keep-a", "one-keep-b")
 
 	t.Log("the templates stop to yield some")
 	s.thing("one", `{drop: {a: "1"}, keep: {a: "1"}, other: {a: "1"}}`)
@@ -86,6 +110,7 @@ func TestPruneFollowsTheTemplateAndThePolicy(t *testing.T) {
 	s.thing("one", `{drop: {x: "1"}}`)
 	op = startOperator(t)
 	s.expectConfigMaps("one-keep-a", "one-keep-b", "one-drop-x")
+	stay()
 
 	t.Log("the parent goes while the operator is down, and with it all that it owns: nothing waits for the operator")
 	op.quiet(time.Second)
@@ -101,6 +126,7 @@ func TestPruneFollowsTheTemplateAndThePolicy(t *testing.T) {
 }
 
 func TestOrphanChildrenOutliveTheirParent(t *testing.T) {
+	parallel(t)
 	needsAudit(t)
 	s := newCollectedScope(t)
 	op := startOperator(t)
@@ -133,6 +159,7 @@ func TestOrphanChildrenOutliveTheirParent(t *testing.T) {
 }
 
 func TestTemplateControllerGoesAsItsDeletionPolicySays(t *testing.T) {
+	parallel(t)
 	for _, down := range []bool{false, true} {
 		for _, policy := range []string{"Orphan", "Delete"} {
 			t.Run(fmt.Sprintf("%s, operator down: %v", policy, down), func(t *testing.T) {
@@ -142,6 +169,7 @@ func TestTemplateControllerGoesAsItsDeletionPolicySays(t *testing.T) {
 				s.thing("one", `{drop: {a: "1"}, orphan: {a: "1"}}`)
 				s.thing("two", `{drop: {a: "1"}}`)
 				s.expectConfigMaps("one-drop-a", "one-orphan-a", "two-drop-a")
+				stay := s.stay("one-drop-a", "one-orphan-a", "two-drop-a")
 				if down {
 					op.Stop()
 				}
@@ -151,11 +179,16 @@ func TestTemplateControllerGoesAsItsDeletionPolicySays(t *testing.T) {
 				}
 				waitGone(t, env.client.Resource(controllers), s.id)
 				if policy == "Delete" {
-					s.expectNoConfigMaps()
+					s.expectConfigMaps("one-orphan-a") // as its own policy says
 					return
 				}
+				if !down {
+					op.waitLogged("TemplateController is gone", s.id)
+				}
+				s.patch(s.things(), "two", `{"spec":{"drop":{"b":"1"}}}`) // nobody's parent any more
 				op.quiet(time.Second)
 				s.expectConfigMaps("one-drop-a", "one-orphan-a", "two-drop-a")
+				stay()
 				s.delete(s.in(configMaps), "two-drop-a")
 				s.delete(s.things(), "one") // the owner reference is still there
 				s.expectConfigMaps("one-orphan-a")
@@ -171,6 +204,7 @@ func (s *scope) expectNoConfigMaps() {
 }
 
 func TestSuspendStopsEverythingUntilResumed(t *testing.T) {
+	parallel(t)
 	needsAudit(t)
 	s := newScope(t)
 	s.defineThing()
@@ -181,8 +215,8 @@ func TestSuspendStopsEverythingUntilResumed(t *testing.T) {
 	s.patchController(`{"spec":{"suspend":true}}`)
 	s.waitController("@id", func(o *unstructured.Unstructured) error { return condition(o, "Ready", "False", "Suspended") })
 	op.quiet(time.Second)
-	before := mark(t)
-	s.thing("one", `{drop: {a: "2"}}`)
+	before, stay := mark(t), s.stay("one-drop-b")
+	s.thing("one", `{drop: {a: "2", b: "1"}}`)
 	s.thing("two", `{drop: {a: "1"}}`)
 	s.delete(s.in(configMaps), "one-drop-a")
 	s.patch(s.in(configMaps), "one-drop-b", `{"data":{"value":"edited"}}`)
@@ -190,13 +224,15 @@ func TestSuspendStopsEverythingUntilResumed(t *testing.T) {
 	op.expectRequests("changes under suspend", before, map[string]int{})
 	s.expectConfigMaps("one-drop-b")
 	s.patchController(`{"spec":{"suspend":false}}`)
-	s.expectConfigMaps("one-drop-a", "two-drop-a")
+	s.expectConfigMaps("one-drop-a", "one-drop-b", "two-drop-a")
+	stay()
 	waitFor(t, s.in(configMaps), "one-drop-a", func(o *unstructured.Unstructured) error {
 		return same("data", map[string]any{"value": "2"}, o.Object["data"])
 	})
 }
 
 func TestEditedTemplateRendersAllParentsAnew(t *testing.T) {
+	parallel(t)
 	const parents = 30
 	s := newScope(t)
 	s.defineThing()

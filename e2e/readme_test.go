@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -85,7 +84,7 @@ func (s *scope) follow(step shown) {
 		}
 		return
 	}
-	eventually(s.t, 60*time.Second, func() error {
+	eventually(s.t, soon, func() error {
 		out, err := s.tryShell(step.command)
 		if err != nil {
 			return fmt.Errorf("%s: %w: %s", step.command, err, out)

@@ -45,9 +45,9 @@ var resources = map[string]schema.GroupVersionResource{
 // TemplateControllers, definitions and cluster-scoped objects that it applies,
 // which are gone after the test.
 //
-// In manifests, @ns is the namespace, @group the API group, and @id a name that nobody else
-// has, for TemplateControllers and other cluster-scoped objects. The operator
-// has all rights on the group.
+// In manifests, @ns is the namespace, @group the API group, @id a name that nobody else
+// has, for TemplateControllers and other cluster-scoped objects, and @operator the user that the
+// test's operator runs as, which has all rights on the group.
 type scope struct {
 	t     *testing.T
 	ns    string
@@ -73,8 +73,10 @@ func newScope(t *testing.T) *scope {
 }
 
 // newName returns a name that tells of the test and is nobody else's.
-func newName(t *testing.T) string {
-	short := strings.Trim(notName.ReplaceAllString(strings.ToLower(strings.TrimPrefix(t.Name(), "Test")), "-"), "-")
+func newName(t *testing.T) string { return nameFor(t.Name()) }
+
+func nameFor(test string) string {
+	short := strings.Trim(notName.ReplaceAllString(strings.ToLower(strings.TrimPrefix(test, "Test")), "-"), "-")
 	return strings.Trim(short[:min(len(short), 30)], "-") + "-" + strings.ToLower(rand.Text()[:5])
 }
 
@@ -102,22 +104,34 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata: {name: "e2e-@id"}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "e2e-@id"}
-subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: ` + defaultUser + `}]
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@operator"}]
 `)
-	s.waitAllowed(defaultUser, authorizationv1.ResourceAttributes{Group: s.group, Resource: "things", Verb: "list"})
+	s.waitAllowed(operatorOf(t), authorizationv1.ResourceAttributes{Group: s.group, Resource: "things", Verb: "list"})
 	return s
 }
 
-// collectedGroup has the kind Thing from the beginning to the end of a run. The garbage
+// collectedGroups have the kind Thing from the beginning to the end of a run. The garbage
 // collector needs up to 30 s until it knows a new kind, and collects nothing of
 // its objects before.
-const collectedGroup = "collected.example.org"
+var collectedGroups = []string{"collected-1.example.org", "collected-2.example.org", "collected-3.example.org", "collected-4.example.org"}
 
-// newCollectedScope is a scope with a kind Thing that the garbage collector knows.
+// freeGroups are those that no test uses just now.
+var freeGroups = func() chan string {
+	free := make(chan string, len(collectedGroups))
+	for _, group := range collectedGroups {
+		free <- group
+	}
+	return free
+}()
+
+// newCollectedScope is a scope with a kind Thing that the garbage collector knows, and that no other
+// test uses meanwhile.
 func newCollectedScope(t *testing.T) *scope {
 	t.Helper()
-	s := newScopeOf(t, collectedGroup)
-	t.Cleanup(func() { // other tests see the same kind
+	group := <-freeGroups
+	t.Cleanup(func() { freeGroups <- group })
+	s := newScopeOf(t, group)
+	t.Cleanup(func() { // the next test sees the same kind
 		ctx := context.WithoutCancel(t.Context())
 		if err := s.things().DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 			t.Error(err)
@@ -145,7 +159,7 @@ func (s *scope) waitAllowed(user string, right authorizationv1.ResourceAttribute
 	s.t.Helper()
 	eventually(s.t, soon, func() error {
 		review, err := env.clientset.AuthorizationV1().SubjectAccessReviews().Create(s.t.Context(), &authorizationv1.SubjectAccessReview{
-			Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &right},
+			Spec: authorizationv1.SubjectAccessReviewSpec{User: user, Groups: groupsOf(user), ResourceAttributes: &right},
 		}, metav1.CreateOptions{})
 		if err == nil && !review.Status.Allowed {
 			err = fmt.Errorf("%s may not %s %s", user, right.Verb, right.Resource)
@@ -156,10 +170,11 @@ func (s *scope) waitAllowed(user string, right authorizationv1.ResourceAttribute
 
 // expand puts the scope's names into a manifest.
 func (s *scope) expand(manifest string) string {
-	return strings.NewReplacer("@ns", s.ns, "@group", s.group, "@id", s.id).Replace(manifest)
+	return strings.NewReplacer("@ns", s.ns, "@group", s.group, "@id", s.id, "@operator", operatorOf(s.t)).Replace(manifest)
 }
 
-// apply makes a server-side apply of all documents of a manifest.
+// apply makes a server-side apply of all documents of a manifest. A TemplateController that names no class gets
+// that of the test's operator.
 func (s *scope) apply(manifest string) {
 	s.t.Helper()
 	if err := s.tryApply(manifest); err != nil {
@@ -194,6 +209,9 @@ func (s *scope) applyObject(o *unstructured.Unstructured) error {
 	if err != nil {
 		return err
 	}
+	if err := s.classify(o, mapping.Resource); err != nil {
+		return err
+	}
 	after, err := in.Apply(s.t.Context(), o.GetName(), o, metav1.ApplyOptions{FieldManager: s.manager, Force: true})
 	if err != nil {
 		return err
@@ -205,6 +223,14 @@ func (s *scope) applyObject(o *unstructured.Unstructured) error {
 		s.waitServed(o)
 	}
 	return nil
+}
+
+// classify leaves a TemplateController to the test's operator unless it names a class.
+func (s *scope) classify(o *unstructured.Unstructured, resource schema.GroupVersionResource) error {
+	if _, named, _ := unstructured.NestedString(o.Object, "spec", "className"); named || resource != controllers {
+		return nil
+	}
+	return unstructured.SetNestedField(o.Object, classOf(s.t), "spec", "className")
 }
 
 func (s *scope) interfaceFor(o *unstructured.Unstructured) (dynamic.ResourceInterface, *meta.RESTMapping, error) {
@@ -400,7 +426,7 @@ func (s *scope) kubectl(args ...string) string {
 // kubectlDone is kubectl for cleaning up.
 func (s *scope) kubectlDone(args ...string) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.t.Context()), soon)
 	defer cancel()
 	if err := env.run(ctx, "", append([]string{"--namespace", s.ns}, args...)...); err != nil {
 		s.t.Error(err)
@@ -439,11 +465,14 @@ func removeOwned(ctx context.Context, o owned) error {
 	if err != nil || o.resource == namespaces {
 		return err
 	}
-	return poll.For(time.Minute, 50*time.Millisecond, func() error {
-		_, err := in.Get(ctx, o.name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
+	return poll.For(soon, 50*time.Millisecond, func() error {
+		left, err := in.Get(ctx, o.name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
 			return nil
+		case err == nil:
+			err = fmt.Errorf("is still there, deleted at %s, with finalizers %v and status %v", left.GetDeletionTimestamp(), left.GetFinalizers(), left.Object["status"])
 		}
-		return fmt.Errorf("%s %s is still there (%w)", o.resource.Resource, o.name, err)
+		return fmt.Errorf("%s %s: %w", o.resource.Resource, o.name, err)
 	})
 }

@@ -14,28 +14,24 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/layout"
 )
 
-// needsNode skips a test of real Pods where kwok plays the nodes.
+// needsNode leaves out a test of real Pods where kwok plays the nodes.
 func needsNode(t *testing.T) {
 	t.Helper()
 	if env.cluster != nil && env.cluster.Mode != layout.Node {
-		t.Skip("no Pod really runs on the nodes that kwok plays")
+		leaveOut(t, "no Pod really runs on the nodes that kwok plays")
 	}
 }
 
 // sampleScope is a scope for the samples, whose objects are all gone after the test.
-func sampleScope(t *testing.T, plural string) *scope {
+func sampleScope(t *testing.T) *scope {
 	t.Helper()
 	needsNode(t)
 	s := newScopeOf(t, "example.org")
-	s.own(definitions, plural+".example.org")
-	s.own(controllers, plural)
+	for _, plural := range []string{"simpledeployments", "loadtests"} {
+		s.own(definitions, plural+".example.org")
+		s.own(controllers, plural)
+	}
 	return s
-}
-
-func TestSimpleDeploymentWorksAsItsPageSays(t *testing.T) {
-	s := sampleScope(t, "simpledeployments")
-	startOperator(t)
-	s.simpleDeployment()
 }
 
 // simpleDeployment follows the page of the sample, for which an operator is running.

@@ -36,6 +36,7 @@ status:
 `
 
 func TestFirstPassIsOneWriteForTheChildAndOneForTheStatus(t *testing.T) {
+	parallel(t)
 	needsAudit(t)
 	s := newCollectedScope(t)
 	op := startOperator(t)
@@ -59,6 +60,7 @@ func TestFirstPassIsOneWriteForTheChildAndOneForTheStatus(t *testing.T) {
 }
 
 func TestChangedParentWritesOnlyWhatDiffers(t *testing.T) {
+	parallel(t)
 	needsAudit(t)
 	s := newScope(t)
 	s.defineThing()
@@ -219,11 +221,12 @@ status:
 const awkwardKinds = 5
 
 func TestQuietParentsCostNothing(t *testing.T) {
+	parallel(t)
 	needsAudit(t)
 	const parents = 100
 	s := newScope(t)
 	s.defineThing()
-	op := startOperatorAs(t, defaultUser, "--log-level=debug")
+	op := startOperator(t, "--log-level=debug")
 	start := mark(t)
 	s.manyThings(parents)
 	s.controller(awkward)
@@ -249,7 +252,7 @@ func TestQuietParentsCostNothing(t *testing.T) {
 
 	op.Stop()
 	before = mark(t)
-	again := startOperatorAs(t, defaultUser, "--log-level=debug")
+	again := startOperator(t, "--log-level=debug")
 	eventually(t, soon, func() error {
 		if n := len(again.looks()); n < 2*parents {
 			return fmt.Errorf("%d looks so far", n)
@@ -315,7 +318,7 @@ func createMany(ctx context.Context, in dynamic.ResourceInterface, count int, ob
 // waitChildren waits until the TemplateController @id has that many children of a resource.
 func (s *scope) waitChildren(resource schema.GroupVersionResource, count int) {
 	s.t.Helper()
-	eventually(s.t, time.Minute, func() error {
+	eventually(s.t, soon, func() error {
 		if n := len(s.list(s.in(resource), "templater.dev/controller=@id")); n != count {
 			return fmt.Errorf("%d %s, want %d", n, resource.Resource, count)
 		}

@@ -24,6 +24,7 @@ type runFlags struct {
 	scenarios []string
 	json      string
 	check     bool
+	counts    bool
 	failed    bool // a scenario has
 }
 
@@ -54,6 +55,7 @@ func newRunCommand() *cobra.Command {
 	flags.IntVar(&f.bench.FairnessParents, "fairness-parents", 20000, "parents of the busy TemplateController in scenario fairness")
 	flags.StringVar(&f.json, "json", "", "file to write all figures to, those of each round too")
 	flags.BoolVar(&f.check, "check", false, "fail when a target is missed")
+	flags.BoolVar(&f.counts, "counts", false, "judge and show only what is counted, not times and sizes, which with few parents say nothing")
 	flags.StringVar(&f.bed.Kubeconfig, "kubeconfig", "", "kubeconfig of an administrator of a cluster to use, instead of one that is started; scenarios that need kwok or the audit log are left out")
 	flags.StringVar(&f.bed.Name, "name", "bench", "name of the cluster that is started; one that is up already is used and left up")
 	flags.StringVar(&f.bed.Cache, "cache", "", "folder for the cluster's programs and state (default .cache/cluster in the repository)")
@@ -117,6 +119,9 @@ func (f *runFlags) run(ctx context.Context, out io.Writer) (err error) {
 			f.failed = true
 			return errors.Join(err, f.write(bench.Report, out)) // what was measured until then
 		}
+	}
+	if f.counts {
+		bench.Report.KeepCounts()
 	}
 	return errors.Join(f.write(bench.Report, out), f.judge(bench.Report))
 }

@@ -2,17 +2,14 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
 	"github.com/templater-dev/templater/e2e/chaos/model"
@@ -33,8 +30,10 @@ func (b *bed) act(ctx context.Context, a model.Action) error {
 		return b.apply(ctx, resourceOf(a.ID.Kind), a.Parent.Manifest(a.ID))
 	case model.SetController:
 		return b.apply(ctx, controllers, a.Controller.Manifest(a.Shape))
+	case model.RemoveController:
+		return b.removeController(ctx, a.Shape)
 	case model.ReplaceController:
-		if err := b.remove(ctx, b.client.Resource(controllers), a.Shape, metav1.DeletePropagationBackground); err != nil {
+		if err := b.removeController(ctx, a.Shape); err != nil {
 			return err
 		}
 		return b.apply(ctx, controllers, a.Controller.Manifest(a.Shape))
@@ -43,15 +42,33 @@ func (b *bed) act(ctx context.Context, a model.Action) error {
 			return err
 		}
 		return b.define(ctx, a.ID.Kind)
+	case model.MoveEngines:
+		return b.moveEngines(ctx, a.Parents)
+	case model.RemoveParts:
+		return b.remove(ctx, b.client.Resource(definitions), model.Plural(model.PartKind)+"."+model.Group, metav1.DeletePropagationBackground)
+	case model.DefineParts:
+		return b.define(ctx, model.PartKind)
 	case model.OpenNamespace, model.CloseNamespace:
 		return b.setNamespace(ctx, a.Namespace, a.Verb == model.OpenNamespace)
 	case model.PutForeign:
 		return b.putForeign(ctx, a)
 	case model.RemoveForeign:
 		return b.removeForeign(ctx, a.Child)
+	case model.SpoilStatus, model.StripStatus, model.NoteStatus:
+		return b.writeStatus(ctx, a)
 	default:
 		return b.disturb(ctx, a)
 	}
+}
+
+// moveEngines applies many parents, several at a time.
+func (b *bed) moveEngines(ctx context.Context, parents map[model.ParentID]model.Parent) error {
+	var some errgroup.Group
+	some.SetLimit(8)
+	for id, parent := range parents {
+		some.Go(func() error { return b.apply(ctx, resourceOf(id.Kind), parent.Manifest(id)) })
+	}
+	return some.Wait()
 }
 
 // deleteParent deletes a parent, in the foreground if it is hard. Then its children go first, and
@@ -64,19 +81,45 @@ func (b *bed) deleteParent(ctx context.Context, a model.Action) error {
 	return b.remove(ctx, b.client.Resource(resourceOf(a.ID.Kind)).Namespace(a.ID.Namespace), a.ID.Name, propagation)
 }
 
+// removeController deletes a TemplateController, one whose children are to go with it not before
+// the operator has seen that.
+func (b *bed) removeController(ctx context.Context, name string) error {
+	in := b.client.Resource(controllers)
+	err := b.insist(ctx, "await the finalizer of "+name, func() error {
+		o, err := in.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return gone(err)
+		}
+		policy, _, _ := unstructured.NestedString(o.Object, "spec", "deletionPolicy")
+		suspended, _, _ := unstructured.NestedBool(o.Object, "spec", "suspend")
+		if policy == "Delete" && !suspended && len(o.GetFinalizers()) == 0 {
+			return errUnseen
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return b.remove(ctx, in, name, metav1.DeletePropagationBackground)
+}
+
+var errUnseen = errors.New("what is to see to it has not yet")
+
 // remove deletes an object and returns when it is gone.
 func (b *bed) remove(ctx context.Context, in dynamic.ResourceInterface, name string, propagation metav1.DeletionPropagation) error {
 	asked := false
-	return b.insist(ctx, "delete "+name, func() error {
+	return b.insistFor(ctx, b.patience()+settleLimit, "delete "+name, func() error { // the garbage collector may have to come first
+
 		if !asked {
 			if err := in.Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &propagation}); err != nil {
 				return gone(err)
 			}
 			asked = true
 		}
-		_, err := in.Get(ctx, name, metav1.GetOptions{})
+		o, err := in.Get(ctx, name, metav1.GetOptions{})
 		if err == nil {
-			err = errLeaving
+			conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+			err = fmt.Errorf("%w, with finalizers %v and conditions %v", errLeaving, o.GetFinalizers(), conditions)
 		}
 		return gone(err)
 	})
@@ -87,127 +130,6 @@ func gone(err error) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
-	return err
-}
-
-// The label that strangers put on their objects, and the key that they add to others'.
-const (
-	strangerLabel = "stranger"
-	strangerKey   = "foreign"
-)
-
-func (b *bed) children(id model.ChildID) dynamic.ResourceInterface {
-	return b.client.Resource(schema.GroupVersionResource{Version: "v1", Resource: id.Resource}).Namespace(id.Namespace)
-}
-
-// putForeign creates an object where a child might be, unless there is one.
-func (b *bed) putForeign(ctx context.Context, a model.Action) error {
-	token := rand.Text()
-	labels := map[string]any{strangerLabel: token}
-	return b.insist(ctx, "put foreign "+a.Child.String(), func() error {
-		if a.Hard {
-			parent, err := b.client.Resource(resourceOf(a.ID.Kind)).Namespace(a.ID.Namespace).Get(ctx, a.ID.Name, metav1.GetOptions{})
-			if err := gone(err); err != nil {
-				return err
-			}
-			labels["templater.dev/controller"], labels["templater.dev/child"] = a.Shape, "config"
-			labels["app.kubernetes.io/managed-by"] = "templater"
-			if parent != nil {
-				labels["templater.dev/parent-uid"] = string(parent.GetUID())
-			}
-		}
-		o := &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "v1", "kind": "ConfigMap",
-			"metadata": map[string]any{"name": a.Child.Name, "namespace": a.Child.Namespace, "labels": labels},
-			"data":     map[string]any{"owner": "a stranger"},
-		}}
-		in := b.children(a.Child)
-		after, err := in.Create(ctx, o, metav1.CreateOptions{FieldManager: "stranger"})
-		if apierrors.IsAlreadyExists(err) { // perhaps by an attempt that was not answered
-			after, err = in.Get(ctx, a.Child.Name, metav1.GetOptions{})
-		}
-		if err != nil {
-			return err
-		}
-		if after.GetLabels()[strangerLabel] == token {
-			b.mu.Lock()
-			b.foreign[a.Child] = mark{after.GetUID(), after.GetResourceVersion()}
-			b.mu.Unlock()
-		}
-		return nil
-	})
-}
-
-func (b *bed) removeForeign(ctx context.Context, id model.ChildID) error {
-	b.mu.Lock()
-	there, ok := b.foreign[id]
-	b.mu.Unlock()
-	if !ok {
-		return nil
-	}
-	err := b.insist(ctx, "remove foreign "+id.String(), func() error {
-		return gone(b.children(id).Delete(ctx, id.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &there.uid}}))
-	})
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.foreign, id)
-	return err
-}
-
-// disturb changes or deletes a child behind the operator's back. What is not there, or a
-// stranger's, is left alone.
-func (b *bed) disturb(ctx context.Context, a model.Action) error {
-	in := b.children(a.Child)
-	return b.insist(ctx, "disturb "+a.Child.String(), func() error {
-		child, err := in.Get(ctx, a.Child.Name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		if err != nil || child.GetLabels()[strangerLabel] != "" {
-			return err
-		}
-		if a.Verb == model.DeleteChild {
-			uid := child.GetUID()
-			err = in.Delete(ctx, a.Child.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
-		} else {
-			err = patchChild(ctx, in, child, a)
-		}
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		return err // a conflict is tried again
-	})
-}
-
-func patchChild(ctx context.Context, in dynamic.ResourceInterface, child *unstructured.Unstructured, a model.Action) error {
-	metadata := map[string]any{"uid": child.GetUID(), "resourceVersion": child.GetResourceVersion()}
-	patch := map[string]any{"metadata": metadata}
-	data := func(value any) {
-		key := "text"
-		if a.Child.Resource == "secrets" {
-			key = "token"
-		}
-		patch["data"] = map[string]any{key: value}
-	}
-	switch a.Verb {
-	case model.EditChild:
-		data("c3RyYW5nZXI=") // for a Secret, too
-	case model.StripChild:
-		data(nil)
-	case model.AddToChild:
-		patch["data"] = map[string]any{strangerKey: "YQ=="}
-	case model.UnlabelChild:
-		metadata["labels"] = map[string]any{"templater.dev/controller": nil}
-	case model.RelabelChild:
-		metadata["labels"] = map[string]any{"templater.dev/controller": model.Again, "templater.dev/parent-uid": "none"}
-	default:
-		return poll.Stop(fmt.Errorf("%s is nothing to do to a child", a.Verb))
-	}
-	body, err := json.Marshal(patch)
-	if err != nil {
-		return poll.Stop(err)
-	}
-	_, err = in.Patch(ctx, child.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: "stranger"})
 	return err
 }
 

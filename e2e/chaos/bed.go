@@ -1,16 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -55,6 +56,7 @@ const rules = `
 - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update]}
 - {apiGroups: [""], resources: [configmaps, secrets], verbs: [get, list, watch, create, patch, delete]}
 - {apiGroups: [` + model.Group + `], resources: ["*"], verbs: [get, list, watch, patch]}
+- {apiGroups: [` + model.Group + `], resources: [parts], verbs: [create, delete]}
 `
 
 // bindingFor gives the rules to the users of that many replicas.
@@ -85,15 +87,26 @@ type bed struct {
 	turns     *turns
 	root      string        // of the repository
 	longest   time.Duration // of a fault
+	before    memories      // what the last check saw
+	secret    string        // is in parents and children, and nowhere else
+	log       *watchedLog   // of the operators
+	webhook   *webhook
+	endSlow   func() error // nil unless the webhook holds up answers
+	out       io.Writer
+	lost      int // objects that the garbage collector had lost
 
+	held    sync.WaitGroup // those who take off finalizers
 	mu      sync.Mutex
-	foreign map[model.ChildID]mark // what strangers have put there
+	failed  []error                 // of these
+	foreign map[model.ChildID]mark  // what strangers have put there
+	notes   map[model.ParentID]note // what strangers have written into statuses
 }
 
 // mark tells one state of one object from all others.
 type mark struct {
 	uid     types.UID
 	version string
+	owner   types.UID // that it goes with; "" = none
 }
 
 func newBed(ctx context.Context, o *options, dir string) (b *bed, err error) {
@@ -101,8 +114,8 @@ func newBed(ctx context.Context, o *options, dir string) (b *bed, err error) {
 	if err != nil {
 		return nil, err
 	}
-	b = &bed{root: filepath.Dir(filepath.Dir(cache.Source)), longest: o.longest, foreign: map[model.ChildID]mark{}}
-	binary, err := b.binary(ctx, o.operator, dir)
+	b = &bed{root: filepath.Dir(filepath.Dir(cache.Source)), longest: o.longest, out: o.out, foreign: map[model.ChildID]mark{}, notes: map[model.ParentID]note{}, secret: o.seeds.secret()}
+	binary, err := b.binary(ctx, o, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -126,16 +139,17 @@ func newBed(ctx context.Context, o *options, dir string) (b *bed, err error) {
 		return nil, err
 	}
 	b.operators.grace += o.longest // it may be frozen
+	b.log = newLog(b.operators.log, b.secret)
 	return b, b.startLinks(dir)
 }
 
 // binary builds the operator unless there is one.
-func (b *bed) binary(ctx context.Context, given, dir string) (string, error) {
-	if given != "" {
-		return exec.LookPath(given)
+func (b *bed) binary(ctx context.Context, o *options, dir string) (string, error) {
+	if o.operator != "" {
+		return exec.LookPath(o.operator)
 	}
 	binary := filepath.Join(dir, "templater")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "./cmd/templater")
+	build := exec.CommandContext(ctx, "go", "build", fmt.Sprintf("-race=%t", o.race), "-o", binary, "./cmd/templater")
 	build.Dir = b.root
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the operator (or give one with --operator): %w: %s", err, out)
@@ -165,6 +179,9 @@ func (b *bed) startLinks(dir string) error {
 	}
 	server, err := tls.X509KeyPair(certificate.Cert, certificate.Key)
 	if err != nil {
+		return err
+	}
+	if b.webhook, err = startWebhook(server, authority.Certificate()); err != nil {
 		return err
 	}
 	for i := range b.operators.replicas {
@@ -208,7 +225,7 @@ func (b *bed) begin(ctx context.Context, w *model.World) error {
 	if err := b.served(ctx, controllers); err != nil {
 		return err
 	}
-	for _, kind := range model.Kinds {
+	for _, kind := range append(slices.Clone(model.Kinds), model.PartKind) {
 		if err := b.define(ctx, kind); err != nil {
 			return err
 		}
@@ -249,20 +266,6 @@ func (b *bed) install(ctx context.Context) error {
 	return nil
 }
 
-func (b *bed) define(ctx context.Context, kind string) error {
-	if err := b.apply(ctx, definitions, model.Definition(kind)); err != nil {
-		return err
-	}
-	return b.served(ctx, resourceOf(kind))
-}
-
-func (b *bed) served(ctx context.Context, resource schema.GroupVersionResource) error {
-	return b.insist(ctx, "list "+resource.Resource, func() error {
-		_, err := b.client.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
-		return err
-	})
-}
-
 func (b *bed) setNamespace(ctx context.Context, name string, open bool) error {
 	metadata := map[string]any{"name": name}
 	if open {
@@ -277,7 +280,12 @@ func (b *bed) patience() time.Duration { return 90*time.Second + 2*mostFaults*b.
 
 // insist repeats f until it succeeds. Whatever it does may be done twice.
 func (b *bed) insist(ctx context.Context, what string, f func() error) error {
-	ctx, cancel := context.WithTimeout(ctx, b.patience())
+	return b.insistFor(ctx, b.patience(), what, f)
+}
+
+// insistFor is insist with a limit of its own.
+func (b *bed) insistFor(ctx context.Context, limit time.Duration, what string, f func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if err := poll.Until(ctx, 100*time.Millisecond, f); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
@@ -302,6 +310,9 @@ func (b *bed) apply(ctx context.Context, resource schema.GroupVersionResource, c
 // leave stops what would not outlive us.
 func (b *bed) leave() error {
 	errs := []error{b.operators.stop()}
+	if b.webhook != nil {
+		errs = append(errs, b.webhook.close())
+	}
 	for _, l := range b.links {
 		errs = append(errs, l.Close())
 	}
@@ -309,9 +320,3 @@ func (b *bed) leave() error {
 }
 
 func (b *bed) close() error { return errors.Join(b.leave(), b.cluster.Down()) }
-
-// logged reports whether the operator's log holds the text.
-func (b *bed) logged(text string) (bool, error) {
-	data, err := os.ReadFile(b.operators.log)
-	return bytes.Contains(data, []byte(text)), err
-}

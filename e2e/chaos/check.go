@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/e2e/chaos/model"
 )
@@ -31,6 +34,9 @@ func (b *bed) look(ctx context.Context) (*found, error) {
 	}
 	list := func(r schema.GroupVersionResource, namespace string, file func(*unstructured.Unstructured)) error {
 		all, err := b.client.Resource(r).Namespace(namespace).List(ctx, metav1.ListOptions{})
+		if r.Resource == "parts" && apierrors.IsNotFound(err) {
+			return nil // the kind is not defined at the moment
+		}
 		if err != nil {
 			return fmt.Errorf("list %s: %w", r.Resource, err)
 		}
@@ -41,8 +47,8 @@ func (b *bed) look(ctx context.Context) (*found, error) {
 	}
 	errs := []error{list(controllers, "", func(o *unstructured.Unstructured) { f.controllers[o.GetName()] = o })}
 	for _, namespace := range model.Namespaces {
-		for _, resource := range []string{"configmaps", "secrets"} {
-			errs = append(errs, list(schema.GroupVersionResource{Version: "v1", Resource: resource}, namespace, func(o *unstructured.Unstructured) {
+		for _, resource := range []string{"configmaps", "secrets", "parts"} {
+			errs = append(errs, list(childResource(resource), namespace, func(o *unstructured.Unstructured) {
 				if o.GetName() != "kube-root-ca.crt" {
 					f.children[model.ChildID{Resource: resource, Namespace: namespace, Name: o.GetName()}] = o
 				}
@@ -57,11 +63,25 @@ func (b *bed) look(ctx context.Context) (*found, error) {
 	return f, errors.Join(errs...)
 }
 
+// hasParent reports whether there is a parent of that UID.
+func (f *found) hasParent(uid types.UID) bool {
+	for _, parent := range f.parents {
+		if parent.GetUID() == uid {
+			return true
+		}
+	}
+	return false
+}
+
 // checker collects the differences between a cluster and the model.
 type checker struct {
 	*found
 	world   *model.World
+	round   *model.Round // that was played since before; nil = none
+	beside  string       // the TemplateController that does not count; "" = all do
+	before  memories
 	foreign map[model.ChildID]mark
+	notes   map[model.ParentID]note
 	counts  bool // whether the counts of TemplateControllers are to be right, too
 	faults  []string
 }
@@ -72,10 +92,7 @@ func (c *checker) fault(format string, args ...any) {
 
 // compare returns all differences as one error, or nil.
 func (c *checker) compare() error {
-	desired := map[model.ChildID]model.Child{}
-	for _, child := range c.world.Children() {
-		desired[child.ID] = child
-	}
+	desired := c.desired()
 	for _, id := range c.world.ParentIDs() {
 		if c.parents[id] == nil {
 			c.fault("%s is not there", id)
@@ -83,13 +100,15 @@ func (c *checker) compare() error {
 	}
 	for id, there := range c.foreign {
 		o := c.children[id]
-		if o == nil || (mark{o.GetUID(), o.GetResourceVersion()}) != there {
+		if o == nil || o.GetUID() != there.uid || o.GetResourceVersion() != there.version {
 			c.fault("%s belongs to a stranger and was changed: %s", id, show(o))
 		}
 	}
 	for id, child := range desired {
-		c.child(child, c.children[id])
+		c.child(child, id, c.children[id])
 	}
+	c.remembered()
+	c.discreet()
 	for id, o := range c.children {
 		_, wanted := desired[id]
 		if _, foreign := c.foreign[id]; !wanted && !foreign {
@@ -109,9 +128,25 @@ func (c *checker) compare() error {
 	return errors.New("the cluster differs from the model:\n  " + strings.Join(c.faults, "\n  "))
 }
 
+// desired returns the children by their full names.
+func (c *checker) desired() map[model.ChildID]model.Child {
+	out := map[model.ChildID]model.Child{}
+	for _, child := range c.world.Children() {
+		id := child.ID
+		if parent := c.parents[child.Parent]; child.Unique && parent != nil {
+			id.Name += string(parent.GetUID())[:model.UniqueLength]
+		}
+		out[id] = child
+	}
+	return out
+}
+
 // frozen reports whether the TemplateController does nothing at the moment, so that nothing
 // is known of its children.
-func (c *checker) frozen(shape string) bool { return c.world.Controllers[shape].Suspended }
+func (c *checker) frozen(shape string) bool { return c.world.Controllers[shape].Frozen() }
+
+// bad reports whether the server does not take what is made for the parent, so that not all of it is known.
+func (c *checker) bad(id model.ParentID) bool { return c.world.Parents[id].Bad != model.Good }
 
 // blocked reports whether a stranger is in the way of a child of the parent.
 func (c *checker) blocked(shape string, id model.ParentID) bool {
@@ -124,36 +159,44 @@ func (c *checker) blocked(shape string, id model.ParentID) bool {
 }
 
 // child compares one child.
-func (c *checker) child(want model.Child, o *unstructured.Unstructured) {
+func (c *checker) child(want model.Child, id model.ChildID, o *unstructured.Unstructured) {
 	parent := c.parents[want.Parent]
-	if _, foreign := c.foreign[want.ID]; foreign || c.frozen(want.Shape) || parent == nil {
+	if _, foreign := c.foreign[id]; foreign || want.Shape == c.beside || c.frozen(want.Shape) || c.bad(want.Parent) || parent == nil {
 		return
 	}
 	if o == nil || o.GetDeletionTimestamp() != nil {
-		c.fault("%s is missing: %s", want.ID, show(o))
+		c.fault("%s is missing: %s", id, show(o))
 		return
 	}
-	refs := o.GetOwnerReferences()
-	if len(refs) != 1 || refs[0].UID != parent.GetUID() || refs[0].Controller == nil || !*refs[0].Controller || refs[0].Kind != want.Parent.Kind {
-		c.fault("%s is not owned by %s %s: %s", want.ID, want.Parent, parent.GetUID(), show(o))
+	if !owned(o, want, parent) {
+		c.fault("%s is not owned by %s %s: %s", id, want.Parent, parent.GetUID(), show(o))
 	}
 	labels := map[string]string{
 		"templater.dev/controller": want.Shape, "templater.dev/child": want.Entry,
 		"templater.dev/parent-uid": string(parent.GetUID()), "app.kubernetes.io/managed-by": "templater",
 	}
 	if got := o.GetLabels(); !maps.Equal(got, labels) {
-		c.fault("%s has the labels %v, want %v", want.ID, got, labels)
+		c.fault("%s has the labels %v, want %v", id, got, labels)
 	}
 	switch c.world.Controllers[want.Shape].Strategy {
 	case "Apply", "Recreate":
 		if got := data(o); !maps.Equal(got, want.Data) {
-			c.fault("%s holds %q, want %q", want.ID, got, want.Data)
+			c.fault("%s holds %q, want %q", id, got, want.Data)
 		}
 	default: // it may be as it was once
 	}
 	if immutable, _, _ := unstructured.NestedBool(o.Object, "immutable"); immutable != want.Immutable {
-		c.fault("%s: immutable is %v", want.ID, immutable)
+		c.fault("%s: immutable is %v", id, immutable)
 	}
+}
+
+// owned reports whether the object has the owner that the child is to have.
+func owned(o *unstructured.Unstructured, want model.Child, parent *unstructured.Unstructured) bool {
+	refs := o.GetOwnerReferences()
+	if want.Orphan {
+		return len(refs) == 0
+	}
+	return len(refs) == 1 && refs[0].UID == parent.GetUID() && refs[0].Controller != nil && *refs[0].Controller && refs[0].Kind == want.Parent.Kind
 }
 
 // data returns what the object holds, but for what strangers have added.
@@ -175,95 +218,60 @@ func data(o *unstructured.Unstructured) map[string]string {
 	return out
 }
 
-// extra judges an object that the model does not know. It is right where its TemplateController
-// is suspended, where pruning is off or waits for a stranger to go, and where its label was stolen before
-// its time was over, so that the operator has lost sight of it; but only as long as its parent is there.
+// extra judges an object that the model does not know. It is right where its TemplateController does nothing,
+// where pruning is off or waits for a stranger to go, and where its label was stolen before
+// its time was over, so that the operator has lost sight of it; but only as long as its parent is there, unless
+// it is one that outlives its parent.
 func (c *checker) extra(id model.ChildID, o *unstructured.Unstructured) {
 	shape, _, _ := strings.Cut(id.Name, "-")
 	refs := o.GetOwnerReferences()
-	if c.frozen(shape) && len(refs) == 1 {
+	if shape == c.beside || c.frozen(shape) && len(refs) == 1 || outlives(o) && c.parentOf(o) == nil {
 		return
 	}
-	for parent, p := range c.parents {
-		if len(refs) != 1 || refs[0].UID != p.GetUID() {
-			continue
-		}
-		retained := c.world.Controllers[shape].Retain && id.Resource == "configmaps"
+	controller := c.world.Controllers[shape]
+	if controller.Absent && !applied(o, shape) {
+		return // forged, and not seen before
+	}
+	parent := c.parentOf(o)
+	if parent != nil {
+		retained := controller.Protects(id) || controller.Torn || c.retainedByItself(shape, o)
 		stolen := o.GetLabels()["templater.dev/controller"] != shape
-		if retained || stolen || c.world.Matches(shape, parent) && c.blocked(shape, parent) {
+		if retained || stolen || outlives(o) && (c.frozen(shape) || controller.Absent) || c.world.Matches(shape, *parent) && (c.blocked(shape, *parent) || c.bad(*parent) || shape == model.Whole && c.world.NoParts) {
 			return
 		}
 	}
 	c.fault("%s should not be there: %s", id, show(o))
 }
 
-// controller compares the statuses of a TemplateController and its parents.
-func (c *checker) controller(shape string) {
-	o := c.controllers[shape]
-	if o == nil {
-		c.fault("TemplateController %s is not there", shape)
-		return
-	}
-	if c.frozen(shape) {
-		c.condition(o, "Ready", "False", "Suspended")
-		return
-	}
-	c.condition(o, "Ready", "True", "")
-	var total, failed int64
-	for _, id := range c.world.ParentIDs() {
-		if !c.world.Matches(shape, id) || c.parents[id] == nil {
-			continue
-		}
-		total++
-		if c.blocked(shape, id) {
-			failed++
-			c.condition(c.parents[id], model.ReadyCondition(shape), "False", "ChildConflict")
-			continue
-		}
-		if c.world.Controllers[shape].Strategy != "OnDelete" {
-			c.condition(c.parents[id], model.ReadyCondition(shape), "True", "Ready")
-		}
-		if shape == model.Report {
-			c.status(id)
-		}
-	}
-	if c.counts {
-		c.count(o, "total", total)
-		c.count(o, "failed", failed)
-	}
+// applied reports whether the TemplateController has ever written the object.
+func applied(o *unstructured.Unstructured, shape string) bool {
+	return slices.ContainsFunc(o.GetManagedFields(), func(m metav1.ManagedFieldsEntry) bool { return m.Manager == "templater/"+shape })
 }
 
-func (c *checker) count(o *unstructured.Unstructured, field string, want int64) {
-	if got, _, _ := unstructured.NestedInt64(o.Object, "status", "parents", field); got != want {
-		c.fault("TemplateController %s counts %d parents %s, want %d", o.GetName(), got, field, want)
+// parentOf returns the parent that there is of a child.
+func (c *checker) parentOf(o *unstructured.Unstructured) *model.ParentID {
+	refs := o.GetOwnerReferences()
+	uid := types.UID(o.GetLabels()["templater.dev/parent-uid"])
+	if len(refs) == 1 {
+		uid = refs[0].UID
 	}
+	for parent, p := range c.parents {
+		if p.GetUID() == uid {
+			return &parent
+		}
+	}
+	return nil
 }
 
-// status compares what the status template yields.
-func (c *checker) status(id model.ParentID) {
-	got, _, _ := unstructured.NestedMap(c.parents[id].Object, "status")
-	delete(got, "conditions")
-	want := map[string]any{"text": c.world.Parents[id].Text, "total": int64(1), "names": []any{model.Report + "-" + id.Name}}
-	if fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", want) {
-		c.fault("the status of %s is %v, want %v", id, got, want)
-	}
+// retainedByItself reports whether the entry that the object was made from is gone, so that what the object says counts.
+func (c *checker) retainedByItself(shape string, o *unstructured.Unstructured) bool {
+	entries := c.world.Controllers[shape].Entries(shape)
+	return !slices.Contains(entries, o.GetLabels()["templater.dev/child"]) && o.GetAnnotations()["templater.dev/prune"] != ""
 }
 
-// condition compares a condition, which is to be of the present generation.
-func (c *checker) condition(o *unstructured.Unstructured, kind, status, reason string) {
-	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-	name := o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName()
-	for _, item := range list {
-		got, _ := item.(map[string]any)
-		if got["type"] != kind {
-			continue
-		}
-		if got["status"] != status || reason != "" && got["reason"] != reason || got["observedGeneration"] != o.GetGeneration() {
-			c.fault("condition %s of %s, generation %d, is %v; want %s %s", kind, name, o.GetGeneration(), got, status, reason)
-		}
-		return
-	}
-	c.fault("%s has no condition %s", name, kind)
+// outlives reports whether the object is one that outlives its parent.
+func outlives(o *unstructured.Unstructured) bool {
+	return len(o.GetOwnerReferences()) == 0 && strings.Contains(o.GetName(), model.KeptMark)
 }
 
 // show tells what matters of an object that is not right.

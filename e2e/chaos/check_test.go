@@ -16,6 +16,7 @@ var (
 	aReport   = model.ParentID{Kind: "Report", Namespace: "chaos-a", Name: "p"}
 	aMany     = model.ParentID{Kind: "Many", Namespace: "chaos-a", Name: "p"}
 	reportMap = model.ChildID{Resource: "configmaps", Namespace: "chaos-a", Name: "report-p"}
+	keptMap   = model.ChildID{Resource: "configmaps", Namespace: "chaos-a", Name: "report-p-kept-uid-Repo"}
 	manyMap   = model.ChildID{Resource: "configmaps", Namespace: "chaos-a", Name: "many-p-0"}
 	manyMore  = model.ChildID{Resource: "configmaps", Namespace: "chaos-a", Name: "many-p-1"}
 )
@@ -26,7 +27,7 @@ func ready(kind, status, reason string) []any {
 
 // rightChecker is a cluster that is as its model says.
 func rightChecker() *checker {
-	w := model.NewWorld()
+	w := model.NewWorld("hush")
 	w.Parents[aReport] = model.Parent{Text: "t"}
 	w.Parents[aMany] = model.Parent{Text: "t", Count: 1}
 	f := &found{
@@ -45,6 +46,11 @@ func rightChecker() *checker {
 	status["text"], status["total"], status["names"] = "t", int64(1), []any{"report-p"}
 	for _, child := range w.Children() {
 		f.children[child.ID] = childObject(child, f.parents[child.Parent])
+		if child.Unique {
+			f.children[keptMap] = f.children[child.ID]
+			f.children[keptMap].SetName(keptMap.Name)
+			delete(f.children, child.ID)
+		}
 	}
 	for shape, c := range w.Controllers {
 		o := &unstructured.Unstructured{Object: c.Manifest(shape)}
@@ -79,6 +85,7 @@ func childObject(child model.Child, parent *unstructured.Unstructured) *unstruct
 		"templater.dev/controller": child.Shape, "templater.dev/child": child.Entry,
 		"templater.dev/parent-uid": string(parent.GetUID()), "app.kubernetes.io/managed-by": "templater",
 	})
+	o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "templater/" + child.Shape}})
 	o.SetOwnerReferences([]metav1.OwnerReference{{Kind: child.Parent.Kind, UID: parent.GetUID(), Controller: &yes}})
 	return o
 }
@@ -90,12 +97,26 @@ func (c *checker) change(shape string, f func(*model.Controller)) {
 	c.world.Controllers[shape] = controller
 }
 
+// remembers has the last check have seen another object of that name.
+func (c *checker) remembers(id model.ChildID, uid types.UID) {
+	c.before = memories{id: {uid: uid, id: id}}
+}
+
+// outlived puts an object there whose parent is gone.
+func (c *checker) outlived(name string) {
+	o := c.children[keptMap].DeepCopy()
+	o.SetName(name)
+	o.SetOwnerReferences(nil)
+	o.SetLabels(map[string]string{"templater.dev/controller": "report", "templater.dev/parent-uid": "gone"})
+	c.children[model.ChildID{Resource: "configmaps", Namespace: "chaos-a", Name: name}] = o
+}
+
 // stranger puts a stranger's object there.
 func (c *checker) stranger(id model.ChildID) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{"kind": "ConfigMap"}}
 	o.SetUID("stranger")
 	o.SetResourceVersion("7")
-	c.children[id], c.foreign[id] = o, mark{"stranger", "7"}
+	c.children[id], c.foreign[id] = o, mark{"stranger", "7", ""}
 	return o
 }
 
@@ -113,7 +134,7 @@ func TestCompare(t *testing.T) {
 			_ = unstructured.SetNestedField(c.children[reportMap].Object, "x", "data", strangerKey)
 		}, ""},
 		"a child has lost its label":    {func(c *checker) { c.children[reportMap].SetLabels(nil) }, "has the labels"},
-		"a child is of an older parent": {func(c *checker) { c.parents[aReport].SetUID("newer") }, "is not owned by"},
+		"a child is of an older parent": {func(c *checker) { c.parents[aReport].SetUID("newer-uid") }, "is not owned by"},
 		"there is an orphan": {func(c *checker) {
 			c.children[manyMore] = c.children[manyMap].DeepCopy()
 			c.children[manyMore].SetOwnerReferences([]metav1.OwnerReference{{UID: "gone"}})
@@ -147,7 +168,78 @@ func TestCompare(t *testing.T) {
 			_ = unstructured.SetNestedField(c.parents[aReport].Object, "old", "status", "text")
 		}, "the status of Report chaos-a/p is"},
 		"the condition is of an older generation": {func(c *checker) { c.parents[aMany].SetGeneration(2) }, "condition Ready of Many chaos-a/p, generation 2"},
-		"there is no condition":                   {func(c *checker) { delete(c.parents[aMany].Object, "status") }, "Many chaos-a/p has no condition Ready"},
+		"a child was made anew without need":      {func(c *checker) { c.remembers(reportMap, "uid-before") }, "report-p should have stayed what it was"},
+		"a child was made anew for a good reason": {func(c *checker) { c.remembers(reportMap, "uid-before"); c.round = &model.Round{} }, ""},
+		"what outlives its parent stays":          {func(c *checker) { c.outlived(keptMap.Name + "0"); c.before = c.remember() }, ""},
+		"what outlives its parent has gone": {func(c *checker) {
+			c.outlived(keptMap.Name + "0")
+			c.before = c.remember()
+			delete(c.children, model.ChildID{Resource: "configmaps", Namespace: "chaos-a", Name: keptMap.Name + "0"})
+		}, "should have stayed what it was"},
+		"what outlives its parent went with its TemplateController": {func(c *checker) {
+			c.outlived(keptMap.Name + "0")
+			c.before, c.round = c.remember(), &model.Round{Purged: map[string]bool{model.Report: true}}
+			delete(c.children, model.ChildID{Resource: "configmaps", Namespace: "chaos-a", Name: keptMap.Name + "0"})
+		}, ""},
+		"what is to outlive its parent has an owner": {func(c *checker) {
+			c.change(model.Report, func(m *model.Controller) { m.Keep = true })
+		}, "kept-uid-Repo is not owned by"},
+		"a TemplateController is deleted, and its children stay": {func(c *checker) {
+			c.change(model.Many, func(m *model.Controller) { m.Absent = true })
+			delete(c.controllers, model.Many)
+		}, ""},
+		"a TemplateController is deleted, and its children should be, too": {func(c *checker) {
+			c.change(model.Many, func(m *model.Controller) { m.Absent, m.Purge = true, true })
+			delete(c.controllers, model.Many)
+		}, "many-p-0 should not be there"},
+		"a TemplateController is deleted, and its protected children stay": {func(c *checker) {
+			c.change(model.Many, func(m *model.Controller) { m.Absent, m.Purge, m.Retain = true, true, true })
+			delete(c.controllers, model.Many)
+			delete(c.children, model.ChildID{Resource: "secrets", Namespace: "chaos-a", Name: "many-p"})
+		}, ""},
+		"a TemplateController is still there": {func(c *checker) {
+			c.change(model.Many, func(m *model.Controller) { m.Absent = true })
+		}, "TemplateController many is there"},
+		"a broken TemplateController should say so": {func(c *checker) {
+			c.change(model.Many, func(m *model.Controller) { m.Broken = true })
+		}, "TemplateController /many has no condition Accepted"},
+		"a name is given twice": {func(c *checker) {
+			c.change(model.Many, func(m *model.Controller) { m.Extra = model.Double })
+		}, "want False InvalidChild"},
+		"an entry that is gone has said that the object stays": {func(c *checker) {
+			c.children[manyMore] = c.children[manyMap].DeepCopy()
+			c.children[manyMore].SetLabels(map[string]string{"templater.dev/controller": "many", "templater.dev/child": "gone"})
+			c.children[manyMore].SetAnnotations(map[string]string{"templater.dev/prune": "Retain"})
+		}, ""},
+		"a condition tells what is in a parent": {func(c *checker) {
+			c.parents[aMany].Object["status"] = map[string]any{"conditions": append(ready("Ready", "True", "Ready"), ready("Other", "not hush", "")...)}
+		}, "the condition Other of a Many holds"},
+		"a TemplateController is deleted, and somebody's copy of a child stays": {func(c *checker) {
+			c.change(model.Many, func(m *model.Controller) { m.Absent, m.Purge, m.Retain = true, true, true })
+			delete(c.controllers, model.Many)
+			c.children[model.ChildID{Resource: "secrets", Namespace: "chaos-a", Name: "many-p"}].SetManagedFields(nil)
+		}, ""},
+		"what the server refuses is told": {func(c *checker) {
+			c.world.Parents[aMany] = model.Parent{Text: "t", Count: 1, Bad: model.BadLabel}
+		}, "want False"},
+		"a stranger's note in a status is gone": {func(c *checker) {
+			c.notes = map[model.ParentID]note{aReport: {"uid-Report", "n"}}
+		}, "has no condition Strange"},
+		"a stranger's note in a status has stayed": {func(c *checker) {
+			c.notes = map[model.ParentID]note{aReport: {"uid-Report", "n"}}
+			c.parents[aReport].Object["status"].(map[string]any)[model.NoteField] = "n"
+			c.parents[aReport].Object["status"].(map[string]any)["conditions"] = append(ready("Ready", "True", "Ready"), ready(model.StrangeCondition, "True", "")...)
+		}, ""},
+		"a note in the status of an earlier parent": {func(c *checker) {
+			c.notes = map[model.ParentID]note{aReport: {"uid-before", "n"}}
+		}, ""},
+		"what is slow does not count": {func(c *checker) {
+			c.beside = model.Many
+			delete(c.children, manyMap)
+			delete(c.parents[aMany].Object, "status")
+		}, ""},
+		"what is beside it counts": {func(c *checker) { c.beside = model.Many; delete(c.children, reportMap) }, "report-p is missing"},
+		"there is no condition":    {func(c *checker) { delete(c.parents[aMany].Object, "status") }, "Many chaos-a/p has no condition Ready"},
 		"a count is wrong": {func(c *checker) {
 			_ = unstructured.SetNestedField(c.controllers[model.Many].Object, int64(3), "status", "parents", "total")
 		}, "TemplateController many counts 3 parents total, want 1"},
@@ -176,7 +268,7 @@ func TestFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"--without=kill":     `--without "kill": choose from`,
 		"--time=0s":          "--time, --longest-fault: give a duration above 0",
-		"--rounds=-1":        "--rounds, --replicas: give a number from 0",
+		"--rounds=-1":        "--rounds, --replicas, --engines: give a number from 0",
 		"--operator=/no/one": "no such file",
 	} {
 		command := newCommand()

@@ -18,6 +18,7 @@ type operators struct {
 	binary, log string
 	args        []string
 	kubeconfigs []string      // of each replica
+	metrics     []string      // where each replica serves them
 	grace       time.Duration // that a replica has to end after SIGTERM
 
 	mu       sync.Mutex
@@ -55,6 +56,13 @@ func newOperators(ctx context.Context, binary, log string, replicas int) (*opera
 		o.args = append(o.args, "--lease-namespace=default")
 	}
 	o.replicas = make([]*replica, replicas)
+	for range replicas {
+		address, err := freeAddress()
+		if err != nil {
+			return nil, err
+		}
+		o.metrics = append(o.metrics, address)
+	}
 	return o, nil
 }
 
@@ -79,7 +87,7 @@ func (o *operators) launch(i int) error {
 		return err
 	}
 	defer file.Close()
-	args := append(slices.Clone(o.args), "--kubeconfig", o.kubeconfigs[i])
+	args := append(slices.Clone(o.args), "--kubeconfig", o.kubeconfigs[i], "--metrics-address", o.metrics[i])
 	r := &replica{command: exec.Command(o.binary, args...), exited: make(chan struct{})} //nolint:noctx // end ends it
 	r.command.Stdout, r.command.Stderr = file, file
 	r.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt from the terminal is for us

@@ -2,15 +2,19 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"github.com/templater-dev/templater/e2e/chaos/link"
 	"github.com/templater-dev/templater/e2e/chaos/model"
+	"github.com/templater-dev/templater/e2e/cluster/poll"
 	"github.com/templater-dev/templater/e2e/cluster/proc"
 )
 
@@ -38,6 +42,12 @@ func (b *bed) perform(ctx context.Context, round model.Round) error {
 			}
 		})
 	}
+	if round.Slow != "" {
+		var err error
+		if b.endSlow, err = b.slow(ctx, round.Slow); err != nil {
+			return err
+		}
+	}
 	for _, actions := range round.Users {
 		play(actions, b.act)
 	}
@@ -45,6 +55,8 @@ func (b *bed) perform(ctx context.Context, round model.Round) error {
 		play(actions, b.harm)
 	}
 	lanes.Wait()
+	b.held.Wait()
+	errs = append(errs, b.failed...)
 	ctx, cancel := context.WithTimeout(ctx, b.patience())
 	defer cancel()
 	return errors.Join(append(errs, b.operators.start(), b.cluster.AwaitReady(ctx))...)
@@ -67,6 +79,11 @@ var linkFaults = map[model.Verb]link.Fault{
 	model.Answer500: link.ServerError, model.DropAnswers: link.DropAnswers, model.SlowAnswers: link.SlowAnswers,
 }
 
+// watchFaults are how lists and watches of one resource are answered.
+var watchFaults = map[model.Verb]int{
+	model.Watches403: http.StatusForbidden, model.Watches500: http.StatusInternalServerError, model.Watches410: http.StatusGone,
+}
+
 // harm breaks something for a while.
 func (b *bed) harm(ctx context.Context, a model.Action) error {
 	switch a.Verb {
@@ -81,9 +98,16 @@ func (b *bed) harm(ctx context.Context, a model.Action) error {
 		return b.keepDown(ctx, "kube-apiserver", a.For)
 	case model.KillEtcd:
 		return b.keepDown(ctx, "etcd", a.For)
+	case model.CompactEtcd:
+		return errors.Join(b.compact(ctx), b.keepDown(ctx, "kube-apiserver", a.For))
 	default:
 		for i, l := range b.links {
-			if a.Replica == 0 || a.Replica == i+1 {
+			if a.Replica != 0 && a.Replica != i+1 {
+				continue
+			}
+			if code := watchFaults[a.Verb]; code != 0 {
+				defer l.RefuseWatches(a.Resource, code)()
+			} else {
 				defer l.Begin(linkFaults[a.Verb])()
 			}
 		}
@@ -104,4 +128,35 @@ func (b *bed) keepDown(ctx context.Context, component string, long time.Duration
 			return err
 		}
 	}
+}
+
+// compact has etcd forget all versions but the last ones.
+func (b *bed) compact(ctx context.Context) error {
+	ask := func(path, body string, into any) error {
+		url := fmt.Sprintf("http://127.0.0.1:%d/v3/%s", b.cluster.EtcdPort, path)
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
+		if err != nil {
+			return poll.Stop(err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return err
+		}
+		defer response.Body.Close()
+		if response.StatusCode != http.StatusOK {
+			return fmt.Errorf("etcd answers %s", response.Status)
+		}
+		return json.NewDecoder(response.Body).Decode(into)
+	}
+	return b.insist(ctx, "compact etcd", func() error {
+		var status struct {
+			Header struct {
+				Revision string `json:"revision"`
+			} `json:"header"`
+		}
+		if err := ask("maintenance/status", "{}", &status); err != nil {
+			return err
+		}
+		return ask("kv/compaction", fmt.Sprintf(`{"revision": %q}`, status.Header.Revision), &struct{}{})
+	})
 }

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,13 +18,15 @@ import (
 
 // options are the flags.
 type options struct {
-	seed     uint64
+	seeds    seeds
 	time     time.Duration
 	rounds   int
 	without  []string
 	longest  time.Duration
 	operator string
+	race     bool
 	replicas int
+	engines  int
 	name     string
 	cache    string
 	keep     bool
@@ -45,13 +48,15 @@ func newCommand() *cobra.Command {
 		},
 	}
 	flags := command.Flags()
-	flags.Uint64Var(&o.seed, "seed", 0, "what all actions are drawn from; 0 = a fresh one, which is printed")
+	flags.Var(&o.seeds, "seed", "what all actions are drawn from; 0 = a fresh one, which is printed. 1:4,7 begins with 4 rounds from 1")
 	flags.DurationVar(&o.time, "time", 3*time.Minute, "no round begins after that long")
 	flags.IntVar(&o.rounds, "rounds", 0, "at most that many rounds; 0 = as many as fit into --time")
-	flags.StringSliceVar(&o.without, "without", nil, "faults to leave out, as they are called in the output: 'kill etcd'")
+	flags.StringSliceVar(&o.without, "without", nil, "faults and edits of TemplateControllers to leave out: 'kill etcd',break")
 	flags.DurationVar(&o.longest, "longest-fault", 3*time.Second, "the longest time that a fault lasts")
 	flags.StringVar(&o.operator, "operator", "", "the built operator; empty = build ./cmd/templater")
+	flags.BoolVar(&o.race, "race", true, "build the operator with the race detector")
 	flags.IntVar(&o.replicas, "replicas", 0, "how many operators run; more than one need leader election; 0 = two if they have that, else one")
+	flags.IntVar(&o.engines, "engines", 200, "how many parents have a status that goes its way step by step, anew in each round")
 	flags.StringVar(&o.name, "name", "chaos", "name of the cluster that is started, and taken down in the end")
 	flags.StringVar(&o.cache, "cache", "", "folder for the cluster's programs and state (default .cache/cluster in the repository)")
 	flags.BoolVar(&o.keep, "keep", false, "leave the cluster up after a failure, to look at it")
@@ -60,15 +65,15 @@ func newCommand() *cobra.Command {
 
 func (o *options) validate() error {
 	for _, name := range o.without {
-		if !strings.Contains(fmt.Sprintf("%q", model.Faults), fmt.Sprintf("%q", name)) {
-			return fmt.Errorf("--without %q: choose from %q", name, model.Faults)
+		if !slices.Contains(model.Features(), name) {
+			return fmt.Errorf("--without %q: choose from %q", name, model.Features())
 		}
 	}
 	if o.time <= 0 || o.longest <= 0 {
 		return errors.New("--time, --longest-fault: give a duration above 0")
 	}
-	if o.rounds < 0 || o.replicas < 0 {
-		return errors.New("--rounds, --replicas: give a number from 0")
+	if o.rounds < 0 || o.replicas < 0 || o.engines < 0 {
+		return errors.New("--rounds, --replicas, --engines: give a number from 0")
 	}
 	return nil
 }
@@ -77,10 +82,8 @@ func (o *options) run(ctx context.Context) (err error) {
 	if err := o.validate(); err != nil {
 		return err
 	}
-	for o.seed == 0 {
-		o.seed = rand.Uint64() >> 32 // short enough to type
-	}
-	fmt.Fprintf(o.out, "seed %d\n", o.seed)
+	o.seeds.choose()
+	fmt.Fprintf(o.out, "seed %s\n", &o.seeds)
 	dir, err := os.MkdirTemp("", "templater-chaos-")
 	if err != nil {
 		return err
@@ -89,13 +92,13 @@ func (o *options) run(ctx context.Context) (err error) {
 	if err != nil {
 		return errors.Join(err, os.RemoveAll(dir))
 	}
-	t := &trial{options: o, bed: bed, world: model.NewWorld(), random: rand.New(rand.NewPCG(o.seed, 0)), faults: map[model.Verb]int{}}
+	t := &trial{options: o, bed: bed, world: model.NewWorld(o.seeds.secret()), faults: map[model.Verb]int{}}
 	failure := t.play(ctx)
 	t.report()
 	if failure == nil {
 		return errors.Join(bed.close(), os.RemoveAll(dir))
 	}
-	fmt.Fprintf(o.out, "play it again: go run ./chaos --seed %d --rounds %d --time 24h; the operator's log is %s\n", o.seed, t.rounds+1, bed.operators.log)
+	fmt.Fprintf(o.out, "play it again: go run ./chaos --seed %s --rounds %d --time 24h; the operator's log is %s\n", &o.seeds, t.rounds+1, bed.operators.log)
 	if o.keep {
 		fmt.Fprintf(o.out, "the cluster is left up: go run ./cluster down --name %s\n", o.name)
 		return errors.Join(failure, bed.leave())
@@ -109,9 +112,8 @@ const mostFaults = 3
 // trial is one run: rounds on one cluster.
 type trial struct {
 	*options
-	bed    *bed
-	world  *model.World
-	random *rand.Rand
+	bed   *bed
+	world *model.World
 
 	rounds  int // that went well
 	actions int
@@ -125,14 +127,15 @@ func (t *trial) play(ctx context.Context) error {
 	if err := t.bed.begin(ctx, t.world); err != nil {
 		return err
 	}
-	drawn := model.Options{Actions: 7, Faults: mostFaults, Longest: t.longest, Replicas: len(t.bed.operators.replicas), KindEvery: 5}
-	for _, name := range t.without {
-		drawn.NoFaults = append(drawn.NoFaults, model.Verb(name))
-	}
+	ctx, cancel := context.WithCancel(ctx)
+	var tending sync.WaitGroup
+	tending.Go(func() { t.bed.tend(ctx) })
+	defer func() { cancel(); tending.Wait() }()
+	drawn := model.Options{Actions: 7, Faults: mostFaults, Longest: t.longest, Replicas: len(t.bed.operators.replicas), KindEvery: 5, Without: t.without, Engines: t.engines}
 	for ctx.Err() == nil && time.Since(t.started) < t.time && (t.options.rounds == 0 || t.rounds < t.options.rounds) {
-		round := model.Draw(t.random, t.world, drawn)
+		round := model.Draw(t.seeds.source(t.rounds), t.world, drawn)
 		if err := t.round(ctx, round); err != nil {
-			return fmt.Errorf("seed %d, round %d: %w\nThe round's actions:\n%s", t.seed, t.rounds+1, err, describe(round))
+			return fmt.Errorf("seed %s, round %d: %w\nThe round's actions:\n%s", &t.seeds, t.rounds+1, err, describe(round))
 		}
 		t.rounds++
 	}
@@ -140,7 +143,7 @@ func (t *trial) play(ctx context.Context) error {
 		return err
 	}
 	if err := t.bed.rest(ctx, t.world); err != nil {
-		return fmt.Errorf("seed %d, after round %d, when there was time to count: %w", t.seed, t.rounds, err)
+		return fmt.Errorf("seed %s, after round %d, when there was time to count: %w", &t.seeds, t.rounds, err)
 	}
 	return nil
 }
@@ -151,6 +154,9 @@ func (t *trial) round(ctx context.Context, round model.Round) error {
 	if err := t.bed.perform(ctx, round); err != nil {
 		return err
 	}
+	if round.Slow != "" {
+		t.faults[model.SlowWebhook]++
+	}
 	for _, lane := range round.Faults {
 		for _, a := range lane {
 			t.faults[a.Verb]++
@@ -160,20 +166,25 @@ func (t *trial) round(ctx context.Context, round model.Round) error {
 		t.actions += len(lane)
 	}
 	acted := time.Since(began)
-	if err := t.bed.settle(ctx, t.world, acted); err != nil {
+	if err := t.bed.settle(ctx, t.world, &round, acted); err != nil {
 		return err
 	}
-	fmt.Fprintf(t.out, "round %d: %.0fs of actions, right after %.0fs: %d parents, %d children, %d foreign objects\n",
-		t.rounds+1, acted.Seconds(), time.Since(began).Seconds()-acted.Seconds(), len(t.world.Parents), len(t.world.Children()), len(t.bed.foreign))
+	slow := ""
+	if round.Slow != "" {
+		slow = ", with a " + model.SlowWebhook
+	}
+	fmt.Fprintf(t.out, "round %d: %.0fs of actions%s, right after %.0fs: %d parents, %d children, %d foreign objects\n",
+		t.rounds+1, acted.Seconds(), slow, time.Since(began).Seconds()-acted.Seconds(), len(t.world.Parents), len(t.world.Children()), len(t.bed.foreign))
 	return nil
 }
 
 func (t *trial) report() {
 	fmt.Fprintf(t.out, "%d rounds survived in %.0fs, %d actions, faults:", t.rounds, time.Since(t.started).Seconds(), t.actions)
-	for _, verb := range model.Faults {
+	for _, verb := range append(slices.Clone(model.Faults), model.SlowWebhook) {
 		fmt.Fprintf(t.out, " %s %d;", verb, t.faults[verb])
 	}
-	fmt.Fprintf(t.out, " the leader switched %d times; %d writes were held up and came in after that\n", t.bed.turns.switches, t.bed.turns.late)
+	fmt.Fprintf(t.out, " the leader switched %d times; %d writes were held up and came in after that; the garbage collector has lost %d objects\n",
+		t.bed.turns.switches, t.bed.turns.late, t.bed.lost)
 }
 
 // describe lists the actions of a round, lane by lane.
@@ -183,6 +194,9 @@ func describe(round model.Round) string {
 		for _, a := range actions {
 			fmt.Fprintf(&out, "  %-8s %s\n", name, a)
 		}
+	}
+	if round.Slow != "" {
+		fmt.Fprintf(&out, "  %-8s %s for TemplateController %s, until all else is right\n", "fault 0", model.SlowWebhook, round.Slow)
 	}
 	for _, kind := range model.Kinds {
 		lane(kind, round.Users[kind])

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -16,6 +15,8 @@ const (
 	// settleLimit is how long everything may take to be right. The garbage collector may
 	// lose sight of the children of a new kind; then the operator deletes them after a minute.
 	settleLimit = 3 * time.Minute
+	// tellAfter is how long it may take to be right before it is told what came last.
+	tellAfter = 30 * time.Second
 	// calm is for how long nothing may be written.
 	calm = 2 * time.Second
 	// recount is how long an operator may take to count parents after its start: another one may
@@ -26,22 +27,63 @@ const (
 // settle waits until the cluster is as the model says and the operator is quiet, and then
 // expects it to stay so. Things have been broken for that long, and what was
 // tried in vain meanwhile may wait as long again until it is tried once more.
-func (b *bed) settle(ctx context.Context, w *model.World, broken time.Duration) error {
-	counts := false
-	err := await(ctx, settleLimit+broken+broken/5, func() error {
-		counts = b.operators.age() > recount
-		return b.right(ctx, w, counts)
-	})
-	if err != nil {
+func (b *bed) settle(ctx context.Context, w *model.World, round *model.Round, broken time.Duration) error {
+	e, began := expected{world: w, round: round}, time.Now()
+	if err := b.settleBeside(ctx, e, broken); err != nil {
+		return err
+	}
+	if err := b.becomeRight(ctx, &e, broken+time.Since(began)); err != nil {
 		return err
 	}
 	if err := b.still(ctx, changes); err != nil {
 		return err
 	}
-	if err := b.right(ctx, w, counts); err != nil {
+	if err := b.right(ctx, e); err != nil {
+		return err
+	}
+	if err := b.leaks(ctx); err != nil {
+		return err
+	}
+	if err := b.remember(ctx, e); err != nil {
 		return err
 	}
 	return b.turns.check()
+}
+
+// becomeRight waits until the cluster is as expected, counts included if they can be right by then.
+func (b *bed) becomeRight(ctx context.Context, e *expected, broken time.Duration) error {
+	began, last := time.Now(), error(nil)
+	err := await(ctx, settleLimit+broken+broken/5, func() error {
+		e.counts = b.operators.age() > recount
+		err := b.right(ctx, *e)
+		if err != nil {
+			last = err
+		}
+		return err
+	})
+	if took := time.Since(began); err == nil && last != nil && took > tellAfter {
+		fmt.Fprintf(b.out, "it took %.0fs to be right; the last that was not: %v\n", took.Seconds(), last)
+	}
+	return err
+}
+
+// expected is what the cluster is compared with.
+type expected struct {
+	world  *model.World
+	round  *model.Round // since the last time that all was right; nil = none
+	beside string       // the TemplateController that does not count; "" = all do
+	counts bool         // whether the parents are to be counted right
+}
+
+// remember has the next comparison know which objects there are.
+func (b *bed) remember(ctx context.Context, e expected) error {
+	c, err := b.compare(ctx, e)
+	if err != nil {
+		return err
+	}
+	before := b.before
+	b.before = c.remember()
+	return b.sweep(ctx, before, b.before)
 }
 
 // rest waits until the parents are counted, too, and expects that then nothing at all is written.
@@ -49,13 +91,14 @@ func (b *bed) rest(ctx context.Context, w *model.World) error {
 	if err := pause(ctx, recount-b.operators.age()); err != nil {
 		return err
 	}
-	if err := await(ctx, settleLimit, func() error { return b.right(ctx, w, true) }); err != nil {
+	e := expected{world: w, counts: true}
+	if err := await(ctx, settleLimit, func() error { return b.right(ctx, e) }); err != nil {
 		return err
 	}
 	if err := b.still(ctx, anything); err != nil {
 		return err
 	}
-	return b.right(ctx, w, true)
+	return b.right(ctx, e)
 }
 
 // still waits until the operator is quiet, and then expects it to stay so.
@@ -82,21 +125,30 @@ func (b *bed) still(ctx context.Context, counts func(audit.Event) bool) error {
 }
 
 // right compares the cluster with the model once.
-func (b *bed) right(ctx context.Context, w *model.World, counts bool) error {
+func (b *bed) right(ctx context.Context, e expected) error {
 	if err := b.operators.failure(); err != nil {
 		return err
 	}
-	if panicked, err := b.logged("panic in a pass"); err != nil || panicked {
-		return errors.Join(err, errors.New("a pass has panicked, see the operator's log"))
+	if err := b.log.check(); err != nil {
+		return err
 	}
-	f, err := b.look(ctx)
+	c, err := b.compare(ctx, e)
 	if err != nil {
 		return err
 	}
+	return c.compare()
+}
+
+// compare returns what compares the cluster as it is now.
+func (b *bed) compare(ctx context.Context, e expected) (*checker, error) {
+	f, err := b.look(ctx)
+	if err != nil {
+		return nil, err
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c := &checker{found: f, world: w, foreign: maps.Clone(b.foreign), counts: counts}
-	return c.compare()
+	maps.DeleteFunc(b.foreign, func(_ model.ChildID, m mark) bool { return m.owner != "" && !f.hasParent(m.owner) })
+	return &checker{found: f, world: e.world, round: e.round, beside: e.beside, before: b.before, foreign: maps.Clone(b.foreign), notes: maps.Clone(b.notes), counts: e.counts}, nil
 }
 
 // quiet returns an error if the operator has written within the time that is called calm, else the

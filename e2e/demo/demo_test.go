@@ -12,7 +12,7 @@ import (
 
 func TestDemoShowsWhatAUserWantsToSee(t *testing.T) {
 	var out bytes.Buffer
-	cluster := testcluster.Options{Name: "demo-test", Mode: layout.Auto, Out: &out}
+	cluster := testcluster.Options{Name: "demo-test", Mode: layout.Kwok, Out: &out}
 	t.Cleanup(func() {
 		if _, err := testcluster.Down("", cluster.Name); err != nil {
 			t.Error(err)

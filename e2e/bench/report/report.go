@@ -78,6 +78,19 @@ func (r *Report) Note(format string, args ...any) {
 	}
 }
 
+// KeepCounts drops the figures that are not counted: times and sizes say something about many parents
+// only.
+func (r *Report) KeepCounts() {
+	all := len(r.Figures)
+	r.Figures = slices.DeleteFunc(r.Figures, func(f *Figure) bool { return !f.Target.exact() })
+	r.Note("%d figures of times and sizes are neither judged nor shown", all-len(r.Figures))
+}
+
+// exact reports whether the target is one number.
+func (t *Target) exact() bool {
+	return t != nil && !t.Ratio && t.AtLeast != nil && t.AtMost != nil && *t.AtLeast == *t.AtMost
+}
+
 // Missed returns the figures whose target is missed.
 func (r *Report) Missed() []*Figure {
 	var missed []*Figure

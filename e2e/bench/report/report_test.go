@@ -132,3 +132,22 @@ func TestMachine(t *testing.T) {
 		t.Errorf("this machine: %+v", m)
 	}
 }
+
+func TestKeepCountsDropsTimesAndSizes(t *testing.T) {
+	r := &Report{}
+	r.Add(Figure{Measure: "requests", Templater: []float64{3}, Target: Exactly(2)})
+	r.Add(Figure{Measure: "latency", Floor: []float64{1}, Templater: []float64{9}, Target: RatioAtMost(2)})
+	r.Add(Figure{Measure: "memory", Templater: []float64{9}, Target: AtMost(1)})
+	r.Add(Figure{Measure: "informs", Templater: []float64{1}})
+	r.KeepCounts()
+	var out bytes.Buffer
+	if err := r.WriteTable(&out); err != nil {
+		t.Fatal(err)
+	}
+	if missed := r.Missed(); len(r.Figures) != 1 || len(missed) != 1 || missed[0].Measure != "requests" {
+		t.Errorf("want the requests alone, which are missed:\n%s", out.Bytes())
+	}
+	if !strings.Contains(out.String(), "note: 3 figures of times and sizes are neither judged nor shown") {
+		t.Errorf("the table does not say what is left out:\n%s", out.Bytes())
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/templater-dev/templater/e2e/bench/bed"
 	"github.com/templater-dev/templater/e2e/bench/contender"
@@ -13,6 +14,7 @@ import (
 	"github.com/templater-dev/templater/e2e/bench/report"
 	"github.com/templater-dev/templater/e2e/bench/workload"
 	"github.com/templater-dev/templater/e2e/cluster/audit"
+	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
 // Scenario controllers has so many kinds, and of each so many TemplateControllers and parents.
@@ -91,8 +93,32 @@ func (b *Bench) manyBegin(ctx context.Context, tasks []workload.Task) (err error
 	if err := outcome(c, children); err != nil {
 		return err
 	}
+	if err := b.awaitConditions(ctx, tasks); err != nil {
+		return err
+	}
 	_, err = rest(ctx, c)
 	return err
+}
+
+// awaitConditions waits until each parent has the ready conditions of all tasks. Those on one kind write beside each
+// other, so that some write again, a while later: a contender that rests may have more to do.
+func (b *Bench) awaitConditions(ctx context.Context, tasks []workload.Task) error {
+	waiting := slices.Clone(tasks)
+	return poll.Until(ctx, 100*time.Millisecond, func() error {
+		for ; len(waiting) > 0; waiting = waiting[1:] {
+			task := waiting[0]
+			parents, err := b.Bed.Observer.List(ctx, bed.Set(task.Kind))
+			if err != nil {
+				return err
+			}
+			for _, parent := range parents.Items {
+				if !parent.Is(task.Condition) {
+					return fmt.Errorf("%s %s has no condition %s that is True", task.Kind, parent.Metadata.Name, task.Condition)
+				}
+			}
+		}
+		return nil
+	})
 }
 
 // manyContinue starts an operator again, and changes one TemplateController.

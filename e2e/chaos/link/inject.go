@@ -19,20 +19,29 @@ var errDropped = errors.New("the answer is lost")
 // handler answers some requests itself.
 func (l *Link) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r, code, leave := l.enter(r)
+		defer leave()
 		switch {
+		case code != 0:
+			refuse(w, r, code)
 		case l.hit(TooMany):
 			w.Header().Set("Retry-After", "1")
 			answer(w, http.StatusTooManyRequests, "TooManyRequests")
 		case l.hit(ServerError):
 			answer(w, http.StatusInternalServerError, "InternalError")
 		case late(r):
-			r = r.WithContext(context.WithoutCancel(r.Context())) // it is on its way, whoever waits for the answer
-			r.Header.Set("User-Agent", r.UserAgent()+LateMark)
-			next.ServeHTTP(w, r)
+			next.ServeHTTP(w, heldUp(r))
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
+}
+
+// heldUp marks a write that a stall has held up. It is on its way, whoever waits for the answer.
+func heldUp(r *http.Request) *http.Request {
+	r = r.WithContext(context.WithoutCancel(r.Context()))
+	r.Header.Set("User-Agent", r.UserAgent()+LateMark)
+	return r
 }
 
 // LateMark ends the user agent of a write that a stall has held up, so that the audit log tells
@@ -68,9 +77,13 @@ func withConn(ctx context.Context, c net.Conn) context.Context {
 
 // answer is what the API server would send.
 func answer(w http.ResponseWriter, code int, reason string) {
+	answerSaying(w, code, reason, "injected")
+}
+
+func answerSaying(w http.ResponseWriter, code int, reason, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"injected","reason":%q,"code":%d}`, reason, code) // the client may be gone
+	_, _ = fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`, message, reason, code) // the client may be gone
 }
 
 // hit decides by chance whether an active fault hits a request.

@@ -43,7 +43,9 @@ type Link struct {
 	active [faults]int
 	hits   [faults]int
 	conns  map[*conn]struct{}
-	gate   chan struct{} // closed unless connections are stalled
+	// watches are by resource.
+	watches map[string]*watches
+	gate    chan struct{} // closed unless connections are stalled
 }
 
 // Start returns a link to the API server at target, which it reaches through
@@ -58,7 +60,7 @@ func Start(target string, upstream http.RoundTripper, certificate tls.Certificat
 	if err != nil {
 		return nil, err
 	}
-	l := &Link{address: listener.Addr().String(), done: make(chan error, 1), over: make(chan struct{}), conns: map[*conn]struct{}{}, gate: make(chan struct{})}
+	l := &Link{address: listener.Addr().String(), done: make(chan error, 1), over: make(chan struct{}), conns: map[*conn]struct{}{}, watches: map[string]*watches{}, gate: make(chan struct{})}
 	close(l.gate)
 	quiet := log.New(io.Discard, "", 0) // every fault would be logged
 	proxy := &httputil.ReverseProxy{

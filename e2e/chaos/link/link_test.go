@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,7 +26,7 @@ func newBed(t *testing.T) *bed {
 	b := &bed{}
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.served.Add(1)
-		if r.URL.Path == "/watch" {
+		if r.URL.Path == "/watch" || r.URL.Query().Has("watch") {
 			_, _ = io.WriteString(w, "begun ")
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
@@ -210,4 +211,55 @@ func TestClosesWhileStalled(t *testing.T) {
 	b := newBed(t)
 	b.expect(t, http.MethodGet, http.StatusOK)
 	b.Begin(Stall)
+}
+
+func TestRefusesWatchesOfOneResource(t *testing.T) {
+	b := newBed(t)
+	get := func(path string) (*http.Response, error) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.URL()+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b.client.Do(r)
+	}
+	expect := func(path string, want int, text string) {
+		t.Helper()
+		response, err := get(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		body, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != want || !strings.Contains(string(body), text) {
+			t.Errorf("%s: %d %s, %v; want %d %s", path, response.StatusCode, body, err, want, text)
+		}
+	}
+	hit, err := get("/api/v1/namespaces/a/configmaps?watch=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hit.Body.Close()
+	missed, err := get("/apis/example.org/v1/namespaces/a/configmaps/one?watch=true")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer missed.Body.Close()
+	end := b.RefuseWatches("configmaps", http.StatusForbidden)
+	if _, err := io.ReadAll(hit.Body); os.IsTimeout(err) { // it may end with an error, or well
+		t.Errorf("a watch of the resource goes on: %v", err)
+	}
+	begun := make([]byte, len("begun "))
+	if _, err := io.ReadFull(missed.Body, begun); err != nil {
+		t.Errorf("another watch has ended: %v", err)
+	}
+	expect("/api/v1/configmaps", http.StatusForbidden, `cannot list resource \"configmaps\"`)
+	expect("/api/v1/namespaces/a/configmaps/one", http.StatusOK, "hello")
+	expect("/api/v1/namespaces", http.StatusOK, "hello")
+	gone := b.RefuseWatches("namespaces", http.StatusGone)
+	expect("/api/v1/namespaces", http.StatusGone, `"reason":"Expired"`)
+	gone()
+	end()
+	end() // harmless
+	expect("/api/v1/configmaps", http.StatusOK, "hello")
+	expect("/api/v1/namespaces", http.StatusOK, "hello")
 }

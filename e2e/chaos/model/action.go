@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"maps"
 	"time"
 )
 
@@ -15,8 +16,12 @@ const (
 	ReplaceParent Verb = "replace parent" // delete it and create it anew at once
 
 	SetController     Verb = "set controller"
+	RemoveController  Verb = "remove controller"
 	ReplaceController Verb = "replace controller" // delete it and create it anew; children are orphans meanwhile
 	ReplaceKind       Verb = "replace kind"       // delete the definition and create it anew, without parents
+	MoveEngines       Verb = "move engines"       // create or change many parents at once
+	RemoveParts       Verb = "remove parts"       // the definition of a kind of children
+	DefineParts       Verb = "define parts"       //
 	OpenNamespace     Verb = "open namespace"
 	CloseNamespace    Verb = "close namespace"
 
@@ -25,9 +30,13 @@ const (
 	UnlabelChild  Verb = "unlabel child"    // remove the label that watches select by
 	RelabelChild  Verb = "relabel child"    // give it to another TemplateController
 	DeleteChild   Verb = "delete child"     //
-	PutForeign    Verb = "put foreign"      // an object of a child's name; Hard: with stolen labels
+	PutForeign    Verb = "put foreign"      // an object of a child's name
 	RemoveForeign Verb = "remove foreign"   //
 	AddToChild    Verb = "add to the child" // a field that no template sets
+	HoldChild     Verb = "hold child"       // a finalizer that goes after a while
+	SpoilStatus   Verb = "spoil status"     // of a parent: overwrite what the template sets
+	StripStatus   Verb = "strip status"     // remove all of it
+	NoteStatus    Verb = "note in status"   // a field and a condition of its own
 )
 
 // What breaks.
@@ -43,10 +52,29 @@ const (
 	Answer500      Verb = "answer 500"
 	DropAnswers    Verb = "drop answers" // of writes that the server has carried out
 	SlowAnswers    Verb = "slow answers"
+	Watches403     Verb = "refuse watches" // of one resource
+	Watches500     Verb = "fail watches"   // of one resource
+	Watches410     Verb = "expire watches" // of one resource
+	CompactEtcd    Verb = "compact etcd"   // and kill kube-apiserver, so that old versions are gone
 )
 
 // Faults are the verbs of what breaks.
-var Faults = []Verb{KillOperator, StopOperator, FreezeOperator, KillAPIServer, KillEtcd, Cut, Stall, Answer429, Answer500, DropAnswers, SlowAnswers}
+var Faults = []Verb{KillOperator, StopOperator, FreezeOperator, KillAPIServer, KillEtcd, Cut, Stall, Answer429, Answer500, DropAnswers, SlowAnswers, Watches403, Watches500, Watches410, CompactEtcd}
+
+// Guise is how much a stranger's object looks like a child.
+type Guise string
+
+// The guises. Each has what the one before it has.
+const (
+	Plain     Guise = "plain"
+	Labelled  Guise = "with a child's labels"
+	CoOwned   Guise = "with the parent as an owner" // though not as its controller
+	Bereft    Guise = "with a parent that is gone"  // as its controller; the garbage collector takes it
+	Identical Guise = "with the parent as its controller"
+)
+
+// Guises are all of them.
+var Guises = []Guise{Plain, Labelled, CoOwned, Bereft, Identical}
 
 // Action is one thing that happens in a round.
 type Action struct {
@@ -59,6 +87,9 @@ type Action struct {
 	Shape      string // of TemplateControllers
 	Controller Controller
 	Child      ChildID
+	Guise      Guise               // of PutForeign
+	Parents    map[ParentID]Parent // of MoveEngines
+	Resource   string              // whose watches a fault is for
 	Namespace  string
 	Hard       bool // see the verbs
 }
@@ -69,17 +100,24 @@ func (a Action) String() string {
 	switch a.Verb {
 	case SetParent, ReplaceParent:
 		text += fmt.Sprintf(" %s %+v", a.ID, a.Parent)
-	case DeleteParent:
+	case DeleteParent, SpoilStatus, StripStatus, NoteStatus:
 		text += " " + a.ID.String()
+	case MoveEngines:
+		text += fmt.Sprintf(", %d of them", len(a.Parents))
+	case Watches403, Watches500, Watches410:
+		text += " of " + a.Resource
 	case ReplaceKind:
 		text += " " + a.ID.Kind
-	case SetController, ReplaceController:
+	case SetController, ReplaceController, RemoveController:
 		text += fmt.Sprintf(" %s %+v", a.Shape, a.Controller)
 	case OpenNamespace, CloseNamespace:
 		text += " " + a.Namespace
 	default:
 		if a.Child.Name != "" {
 			text += " " + a.Child.String()
+		}
+		if a.Guise != "" {
+			text += ", " + string(a.Guise)
 		}
 	}
 	if a.For > 0 {
@@ -102,7 +140,7 @@ func (w *World) Apply(a Action) {
 		w.Parents[a.ID] = a.Parent
 	case DeleteParent:
 		delete(w.Parents, a.ID)
-	case SetController, ReplaceController:
+	case SetController, ReplaceController, RemoveController:
 		w.Controllers[a.Shape] = a.Controller
 	case ReplaceKind:
 		for id := range w.Parents {
@@ -110,6 +148,12 @@ func (w *World) Apply(a Action) {
 				delete(w.Parents, id)
 			}
 		}
+	case MoveEngines:
+		maps.Copy(w.Parents, a.Parents)
+	case RemoveParts:
+		w.NoParts = true
+	case DefineParts:
+		w.NoParts = false
 	case OpenNamespace:
 		w.Open[a.Namespace] = true
 	case CloseNamespace:

@@ -13,43 +13,101 @@ import (
 type Round struct {
 	Users  map[string][]Action // by kind of parents
 	Faults [][]Action
+	// Steady are the children that nothing was to replace: one that was there before is the same object
+	// afterwards.
+	Steady map[ChildID]bool
+	// Slow is a TemplateController for which nothing can be made until all else is right, as an admission webhook
+	// does not answer; "" = none.
+	Slow string
+	// Purged are TemplateControllers that have gone, or may have, with what else outlives its parent.
+	Purged map[string]bool
 }
 
 // Options say what may happen in a round.
 type Options struct {
 	Actions   int           // for each kind of parents, at most
+	Engines   int           // parents that are moved on in each round, beside the others
 	Faults    int           // in each of the two lanes, at most
 	Longest   time.Duration // of a fault
 	Replicas  int           // of the operator; 0 = one
-	NoFaults  []Verb        // those that are left out
+	Without   []string      // faults and traits that are left out
 	KindEvery int           // about every how many rounds a kind is deleted; 0 = never
 }
 
 // Draw draws a round and applies it to the world. The same random source, options and
 // world yield the same round.
 func Draw(r *rand.Rand, w *World, o Options) Round {
-	round := Round{Users: map[string][]Action{}}
-	for _, kind := range Kinds {
-		d := drawer{Rand: r, world: w, kind: kind, slow: max(quick, o.Longest/4)}
-		for range 1 + r.IntN(o.Actions) {
-			d.add(d.action())
-		}
-		if o.KindEvery > 0 && r.IntN(o.KindEvery*len(Kinds)) == 0 {
-			d.add(Action{Verb: ReplaceKind, ID: ParentID{Kind: kind}})
-			d.add(Action{Verb: SetParent, ID: d.parentID(), Parent: d.parent()})
-		}
-		round.Users[kind] = d.actions
+	round := Round{Users: map[string][]Action{}, Steady: map[ChildID]bool{}, Purged: map[string]bool{}}
+	traits := slices.DeleteFunc(slices.Clone(Traits), func(t Trait) bool { return slices.Contains(o.Without, string(t)) })
+	if o.Engines > 0 && r.IntN(slowEvery) == 0 && !slices.Contains(o.Without, SlowWebhook) {
+		round.Slow = Engine
 	}
-	faults := slices.DeleteFunc(slices.Clone(Faults), func(v Verb) bool { return slices.Contains(o.NoFaults, v) })
+	for _, kind := range Kinds {
+		d := drawer{
+			Rand: r, world: w, kind: kind, slow: max(quick, o.Longest/4), traits: traits,
+			steady: w.fates(kind), changed: w.frozen(), purged: round.Purged,
+		}
+		d.draw(o, round.Slow)
+		round.Users[kind] = d.actions
+		for id := range d.steady {
+			round.Steady[id] = true
+		}
+	}
+	faults := slices.DeleteFunc(slices.Clone(Faults), func(v Verb) bool { return slices.Contains(o.Without, string(v)) })
 	for range 2 {
 		var lane []Action
 		for range r.IntN(o.Faults + 1) {
-			lane = append(lane, o.fault(r, faults))
+			if len(faults) > 0 {
+				lane = append(lane, o.fault(r, faults))
+			}
 		}
 		round.Faults = append(round.Faults, lane)
 	}
 	return round
 }
+
+// SlowWebhook is the name of the fault that Round.Slow is, and slowEvery about every how many rounds it
+// happens.
+const (
+	SlowWebhook = "slow webhook"
+	slowEvery   = 5
+)
+
+// draw draws the actions of a lane.
+func (d *drawer) draw(o Options, slow string) {
+	if d.kind == "Engine" && o.Engines > 0 {
+		d.add(d.moveEngines(o.Engines))
+	}
+	if slow != "" && KindOf(slow) == d.kind {
+		return // strangers would have to wait, too
+	}
+	if d.IntN(4) > 0 { // before anything else, as the rest may hide what an edit does
+		d.add(d.ofController())
+	}
+	for range 1 + d.IntN(o.Actions) {
+		d.add(d.action())
+	}
+	if o.KindEvery > 0 && d.IntN(o.KindEvery*len(Kinds)) == 0 {
+		d.add(Action{Verb: ReplaceKind, ID: ParentID{Kind: d.kind}})
+		d.add(Action{Verb: SetParent, ID: d.parentID(), Parent: d.parent()})
+	}
+}
+
+// Features are all that can be left out of a round.
+func Features() []string {
+	names := []string{SlowWebhook}
+	for _, v := range Faults {
+		names = append(names, string(v))
+	}
+	for _, t := range Traits {
+		names = append(names, string(t))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// resources are those whose watches fail.
+var resources = []string{"configmaps", "configmaps", "secrets", "parts", "namespaces", "ones", "manys", "reports", "agains", "engines", "wholes"} //nolint:misspell // agains are several of the kind Again
 
 // fault draws one of these faults. Processes break one at a time, connections of one replica or
 // of all.
@@ -61,7 +119,10 @@ func (o Options) fault(r *rand.Rand, of []Verb) Action {
 	switch a.Verb {
 	case KillOperator, StopOperator, FreezeOperator:
 		a.Replica = 1 + r.IntN(max(o.Replicas, 1))
-	case KillAPIServer, KillEtcd:
+	case KillAPIServer, KillEtcd, CompactEtcd:
+	case Watches403, Watches500, Watches410:
+		a.Resource = resources[r.IntN(len(resources))]
+		a.Replica = r.IntN(max(o.Replicas, 1) + 1)
 	default:
 		a.Replica = r.IntN(max(o.Replicas, 1) + 1)
 	}
@@ -79,6 +140,10 @@ type drawer struct {
 	kind    string
 	slow    time.Duration // the longest pause between actions
 	actions []Action
+	traits  []Trait
+	steady  map[ChildID]fate // children that nothing has replaced yet
+	changed map[string]bool  // TemplateControllers of which children may have the policies of before
+	purged  map[string]bool  // Round.Purged
 }
 
 // quick is the longest pause between two actions that belong to one burst.
@@ -91,20 +156,29 @@ func (d *drawer) add(a Action) {
 		pause = d.slow
 	}
 	a.After = duration(d.Rand, pause)
+	before := d.world.Controllers[a.Shape]
+	if after := a.Controller; a.Verb == SetController && (after.Retain != before.Retain || after.Keep != before.Keep) {
+		d.changed[a.Shape] = true
+	}
 	d.world.Apply(a)
+	d.follow(a, before)
 	d.actions = append(d.actions, a)
 }
 
 func (d *drawer) action() Action {
 	switch n := d.IntN(100); {
-	case n < 45:
+	case n < 42:
 		return d.ofParent()
-	case n < 70:
+	case n < 64:
 		return d.ofChild()
-	case n < 80:
+	case n < 74:
 		return d.ofStranger()
 	case n < 84 && d.kind == "One":
 		return d.ofNamespace()
+	case n < 84 && (d.kind == "Report" || d.kind == "Engine"):
+		return d.ofStatus()
+	case n < 84 && d.kind == "Whole":
+		return d.ofParts()
 	}
 	return d.ofController()
 }
@@ -129,12 +203,56 @@ func (d *drawer) parentID() ParentID {
 var texts = []string{"plain", "", "120", "yes", "a: b\nc: [", "{{ .spec }}", "- x\n  y", "null", "#", "'\""}
 
 func (d *drawer) parent() Parent {
-	return Parent{Labelled: d.IntN(3) > 0, Text: texts[d.IntN(len(texts))], Count: d.IntN(5)}
+	p := Parent{Labelled: d.IntN(3) > 0, Text: texts[d.IntN(len(texts))], Count: d.IntN(5)}
+	if d.IntN(2) == 0 {
+		p.Text += d.world.Secret
+	}
+	if d.kind == "Report" && d.IntN(6) == 0 {
+		p.Bad, p.Text = []Bad{BadLabel, BadType, BadField}[d.IntN(3)], d.world.Secret+" !"
+	}
+	if d.kind == "Engine" {
+		p.Steps = d.steps()
+	}
+	return p
+}
+
+// steps draws a way of up to 8 steps from Start to End, and other phases that lead to it somewhere.
+func (d *drawer) steps() Steps {
+	steps, next := Steps{}, End
+	for _, i := range d.Perm(7)[:d.IntN(8)] {
+		phase := fmt.Sprintf("phase%d", i)
+		steps[phase] = next
+		if d.IntN(3) > 0 { // else it is off the way
+			next = phase
+		}
+	}
+	steps[Start] = next
+	return steps
+}
+
+func (d *drawer) moveEngines(n int) Action {
+	a := Action{Verb: MoveEngines, Parents: map[ParentID]Parent{}}
+	for i := range n {
+		a.Parents[ParentID{d.kind, Namespaces[i%2], fmt.Sprintf("engine%d", i)}] = d.parent()
+	}
+	return a
+}
+
+// ofStatus has a stranger write into the status of a parent.
+func (d *drawer) ofStatus() Action {
+	return Action{Verb: []Verb{SpoilStatus, StripStatus, NoteStatus}[d.IntN(3)], ID: d.parentID()}
+}
+
+func (d *drawer) ofParts() Action {
+	if d.world.NoParts {
+		return Action{Verb: DefineParts}
+	}
+	return Action{Verb: RemoveParts}
 }
 
 // child returns a child of a parent of this kind, and whether it is immutable.
 func (d *drawer) child() (ChildID, bool, bool) {
-	children := slices.DeleteFunc(d.world.Children(), func(c Child) bool { return c.Parent.Kind != d.kind })
+	children := slices.DeleteFunc(d.world.Children(), func(c Child) bool { return c.Parent.Kind != d.kind || c.Unique })
 	if len(children) == 0 {
 		return ChildID{}, false, false
 	}
@@ -147,11 +265,11 @@ func (d *drawer) ofChild() Action {
 	if !ok {
 		return d.ofParent()
 	}
-	verbs := []Verb{DeleteChild, UnlabelChild, EditChild, StripChild, RelabelChild, AddToChild}
+	verbs := []Verb{DeleteChild, UnlabelChild, HoldChild, EditChild, StripChild, RelabelChild, AddToChild}
 	if immutable { // its fields can't be changed, and what others do to its labels is no reason to replace it
-		verbs = verbs[:2]
+		verbs = verbs[:3]
 	}
-	return Action{Verb: verbs[d.IntN(len(verbs))], Child: id}
+	return Action{Verb: verbs[d.IntN(len(verbs))], Child: id, For: duration(d.Rand, 4*d.slow)}
 }
 
 // ofStranger puts an object where a child might be, or takes it away. Recreate would
@@ -169,7 +287,7 @@ func (d *drawer) ofStranger() Action {
 	if d.IntN(2) == 0 {
 		return Action{Verb: RemoveForeign, Child: child}
 	}
-	return Action{Verb: PutForeign, Child: child, Shape: shape, ID: id, Hard: d.IntN(2) == 0}
+	return Action{Verb: PutForeign, Child: child, Shape: shape, ID: id, Guise: Guises[d.IntN(len(Guises))]}
 }
 
 func (d *drawer) ofNamespace() Action {
@@ -178,34 +296,4 @@ func (d *drawer) ofNamespace() Action {
 		return Action{Verb: CloseNamespace, Namespace: namespace}
 	}
 	return Action{Verb: OpenNamespace, Namespace: namespace}
-}
-
-func (d *drawer) ofController() Action {
-	shapes := slices.DeleteFunc(slices.Clone(Shapes), func(s string) bool { return KindOf(s) != d.kind })
-	shape := shapes[d.IntN(len(shapes))]
-	c := d.world.Controllers[shape]
-	verb := SetController
-	switch d.IntN(8) {
-	case 0, 1:
-		c.Value = fmt.Sprintf("v%d", d.IntN(100))
-	case 2:
-		c.Edition++
-	case 3:
-		c.Selective = !c.Selective
-	case 4:
-		c.Suspended = !c.Suspended
-	case 5:
-		if shape == One {
-			c.Strategy = []string{"Apply", "Apply", "CreateOnly", "OnDelete"}[d.IntN(4)]
-		}
-		c.Suspended = false
-	case 6:
-		if shape == Many {
-			c.Retain = !c.Retain
-		}
-		c.Suspended = false
-	case 7:
-		verb = ReplaceController
-	}
-	return Action{Verb: verb, Shape: shape, Controller: c}
 }

@@ -1,7 +1,6 @@
 package model
 
 import (
-	"fmt"
 	"strings"
 )
 
@@ -10,6 +9,13 @@ import (
 const (
 	ParentLabel    = "chaos"
 	NamespaceLabel = "chaos-open"
+)
+
+// NoteField is the field of a parent's status that a stranger may have, and StrangeCondition the type of its
+// condition.
+const (
+	NoteField        = "note"
+	StrangeCondition = "Strange"
 )
 
 // ReadyCondition is the type of the condition that a TemplateController writes. Two that
@@ -21,128 +27,31 @@ func ReadyCondition(shape string) string {
 	return "Ready"
 }
 
-const configMap = `apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: @shape-{{ .metadata.name }}
-data:
-  text: {{ .spec.text }}
-  value: {{ .values.value }}
-  edition: "@edition"
-`
-
-const configMaps = `{{ range $i := until (int .spec.count) }}
----
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: @shape-{{ $.metadata.name }}-{{ $i }}
-@immutable
-data:
-  text: {{ $.spec.text }}
-  value: {{ $.values.value }}
-  edition: "@edition"
-  index: "{{ $i }}"
-{{ end }}
-`
-
-const secret = `apiVersion: v1
-kind: Secret
-metadata:
-  name: many-{{ .metadata.name }}
-stringData:
-  token: "{{ .spec.text }}{{ .values.value }}"
-`
-
-const status = `text: {{ .spec.text }}
-total: {{ len .children.config }}
-names: {{ collect "metadata.name" .children.config | toJson }}
-`
-
-// Manifest returns the TemplateController as an object.
-func (c Controller) Manifest(shape string) map[string]any {
-	spec := map[string]any{
-		"watch":          c.watch(shape),
-		"suspend":        c.Suspended,
-		"resyncPeriod":   "0s", // nothing is to be found by chance
-		"deletionPolicy": "Orphan",
-		"values":         map[string]any{"value": c.Value},
-		"children":       c.entries(shape),
-		"status":         map[string]any{"readyCondition": ReadyCondition(shape)},
-	}
-	if shape == Report {
-		spec["status"] = map[string]any{"readyCondition": "Ready", "template": status}
-	}
-	return map[string]any{
-		"apiVersion": "templater.dev/v1", "kind": "TemplateController",
-		"metadata": map[string]any{"name": shape}, "spec": spec,
-	}
-}
-
-func (c Controller) watch(shape string) map[string]any {
-	watch := map[string]any{"apiVersion": Group + "/v1", "kind": KindOf(shape)}
-	if c.Selective {
-		watch["labelSelector"] = map[string]any{"matchLabels": map[string]any{ParentLabel: "yes"}}
-	}
-	if shape == Scoped {
-		watch["namespaceSelector"] = map[string]any{"matchLabels": map[string]any{NamespaceLabel: "yes"}}
-	}
-	return watch
-}
-
-func (c Controller) entries(shape string) []any {
-	template, immutable := configMap, ""
-	if shape == Many || shape == Again {
-		template = configMaps
-	}
-	if shape == Again {
-		immutable = "immutable: true"
-	}
-	prune := "Delete"
-	if c.Retain {
-		prune = "Retain"
-	}
-	entries := []any{map[string]any{
-		"name":     "config",
-		"template": strings.NewReplacer("@shape", shape, "@edition", fmt.Sprint(c.Edition), "@immutable", immutable).Replace(template),
-		"updateStrategy": map[string]any{
-			"type": c.Strategy,
-		},
-		"prunePolicy": prune,
-	}}
-	if shape == Many {
-		entries = append(entries, map[string]any{"name": "secret", "template": secret})
-	}
-	return entries
-}
-
 // Manifest returns the parent as an object.
 func (p Parent) Manifest(id ParentID) map[string]any {
 	metadata := map[string]any{"name": id.Name, "namespace": id.Namespace}
 	if p.Labelled {
 		metadata["labels"] = map[string]any{ParentLabel: "yes"}
 	}
-	return map[string]any{
-		"apiVersion": Group + "/v1", "kind": id.Kind, "metadata": metadata,
-		"spec": map[string]any{"text": p.Text, "count": int64(p.Count)},
+	spec := map[string]any{"text": p.Text, "count": int64(p.Count), "bad": string(p.Bad)}
+	if p.Steps != nil {
+		steps := map[string]any{}
+		for from, to := range p.Steps {
+			steps[from] = to
+		}
+		spec["steps"] = steps
 	}
+	return map[string]any{"apiVersion": Group + "/v1", "kind": id.Kind, "metadata": metadata, "spec": spec}
 }
 
 // Plural is the name of a kind's resource.
 func Plural(kind string) string { return strings.ToLower(kind) + "s" }
 
-// Definition returns the CustomResourceDefinition of a kind of parents.
+// Definition returns the CustomResourceDefinition of a kind of parents, or of PartKind.
 func Definition(kind string) map[string]any {
-	text := map[string]any{"type": "string"}
-	object := func(properties map[string]any) map[string]any {
-		return map[string]any{"type": "object", "properties": properties}
-	}
-	conditions := map[string]any{
-		"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": []any{"type"},
-		"items": map[string]any{"type": "object", "required": []any{"type"}, "properties": map[string]any{
-			"type": text, "status": text, "reason": text, "message": text, "lastTransitionTime": text,
-			"observedGeneration": map[string]any{"type": "integer"},
-		}},
+	schema := object(map[string]any{"data": mapping})
+	if kind != PartKind {
+		schema = parentSchema()
 	}
 	return map[string]any{
 		"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -152,14 +61,34 @@ func Definition(kind string) map[string]any {
 			"names": map[string]any{"kind": kind, "plural": Plural(kind), "singular": strings.ToLower(kind), "listKind": kind + "List"},
 			"versions": []any{map[string]any{
 				"name": "v1", "served": true, "storage": true, "subresources": map[string]any{"status": map[string]any{}},
-				"schema": map[string]any{"openAPIV3Schema": object(map[string]any{
-					"spec": object(map[string]any{"text": text, "count": map[string]any{"type": "integer"}}),
-					"status": object(map[string]any{
-						"text": text, "total": map[string]any{"type": "integer"},
-						"names": map[string]any{"type": "array", "items": text}, "conditions": conditions,
-					}),
-				})},
+				"schema": map[string]any{"openAPIV3Schema": schema},
 			}},
 		},
 	}
+}
+
+var (
+	text    = map[string]any{"type": "string"}
+	integer = map[string]any{"type": "integer"}
+	mapping = map[string]any{"type": "object", "additionalProperties": text}
+)
+
+func object(properties map[string]any) map[string]any {
+	return map[string]any{"type": "object", "properties": properties}
+}
+
+func parentSchema() map[string]any {
+	conditions := map[string]any{
+		"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": []any{"type"},
+		"items": map[string]any{"type": "object", "required": []any{"type"}, "properties": map[string]any{
+			"type": text, "status": text, "reason": text, "message": text, "lastTransitionTime": text, "observedGeneration": integer,
+		}},
+	}
+	return object(map[string]any{
+		"spec": object(map[string]any{"text": text, "count": integer, "bad": text, "steps": mapping}),
+		"status": object(map[string]any{
+			"text": text, "total": integer, "names": map[string]any{"type": "array", "items": text},
+			"phase": text, "round": integer, NoteField: text, "conditions": conditions,
+		}),
+	})
 }

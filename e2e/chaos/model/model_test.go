@@ -9,7 +9,7 @@ import (
 )
 
 func TestChildren(t *testing.T) {
-	w := NewWorld()
+	w := NewWorld("hush")
 	w.Apply(Action{Verb: SetParent, ID: ParentID{"Many", "chaos-b", "p"}, Parent: Parent{Text: "t", Count: 2}})
 	w.Apply(Action{Verb: SetParent, ID: ParentID{"One", "chaos-a", "p"}, Parent: Parent{Text: "t"}})
 	names := func() (out []string) {
@@ -30,7 +30,7 @@ func TestChildren(t *testing.T) {
 		t.Errorf("data (-want +got):\n%s", diff)
 	}
 	w.Apply(Action{Verb: CloseNamespace, Namespace: "chaos-a"})
-	w.Apply(Action{Verb: SetController, Shape: Many, Controller: Controller{Selective: true}})
+	w.Apply(Action{Verb: SetController, Shape: Many, Controller: Controller{Selective: true, Entry: "config"}})
 	if diff := cmp.Diff([]string{"configmaps chaos-a/one-p"}, names()); diff != "" {
 		t.Errorf("children in a closed namespace, and of a parent without the label (-want +got):\n%s", diff)
 	}
@@ -43,7 +43,7 @@ func TestChildren(t *testing.T) {
 func TestDrawIsReproducible(t *testing.T) {
 	options := Options{Actions: 6, Faults: 2, Longest: time.Second, KindEvery: 3}
 	play := func(seed uint64) (rounds []Round) {
-		r, w := rand.New(rand.NewPCG(seed, 0)), NewWorld()
+		r, w := rand.New(rand.NewPCG(seed, 0)), NewWorld("hush")
 		for range 20 {
 			rounds = append(rounds, Draw(r, w, options))
 		}
@@ -57,10 +57,23 @@ func TestDrawIsReproducible(t *testing.T) {
 	}
 }
 
+func TestDrawWithoutAnythingThatCanBeLeftOut(t *testing.T) {
+	r, w := rand.New(rand.NewPCG(1, 0)), NewWorld("hush")
+	for range 20 {
+		round := Draw(r, w, Options{Actions: 6, Faults: 3, Engines: 1, Longest: time.Second, Without: Features()})
+		if len(round.Faults[0])+len(round.Faults[1]) > 0 || round.Slow != "" {
+			t.Fatalf("faults that were left out: %v, %s", round.Faults, round.Slow)
+		}
+	}
+	if diff := cmp.Diff(NewWorld("hush").Controllers, w.Controllers); diff != "" {
+		t.Errorf("edits that were left out (-want +got):\n%s", diff)
+	}
+}
+
 func TestDrawEverything(t *testing.T) {
 	seen := map[Verb]int{}
-	r, w := rand.New(rand.NewPCG(1, 0)), NewWorld()
-	options := Options{Actions: 8, Faults: 3, Longest: time.Second, Replicas: 2, KindEvery: 5, NoFaults: []Verb{StopOperator}}
+	r, w := rand.New(rand.NewPCG(1, 0)), NewWorld("hush")
+	options := Options{Actions: 8, Faults: 3, Longest: time.Second, Replicas: 2, Engines: 3, KindEvery: 5, Without: []string{string(StopOperator)}}
 	replicas := map[bool]map[int]bool{true: {}, false: {}} // by whether it is a process that breaks
 	for range 300 {
 		round := Draw(r, w, options)
@@ -75,14 +88,15 @@ func TestDrawEverything(t *testing.T) {
 		for _, lane := range round.Faults {
 			for _, a := range lane {
 				seen[a.Verb]++
-				if a.Verb != KillAPIServer && a.Verb != KillEtcd {
+				if a.Verb != KillAPIServer && a.Verb != KillEtcd && a.Verb != CompactEtcd {
 					replicas[a.Verb == KillOperator || a.Verb == FreezeOperator][a.Replica] = true
 				}
 			}
 		}
 	}
 	for _, verb := range append([]Verb{
-		SetParent, DeleteParent, ReplaceParent, SetController, ReplaceController, ReplaceKind, OpenNamespace, CloseNamespace,
+		SetParent, DeleteParent, ReplaceParent, SetController, ReplaceController, RemoveController, ReplaceKind, OpenNamespace, CloseNamespace,
+		MoveEngines, RemoveParts, DefineParts, HoldChild, SpoilStatus, StripStatus, NoteStatus,
 		EditChild, StripChild, UnlabelChild, RelabelChild, DeleteChild, PutForeign, RemoveForeign, AddToChild,
 	}, Faults...) {
 		if want := verb != StopOperator; want != (seen[verb] > 0) {

@@ -2,7 +2,6 @@ package model
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 )
@@ -20,17 +19,22 @@ const (
 	Many   = "many"   // spec.count ConfigMaps and a Secret
 	Report = "report" // a ConfigMap and a status
 	Again  = "again"  // spec.count immutable ConfigMaps, by the strategy Recreate
+	Engine = "engine" // a status that goes its way step by step, and a ConfigMap at the end
+	Whole  = "whole"  // a ConfigMap, and a Part
 )
 
 // Shapes are the names of all TemplateControllers.
-var Shapes = []string{One, Scoped, Many, Report, Again}
+var Shapes = []string{One, Scoped, Many, Report, Again, Engine, Whole}
 
 // Kinds are the kinds of parents.
-var Kinds = []string{"One", "Many", "Report", "Again"}
+var Kinds = []string{"One", "Many", "Report", "Again", "Engine", "Whole"}
+
+// PartKind is a kind of children.
+const PartKind = "Part"
 
 // KindOf is the kind that a TemplateController watches.
 func KindOf(shape string) string {
-	return map[string]string{One: "One", Scoped: "One", Many: "Many", Report: "Report", Again: "Again"}[shape]
+	return map[string]string{One: "One", Scoped: "One", Many: "Many", Report: "Report", Again: "Again", Engine: "Engine", Whole: "Whole"}[shape]
 }
 
 // ParentID names a parent.
@@ -43,7 +47,29 @@ type Parent struct {
 	Labelled bool // carries the label that a selective TemplateController asks for
 	Text     string
 	Count    int
+	Bad      Bad
+	Steps    Steps
 }
+
+// Steps say which phase of an Engine follows which: Start comes first, and what leads nowhere leads to End.
+type Steps map[string]string
+
+// The first and the last phase.
+const (
+	Start = "start"
+	End   = "end"
+)
+
+// Bad says what the server will not take of what a template yields for a parent.
+type Bad string
+
+// What may be bad of a parent.
+const (
+	Good     Bad = ""
+	BadLabel Bad = "label" // a value that is none
+	BadType  Bad = "type"  // text where there must be a boolean
+	BadField Bad = "field" // one that there is not
+)
 
 // Controller is a TemplateController as its user wants it.
 type Controller struct {
@@ -52,7 +78,34 @@ type Controller struct {
 	Selective bool   // selects labelled parents only
 	Suspended bool
 	Strategy  string // of its ConfigMaps
-	Retain    bool   // prunePolicy of its ConfigMaps
+	Entry     string // what the entry of its ConfigMaps is called
+	Extra     Extra
+	Swapped   bool // the order of its entries
+	Retain    bool // prunePolicy of its ConfigMaps
+	Keep      bool // deletionPolicy Orphan for what Report keeps
+	Purge     bool // deletionPolicy Delete of the TemplateController itself
+	Broken    bool // a template is none
+	Absent    bool // it is deleted
+	Torn      bool // it was deleted in the round in which a policy was changed, so that either may hold
+}
+
+// Extra says where one more ConfigMap comes from.
+type Extra string
+
+// The places of the extra ConfigMap.
+const (
+	NoExtra  Extra = ""
+	OwnExtra Extra = "entry of its own"
+	SameSide Extra = "same entry"
+	Double   Extra = "double" // an entry of its own, and the name of another ConfigMap
+)
+
+// Purged reports whether its children have gone with it.
+func (c Controller) Purged() bool { return c.Absent && c.Purge && !c.Suspended }
+
+// Frozen reports whether nothing is done for it at the moment, so that its children are as they once were.
+func (c Controller) Frozen() bool {
+	return c.Suspended || c.Broken || c.Extra == Double || c.Absent && !c.Purged()
 }
 
 // World is what the users want.
@@ -60,13 +113,15 @@ type World struct {
 	Parents     map[ParentID]Parent
 	Controllers map[string]Controller
 	Open        map[string]bool // namespaces that Scoped selects
+	NoParts     bool            // the kind of Parts is not defined
+	Secret      string          // is in parents and children, and nowhere else
 }
 
 // NewWorld has all TemplateControllers and no parent.
-func NewWorld() *World {
-	w := &World{Parents: map[ParentID]Parent{}, Controllers: map[string]Controller{}, Open: map[string]bool{Namespaces[0]: true}}
+func NewWorld(secret string) *World {
+	w := &World{Parents: map[ParentID]Parent{}, Controllers: map[string]Controller{}, Open: map[string]bool{Namespaces[0]: true}, Secret: secret}
 	for _, shape := range Shapes {
-		w.Controllers[shape] = Controller{Value: "first", Strategy: "Apply"}
+		w.Controllers[shape] = Controller{Value: "first", Strategy: "Apply", Entry: "config"}
 	}
 	again := w.Controllers[Again]
 	again.Strategy = "Recreate"
@@ -74,69 +129,10 @@ func NewWorld() *World {
 	return w
 }
 
-// ChildID names a child; Resource is configmaps or secrets.
+// ChildID names a child; Resource is configmaps, secrets or parts.
 type ChildID struct{ Resource, Namespace, Name string }
 
 func (c ChildID) String() string { return c.Resource + " " + c.Namespace + "/" + c.Name }
-
-// Child is a child as it should be.
-type Child struct {
-	ID        ChildID
-	Shape     string // its TemplateController
-	Entry     string // in spec.children
-	Parent    ParentID
-	Data      map[string]string
-	Immutable bool
-}
-
-// Matches reports whether the TemplateController works for the parent.
-func (w *World) Matches(shape string, id ParentID) bool {
-	parent, there := w.Parents[id]
-	c := w.Controllers[shape]
-	return there && KindOf(shape) == id.Kind && (!c.Selective || parent.Labelled) && (shape != Scoped || w.Open[id.Namespace])
-}
-
-// Children returns all children that should be there, in order.
-func (w *World) Children() []Child {
-	var out []Child
-	for _, id := range w.ParentIDs() {
-		for _, shape := range Shapes {
-			if w.Matches(shape, id) {
-				out = append(out, w.childrenOf(shape, id)...)
-			}
-		}
-	}
-	return out
-}
-
-// childrenOf is what the templates of Spec say, once more.
-func (w *World) childrenOf(shape string, id ParentID) []Child {
-	parent, c := w.Parents[id], w.Controllers[shape]
-	child := func(resource, entry, suffix string, data map[string]string) Child {
-		return Child{
-			ID:    ChildID{resource, id.Namespace, shape + "-" + id.Name + suffix},
-			Shape: shape, Entry: entry, Parent: id, Data: data, Immutable: shape == Again,
-		}
-	}
-	data := func(more ...string) map[string]string {
-		out := map[string]string{"text": parent.Text, "value": c.Value, "edition": fmt.Sprint(c.Edition)}
-		for i := 0; i < len(more); i += 2 {
-			out[more[i]] = more[i+1]
-		}
-		return out
-	}
-	if shape != Many && shape != Again {
-		return []Child{child("configmaps", "config", "", data())}
-	}
-	var out []Child
-	for i := range parent.Count {
-		out = append(out, child("configmaps", "config", fmt.Sprintf("-%d", i), data("index", fmt.Sprint(i))))
-	}
-	if shape == Many {
-		out = append(out, child("secrets", "secret", "", map[string]string{"token": parent.Text + c.Value}))
-	}
-	return out
-}
 
 // ParentIDs returns the parents in order.
 func (w *World) ParentIDs() []ParentID {

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/e2e/chaos/model"
+)
+
+// define has the API server serve a kind.
+func (b *bed) define(ctx context.Context, kind string) error {
+	if err := b.apply(ctx, definitions, model.Definition(kind)); err != nil {
+		return err
+	}
+	name := model.Plural(kind) + "." + model.Group
+	stuck, err := b.stuck(ctx, name)
+	if err != nil {
+		return err
+	}
+	if stuck {
+		if err := b.remove(ctx, b.client.Resource(definitions), name, metav1.DeletePropagationBackground); err != nil {
+			return err
+		}
+		return b.define(ctx, kind)
+	}
+	return b.served(ctx, resourceOf(kind))
+}
+
+// stuck reports whether a definition never comes to be served: kube-apiserver forgets one when it is
+// killed after it has accepted the names.
+func (b *bed) stuck(ctx context.Context, name string) (stuck bool, err error) {
+	const enough = 10 * time.Second // of an API server that answers; it takes less than a second
+	var since time.Time
+	err = b.insist(ctx, "establish "+name, func() error {
+		definition, err := b.client.Resource(definitions).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			since = time.Time{}
+			return err
+		}
+		if since.IsZero() {
+			since = time.Now()
+		}
+		stuck = !established(definition)
+		if stuck && time.Since(since) < enough {
+			return errUnseen
+		}
+		return nil
+	})
+	return stuck, err
+}
+
+func established(definition *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(definition.Object, "status", "conditions")
+	return slices.ContainsFunc(conditions, func(item any) bool {
+		condition, _ := item.(map[string]any)
+		return condition["type"] == "Established" && condition["status"] == "True"
+	})
+}
+
+func (b *bed) served(ctx context.Context, resource schema.GroupVersionResource) error {
+	return b.insist(ctx, "list "+resource.Resource, func() error {
+		_, err := b.client.Resource(resource).List(ctx, metav1.ListOptions{Limit: 1})
+		return err
+	})
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+)
+
+const (
+	// lostAfter is how long the garbage collector may take for an object on which nothing depends.
+	lostAfter = time.Minute
+	// tendEvery is how often lost objects are looked for.
+	tendEvery = 5 * time.Second
+)
+
+// tend lets go of lost objects until the context ends, as an administrator does. Kubernetes' garbage collector loses one
+// that is deleted in the foreground when its watch breaks off while an earlier object of that name is deleted in this way, too: once it
+// lists anew, it takes the two for one, whose deletion it has seen before. Only its restart, or somebody else, brings that to an end.
+func (b *bed) tend(ctx context.Context) {
+	for pause(ctx, tendEvery) == nil {
+		if f, err := b.look(ctx); err == nil { // else the API server is down
+			b.releaseLost(ctx, f, time.Now())
+		}
+	}
+}
+
+// releaseLost takes the finalizer off each lost object. One that has changed meanwhile is looked at again next time.
+func (b *bed) releaseLost(ctx context.Context, f *found, now time.Time) {
+	needed := f.owners()
+	for id, o := range f.children {
+		if lost(o, needed, now) {
+			b.releaseOne(ctx, b.children(id), id, o)
+		}
+	}
+	for id, o := range f.parents {
+		if lost(o, needed, now) {
+			b.releaseOne(ctx, b.client.Resource(resourceOf(id.Kind)).Namespace(id.Namespace), id, o)
+		}
+	}
+}
+
+func (b *bed) releaseOne(ctx context.Context, in dynamic.ResourceInterface, id fmt.Stringer, o *unstructured.Unstructured) {
+	err := b.setFinalizers(ctx, in, o, nil)
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) || ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		fmt.Fprintf(b.out, "%s, which the garbage collector has lost, keeps its finalizer: %v\n", id, err)
+		return
+	}
+	b.lost++
+	fmt.Fprintf(b.out, "the garbage collector has lost %s: since %s nothing but its finalizer %s, which is taken off now, has kept uid %s\n",
+		id, o.GetDeletionTimestamp().UTC().Format(time.TimeOnly), metav1.FinalizerDeleteDependents, o.GetUID())
+}
+
+// lost reports whether nobody but the garbage collector keeps an object from being gone, for longer than it needs.
+func lost(o *unstructured.Unstructured, needed map[types.UID]bool, now time.Time) bool {
+	deleted := o.GetDeletionTimestamp()
+	return deleted != nil && now.Sub(deleted.Time) > lostAfter && !needed[o.GetUID()] &&
+		slices.Equal(o.GetFinalizers(), []string{metav1.FinalizerDeleteDependents})
+}
+
+// owners returns who has objects that depend on it.
+func (f *found) owners() map[types.UID]bool {
+	out := map[types.UID]bool{}
+	for _, o := range f.children {
+		for _, ref := range o.GetOwnerReferences() {
+			out[ref.UID] = true
+		}
+	}
+	return out
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic/fake"
+
+	"github.com/templater-dev/templater/e2e/chaos/model"
+)
+
+var lostMap = model.ChildID{Resource: "configmaps", Namespace: "chaos-a", Name: "report-p"}
+
+// lostObject is what the garbage collector has lost: the moment is when that is known.
+func lostObject() (*unstructured.Unstructured, time.Time) {
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
+	o.SetNamespace(lostMap.Namespace)
+	o.SetName(lostMap.Name)
+	o.SetUID("uid-lost")
+	o.SetFinalizers([]string{metav1.FinalizerDeleteDependents})
+	deleted := metav1.Unix(1700000000, 0)
+	o.SetDeletionTimestamp(&deleted)
+	return o, deleted.Add(lostAfter + time.Second)
+}
+
+func TestLost(t *testing.T) {
+	for why, row := range map[string]struct {
+		change func(*unstructured.Unstructured)
+		needed types.UID
+		early  time.Duration
+		want   bool
+	}{
+		"nothing keeps it":                     {want: true},
+		"the garbage collector may still come": {early: 2 * time.Second},
+		"something depends on it":              {needed: "uid-lost"},
+		"something depends on another object":  {needed: "uid-other", want: true},
+		"it is not being deleted":              {change: func(o *unstructured.Unstructured) { o.SetDeletionTimestamp(nil) }},
+		"somebody holds it up, too": {change: func(o *unstructured.Unstructured) {
+			o.SetFinalizers([]string{metav1.FinalizerDeleteDependents, strangerFinalizer})
+		}},
+		"it is kept by another finalizer": {change: func(o *unstructured.Unstructured) { o.SetFinalizers([]string{strangerFinalizer}) }},
+		"nothing has kept it at all":      {change: func(o *unstructured.Unstructured) { o.SetFinalizers(nil) }},
+	} {
+		t.Run(why, func(t *testing.T) {
+			o, now := lostObject()
+			if row.change != nil {
+				row.change(o)
+			}
+			if got := lost(o, map[types.UID]bool{row.needed: true}, now.Add(-row.early)); got != row.want {
+				t.Errorf("lost: %v, want %v", got, row.want)
+			}
+		})
+	}
+}
+
+func TestReleaseLost(t *testing.T) {
+	o, now := lostObject()
+	dependent := o.DeepCopy()
+	dependent.SetName("dependent")
+	dependent.SetOwnerReferences([]metav1.OwnerReference{{UID: o.GetUID()}})
+	var out strings.Builder
+	b := &bed{client: fake.NewSimpleDynamicClient(runtime.NewScheme(), o), out: &out}
+	finalizers := func() int {
+		after, err := b.children(lostMap).Get(t.Context(), lostMap.Name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(after.GetFinalizers())
+	}
+
+	f := &found{children: map[model.ChildID]*unstructured.Unstructured{lostMap: o, {Resource: "configmaps", Name: "dependent"}: dependent}}
+	b.releaseLost(t.Context(), f, now)
+	if got := finalizers(); got != 1 || b.lost != 0 {
+		t.Errorf("an object on which another depends has %d finalizers, and %d are counted", got, b.lost)
+	}
+
+	delete(f.children, model.ChildID{Resource: "configmaps", Name: "dependent"})
+	b.releaseLost(t.Context(), f, now)
+	if got := finalizers(); got != 0 || b.lost != 1 {
+		t.Errorf("a lost object has %d finalizers, and %d are counted", got, b.lost)
+	}
+	if !strings.Contains(out.String(), lostMap.String()) {
+		t.Errorf("it is not told: %q", &out)
+	}
+}

@@ -1,0 +1,97 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Trait is one way in which a TemplateController is edited.
+type Trait string
+
+// The traits.
+const (
+	Value    Trait = "value"
+	Edition  Trait = "edition"
+	Select   Trait = "select"
+	Suspend  Trait = "suspend"
+	Strategy Trait = "strategy"
+	Rename   Trait = "rename"
+	AddEntry Trait = "add entry"
+	Swap     Trait = "swap"
+	Prune    Trait = "prune policy"
+	Keep     Trait = "keep"
+	Purge    Trait = "purge"
+	Break    Trait = "break"
+	Remove   Trait = "remove"
+	Replace  Trait = "replace"
+)
+
+// Traits are those that are drawn, the likely ones more than once.
+var Traits = []Trait{
+	Value, Value, Edition, Select, Suspend, Strategy, Rename, AddEntry, AddEntry, Swap, Prune, Keep, Purge, Break, Remove, Replace,
+}
+
+// ofController edits one TemplateController in up to three ways at once. One that was deleted comes back.
+func (d *drawer) ofController() Action {
+	shapes := slices.DeleteFunc(slices.Clone(Shapes), func(s string) bool { return KindOf(s) != d.kind })
+	shape := shapes[d.IntN(len(shapes))]
+	a := Action{Verb: SetController, Shape: shape, Controller: d.world.Controllers[shape]}
+	returns := a.Controller.Absent
+	a.Controller.Absent, a.Controller.Torn = false, false
+	for range min(1+d.IntN(3), len(d.traits)) {
+		trait := d.traits[d.IntN(len(d.traits))]
+		switch trait {
+		case Remove:
+			if !returns && a.Verb == SetController {
+				a.Verb = RemoveController
+			}
+		case Replace:
+			if !returns {
+				a.Verb = ReplaceController
+			}
+		default:
+			d.edit(&a.Controller, shape, trait)
+		}
+	}
+	if a.Verb == RemoveController { // as it is
+		a.Controller = d.world.Controllers[shape]
+		a.Controller.Absent, a.Controller.Torn = true, d.changed[shape]
+	}
+	return a
+}
+
+// edit changes the TemplateController in one way. Some others end one that would last too long.
+func (d *drawer) edit(c *Controller, shape string, trait Trait) {
+	switch trait {
+	case Value:
+		c.Value = fmt.Sprintf("v%d", d.IntN(100))
+	case Edition:
+		c.Edition++
+	case Select:
+		c.Selective = !c.Selective
+	case Suspend:
+		c.Suspended = !c.Suspended
+	case Strategy:
+		if shape == One {
+			c.Strategy = []string{"Apply", "Apply", "CreateOnly", "OnDelete"}[d.IntN(4)]
+		}
+		c.Suspended = false
+	case Rename:
+		c.Entry = []string{"config", "settings", "maps"}[d.IntN(3)]
+	case AddEntry:
+		c.Extra = []Extra{NoExtra, OwnExtra, OwnExtra, SameSide, SameSide, Double}[d.IntN(6)]
+		c.Broken = false
+	case Swap:
+		c.Swapped = !c.Swapped
+	case Prune:
+		c.Retain = !c.Retain
+		c.Suspended = false
+	case Keep:
+		c.Keep = !c.Keep
+	case Purge:
+		c.Purge = !c.Purge
+	case Break:
+		c.Broken = !c.Broken
+	default:
+	}
+}

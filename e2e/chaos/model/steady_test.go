@@ -1,0 +1,83 @@
+package model
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSteady(t *testing.T) {
+	parent := func(kind string) ParentID { return ParentID{kind, "chaos-a", "p"} }
+	edited := func(shape string, edit func(*Controller)) Action {
+		c := NewWorld("hush").Controllers[shape]
+		edit(&c)
+		return Action{Verb: SetController, Shape: shape, Controller: c}
+	}
+	gone := func(shape string, edit func(*Controller)) Action {
+		a := edited(shape, edit)
+		a.Verb, a.Controller.Absent = RemoveController, true
+		return a
+	}
+	replaced := func(shape string) Action {
+		a := edited(shape, func(*Controller) {})
+		a.Verb = ReplaceController
+		return a
+	}
+	many, again, report, engine := "configmaps chaos-a/many-p-0", "configmaps chaos-a/again-p-0", "configmaps chaos-a/report-p", "configmaps chaos-a/engine-p"
+	secret, kept := "secrets chaos-a/many-p", "configmaps chaos-a/report-p-kept-"
+	for why, row := range map[string]struct {
+		kind    string
+		actions []Action
+		want    []string
+	}{
+		"nothing happens": {"Many", nil, []string{many, secret}},
+		"a name, an order and a policy are no content": {"Again", []Action{
+			edited(Again, func(c *Controller) { c.Entry, c.Swapped, c.Retain = "maps", true, true }),
+		}, []string{again}},
+		"Recreate replaces what has another content": {"Again", []Action{edited(Again, func(c *Controller) { c.Edition++ })}, nil},
+		"it does so for a moment": {"Again", []Action{
+			edited(Again, func(c *Controller) { c.Edition++ }), edited(Again, func(*Controller) {}),
+		}, nil},
+		"it may do so when it works again":              {"Again", []Action{edited(Again, func(c *Controller) { c.Suspended = true })}, nil},
+		"Apply changes in place":                        {"Many", []Action{edited(Many, func(c *Controller) { c.Edition++ })}, []string{many, secret}},
+		"broken templates cost nothing":                 {"Many", []Action{edited(Many, func(c *Controller) { c.Broken = true })}, []string{many, secret}},
+		"the parent is another one":                     {"Many", []Action{{Verb: ReplaceParent, ID: parent("Many"), Parent: Parent{Count: 1}}}, nil},
+		"a stranger deletes it":                         {"Many", []Action{{Verb: DeleteChild, Child: ChildID{"configmaps", "chaos-a", "many-p-0"}}}, []string{secret}},
+		"the parent does not match":                     {"Many", []Action{edited(Many, func(c *Controller) { c.Selective = true })}, nil},
+		"it does not match, and what is pruned stays":   {"Many", []Action{edited(Many, func(c *Controller) { c.Selective, c.Retain = true, true })}, []string{many}},
+		"the TemplateController goes alone":             {"Many", []Action{gone(Many, func(*Controller) {})}, []string{many, secret}},
+		"the TemplateController goes with its children": {"Many", []Action{gone(Many, func(c *Controller) { c.Purge = true })}, nil},
+		"it goes with a policy that its children may not have yet": {"Again", []Action{
+			edited(Again, func(c *Controller) { c.Retain, c.Purge = true, true }), gone(Again, func(c *Controller) { c.Retain, c.Purge = true, true }),
+		}, nil},
+		"it comes back, and its children have gone": {"Many", []Action{
+			edited(Many, func(c *Controller) { c.Purge = true }), replaced(Many),
+		}, nil},
+		"what outlives its parent stays as long as that is there": {"Report", []Action{edited(Report, func(c *Controller) { c.Keep = true })}, []string{report, kept}},
+		"an engine that starts again has no child for a while":    {"Engine", []Action{{Verb: SetParent, ID: parent("Engine"), Parent: Parent{Count: 2}}}, nil},
+		"an engine that is at its end stays there":                {"Engine", []Action{{Verb: SetParent, ID: parent("Engine"), Parent: Parent{Count: 1, Text: "t"}}}, []string{engine}},
+		"a stranger sends an engine back":                         {"Engine", []Action{{Verb: SpoilStatus, ID: parent("Engine")}}, nil},
+	} {
+		t.Run(why, func(t *testing.T) {
+			w := NewWorld("hush")
+			w.Parents[parent(row.kind)] = Parent{Count: 1}
+			d := &drawer{
+				Rand: rand.New(rand.NewPCG(1, 0)), world: w, kind: row.kind, slow: quick,
+				steady: w.fates(row.kind), changed: map[string]bool{}, purged: map[string]bool{},
+			}
+			for _, a := range row.actions {
+				d.add(a)
+			}
+			var got []string
+			for id := range d.steady {
+				got = append(got, id.String())
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(row.want, got); diff != "" {
+				t.Errorf("steady children (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+)
+
+// seeds are what the rounds are drawn from, one after the other. It is a flag: SEED:ROUNDS,SEED. The last one has no
+// end.
+type seeds struct {
+	list   []seed
+	random *rand.Rand // of the present seed
+}
+
+// seed is one of them, for a number of rounds.
+type seed struct {
+	value  uint64
+	rounds int // 0 = without end
+}
+
+// Type names the type in the help.
+func (s *seeds) Type() string { return "seeds" }
+
+// String is what Set takes.
+func (s *seeds) String() string {
+	var out []string
+	for _, one := range s.list {
+		text := strconv.FormatUint(one.value, 10)
+		if one.rounds > 0 {
+			text += ":" + strconv.Itoa(one.rounds)
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, ",")
+}
+
+// Set reads the flag.
+func (s *seeds) Set(text string) error {
+	s.list = nil
+	parts := strings.Split(text, ",")
+	for i, part := range parts {
+		value, rounds, limited := strings.Cut(part, ":")
+		n, err := strconv.ParseUint(value, 10, 64)
+		if err != nil {
+			return fmt.Errorf("%q is no seed: give a number from 0", value)
+		}
+		one := seed{value: n}
+		if limited {
+			if one.rounds, err = strconv.Atoi(rounds); err != nil || one.rounds < 1 {
+				return fmt.Errorf("%q is no number of rounds: give one from 1", rounds)
+			}
+		}
+		if last := i == len(parts)-1; last == limited {
+			return fmt.Errorf("%q: all seeds but the last have a number of rounds, as in 1:4,2:4,0", text)
+		}
+		s.list = append(s.list, one)
+	}
+	return nil
+}
+
+// choose replaces 0, and the lack of a seed, by fresh ones.
+func (s *seeds) choose() {
+	if len(s.list) == 0 {
+		s.list = []seed{{}}
+	}
+	for i := range s.list {
+		for s.list[i].value == 0 {
+			s.list[i].value = rand.Uint64() >> 32 // short enough to type
+		}
+	}
+}
+
+// source returns what the round is drawn from, counted from 0. Rounds are asked for one after the other.
+func (s *seeds) source(round int) *rand.Rand {
+	for _, one := range s.list {
+		if round == 0 {
+			s.random = rand.New(rand.NewPCG(one.value, 0))
+		}
+		if one.rounds == 0 || round < one.rounds {
+			return s.random
+		}
+		round -= one.rounds
+	}
+	return s.random
+}
+
+// secret is a text that is nowhere by chance.
+func (s *seeds) secret() string {
+	return fmt.Sprintf("hush%016x", rand.New(rand.NewPCG(s.list[0].value, 1)).Uint64())
+}

@@ -1,0 +1,289 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/templater-dev/templater/e2e/chaos/model"
+	"github.com/templater-dev/templater/e2e/cluster/poll"
+)
+
+// The label that strangers put on their objects, and the key that they add to others'.
+const (
+	strangerLabel = "stranger"
+	strangerKey   = "foreign"
+)
+
+// childResource is the resource of some children.
+func childResource(name string) schema.GroupVersionResource {
+	if name == model.Plural(model.PartKind) {
+		return resourceOf(model.PartKind)
+	}
+	return schema.GroupVersionResource{Version: "v1", Resource: name}
+}
+
+func (b *bed) children(id model.ChildID) dynamic.ResourceInterface {
+	return b.client.Resource(childResource(id.Resource)).Namespace(id.Namespace)
+}
+
+// putForeign creates an object where a child might be, unless there is one.
+func (b *bed) putForeign(ctx context.Context, a model.Action) error {
+	token := rand.Text()
+	return b.insist(ctx, "put foreign "+a.Child.String(), func() error {
+		parent, err := b.client.Resource(resourceOf(a.ID.Kind)).Namespace(a.ID.Namespace).Get(ctx, a.ID.Name, metav1.GetOptions{})
+		if err := gone(err); err != nil {
+			return err
+		}
+		o := &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": a.Child.Name, "namespace": a.Child.Namespace},
+			"data": map[string]any{strangerKey: b.secret},
+		}}
+		owner := disguise(o, a, parent)
+		if owner != forged {
+			labels := o.GetLabels()
+			labels[strangerLabel] = token
+			o.SetLabels(labels)
+		}
+		in := b.children(a.Child)
+		after, err := in.Create(ctx, o, metav1.CreateOptions{FieldManager: "stranger"})
+		if apierrors.IsAlreadyExists(err) { // perhaps by an attempt that was not answered
+			after, err = in.Get(ctx, a.Child.Name, metav1.GetOptions{})
+		}
+		if err != nil {
+			return err
+		}
+		if after.GetLabels()[strangerLabel] == token {
+			b.mu.Lock()
+			b.foreign[a.Child] = mark{after.GetUID(), after.GetResourceVersion(), owner}
+			b.mu.Unlock()
+		}
+		return nil
+	})
+}
+
+// forged stands for the owner of what no longer is a stranger's: it is a child as far as anybody can tell, or the garbage
+// collector's.
+const forged = "forged"
+
+// disguise has the object look like a child. It returns the owner with which it goes, or "" for none.
+func disguise(o *unstructured.Unstructured, a model.Action, parent *unstructured.Unstructured) types.UID {
+	labels := map[string]string{}
+	defer func() { o.SetLabels(labels) }()
+	if a.Guise == model.Plain {
+		return ""
+	}
+	labels["templater.dev/controller"], labels["templater.dev/child"] = a.Shape, "config"
+	labels["app.kubernetes.io/managed-by"] = "templater"
+	if parent == nil {
+		return ""
+	}
+	labels["templater.dev/parent-uid"] = string(parent.GetUID())
+	controls := a.Guise != model.CoOwned
+	ref := metav1.OwnerReference{APIVersion: parent.GetAPIVersion(), Kind: parent.GetKind(), Name: parent.GetName(), UID: parent.GetUID(), Controller: &controls}
+	switch a.Guise {
+	case model.CoOwned:
+		o.SetOwnerReferences([]metav1.OwnerReference{ref})
+		return parent.GetUID()
+	case model.Bereft:
+		ref.UID = types.UID(rand.Text())
+		labels["templater.dev/parent-uid"] = string(ref.UID)
+	case model.Identical:
+	default:
+		return ""
+	}
+	o.SetOwnerReferences([]metav1.OwnerReference{ref})
+	return forged
+}
+
+func (b *bed) removeForeign(ctx context.Context, id model.ChildID) error {
+	b.mu.Lock()
+	there, ok := b.foreign[id]
+	b.mu.Unlock()
+	if !ok {
+		return nil
+	}
+	err := b.insist(ctx, "remove foreign "+id.String(), func() error {
+		return gone(b.children(id).Delete(ctx, id.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &there.uid}}))
+	})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.foreign, id)
+	return err
+}
+
+// disturb changes or deletes a child behind the operator's back. What is not there, or a
+// stranger's, is left alone.
+func (b *bed) disturb(ctx context.Context, a model.Action) error {
+	in := b.children(a.Child)
+	return b.insist(ctx, "disturb "+a.Child.String(), func() error {
+		child, err := in.Get(ctx, a.Child.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		if err != nil || child.GetLabels()[strangerLabel] != "" {
+			return err
+		}
+		switch a.Verb {
+		case model.DeleteChild:
+			uid := child.GetUID()
+			err = in.Delete(ctx, a.Child.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+		case model.HoldChild:
+			err = b.hold(ctx, in, child, a.For)
+		default:
+			err = patchChild(ctx, in, child, a)
+		}
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return err // a conflict is tried again
+	})
+}
+
+func patchChild(ctx context.Context, in dynamic.ResourceInterface, child *unstructured.Unstructured, a model.Action) error {
+	metadata := map[string]any{"uid": child.GetUID(), "resourceVersion": child.GetResourceVersion()}
+	patch := map[string]any{"metadata": metadata}
+	data := func(value any) {
+		key := "text"
+		if a.Child.Resource == "secrets" {
+			key = "token"
+		}
+		patch["data"] = map[string]any{key: value}
+	}
+	switch a.Verb {
+	case model.EditChild:
+		data("c3RyYW5nZXI=") // for a Secret, too
+	case model.StripChild:
+		data(nil)
+	case model.AddToChild:
+		patch["data"] = map[string]any{strangerKey: "YQ=="}
+	case model.UnlabelChild:
+		metadata["labels"] = map[string]any{"templater.dev/controller": nil}
+	case model.RelabelChild:
+		metadata["labels"] = map[string]any{"templater.dev/controller": model.Again, "templater.dev/parent-uid": "none"}
+	default:
+		return poll.Stop(fmt.Errorf("%s is nothing to do to a child", a.Verb))
+	}
+	body, err := json.Marshal(patch)
+	if err != nil {
+		return poll.Stop(err)
+	}
+	_, err = in.Patch(ctx, child.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: "stranger"})
+	return err
+}
+
+// strangerFinalizer keeps a child from being gone.
+const strangerFinalizer = "chaos.example.org/held"
+
+// hold gives a child a finalizer, and takes it off again after that long, while other things happen. One that is being deleted takes no
+// more finalizers.
+func (b *bed) hold(ctx context.Context, in dynamic.ResourceInterface, child *unstructured.Unstructured, long time.Duration) error {
+	if child.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	if err := b.setFinalizers(ctx, in, child, append(child.GetFinalizers(), strangerFinalizer)); err != nil {
+		return err
+	}
+	uid, name := child.GetUID(), child.GetName()
+	b.held.Go(func() {
+		err := pause(ctx, long)
+		if err == nil {
+			err = b.release(ctx, in, name, uid)
+		}
+		if err != nil {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.failed = append(b.failed, err)
+		}
+	})
+	return nil
+}
+
+// release takes the finalizer off that object.
+func (b *bed) release(ctx context.Context, in dynamic.ResourceInterface, name string, uid types.UID) error {
+	return b.insist(ctx, "release "+name, func() error {
+		child, err := in.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return gone(err)
+		}
+		if child.GetUID() != uid {
+			return nil
+		}
+		rest := slices.DeleteFunc(child.GetFinalizers(), func(f string) bool { return f == strangerFinalizer })
+		return gone(b.setFinalizers(ctx, in, child, rest))
+	})
+}
+
+func (b *bed) setFinalizers(ctx context.Context, in dynamic.ResourceInterface, child *unstructured.Unstructured, finalizers []string) error {
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": child.GetUID(), "resourceVersion": child.GetResourceVersion(), "finalizers": finalizers,
+	}})
+	if err != nil {
+		return poll.Stop(err)
+	}
+	_, err = in.Patch(ctx, child.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: "stranger"})
+	return err
+}
+
+// note is what a stranger has written into the status of a parent of its own.
+type note struct {
+	uid  types.UID
+	text string
+}
+
+// writeStatus has a stranger write into the status of a parent, if there is one.
+func (b *bed) writeStatus(ctx context.Context, a model.Action) error {
+	in := b.client.Resource(resourceOf(a.ID.Kind)).Namespace(a.ID.Namespace)
+	return b.insist(ctx, "write the status of "+a.ID.String(), func() error {
+		parent, err := in.Get(ctx, a.ID.Name, metav1.GetOptions{})
+		if err != nil {
+			return gone(err)
+		}
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		switch a.Verb {
+		case model.SpoilStatus:
+			err = b.patchStatus(ctx, in, parent, map[string]any{map[string]string{"Report": "text", "Engine": "phase"}[a.ID.Kind]: b.secret})
+		case model.StripStatus:
+			delete(b.notes, a.ID)
+			err = b.patchStatus(ctx, in, parent, nil)
+		default:
+			b.notes[a.ID] = note{parent.GetUID(), b.secret + rand.Text()}
+			err = b.noteStatus(ctx, in, parent, b.notes[a.ID].text)
+		}
+		return gone(err)
+	})
+}
+
+// patchStatus sets these fields of the status; nil removes it all.
+func (b *bed) patchStatus(ctx context.Context, in dynamic.ResourceInterface, parent *unstructured.Unstructured, fields map[string]any) error {
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"resourceVersion": parent.GetResourceVersion()}, "status": fields})
+	if err != nil {
+		return poll.Stop(err)
+	}
+	_, err = in.Patch(ctx, parent.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: "stranger"}, "status")
+	return err
+}
+
+// noteStatus applies a field and a condition that no template sets.
+func (b *bed) noteStatus(ctx context.Context, in dynamic.ResourceInterface, parent *unstructured.Unstructured, text string) error {
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": parent.GetAPIVersion(), "kind": parent.GetKind(),
+		"metadata": map[string]any{"name": parent.GetName(), "namespace": parent.GetNamespace(), "resourceVersion": parent.GetResourceVersion()},
+		"status": map[string]any{
+			model.NoteField: text, "conditions": []any{map[string]any{"type": model.StrangeCondition, "status": "True"}},
+		},
+	}}
+	_, err := in.ApplyStatus(ctx, parent.GetName(), o, metav1.ApplyOptions{FieldManager: "stranger", Force: true})
+	return err
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/e2e/chaos/model"
+)
+
+func TestDisguise(t *testing.T) {
+	parent := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "chaos.example.org/v1", "kind": "One"}}
+	parent.SetName("p")
+	parent.SetUID("uid-p")
+	type looks struct {
+		Owner    types.UID // with which it goes
+		Labelled bool
+		Owned    bool // by the parent
+		Controls bool // whatever its owner is
+	}
+	for why, row := range map[string]struct {
+		guise  model.Guise
+		parent *unstructured.Unstructured
+		want   looks
+	}{
+		"plain":                           {model.Plain, parent, looks{}},
+		"with labels":                     {model.Labelled, parent, looks{Labelled: true}},
+		"an owner that is no controller":  {model.CoOwned, parent, looks{Owner: "uid-p", Labelled: true, Owned: true}},
+		"a controller that never was":     {model.Bereft, parent, looks{Owner: forged, Labelled: true, Controls: true}},
+		"nobody can tell it from a child": {model.Identical, parent, looks{Owner: forged, Labelled: true, Owned: true, Controls: true}},
+		"there is no parent":              {model.Identical, nil, looks{Labelled: true}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			o := &unstructured.Unstructured{Object: map[string]any{}}
+			got := looks{Owner: disguise(o, model.Action{Guise: row.guise, Shape: model.One}, row.parent)}
+			got.Labelled = o.GetLabels()["templater.dev/controller"] == model.One
+			for _, ref := range o.GetOwnerReferences() {
+				got.Owned, got.Controls = ref.UID == "uid-p", *ref.Controller
+			}
+			if diff := cmp.Diff(row.want, got); diff != "" {
+				t.Errorf("looks (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

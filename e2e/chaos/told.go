@@ -1,0 +1,136 @@
+package main
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/templater-dev/templater/e2e/chaos/model"
+)
+
+// controller compares the statuses of a TemplateController and its parents.
+func (c *checker) controller(shape string) {
+	o, want := c.controllers[shape], c.world.Controllers[shape]
+	switch {
+	case shape == c.beside:
+		return
+	case want.Absent && o != nil:
+		c.fault("TemplateController %s is there", shape)
+		return
+	case want.Absent:
+		return
+	case o == nil:
+		c.fault("TemplateController %s is not there", shape)
+		return
+	case want.Broken:
+		c.condition(o, "Accepted", "False", "")
+		c.condition(o, "Ready", "False", "")
+		return
+	case want.Suspended:
+		c.condition(o, "Ready", "False", "Suspended")
+		return
+	}
+	c.condition(o, "Ready", "True", "")
+	var total, failed int64
+	for _, id := range c.world.ParentIDs() {
+		if !c.world.Matches(shape, id) || c.parents[id] == nil {
+			continue
+		}
+		total++
+		if c.fails(shape, id) {
+			failed++
+		}
+	}
+	if c.counts {
+		c.count(o, "total", total)
+		c.count(o, "failed", failed)
+	}
+}
+
+// fails compares what is told of a parent, and reports whether it is to fail.
+func (c *checker) fails(shape string, id model.ParentID) bool {
+	parent, controller := c.parents[id], c.world.Controllers[shape]
+	switch {
+	case controller.Extra == model.Double && c.world.Doubled(shape, id):
+		c.condition(parent, model.ReadyCondition(shape), "False", "InvalidChild")
+		return true
+	case c.bad(id):
+		c.condition(parent, model.ReadyCondition(shape), "False", "")
+		return true
+	case shape == model.Whole && c.world.NoParts:
+		c.condition(parent, model.ReadyCondition(shape), "False", "ChildKindNotFound")
+		return true
+	case c.blocked(shape, id):
+		c.condition(parent, model.ReadyCondition(shape), "False", "ChildConflict")
+		return true
+	}
+	if controller.Strategy != "OnDelete" {
+		c.condition(parent, model.ReadyCondition(shape), "True", "Ready")
+	}
+	switch shape {
+	case model.Report:
+		names := []any{model.Report + "-" + id.Name}
+		if controller.Extra == model.SameSide {
+			names = append(names, model.Report+"-"+id.Name+"-extra")
+		}
+		c.status(id, map[string]any{"text": c.world.Parents[id].Text, "total": int64(len(names)), "names": names})
+	case model.Engine:
+		c.status(id, map[string]any{"phase": model.End, "round": int64(c.world.Parents[id].Count)})
+	default:
+	}
+	return false
+}
+
+func (c *checker) count(o *unstructured.Unstructured, field string, want int64) {
+	if got, _, _ := unstructured.NestedInt64(o.Object, "status", "parents", field); got != want {
+		c.fault("TemplateController %s counts %d parents %s, want %d", o.GetName(), got, field, want)
+	}
+}
+
+// status compares what the status template yields, and what a stranger has put beside it.
+func (c *checker) status(id model.ParentID, want map[string]any) {
+	got, _, _ := unstructured.NestedMap(c.parents[id].Object, "status")
+	delete(got, "conditions")
+	if note, ok := c.notes[id]; ok && note.uid == c.parents[id].GetUID() {
+		want[model.NoteField] = note.text
+		c.condition(c.parents[id], model.StrangeCondition, "True", "")
+	}
+	if fmt.Sprintf("%#v", got) != fmt.Sprintf("%#v", want) {
+		c.fault("the status of %s is %v, want %v", id, got, want)
+	}
+}
+
+// condition compares a condition, which is to be of the present generation.
+func (c *checker) condition(o *unstructured.Unstructured, kind, status, reason string) {
+	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	name := o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName()
+	for _, item := range list {
+		got, _ := item.(map[string]any)
+		if got["type"] != kind {
+			continue
+		}
+		if got["status"] != status || reason != "" && got["reason"] != reason || kind != model.StrangeCondition && got["observedGeneration"] != o.GetGeneration() {
+			c.fault("condition %s of %s, generation %d, is %v; want %s %s", kind, name, o.GetGeneration(), got, status, reason)
+		}
+		return
+	}
+	c.fault("%s has no condition %s", name, kind)
+}
+
+// discreet looks for the secret in conditions.
+func (c *checker) discreet() {
+	look := func(o *unstructured.Unstructured) {
+		list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+		for _, item := range list {
+			if condition, _ := item.(map[string]any); holds(condition, c.world.Secret) {
+				c.fault("the condition %v of a %s holds what is in parents and children", condition["type"], o.GetKind())
+			}
+		}
+	}
+	for _, o := range c.parents {
+		look(o)
+	}
+	for _, o := range c.controllers {
+		look(o)
+	}
+}
