@@ -19,12 +19,17 @@ PUSH        ?= false
 ARCHIVE     := bin/templater.tar
 
 FUZZTIME    ?= 20s
+FUZZ_EXECS  ?= 2000
+MUTATE      ?= internal/kube internal/watch internal/render internal/reconcile
+MUTATE_FLAGS ?=
 E2E_TIMEOUT ?= 40m
+# The tests that cannot run beside others: one takes the cluster, with a real node, to itself, the other its process.
+E2E_ALONE   := ^(TestInstallsAsItsPageSays|TestTemplateControllersLeaveNoGoroutine)$$
 CHAOS_TIME  ?= 3m
-CHAOS_SEED  ?= 0
-CHAOS_FLAGS ?= --time 1h --longest-fault 20s
+CHAOS_SEED  ?= 1:2,2:1,0
+CHAOS_FLAGS ?= --seed 0 --time 1h --longest-fault 20s
 BENCH_COUNT ?= 6
-BENCH_SMALL := --scale 0.05 --rounds 1 --floor-workers 8 --fairness-parents 500 --memory-sizes 100,500 --settle-time 1s --idle-time 1s
+BENCH_SMALL := --scenarios all --counts --check --scale 0.05 --rounds 1 --floor-workers 8 --fairness-parents 500 --memory-sizes 100,500 --settle-time 1s --idle-time 1s
 BENCH_FLAGS ?=
 
 BIN         := .cache/bin
@@ -36,7 +41,7 @@ say = @printf '\n== %s\n' $(1)
 
 .PHONY: help
 help: ## List the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build the operator: bin/templater
@@ -47,9 +52,22 @@ image: ## Write the image IMAGE (templater:dev) for PLATFORMS to bin/templater.t
 	@mkdir -p bin
 	@cd tools/image && go run . --name $(IMAGE) --platforms $(PLATFORMS) --output $(CURDIR)/$(ARCHIVE) --push=$(PUSH)
 
+# What runs side by side: the tests on clusters wait for most of their time, which is left to the others.
+LANES := 'cluster: test-cluster' --nice 'unit: test-unit test-helm test-image test-fuzz'
+
 .PHONY: test
-test: test-unit test-fuzz test-helm test-image test-e2e test-chaos test-bench ## Run all tests, those on a real cluster included
+test: ## Run all tests, those on a real cluster included
+	@MAKE='$(MAKE)' .ci/lanes $(LANES)
 	$(call say,'All tests passed.')
+
+.PHONY: check
+check: ## Lint and test, side by side
+	@MAKE='$(MAKE)' .ci/lanes $(LANES) 'lint: lint'
+	$(call say,'Lint is content$(comma) all tests passed.')
+
+.PHONY: test-cluster
+test-cluster: cluster-build ## Run the tests that need a cluster, on two of them at a time
+	@CLUSTER_BUILT=yes MAKE='$(MAKE)' .ci/lanes 'played: test-e2e-played test-chaos' 'node: test-e2e-node test-bench'
 
 .PHONY: test-unit
 test-unit: ## Run the tests that need no cluster
@@ -59,16 +77,25 @@ test-unit: ## Run the tests that need no cluster
 	go test -race $$(go list ./... | grep -E '$(RACE)')
 
 .PHONY: test-fuzz
-test-fuzz: ## Fuzz internal/object and internal/render, FUZZTIME (20s) for each target
+test-fuzz: ## Fuzz internal/object and internal/render, FUZZTIME (20s) for each target; fewer than FUZZ_EXECS (2000) executions fail
 	$(call say,'Fuzzing: $(FUZZTIME) for each target')
 	@set -eo pipefail; \
+	log=$$(mktemp); trap 'rm -f $$log' EXIT; \
 	for package in ./internal/object ./internal/render; do \
 		targets=$$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); \
 		if [ -z "$$targets" ]; then echo "no fuzz target found in $$package"; exit 1; fi; \
 		for target in $$targets; do \
-			go test $$package -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME); \
+			go test $$package -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x | tee $$log; \
+			execs=$$(sed -n 's/.*execs: \([0-9]*\) (.*/\1/p' $$log | tail -n 1); \
+			if [ "$${execs:-0}" -lt $(FUZZ_EXECS) ]; then \
+				echo "$$target was executed $${execs:-0} times, want at least $(FUZZ_EXECS): it stands still, or FUZZTIME is too short"; exit 1; \
+			fi; \
 		done; \
 	done
+
+.PHONY: mutate
+mutate: ## Test the unit tests of MUTATE: change the code, and tell what no test notices; MUTATE_FLAGS as of go run ./tools/mutate --help
+	nice go run ./tools/mutate $(MUTATE_FLAGS) $(MUTATE)
 
 .PHONY: test-helm
 test-helm: ## Compare rendering with Helm's own engine
@@ -81,20 +108,29 @@ test-image: ## Test what makes the container image
 	cd tools/image && go test ./...
 
 .PHONY: test-e2e
-test-e2e: cluster-build ## Test the operator on a real cluster
-	$(call say,'End to end: the built operator on a real cluster (minutes)')
-	cd e2e && go test -count=1 -p 1 -timeout $(E2E_TIMEOUT) ./...
+test-e2e: test-e2e-played test-e2e-node ## Test the operator on a real cluster
+
+.PHONY: test-e2e-played
+test-e2e-played: cluster-build ## Test the operator, side by side, where Pods are only played
+	$(call say,'End to end$(comma) most tests side by side: the built operator on a real API server (minutes)')
+	@cd e2e && set -o pipefail && TEMPLATER_E2E_MODE=kwok go test -json -count=1 -timeout $(E2E_TIMEOUT) -skip '$(E2E_ALONE)' . | go run ./tell
+
+.PHONY: test-e2e-node
+test-e2e-node: cluster-build ## Test the operator where Pods run, and what the cluster and the demo are made of
+	$(call say,'End to end$(comma) one after the other: templater installed on a real node (minutes)')
+	@cd e2e && set -o pipefail && TEMPLATER_E2E_CLUSTER=e2e-node go test -json -count=1 -timeout $(E2E_TIMEOUT) -run '$(E2E_ALONE)' . | go run ./tell
+	$(call say,'The cluster$(comma) the demo$(comma) the tools of the tests')
+	@cd e2e && set -o pipefail && go test -json -count=1 -p 1 -timeout $(E2E_TIMEOUT) $$(go list ./... | grep -v '/e2e$$') | go run ./tell
 
 .PHONY: test-chaos
-test-chaos: cluster-build ## Break things for CHAOS_TIME (3m) and compare with a model; CHAOS_SEED (0 = a fresh one) plays a run again
+test-chaos: cluster-build ## Break things for CHAOS_TIME (3m) and compare with a model; CHAOS_SEED (1:2,2:1,0: two rounds from 1, one from 2, then a fresh seed) plays a run again
 	$(call say,'Chaos: random actions and faults for $(CHAOS_TIME)$(comma) compared with a model')
 	cd e2e && go run ./chaos --time $(CHAOS_TIME) --seed $(CHAOS_SEED)
 
 .PHONY: test-bench
 test-bench: cluster-build ## Try the benchmark with few parents, and count the operator's requests
 	$(call say,'The benchmark$(comma) small: does it work$(comma) and are there no needless requests')
-	cd e2e && go run ./bench $(BENCH_SMALL) --scenarios requests,controllers --check
-	cd e2e && go run ./bench $(BENCH_SMALL) --scenarios configmap,update,pod,ten,latency,restart,fairness,memory
+	cd e2e && go run ./bench $(BENCH_SMALL)
 
 .PHONY: lint
 lint: $(LINT) ## Run golangci-lint over all modules
@@ -140,12 +176,14 @@ bench-compare: ## Compare two outputs of bench-micro, OLD and NEW, with benchsta
 
 .PHONY: chaos
 chaos: ## Break things for an hour, with longer faults; CHAOS_FLAGS as of go run ./chaos --help
-	cd e2e && go run ./chaos --seed $(CHAOS_SEED) $(CHAOS_FLAGS)
+	cd e2e && go run ./chaos $(CHAOS_FLAGS)
 
 .PHONY: cluster-build
-cluster-build: ## Build what the test cluster consists of (minutes, once)
-	$(call say,'Building the test cluster: minutes the first time$(comma) seconds later')
-	cd e2e && go run ./cluster build
+cluster-build: ## Build what the test clusters consist of (minutes, once)
+ifndef CLUSTER_BUILT # by the one who has called us
+	$(call say,'Building the test clusters: minutes the first time$(comma) seconds later')
+	cd e2e && go run ./cluster build && go run ./cluster build --mode kwok
+endif
 
 .PHONY: cluster-up
 cluster-up: ## Start the test cluster
