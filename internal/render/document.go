@@ -43,7 +43,8 @@ func (x *exec) documents(t *yamlText, do func(*yaml.Node) error) error {
 	if at := directive(t.content); at >= 0 {
 		return &syntaxError{at, "YAML directives are not supported; remove the line that begins with %"}
 	}
-	loader, err := yaml.NewLoader(strings.NewReader(t.content), yaml.WithV4Defaults())
+	source := &reading{Reader: *strings.NewReader(t.content), x: x}
+	loader, err := yaml.NewLoader(source, yaml.WithV4Defaults())
 	if err != nil {
 		return err
 	}
@@ -53,6 +54,8 @@ func (x *exec) documents(t *yamlText, do func(*yaml.Node) error) error {
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
+		case source.failed != nil:
+			return source.failed
 		case err != nil:
 			return t.explain(err, x.marker)
 		}

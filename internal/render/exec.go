@@ -19,6 +19,8 @@ type exec struct {
 	args  []any // stack of function arguments
 	out   *output
 	depth int // of template calls
+	// resume is the work that is left at the next pause.
+	resume int
 	place parse.Node
 	// expressions holds the regular expressions compiled so far.
 	expressions map[string]*expression
@@ -54,6 +56,9 @@ func (x *exec) failf(n parse.Node, format string, args ...any) error {
 // walk executes a node.
 func (x *exec) walk(dot any, node parse.Node) error {
 	if err := x.charge(costStep); err != nil {
+		return x.located(err, node)
+	}
+	if err := x.rest(); err != nil {
 		return x.located(err, node)
 	}
 	switch n := node.(type) {

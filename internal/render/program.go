@@ -136,6 +136,7 @@ func (p *Program) start(u *unit, in *Input) *exec {
 	x.budget = newBudget()
 	x.unit, x.in, x.src = u, in, u.text
 	x.view.open(p, u, in)
+	x.resume = x.work - stride
 	return x
 }
 

@@ -78,6 +78,9 @@ func (x *exec) convert(do func(*converter, *yaml.Node) error) error {
 		if small {
 			parsed.documents = append(parsed.documents, n)
 		}
+		if err := x.rest(); err != nil {
+			return err
+		}
 		return do(c, n)
 	})
 	if err == nil && small {
@@ -92,6 +95,9 @@ func (x *exec) convertKnown(known *shape, do func(*converter, *yaml.Node) error)
 	}
 	c := &converter{x: x, from: known.yamlText, tokens: true}
 	for _, n := range known.documents {
+		if err := x.rest(); err != nil {
+			return err
+		}
 		if err := do(c, n); err != nil {
 			return err
 		}

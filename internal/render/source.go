@@ -34,6 +34,10 @@ type Input struct {
 	// Ready is what the function ready answers; nil means never. It must
 	// not change or keep the object.
 	Ready func(object map[string]any) bool
+	// Pause is called about every millisecond of work, so that others have
+	// their turn. An error ends the work, and is what it ends with. nil
+	// means that there are no pauses.
+	Pause func() error
 }
 
 // Object is one rendered document.
