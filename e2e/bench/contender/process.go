@@ -94,6 +94,31 @@ func (p *Process) Ended() error {
 	}
 }
 
+// Account tells what a process does that should have done more: its state, and the end of its
+// log, in which it prints what its goroutines wait for. The process ends by that.
+func (p *Process) Account() string {
+	state := "state unknown"
+	if status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID())); err == nil {
+		for line := range strings.Lines(string(status)) {
+			if text, ok := strings.CutPrefix(line, "State:"); ok {
+				state = "state " + strings.TrimSpace(text)
+			}
+		}
+	}
+	_ = p.cmd.Process.Signal(syscall.SIGQUIT) // one that has ended has said what it has to say
+	_ = p.cmd.Process.Signal(syscall.SIGCONT)
+	select {
+	case <-p.exited:
+	case <-time.After(10 * time.Second):
+	}
+	log, err := os.ReadFile(p.log)
+	if err != nil {
+		return err.Error()
+	}
+	const enough = 64 << 10
+	return fmt.Sprintf("the %s was in %s; its log:\n%s", p.name, state, log[max(0, len(log)-enough):])
+}
+
 func tail(log []byte) string {
 	const lines = 5
 	all := strings.Split(strings.TrimSpace(string(log)), "\n")

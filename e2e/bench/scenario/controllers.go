@@ -67,7 +67,7 @@ func manyTasks(count int) (kinds []string, tasks []workload.Task) {
 
 // manyBegin creates the TemplateControllers before an operator that runs.
 func (b *Bench) manyBegin(ctx context.Context, tasks []workload.Task) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, limit(len(tasks)*parentsEach))
 	defer cancel()
 	c := contender.Operator(b.options(tasks[0]))
 	defer func() { err = errors.Join(err, c.Stop()) }()

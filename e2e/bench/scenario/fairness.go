@@ -141,7 +141,7 @@ func (b *Bench) rollout(ctx context.Context, c contender.Contender, tint string,
 	if _, err := rest(ctx, c); err != nil {
 		return 0, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, limit(b.FairnessParents))
 	defer cancel()
 	seen, err := b.watch(ctx, work{set: bed.Children(crowd), count: b.FairnessParents, done: func(o *observe.Object) bool { return o.Data["tint"] == tint }})
 	if err != nil {

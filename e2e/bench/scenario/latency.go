@@ -47,7 +47,7 @@ func (b *Bench) latencyRound(ctx context.Context, c contender.Contender, count i
 	if err := b.warm(ctx, c, oneConfigMap); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, limit(count))
 	defer cancel()
 	children := &stamps{}
 	seen, err := b.watch(ctx, work{set: bed.Children(oneConfigMap), count: count, done: func(o *observe.Object) bool {

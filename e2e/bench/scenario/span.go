@@ -12,8 +12,11 @@ import (
 	"github.com/templater-dev/templater/e2e/bench/observe"
 )
 
-// limit is how long a contender may take for anything.
-const limit = 15 * time.Minute
+// limit is how long a contender may take for so many objects: far more than it needs on a slow
+// machine, for what exceeds it stands still.
+func limit(objects int) time.Duration {
+	return 3*time.Minute + time.Duration(objects)*40*time.Millisecond
+}
 
 // span is what a piece of work has taken.
 type span struct {
@@ -35,7 +38,7 @@ type work struct {
 
 // measure measures a piece of work of a running contender.
 func (b *Bench) measure(ctx context.Context, c contender.Contender, w work) (span, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(ctx, limit(w.count))
 	defer cancel()
 	seen, err := b.watch(ctx, w)
 	if err != nil {
@@ -62,6 +65,9 @@ func (b *Bench) measure(ctx context.Context, c contender.Contender, w work) (spa
 func outcome(c contender.Contender, seen <-chan error) error {
 	select {
 	case err := <-seen:
+		if err != nil && !errors.Is(err, context.Canceled) {
+			err = fmt.Errorf("%w; %s", err, c.Process().Account())
+		}
 		return err
 	case <-c.Process().Exited():
 		return c.Process().Ended()
@@ -83,6 +89,7 @@ func flawless(c contender.Contender) error {
 
 // rest waits until a contender is quiet.
 func rest(ctx context.Context, c contender.Contender) (since time.Time, err error) {
+	const limit = 10 * time.Minute
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	since, err = atRest.Await(ctx, c.Process().PID())
@@ -123,7 +130,7 @@ func (b *Bench) watch(ctx context.Context, w work) (<-chan error, error) {
 			return len(done) < w.count
 		})
 		if err == nil && len(done) < w.count {
-			err = fmt.Errorf("only %d of %d %s are done after %s", len(done), w.count, w.set.Resource.Resource, limit)
+			err = fmt.Errorf("only %d of %d %s are done after %s", len(done), w.count, w.set.Resource.Resource, limit(w.count))
 			if errors.Is(ctx.Err(), context.Canceled) {
 				err = ctx.Err()
 			}
