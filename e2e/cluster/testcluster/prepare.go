@@ -2,6 +2,7 @@ package testcluster
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -56,6 +57,9 @@ func (c *Cluster) checkPlace() error {
 // listens, and etcd needs two more.
 func (c *Cluster) choosePorts(port int) (*net.TCPListener, error) {
 	listener, err := listen(port)
+	if port == 0 {
+		listener, err = listenAnywhere()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +69,7 @@ func (c *Cluster) choosePorts(port int) (*net.TCPListener, error) {
 	}
 	defer listener.Close()
 	for _, target := range []*int{&c.EtcdPort, &c.PeerPort} {
-		other, err := listen(0)
+		other, err := listenAnywhere()
 		if err != nil {
 			return nil, err
 		}
@@ -77,6 +81,23 @@ func (c *Cluster) choosePorts(port int) (*net.TCPListener, error) {
 
 func listen(port int) (*net.TCPListener, error) {
 	return net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port})
+}
+
+// The ports from which one is taken. Systems give out others, commonly those above 32767, to
+// outgoing connections and to who asks for any: there another process could get the port of a
+// server that is not up yet, or that is down while a test has it restarted.
+const firstPort, ports = 20000, 12000
+
+// listenAnywhere takes a port that nobody listens on.
+func listenAnywhere() (*net.TCPListener, error) {
+	var err error
+	for range 100 {
+		var listener *net.TCPListener
+		if listener, err = listen(firstPort + rand.IntN(ports)); err == nil {
+			return listener, nil
+		}
+	}
+	return nil, fmt.Errorf("find a free port of 127.0.0.1: %w", err)
 }
 
 func portOf(l *net.TCPListener) int { return l.Addr().(*net.TCPAddr).Port }
