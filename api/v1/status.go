@@ -2,98 +2,102 @@ package v1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// TemplateControllerStatus is what the operator made of the spec.
+// TemplateControllerStatus is what templater made of the spec.
 type TemplateControllerStatus struct {
-	// The metadata.generation that the conditions speak of.
+	// The metadata.generation that conditions and counts are about. Always there.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// The spec.className of the installation that serves this controller. Absent while
+	// The spec.className of the installation that serves this TemplateController. Absent while
 	// none does: before one takes it up, and after one has handed it over.
 	// +optional
 	ClassName *string `json:"className,omitempty"`
 
-	// Accepted: the spec makes sense. Watching: the kinds exist, may be listed, and
-	// are fully read. StatusWritable: parents can hold the ready condition.
-	// Ready: accepted and watching.
+	// Accepted: the spec makes sense. Watching: the kinds exist, may be listed, and are fully
+	// read. StatusWritable: parents can hold the status and the ready condition. Ready: accepted
+	// and watching, and neither suspended nor being deleted nor handed over; it says nothing
+	// of how the parents fare. Always there.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// How the parents fare. Updated at most every few seconds.
+	// How the parents fare. Always there. Follows a change after 2 seconds.
 	// +optional
 	Parents ParentCounts `json:"parents"`
 
 	// Some of the parents that count as failed, at most 5. One that is named stays until
-	// it has recovered.
+	// it has recovered. Absent when none has failed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=5
 	Failing []FailingParent `json:"failing,omitempty"`
 
-	// How the children fare. Updated at most every few seconds.
+	// How the children fare. Always there. Follows a change after 2 seconds.
 	// +optional
 	Children ChildCounts `json:"children"`
 
-	// Every kind that this controller may have children of, so that none is lost
-	// track of when a template is edited. A kind goes when no parent wants it and nothing
-	// of it is left.
+	// Every kind that this TemplateController may have children of, so that templater loses track
+	// of none when a template is edited. A kind goes when no parent wants it and nothing of
+	// it is left. Absent when there is none.
 	// +optional
 	// +listType=map
 	// +listMapKey=group
 	// +listMapKey=kind
 	ChildKinds []ChildKind `json:"childKinds,omitempty"`
 
-	// The namespaces that children may be in, where serviceAccountRef and watch.namespaces
-	// limit them, so that none is lost track of when watch.namespaces is edited.
+	// The namespaces that children may be in, so that templater loses track of none when
+	// watch.namespaces is edited. Absent unless serviceAccountRef and watch.namespaces
+	// limit where children are.
 	// +optional
 	// +listType=set
 	ChildNamespaces []string `json:"childNamespaces,omitempty"`
 }
 
-// ParentCounts counts the parents of a controller.
+// ParentCounts counts the parents of a TemplateController.
 type ParentCounts struct {
-	// All parents that match.
+	// All parents: the objects that match spec.watch. Always there.
 	// +optional
 	Total int64 `json:"total"`
-	// Those whose children are all in line and ready.
+	// Those whose children are all as their templates say, and ready. Always there.
 	// +optional
 	Ready int64 `json:"ready"`
 	// Those where an error keeps templater from doing its work, or a child has failed.
+	// Always there. The others are not ready yet.
 	// +optional
 	Failed int64 `json:"failed"`
 }
 
 // FailingParent is a parent that counts as failed.
 type FailingParent struct {
-	// Namespace of the parent; absent for a cluster-scoped one.
+	// Namespace of the parent. Absent for a cluster-scoped one.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
-	// Name of the parent.
+	// Name of the parent. Required.
 	Name string `json:"name"`
 	// Reason as in the ready condition of the parent and its Events, for example TemplateError.
+	// Required.
 	Reason string `json:"reason"`
 }
 
-// ChildCounts counts the children of a controller.
+// ChildCounts counts the children of a TemplateController.
 type ChildCounts struct {
-	// All children that exist.
+	// All children that exist. Always there.
 	// +optional
 	Total int64 `json:"total"`
-	// Those that are ready.
+	// Those that are ready. Always there.
 	// +optional
 	Ready int64 `json:"ready"`
 }
 
 // ChildKind is a kind of child objects.
 type ChildKind struct {
-	// API group; empty for the core group.
+	// API group. Required; the default is empty, for the core group.
 	// +kubebuilder:default=""
 	Group string `json:"group"`
-	// Version last used.
+	// Version that was used last. Required.
 	Version string `json:"version"`
-	// Kind.
+	// Kind. Required.
 	Kind string `json:"kind"`
 }
 
