@@ -45,7 +45,7 @@ func Draw(r *rand.Rand, w *World, o Options) Round {
 	for _, kind := range Kinds {
 		d := drawer{
 			Rand: r, world: w, kind: kind, slow: max(quick, o.Longest/4), traits: traits,
-			steady: w.fates(kind), changed: w.frozen(), purged: round.Purged,
+			steady: w.fates(kind), changed: w.frozen(), renamed: w.frozen(), purged: round.Purged,
 		}
 		d.draw(o, round.Slow)
 		round.Users[kind] = d.actions
@@ -143,6 +143,7 @@ type drawer struct {
 	traits  []Trait
 	steady  map[ChildID]fate // children that nothing has replaced yet
 	changed map[string]bool  // TemplateControllers of which children may have the policies of before
+	renamed map[string]bool  // those of which children may have the name of an entry that is gone
 	purged  map[string]bool  // Round.Purged
 }
 
@@ -159,6 +160,9 @@ func (d *drawer) add(a Action) {
 	before := d.world.Controllers[a.Shape]
 	if after := a.Controller; a.Verb == SetController && (after.Retain != before.Retain || after.Keep != before.Keep) {
 		d.changed[a.Shape] = true
+	}
+	if a.Shape != "" && a.Controller.Entry != before.Entry {
+		d.renamed[a.Shape] = true
 	}
 	d.world.Apply(a)
 	d.follow(a, before)

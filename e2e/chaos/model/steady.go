@@ -4,6 +4,7 @@ import "fmt"
 
 // fate is what makes a child another object when it changes.
 type fate struct {
+	shape   string
 	parent  ParentID
 	content string // "" where the object is changed in place
 }
@@ -19,7 +20,7 @@ func (w *World) fates(kind string) map[ChildID]fate {
 				continue
 			}
 			for _, child := range w.childrenOf(shape, id) {
-				if f := (fate{id, c.replacedBy(child)}); c.Protects(child.ID) || w.Matches(shape, id) && !c.Purged() {
+				if f := (fate{shape, id, c.replacedBy(child)}); c.Protects(child.ID) || w.Matches(shape, id) && !c.Purged() {
 					out[child.ID] = f
 				}
 			}
@@ -75,8 +76,8 @@ func (d *drawer) follow(a Action, before Controller) {
 	}
 	now := d.world.fates(d.kind)
 	for id, f := range d.steady {
-		if now[id] != f {
-			delete(d.steady, id)
+		if now[id] != f || d.renamed[f.shape] && !d.world.Matches(f.shape, f.parent) {
+			delete(d.steady, id) // in the second case its entry is unknown, and so is which policy holds
 		}
 	}
 }

@@ -40,13 +40,16 @@ func TestSteady(t *testing.T) {
 		"it does so for a moment": {"Again", []Action{
 			edited(Again, func(c *Controller) { c.Edition++ }), edited(Again, func(*Controller) {}),
 		}, nil},
-		"it may do so when it works again":              {"Again", []Action{edited(Again, func(c *Controller) { c.Suspended = true })}, nil},
-		"Apply changes in place":                        {"Many", []Action{edited(Many, func(c *Controller) { c.Edition++ })}, []string{many, secret}},
-		"broken templates cost nothing":                 {"Many", []Action{edited(Many, func(c *Controller) { c.Broken = true })}, []string{many, secret}},
-		"the parent is another one":                     {"Many", []Action{{Verb: ReplaceParent, ID: parent("Many"), Parent: Parent{Count: 1}}}, nil},
-		"a stranger deletes it":                         {"Many", []Action{{Verb: DeleteChild, Child: ChildID{"configmaps", "chaos-a", "many-p-0"}}}, []string{secret}},
-		"the parent does not match":                     {"Many", []Action{edited(Many, func(c *Controller) { c.Selective = true })}, nil},
-		"it does not match, and what is pruned stays":   {"Many", []Action{edited(Many, func(c *Controller) { c.Selective, c.Retain = true, true })}, []string{many}},
+		"it may do so when it works again":            {"Again", []Action{edited(Again, func(c *Controller) { c.Suspended = true })}, nil},
+		"Apply changes in place":                      {"Many", []Action{edited(Many, func(c *Controller) { c.Edition++ })}, []string{many, secret}},
+		"broken templates cost nothing":               {"Many", []Action{edited(Many, func(c *Controller) { c.Broken = true })}, []string{many, secret}},
+		"the parent is another one":                   {"Many", []Action{{Verb: ReplaceParent, ID: parent("Many"), Parent: Parent{Count: 1}}}, nil},
+		"a stranger deletes it":                       {"Many", []Action{{Verb: DeleteChild, Child: ChildID{"configmaps", "chaos-a", "many-p-0"}}}, []string{secret}},
+		"the parent does not match":                   {"Many", []Action{edited(Many, func(c *Controller) { c.Selective = true })}, nil},
+		"it does not match, and what is pruned stays": {"Many", []Action{edited(Many, func(c *Controller) { c.Selective, c.Retain = true, true })}, []string{many}},
+		"it does not match, and its entry has got another name": {"Many", []Action{
+			edited(Many, func(c *Controller) { c.Selective, c.Retain, c.Entry = true, true, "maps" }),
+		}, nil},
 		"the TemplateController goes alone":             {"Many", []Action{gone(Many, func(*Controller) {})}, []string{many, secret}},
 		"the TemplateController goes with its children": {"Many", []Action{gone(Many, func(c *Controller) { c.Purge = true })}, nil},
 		"it goes with a policy that its children may not have yet": {"Again", []Action{
@@ -65,7 +68,7 @@ func TestSteady(t *testing.T) {
 			w.Parents[parent(row.kind)] = Parent{Count: 1}
 			d := &drawer{
 				Rand: rand.New(rand.NewPCG(1, 0)), world: w, kind: row.kind, slow: quick,
-				steady: w.fates(row.kind), changed: map[string]bool{}, purged: map[string]bool{},
+				steady: w.fates(row.kind), changed: map[string]bool{}, renamed: map[string]bool{}, purged: map[string]bool{},
 			}
 			for _, a := range row.actions {
 				d.add(a)
