@@ -141,7 +141,7 @@ func nameOf(content map[string]any) types.NamespacedName {
 
 // resolve returns the kind; that of a source is current.
 func (c *controller) resolve(gvk schema.GroupVersionKind) (kube.Kind, error) {
-	if s := c.sources[gvk.GroupKind()]; s.there() && s.kind.Resource.Version == gvk.Version {
+	if s := c.sources[gvk.GroupKind()]; s.kind.Resource.Version == gvk.Version {
 		return s.kind, nil
 	}
 	return c.kinds.Resolve(gvk)
@@ -199,7 +199,7 @@ func shapeFault(content map[string]any) string {
 			return "the document has no " + key + ": every child needs apiVersion, kind and metadata.name"
 		}
 	}
-	if _, err := schema.ParseGroupVersion(content["apiVersion"].(string)); err != nil { //nolint:forcetypeassert // seen above
+	if gv, err := schema.ParseGroupVersion(content["apiVersion"].(string)); err != nil || gv.Version == "" || gv.String() != content["apiVersion"] { //nolint:forcetypeassert // seen above
 		return "apiVersion is neither VERSION nor GROUP/VERSION"
 	}
 	if _, ok := content["status"]; ok {

@@ -4,9 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/templater-dev/templater/internal/kube"
-
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
 )
 
 func TestShapeFaults(t *testing.T) {
@@ -14,6 +16,9 @@ func TestShapeFaults(t *testing.T) {
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: a-1}}":                   "",
 		"{apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: 'system:x'}}":     "",
 		"{apiVersion: a/b/c, kind: ConfigMap, metadata: {name: x}}":                                "apiVersion is neither",
+		"{apiVersion: a/, kind: ConfigMap, metadata: {name: x}}":                                   "apiVersion is neither",
+		"{apiVersion: /v1, kind: ConfigMap, metadata: {name: x}}":                                  "apiVersion is neither",
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: ''}}":                    "",
 		"{kind: ConfigMap, metadata: {name: x}}":                                                   "the document has no apiVersion",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: a/services/s/proxy}}":    "metadata.namespace is no valid name",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: ..}}":                    "metadata.namespace is no valid name",
@@ -58,6 +63,35 @@ func TestNamespacesOfChildren(t *testing.T) {
 		fault := c.place(content, kube.Kind{Kind: "Child", Namespaced: row.child}, packed(t, parse(t, app)))
 		if got := nameOf(content).Namespace; fault != row.fault || got != row.want {
 			t.Errorf("%s: namespace %q and fault %q, want %q and %q", why, got, fault, row.want, row.fault)
+		}
+	}
+}
+
+func TestKindOfASourceIsCurrent(t *testing.T) {
+	gvk := schema.GroupVersionKind{Version: "v2", Kind: "ConfigMap"}
+	cached := kube.Kind{Kind: "ConfigMap", Resource: schema.GroupVersionResource{Version: "v2", Resource: "cached"}}
+	for why, row := range map[string]struct {
+		sources map[schema.GroupKind]source
+		want    string
+	}{
+		"there is no source":          {nil, "configmaps"},
+		"it is of this version":       {map[schema.GroupKind]source{gvk.GroupKind(): {kind: cached}}, "cached"},
+		"it is of another version":    {map[schema.GroupKind]source{gvk.GroupKind(): {kind: fakeKinds[gvk.GroupKind()]}}, "configmaps"},
+		"its kind cannot be read now": {map[schema.GroupKind]source{gvk.GroupKind(): {kind: kube.Kind{Kind: "ConfigMap"}}}, "configmaps"},
+	} {
+		kind, err := (&controller{kinds: newCluster(t), sources: row.sources}).resolve(gvk)
+		if got := kind.Resource.Resource; err != nil || got != row.want || kind.Resource.Version != "v2" {
+			t.Errorf("%s: %v, %v; want %s", why, kind, err, row.want)
+		}
+	}
+}
+
+func TestDepthOfAnObject(t *testing.T) {
+	for annotation, want := range map[string]int{"": 0, "x": 0, "-1": 0, "0": 0, "1": 1, "7": 7} {
+		o := parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")
+		o.SetAnnotations(map[string]string{v1.AnnotationDepth: annotation})
+		if got := depthOf(packed(t, o)); got != want {
+			t.Errorf("annotation %q: depth %d, want %d", annotation, got, want)
 		}
 	}
 }

@@ -107,7 +107,7 @@ func (d *desks) cut(controller string) {
 	defer d.mu.Unlock()
 	for _, each := range d.all {
 		each.mu.Lock()
-		if each.busy && each.work.Key.Controller == controller {
+		if each.work.Key.Controller == controller {
 			each.cancel()
 		}
 		each.mu.Unlock()

@@ -55,3 +55,28 @@ func TestWhoIsToldOfAKind(t *testing.T) {
 		c.runControllers()
 	}
 }
+
+func TestKindsAreNotToldToThoseWhoseSpecIsRejected(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "{{ end }}", ""))
+	c.runControllers()
+	c.controllers.kindChanged(schema.GroupKind{Group: "example.org", Kind: "App"})
+	if n := c.controllers.queue.Len(); n > 0 {
+		t.Errorf("%d are told", n)
+	}
+}
+
+func TestNothingOfParentsIsHeardWhileAnotherReplicaLeads(t *testing.T) {
+	want := watch.Want{Resource: configMap("").Resource, Role: watch.Parent}
+	for _, standby := range []bool{false, true} {
+		c := newCluster(t)
+		c.controllers.standby.Store(standby)
+		if _, err := c.Set("apps", []watch.Want{want}); err != nil {
+			t.Fatal(err)
+		}
+		c.controllers.Changed(want, watch.Event{New: packed(t, parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"))})
+		if got := c.reconciler.queue.Len() == 0; got != standby {
+			t.Errorf("another one leads: %v, and nobody is looked at: %v", standby, got)
+		}
+	}
+}

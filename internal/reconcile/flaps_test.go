@@ -15,6 +15,9 @@ func TestFlapsTellWhoseDoingItIs(t *testing.T) {
 			f.apply(action{verb: update, wanted: &wanted{kind: kube.Kind{Kind: "ConfigMap"}, name: types.NamespacedName{Namespace: "ns", Name: "a"}, content: map[string]any{"data": map[string]any{"n": n, "m": int64(1)}}}}, public)
 		}
 	}
+	repair := func(f *flaps) {
+		f.apply(action{verb: update, drift: ".data.n", wanted: &wanted{kind: kube.Kind{Kind: "ConfigMap"}, name: types.NamespacedName{Namespace: "ns", Name: "a"}}}, public)
+	}
 	owned := fieldSet{"f:count": map[string]any{}}
 	status := func(owned fieldSet, count int64) func(*flaps) {
 		return func(f *flaps) {
@@ -36,6 +39,7 @@ func TestFlapsTellWhoseDoingItIs(t *testing.T) {
 		"the first write says nothing":                           {[]func(*flaps){write(1)}, nobody},
 		"the template yields other values":                       {[]func(*flaps){write(1), write(2), write(3)}, own + "ConfigMap ns/a .data.n" + let},
 		"the same is written again, so somebody has undone it":   {[]func(*flaps){write(1), write(1)}, other + "ConfigMap ns/a" + find},
+		"somebody has taken a field of a child":                  {[]func(*flaps){repair}, other + "ConfigMap ns/a .data.n" + find},
 		"the status template yields other values":                {[]func(*flaps){status(owned, 1), status(owned, 2)}, own + ".status.count" + let},
 		"somebody has taken a field of the status":               {[]func(*flaps){status(owned, 1), status(nil, 1)}, other + ".status.count" + find},
 		"conditions follow the rest":                             {[]func(*flaps){status(owned, 1), status(owned, 1)}, nobody},

@@ -101,7 +101,7 @@ func (m marks) ownerDiffers(o *object.Object) bool {
 	if m.orphan() {
 		return has && owner.Controller // another reference is somebody else's
 	}
-	return !has || owner != m.owner()
+	return owner != m.owner()
 }
 
 // change is what gives an object the marks, and leaves alone whatever else somebody has changed.

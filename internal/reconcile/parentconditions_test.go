@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/templater-dev/templater/internal/kube"
 )
 
 func TestConditionsOfAStatusTemplate(t *testing.T) {
@@ -118,4 +120,22 @@ func cutCondition(c *cluster, kind string) (status, reason, message string) {
 		}
 	}
 	return "", "", ""
+}
+
+func TestRoomForTheReadyCondition(t *testing.T) {
+	for why, row := range map[string]struct {
+		condition string
+		status    *kube.StatusSchema
+		want      bool
+	}{
+		"there is room":                {"Ready", &kube.StatusSchema{}, true},
+		"none is to be set":            {"", &kube.StatusSchema{}, false},
+		"the kind has no status":       {"Ready", nil, false},
+		"its status has no conditions": {"Ready", &kube.StatusSchema{Conditions: "no room"}, false},
+	} {
+		p := &pass{controller: &controller{readyCondition: row.condition, kind: kube.Kind{Status: row.status}}}
+		if got := p.holdsCondition(); got != row.want {
+			t.Errorf("%s: %v, want %v", why, got, row.want)
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -81,6 +82,15 @@ func TestKeysInWordsOfTheServer(t *testing.T) {
 	}
 }
 
+func TestStepsIntoWhatIsThere(t *testing.T) {
+	list := []any{[]any{"a", "b"}, map[string]any{"k": "c"}, "text"}
+	for in, want := range map[string][]any{"0": {"a", "c"}, "1": {"b", "c"}, "2": {"c"}, "-1": {"c"}, `name="x"`: {"a", "b", "c"}} {
+		if diff := cmp.Diff(want, items(list, in)); diff != "" {
+			t.Errorf("[%s] (-want +got):\n%s", in, diff)
+		}
+	}
+}
+
 // TestContestedFieldsTellNoKeysFromData has two TemplateControllers write a field whose name is a value.
 func TestContestedFieldsTellNoKeysFromData(t *testing.T) {
 	c := newCluster(t)
@@ -103,5 +113,18 @@ func TestFlapsTellNoKeysFromData(t *testing.T) {
 	f.status(nil, map[string]any{"count": map[string]any{}}, c.path)
 	if want := ".status.count.…"; len(f.own) != 1 || f.own[0] != want {
 		t.Errorf("got %q, want %s", f.own, want)
+	}
+}
+
+// TestRefusedStatusTellsNoKeysFromData is about the message of the server; contents are told by their hash alone.
+func TestRefusedStatusTellsNoKeysFromData(t *testing.T) {
+	c := newCluster(t)
+	c.apply(painter("xs", "color: { {{ .metadata.uid }}: red }"))
+	c.apply(app)
+	c.refuse["status apps one"] = answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "",
+		metav1.StatusCause{Type: metav1.CauseTypeFieldValueRequired, Field: "status.color.uid-one"})
+	c.run()
+	if diff := cmp.Diff([]string{"one Warning StatusRejected: cannot write the status: status.color.…: required value is missing"}, c.events); diff != "" {
+		t.Errorf("Events (-want +got):\n%s", diff)
 	}
 }

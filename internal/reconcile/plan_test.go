@@ -150,6 +150,12 @@ func TestPlan(t *testing.T) {
 		"a group that left the spec goes": {
 			live: []side{{name: "b", group: "former", hash: "1"}}, want: []string{"delete b"},
 		},
+		"so does one beside a group that Recreate replaces as a whole": {
+			strategy: v1.UpdateRecreate, wanted: []side{{name: "a", hash: "1"}}, live: []side{{name: "a", hash: "1"}, {name: "b", group: "former", hash: "1"}}, want: []string{"delete b"},
+		},
+		"what goes gets no marks": {
+			live: []side{{name: "b", hash: "1", stripped: true}}, want: []string{"delete b"},
+		},
 		"a group that left the spec with Retain stays": {
 			live: []side{{name: "b", group: "former", hash: "1", prune: "Retain"}}, want: []string{},
 		},

@@ -75,3 +75,19 @@ func TestNamespaceThatIsNotThereIsTold(t *testing.T) {
 		t.Errorf("asked for %v though nothing has changed", c.sought[before:])
 	}
 }
+
+func TestNamespaceWhoseParentsAreNotReadYetIsNotAskedFor(t *testing.T) {
+	c := newCluster(t)
+	for _, cache := range []bool{false, true} {
+		want := watch.Want{Role: watch.Parent, Namespace: "typo", Resource: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}].Resource}
+		c.silent[want] = !cache
+		caches, err := c.Set("apps", []watch.Want{want})
+		if err != nil {
+			t.Fatal(err)
+		}
+		(&controller{rights: c.controllers.rights, parents: map[string]*watch.Cache{"typo": caches[want]}}).absentNamespaces()
+		if got := c.controllers.rights.queue.Len() > 0; got != cache {
+			t.Errorf("the parents are read: %v, and the namespace is asked for: %v", cache, got)
+		}
+	}
+}

@@ -44,6 +44,7 @@ func TestRuleOfTheServerIsToldWithoutTheValue(t *testing.T) {
 		"too many":                         {field.TooMany(at, 5, 3), "too many items: must have at most 3 items"},
 		"an enum":                          {field.NotSupported(at, secret, []string{"B", "A"}), `value is not supported: supported are B, A`},
 		"an enum of many":                  {field.NotSupported(at, secret, strings.Split("abcdefghijkl", "")), `value is not supported: supported are a, b, c, d, e, f, g, h, i, j and 2 more`},
+		"an enum of as many as are told":   {field.NotSupported(at, secret, strings.Split("abcdefghij", "")), `value is not supported: supported are a, b, c, d, e, f, g, h, i, j`},
 		"an enum without values":           {field.NotSupported(at, `: supported values: "`+secret+`"`, []string{}), `value is not supported`},
 		"an enum of odd values":            {field.NotSupported(at, "a", []string{"b c " + secret}), `value is not supported`},
 		"an enum where none was given":     {field.Required(at, `valid values: "OnFailure", "Never"`), "required value is missing: supported are OnFailure, Never"},

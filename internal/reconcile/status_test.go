@@ -1,11 +1,16 @@
 package reconcile
 
 import (
+	"bytes"
+	"context"
 	"net/http"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
 )
 
 func TestStatusThatTheServerRefusesIsReported(t *testing.T) {
@@ -96,5 +101,35 @@ func TestStatusThatSomebodyHasTakenAwayIsKeptAsNothing(t *testing.T) {
 	p := &pass{controller: &controller{manager: "templater/apps"}, parent: packed(t, parent)}
 	if got := p.kept(); got == nil || len(got) > 0 {
 		t.Errorf("kept %v, want an empty mapping, to which a condition can be added", got)
+	}
+}
+
+// choosy is a Writer that takes no status that holds a text.
+type choosy struct {
+	Writer
+	not string
+}
+
+func (w choosy) ApplyStatus(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+	if bytes.Contains(body, []byte(w.not)) {
+		return nil, answer(http.StatusInternalServerError, "", ".status.count: field not declared in schema")
+	}
+	return w.Writer.ApplyStatus(ctx, at, body, manager)
+}
+
+func TestParentSaysThatItsStatusIsRefused(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(with(t, app, "[a, b]", "[a]"))
+	c.run()
+	running := c.controllers.get("apps")
+	running.cluster = choosy{running.cluster, `"count":2`}
+	c.apply(app)
+	c.pass("apps", "one")
+	if got, want := c.condition("apps", "one", "Ready"), "False StatusRejected: cannot write the status: .status.count: the schema has no such field"; got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+	if got := c.controllers.entries["apps"].counts.parents; got.Ready != 0 || got.Failed != 1 {
+		t.Errorf("counts %+v, want one that has failed", got)
 	}
 }
