@@ -118,3 +118,14 @@ func TestWhatIsToldOfParentsHoldsForOneThatIsStillThere(t *testing.T) {
 	say("three", "", "")
 	wantTold("all are right", "", "", 0)
 }
+
+func TestParentThatIsNotThereIsNotCounted(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.controllers.count(Key{"apps", configMapName("two")}, &tally{ready: true}) // its pass has taken longer than it was there
+	if got := c.controllers.entries["apps"].counts.parents; got.Total != 1 {
+		t.Errorf("counts %+v, want one parent", got)
+	}
+}

@@ -46,7 +46,7 @@ func (c *Controllers) record(e *entry) {
 // plans plans the pass. Nothing is removed by what may be superseded.
 func (p *pass) plans(ctx context.Context, s situation) plan {
 	p.behind = !readable(p.own)
-	s.complete = len(p.problems) == 0 && !p.behind && p.complete(p.key.Parent.Namespace)
+	s.complete = len(p.problems) == 0 && p.complete(p.key.Parent.Namespace)
 	p.sure = s.complete
 	out := planFor(s)
 	if len(out.remove) == 0 || p.r.controllers.confirmed(ctx, p.controller) {

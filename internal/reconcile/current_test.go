@@ -108,11 +108,16 @@ func TestNothingHiddenIsReplacedOnHalfKnowledge(t *testing.T) {
 
 func TestANewLeaderDeletesNothingByAnOldTemplateController(t *testing.T) {
 	for why, row := range map[string]struct {
-		newer bool // the server has a newer one than the watch has brought
+		newer func(o *unstructured.Unstructured) // what the server has and the watch has not brought
 		want  []string
 	}{
-		"it is as the server has it": {false, []string{"get templatecontrollers apps", "delete configmaps b"}},
-		"a newer one wants it":       {true, []string{"get templatecontrollers apps"}},
+		"it is as the server has it": {nil, []string{"get templatecontrollers apps", "delete configmaps b"}},
+		"a newer one wants it": {
+			func(o *unstructured.Unstructured) { o.SetGeneration(o.GetGeneration() + 1) }, []string{"get templatecontrollers apps"},
+		},
+		"another one has its name": {
+			func(o *unstructured.Unstructured) { o.SetUID("another") }, []string{"get templatecontrollers apps"},
+		},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
@@ -124,9 +129,9 @@ func TestANewLeaderDeletesNothingByAnOldTemplateController(t *testing.T) {
 			c.standby()
 			c.apply(with(t, app, "[a, b]", "[a]"))
 			c.run()
-			if row.newer {
+			if row.newer != nil {
 				newer := c.objects[appsController].DeepCopy()
-				newer.SetGeneration(newer.GetGeneration() + 1)
+				row.newer(newer)
 				c.store(appsController, newer)
 			}
 			before := len(c.requests)

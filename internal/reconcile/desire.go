@@ -205,10 +205,7 @@ func shapeFault(content map[string]any) string {
 	if _, ok := content["status"]; ok {
 		return "status is not for a template to set: remove it"
 	}
-	metadata, ok := content["metadata"].(map[string]any)
-	if !ok {
-		return "the document has no metadata.name: every child needs apiVersion, kind and metadata.name"
-	}
+	metadata, _ := content["metadata"].(map[string]any)
 	for _, owned := range serverOwned {
 		if metadata[owned.field] != nil {
 			return "metadata." + owned.field + " may not be set: " + owned.advice

@@ -9,6 +9,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/watch"
 )
 
 func TestShapeFaults(t *testing.T) {
@@ -19,6 +20,7 @@ func TestShapeFaults(t *testing.T) {
 		"{apiVersion: a/, kind: ConfigMap, metadata: {name: x}}":                                   "apiVersion is neither",
 		"{apiVersion: /v1, kind: ConfigMap, metadata: {name: x}}":                                  "apiVersion is neither",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: ''}}":                    "",
+		"{apiVersion: v1, kind: ConfigMap}":                                                        "the document has no metadata.name",
 		"{kind: ConfigMap, metadata: {name: x}}":                                                   "the document has no apiVersion",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: a/services/s/proxy}}":    "metadata.namespace is no valid name",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: ..}}":                    "metadata.namespace is no valid name",
@@ -92,6 +94,32 @@ func TestDepthOfAnObject(t *testing.T) {
 		o.SetAnnotations(map[string]string{v1.AnnotationDepth: annotation})
 		if got := depthOf(packed(t, o)); got != want {
 			t.Errorf("annotation %q: depth %d, want %d", annotation, got, want)
+		}
+	}
+}
+
+func TestKindsThatAreTakenUp(t *testing.T) {
+	v1 := fakeKinds[schema.GroupKind{Kind: "ConfigMap"}]
+	served := map[string]*watch.Cache{"": nil}
+	for why, row := range map[string]struct {
+		source  source
+		settled bool
+		want    int
+	}{
+		"it is not known":                         {source{}, false, 1},
+		"the server has it again":                 {source{}, true, 1},
+		"it is known in that version":             {source{kind: v1, caches: served}, false, 0},
+		"it is known in another version":          {source{kind: kube.Kind{Kind: "ConfigMap"}, caches: served}, false, 1},
+		"it is known, and its version is settled": {source{kind: kube.Kind{Kind: "ConfigMap"}, caches: served}, true, 0},
+	} {
+		gk := schema.GroupKind{Kind: "ConfigMap"}
+		c := &controller{sources: map[schema.GroupKind]source{gk: row.source}, settled: map[schema.GroupKind]bool{gk: row.settled}}
+		var d desire
+		for range 2 {
+			d.note(c, &wanted{content: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}})
+		}
+		if len(d.unknown) != row.want {
+			t.Errorf("%s: %v are taken up, want %d", why, d.unknown, row.want)
 		}
 	}
 }

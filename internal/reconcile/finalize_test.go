@@ -18,6 +18,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/watch"
 )
 
 func TestTemplateControllerThatGoes(t *testing.T) {
@@ -141,4 +142,23 @@ func TestWhatTheServerDoesNotDeleteKeepsNothingElseFromGoing(t *testing.T) {
 		}
 	}
 	t.Error("what can be deleted is there still")
+}
+
+func TestTemplateControllerThatGoesIsLookedAtAgainWhileItMayNotRead(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.apply(app)
+	c.settle()
+	for want := range c.caches {
+		if want.Role == watch.Child {
+			c.caches[want] = failing(t, want, denial("", "list", "configmaps", "at the cluster scope"))
+			c.silent[want] = true
+		}
+	}
+	c.goes()
+	clear(c.controllersDue.due)
+	c.run()
+	if wait := c.controllersDue.due["apps"].Sub(c.clock.Now()); wait != rightsAge {
+		t.Errorf("looked at again after %v, want %v", wait, rightsAge)
+	}
 }

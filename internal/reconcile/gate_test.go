@@ -86,6 +86,10 @@ func TestInACrowdEachControllerHasOnePass(t *testing.T) {
 	}
 	g.leave(keyOf("hangs-0", "0"))
 	g.leave(keyOf("hangs-0", "1"))
+	queue.Add(keyOf("a", "4"))
+	if diff := cmp.Diff([]string{}, g.begin()); diff != "" {
+		t.Errorf("one overtakes those that are held (-want +got):\n%s", diff)
+	}
 	g.leave(keyOf("a", "1"))
 	if diff := cmp.Diff([]string{"a/2", "a/3"}, g.begin()); diff != "" {
 		t.Errorf("after the crowd (-want +got):\n%s", diff)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -193,7 +194,7 @@ func TestPassesUnderWayEndBeforeTheHandover(t *testing.T) {
 		own := deskOf(ctx)
 		own.mu.Lock()
 		defer own.mu.Unlock()
-		return own.waiting
+		return own.waiting && own.work.Key.Controller == "apps"
 	})
 	leave()
 	if err := <-done; err != nil {
@@ -329,4 +330,15 @@ func TestATemplateControllerWhoseWatchIsBehindIsTriedLessOftenEachTime(t *testin
 	expect(t, "tries that count", before+3, c.controllers.queue.NumRequeues("apps"))
 	c.controllers.again(t.Context(), "apps", nil)
 	expect(t, "tries that count after a success", 0, c.controllers.queue.NumRequeues("apps"))
+}
+
+func TestVersionsOfKindsAreThoseOfTheLastWhoServed(t *testing.T) {
+	c := newCluster(t)
+	gk := schema.GroupKind{Group: "batch", Kind: "Job"}
+	tc := &v1.TemplateController{}
+	c.controllers.entry(tc).childKinds[gk] = "v1beta1"
+	tc.Status.ChildKinds = []v1.ChildKind{{Group: gk.Group, Version: "v1", Kind: gk.Kind}}
+	if got := c.controllers.entry(tc).childKinds[gk]; got != "v1" {
+		t.Errorf("version %s, want that of the status", got)
+	}
 }

@@ -266,3 +266,18 @@ func TestDeletionsForATemplateControllerThatGoesAreMeasured(t *testing.T) {
 		t.Errorf("%d deletions accepted and %d rejected, want 1 and some", done, refused)
 	}
 }
+
+func TestOutcomeOfAParentThatIsNotThere(t *testing.T) {
+	for result, want := range map[Result]Outcome{
+		{}:                              Succeeded,
+		{After: 1}:                      Waiting,
+		{Retry: RetrySoon}:              Waiting,
+		{Retry: RetrySlow}:              Waiting,
+		{Retry: RetryBackoff}:           Failed,
+		{Retry: RetryBackoff, After: 1}: Failed,
+	} {
+		if got := outcomeOfLeaving(result); got != want {
+			t.Errorf("%+v: %v, want %v", result, got, want)
+		}
+	}
+}

@@ -137,5 +137,12 @@ func TestRoomForTheReadyCondition(t *testing.T) {
 		if got := p.holdsCondition(); got != row.want {
 			t.Errorf("%s: %v, want %v", why, got, row.want)
 		}
+		if row.want {
+			continue
+		}
+		p.parent = packed(t, parse(t, app))
+		if got := p.withReady(map[string]any{}, verdict{}); len(got) > 0 {
+			t.Errorf("%s: status %v, want it without a condition", why, got)
+		}
 	}
 }

@@ -250,3 +250,12 @@ func TestPlan(t *testing.T) {
 		})
 	}
 }
+
+func TestOnlyTheGroupThatIsReplacedAsAWholeGoesInTheForeground(t *testing.T) {
+	s := situationFor(t, v1.Child{Name: "g", UpdateStrategy: v1.UpdateStrategy{Type: v1.UpdateRecreate}}, nil,
+		[]side{{name: "a", group: "g", hash: "1"}, {name: "b", group: "h", hash: "1"}})
+	s.children = append(s.children, v1.Child{Name: "h"})
+	if diff := cmp.Diff([]string{"delete a in the foreground", "delete b"}, planText(planFor(s))); diff != "" {
+		t.Errorf("plan (-want +got):\n%s", diff)
+	}
+}

@@ -78,16 +78,19 @@ func TestNamespaceThatIsNotThereIsTold(t *testing.T) {
 
 func TestNamespaceWhoseParentsAreNotReadYetIsNotAskedFor(t *testing.T) {
 	c := newCluster(t)
-	for _, cache := range []bool{false, true} {
-		want := watch.Want{Role: watch.Parent, Namespace: "typo", Resource: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}].Resource}
-		c.silent[want] = !cache
+	for _, row := range []struct {
+		namespace   string
+		read, asked bool
+	}{{"", true, false}, {"typo", false, false}, {"typo", true, true}} {
+		want := watch.Want{Role: watch.Parent, Namespace: row.namespace, Resource: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}].Resource}
+		c.silent[want] = !row.read
 		caches, err := c.Set("apps", []watch.Want{want})
 		if err != nil {
 			t.Fatal(err)
 		}
-		(&controller{rights: c.controllers.rights, parents: map[string]*watch.Cache{"typo": caches[want]}}).absentNamespaces()
-		if got := c.controllers.rights.queue.Len() > 0; got != cache {
-			t.Errorf("the parents are read: %v, and the namespace is asked for: %v", cache, got)
+		(&controller{rights: c.controllers.rights, parents: map[string]*watch.Cache{row.namespace: caches[want]}}).absentNamespaces()
+		if got := c.controllers.rights.queue.Len() > 0; got != row.asked {
+			t.Errorf("namespace %q, whose parents are read: %v; asked for: %v, want %v", row.namespace, row.read, got, row.asked)
 		}
 	}
 }

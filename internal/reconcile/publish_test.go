@@ -144,3 +144,17 @@ func TestManyCausesAreCutShort(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+func TestNamespaceThatIsMissingIsToldFromOneThatIsRefused(t *testing.T) {
+	namespaces := schema.GroupResource{Resource: "namespaces"}
+	for err, want := range map[error]bool{
+		apierrors.NewNotFound(namespaces, "x"):                                   true,
+		apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, "x"): false,
+		apierrors.NewForbidden(namespaces, "x", errors.New("quota")):             false,
+		errors.New("no answer"):                                                  false,
+	} {
+		if got := missingNamespace(err); got != want {
+			t.Errorf("%v: %v, want %v", err, got, want)
+		}
+	}
+}

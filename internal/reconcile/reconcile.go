@@ -204,8 +204,8 @@ func (p *pass) result() Result {
 	result := Result{Retry: p.problems.retry(), Again: p.seesMore(), Outcome: p.outcome()}
 	if result.Retry == RetryOnChange {
 		result.After = p.resyncAfter()
-		if p.failed() && (result.After == 0 || result.After > sayAgain) {
-			result.After = sayAgain
+		if p.failed() {
+			result = result.also(Result{After: sayAgain})
 		}
 	}
 	return result

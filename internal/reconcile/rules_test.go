@@ -53,6 +53,7 @@ func TestRuleOfTheServerIsToldWithoutTheValue(t *testing.T) {
 		"a number in a schema":             {invalid("spec.x in body should be less than or equal to 5"), "invalid value: should be less than or equal to 5"},
 		"a short text in a schema":         {invalid("spec.x in body should be at least 3 chars long"), "invalid value: should be at least 3 chars long"},
 		"a pattern":                        {invalid(`spec.x in body should match '^a\d+$'`), `invalid value: should match ^a\d+$`},
+		"a pattern that is cut off":        {invalid(`spec.x in body should match '^a`), "invalid value"},
 		"a pattern behind a value like it": {field.Invalid(at, "x in body should match '"+secret+"'", "y in body should match '^a$'"), "invalid value: should match ^a$"},
 		"a value that looks like a rule":   {field.Invalid(at, "in body should match '"+secret+"'", ""), "invalid value"},
 		"a long pattern":                   {invalid("spec.x in body should match '" + strings.Repeat("a", 300) + "'"), "invalid value"},

@@ -22,10 +22,7 @@ func (e *entry) bit(gk schema.GroupKind) uint64 {
 	if bit, known := e.bits[gk]; known {
 		return bit
 	}
-	if len(e.bits) == mostKinds {
-		return 0
-	}
-	bit := uint64(1) << len(e.bits)
+	bit := uint64(1) << len(e.bits) // 0 from mostKinds on
 	e.bits[gk] = bit
 	return bit
 }

@@ -56,6 +56,7 @@ func TestHowObjectsStand(t *testing.T) {
 		"a ReplicaSet with too few replicas":           {"{apiVersion: apps/v1, kind: ReplicaSet, status: {replicas: 1}}", coming("0 of 1 replicas are ready")},
 		"a DaemonSet with too few Pods":                {"{apiVersion: apps/v1, kind: DaemonSet, metadata: {generation: 1}, status: {observedGeneration: 1, desiredNumberScheduled: 2, numberReady: 1}}", coming("1 of 2 Pods are ready")},
 		"a DaemonSet that nobody has looked at":        {"{apiVersion: apps/v1, kind: DaemonSet, metadata: {generation: 1}}", coming("its controller has not looked at its present spec yet")},
+		"a DaemonSet without a generation":             {"{apiVersion: apps/v1, kind: DaemonSet, status: {observedGeneration: 1}}", coming("its controller has not looked at its present spec yet")},
 		"a claim that is not bound":                    {"{apiVersion: v1, kind: PersistentVolumeClaim, status: {phase: Pending}}", coming("not bound yet")},
 		"a Service without an address":                 {"{apiVersion: v1, kind: Service, spec: {type: LoadBalancer}}", coming("it has no address yet")},
 		"a definition that is not established":         {"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, status: {}}", coming("not established yet")},

@@ -133,3 +133,20 @@ func TestParentSaysThatItsStatusIsRefused(t *testing.T) {
 		t.Errorf("counts %+v, want one that has failed", got)
 	}
 }
+
+func TestStatusOfOthersIsNotKeptAsOurs(t *testing.T) {
+	parent := parse(t, with(t, app, "spec:", "status: {count: 1}\nspec:"))
+	p := &pass{controller: &controller{manager: "templater/apps"}, parent: packed(t, parent)}
+	if got := p.kept(); len(got) > 0 {
+		t.Errorf("kept %v, want nothing: it is somebody else's", got)
+	}
+}
+
+func TestWhatTellsOneStatusFromAnother(t *testing.T) {
+	status := func(count int64, since string) map[string]any {
+		return map[string]any{"count": count, "conditions": []any{map[string]any{"lastTransitionTime": since}}}
+	}
+	if contentOf(status(1, "now")) != contentOf(status(1, "then")) || contentOf(status(1, "now")) == contentOf(status(2, "now")) {
+		t.Error("a status is told by its conditions, or not by the rest")
+	}
+}
