@@ -84,7 +84,6 @@ func (b *breaker) wait(key Key, of specs) time.Duration {
 	now := b.clock.Now()
 	if now.Sub(s.wrote) > loopBurst*loopRefill {
 		delete(b.spent, key) // what it remembers has been refilled
-		return 0
 	}
 	return max(0, s.until.Sub(now))
 }

@@ -182,3 +182,21 @@ func TestAdviceAboutAWatchedKind(t *testing.T) {
 		}
 	}
 }
+
+func TestKindWithoutRoomForConditions(t *testing.T) {
+	kind := fakeKinds[schema.GroupKind{Group: "example.org", Kind: "Cluster"}]
+	got := writableCondition(assembly{kind: kind}, &controller{readyCondition: "Ready"}, &counts{})
+	if got.Status != metav1.ConditionFalse || got.Reason != v1.ReasonNoConditions || got.Message != "the ready condition is left out: no room" {
+		t.Errorf("condition %+v", got)
+	}
+}
+
+func TestTemplateControllerSaysWhatIsBeingRead(t *testing.T) {
+	c := newCluster(t)
+	c.silent[watch.Want{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Role: watch.Parent}] = true
+	c.apply(apps)
+	c.run()
+	if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False Syncing: reading apps.example.org"; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+}

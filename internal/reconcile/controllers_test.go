@@ -140,3 +140,17 @@ func TestWhatIsKnownOfChildren(t *testing.T) {
 		t.Error("those of a kind of which nothing is known count as known")
 	}
 }
+
+func TestNamespaceOfACache(t *testing.T) {
+	for why, row := range map[string]struct {
+		caches map[string]*watch.Cache
+		want   string
+	}{
+		"of all namespaces": {map[string]*watch.Cache{"": cacheOf(t)}, ""},
+		"of some":           {map[string]*watch.Cache{"ns": cacheOf(t)}, "ns"},
+	} {
+		if got := (source{caches: row.caches}).scope("ns"); got != row.want {
+			t.Errorf("%s: %q, want %q", why, got, row.want)
+		}
+	}
+}

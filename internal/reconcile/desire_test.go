@@ -21,6 +21,7 @@ func TestShapeFaults(t *testing.T) {
 		"{apiVersion: /v1, kind: ConfigMap, metadata: {name: x}}":                                  "apiVersion is neither",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: ''}}":                    "",
 		"{apiVersion: v1, kind: ConfigMap}":                                                        "the document has no metadata.name",
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, status: {}}":                       "status is not for a template",
 		"{kind: ConfigMap, metadata: {name: x}}":                                                   "the document has no apiVersion",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: a/services/s/proxy}}":    "metadata.namespace is no valid name",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: ..}}":                    "metadata.namespace is no valid name",
@@ -89,7 +90,7 @@ func TestKindOfASourceIsCurrent(t *testing.T) {
 }
 
 func TestDepthOfAnObject(t *testing.T) {
-	for annotation, want := range map[string]int{"": 0, "x": 0, "-1": 0, "0": 0, "1": 1, "7": 7} {
+	for annotation, want := range map[string]int{"": 0, "x": 0, "-1": 0, "99999999999999999999": 0, "0": 0, "1": 1, "7": 7} {
 		o := parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}")
 		o.SetAnnotations(map[string]string{v1.AnnotationDepth: annotation})
 		if got := depthOf(packed(t, o)); got != want {
@@ -120,6 +121,20 @@ func TestKindsThatAreTakenUp(t *testing.T) {
 		}
 		if len(d.unknown) != row.want {
 			t.Errorf("%s: %v are taken up, want %d", why, d.unknown, row.want)
+		}
+	}
+}
+
+func TestChildThatWouldBeAParentOfItsOwnController(t *testing.T) {
+	for labels, want := range map[string]bool{"tier: front": true, "tier: back": false, "": false} {
+		c := newCluster(t)
+		c.apply(with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}",
+			"apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: {{ . }}}\n      data: {text: {{ $.spec.text }}}",
+			"apiVersion: example.org/v1\n      kind: App\n      metadata: {name: {{ . }}, labels: {"+labels+"}}"))
+		c.apply(app)
+		c.run()
+		if got := strings.Contains(c.condition("apps", "one", "Ready"), "would be watched by this very TemplateController"); got != want {
+			t.Errorf("labels {%s}: refused: %v, want %v", labels, got, want)
 		}
 	}
 }

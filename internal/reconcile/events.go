@@ -79,7 +79,7 @@ func (c *Controllers) childChanged(want watch.Want, o *object.Object, writer str
 		return
 	}
 	name := o.Label(v1.LabelController)
-	if name == "" || name == writer {
+	if name == writer {
 		return
 	}
 	c.mu.RLock()

@@ -162,3 +162,17 @@ func TestTemplateControllerThatGoesIsLookedAtAgainWhileItMayNotRead(t *testing.T
 		t.Errorf("looked at again after %v, want %v", wait, rightsAge)
 	}
 }
+
+func TestNothingIsAskedWhileTheLastChildrenGo(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.apply(with(t, app, "[a, b]", "[a]"))
+	c.settle()
+	c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
+	c.goes()
+	c.settle()
+	c.fail("templatecontrollers", errors.New("no answer"))
+	if err := c.controllers.Sync(t.Context(), "apps"); err != nil {
+		t.Errorf("%v, though there is nothing to delete", err)
+	}
+}

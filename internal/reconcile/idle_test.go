@@ -106,6 +106,7 @@ func TestWhenAKindIsForgotten(t *testing.T) {
 }
 
 func TestFewKindsAreToldApart(t *testing.T) {
+	const mostKinds = 64
 	e := newEntry("u")
 	kind := func(i int) schema.GroupKind { return schema.GroupKind{Kind: fmt.Sprint("Kind", i)} }
 	all := uint64(0)
@@ -118,5 +119,28 @@ func TestFewKindsAreToldApart(t *testing.T) {
 	}
 	if got := e.bit(kind(mostKinds)); got != 0 {
 		t.Errorf("one too many has bit %b", got)
+	}
+}
+
+func TestAnEditBeginsANewRound(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.runControllers()
+	before := c.controllers.entries["apps"].round
+	c.apply(with(t, apps, "count:", "n:"))
+	c.runControllers()
+	if got := c.controllers.entries["apps"].round; got != before+1 {
+		t.Errorf("round %d after %d, want the next one", got, before)
+	}
+}
+
+func TestWhoHasWrittenTheStatusKnowsTheKinds(t *testing.T) {
+	for _, recorded := range []bool{false, true} {
+		e := newEntry("u")
+		e.recorded = recorded
+		e.learn([]v1.ChildKind{{Version: "v1", Kind: "ConfigMap"}})
+		if got := len(e.childKinds) == 0; got != recorded {
+			t.Errorf("the status was written: %v, and nothing is learnt from it: %v", recorded, got)
+		}
 	}
 }

@@ -52,10 +52,10 @@ func (f fieldSet) uncovered(content map[string]any) string {
 
 func (f fieldSet) uncoveredField(name string, value any) string {
 	below, ok := f.in(name)
-	if !ok && leafless(value) {
-		return ""
-	}
 	if !ok {
+		if leafless(value) {
+			return ""
+		}
 		return "." + name + fieldSet{}.uncoveredValue(value)
 	}
 	if below.whole() {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 )
@@ -179,4 +181,21 @@ func TestObjectThatATemplateDropsOnceItSeesItGoes(t *testing.T) {
 	c.deliver()
 	c.apply(strings.ReplaceAll(with(t, shy, "- name: maps", "- name: files"), ".maps", ".files"))
 	wantRequests(t, "renamed", c.run()[:2], "delete configmaps a-1", "delete configmaps b-1")
+}
+
+// What is being deleted keeps its old label.
+func TestStatusSeesObjectsUnderTheNewNameOfTheirEntry(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
+	c.end(configMap("a"), metav1.DeletePropagationBackground)
+	c.deliver()
+	c.run()
+	c.apply(with(t, apps, "name: maps", "name: files", ".children.maps", ".children.files"))
+	wantRequests(t, "another name", c.run(), "update configmaps b")
+	if got, _, _ := unstructured.NestedInt64(c.get("apps", "one").Object, "status", "count"); got != 2 {
+		t.Errorf("the status has seen %d objects, want 2", got)
+	}
 }

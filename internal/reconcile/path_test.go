@@ -40,6 +40,7 @@ func TestKeysFromDataAreNotTold(t *testing.T) {
 		"the keys of a list item are a value": {`.spec.list[name="` + secret + `"].` + secret + ".deep", ".spec.list[…].….…"},
 		"an item of a list":                   {"spec.list[0]." + secret, "spec.list[0].…"},
 		"a key in brackets":                   {"spec.map[" + secret + "].known", "spec.map[…].known"},
+		"a bracket that does not close":       {"spec.list[" + secret, "spec.list[…]"},
 		"a key with spaces":                   {"spec.map.a b " + secret, "spec.map.…"},
 	} {
 		if got := c.path(row.path, content); got != row.want {

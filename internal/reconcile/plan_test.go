@@ -259,3 +259,11 @@ func TestOnlyTheGroupThatIsReplacedAsAWholeGoesInTheForeground(t *testing.T) {
 		t.Errorf("plan (-want +got):\n%s", diff)
 	}
 }
+
+func TestOnlyTheEntryUnderRecreateIsReplaced(t *testing.T) {
+	s := situationFor(t, v1.Child{Name: "g"}, []side{{name: "a", hash: "2"}}, []side{{name: "a", group: "g", hash: "1"}})
+	s.children = append(s.children, v1.Child{Name: "h", UpdateStrategy: v1.UpdateStrategy{Type: v1.UpdateRecreate}})
+	if diff := cmp.Diff([]string{"update a"}, planText(planFor(s))); diff != "" {
+		t.Errorf("plan (-want +got):\n%s", diff)
+	}
+}

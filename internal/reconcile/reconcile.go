@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,9 +80,7 @@ type Result struct {
 // also adds when to look again for another reason.
 func (r Result) also(other Result) Result {
 	r.Retry = max(r.Retry, other.Retry)
-	if r.After == 0 || other.After > 0 && other.After < r.After {
-		r.After = other.After
-	}
+	r.After = min(cmp.Or(r.After, other.After), cmp.Or(other.After, r.After)) // 0 is never
 	return r
 }
 

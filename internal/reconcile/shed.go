@@ -8,21 +8,18 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 )
 
-// mostKinds is how many kinds can be told apart in a tally.
-const mostKinds = 64
-
 // left is called when a pass is over.
 func (e *entry) left() {
 	e.underWay.Add(-1)
 	e.passes.Done()
 }
 
-// bit stands for a kind in tallies; 0 is for one that there was no room for.
+// bit stands for a kind in tallies, which have room for 64; 0 is for one that there was no room for.
 func (e *entry) bit(gk schema.GroupKind) uint64 {
 	if bit, known := e.bits[gk]; known {
 		return bit
 	}
-	bit := uint64(1) << len(e.bits) // 0 from mostKinds on
+	bit := uint64(1) << len(e.bits)
 	e.bits[gk] = bit
 	return bit
 }

@@ -38,6 +38,7 @@ func TestHowObjectsStand(t *testing.T) {
 		"a Pod that is on its way":                     {pod + "status: {phase: Pending, containerStatuses: [{state: {waiting: {reason: ContainerCreating}}}]}}", coming("pending")},
 		"a Pod that has no place, whatever the clock":  {pod + "metadata: {creationTimestamp: '2020-01-01T00:00:00Z'}, status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]}}", coming("pending (Unschedulable)")},
 		"a Pod that runs":                              {pod + "status: {phase: Running, conditions: [{type: Ready, status: 'True'}]}}", ready},
+		"a Pod that was ready once":                    {pod + "status: {phase: Unknown, conditions: [{type: Ready, status: 'True'}]}}", coming("pending")},
 		"a Pod that runs and is not ready":             {pod + "status: {phase: Running, conditions: [{type: Ready, status: 'False', reason: ContainersNotReady}]}}", coming("running, but not ready")},
 		"a Pod that ends again and again":              {pod + "status: {phase: Running, containerStatuses: [{state: {running: {}}}, {state: {waiting: {reason: CrashLoopBackOff}}}]}}", failed("failed (CrashLoopBackOff)")},
 		"a Pod that never begins, as one ends":         {pod + "status: {phase: Pending, conditions: [{type: PodScheduled, status: 'True'}], initContainerStatuses: [{state: {waiting: {reason: CrashLoopBackOff}}}], containerStatuses: [{state: {waiting: {reason: PodInitializing}}}]}}", failed("failed (CrashLoopBackOff)")},
