@@ -140,8 +140,9 @@ lint: $(LINT) ## Run golangci-lint over all modules
 	done; exit $$failed
 
 .PHONY: generate
-generate: $(GEN) ## Write the CRD and the deepcopy functions from api/
+generate: $(GEN) ## Write the CRD, the deepcopy functions and docs/api.md from api/
 	$(GEN) object crd:generateEmbeddedObjectMeta=false paths=./api/... output:crd:dir=config/crd
+	go run ./tools/apidoc
 
 .PHONY: verify
 verify: generate ## Fail when generated files, go.mod or go.sum are stale, or the tree is dirty

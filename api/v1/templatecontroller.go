@@ -58,7 +58,8 @@ type TemplateControllerSpec struct {
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
 	ClassName string `json:"className,omitempty"`
 
-	// Which objects are the parents: those that children and status are made for. Required.
+	// Which objects are the parents: those that children and status are made for. Required. All
+	// selectors in it are AND-ed: an object is a parent when it matches each that is given.
 	// +required
 	Watch Watch `json:"watch"`
 
@@ -130,8 +131,7 @@ type TemplateControllerSpec struct {
 	Status *ParentStatus `json:"status,omitempty"`
 }
 
-// Watch selects parents. Namespaces, namespaceSelector, labelSelector and
-// fieldSelector are AND-ed: an object is a parent when all that are given match.
+// Watch selects parents. All selectors must match.
 //
 // +kubebuilder:validation:XValidation:rule="self.kind == oldSelf.kind",message="kind is immutable: delete this TemplateController and create another"
 // +kubebuilder:validation:XValidation:rule="self.apiVersion.contains('/') ? oldSelf.apiVersion.startsWith(self.apiVersion.split('/')[0] + '/') : !oldSelf.apiVersion.contains('/')",message="the group in apiVersion is immutable (the version may change): delete this TemplateController and create another"

@@ -1,0 +1,217 @@
+package docs
+
+import (
+	"go/ast"
+	"go/constant"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/util/yaml"
+)
+
+// held says where each number of docs/limits.md comes from: a constant of the code by its name, or a bound of a
+// field of the CRD by its path.
+var held = map[string]string{
+	"Length of `metadata.name`":                             "rule metadata.name",
+	"Length of `spec.className`":                            "crd className",
+	"Entries of `spec.children`":                            "crd children",
+	"Length of the name of an entry":                        "crd children.name",
+	"Length of a template or of `spec.helpers`":             "crd helpers",
+	"The same in bytes":                                     "maxTemplate",
+	"Blocks, or parentheses, nested in a template":          "maxNesting",
+	"Names in `spec.watch.namespaces`":                      "crd watch.namespaces",
+	"Length of `spec.watch.fieldSelector`":                  "crd watch.fieldSelector",
+	"Length of `spec.status.readyCondition`":                "crd status.readyCondition",
+	"Length of a delimiter":                                 "crd delimiters.left",
+	"Least `spec.resyncPeriod`":                             "leastPeriod",
+	"Work, in units":                                        "maxWork",
+	"Text written":                                          "maxOutput",
+	"Objects of one entry for one parent":                   "maxDocuments",
+	"Scalars, maps and lists written":                       "maxNodes",
+	"Line ends, colons, commas":                             "maxSeparators",
+	"`include` within `include`":                            "maxIncludes",
+	"Levels of nested data":                                 "maxDepth",
+	"Length of a regular expression":                        "longestExpression",
+	"Instructions of a regular expression":                  "largestExpression",
+	"Width or precision in `printf`":                        "longestField",
+	"Length of a version in `semver`":                       "longestVersion",
+	"Findings that are collected":                           "maxFindings",
+	"Length of a key in a child or status":                  "LongestKey",
+	"TemplateControllers that make children for each other": "deepest",
+	"Length of the name that `dnsLabel` makes":              "longest in funcs_text.go",
+	"Length of a condition's `type`":                        "longestType",
+	"Length of its `reason`":                                "longestReason",
+	"Length of its `message`":                               "longestMessage in parentconditions.go",
+	"Times that the children are rendered":                  "mostLooks",
+	"Length of a message about a template":                  "longestMessage in errors.go",
+	"Length of an Event's text":                             "longestNote",
+	"Things of one sort that a message names":               "mostListed",
+	"Parents named in `status.failing`":                     "mostFailing",
+	"Fields named in `LoopDetected`":                        "mostFlaps",
+	"Values that are told":                                  "mostValues",
+	"Events waiting to be sent":                             "queuedEvents",
+	"Senders of Events":                                     "eventSenders",
+	"Tries to send an Event":                                "eventTries",
+	"Texts of Events that are counted up":                   "rememberedSaid",
+	"First retry after the server refused a write":          "firstRetry",
+	"Longest wait between such retries":                     "lastRetry",
+	"Between looks at a conflict":                           "slowRetry",
+	"Until the server is asked again":                       "unansweredRetry",
+	"Until the same text is an Event again":                 "sayAgain",
+	"Until the counts":                                      "countsDelay",
+	"Children whose parent is gone":                         "collectorTime",
+	"Parents of one TemplateController that stop matching":  "departuresPerSecond",
+	"Children deleted at a time":                            "deletionsAtATime",
+	"Passes that may write to one parent":                   "loopBurst",
+	"After that one more is allowed every":                  "loopRefill",
+	"The passes between are apart by":                       "loopPause",
+	"An answer about missing rights":                        "rightsAge",
+	"Questions about missing rights":                        "asksPerSecond",
+	"How many of them may wait":                             "mostAsked",
+	"A request that is no watch":                            "RequestLimit",
+	"A pass that waits for an answer":                       "patience",
+	"The same, for a TemplateController of which":           "leastPatience",
+	"TemplateControllers (not their parents)":               "syncWorkers",
+	"Passes under way, as a multiple of `--workers`":        "crowd",
+	"Passes may finish":                                     "stopGrace",
+	"The installation of another class":                     "handoverTime",
+	"The Lease is renewed every":                            "renewPeriod",
+	"The Lease is given up":                                 "renewDeadline",
+	"Writes are refused when":                               "fenceLimit",
+	"The Lease runs out after":                              "leaseDuration",
+	"A watch without a sign of life":                        "WatchLimit",
+	"A worker without an answer":                            "WorkLimit",
+}
+
+var limitRow = regexp.MustCompile(`(?m)^\| (.+) \| ([0-9][0-9,]*)(?: ([a-zA-Z]+))? \|$`)
+
+// units are what a number on the page counts. A duration is in nanoseconds.
+var units = map[string]int64{
+	"": 1, "characters": 1, "bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "ms": 1e6, "s": 1e9, "min": 60e9,
+}
+
+func TestLimitsAreThoseOfTheCode(t *testing.T) {
+	code, bounds := constants(t), fieldBounds(t)
+	unused := maps.Clone(held)
+	for _, row := range limitRow.FindAllStringSubmatch(read(t, "docs/limits.md"), -1) {
+		label, where := row[1], ""
+		for begin, source := range held {
+			if strings.HasPrefix(label, begin) {
+				where = source
+				delete(unused, begin)
+			}
+		}
+		number, err := strconv.ParseInt(strings.ReplaceAll(row[2], ",", ""), 10, 64)
+		scale, known := units[row[3]]
+		if where == "" || err != nil || !known {
+			t.Errorf("%q: nothing holds this number", row[0])
+			continue
+		}
+		want, found := code[where]
+		if path, isField := strings.CutPrefix(where, "crd "); isField {
+			want, found = bounds[path]
+		} else if where == "rule metadata.name" {
+			want, found = 63, strings.Contains(read(t, "config/crd/templater.dev_templatecontrollers.yaml"), "self.metadata.name.size() <= 63")
+		}
+		if !found {
+			t.Errorf("%q: there is no single %s in the code", label, where)
+		} else if number*scale != want {
+			t.Errorf("%q: the page says %d, and %s is %d", label, number*scale, where, want)
+		}
+	}
+	if len(unused) > 0 {
+		t.Errorf("docs/limits.md has no row for %q", slices.Sorted(maps.Keys(unused)))
+	}
+}
+
+// constants returns the numbers that constants of the operator have, by name, where no other one has it, and by
+// name and file. Durations are in nanoseconds.
+func constants(t *testing.T) map[string]int64 {
+	t.Helper()
+	out, count := map[string]int64{}, map[string]int{}
+	for _, folder := range []string{"internal", "cmd"} {
+		err := filepath.WalkDir(filepath.Join(root, folder), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				if decl, ok := n.(*ast.GenDecl); ok && decl.Tok == token.CONST {
+					for _, spec := range decl.Specs {
+						for name, value := range numbers(spec.(*ast.ValueSpec)) {
+							out[name], out[name+" in "+filepath.Base(path)] = value, value
+							count[name]++
+						}
+					}
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	maps.DeleteFunc(out, func(name string, _ int64) bool { return count[name] > 1 })
+	return out
+}
+
+var timeUnit = regexp.MustCompile(`time\.(Millisecond|Second|Minute)`)
+
+// numbers returns the values of the constants that are numbers.
+func numbers(spec *ast.ValueSpec) map[string]int64 {
+	out := map[string]int64{}
+	for i, expr := range spec.Values {
+		text := timeUnit.ReplaceAllStringFunc(types.ExprString(expr), func(unit string) string {
+			return map[string]string{"time.Millisecond": "1000000", "time.Second": "1000000000", "time.Minute": "60000000000"}[unit]
+		})
+		value, err := types.Eval(token.NewFileSet(), nil, token.NoPos, text)
+		if err != nil || value.Value == nil {
+			continue
+		}
+		if n, exact := constant.Int64Val(constant.ToInt(value.Value)); exact && value.Value.Kind() == constant.Int {
+			out[spec.Names[i].Name] = n
+		}
+	}
+	return out
+}
+
+// fieldBounds returns the bounds of the fields of the spec by their paths.
+func fieldBounds(t *testing.T) map[string]int64 {
+	t.Helper()
+	var crd apiextensionsv1.CustomResourceDefinition
+	if err := yaml.Unmarshal([]byte(read(t, "config/crd/templater.dev_templatecontrollers.yaml")), &crd); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]int64{}
+	var walk func(path string, schema *apiextensionsv1.JSONSchemaProps)
+	walk = func(path string, schema *apiextensionsv1.JSONSchemaProps) {
+		for _, most := range []*int64{schema.MaxLength, schema.MaxItems} {
+			if most != nil {
+				out[strings.TrimPrefix(path, ".")] = *most
+			}
+		}
+		if schema.Items != nil && schema.Items.Schema.Properties != nil {
+			schema = schema.Items.Schema
+		}
+		for name, field := range schema.Properties {
+			walk(path+"."+name, &field)
+		}
+	}
+	spec := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
+	walk("", &spec)
+	return out
+}
