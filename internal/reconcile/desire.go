@@ -189,6 +189,7 @@ var serverOwned = []struct{ field, advice string }{
 	{"generation", "the API server sets it: remove it"},
 	{"managedFields", "the API server sets it: remove it"},
 	{"deletionTimestamp", "the API server sets it: remove it"},
+	{"deletionGracePeriodSeconds", "the API server sets it: remove it"},
 	{"selfLink", "the API server sets it: remove it"},
 }
 

@@ -16,6 +16,7 @@ type yamlText struct {
 	separators int   // see there
 	starts     []int // offsets of lines, as YAML counts them
 	bangs      bool  // whether a tag "!" may be in there
+	template   bool  // whether it came from a template: in plain data nothing is a token
 }
 
 // bang matches what may be the tag "!".
@@ -30,16 +31,23 @@ type syntaxError struct {
 func (e *syntaxError) Error() string { return e.message }
 
 // read pays for parsing text, as much each time, before that is done.
-func (x *exec) read(content string) (*yamlText, error) {
+func (x *exec) read(content string, template bool) (*yamlText, error) {
 	n := separators(content)
 	if err := x.chargeParsing(len(content), n); err != nil {
 		return nil, err
 	}
-	return &yamlText{content: content, separators: n, starts: lineStarts(content), bangs: bang.MatchString(content)}, nil
+	return &yamlText{content: content, separators: n, starts: lineStarts(content), bangs: bang.MatchString(content), template: template}, nil
 }
 
 // documents parses text and calls do with each document that is not empty.
 func (x *exec) documents(t *yamlText, do func(*yaml.Node) error) error {
+	if marks := x.marks(t); marks != nil {
+		return x.uncommented(t, marks, do)
+	}
+	return x.load(t, do)
+}
+
+func (x *exec) load(t *yamlText, do func(*yaml.Node) error) error {
 	if at := directive(t.content); at >= 0 {
 		return &syntaxError{at, "YAML directives are not supported; remove the line that begins with %"}
 	}

@@ -40,7 +40,7 @@ func TestPlacesInYAML(t *testing.T) {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
 	x := &exec{budget: newBudget()}
-	parsed, err := x.read(text)
+	parsed, err := x.read(text, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestDirectives(t *testing.T) {
 func TestBangsAreNoticed(t *testing.T) {
 	x := &exec{budget: newBudget()}
 	for text, want := range map[string]bool{"a": false, "!a": false, "a!b": false, "a!": true, "[!]": true, "[!,": true, "!}": true, "!{": true, "![": true, "! a": true, "!\ta": true, "!\n": true, "!\r": true, "!\u0085": true, "!\u2028": true, "!\u2029": true} {
-		parsed, err := x.read(text)
+		parsed, err := x.read(text, true)
 		if err != nil || parsed.bangs != want {
 			t.Errorf("%q: %v, want %v", text, parsed, want)
 		}

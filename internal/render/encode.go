@@ -16,6 +16,8 @@ func scalarText(v any) string {
 		return strconv.FormatInt(v, 10)
 	case float64:
 		return formatFloat(v)
+	case bool:
+		return strconv.FormatBool(v)
 	}
 	return ""
 }

@@ -21,7 +21,9 @@ type exec struct {
 	depth int // of template calls
 	// resume is the work that is left at the next pause.
 	resume int
-	place parse.Node
+	// suspects are those whose marks are somewhere in the text.
+	suspects []suspect
+	place    parse.Node
 	// expressions holds the regular expressions compiled so far.
 	expressions map[string]*expression
 }
@@ -268,7 +270,11 @@ func (x *exec) walkTemplate(dot any, n *parse.TemplateNode) error {
 			return err
 		}
 	}
-	return x.located(x.invoke(n.Name, v), n)
+	from := len(x.out.buf)
+	if err := x.invoke(n.Name, v); err != nil {
+		return x.located(err, n)
+	}
+	return x.located(x.out.suspect(x, from, n), n)
 }
 
 // invoke executes the template of that name with its own variables.

@@ -13,7 +13,7 @@ var (
 
 // expand returns the characters that rendered text stands for.
 func (x *exec) expand(r rendered) (string, error) {
-	return x.fill(string(r), true)
+	return x.fill(x.unmarked(string(r)), true)
 }
 
 // fill puts the value of each token into text. With indent, the later lines

@@ -184,13 +184,13 @@ func fromYAML(c *call) any {
 	if !isRendered {
 		content = strings.TrimPrefix(c.str(0), "\ufeff")
 	}
-	text, err := c.x.read(content)
+	text, err := c.x.read(content, isRendered)
 	if err != nil {
 		return c.unreadable(err, isRendered, "YAML")
 	}
 	var value any
 	found := 0
-	conv := converter{x: c.x, from: text, tokens: isRendered}
+	conv := converter{x: c.x, from: text}
 	err = c.x.documents(text, func(n *yaml.Node) error {
 		var err error
 		value, err = conv.value(n, elsewhere, 0)
@@ -209,7 +209,9 @@ func fromYAML(c *call) any {
 // unreadable reports text that could not be parsed. What is wrong with data
 // cannot be said without quoting it.
 func (c *call) unreadable(err error, say bool, language string) any {
-	if _, ok := errors.AsType[budgetError](err); ok {
+	_, budget := errors.AsType[budgetError](err)
+	_, placed := errors.AsType[*Error](err)
+	if budget || placed {
 		c.failed(err)
 		return nil
 	}

@@ -22,9 +22,6 @@ const (
 type converter struct {
 	x    *exec
 	from *yamlText // what the nodes were parsed from
-	// tokens tells whether the text came from a template. In plain data
-	// nothing is a token, whatever it looks like.
-	tokens bool
 	// object tells whether the result is a child, in which keys are reserved.
 	object bool
 }
@@ -73,7 +70,7 @@ func (c *converter) value(n *yaml.Node, at level, depth int) (any, error) {
 // properties checks a node's anchor and tag. Tags make types depend on text,
 // so the only one is !!str, besides those that say what is plain to see.
 func (c *converter) properties(n *yaml.Node) error {
-	if c.tokens && (c.x.has(n.Anchor) || c.x.has(n.Tag)) {
+	if c.from.template && (c.x.has(n.Anchor) || c.x.has(n.Tag)) {
 		return c.fail(n, "a value cannot be part of an anchor or a tag")
 	}
 	if tagged, err := c.tagged(n); err != nil || !tagged {
@@ -256,7 +253,7 @@ func (c *converter) duplicate(key *yaml.Node, name string) error {
 // fromData reports whether a key, or some of it, was not written by the
 // author.
 func (c *converter) fromData(key *yaml.Node) bool {
-	return !c.tokens || c.x.has(key.Value)
+	return !c.from.template || c.x.has(key.Value)
 }
 
 // key returns the text of a key.
@@ -277,7 +274,7 @@ func (c *converter) key(n *yaml.Node, at level) (string, error) {
 		return n.Value, nil
 	}
 	name, err := n.Value, error(nil)
-	if c.tokens {
+	if c.from.template {
 		name, err = c.text(n)
 	} else {
 		err = c.x.write(len(name))
@@ -293,7 +290,7 @@ func (c *converter) key(n *yaml.Node, at level) (string, error) {
 
 // scalar returns the value of a scalar.
 func (c *converter) scalar(n *yaml.Node) (any, error) {
-	if !c.tokens || !c.x.has(n.Value) {
+	if !c.from.template || !c.x.has(n.Value) {
 		if err := c.x.write(len(n.Value)); err != nil {
 			return nil, err
 		}
@@ -361,8 +358,11 @@ func (c *converter) reserved(n *yaml.Node, name string, at level) error {
 	if domain, _, ok := strings.Cut(name, "/"); ok && (domain == ownDomain || strings.HasSuffix(domain, "."+ownDomain)) {
 		return c.fail(n, "a key that comes from a value is of templater.dev/, which is reserved; leave it out with omit")
 	}
-	if at != elsewhere && reservedKeys[name] {
+	switch {
+	case at != elsewhere && reservedKeys[name]:
 		return c.fail(n, "a key that comes from a value is %s, which is reserved here; write it in the template", name)
+	case at == atMetadata && !freeMetadata[name]:
+		return c.fail(n, "a key of metadata that comes from a value is neither labels nor annotations; write it in the template")
 	}
 	return nil
 }
@@ -373,7 +373,12 @@ const ownDomain = "templater.dev"
 // metadata.
 var reservedKeys = map[string]bool{
 	"apiVersion": true, "kind": true, "metadata": true, "status": true,
-	"ownerReferences": true, "finalizers": true, "uid": true,
-	"resourceVersion": true, "managedFields": true, "generateName": true,
-	"namespace": true,
+	"name": true, "generateName": true, "namespace": true,
+	"uid": true, "resourceVersion": true, "generation": true, "selfLink": true,
+	"creationTimestamp": true, "deletionTimestamp": true, "deletionGracePeriodSeconds": true,
+	"ownerReferences": true, "finalizers": true, "managedFields": true,
 }
+
+// freeMetadata are the only fields of metadata that data may supply: all others tell what an
+// object is, whose it is, and whether it stays.
+var freeMetadata = map[string]bool{"labels": true, "annotations": true}

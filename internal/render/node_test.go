@@ -77,6 +77,10 @@ func TestObjects(t *testing.T) {
 	for text, want := range map[string]string{
 		"kind: [A]\napiVersion: v1":                   "kind must stand in the template as it is, so that rights are known beforehand; use if to choose between several",
 		"kind: {{ \"A\" }}\napiVersion: v1":           "kind must stand in the template as it is, so that rights are known beforehand; use if to choose between several",
+		"kind: '{{ true }}'\napiVersion: v1":          "kind must stand in the template as it is, so that rights are known beforehand; use if to choose between several",
+		"kind: A{{ eq 1 1 }}\napiVersion: v1":         "kind must stand in the template as it is, so that rights are known beforehand; use if to choose between several",
+		"kind: A\napiVersion: v{{ toYaml false }}":    "apiVersion must stand in the template as it is, so that rights are known beforehand; use if to choose between several",
+		"kind: {{ true }}\napiVersion: v1":            "kind must stand in the template as it is, so that rights are known beforehand; use if to choose between several",
 		"kind: A\napiVersion: {a: 1}":                 "apiVersion must stand in the template as it is, so that rights are known beforehand; use if to choose between several",
 		"x: &a A\nkind: *a\napiVersion: v1":           "",
 		"x: &a {{ \"A\" }}\nkind: *a\napiVersion: v1": "kind must stand in the template as it is, so that rights are known beforehand; use if to choose between several",
@@ -137,7 +141,7 @@ func TestProperties(t *testing.T) {
 		"an alias":                      {n: yaml.Node{Kind: yaml.AliasNode, Line: 1, Column: 1}},
 	} {
 		x := &exec{budget: newBudget(), tokens: tokens{marker: marker}}
-		c := &converter{x: x, tokens: !row.data, from: &yamlText{content: "! a", starts: []int{0}, bangs: true}}
+		c := &converter{x: x, from: &yamlText{content: "! a", starts: []int{0}, bangs: true, template: !row.data}}
 		if err := c.properties(&row.n); (err != nil) != row.fails {
 			t.Errorf("%s: %v", why, err)
 		}

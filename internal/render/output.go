@@ -41,7 +41,13 @@ func (o *output) value(x *exec, v any, n parse.Node) error {
 	if err != nil {
 		return err
 	}
-	return x.write(len(o.buf) - from)
+	if err := x.write(len(o.buf) - from); err != nil {
+		return err
+	}
+	if _, several := v.(rendered); !several {
+		return nil
+	}
+	return o.suspect(x, from, n)
 }
 
 // origin returns the place in a template that a byte of the output came from.
@@ -100,9 +106,6 @@ func (o *output) misplaced(marker string) error {
 			continue
 		}
 		place := len(before) - len(bytes.TrimLeft(before, " -"))
-		if bytes.IndexByte(before, '#') >= 0 { // its first line may be a comment
-			place = len(before)
-		}
 		for line := range bytes.Lines(rest) {
 			if from := spaces(line); from < place && bytes.HasPrefix(bytes.TrimLeft(line, " -"), []byte(marker)) {
 				return p.src.errorAt(p.pos, Invalid, fmt.Sprintf("what is printed here has several lines, and a key or an item from data in them stands "+

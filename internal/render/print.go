@@ -3,11 +3,10 @@ package render
 import (
 	"bytes"
 	"errors"
-	"strconv"
 )
 
-// appendPrinted appends what an action prints: a token for a string or a
-// number, flow YAML made of tokens for a map or a list, and rendered text as
+// appendPrinted appends what an action prints: a token for a string, a number or
+// a boolean, flow YAML made of tokens for a map or a list, and rendered text as
 // it is.
 func (x *exec) appendPrinted(out []byte, v any) ([]byte, error) {
 	if r, ok := v.(rendered); ok {
@@ -48,20 +47,18 @@ func (w *writer) enter(depth int) error {
 	return w.x.charge(costValue)
 }
 
-// scalar writes a token, or null, true or false, which need none.
+// scalar writes a token, or null, which needs none.
 func (w *writer) scalar(v any) error {
 	v, err := w.x.plain(v)
 	if err != nil {
 		return err
 	}
-	switch b := v.(type) {
+	switch v.(type) {
 	case nil:
 		w.out = append(w.out, "null"...)
-	case bool:
-		w.out = strconv.AppendBool(w.out, b)
 	case string:
 		w.string(v)
-	case int64, float64:
+	case bool, int64, float64:
 		w.out = w.x.tokens.add(w.out, v, asIs)
 	default:
 		return errors.New("internal: not a scalar")

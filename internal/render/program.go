@@ -144,14 +144,15 @@ func (p *Program) start(u *unit, in *Input) *exec {
 // has grown large.
 func (p *Program) finish(x *exec) {
 	const large = 64 << 10
-	if cap(x.out.buf) > large || cap(x.out.pieces) > large/8 || cap(x.tokens.all) > large/8 {
+	if cap(x.out.buf) > large || cap(x.out.pieces) > large/8 || cap(x.tokens.all) > large/8 || cap(x.suspects) > large/8 {
 		return
 	}
 	x.out.reset()
 	clear(x.tokens.all)
 	clear(x.vars)
 	clear(x.args)
-	x.tokens.all, x.vars, x.args = x.tokens.all[:0], x.vars[:0], x.args[:0]
+	clear(x.suspects)
+	x.tokens.all, x.vars, x.args, x.suspects = x.tokens.all[:0], x.vars[:0], x.args[:0], x.suspects[:0]
 	x.unit, x.in, x.src, x.place, x.expressions = nil, nil, nil, nil, nil
 	x.view = view{}
 	x.depth = 0

@@ -13,10 +13,10 @@ import (
 // all parents alike, in whose executions the tokens then stand for other
 // values.
 //
-// No string or number of the data is in a shape, nor in its nodes: plain and
-// derived text, numbers and the keys of maps are all printed as tokens, and
-// what is neither a token nor the author's text is punctuation, white space,
-// true, false and null. Data decides which of these are there, so it decides
+// No scalar of the data but null is in a shape, nor in its nodes: plain and
+// derived text, numbers, booleans and the keys of maps are all printed as tokens,
+// and what is neither a token nor the author's text is punctuation, white space
+// and null. Data decides which of these are there, so it decides
 // which shape it is. But nodes depend on nothing but the text that they were
 // parsed from: whatever the data, the same text has the same nodes.
 //
@@ -67,13 +67,13 @@ func (x *exec) convert(do func(*converter, *yaml.Node) error) error {
 	if known := x.unit.shapes.find(x.out.buf); known != nil {
 		return x.convertKnown(known, do)
 	}
-	text, err := x.read(string(x.out.buf))
+	text, err := x.read(string(x.out.buf), true)
 	if err != nil {
 		return err
 	}
 	parsed := shape{yamlText: text}
 	small := len(text.content) <= maxShapeText && text.separators <= maxShapeSeparators
-	c := &converter{x: x, from: text, tokens: true}
+	c := &converter{x: x, from: text}
 	err = x.documents(text, func(n *yaml.Node) error {
 		if small {
 			parsed.documents = append(parsed.documents, n)
@@ -93,7 +93,7 @@ func (x *exec) convertKnown(known *shape, do func(*converter, *yaml.Node) error)
 	if err := x.chargeParsing(len(known.content), known.separators); err != nil {
 		return err
 	}
-	c := &converter{x: x, from: known.yamlText, tokens: true}
+	c := &converter{x: x, from: known.yamlText}
 	for _, n := range known.documents {
 		if err := x.rest(); err != nil {
 			return err

@@ -26,7 +26,7 @@ const (
 	singleQuoted             // what stands between single quotes in YAML
 )
 
-// token is a value that text stands in for: a string, int64 or float64.
+// token is a value that text stands in for: a string, int64, float64 or bool.
 type token struct {
 	value any
 	mode  mode
