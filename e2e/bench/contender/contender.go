@@ -3,13 +3,17 @@ package contender
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"syscall"
+	"time"
 
 	"github.com/templater-dev/templater/e2e/bench/bed"
 	"github.com/templater-dev/templater/e2e/bench/floor"
+	"github.com/templater-dev/templater/e2e/bench/procstat"
 	"github.com/templater-dev/templater/e2e/bench/workload"
+	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
 // The names of the two.
@@ -26,8 +30,8 @@ type Contender interface {
 	Start(ctx context.Context) error
 	// Begin starts the process on its task, which is a new one, and returns when it works at that.
 	Begin(ctx context.Context) error
-	// Hold stops the process in its tracks, so that what happens waits for it, and
-	// Release lets it go on.
+	// Hold stops the process in its tracks, and returns when it stands still, so that what
+	// happens after that waits for it. Release lets it go on.
 	Hold() error
 	Release() error
 	// Process is the one that runs.
@@ -57,7 +61,23 @@ type running struct{ process *Process }
 
 func (r *running) Process() *Process { return r.process }
 
-func (r *running) Hold() error { return r.process.signal(syscall.SIGSTOP) }
+func (r *running) Hold() error {
+	if err := r.process.signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	return poll.For(time.Minute, time.Millisecond, func() error {
+		stopped, err := procstat.Stopped(r.process.PID())
+		switch {
+		case errors.Is(err, errors.ErrUnsupported):
+			return nil
+		case err != nil:
+			return poll.Stop(err)
+		case !stopped:
+			return fmt.Errorf("the %s still runs after SIGSTOP", r.process.name)
+		}
+		return nil
+	})
+}
 
 func (r *running) Release() error { return r.process.signal(syscall.SIGCONT) }
 

@@ -38,6 +38,25 @@ func MemoryOf(pid int) (Memory, error) {
 	return parseMemory(data)
 }
 
+// Stopped reports whether a signal has stopped all threads of the process. SIGSTOP takes a while
+// on a busy machine: they go on until one of them has had its turn to receive it.
+func Stopped(pid int) (bool, error) {
+	if _, err := read(pid, "stat"); err != nil {
+		return false, err
+	}
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return false, err
+	}
+	for _, thread := range threads {
+		stat, err := read(pid, "task/"+thread.Name()+"/stat")
+		if err != nil || !strings.HasPrefix(stat[strings.LastIndexByte(stat, ')')+1:], " T") {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
 func read(pid int, file string) (string, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,13 +1,18 @@
 package procstat
 
 import (
+	"errors"
 	"os"
+	"os/exec"
 	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
 func TestParseCPU(t *testing.T) {
@@ -89,5 +94,37 @@ func TestQuietSince(t *testing.T) {
 				t.Errorf("quiet since %s, want %s", got.Sub(start), row.samples[row.want].at.Sub(start))
 			}
 		})
+	}
+}
+
+func TestStopped(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("there is no /proc")
+	}
+	sleeper := exec.CommandContext(t.Context(), "sleep", "100")
+	if err := sleeper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := sleeper.Process.Pid
+	if stopped, err := Stopped(pid); stopped || err != nil {
+		t.Errorf("before the signal: %v, %v", stopped, err)
+	}
+	if err := sleeper.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	err := poll.For(time.Minute, time.Millisecond, func() error {
+		stopped, err := Stopped(pid)
+		if err == nil && !stopped {
+			err = errors.New("it still runs")
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	_ = sleeper.Process.Kill()
+	_ = sleeper.Wait()
+	if _, err := Stopped(pid); err == nil {
+		t.Error("no error for a process that has ended")
 	}
 }
