@@ -3,6 +3,7 @@ package config
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,6 +18,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/templater-dev/templater/internal/health"
 )
 
 // load reads the first object of a file, and refuses fields that it does not have.
@@ -139,5 +142,21 @@ func TestEveryFileIsNamedInItsKustomization(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// The alert, the dashboard and the liveness probe are about the same watches.
+func TestAllCallAWatchStuckAfterTheSameTime(t *testing.T) {
+	for file, text := range map[string]string{
+		"prometheus/rules.yaml":  fmt.Sprintf("> %d\n", int(health.WatchLimit.Seconds())),
+		"grafana/dashboard.json": fmt.Sprintf("Above %d minutes something is wrong.", int(health.WatchLimit.Minutes())),
+	} {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(content), text) {
+			t.Errorf("%s does not say %q", file, text)
+		}
 	}
 }

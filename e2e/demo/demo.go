@@ -47,7 +47,7 @@ func prepare(ctx context.Context, cluster testcluster.Options) (*demo, error) {
 
 // install installs templater's own kind.
 func (d *demo) install(ctx context.Context) error {
-	return d.kubectl(ctx, "apply", "--server-side", "-k", "config/crd")
+	return d.kubectl(ctx, "apply", "-k", "config/crd")
 }
 
 // operate starts the operator. One of an earlier demo is replaced.

@@ -111,7 +111,7 @@ func TestKindsThatCannotBeCreated(t *testing.T) {
 		retry  Retry
 	}{
 		"the server does not have it": {&kube.NotFoundError{GVK: schema.GroupVersionKind{Version: "v1", Kind: "X"}}, v1.ReasonChildKindNotFound, RetrySlow},
-		"the server does not answer":  {errors.New("no answer"), v1.ReasonChildFailed, RetryBackoff},
+		"the server does not answer":  {errors.New("no answer"), v1.ReasonChildRequestFailed, RetryBackoff},
 	} {
 		if p := kindProblem(&v1.Child{Name: "a"}, render.Object{}, row.err); p.Reason != row.reason || p.Retry != row.retry {
 			t.Errorf("%s: %s, retry %v; want %s, %v", why, p.Reason, p.Retry, row.reason, row.retry)

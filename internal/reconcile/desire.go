@@ -155,7 +155,7 @@ func kindProblem(child *v1.Child, o render.Object, err error) *Problem {
 		return p
 	}
 	p := invalid(child, o, "cannot ask the API server for its kinds: %s", publicReason(err))
-	p.Reason, p.Retry = v1.ReasonChildFailed, RetryBackoff
+	p.Reason, p.Retry = v1.ReasonChildRequestFailed, RetryBackoff
 	return p
 }
 

@@ -31,6 +31,9 @@ func (c *controller) refusal(err error, what string, at kube.Location, kind kube
 		p.Reason, p.Retry = v1.ReasonNamespaceNotFound, RetrySlow
 		p.Message = "cannot " + what + ": its namespace does not exist; create the namespace, or change metadata.namespace in the template"
 	default:
+		if answerOf(err) == NoAnswer {
+			p.Reason = v1.ReasonChildRequestFailed
+		}
 		p.Message, p.Faults = "cannot "+what+": "+publicReason(err), schemaFaults(err)
 	}
 	return p

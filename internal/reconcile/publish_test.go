@@ -107,7 +107,7 @@ func TestRefusalsTellWithoutValues(t *testing.T) {
 		},
 		"a webhook that does not answer": {
 			answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, `Internal error occurred: failed calling webhook "check.example.org": failed to call webhook: Post "https://`+secret+`": EOF`),
-			v1.ReasonChildRejected,
+			v1.ReasonChildRequestFailed,
 			`cannot update X: admission webhook "check.example.org" does not answer as it should`,
 		},
 		"the order of the server's findings is random": {
@@ -116,8 +116,8 @@ func TestRefusalsTellWithoutValues(t *testing.T) {
 			"cannot update X: .spec.a: the schema has no such field; .spec.b: the schema has no such field",
 		},
 		"a namespace that is not there":  {noNamespace, v1.ReasonNamespaceNotFound, "cannot update X: its namespace does not exist; create the namespace, or change metadata.namespace in the template"},
-		"no answer":                      {errors.New("dial " + secret), v1.ReasonChildRejected, "cannot update X: the API server did not answer"},
-		"an answer that is not foreseen": {answer(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, secret), v1.ReasonChildRejected, "cannot update X: the API server answers 429 TooManyRequests"},
+		"no answer":                      {errors.New("dial " + secret), v1.ReasonChildRequestFailed, "cannot update X: the API server did not answer"},
+		"an answer that is not foreseen": {answer(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, secret), v1.ReasonChildRequestFailed, "cannot update X: the API server answers 429 TooManyRequests"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			if noNamespace.ErrStatus.Details != nil {

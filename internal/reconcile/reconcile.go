@@ -165,7 +165,7 @@ func (p *pass) readable(all []*wanted) []*wanted {
 			out = append(out, w)
 			continue
 		}
-		reason := v1.ReasonChildFailed
+		reason := v1.ReasonChildRequestFailed
 		if apierrors.IsForbidden(cache.Err()) {
 			reason = v1.ReasonForbidden
 		}

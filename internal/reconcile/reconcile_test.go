@@ -273,7 +273,7 @@ func TestShortFailureOfAWatchLeavesNoTrace(t *testing.T) {
 	children := c.caches[watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child}]
 	children.Fail(errors.New("refused"))
 	c.pass("apps", "one")
-	if got, want := c.condition("apps", "one", "Ready"), "False ChildFailed: templater cannot read configmaps"; !strings.HasPrefix(got, want) {
+	if got, want := c.condition("apps", "one", "Ready"), "False ChildRequestFailed: templater cannot read configmaps"; !strings.HasPrefix(got, want) {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
 	children.Fail(nil) // before the TemplateController has been looked at

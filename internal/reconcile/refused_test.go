@@ -41,7 +41,7 @@ func TestWhatBecomesOfWritesThatAreRefused(t *testing.T) {
 		},
 		"a look at what is in the way": {
 			"Apply", hidden, "get configmaps a", errors.New("no answer"),
-			"False ChildRejected: cannot create ConfigMap ns/a: the API server did not answer", RetryBackoff,
+			"False ChildRequestFailed: cannot create ConfigMap ns/a: the API server did not answer", RetryBackoff,
 		},
 		"labels for a child that has lost them": {
 			"OnDelete", hidden, "mark configmaps a", denied,
