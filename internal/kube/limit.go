@@ -11,13 +11,20 @@ import (
 // server itself gives up after 60 s (--request-timeout), so what takes longer gets no answer.
 const RequestLimit = 90 * time.Second
 
-// answeredKey is for the value of a context that OnAnswer gives.
-type answeredKey struct{}
+// Observer hears of the requests that a Client makes, one after the other; watches do not count.
+type Observer interface {
+	// Asked is called before a request begins.
+	Asked()
+	// Answered is called when it has ended, whatever the answer.
+	Answered()
+}
 
-// OnAnswer returns a context that has f called when a request that a Client makes with
-// it has ended, whatever the answer; watches do not count.
-func OnAnswer(ctx context.Context, f func()) context.Context {
-	return context.WithValue(ctx, answeredKey{}, f)
+// observerKey is for the value of a context that WithObserver gives.
+type observerKey struct{}
+
+// WithObserver returns a context whose requests o hears of.
+func WithObserver(ctx context.Context, o Observer) context.Context {
+	return context.WithValue(ctx, observerKey{}, o)
 }
 
 // do makes a request, which ends in time.
@@ -26,8 +33,9 @@ func do(ctx context.Context, r *rest.Request) rest.Result {
 }
 
 func limited(ctx context.Context, r *rest.Request, limit time.Duration) rest.Result {
-	if f, ok := ctx.Value(answeredKey{}).(func()); ok {
-		defer f()
+	if o, ok := ctx.Value(observerKey{}).(Observer); ok {
+		o.Asked()
+		defer o.Answered()
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -29,19 +29,25 @@ func silentServer(t *testing.T) *httptest.Server {
 	return server
 }
 
+// requests counts requests.
+type requests struct{ asked, answered int }
+
+func (r *requests) Asked()    { r.asked++ }
+func (r *requests) Answered() { r.answered++ }
+
 func TestARequestWithoutAnAnswerEnds(t *testing.T) {
 	server := silentServer(t)
 	client, err := NewClient(&rest.Config{Host: server.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
-	noted := false
-	ctx := OnAnswer(t.Context(), func() { noted = true })
+	var noted requests
+	ctx := WithObserver(t.Context(), &noted)
 	err = limited(ctx, a.on(client.rest.Get()), 10*time.Millisecond).Error()
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error is %v, want that the deadline has passed", err)
 	}
-	if !noted {
+	if noted != (requests{1, 1}) {
 		t.Error("the end of the request was not noted")
 	}
 }
@@ -52,8 +58,8 @@ func TestEveryRequestButAWatchIsNoted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	noted := 0
-	ctx := OnAnswer(t.Context(), func() { noted++ })
+	var noted requests
+	ctx := WithObserver(t.Context(), &noted)
 	for name, call := range map[string]func() error{
 		"get":            func() error { _, err := client.Get(ctx, a); return err },
 		"apply":          func() error { _, err := client.Apply(ctx, a, []byte("{}"), "m"); return err },
@@ -66,8 +72,8 @@ func TestEveryRequestButAWatchIsNoted(t *testing.T) {
 		if err := call(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if noted != before+1 {
-			t.Errorf("%s was noted %d times, want once", name, noted-before)
+		if noted != (requests{before.asked + 1, before.answered + 1}) {
+			t.Errorf("%s: %+v requests are noted, and %+v were before", name, noted, before)
 		}
 	}
 	before := noted

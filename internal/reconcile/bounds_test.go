@@ -199,7 +199,7 @@ func TestNoWorkBeginsAtTheEnd(t *testing.T) {
 	c.runControllers()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if c.reconciler.queue.Len() != 1 || c.reconciler.next(ctx, t.Context()) || len(c.requests) > 0 {
+	if c.reconciler.queue.Len() != 1 || c.reconciler.next(ctx, t.Context(), func() {}) || len(c.requests) > 0 {
 		t.Errorf("%d keys are left; requests %v", c.reconciler.queue.Len(), c.requests)
 	}
 }

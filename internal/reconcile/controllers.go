@@ -66,6 +66,7 @@ type Controllers struct {
 	parents  Queue
 	backlog  *backlog
 	rights   *rights
+	tenants  *tenants
 	// accounts is whether a TemplateController must name a service account.
 	accounts bool
 	// patience is lossPatience, but in tests.
@@ -186,6 +187,7 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 		return fmt.Errorf("read TemplateController %s: %w", name, err)
 	}
 	tc.ResourceVersion = packed.ResourceVersion()
+	c.tenants.set(name, tc.Spec.ServiceAccountRef)
 	if tc.Spec.ClassName != c.class {
 		return c.release(ctx, tc)
 	}
@@ -333,13 +335,17 @@ const syncWorkers = 4
 func (c *Controllers) Run(ctx, work context.Context) {
 	stop := context.AfterFunc(ctx, c.queue.ShutDown)
 	defer stop()
-	crew := &crew{desks: c.desks, grace: c.grace, next: func(work context.Context) bool { return c.next(ctx, work) }}
-	crew.run(ctx, work, syncWorkers)
+	crew := &crew{
+		desks: c.desks, grace: c.grace, places: syncWorkers, spare: syncWorkers,
+		next: func(work context.Context, taken func()) bool { return c.next(ctx, work, taken) },
+	}
+	crew.run(ctx, work)
 }
 
 // next syncs one controller and reports whether there may be more.
-func (c *Controllers) next(ctx, work context.Context) bool {
+func (c *Controllers) next(ctx, work context.Context, taken func()) bool {
 	return takeOne(ctx, c.queue, func(name string) {
+		taken()
 		defer c.looked(name)
 		c.again(ctx, name, c.guarded(work, name))
 	})

@@ -63,7 +63,7 @@ func TestNoTemplateControllerIsLookedAtAtTheEnd(t *testing.T) {
 	c.apply(apps)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if c.controllers.next(ctx, t.Context()) || c.controllers.entries["apps"] != nil {
+	if c.controllers.next(ctx, t.Context(), func() {}) || c.controllers.entries["apps"] != nil {
 		t.Error("one is looked at")
 	}
 }

@@ -30,24 +30,26 @@ func (w Work) String() string {
 
 // desks are those of all workers. It is safe for concurrent use.
 type desks struct {
-	clock clock.PassiveClock
-	mu    sync.Mutex
-	all   []*desk
-	slow  map[string]time.Time // when work for a controller last took long
+	clock      clock.PassiveClock
+	processors *processors
+	mu         sync.Mutex
+	all        []*desk
+	slow       map[string]time.Time // when work for a controller last took long
 }
 
-func newDesks(clock clock.PassiveClock) *desks {
-	return &desks{clock: clock, slow: map[string]time.Time{}}
+func newDesks(clock clock.PassiveClock, processors *processors) *desks {
+	return &desks{clock: clock, processors: processors, slow: map[string]time.Time{}}
 }
 
 // seat gives a worker a desk, and returns the context that it works with.
 func (d *desks) seat(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
-	own := &desk{clock: d.clock, cancel: cancel}
+	own := &desk{clock: d.clock, cancel: cancel, over: ctx.Err, turn: d.processors.turn()}
+	own.pausing = own.pause
 	d.mu.Lock()
 	d.all = append(d.all, own)
 	d.mu.Unlock()
-	return kube.OnAnswer(context.WithValue(ctx, deskKey{}, own), own.answered)
+	return kube.WithObserver(context.WithValue(ctx, deskKey{}, own), own)
 }
 
 // leave takes a desk away.
@@ -65,7 +67,7 @@ func (d *desks) busy() []Work {
 	var out []Work
 	for _, each := range d.all {
 		each.mu.Lock()
-		if each.busy && !each.waiting {
+		if each.busy && !each.waiting && !each.queued {
 			out = append(out, each.work)
 		}
 		each.mu.Unlock()
@@ -74,11 +76,12 @@ func (d *desks) busy() []Work {
 }
 
 // relieve tells the workers that wait for an answer for long that others have their places now, and
-// returns how many these are.
-func (d *desks) relieve() int {
+// returns what these work on.
+func (d *desks) relieve() []Key {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	now, relieved := d.clock.Now(), 0
+	var relieved []Key
+	now := d.clock.Now()
 	for controller, at := range d.slow {
 		if now.Sub(at) > slowTime {
 			delete(d.slow, controller)
@@ -91,14 +94,23 @@ func (d *desks) relieve() int {
 		if _, slow := d.slow[controller]; slow {
 			limit = leastPatience
 		}
-		if each.busy && !each.relieved && now.Sub(each.work.Since) >= limit {
+		if each.busy && !each.queued && !each.relieved && now.Sub(each.work.Since) >= limit {
 			each.relieved = true
 			d.slow[controller] = now
-			relieved++
+			relieved = append(relieved, each.work.Key)
 		}
 		each.mu.Unlock()
 	}
 	return relieved
+}
+
+// reclaim takes processors back that work keeps for long without a pause.
+func (d *desks) reclaim() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, each := range d.all {
+		each.turn.reclaim()
+	}
 }
 
 // cut ends the requests of all work that is under way for a controller.
@@ -129,9 +141,13 @@ func deskOf(ctx context.Context) *desk {
 type desk struct {
 	clock    clock.PassiveClock
 	cancel   context.CancelFunc // of what the worker works with
+	over     func() error       // why that has ended
+	pausing  func() error       // pause, made once
+	turn     *turn
 	mu       sync.Mutex
 	busy     bool
 	waiting  bool // for others to end their work first
+	queued   bool // for a processor
 	relieved bool // another worker has the place
 	work     Work
 }
@@ -140,10 +156,19 @@ func (d *desk) begin(key Key) {
 	if d == nil {
 		return
 	}
+	d.mu.Lock()
+	d.busy, d.queued, d.work = true, true, Work{Key: key}
+	d.mu.Unlock()
+	d.turn.begin(key.Controller)
+	d.resume()
+}
+
+// resume says that the work goes on.
+func (d *desk) resume() {
 	now := d.clock.Now()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.busy, d.work = true, Work{key, now}
+	d.waiting, d.queued, d.work.Since = false, false, now
 }
 
 // end says that nothing is under way any more.
@@ -151,9 +176,24 @@ func (d *desk) end() {
 	if d == nil {
 		return
 	}
+	d.turn.end()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.busy, d.work = false, Work{}
+}
+
+// pause lets others compute whose turn it is. The error says that the work is to end.
+func (d *desk) pause() error {
+	d.turn.pause()
+	return d.over()
+}
+
+// pauses is pause as a function for those who compute for long, nil where nobody else does.
+func (d *desk) pauses() func() error {
+	if d == nil {
+		return nil
+	}
+	return d.pausing
 }
 
 // wait says that others have to end their work first, until the function is called that it returns.
@@ -161,29 +201,35 @@ func (d *desk) wait() func() {
 	if d == nil {
 		return func() {}
 	}
+	d.turn.put()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.waiting = true
-	return func() {
-		now := d.clock.Now()
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.waiting, d.work.Since = false, now
-	}
+	return d.comeBack
 }
 
-func (d *desk) isRelieved() bool {
+// takeBack gives the place back that another worker has, and reports whether one had it.
+func (d *desk) takeBack() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.relieved
+	relieved := d.relieved
+	d.relieved = false
+	return relieved
 }
 
-// answered takes note of the end of a request.
-func (d *desk) answered() {
-	now := d.clock.Now()
+// Asked gives the processor back for the time of a request.
+func (d *desk) Asked() { d.turn.put() }
+
+// Answered takes note of the end of a request.
+func (d *desk) Answered() { d.comeBack() }
+
+// comeBack returns when there is a processor again.
+func (d *desk) comeBack() {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.work.Since = now
+	d.queued = true
+	d.mu.Unlock()
+	d.turn.take()
+	d.resume()
 }
 
 // Busy returns the passes that are under way.

@@ -21,6 +21,16 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 )
 
+// asks tells the worker of a request, as a Client does, and returns what tells of the answer.
+func asks(ctx context.Context) func() {
+	own := deskOf(ctx)
+	if own == nil {
+		return func() {}
+	}
+	own.Asked()
+	return own.Answered
+}
+
 // hanging is a Writer whose writes hang until it is let go.
 type hanging struct {
 	Writer
@@ -28,12 +38,16 @@ type hanging struct {
 }
 
 func (h hanging) Apply(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+	answered := asks(ctx)
 	<-h.release
+	answered()
 	return h.Writer.Apply(ctx, at, body, manager)
 }
 
 func (h hanging) Delete(ctx context.Context, at kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
+	answered := asks(ctx)
 	<-h.release
+	answered()
 	return h.Writer.Delete(ctx, at, uid, propagation)
 }
 
@@ -89,7 +103,7 @@ func TestAnswersKeepAWorkerFromSeemingToHang(t *testing.T) {
 	}
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	clock := clocktesting.NewFakePassiveClock(start)
-	d := newDesks(clock)
+	d := newDesks(clock, newProcessors(clock, newTenants()))
 	ctx := d.seat(t.Context())
 	deskOf(ctx).begin(Key{Controller: "apps"})
 	clock.SetTime(start.Add(time.Minute))
@@ -142,7 +156,7 @@ func TestTemplateControllersArePendingUntilTheyWereLookedAt(t *testing.T) {
 		t.Errorf("pending at first (-want +got):\n%s", diff)
 	}
 	for c.controllers.queue.Len() > 0 { // one after the other, as the fake cluster wants
-		c.controllers.next(t.Context(), t.Context())
+		c.controllers.next(t.Context(), t.Context(), func() {})
 	}
 	if pending := c.controllers.Pending(); len(pending) > 0 {
 		t.Errorf("pending after all were looked at, with whatever result: %v", pending)

@@ -96,7 +96,7 @@ func TestDeletingManyChildrenGivesOthersTheirTurn(t *testing.T) {
 			looks := 0
 			for c.controllers.queue.Len() > 0 {
 				before := len(c.requests)
-				c.controllers.next(t.Context(), t.Context())
+				c.controllers.next(t.Context(), t.Context(), func() {})
 				if n := len(c.requests) - before; n > row.most {
 					t.Fatalf("%d requests in one look, want at most %d", n, row.most)
 				}

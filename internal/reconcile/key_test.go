@@ -132,7 +132,7 @@ func TestAPassThatPanicsIsAFailure(t *testing.T) {
 	key := keyOf("apps", "one")
 	look := func() int {
 		c.reconciler.queue.Add(key)
-		c.reconciler.next(t.Context(), t.Context())
+		c.reconciler.next(t.Context(), t.Context(), func() {})
 		return c.reconciler.queue.NumRequeues(key)
 	}
 	breaker := c.reconciler.breaker

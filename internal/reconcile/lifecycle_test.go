@@ -216,6 +216,7 @@ func TestNothingIsRememberedOfATemplateControllerThatIsGone(t *testing.T) {
 	for what, n := range map[string]int{
 		"controllers": len(c.controllers.entries), "breaker": len(r.breaker.spent), "announced": len(r.said.last), "faults": len(r.said.faults),
 		"absent": len(r.absent.since), "paces": len(r.pacer.lines), "failures": len(r.failures.failures), "backlog": len(r.backlog.waiting) + len(r.backlog.out) + len(r.backlog.outOf),
+		"tenants": len(r.controllers.tenants.of), "turns": len(r.turns.lanes) + len(r.turns.shares) + len(r.turns.passes), "usage": len(r.desks.processors.controllers) + len(r.desks.processors.byTenant),
 	} {
 		if n > 0 {
 			t.Errorf("%s: %d entries are left of 200 TemplateControllers", what, n)

@@ -73,7 +73,7 @@ func (m *tallies) one(t *testing.T, c *cluster) map[string]int {
 	before := maps.Clone(m.each["apps"].counts)
 	c.reconciler.queue.Add(Key{"apps", configMapName("one")})
 	for c.reconciler.queue.Len() > 0 {
-		c.reconciler.next(t.Context(), t.Context())
+		c.reconciler.next(t.Context(), t.Context(), func() {})
 	}
 	now := maps.Clone(m.each["apps"].counts)
 	for what, n := range before {
@@ -247,7 +247,7 @@ func TestMeasuresGoWithTheTemplateController(t *testing.T) {
 	}
 	before := len(was.counts)
 	c.reconciler.queue.Add(Key{"apps", configMapName("one")})
-	c.reconciler.next(t.Context(), t.Context())
+	c.reconciler.next(t.Context(), t.Context(), func() {})
 	if len(m.each) != 0 || len(was.counts) != before {
 		t.Error("a pass for a TemplateController that is gone was measured")
 	}

@@ -42,11 +42,13 @@ func New(o Options) (*Controllers, *Reconciler) {
 	if o.Meters == nil {
 		o.Meters = unmeasured{}
 	}
-	queue, failures := newQueue(o.QueueMetrics)
+	tenants := newTenants()
+	turns, processors := newTurns(max(o.Workers, 1), tenants), newProcessors(o.Clock, tenants)
+	queue, failures := newQueue(o.QueueMetrics, turns)
 	backlog := newBacklog(queue, o.RolloutWorkers)
 	controllers := &Controllers{
 		clusters: o.Cluster, clock: o.Clock, parents: queue, backlog: backlog, entries: map[string]*entry{}, patience: lossPatience, class: o.ClassName,
-		accounts: o.RequireServiceAccount, meters: o.Meters, desks: newDesks(o.Clock), passing: newDesks(o.Clock), grace: stopGrace, first: map[string]struct{}{},
+		accounts: o.RequireServiceAccount, meters: o.Meters, desks: newDesks(o.Clock, processors), passing: newDesks(o.Clock, processors), tenants: tenants, grace: stopGrace, first: map[string]struct{}{},
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, 30*time.Second),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers", MetricsProvider: o.QueueMetrics}),
@@ -54,14 +56,14 @@ func New(o Options) (*Controllers, *Reconciler) {
 	controllers.standby.Store(o.Standby)
 	controllers.rights = newRights(o.Cluster, o.Clock, o.QueueMetrics, controllers.queue.Add)
 	r := &Reconciler{
-		controllers: controllers, queue: queue, backlog: backlog, gate: newGate(queue, max(o.Workers, 1)), workers: max(o.Workers, 1), failures: failures, clock: o.Clock, events: o.Events,
+		controllers: controllers, queue: queue, backlog: backlog, turns: turns, workers: max(o.Workers, 1), failures: failures, clock: o.Clock, events: o.Events,
 		pacer:   newPacer(o.Clock),
 		absent:  &absences{clock: o.Clock, since: map[Key]time.Time{}},
 		breaker: &breaker{clock: o.Clock, spent: map[Key]*spending{}},
 		said:    newSaid(o.Clock),
 		desks:   controllers.passing,
 	}
-	controllers.memories = []memory{r.pacer, r.absent, r.breaker, r.said}
+	controllers.memories = []memory{r.pacer, r.absent, r.breaker, r.said, processors, tenants}
 	return controllers, r
 }
 

@@ -27,7 +27,7 @@ func take(queue Queue) []string {
 }
 
 func TestTheQueueServesControllersInTurn(t *testing.T) {
-	queue, _ := newQueue(nil)
+	queue, _ := newQueue(nil, newTurns(100, newTenants()))
 	defer queue.ShutDown()
 	for _, key := range []Key{keyOf("a", "1"), keyOf("a", "2"), keyOf("a", "3"), keyOf("a", "1"), keyOf("b", "1"), keyOf("c", "1"), keyOf("b", "2")} {
 		queue.Add(key)
@@ -62,7 +62,7 @@ func (b *backlog) work() Key {
 }
 
 func TestTheBacklogLetsOutAFewKeysOfEach(t *testing.T) {
-	queue, _ := newQueue(nil)
+	queue, _ := newQueue(nil, newTurns(100, newTenants()))
 	defer queue.ShutDown()
 	b := newBacklog(queue, 8)
 	b.add("a", manyKeys("a", 100))
@@ -83,7 +83,7 @@ func TestTheBacklogLetsOutAFewKeysOfEach(t *testing.T) {
 }
 
 func TestTheBacklogGivesWhatIsFreeToTheControllersInTurn(t *testing.T) {
-	queue, _ := newQueue(nil)
+	queue, _ := newQueue(nil, newTurns(100, newTenants()))
 	defer queue.ShutDown()
 	b := newBacklog(queue, 2)
 	expect := func(what string, want ...string) {
@@ -105,7 +105,7 @@ func TestTheBacklogGivesWhatIsFreeToTheControllersInTurn(t *testing.T) {
 }
 
 func TestTheBacklogIsReplacedWhenTheControllerChangesAgain(t *testing.T) {
-	queue, _ := newQueue(nil)
+	queue, _ := newQueue(nil, newTurns(100, newTenants()))
 	defer queue.ShutDown()
 	b := newBacklog(queue, 2)
 	b.add("a", manyKeys("a", 5))
@@ -121,7 +121,7 @@ func TestTheBacklogIsReplacedWhenTheControllerChangesAgain(t *testing.T) {
 }
 
 func TestAControllerWhoseRequestsHangHoldsUpNoOther(t *testing.T) {
-	queue, _ := newQueue(nil)
+	queue, _ := newQueue(nil, newTurns(100, newTenants()))
 	defer queue.ShutDown()
 	b := newBacklog(queue, 2)
 	b.add("hangs", manyKeys("hangs", 100))
@@ -140,7 +140,7 @@ func TestAControllerWhoseRequestsHangHoldsUpNoOther(t *testing.T) {
 }
 
 func TestAKeyThatIsLetOutWhileItIsWorkedOnStaysOut(t *testing.T) {
-	queue, _ := newQueue(nil)
+	queue, _ := newQueue(nil, newTurns(100, newTenants()))
 	defer queue.ShutDown()
 	b := newBacklog(queue, 1)
 	key := keyOf("a", "x")

@@ -25,7 +25,7 @@ type Reconciler struct {
 	controllers *Controllers
 	queue       Queue
 	backlog     *backlog
-	gate        *gate
+	turns       *turns
 	workers     int
 	failures    *limiter // of the queue
 	clock       clock.PassiveClock
@@ -48,6 +48,7 @@ type pass struct {
 	*controller
 	r          *Reconciler
 	key        Key
+	pause      func() error // see render.Input
 	parent     *object.Object
 	decoded    map[string]any // the parent: see content
 	problems   problems
@@ -94,6 +95,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key Key) Result {
 	}
 	desk := deskOf(ctx)
 	desk.begin(key)
+	p.pause = desk.pauses()
 	defer desk.end()
 	c, leave := r.controllers.enter(key.Controller)
 	defer leave()
@@ -126,6 +128,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, key Key) Result {
 func (p *pass) run(ctx context.Context) Result {
 	observed := p.observe()
 	d, free := p.desire(observed)
+	if ctx.Err() != nil { // it was cut short, so that it does not know all
+		return Result{Retry: RetryBackoff, Outcome: Waiting}
+	}
 	if len(d.unknown) > 0 {
 		p.r.controllers.addKinds(p.name, d.unknown)
 		return Result{Outcome: Waiting} // comes again when the new kinds can be read
@@ -188,7 +193,7 @@ func (p *pass) content() map[string]any {
 
 // input is what the templates see.
 func (p *pass) input(observed []*live) *render.Input {
-	return &render.Input{Parent: p.content(), Ready: readyContent, Observed: func(child string) []map[string]any {
+	return &render.Input{Parent: p.content(), Ready: readyContent, Pause: p.pause, Observed: func(child string) []map[string]any {
 		var out []map[string]any
 		for _, l := range observed {
 			if l.child == child {
@@ -232,18 +237,18 @@ func (r *Reconciler) Run(ctx, work context.Context) {
 	var asking sync.WaitGroup
 	asking.Go(func() { r.controllers.rights.run(ctx) })
 	defer asking.Wait()
-	crew := &crew{desks: r.desks, grace: r.controllers.grace, next: func(work context.Context) bool { return r.next(ctx, work) }}
-	crew.run(ctx, work, r.workers)
+	crew := &crew{
+		desks: r.desks, grace: r.controllers.grace, spare: r.workers, due: r.queue.Len, hangs: r.turns.hangs,
+		next: func(work context.Context, taken func()) bool { return r.next(ctx, work, taken) },
+	}
+	crew.run(ctx, work)
 }
 
 // next works on one key and reports whether there may be more. No work begins after ctx,
 // and none goes on after work.
-func (r *Reconciler) next(ctx, work context.Context) bool {
+func (r *Reconciler) next(ctx, work context.Context, taken func()) bool {
 	return takeOne(ctx, r.queue, func(key Key) {
-		if !r.gate.enter(key) {
-			return
-		}
-		defer r.gate.leave(key)
+		taken()
 		start := r.clock.Now()
 		result, err := r.guarded(work, key)
 		if err != nil {

@@ -1,0 +1,242 @@
+package reconcile
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+)
+
+// computers compute on one processor. They live in a bubble of synctest, whose time goes on when all of them sleep.
+type computers struct {
+	*processors
+	mu    sync.Mutex
+	spent map[string]time.Duration // by controller
+	group sync.WaitGroup
+}
+
+func newComputers(tenants map[string]string) *computers {
+	all := newTenants()
+	for controller, namespace := range tenants {
+		var account *v1.ServiceAccountRef
+		if namespace != "" {
+			account = &v1.ServiceAccountRef{Namespace: namespace, Name: controller}
+		}
+		all.set(controller, account)
+	}
+	c := &computers{processors: newProcessors(clock.RealClock{}, all), spent: map[string]time.Duration{}}
+	c.free = 1
+	return c
+}
+
+// compute has a controller compute for so long, with a pause each millisecond, and tell when it is done.
+func (c *computers) compute(controller string, long time.Duration) (took <-chan time.Duration) {
+	done := make(chan time.Duration, 1)
+	start := time.Now()
+	c.group.Go(func() {
+		t := c.turn()
+		t.begin(controller)
+		for range long / time.Millisecond {
+			time.Sleep(time.Millisecond)
+			c.mu.Lock()
+			c.spent[controller] += time.Millisecond
+			c.mu.Unlock()
+			t.pause()
+		}
+		t.end()
+		done <- time.Since(start)
+	})
+	return done
+}
+
+func (c *computers) expectIdle(t *testing.T, free int) {
+	t.Helper()
+	c.group.Wait()
+	if c.free != free || len(c.waiting) > 0 {
+		t.Errorf("%d processors are free and %d wait, want %d and none", c.free, len(c.waiting), free)
+	}
+	for _, u := range c.controllers {
+		if u.turns+u.of.turns > 0 {
+			t.Errorf("%s computes still", u.name)
+		}
+	}
+}
+
+func TestWhoComputesLittleWaitsForAPauseOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newComputers(map[string]string{"greedy": "", "modest": ""})
+		for range 32 {
+			c.compute("greedy", 250*time.Millisecond)
+		}
+		for range 30 {
+			time.Sleep(100 * time.Millisecond)
+			if took := <-c.compute("modest", 2*time.Millisecond); took > 3*time.Millisecond {
+				t.Errorf("2 ms took %v, want at most 1 ms more", took)
+			}
+		}
+		c.expectIdle(t, 1)
+	})
+}
+
+func TestManyControllersOfOneTenantAreOneToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tenants := map[string]string{"modest": "modest"}
+		for i := range 300 {
+			tenants[fmt.Sprint("greedy-", i)] = "greedy"
+		}
+		c := newComputers(tenants)
+		for i := range 300 {
+			c.compute(fmt.Sprint("greedy-", i), 10*time.Millisecond)
+		}
+		for range 20 {
+			time.Sleep(100 * time.Millisecond)
+			if took := <-c.compute("modest", 2*time.Millisecond); took > 3*time.Millisecond {
+				t.Errorf("2 ms took %v, want at most 1 ms more", took)
+			}
+		}
+		c.expectIdle(t, 1)
+	})
+}
+
+func TestComputingTimeIsSharedByTenantsAndThenByControllers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newComputers(map[string]string{"a": "one", "b": "one", "c": ""})
+		for range 5 {
+			c.compute("a", time.Second)
+		}
+		time.Sleep(500 * time.Millisecond) // nobody pays for the time that was free
+		c.compute("b", 2*time.Second)
+		c.compute("c", 2*time.Second)
+		c.mu.Lock()
+		clear(c.spent)
+		c.mu.Unlock()
+		time.Sleep(2 * time.Second)
+		c.mu.Lock()
+		for controller, want := range map[string]time.Duration{"a": 500 * time.Millisecond, "b": 500 * time.Millisecond, "c": time.Second} {
+			if got := c.spent[controller]; (got - want).Abs() > 2*advance {
+				t.Errorf("%s has computed for %v, want %v", controller, got, want)
+			}
+		}
+		c.mu.Unlock()
+		c.expectIdle(t, 1)
+	})
+}
+
+func TestNobodySavesUpComputingTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newComputers(map[string]string{"steady": "", "late": ""})
+		<-c.compute("steady", 10*time.Second)
+		c.compute("steady", time.Second)
+		c.compute("late", time.Second)
+		time.Sleep(time.Second)
+		c.mu.Lock()
+		if got := c.spent["late"]; got > 500*time.Millisecond+advance {
+			t.Errorf("who comes late has computed for %v of the first second", got)
+		}
+		c.mu.Unlock()
+		c.expectIdle(t, 1)
+	})
+}
+
+func TestAProcessorThatIsKeptForLongGoesToTheNextToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newComputers(map[string]string{"keeps": "", "next": ""})
+		keeps := c.turn()
+		keeps.begin("keeps")
+		keeps.reclaim()
+		time.Sleep(longTurn)
+		keeps.reclaim() // nobody waits
+		if !keeps.computes {
+			t.Error("it is taken away though nobody else wants it")
+		}
+		keeps.pause()
+		took := c.compute("next", 10*time.Millisecond)
+		time.Sleep(longTurn - 1)
+		keeps.reclaim()
+		synctest.Wait()
+		if !keeps.computes {
+			t.Error("it is taken away too early")
+		}
+		time.Sleep(1)
+		keeps.reclaim()
+		if got := <-took; got != longTurn+10*time.Millisecond {
+			t.Errorf("the next one was done after %v", got)
+		}
+		if keeps.computes {
+			t.Error("it is not taken away")
+		}
+		keeps.pause() // it has its turn again
+		if !keeps.computes {
+			t.Error("it does not come back")
+		}
+		keeps.end()
+		c.expectIdle(t, 1)
+	})
+}
+
+func TestRequestsTakeNoProcessor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newComputers(map[string]string{"asks": "", "waits": "", "computes": ""})
+		d := newDesks(clock.RealClock{}, c.processors)
+		asks, waits := deskOf(d.seat(t.Context())), deskOf(d.seat(t.Context()))
+		asks.begin(keyOf("asks", "1"))
+		asks.Asked()
+		waits.begin(keyOf("waits", "1"))
+		goOn := waits.wait()
+		if took := <-c.compute("computes", 10*time.Millisecond); took != 10*time.Millisecond {
+			t.Errorf("10 ms took %v", took)
+		}
+		asks.Answered()
+		if err := asks.pause(); err != nil {
+			t.Error(err)
+		}
+		answered := make(chan struct{})
+		go func() { goOn(); close(answered) }()
+		time.Sleep(patience)
+		if got := d.relieve(); !slices.Equal(got, []Key{keyOf("asks", "1")}) || len(d.busy()) != 1 {
+			t.Errorf("%v are relieved and %v busy, want only the one that computes: the other one waits for a processor", got, d.busy())
+		}
+		asks.end()
+		<-answered
+		d.leave(waits)
+		if err := waits.pause(); err == nil {
+			t.Error("who is cut short does not hear of it")
+		}
+		waits.end()
+		d.leave(asks)
+		c.expectIdle(t, 1)
+	})
+}
+
+func TestNothingIsRememberedOfUnknownControllers(t *testing.T) {
+	c := newComputers(map[string]string{"a": "one", "b": "one"})
+	for _, name := range []string{"a", "b", "gone"} {
+		turn := c.turn()
+		turn.begin(name)
+		turn.end()
+		turn.end()
+	}
+	if len(c.controllers) != 2 || len(c.byTenant) != 1 {
+		t.Errorf("%d controllers of %d tenants are remembered, want 2 of 1", len(c.controllers), len(c.byTenant))
+	}
+	c.tenants.set("b", &v1.ServiceAccountRef{Namespace: "two"})
+	turn := c.turn()
+	turn.begin("b")
+	turn.end()
+	if len(c.controllers) != 2 || len(c.byTenant) != 2 {
+		t.Errorf("%d controllers of %d tenants are remembered, want 2 of 2", len(c.controllers), len(c.byTenant))
+	}
+	for _, name := range []string{"a", "b", "gone"} {
+		c.processors.forgetController(name)
+		c.tenants.forgetController(name)
+	}
+	if len(c.controllers)+len(c.byTenant)+len(c.tenants.of) > 0 {
+		t.Error("something is left over")
+	}
+}
