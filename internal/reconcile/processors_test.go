@@ -35,6 +35,9 @@ func newComputers(tenants map[string]string) *computers {
 	return c
 }
 
+// elapse lets time go on in the bubble.
+func elapse(d time.Duration) { <-time.After(d) }
+
 // compute has a controller compute for so long, with a pause each millisecond, and tell when it is done.
 func (c *computers) compute(controller string, long time.Duration) (took <-chan time.Duration) {
 	done := make(chan time.Duration, 1)
@@ -43,7 +46,7 @@ func (c *computers) compute(controller string, long time.Duration) (took <-chan 
 		t := c.turn()
 		t.begin(controller)
 		for range long / time.Millisecond {
-			time.Sleep(time.Millisecond)
+			elapse(time.Millisecond)
 			c.mu.Lock()
 			c.spent[controller] += time.Millisecond
 			c.mu.Unlock()
@@ -75,7 +78,7 @@ func TestWhoComputesLittleWaitsForAPauseOnly(t *testing.T) {
 			c.compute("greedy", 250*time.Millisecond)
 		}
 		for range 30 {
-			time.Sleep(100 * time.Millisecond)
+			elapse(100 * time.Millisecond)
 			if took := <-c.compute("modest", 2*time.Millisecond); took > 3*time.Millisecond {
 				t.Errorf("2 ms took %v, want at most 1 ms more", took)
 			}
@@ -95,7 +98,7 @@ func TestManyControllersOfOneTenantAreOneToOthers(t *testing.T) {
 			c.compute(fmt.Sprint("greedy-", i), 10*time.Millisecond)
 		}
 		for range 20 {
-			time.Sleep(100 * time.Millisecond)
+			elapse(100 * time.Millisecond)
 			if took := <-c.compute("modest", 2*time.Millisecond); took > 3*time.Millisecond {
 				t.Errorf("2 ms took %v, want at most 1 ms more", took)
 			}
@@ -110,13 +113,13 @@ func TestComputingTimeIsSharedByTenantsAndThenByControllers(t *testing.T) {
 		for range 5 {
 			c.compute("a", time.Second)
 		}
-		time.Sleep(500 * time.Millisecond) // nobody pays for the time that was free
+		elapse(500 * time.Millisecond) // nobody pays for the time that was free
 		c.compute("b", 2*time.Second)
 		c.compute("c", 2*time.Second)
 		c.mu.Lock()
 		clear(c.spent)
 		c.mu.Unlock()
-		time.Sleep(2 * time.Second)
+		elapse(2 * time.Second)
 		c.mu.Lock()
 		for controller, want := range map[string]time.Duration{"a": 500 * time.Millisecond, "b": 500 * time.Millisecond, "c": time.Second} {
 			if got := c.spent[controller]; (got - want).Abs() > 2*advance {
@@ -134,7 +137,7 @@ func TestNobodySavesUpComputingTime(t *testing.T) {
 		<-c.compute("steady", 10*time.Second)
 		c.compute("steady", time.Second)
 		c.compute("late", time.Second)
-		time.Sleep(time.Second)
+		elapse(time.Second)
 		c.mu.Lock()
 		if got := c.spent["late"]; got > 500*time.Millisecond+advance {
 			t.Errorf("who comes late has computed for %v of the first second", got)
@@ -150,20 +153,20 @@ func TestAProcessorThatIsKeptForLongGoesToTheNextToo(t *testing.T) {
 		keeps := c.turn()
 		keeps.begin("keeps")
 		keeps.reclaim()
-		time.Sleep(longTurn)
+		elapse(longTurn)
 		keeps.reclaim() // nobody waits
 		if !keeps.computes {
 			t.Error("it is taken away though nobody else wants it")
 		}
 		keeps.pause()
 		took := c.compute("next", 10*time.Millisecond)
-		time.Sleep(longTurn - 1)
+		elapse(longTurn - 1)
 		keeps.reclaim()
 		synctest.Wait()
 		if !keeps.computes {
 			t.Error("it is taken away too early")
 		}
-		time.Sleep(1)
+		elapse(1)
 		keeps.reclaim()
 		if got := <-took; got != longTurn+10*time.Millisecond {
 			t.Errorf("the next one was done after %v", got)
@@ -198,7 +201,7 @@ func TestRequestsTakeNoProcessor(t *testing.T) {
 		}
 		answered := make(chan struct{})
 		go func() { goOn(); close(answered) }()
-		time.Sleep(patience)
+		elapse(patience)
 		if got := d.relieve(); !slices.Equal(got, []Key{keyOf("asks", "1")}) || len(d.busy()) != 1 {
 			t.Errorf("%v are relieved and %v busy, want only the one that computes: the other one waits for a processor", got, d.busy())
 		}
