@@ -341,6 +341,11 @@ metadata: {name: use-worker, namespace: "@ns"}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: use-worker}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: alice}]
 `)
+	i.refuses(alice, "it is the account of templater that works for it now", "you (alice) may not change its spec, because you may not impersonate the account that works for it now", account)
+	if out, err := env.command(i.t.Context(), "", "--kubeconfig", alice, "delete", "tc", i.id); err == nil || !strings.Contains(out, "you (alice) may not delete it") {
+		i.t.Errorf("alice deletes what works with another account: got error %v: %s", err, out)
+	}
+	i.delete(env.client.Resource(controllers), i.id)
 	i.allows(alice, account)
 	policy := waitFor(i.t, env.client.Resource(schema.GroupVersionResource{
 		Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies",

@@ -1,0 +1,306 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/yaml"
+
+	"github.com/templater-dev/templater/e2e/cluster/poll"
+)
+
+var clusterRoles = schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}
+
+// policyUsers may all write TemplateControllers. The words behind @id- are who they are; each may impersonate
+// the accounts that are listed here.
+const policyUsers = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: "@id-editor"}
+rules:
+- {apiGroups: [templater.dev], resources: [templatecontrollers], verbs: [get, list, create, update, patch, delete, deletecollection]}
+- {apiGroups: [templater.dev], resources: [templatecontrollers/status], verbs: [patch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: "@id-editor"}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "@id-editor"}
+subjects:
+- {apiGroup: rbac.authorization.k8s.io, kind: User, name: "@id-alice"}
+- {apiGroup: rbac.authorization.k8s.io, kind: User, name: "@id-bob"}
+- {apiGroup: rbac.authorization.k8s.io, kind: User, name: "@id-carol"}
+- {apiGroup: rbac.authorization.k8s.io, kind: User, name: "@id-mallory"}
+- {apiGroup: rbac.authorization.k8s.io, kind: User, name: "@id-janitor"}
+- {kind: ServiceAccount, namespace: "@ns", name: templater}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: "@id-janitor"}
+rules: [{apiGroups: ["*"], resources: ["*"], verbs: [delete]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: "@id-janitor"}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "@id-janitor"}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@id-janitor"}]
+`
+
+// mayImpersonate gives a user the right to impersonate an account of the test's namespace.
+func (s *scope) mayImpersonate(user, account string) {
+	s.t.Helper()
+	user = s.expand(user)
+	s.grant(strings.ReplaceAll(user, ":", "-")+"-uses-"+account, user, `- {apiGroups: [""], resources: [serviceaccounts], resourceNames: [`+account+`], verbs: [impersonate]}`)
+	s.waitAllowed(user, authorizationv1.ResourceAttributes{Namespace: s.ns, Resource: "serviceaccounts", Name: account, Verb: "impersonate"})
+}
+
+// policyFor installs the policy of the default installation, under another name and for the TemplateControllers of
+// this test alone, with homes in the test's namespace for the classes @id and @id-b.
+func (s *scope) policyFor() {
+	s.t.Helper()
+	const name, homes = "  name: templater\n", "{'': 'templater-system/templater'}"
+	text := read(s.t, filepath.Join(env.root, "config", "policy", "policy.yaml"))
+	for _, part := range []string{name, homes, "  variables:\n"} {
+		if strings.Count(text, part) != 1 {
+			s.t.Fatalf("the policy does not have %q once", part)
+		}
+	}
+	s.apply(strings.NewReplacer(name, "  name: \"@id\"\n", homes, "{'@id': '@ns/templater', '@id-b': '@ns/templater-b'}", "  variables:\n", `
+  matchConditions:
+  - name: of-this-test
+    expression: "(request.operation == 'DELETE' ? oldObject : object).metadata.name.startsWith('@id')"
+  variables:
+`).Replace(text))
+	s.apply(strings.NewReplacer(name, "  name: \"@id\"\n", "policyName: templater", `policyName: "@id"`).Replace(read(s.t, filepath.Join(env.root, "config", "policy", "binding.yaml"))))
+}
+
+// policed is a TemplateController that nobody serves.
+func (s *scope) policed(name, more string) *unstructured.Unstructured {
+	s.t.Helper()
+	o := &unstructured.Unstructured{}
+	err := yaml.Unmarshal([]byte(s.expand(`
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: "` + name + `", labels: {policed: "@id"}}
+spec:
+  watch: {apiVersion: v1, kind: ConfigMap, namespaces: ["@ns"]}
+  children: [{name: none, template: "{{ fail \"never\" }}"}]
+`+more)), &o.Object)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return o
+}
+
+func (s *scope) applyPoliced(name, more string) {
+	s.t.Helper()
+	if err := s.applyObject(s.policed(name, more)); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// request is one that a user tries, without effect.
+type request func(ctx context.Context, in dynamic.ResourceInterface) error
+
+var dryRun = []string{metav1.DryRunAll}
+
+func patching(name, patch string) request {
+	return func(ctx context.Context, in dynamic.ResourceInterface) error {
+		_, err := in.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{DryRun: dryRun})
+		return err
+	}
+}
+
+func deleting(name string) request {
+	return func(ctx context.Context, in dynamic.ResourceInterface) error {
+		return in.Delete(ctx, name, metav1.DeleteOptions{DryRun: dryRun})
+	}
+}
+
+func (s *scope) creating(more string) request {
+	return func(ctx context.Context, in dynamic.ResourceInterface) error {
+		_, err := in.Create(ctx, s.policed("@id-new", more), metav1.CreateOptions{DryRun: dryRun})
+		return err
+	}
+}
+
+// asUser returns what makes requests on TemplateControllers as a user, who may act as another one.
+func (s *scope) asUser(user, as string) dynamic.ResourceInterface {
+	s.t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", env.userKubeconfig(s.t, user))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if as != "" {
+		config.Impersonate = rest.ImpersonationConfig{UserName: as}
+	}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return client.Resource(controllers)
+}
+
+// TestThePolicyLetsNobodyUseAnAccountOfOthers has users who may write all TemplateControllers try what only those
+// may do who may impersonate the accounts.
+func TestThePolicyLetsNobodyUseAnAccountOfOthers(t *testing.T) {
+	parallel(t)
+	if env.cluster == nil {
+		leaveOut(t, "users are made with the authority of the cluster")
+	}
+	s := newScope(t)
+	s.apply(policyUsers)
+	for user, accounts := range map[string][]string{
+		"@id-alice": {"a"}, "@id-bob": {"b"}, "@id-carol": {"a", "b"}, "@id-mallory": {"templater"},
+		"system:serviceaccount:@ns:templater": {"a", "b"}, // as installed: templater acts as them
+	} {
+		for _, account := range accounts {
+			s.mayImpersonate(user, account)
+		}
+	}
+	const (
+		byA    = "  className: \"@id\"\n  serviceAccountRef: {namespace: \"@ns\", name: a}\n"
+		byB    = "  className: \"@id\"\n  serviceAccountRef: {namespace: \"@ns\", name: b}\n"
+		byHome = "  className: \"@id\"\n"
+	)
+	// These were there before the policy.
+	s.applyPoliced("@id-a", byA)
+	s.applyPoliced("@id-home", byHome)
+	s.applyPoliced("@id-lost", "  className: \"@id-unknown\"\n")
+	s.applyPoliced("@id-ghost", "  serviceAccountRef: {namespace: \"@id-gone\", name: ghost}\n")
+	s.policyFor()
+
+	s.waitAllowed(s.expand("@id-janitor"), authorizationv1.ResourceAttributes{Group: "*", Resource: "*", Verb: "delete"})
+	templater := s.expand("system:serviceaccount:@ns:templater")
+	users := map[string]dynamic.ResourceInterface{
+		"mallory as templater": s.asUser(s.expand("@id-mallory"), templater), "the administrator": env.client.Resource(controllers),
+	}
+	for _, user := range []string{"alice", "bob", "carol", "mallory", "janitor"} {
+		users[user] = s.asUser(s.expand("@id-"+user), "")
+	}
+	eventually(t, soon, func() error {
+		if s.creating(byA)(t.Context(), users["bob"]) == nil {
+			return errors.New("the policy is not in force yet")
+		}
+		return nil
+	})
+
+	a, home, lost, ghost := s.id+"-a", s.id+"-home", s.id+"-lost", s.id+"-ghost"
+	const noOther, nothingElse = "because you may not impersonate the account that works for it now: ask an administrator for the verb impersonate on ", "may write the status and the finalizers of a TemplateController and nothing else of it"
+	const aOf, bOf, homeOf = "serviceaccounts/a in namespace @ns", "serviceaccounts/b in namespace @ns", "serviceaccounts/templater in namespace @ns"
+	repoint := s.expand(`{"spec":{"serviceAccountRef":{"namespace":"@ns","name":"b"}}}`)
+	const (
+		suspend   = `{"spec":{"suspend":true}}`
+		finalizer = `{"metadata":{"finalizers":["templater.dev/children"]}}`
+		owner     = `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Namespace","name":"never","uid":"0a0a0a0a-0000-4000-8000-000000000000"}]}}`
+		label     = `{"metadata":{"labels":{"a":"b"},"annotations":{"a":"b"}}}`
+	)
+	all := func(ctx context.Context, in dynamic.ResourceInterface) error {
+		return in.DeleteCollection(ctx, metav1.DeleteOptions{DryRun: dryRun}, metav1.ListOptions{LabelSelector: "policed=" + s.id})
+	}
+	for _, row := range []struct {
+		who, what string
+		try       request
+		refused   string // what the answer says; empty = allowed
+	}{
+		{"alice", "creates one with her account", s.creating(byA), ""},
+		{"alice", "creates one with another account", s.creating(byB), "names an account that you (@id-alice) may not impersonate: ask an administrator for the verb impersonate on " + bOf},
+		{"alice", "creates one with templater's account", s.creating(byHome), homeOf},
+		{"alice", "creates one of an unknown class", s.creating("  className: nobody\n"), "no account is known that works for class nobody"},
+		{"alice", "changes hers", patching(a, suspend), ""},
+		{"alice", "gives hers away", patching(a, repoint), "names an account that you (@id-alice) may not impersonate: ask an administrator for the verb impersonate on " + bOf},
+		{"alice", "has another installation serve hers", patching(a, `{"spec":{"className":"`+s.id+`-b"}}`), ""},
+		{"alice", "ties hers", patching(a, finalizer), ""},
+		{"alice", "deletes hers", deleting(a), ""},
+		{"alice", "deletes that of templater's account", deleting(home), "you (@id-alice) may not delete it, " + noOther + homeOf},
+		{"alice", "deletes that of an unknown class", deleting(lost), "you (@id-alice) may not delete it, " + noOther + "all serviceaccounts, since none is known that works for class @id-unknown"},
+		{"alice", "takes that of an unknown class", patching(lost, s.expand(`{"spec":{"serviceAccountRef":{"namespace":"@ns","name":"a"}}}`)), "may not change its spec, " + noOther + "all serviceaccounts"},
+		{"alice", "deletes that of an account that is gone", deleting(ghost), noOther + "serviceaccounts/ghost in namespace @id-gone"},
+
+		{"bob", "deletes another team's", deleting(a), "you (@id-bob) may not delete it, " + noOther + aOf},
+		{"bob", "deletes all", all, "may not delete it"},
+		{"bob", "has another team's work with his account", patching(a, repoint), "you (@id-bob) may not change its spec, " + noOther + aOf},
+		{"bob", "suspends another team's", patching(a, suspend), aOf},
+		{"bob", "has the children deleted with another team's", patching(a, `{"spec":{"deletionPolicy":"Delete"}}`), aOf},
+		{"bob", "puts a finalizer on another team's", patching(a, finalizer), "you (@id-bob) may not change its finalizers or owner references, " + noOther + aOf},
+		{"bob", "has the garbage collector delete another team's", patching(a, owner), "you (@id-bob) may not change its finalizers or owner references, " + noOther + aOf},
+		{"bob", "labels another team's", patching(a, label), ""},
+		{"bob", "applies another team's as it is", patching(a, `{}`), ""},
+
+		{"carol", "who may use both accounts, moves from one to the other", patching(a, repoint), ""},
+
+		{"mallory", "who may impersonate templater, deletes what it works for", deleting(home), ""},
+		{"mallory", "moves it to a class whose account he may not use", patching(home, `{"spec":{"className":"`+s.id+`-b"}}`), "serviceaccounts/templater-b in namespace @ns"},
+		{"mallory", "uses an account of others", s.creating(byA), aOf},
+		{"mallory as templater", "uses an account of others", s.creating(byA), nothingElse},
+		{"mallory as templater", "has his work with an account of others", patching(home, repoint), nothingElse},
+		{"mallory as templater", "has another team's work with another account", patching(a, repoint), nothingElse},
+		{"mallory as templater", "changes another team's templates", patching(a, suspend), nothingElse},
+		{"mallory as templater", "deletes another team's", deleting(a), nothingElse},
+		{"mallory as templater", "deletes all", all, nothingElse},
+		{"mallory as templater", "has the garbage collector delete another team's", patching(a, owner), nothingElse},
+		{"mallory as templater", "labels", patching(a, label), nothingElse},
+		{"mallory as templater", "writes finalizers, as templater does", patching(a, finalizer), ""},
+
+		{"janitor", "who may delete everything, deletes", deleting(a), ""},
+		{"janitor", "unties", patching(a, owner), ""},
+		{"janitor", "changes the spec", patching(a, suspend), aOf},
+		{"the administrator", "repairs that of an account that is gone", patching(ghost, repoint), ""},
+		{"the administrator", "repairs that of an unknown class", patching(lost, repoint), ""},
+		{"the administrator", "deletes all", all, ""},
+	} {
+		err := row.try(t.Context(), users[row.who])
+		switch want := s.expand(row.refused); {
+		case row.refused == "" && err != nil:
+			t.Errorf("%s %s: got error %v", row.who, row.what, err)
+		case row.refused != "" && (!apierrors.IsForbidden(err) || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s %s: got error %v, want %q in it", row.who, row.what, err, want)
+		}
+	}
+
+	after, err := users["bob"].Patch(t.Context(), a, types.MergePatchType, []byte(finalizer), metav1.PatchOptions{DryRun: dryRun}, "status")
+	if err != nil || len(after.GetFinalizers()) > 0 {
+		t.Errorf("by way of the status bob gets the finalizers %v, error %v", after.GetFinalizers(), err)
+	}
+	s.garbageCollectorIsNotRefused(byA)
+	waitFor(t, env.client.Resource(schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingadmissionpolicies"}), s.id, func(o *unstructured.Unstructured) error {
+		warnings, _, _ := unstructured.NestedSlice(o.Object, "status", "typeChecking", "expressionWarnings")
+		if len(warnings) > 0 {
+			return poll.Stop(fmt.Errorf("the API server warns about the policy: %v", warnings))
+		}
+		if _, checked, _ := unstructured.NestedMap(o.Object, "status", "typeChecking"); !checked {
+			return errors.New("the API server has not checked the types of the policy yet")
+		}
+		return nil
+	})
+}
+
+// garbageCollectorIsNotRefused has the garbage collector delete a TemplateController with its owner, and take a finalizer off.
+func (s *scope) garbageCollectorIsNotRefused(spec string) {
+	s.t.Helper()
+	s.apply(`{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: "@id-owner"}, rules: []}`)
+	owner := waitFor(s.t, env.client.Resource(clusterRoles), s.id+"-owner", nil)
+	owned := s.policed("@id-owned", spec)
+	yes := true
+	owned.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: owner.GetAPIVersion(), Kind: owner.GetKind(), Name: owner.GetName(), UID: owner.GetUID(), BlockOwnerDeletion: &yes}})
+	if err := s.applyObject(owned); err != nil {
+		s.t.Fatal(err)
+	}
+	foreground := metav1.DeletePropagationForeground
+	if err := env.client.Resource(clusterRoles).Delete(s.t.Context(), owner.GetName(), metav1.DeleteOptions{PropagationPolicy: &foreground}); err != nil {
+		s.t.Fatal(err)
+	}
+	waitGone(s.t, env.client.Resource(controllers), owned.GetName())
+}
