@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/templater-dev/templater/e2e/cluster/audit"
 )
 
 // failing is a spec that fails for every parent labelled with the scope's name.
@@ -59,5 +63,68 @@ func TestEventsAreSeenAtOnce(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// TestEventsGoNoFurtherThanTheAccount is about an author who would write texts into a namespace where neither he nor the
+// account of his controller may write Events.
+func TestEventsGoNoFurtherThanTheAccount(t *testing.T) {
+	parallel(t)
+	needsAudit(t)
+	s := newScope(t)
+	s.defineThing()
+	user := s.account("robot", thingRules+configMapRules)
+	op := startOperator(t)
+	before := mark(t)
+	s.applyController("@id", asAccount("robot", `
+children:
+- name: none
+  template: |
+    {{ fail "pay here" }}
+`))
+	s.thing("one", "{}")
+	s.thing("two", "{}")
+	tc := s.waitController("@id", func(o *unstructured.Unstructured) error {
+		if err := condition(o, "EventsWritable", "False", "Forbidden"); err != nil {
+			return err
+		}
+		if text := message(o, "EventsWritable"); !ruleInMessage.MatchString(text) {
+			return fmt.Errorf("the message gives no rule: %s", text)
+		}
+		return ready(o)
+	})
+	text := message(tc, "EventsWritable")
+	t.Log(text)
+	if got := s.kubectl("get", "events"); strings.Contains(got, "pay here") {
+		t.Errorf("an Event was written:\n%s", got)
+	}
+	s.heed(user, text, map[string][]string{"it": {thingRules + configMapRules}})
+	eventually(t, soon, func() error {
+		got := s.kubectl("get", "events")
+		if !strings.Contains(got, "thing/one") || !strings.Contains(got, "thing/two") {
+			return fmt.Errorf("the Events are not there though they may be written:\n%s", got)
+		}
+		return nil
+	})
+	s.waitController("@id", func(o *unstructured.Unstructured) error {
+		if message(o, "EventsWritable") != "" {
+			return fmt.Errorf("the condition is still there: %s", message(o, "EventsWritable"))
+		}
+		return nil
+	})
+	requests, err := env.cluster.Audit().Since(before, func(e audit.Event) bool {
+		return e.User.Username == op.user && e.ObjectRef.Resource == "events"
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("requests on Events: %v", tally(requests))
+	for _, e := range requests {
+		if e.ImpersonatedUser == nil || e.ImpersonatedUser.Username != user || e.ObjectRef.Namespace != s.ns {
+			t.Errorf("an Event that is not the account's: %s", e)
+		}
+	}
+	if len(requests) < 3 || len(requests) > 12 {
+		t.Errorf("%d requests on Events, want a refused one, one for each parent, and few more", len(requests))
 	}
 }

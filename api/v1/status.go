@@ -16,7 +16,8 @@ type TemplateControllerStatus struct {
 	// Accepted: the spec makes sense. Watching: the kinds exist, may be listed, and are fully
 	// read. StatusWritable: parents can hold the status and the ready condition. Ready: accepted
 	// and watching, and neither suspended nor being deleted nor handed over; it says nothing
-	// of how the parents fare. Always there.
+	// of how the parents fare. Always there. EventsWritable, there only while it is false: Events
+	// about parents can be written.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -106,6 +107,7 @@ const (
 	ConditionAccepted       = "Accepted"
 	ConditionWatching       = "Watching"
 	ConditionStatusWritable = "StatusWritable"
+	ConditionEventsWritable = "EventsWritable" // there while it is False
 	ConditionReady          = "Ready"
 )
 

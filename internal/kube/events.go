@@ -56,12 +56,27 @@ type Announcer struct {
 	done     sync.WaitGroup
 }
 
+// Announcement is an Event to be published.
+type Announcement struct {
+	// As is the user that it is written as; empty is the client's own. An Event is text of an author's in a
+	// namespace that the author may have no rights in, so it takes those of the account.
+	As string
+	// About is the object, Type is Normal or Warning.
+	About                 *object.Object
+	Type, Reason, Message string
+	// Wanted is asked before a request is made, and Answered hears of the server's last answer, unless they are nil. Both
+	// are called in the background.
+	Wanted   func() bool
+	Answered func(error)
+}
+
 // event is an Event to be sent.
 type event struct {
-	at                 Location
-	kind, reason, note string
-	about              map[string]any // the object, as Events refer to it
-	time               time.Time
+	Announcement
+	at    Location
+	note  string
+	about map[string]any // the object, as Events refer to it
+	time  time.Time
 }
 
 // NewAnnouncer returns an announcer that publishes until it is closed, or ctx ends.
@@ -88,20 +103,27 @@ func (a *Announcer) Close() {
 	a.done.Wait()
 }
 
-// Announce publishes an Event about o. The type is Normal or Warning.
-func (a *Announcer) Announce(o *object.Object, eventType, reason, message string) {
-	e := event{kind: eventType, reason: reason, note: object.Cut(message, longestNote), time: a.now()}
+// Announce publishes an Event.
+func (a *Announcer) Announce(what Announcement) {
+	e := event{Announcement: what, note: object.Cut(what.Message, longestNote), time: a.now()}
+	o := what.About
+	e.Message, e.About = "", nil // what waits takes little room
 	namespace := eventNamespace(o)
 	e.about = map[string]any{"apiVersion": o.APIVersion(), "kind": o.Kind(), "name": o.Name(), "uid": string(o.UID())}
 	if namespace != "" {
 		e.about["namespace"] = namespace
 	}
-	e.at = Location{Resource: eventResource, Namespace: cmp.Or(namespace, metav1.NamespaceDefault), Name: e.name(o)}
+	e.at = Location{Resource: eventResource, Namespace: EventNamespace(o), Name: e.name(o)}
 	select {
 	case a.senders[maphash.String(a.seed, string(o.UID()))%eventSenders] <- e: // Events about one object keep their order
 	default:
-		klog.Background().V(2).Info("dropped an Event: too many wait", "about", o.String(), "reason", reason)
+		klog.Background().V(2).Info("dropped an Event: too many wait", "about", o.String(), "reason", e.Reason)
 	}
+}
+
+// EventNamespace returns the namespace of the Events about an object: that of cluster-scoped ones is default.
+func EventNamespace(o *object.Object) string {
+	return cmp.Or(eventNamespace(o), metav1.NamespaceDefault)
 }
 
 // eventNamespace returns the namespace that an object is looked for in: that of a Namespace is itself, where its users
@@ -119,7 +141,7 @@ func (e *event) name(o *object.Object) string {
 	if len(content.IsDNS1123Subdomain(name)) > 0 {
 		name = "templater"
 	}
-	sum := sha256.Sum256(object.Append(nil, []any{string(o.UID()), e.kind, e.reason, e.note}))
+	sum := sha256.Sum256(object.Append(nil, []any{string(o.UID()), e.Type, e.Reason, e.note}))
 	return name + "." + hex.EncodeToString(sum[:8])
 }
 
@@ -138,12 +160,19 @@ func (a *Announcer) run(ctx context.Context, queue <-chan event) {
 func (a *Announcer) deliver(ctx context.Context, e event) {
 	delay := a.delay
 	for try := 1; ; try++ {
+		if e.Wanted != nil && !e.Wanted() {
+			return
+		}
 		err := a.send(ctx, e)
 		switch {
-		case err == nil, ctx.Err() != nil:
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			e.answered(nil)
 			return
 		case !transient(err) || try == eventTries:
-			klog.FromContext(ctx).Info("cannot publish an Event", "about", e.about["kind"], "namespace", e.about["namespace"], "name", e.about["name"], "reason", e.reason, "answer", answerCode(err))
+			klog.FromContext(ctx).Info("cannot publish an Event", "as", e.As, "about", e.about["kind"], "namespace", e.about["namespace"], "name", e.about["name"], "reason", e.Reason, "answer", answerCode(err))
+			e.answered(err)
 			return
 		}
 		timer := time.NewTimer(delay)
@@ -153,6 +182,12 @@ func (a *Announcer) deliver(ctx context.Context, e event) {
 		}
 		timer.Stop()
 		delay *= 2
+	}
+}
+
+func (e *event) answered(err error) {
+	if e.Answered != nil {
+		e.Answered(err)
 	}
 }
 
@@ -178,18 +213,20 @@ func (a *Announcer) create(ctx context.Context, e event) error {
 	body := object.Append(nil, map[string]any{
 		"apiVersion": eventsv1.SchemeGroupVersion.String(), "kind": "Event",
 		"metadata":  map[string]any{"namespace": e.at.Namespace, "name": e.at.Name},
-		"eventTime": micro(e.time), "type": e.kind, "reason": e.reason, "note": e.note, "regarding": e.about,
+		"eventTime": micro(e.time), "type": e.Type, "reason": e.Reason, "note": e.note, "regarding": e.about,
 		"action": "Reconcile", "reportingController": "templater", "reportingInstance": a.instance,
 	})
 	at := e.at
 	at.Name = ""
-	return do(ctx, a.client.request(a.client.rest.Post(), at).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body)).Error()
+	client := a.client.As(e.As)
+	return do(ctx, client.request(client.rest.Post(), at).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body)).Error()
 }
 
 // repeat has the Event say that it was said so often.
 func (a *Announcer) repeat(ctx context.Context, e event, count int64) error {
 	body := object.Append(nil, map[string]any{"series": map[string]any{"count": count, "lastObservedTime": micro(e.time)}})
-	err := do(ctx, a.client.request(a.client.rest.Patch(types.MergePatchType), e.at).Body(body)).Error()
+	client := a.client.As(e.As)
+	err := do(ctx, client.request(client.rest.Patch(types.MergePatchType), e.at).Body(body)).Error()
 	if err == nil {
 		a.said.Add(e.at, count)
 	}

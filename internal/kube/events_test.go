@@ -32,6 +32,7 @@ type eventServer struct {
 	answer func() int                // the status of the next answer; 0 = as it should be
 	log    []string                  // of the announcer
 	verbs  []string                  // of all requests
+	users  []string                  // as whom they were made
 }
 
 // newAnnouncer returns an announcer for a server of Events.
@@ -69,6 +70,7 @@ func (s *eventServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(err)
 	}
 	s.verbs = append(s.verbs, r.Method)
+	s.users = append(s.users, r.Header.Get("Impersonate-User"))
 	if code := s.answer(); code != 0 {
 		refuse(w, code, "Invalid: "+fmt.Sprint(body["note"]))
 		return
@@ -149,43 +151,104 @@ const parent = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"n
 func TestEachTextIsAnEventOfItsOwn(t *testing.T) {
 	a, s := newAnnouncer(t)
 	o := about(t, parent)
-	a.Announce(o, "Warning", "TemplateFailed", "one")
-	a.Announce(o, "Warning", "TemplateFailed", "two")
+	a.Announce(Announcement{About: o, Type: "Warning", Reason: "TemplateFailed", Message: "one"})
+	a.Announce(Announcement{About: o, Type: "Warning", Reason: "TemplateFailed", Message: "two"})
 	s.eventuallySaid(t, "ns TemplateFailed: one x1", "ns TemplateFailed: two x1")
 	newer := about(t, strings.Replace(parent, `"7"`, `"8"`, 1))
-	a.Announce(newer, "Warning", "TemplateFailed", "one")
-	a.Announce(newer, "Warning", "TemplateFailed", "one")
+	a.Announce(Announcement{About: newer, Type: "Warning", Reason: "TemplateFailed", Message: "one"})
+	a.Announce(Announcement{About: newer, Type: "Warning", Reason: "TemplateFailed", Message: "one"})
 	s.eventuallySaid(t, "ns TemplateFailed: one x3", "ns TemplateFailed: two x1")
 	if diff := cmp.Diff([]string{"POST", "POST", "PATCH", "PATCH"}, s.verbs); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 	other := about(t, strings.Replace(parent, "u-1", "u-2", 1))
-	a.Announce(other, "Warning", "TemplateFailed", "two")
+	a.Announce(Announcement{About: other, Type: "Warning", Reason: "TemplateFailed", Message: "two"})
 	s.eventuallySaid(t, "ns TemplateFailed: one x3", "ns TemplateFailed: two x1", "ns TemplateFailed: two x1")
+}
+
+func TestEventsAreWrittenAsTheUser(t *testing.T) {
+	a, s := newAnnouncer(t)
+	for _, user := range []string{"system:serviceaccount:team:robot", ""} {
+		for range 2 {
+			a.Announce(Announcement{As: user, About: about(t, parent), Type: "Warning", Reason: "R", Message: "by " + user})
+		}
+	}
+	s.eventuallySaid(t, "ns R: by  x2", "ns R: by system:serviceaccount:team:robot x2")
+	if diff := cmp.Diff([]string{"system:serviceaccount:team:robot", "system:serviceaccount:team:robot", "", ""}, s.users); diff != "" {
+		t.Errorf("made as (-want +got):\n%s", diff)
+	}
+}
+
+func TestWhoAnnouncesIsAskedBeforeAndHearsTheAnswer(t *testing.T) {
+	a, s := newAnnouncer(t)
+	codes := map[string][]int{"forbidden": {403}, "later": {500, 0}, "never": {500, 500, 500, 500, 500}, "unwanted after a try": {500}}
+	var left []int
+	s.answer = func() int {
+		code := left[0]
+		left = left[1:]
+		return code
+	}
+	for _, step := range []struct {
+		text        string
+		asked, code int // how often, and the answer's; -1 = none
+	}{{"fine", 1, 0}, {"forbidden", 1, 403}, {"later", 2, 0}, {"never", eventTries, 500}, {"unwanted", 1, -1}, {"unwanted after a try", 2, -1}} {
+		left = codes[step.text]
+		if left == nil {
+			left = []int{0}
+		}
+		requests, asked, answers, done := len(s.verbs), 0, []int{}, make(chan struct{})
+		a.Announce(Announcement{
+			About: about(t, parent), Type: "Warning", Reason: "R", Message: step.text,
+			Wanted: func() bool {
+				asked++
+				if strings.HasPrefix(step.text, "unwanted") && asked == step.asked {
+					close(done)
+					return false
+				}
+				return true
+			},
+			Answered: func(err error) {
+				answers = append(answers, int(answerCode(err)))
+				close(done)
+			},
+		})
+		<-done
+		want := []int{step.code}
+		if step.code < 0 {
+			want, step.asked = []int{}, step.asked-1
+			asked--
+		}
+		if got := len(s.verbs) - requests; got != step.asked || asked != step.asked || !slices.Equal(answers, want) {
+			t.Errorf("%s: %d requests, asked %d times, answers %v; want %d and %v", step.text, got, asked, answers, step.asked, want)
+		}
+	}
+	left = []int{0}
+	a.Announce(Announcement{About: about(t, parent), Type: "Warning", Reason: "R", Message: "nobody asks"})
+	s.eventuallySaid(t, "ns R: fine x1", "ns R: later x1", "ns R: nobody asks x1")
 }
 
 func TestAnEventThatTheServerHasForgottenIsMadeAnew(t *testing.T) {
 	a, s := newAnnouncer(t)
 	o := about(t, parent)
-	a.Announce(o, "Warning", "R", "one")
+	a.Announce(Announcement{About: o, Type: "Warning", Reason: "R", Message: "one"})
 	s.eventuallySaid(t, "ns R: one x1")
 	s.mu.Lock()
 	clear(s.events)
 	s.mu.Unlock()
-	a.Announce(o, "Warning", "R", "one")
+	a.Announce(Announcement{About: o, Type: "Warning", Reason: "R", Message: "one"})
 	s.eventuallySaid(t, "ns R: one x1")
 }
 
 func TestAnEventFromBeforeARestartIsRepeated(t *testing.T) {
 	a, s := newAnnouncer(t)
 	o := about(t, parent)
-	a.Announce(o, "Warning", "R", "one")
+	a.Announce(Announcement{About: o, Type: "Warning", Reason: "R", Message: "one"})
 	s.eventuallySaid(t, "ns R: one x1")
 	again := NewAnnouncer(t.Context(), a.client)
 	defer again.Close()
-	again.Announce(o, "Warning", "R", "one")
+	again.Announce(Announcement{About: o, Type: "Warning", Reason: "R", Message: "one"})
 	s.eventuallySaid(t, "ns R: one x2")
-	again.Announce(o, "Warning", "R", "one")
+	again.Announce(Announcement{About: o, Type: "Warning", Reason: "R", Message: "one"})
 	s.eventuallySaid(t, "ns R: one x3")
 }
 
@@ -220,7 +283,7 @@ func TestAnEventIsSaidWhereItIsLookedFor(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			a, s := newAnnouncer(t)
-			a.Announce(about(t, row.object), "Normal", "R", "text")
+			a.Announce(Announcement{About: about(t, row.object), Type: "Normal", Reason: "R", Message: "text"})
 			eventually(t, "an Event", func() bool { return len(s.said()) == 1 })
 			for at, e := range s.events {
 				if name, hash, _ := strings.Cut(at, row.at); name != "" || len(hash) != 16 {
@@ -263,7 +326,7 @@ func TestNoTextOfAnEventIsLogged(t *testing.T) {
 			a, s := newAnnouncer(t)
 			tries := 0
 			s.answer = func() int { tries++; return code }
-			a.Announce(about(t, parent), "Warning", "TemplateFailed", secret)
+			a.Announce(Announcement{About: about(t, parent), Type: "Warning", Reason: "TemplateFailed", Message: secret})
 			eventually(t, "something is logged", func() bool {
 				s.mu.Lock()
 				defer s.mu.Unlock()
@@ -292,7 +355,7 @@ func TestAnEventIsSentAgainWhenTheServerIsBack(t *testing.T) {
 		answers = answers[1:]
 		return next
 	}
-	a.Announce(about(t, parent), "Warning", "R", "one")
+	a.Announce(Announcement{About: about(t, parent), Type: "Warning", Reason: "R", Message: "one"})
 	s.eventuallySaid(t, "ns R: one x1")
 }
 
@@ -301,7 +364,7 @@ func TestAnnouncingNeverBlocks(t *testing.T) {
 	a := (&eventServer{}).announcer(t, server.URL)
 	o := about(t, parent)
 	for i := range 2 * eventSenders * queuedEvents {
-		a.Announce(o, "Warning", "R", fmt.Sprint(i))
+		a.Announce(Announcement{About: o, Type: "Warning", Reason: "R", Message: fmt.Sprint(i)})
 	}
 	a.Close()
 }

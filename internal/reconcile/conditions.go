@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -105,7 +106,28 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *entry, a assembly, 
 		condition.LastTransitionTime = metav1.NewTime(c.clock.Now().Truncate(1e9))
 		meta.SetStatusCondition(&status.Conditions, condition)
 	}
+	c.tellOfEvents(tc, &status, next, left)
 	return status
+}
+
+// tellOfEvents says in the status whether Events may not be written. An operator that has begun a moment ago has tried none.
+func (c *Controllers) tellOfEvents(tc *v1.TemplateController, status *v1.TemplateControllerStatus, next *controller, left time.Duration) {
+	before := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionEventsWritable)
+	var now *metav1.Condition
+	pending := false
+	if next != nil {
+		now, pending = next.eventsCondition(c.said)
+	}
+	switch {
+	case pending, now == nil && before == nil:
+	case now != nil:
+		now.ObservedGeneration, now.LastTransitionTime = tc.Generation, metav1.NewTime(c.clock.Now().Truncate(1e9))
+		meta.SetStatusCondition(&status.Conditions, *now)
+	case left > 0:
+		c.queue.AddAfter(tc.Name, left)
+	default:
+		meta.RemoveStatusCondition(&status.Conditions, v1.ConditionEventsWritable)
+	}
 }
 
 // ownedByOthers reports whether the status says that other managers own the ready condition of

@@ -80,6 +80,7 @@ type Controllers struct {
 	standby  atomic.Bool // whether another replica leads
 	led      atomic.Bool // whether the standby is over
 	memories []memory    // of parents
+	said     *said
 
 	mu      sync.RWMutex
 	entries map[string]*entry
@@ -245,6 +246,7 @@ func (c *Controllers) askAgain(next *controller) {
 	case len(next.absentNamespaces()) > 0:
 		c.queue.AddAfter(next.name, slowRetry)
 	}
+	c.sayAgain(next)
 }
 
 func (c *Controllers) forget(name string) error {

@@ -48,7 +48,7 @@ func (w telling) tells(t *testing.T, want int, meanwhile func()) {
 // mute announces nothing.
 type mute struct{}
 
-func (mute) Announce(*object.Object, string, string, string) {}
+func (mute) Announce(kube.Announcement) {}
 
 // endless is a Writer whose writes last until their context ends.
 type endless struct{ telling }

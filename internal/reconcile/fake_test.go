@@ -35,6 +35,7 @@ type cluster struct {
 	refuse   map[string]error    // by request
 	requests []string
 	events   []string
+	eventsAs []string // by whom they were to be written
 
 	user   string          // whom the request under way is made as
 	strict bool            // whether a service account is required
@@ -101,8 +102,17 @@ func (c *cluster) Resolve(gvk schema.GroupVersionKind) (kube.Kind, error) {
 	return kind, nil
 }
 
-func (c *cluster) Announce(parent *object.Object, eventType, reason, message string) {
-	c.events = append(c.events, fmt.Sprintf("%s %s %s: %s", parent.Name(), eventType, reason, message))
+// Announce does at once what is done in the background. The Event is refused where refuse has "create events NAMESPACE".
+func (c *cluster) Announce(what kube.Announcement) {
+	if !what.Wanted() {
+		return
+	}
+	c.eventsAs = append(c.eventsAs, what.As)
+	err := c.refuse["create events "+kube.EventNamespace(what.About)]
+	if err == nil {
+		c.events = append(c.events, fmt.Sprintf("%s %s %s: %s", what.About.Name(), what.Type, what.Reason, what.Message))
+	}
+	what.Answered(err)
 }
 
 // apply puts an object there, as a user would, and lets the watches bring it. A status, and that it is being

@@ -169,14 +169,16 @@ func (r *Reconciler) dismiss(ctx context.Context, c *controller, key Key, d depa
 			continue
 		}
 		if problem := p.remove(ctx, action{verb: remove, live: l}); problem != nil {
-			r.events.Announce(d.parent, corev1.EventTypeWarning, problem.Reason, problem.Message)
+			r.announce(c.as, key, kube.Announcement{About: d.parent, Type: corev1.EventTypeWarning, Reason: problem.Reason, Message: problem.Message})
 			return Result{Retry: RetryBackoff}
 		}
 		removed++
 	}
 	if removed > 0 {
-		r.events.Announce(d.parent, corev1.EventTypeNormal, v1.ReasonLeaving,
-			fmt.Sprintf("TemplateController %s no longer selects this object: its children are deleted", c.name))
+		r.announce(c.as, key, kube.Announcement{
+			About: d.parent, Type: corev1.EventTypeNormal, Reason: v1.ReasonLeaving,
+			Message: fmt.Sprintf("TemplateController %s no longer selects this object: its children are deleted", c.name),
+		})
 	}
 	return Result{}
 }

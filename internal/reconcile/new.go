@@ -63,6 +63,7 @@ func New(o Options) (*Controllers, *Reconciler) {
 		said:    newSaid(o.Clock),
 		desks:   controllers.passing,
 	}
+	controllers.said = r.said
 	controllers.memories = []memory{r.pacer, r.absent, r.breaker, r.said, processors, tenants}
 	return controllers, r
 }

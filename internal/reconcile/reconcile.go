@@ -15,6 +15,7 @@ import (
 	"k8s.io/utils/clock"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/render"
 )
@@ -39,8 +40,7 @@ type Reconciler struct {
 
 // Announcer publishes Events on parents. It must not block.
 type Announcer interface {
-	// Announce publishes an Event about parent. The type is Normal or Warning.
-	Announce(parent *object.Object, eventType, reason, message string)
+	Announce(kube.Announcement)
 }
 
 // pass is one look at one parent.
@@ -304,7 +304,7 @@ func (r *Reconciler) confess(key Key) {
 		return
 	}
 	if parent := c.parent(key.Parent); parent != nil && r.said.fresh(key, v1.ReasonInternalError+text) {
-		r.events.Announce(parent, corev1.EventTypeWarning, v1.ReasonInternalError, text)
+		r.announce(c.as, key, kube.Announcement{About: parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonInternalError, Message: text})
 	}
 }
 

@@ -37,6 +37,7 @@ const (
 	asNamespaces
 	asStatus     // of parents
 	asFinalizers // of parents, where an admission plugin asks for it
+	asEvents     // about parents
 	toExist      // one that a spec names: see presence.go
 )
 
@@ -53,6 +54,8 @@ func (u use) verbs() []string {
 		return []string{"patch"}
 	case asFinalizers:
 		return []string{"update"}
+	case asEvents:
+		return []string{"create", "patch"}
 	case toExist:
 		return []string{"get"}
 	}
@@ -66,7 +69,7 @@ func (u use) subresource() string {
 		return "status"
 	case asFinalizers:
 		return "finalizers"
-	case asParents, asChildren, asNamespaces, toExist:
+	case asParents, asChildren, asNamespaces, asEvents, toExist:
 	}
 	return ""
 }

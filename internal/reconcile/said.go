@@ -13,13 +13,16 @@ import (
 const sayAgain = 50 * time.Minute
 
 // said remembers the last problem announced for each parent, so that the same
-// one is not announced in every pass, but as long as it lasts. It is safe for concurrent use.
+// one is not announced in every pass, but as long as it lasts; and what could not be announced, see
+// unheard.go. It is safe for concurrent use.
 type said struct {
 	clock clock.PassiveClock
 
-	mu     sync.Mutex
-	last   map[Key]announcement
-	faults map[Key]faults
+	mu      sync.Mutex
+	last    map[Key]announcement
+	faults  map[Key]faults
+	refused map[audience]*refusal // the last one
+	unheard map[Key]*refusal      // of the last Event about a parent
 }
 
 // announcement is what was announced last, and when.
@@ -35,7 +38,7 @@ type faults struct {
 }
 
 func newSaid(clock clock.PassiveClock) *said {
-	return &said{clock: clock, last: map[Key]announcement{}, faults: map[Key]faults{}}
+	return &said{clock: clock, last: map[Key]announcement{}, faults: map[Key]faults{}, refused: map[audience]*refusal{}, unheard: map[Key]*refusal{}}
 }
 
 // all returns the faults and those that were found before in the same, sorted. The
@@ -59,8 +62,7 @@ func (s *said) fresh(key Key, text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if text == "" {
-		delete(s.last, key)
-		delete(s.faults, key)
+		s.drop(key)
 		return false
 	}
 	if before := s.last[key]; before.text == text && s.clock.Since(before.at) < sayAgain {
@@ -73,8 +75,14 @@ func (s *said) fresh(key Key, text string) bool {
 func (s *said) forget(key Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.drop(key)
+}
+
+// drop forgets about a parent; the lock is held.
+func (s *said) drop(key Key) {
 	delete(s.last, key)
 	delete(s.faults, key)
+	delete(s.unheard, key)
 }
 
 func (s *said) forgetController(name string) {
@@ -82,4 +90,5 @@ func (s *said) forgetController(name string) {
 	defer s.mu.Unlock()
 	dropController(s.last, name)
 	dropController(s.faults, name)
+	dropController(s.unheard, name)
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
 )
 
@@ -199,7 +200,7 @@ func (p *pass) announce() {
 		return
 	}
 	if p.r.said.fresh(p.key, problem.Reason+p.problems.message()) {
-		p.r.events.Announce(p.parent, corev1.EventTypeWarning, problem.Reason, p.problems.message())
+		p.r.announce(p.as, p.key, kube.Announcement{About: p.parent, Type: corev1.EventTypeWarning, Reason: problem.Reason, Message: p.problems.message()})
 	}
 }
 

@@ -1,0 +1,251 @@
+package reconcile
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/kube"
+)
+
+const (
+	failed      = "Warning TemplateFailed: status:1:11: no"
+	noCondition = "no condition EventsWritable"
+	mayNotSay   = "False Forbidden: Events about parents are left out: service account team/robot may not create and patch events.events.k8s.io in namespace ns: " +
+		"add {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]} to a Role in namespace ns that a RoleBinding gives to it"
+)
+
+// unheard returns a cluster with a controller that fails for the parents one and two, and whose account may not write Events.
+func unheard(t *testing.T) *cluster {
+	t.Helper()
+	c := newCluster(t)
+	c.forbidEvents(robot, "ns")
+	c.apply(failingApps(t, asRobot(t)))
+	c.apply(app)
+	c.apply(with(t, app, "name: one", "name: two", "[a, b]", "[c]"))
+	c.run()
+	return c
+}
+
+func failingApps(t *testing.T, manifest string) string {
+	t.Helper()
+	return with(t, manifest, "count: {{ len .children.maps }}", "count: {{ fail \"no\" }}", "spec:\n", "spec:\n  resyncPeriod: 0s\n")
+}
+
+func (c *cluster) forbidEvents(user, namespace string) {
+	c.refuse["create events "+namespace] = denial(user, "create", "events", fmt.Sprintf("in the namespace %q", namespace))
+	for _, verb := range []string{"create", "patch"} {
+		c.lacks[strings.Join([]string{strings.TrimPrefix(user, accountPrefix), verb, "events", namespace}, " ")] = true
+	}
+}
+
+func appAt(name string) kube.Location {
+	return kube.Location{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: "ns", Name: name}
+}
+
+func (c *cluster) allowEvents(namespace string) {
+	delete(c.refuse, "create events "+namespace)
+	clear(c.lacks)
+}
+
+// wantSaid fails unless so many Events were tried, all as the account, these have arrived, and that is the condition.
+func (c *cluster) wantSaid(why string, tried int, said []string, condition string) {
+	c.t.Helper()
+	if len(c.eventsAs) != tried || slices.ContainsFunc(c.eventsAs, func(as string) bool { return as != robot }) {
+		c.t.Errorf("%s: Events were tried as %q, want %d times as the account", why, c.eventsAs, tried)
+	}
+	got := slices.Sorted(slices.Values(c.events))
+	if diff := cmp.Diff(said, got); diff != "" && len(said)+len(got) > 0 {
+		c.t.Errorf("%s: Events (-want +got):\n%s", why, diff)
+	}
+	if got := c.condition("templatecontrollers", "apps", "EventsWritable"); got != condition {
+		c.t.Errorf("%s: the condition is\n%s, want\n%s", why, got, condition)
+	}
+}
+
+func TestEventsThatTheAccountMayNotWriteAreLeftOutUntilItMay(t *testing.T) {
+	c := unheard(t)
+	both := []string{"one " + failed, "two " + failed}
+	c.wantSaid("refused", 1, nil, mayNotSay)
+	for range 3 {
+		for _, name := range []string{"one", "two"} {
+			c.pass("apps", name)
+		}
+		c.run()
+	}
+	c.wantSaid("looked at again and again", 1, nil, mayNotSay)
+	for tried := 2; tried < 5; tried++ {
+		c.clock.SetTime(c.clock.Now().Add(slowRetry))
+		c.run()
+		c.wantSaid("a while later", tried, nil, mayNotSay)
+	}
+	c.allowEvents("ns")
+	c.run()
+	c.wantSaid("granted a moment ago", 4, nil, mayNotSay)
+	c.clock.SetTime(c.clock.Now().Add(slowRetry))
+	c.run()
+	c.wantSaid("granted", 6, both, noCondition)
+	c.clock.SetTime(c.clock.Now().Add(slowRetry))
+	c.run()
+	c.wantSaid("said once", 6, both, noCondition)
+}
+
+func TestControllersOfOneAccountShareARefusal(t *testing.T) {
+	c := unheard(t)
+	c.apply(failingApps(t, with(t, asRobot(t), "name: apps", "name: others", "{{ . }}", "others-{{ . }}", "namespaces: [ns]", "namespaces: [ns], labelSelector: {matchLabels: {tier: front}}")))
+	c.run()
+	c.clock.SetTime(c.clock.Now().Add(countsDelay))
+	c.run()
+	c.wantSaid("refused to the first", 1, nil, mayNotSay)
+	if got := c.condition("templatecontrollers", "others", "EventsWritable"); got != mayNotSay {
+		t.Errorf("the other says %s", got)
+	}
+	c.allowEvents("ns")
+	c.clock.SetTime(c.clock.Now().Add(slowRetry))
+	c.run()
+	for _, name := range []string{"apps", "others"} {
+		if got := c.condition("templatecontrollers", name, "EventsWritable"); got != noCondition || len(c.events) != 4 {
+			t.Errorf("granted: %s says %s, Events %q", name, got, c.events)
+		}
+	}
+}
+
+func TestTheConditionAboutEventsEndsWithItsReason(t *testing.T) {
+	well := func(t *testing.T) string { return with(t, asRobot(t), "spec:\n", "spec:\n  resyncPeriod: 0s\n") }
+	for why, row := range map[string]struct {
+		end  func(*cluster)
+		want string
+	}{
+		"nothing has":        {func(*cluster) {}, mayNotSay},
+		"all is well":        {func(c *cluster) { c.apply(well(t)) }, noCondition},
+		"one of two is gone": {func(c *cluster) { c.gone(appAt("one")) }, mayNotSay},
+		"both are gone":      {func(c *cluster) { c.gone(appAt("one")); c.gone(appAt("two")) }, noCondition},
+		"both match no longer": {func(c *cluster) {
+			c.apply(failingApps(t, with(t, asRobot(t), "namespaces: [ns]", "namespaces: [ns], labelSelector: {matchLabels: {no: one}}")))
+		}, noCondition},
+		"another account may": {func(c *cluster) {
+			delete(c.refuse, "create events ns")
+			c.apply(failingApps(t, with(t, asRobot(t), "robot", "other")))
+		}, noCondition},
+		"the spec is not accepted": {func(c *cluster) { c.apply(with(t, asRobot(t), "{{ end }}", "{{ end")) }, noCondition},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := unheard(t)
+			row.end(c)
+			for range 4 {
+				c.run()
+				c.deliver()
+				c.clock.SetTime(c.clock.Now().Add(slowRetry))
+			}
+			if got := c.condition("templatecontrollers", "apps", "EventsWritable"); got != row.want {
+				t.Errorf("the condition is\n%s, want\n%s", got, row.want)
+			}
+		})
+	}
+}
+
+func TestARestartKeepsTheConditionAboutEventsUntilMoreIsKnown(t *testing.T) {
+	c := unheard(t)
+	c.deliver()
+	c.allowEvents("ns")
+	c.start()
+	c.run()
+	c.wantSaid("just begun", 3, []string{"one " + failed, "two " + failed}, mayNotSay)
+	c.clock.SetTime(c.clock.Now().Add(recountTime))
+	c.run()
+	c.wantSaid("later", 3, []string{"one " + failed, "two " + failed}, noCondition)
+}
+
+func TestOnlyAMissingRightSilencesEvents(t *testing.T) {
+	for why, err := range map[string]error{
+		"an admission webhook":              answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`),
+		"a namespace that is being deleted": answer(http.StatusForbidden, metav1.StatusReasonForbidden, "unable to create new content in namespace ns because it is being terminated"),
+		"no answer":                         answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no"),
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.refuse["create events ns"] = err
+			c.apply(failingApps(t, asRobot(t)))
+			c.apply(app)
+			c.apply(with(t, app, "name: one", "name: two", "[a, b]", "[c]"))
+			c.run()
+			c.wantSaid("refused", 2, nil, noCondition)
+			c.clock.SetTime(c.clock.Now().Add(2 * slowRetry))
+			c.run()
+			c.wantSaid("later", 2, nil, noCondition)
+		})
+	}
+}
+
+func TestEventsThatTemplaterItselfMayNotWriteAreLeftOut(t *testing.T) {
+	c := newCluster(t)
+	c.forbidEvents("", "ns")
+	c.lacks["create events ns"], c.lacks["patch events ns"] = true, true
+	c.apply(failingApps(t, apps))
+	c.apply(app)
+	c.run()
+	want := `False Forbidden: Events about parents are left out: templater may not create and patch events.events.k8s.io in namespace ns: ` +
+		`add {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`
+	if got := c.condition("templatecontrollers", "apps", "EventsWritable"); got != want || len(c.eventsAs) != 1 || c.eventsAs[0] != "" {
+		t.Errorf("Events were tried as %q, and the condition is\n%s, want\n%s", c.eventsAs, got, want)
+	}
+}
+
+func TestAnEventThatWasRefusedOnLeavingIsNotMissedForEver(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, asRobot(t), "spec:\n", "spec:\n  resyncPeriod: 0s\n", "namespaces: [ns]", "namespaces: [ns], labelSelector: {matchLabels: {tier: front}}"))
+	c.apply(app)
+	c.run()
+	c.deliver()
+	c.run()
+	c.forbidEvents(robot, "ns")
+	c.apply(with(t, app, "tier: front", "tier: back"))
+	c.run()
+	c.wantSaid("left", 1, nil, mayNotSay)
+	for range 3 {
+		c.deliver()
+		c.clock.SetTime(c.clock.Now().Add(slowRetry))
+		c.run()
+	}
+	c.wantSaid("nobody has anything to say", 1, nil, noCondition)
+}
+
+func TestSilenceIsToldOfThreeNamespacesInOrder(t *testing.T) {
+	c := newCluster(t)
+	s := c.reconciler.said
+	for i := range 20 { // parents 0 to 19, in five namespaces by turns
+		s.answered(keyOf("apps", fmt.Sprint(i)), audience{robot, fmt.Sprint("ns-", i%5)}, denial(robot, "create", "events", ""))
+	}
+	s.answered(keyOf("others", "0"), audience{robot, "a"}, denial(robot, "create", "events", ""))
+	s.answered(keyOf("apps", "20"), audience{"other", "a"}, denial("other", "create", "events", ""))
+	var got []string
+	for _, one := range s.silence("apps", robot) {
+		got = append(got, one.namespace+" "+one.key.Parent.Name)
+	}
+	if diff := cmp.Diff([]string{"ns-0 0", "ns-1 1", "ns-2 12"}, got); diff != "" {
+		t.Errorf("told of (-want +got):\n%s", diff)
+	}
+	c.clock.SetTime(c.clock.Now().Add(slowRetry - time.Nanosecond))
+	if wanted, news := s.wanted(keyOf("apps", "1"), audience{robot, "ns-1"}); wanted || news {
+		t.Error("a moment before it is time, the server is asked again")
+	}
+	c.clock.SetTime(c.clock.Now().Add(time.Nanosecond))
+	if wanted, _ := s.wanted(keyOf("apps", "1"), audience{robot, "ns-1"}); !wanted {
+		t.Error("when it is time, the server is not asked")
+	}
+	again, changed := s.answered(keyOf("apps", "1"), audience{robot, "ns-1"}, nil)
+	if len(again) != 3 || len(changed) != 1 || len(s.silence("apps", robot)) != 3 {
+		t.Errorf("once it is granted: %v again, %v changed, still refused %v", again, changed, s.silence("apps", robot))
+	}
+	s.answered(keyOf("apps", "3"), audience{robot, "ns-3"}, denial(robot, "create", "events", ""))
+	if len(s.refused) != 1 {
+		t.Errorf("%d refusals are kept, want those that are fresh", len(s.refused))
+	}
+}
