@@ -77,7 +77,7 @@ func (x *exec) operand(dot any, node parse.Node) (any, error) {
 func constant(n *parse.NumberNode) any {
 	isFloat := strings.ContainsAny(n.Text, ".eEpP") &&
 		!strings.HasPrefix(n.Text, "'") && (!isHex(n.Text) || strings.ContainsAny(n.Text, "pP"))
-	if isFloat || !n.IsInt {
+	if isFloat {
 		return n.Float64
 	}
 	return n.Int64
@@ -85,7 +85,7 @@ func constant(n *parse.NumberNode) any {
 
 func isHex(s string) bool {
 	s = strings.TrimLeft(s, "+-")
-	return len(s) > 2 && s[0] == '0' && (s[1] == 'x' || s[1] == 'X')
+	return strings.HasPrefix(s, "0x") || strings.HasPrefix(s, "0X")
 }
 
 // fields follows a path from v. A missing key yields nil, and so does all

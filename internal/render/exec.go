@@ -226,10 +226,10 @@ func (x *exec) iteration(n *parse.RangeNode, key, item any) (stop bool, err erro
 	mark := len(x.vars)
 	switch decl := n.Pipe.Decl; {
 	case len(decl) == 1:
-		x.bind(n.Pipe.IsAssign, decl[0].Ident[0], item, 1)
+		x.assign(decl[0].Ident[0], item)
 	case len(decl) == 2:
-		x.bind(n.Pipe.IsAssign, decl[0].Ident[0], key, 2)
-		x.bind(n.Pipe.IsAssign, decl[1].Ident[0], item, 1)
+		x.assign(decl[0].Ident[0], key)
+		x.assign(decl[1].Ident[0], item)
 	}
 	err = x.walk(item, n.List)
 	x.pop(mark)
@@ -242,16 +242,7 @@ func (x *exec) iteration(n *parse.RangeNode, key, item any) (stop bool, err erro
 	return true, err
 }
 
-// bind sets a variable of a range: the n-th from the top of the stack where
-// the range declares it, or else the one of that name.
-func (x *exec) bind(assign bool, name string, value any, fromTop int) {
-	if assign {
-		x.assign(name, value)
-		return
-	}
-	x.vars[len(x.vars)-fromTop].value = value
-}
-
+// assign sets the innermost variable of that name.
 func (x *exec) assign(name string, value any) {
 	for i := len(x.vars) - 1; i >= 0; i-- {
 		if x.vars[i].name == name {

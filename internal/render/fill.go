@@ -42,7 +42,7 @@ func (x *exec) fill(text string, indent bool) (string, error) {
 			return string(out), nil
 		}
 		margin = marginAfter(margin, before, first)
-		if s, isString := tok.value.(string); isString && !utf8.ValidString(s) {
+		if s, _ := tok.value.(string); !utf8.ValidString(s) {
 			return "", errEncoding
 		}
 		value := tok.encoded()
@@ -73,7 +73,8 @@ func (x *exec) filledSize(text string, indent bool) (int, error) {
 			return 0, err
 		}
 		margin = marginAfter(margin, before, first)
-		if s, isString := tok.value.(string); isString && indent && tok.mode == asIs && margin != "" {
+		if indent && tok.mode == asIs {
+			s, _ := tok.value.(string)
 			n += strings.Count(s, "\n") * len(margin)
 		}
 		size += n

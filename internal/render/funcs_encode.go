@@ -212,8 +212,7 @@ func (c *call) unreadable(err error, say bool, language string) any {
 	_, budget := errors.AsType[budgetError](err)
 	_, placed := errors.AsType[*Error](err)
 	if budget || placed {
-		c.failed(err)
-		return nil
+		c.failed(err) // which is what counts
 	}
 	if say {
 		return c.fail("%s", err)

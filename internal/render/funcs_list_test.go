@@ -4,6 +4,7 @@ import "testing"
 
 func TestListFunctions(t *testing.T) {
 	yield(t, map[string]string{
+		`seq 5 0 1`:                         `error: seq: the step is 0`,
 		`append (list 1) 2`:                 `[1,2]`,
 		`push (list) 2`:                     `[2]`,
 		`prepend (list 1) 2`:                `[2,1]`,

@@ -177,7 +177,7 @@ func (c *call) sameTo(a, b any, depth int) bool {
 		b, ok := b.(string)
 		return ok && a == b
 	}
-	return !isCollection(b) && a == b
+	return a == b
 }
 
 // open returns the map that a closed map stands for.

@@ -4,6 +4,8 @@ import "testing"
 
 func TestLogicFunctions(t *testing.T) {
 	yield(t, map[string]string{
+		`deepEqual "" 5`:                         `false`,
+		`deepEqual true (dict)`:                  `false`,
 		`eq 1 2 1`:                               `true`,
 		`eq 1 2 3`:                               `false`,
 		`eq 1 1.0`:                               `true`,

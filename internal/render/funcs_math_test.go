@@ -1,6 +1,9 @@
 package render
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 func TestNumberFunctions(t *testing.T) {
 	yield(t, map[string]string{
@@ -30,6 +33,7 @@ func TestNumberFunctions(t *testing.T) {
 		`mul 4611686018427387904 2`:                    `error: mul: the result does not fit in 64 bits`,
 		`mul -4611686018427387904 -2`:                  `error: mul: the result does not fit in 64 bits`,
 		`mul 9223372036854775807 9223372036854775807`:  `error: mul: the result does not fit in 64 bits`,
+		`mul 4611686018427387905 -2`:                   `error: mul: the result does not fit in 64 bits`,
 		`mul 4294967296 4294967296`:                    `error: mul: the result does not fit in 64 bits`,
 		`mul -4294967296 4294967296`:                   `error: mul: the result does not fit in 64 bits`,
 		`mul 1`:                                        `1`,
@@ -124,4 +128,13 @@ func TestNumberFunctions(t *testing.T) {
 		`kindOf '.'`:                                   `"int64"`,
 		`float64 "nan"`:                                `error: float64: argument 1 is text that is not a number`,
 	})
+}
+
+func TestOnlyFiniteNumbersAreResults(t *testing.T) {
+	for f, finite := range map[float64]bool{0: true, -1.5: true, math.Inf(1): false, math.Inf(-1): false, math.NaN(): false} {
+		c := &call{f: functions["round"]}
+		if got := c.finite(f); (c.err == nil) != finite || finite && got != f {
+			t.Errorf("%v: %v, %v", f, got, c.err)
+		}
+	}
 }

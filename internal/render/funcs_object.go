@@ -181,7 +181,7 @@ func boolToInt(b bool) int {
 
 func named(c *call) any {
 	for _, object := range c.list(1) {
-		if c.err == nil && c.same(c.at(object, []string{"metadata", "name"}), c.args[0]) {
+		if c.same(c.at(object, []string{"metadata", "name"}), c.args[0]) {
 			return object
 		}
 	}
@@ -191,7 +191,7 @@ func named(c *call) any {
 func condition(c *call) any {
 	conditions, _ := c.at(c.args[1], []string{"status", "conditions"}).([]any)
 	for _, entry := range conditions {
-		if c.err == nil && c.same(c.at(entry, []string{"type"}), c.args[0]) {
+		if c.same(c.at(entry, []string{"type"}), c.args[0]) {
 			return c.at(entry, []string{"status"})
 		}
 	}

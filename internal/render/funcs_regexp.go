@@ -67,9 +67,6 @@ type expression struct {
 // expression returns argument 0 compiled, or nil.
 func (c *call) expression() *expression {
 	s := c.str(0)
-	if c.err != nil {
-		return nil
-	}
 	if e := c.x.expressions[s]; e != nil {
 		return e
 	}
@@ -175,7 +172,7 @@ func longestMatch(re *syntax.Regexp) int {
 		}
 	}
 	switch {
-	case n > 0 && (re.Op == syntax.OpStar || re.Op == syntax.OpPlus || re.Op == syntax.OpRepeat && re.Max < 0):
+	case n > 0 && (re.Op == syntax.OpStar || re.Op == syntax.OpPlus || re.Max < 0): // that of a repetition without end
 		return largestExpression
 	case re.Op == syntax.OpRepeat:
 		return min(n*re.Max, largestExpression)
@@ -221,9 +218,6 @@ type replacer func(re *regexp.Regexp, s, to string) string
 func (c *call) regexReplace(do replacer, groups bool) any {
 	e, s, to := c.expression(), c.str(1), c.str(2)
 	matches := len(c.matches(e, s, -1))
-	if c.err != nil {
-		return nil
-	}
 	size := len(s) + matches*len(to)
 	if groups {
 		size += len(s) * strings.Count(to, "$")

@@ -1,6 +1,11 @@
 package render
 
-import "testing"
+import (
+	"errors"
+	"regexp/syntax"
+	"strings"
+	"testing"
+)
 
 func TestExpressionFunctions(t *testing.T) {
 	yield(t, map[string]string{
@@ -52,4 +57,35 @@ func TestExpressionFunctions(t *testing.T) {
 		`regexMatch "x{999}y{999}" "a"`:             `error: regexMatch: the expression is too large; use smaller repetition counts`,
 		`regexMatch "(x{40}){24}y{999}" "a"`:        `error: regexMatch: the expression is too large; use smaller repetition counts`,
 	})
+}
+
+func TestExpressionsThatLookFar(t *testing.T) {
+	for text, want := range map[string]bool{"a{20}b": false, "a(.*b)?": true, "a.*b": false, "(a|b{16})c": false, "(a|b{17})c": true, "(?:a(b{17}))?": true, "a(b{17})": false} {
+		tree, err := syntax.Parse(text, syntax.Perl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := looksFar(tree, false); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// TestLargestExpression has expressions of just as many instructions as are compiled, and of one more.
+func TestLargestExpression(t *testing.T) {
+	for more, want := range map[int]error{0: nil, 1: errors.New("regexMatch: the expression is too large; use smaller repetition counts")} {
+		text, size := "", 0
+		for n := 1; size < largestExpression+more; n++ {
+			text = "a{990}" + strings.Repeat("c", n)
+			tree, err := syntax.Parse(text, syntax.Perl)
+			if err != nil {
+				t.Fatal(err)
+			}
+			size = instructions(tree)
+		}
+		c := &call{x: &exec{budget: newBudget()}, f: functions["regexMatch"], args: []any{text, "a"}}
+		if e := c.expression(); (e != nil) != (want == nil) || want != nil && (c.err == nil || c.err.Error() != want.Error()) {
+			t.Errorf("%s, of %d: %v", text, size, c.err)
+		}
+	}
 }

@@ -183,7 +183,7 @@ func (c *call) computes() bool {
 // text, as splitList does.
 func markDerived(list []any) {
 	for i, item := range list {
-		if s, isString := item.(string); isString && hasLineEnd(s) {
+		if s, _ := item.(string); hasLineEnd(s) {
 			list[i] = derived(s)
 		}
 	}
@@ -207,9 +207,6 @@ func (c *call) failed(err error) {
 // pay charges for work or memory; the caller must not go on when it reports
 // false.
 func (c *call) pay(units int) bool {
-	if c.err != nil {
-		return false
-	}
 	c.failed(c.x.charge(units))
 	return c.err == nil
 }

@@ -107,3 +107,11 @@ func TestWhatIsNotPaidForIsNotMade(t *testing.T) {
 		}
 	}
 }
+
+// TestArgumentsAreCounted has a call that the compiler refuses, too.
+func TestArgumentsAreCounted(t *testing.T) {
+	x := &exec{budget: newBudget()}
+	if v, err := x.call(functions["upper"], nil, nil); err == nil || err.Error() != "upper needs 1 argument, not 0" {
+		t.Errorf("got %v, %v", v, err)
+	}
+}

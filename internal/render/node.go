@@ -73,7 +73,7 @@ func (c *converter) properties(n *yaml.Node) error {
 	if c.from.template && (c.x.has(n.Anchor) || c.x.has(n.Tag)) {
 		return c.fail(n, "a value cannot be part of an anchor or a tag")
 	}
-	if tagged, err := c.tagged(n); err != nil || !tagged {
+	if tagged, err := c.tagged(n); !tagged {
 		return err
 	}
 	switch {
@@ -307,10 +307,7 @@ func (c *converter) scalar(n *yaml.Node) (any, error) {
 
 // restore returns the value of a token that is a scalar by itself.
 func (c *converter) restore(tok *token) (any, error) {
-	s, isString := tok.value.(string)
-	if !isString {
-		return tok.value, nil
-	}
+	s, _ := tok.value.(string)
 	if !utf8.ValidString(s) {
 		return nil, errEncoding
 	}

@@ -185,3 +185,52 @@ func TestKeysOfDataAreOutput(t *testing.T) {
 		t.Errorf("%d bytes are paid for, %v", maxOutput-left.output, err)
 	}
 }
+
+func TestPlaceOfANodeThatIsNowhere(t *testing.T) {
+	c := &converter{x: &exec{out: &output{}}, from: &yamlText{}}
+	if got := c.line(&yaml.Node{}); got != 0 {
+		t.Errorf("line %d, want none", got)
+	}
+}
+
+// TestFieldsThatMeanNothing has fields of metadata that are dropped, and others that are wrong: the server says so.
+func TestFieldsThatMeanNothing(t *testing.T) {
+	for text, want := range map[string]string{
+		"{labels: {}, annotations: {}, finalizers: []}":          "{}",
+		"{labels: {a: b}, annotations: {c: d}, finalizers: [e]}": `{"annotations":{"c":"d"},"finalizers":["e"],"labels":{"a":"b"}}`,
+		"{labels: a, annotations: [], finalizers: {}}":           `{"annotations":[],"finalizers":{},"labels":"a"}`,
+	} {
+		objects, err := programOf(t, "apiVersion: v1\nkind: A\nmetadata: "+text).Child("x", &Input{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.NewReplacer("\n", "", " ", "").Replace(encodeJSON(t, objects[0].Content["metadata"])); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestSecretsHoldDataAlone(t *testing.T) {
+	for text, want := range map[string]string{
+		"stringData: {a: b}":               `{"a":"Yg=="}`,
+		"stringData: {a: b}\ndata: {c: d}": `{"a":"Yg==","c":"d"}`,
+		"stringData: {}":                   "null",
+	} {
+		objects, err := programOf(t, "apiVersion: v1\nkind: Secret\n"+text).Child("x", &Input{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		content := objects[0].Content
+		if got := strings.NewReplacer("\n", "", " ", "").Replace(encodeJSON(t, content["data"])); got != want || content["stringData"] != nil {
+			t.Errorf("%s: data %s, want %s; object %v", text, got, want, content)
+		}
+	}
+}
+
+func TestMergesAreAsDeepAsDataMayBe(t *testing.T) {
+	for depth, want := range map[int]string{maxDepth: "{}", maxDepth + 1: "error: data is nested more than 100 deep"} {
+		if got := childOf(t, "{<<: "+strings.Repeat("[", depth)+strings.Repeat("]", depth)+"}"); got != want {
+			t.Errorf("%d lists: %s, want %s", depth, got, want)
+		}
+	}
+}

@@ -66,7 +66,7 @@ func TestExcerpts(t *testing.T) {
 // TestPlacesOfNodes points at the beginning of what the author wrote.
 func TestPlacesOfNodes(t *testing.T) {
 	for text, want := range map[string]string{
-		`{{ .a }}`: "status:1:4: ", `{{ .spec.x }}`: "status:1:4: ", `{{ $x := .spec }}{{ $x.y }}`: "status:1:21: ", `{{ (.spec).y.z }}`: "status:1:4: ", `{{ ((.spec).y).z }}`: "status:1:4: ",
+		`{{ .a }}`: "status:1:4: ", `{{ .spec.x }}`: "status:1:4: ", `{{ $x := .spec }}{{ $x.y }}`: "status:1:21: ", `{{ $x := .spec.y }}{{ $x }}`: "status:1:23: ", `{{ (.spec).y.z }}`: "status:1:4: ", `{{ ((.spec).y).z }}`: "status:1:4: ",
 	} {
 		p, err := Compile(Source{Status: text})
 		if err == nil {
@@ -89,6 +89,27 @@ func TestRootThatIsNoJSON(t *testing.T) {
 		e, ok := errors.AsType[*Error](err)
 		if !ok || e.Message != "data has a uint64, which is not JSON" {
 			t.Errorf("%s: %v", action, err)
+		}
+	}
+}
+
+// TestWhatTheAuthorHasMisplacedIsTheAuthors includes text whose second line stands further left than the place.
+func TestWhatTheAuthorHasMisplacedIsTheAuthors(t *testing.T) {
+	p, err := Compile(Source{Helpers: "{{ define \"two\" }}b: 1\nc: {{ .spec.a }}{{ end }}", Status: "a:\n  {{ include \"two\" . }}\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, err := p.Status(&Input{Parent: map[string]any{"spec": map[string]any{"a": "x"}}})
+	if err != nil || encodeJSON(t, status) != encodeJSON(t, map[string]any{"a": map[string]any{"b": 1}, "c": "x"}) {
+		t.Errorf("got %v, %v", status, err)
+	}
+}
+
+func TestTextIsOutput(t *testing.T) {
+	x, o := &exec{budget: budget{output: 1}, src: newText("a", "")}, &output{}
+	for text, want := range map[string]error{"ab": errOutput} {
+		if err := o.text(x, &parse.TextNode{Text: []byte(text)}); !errors.Is(err, want) || len(o.buf) > 0 {
+			t.Errorf("%d of 1 byte: %v, %d are written", len(text), err, len(o.buf))
 		}
 	}
 }

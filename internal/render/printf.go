@@ -21,7 +21,7 @@ func printf(c *call) any {
 	format := c.str(0)
 	var out strings.Builder
 	used := 1
-	for format != "" && c.err == nil {
+	for format != "" {
 		before, rest, found := strings.Cut(format, "%")
 		out.WriteString(before)
 		if !found {
@@ -34,7 +34,7 @@ func printf(c *call) any {
 		}
 		out.WriteString(piece)
 	}
-	if c.err == nil && used < len(c.args) {
+	if used < len(c.args) {
 		return c.fail("the format does not use argument %d", used+1)
 	}
 	return out.String()
@@ -90,7 +90,7 @@ func (c *call) verb(spec string, verb byte, i int) string {
 		c.fail("argument %d is %s, which %%%c cannot format", i+1, kindOf(v), verb)
 		return ""
 	}
-	if s, isText := v.(string); isText && !c.pay(4*len(s)) {
+	if s, _ := v.(string); !c.pay(4 * len(s)) {
 		return ""
 	}
 	if f, isFloat := v.(float64); isFloat && verb == 'v' && plainSpec(spec) {

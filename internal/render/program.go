@@ -141,7 +141,7 @@ func (p *Program) start(u *unit, in *Input) *exec {
 }
 
 // finish forgets all data of an execution and keeps its memory, unless that
-// has grown large.
+// has grown large. The variables are gone with their blocks.
 func (p *Program) finish(x *exec) {
 	const large = 64 << 10
 	if cap(x.out.buf) > large || cap(x.out.pieces) > large/8 || cap(x.tokens.all) > large/8 || cap(x.suspects) > large/8 {
@@ -149,13 +149,11 @@ func (p *Program) finish(x *exec) {
 	}
 	x.out.reset()
 	clear(x.tokens.all)
-	clear(x.vars)
 	clear(x.args)
 	clear(x.suspects)
-	x.tokens.all, x.vars, x.args, x.suspects = x.tokens.all[:0], x.vars[:0], x.args[:0], x.suspects[:0]
+	x.tokens.all, x.args, x.suspects = x.tokens.all[:0], x.args[:0], x.suspects[:0]
 	x.unit, x.in, x.src, x.place, x.expressions = nil, nil, nil, nil, nil
 	x.view = view{}
-	x.depth = 0
 	p.pool.Put(x)
 }
 

@@ -244,3 +244,40 @@ func TestThousandPods(t *testing.T) {
 		t.Errorf("%d objects, %v", len(objects), err)
 	}
 }
+
+func TestStatusIsAMap(t *testing.T) {
+	for text, want := range map[string]string{"[a]": "a list", "a": "a string", "5": "a number"} {
+		p, err := Compile(Source{Status: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Status(&Input{}); err == nil || err.Error() != "status:1:1: a status is a map, not "+want {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+// TestFieldsThatChangeByThemselvesAreNotSeen, and stay where they are.
+func TestFieldsThatChangeByThemselvesAreNotSeen(t *testing.T) {
+	p, err := Compile(Source{Children: []Template{{Name: "a"}}, Status: `
+a: {{ keys .metadata | sortAlpha }}
+b: {{ keys .parent.metadata | sortAlpha }}
+c: {{ range .observed.a }}{{ keys .metadata | sortAlpha }}{{ end }}
+d: {{ keys .metadata | sortAlpha }}
+`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := func() map[string]any {
+		return map[string]any{"metadata": map[string]any{"name": "x", "resourceVersion": "1", "managedFields": []any{}}}
+	}
+	parent, child := object(), object()
+	status, err := p.Status(&Input{Parent: parent, Observed: func(string) []map[string]any { return []map[string]any{child} }})
+	names := []any{"name"}
+	if diff := cmp.Diff(map[string]any{"a": names, "b": names, "c": names, "d": names}, status); diff != "" || err != nil {
+		t.Errorf("%v; status (-want +got):\n%s", err, diff)
+	}
+	if diff := cmp.Diff([]any{object(), object()}, []any{parent, child}); diff != "" {
+		t.Errorf("the objects have changed (-want +got):\n%s", diff)
+	}
+}

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -139,4 +140,11 @@ b: {<<: *b, "d": '{{ .spec.s }}'}
 		})
 	}
 	wg.Wait()
+}
+
+func TestParsingIsPaidForEachTime(t *testing.T) {
+	known := &shape{yamlText: &yamlText{content: "a: 1", separators: 2}}
+	if err := new(exec).convertKnown(known, nil); !errors.Is(err, errBudget) {
+		t.Errorf("a shape that is known, and no work left: %v", err)
+	}
 }
