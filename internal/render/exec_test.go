@@ -53,6 +53,7 @@ func TestControl(t *testing.T) {
 		`{{ (fail "no").a }}`:                                                                `error: no`,
 		`{{ upper (fail "no") }}`:                                                            `error: no`,
 		`{{ and (fail "no") 1 }}`:                                                            `error: no`,
+		`{{ or (fail "no") 1 }}`:                                                             `error: no`,
 		`{{ or 1 (fail "no") }}`:                                                             `1`,
 		`{{ and 0 (fail "no") }}`:                                                            `0`,
 		`{{ range .spec.s }}{{ else }}b{{ end }}`:                                            `error: range needs a list, a map or an integer; .spec.s is a string`,

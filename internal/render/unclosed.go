@@ -24,7 +24,6 @@ func (c *compiler) unclosed(t *text) []*Error {
 		if _, err := tree.Parse(content, c.src.LeftDelim, c.src.RightDelim, trees); err != nil {
 			continue
 		}
-		trees[""] = tree
 		for _, name := range sortedKeys(trees) {
 			root := trees[name].Root
 			if around, found := enclosing(root, len(t.content)); found {
