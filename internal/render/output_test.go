@@ -105,16 +105,6 @@ func TestWhatTheAuthorHasMisplacedIsTheAuthors(t *testing.T) {
 	}
 }
 
-// TestDataInAComment has the second line of a value leave the comment that its first line is in.
-func TestDataInAComment(t *testing.T) {
-	for _, comment := range []string{"#", "# ", "a: b #", " #"} {
-		_, err := programOf(t, "apiVersion: v1\nkind: A\n"+comment+"{{ toYaml .spec.map }}\n").Child("x", &Input{Parent: map[string]any{"spec": map[string]any{"map": map[string]any{"k": "v", "l": "w"}}}})
-		if err == nil || !strings.Contains(err.Error(), "stands further left than its place") {
-			t.Errorf("%s: %v", comment, err)
-		}
-	}
-}
-
 func TestTextIsOutput(t *testing.T) {
 	x, o := &exec{budget: budget{output: 1}, src: newText("a", "")}, &output{}
 	for text, want := range map[string]error{"ab": errOutput} {
