@@ -85,11 +85,12 @@ type bed struct {
 	links     []*link.Link      // of each replica
 	operators *operators
 	turns     *turns
-	root      string        // of the repository
-	longest   time.Duration // of a fault
-	before    memories      // what the last check saw
-	secret    string        // is in parents and children, and nowhere else
-	log       *watchedLog   // of the operators
+	root      string                  // of the repository
+	longest   time.Duration           // of a fault
+	before    memories                // what the last check saw
+	failing   map[model.ParentID]bool // parents of which it wanted to hear that something is wrong
+	secret    string                  // is in parents and children, and nowhere else
+	log       *watchedLog             // of the operators
 	webhook   *webhook
 	endSlow   func() error // nil unless the webhook holds up answers
 	out       io.Writer

@@ -82,7 +82,8 @@ type checker struct {
 	before  memories
 	foreign map[model.ChildID]mark
 	notes   map[model.ParentID]note
-	counts  bool // whether the counts of TemplateControllers are to be right, too
+	counts  bool                    // whether the counts of TemplateControllers are to be right, too
+	failing map[model.ParentID]bool // those whose ready condition is to say that something is wrong
 	faults  []string
 }
 

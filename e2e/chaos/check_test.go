@@ -64,7 +64,7 @@ func rightChecker() *checker {
 		}
 		f.controllers[shape] = o
 	}
-	return &checker{found: f, world: w, foreign: map[model.ChildID]mark{}, counts: true}
+	return &checker{found: f, world: w, foreign: map[model.ChildID]mark{}, failing: map[model.ParentID]bool{}, counts: true}
 }
 
 func childObject(child model.Child, parent *unstructured.Unstructured) *unstructured.Unstructured {

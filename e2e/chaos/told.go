@@ -39,6 +39,7 @@ func (c *checker) controller(shape string) {
 		total++
 		if c.fails(shape, id) {
 			failed++
+			c.failing[id] = true
 		}
 	}
 	if c.counts {
