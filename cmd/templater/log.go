@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 	"k8s.io/klog/v2"
+
+	"github.com/templater-dev/templater/internal/object"
 )
 
 // logFlags say how to log.
@@ -33,7 +35,7 @@ func (f *logFlags) setUp(ctx context.Context, out io.Writer) (context.Context, e
 	if !ok {
 		return nil, fmt.Errorf("--log-level %q: give error, info, verbose or debug", f.level)
 	}
-	options := &slog.HandlerOptions{Level: level}
+	options := &slog.HandlerOptions{Level: level, ReplaceAttr: shown}
 	var handler slog.Handler
 	switch {
 	case f.format == "json", f.format == "auto" && !isTerminal(out):
@@ -49,6 +51,30 @@ func (f *logFlags) setUp(ctx context.Context, out io.Writer) (context.Context, e
 		return nil, err
 	}
 	return klog.NewContext(ctx, logr.FromSlogHandler(handler)), nil
+}
+
+// longestLogged and longestStack are how many bytes a value in a log line may have.
+const longestLogged, longestStack = 4 << 10, 64 << 10
+
+// shown has values in logs be what people can be shown: some are names or words that others have chosen. A stack has lines.
+func shown(_ []string, a slog.Attr) slog.Attr {
+	text := ""
+	switch a.Value.Kind() {
+	case slog.KindString:
+		text = a.Value.String()
+	case slog.KindAny:
+		err, isError := a.Value.Any().(error)
+		if !isError {
+			return a
+		}
+		text = err.Error()
+	default:
+		return a
+	}
+	if a.Key == "stack" {
+		return slog.String(a.Key, object.Cut(text, longestStack))
+	}
+	return slog.String(a.Key, object.Line(text, longestLogged))
 }
 
 // setVerbosity has those parts of client-go log at the level that have no logger, but a number

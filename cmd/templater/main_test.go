@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os"
 	"regexp"
@@ -89,6 +90,36 @@ func TestLogIsJSONWhereThereIsNoTerminal(t *testing.T) {
 	klog.FromContext(ctx).V(2).Info("hidden")
 	if got := out.String(); !strings.Contains(got, `"msg":"seen","key":"value"`) || strings.Contains(got, "hidden") {
 		t.Errorf("log is %q", got)
+	}
+}
+
+// TestLogsHoldLines logs what others may have chosen.
+func TestLogsHoldLines(t *testing.T) {
+	before := slog.Default()
+	defer slog.SetDefault(before)
+	defer klog.ClearLogger()
+	for _, format := range []string{"json", "text"} {
+		var out bytes.Buffer
+		f := logFlags{format: format, level: "info"}
+		ctx, err := f.setUp(t.Context(), &out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log := klog.FromContext(ctx)
+		log.Error(errors.New("an error\n\u202e"+strings.Repeat("x", 200_000)), "failed\n", "name", "a\nb\u202e"+strings.Repeat("x", 200_000), "count", 7)
+		log.Info("in a pass", "stack", "one\ntwo")
+		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+		if len(lines) != 2 || len(lines[0]) > 3*longestLogged || strings.Contains(out.String(), "\u202e") {
+			t.Errorf("%s: %d lines, the first of %d bytes: %.1000q", format, len(lines), len(lines[0]), lines[0])
+		}
+		for _, want := range []string{"an error ", "a b\ufffdxxx", "count", "7"} {
+			if !strings.Contains(lines[0], want) {
+				t.Errorf("%s: no %q in %.1000q", format, want, lines[0])
+			}
+		}
+		if !strings.Contains(lines[1], `one\ntwo`) {
+			t.Errorf("%s: the stack has lost its lines: %s", format, lines[1])
+		}
 	}
 }
 

@@ -105,7 +105,7 @@ func (a *Announcer) Close() {
 
 // Announce publishes an Event.
 func (a *Announcer) Announce(what Announcement) {
-	e := event{Announcement: what, note: object.Cut(what.Message, longestNote), time: a.now()}
+	e := event{Announcement: what, note: object.Line(what.Message, longestNote), time: a.now()}
 	o := what.About
 	e.Message, e.About = "", nil // what waits takes little room
 	namespace := eventNamespace(o)

@@ -2,6 +2,8 @@ package object
 
 import (
 	"strconv"
+	"strings"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -91,6 +93,28 @@ func Cut(s string, most int) string {
 		at--
 	}
 	return s[:at] + end
+}
+
+// Line returns a text as one line of at most so many bytes, three at least, as people can be shown it wherever it comes
+// from: line ends and tabs are spaces in it, and what is invisible, or changes how other characters are shown, is U+FFFD.
+func Line(s string, most int) string {
+	s = Cut(s, most)
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c < ' ' || c >= '\x7f' { // most texts are plain
+			return Cut(strings.Map(shown, s), most)
+		}
+	}
+	return s
+}
+
+func shown(r rune) rune {
+	switch {
+	case unicode.IsSpace(r):
+		return ' '
+	case !unicode.IsPrint(r):
+		return utf8.RuneError
+	}
+	return r
 }
 
 // LongestKey is how many characters a key of a mapping may take in YAML, with its quotes, and as

@@ -32,7 +32,14 @@ func (c *Controllers) writeStatus(ctx context.Context, tc *v1.TemplateController
 	if apiequality.Semantic.DeepEqual(status, tc.Status) {
 		return nil
 	}
-	if err := c.applyStatus(ctx, tc, status); err != nil {
+	err := c.applyStatus(ctx, tc, status)
+	if unfit(err) { // a TemplateController may be about as large as an object may be
+		for i := range status.Conditions {
+			status.Conditions[i].Message = object.Line(status.Conditions[i].Message, shortMessage)
+		}
+		err = c.applyStatus(ctx, tc, status)
+	}
+	if err != nil {
 		return err
 	}
 	c.record(e)
@@ -102,9 +109,7 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *entry, a assembly, 
 		if recounting && condition.Type == v1.ConditionStatusWritable && ownedByOthers(tc) {
 			continue // as far as is known
 		}
-		condition.ObservedGeneration = tc.Generation
-		condition.LastTransitionTime = metav1.NewTime(c.clock.Now().Truncate(1e9))
-		meta.SetStatusCondition(&status.Conditions, condition)
+		c.setCondition(&status, tc, condition)
 	}
 	c.tellOfEvents(tc, &status, next, left)
 	return status
@@ -121,13 +126,21 @@ func (c *Controllers) tellOfEvents(tc *v1.TemplateController, status *v1.Templat
 	switch {
 	case pending, now == nil && before == nil:
 	case now != nil:
-		now.ObservedGeneration, now.LastTransitionTime = tc.Generation, metav1.NewTime(c.clock.Now().Truncate(1e9))
-		meta.SetStatusCondition(&status.Conditions, *now)
+		c.setCondition(status, tc, *now)
 	case left > 0:
 		c.queue.AddAfter(tc.Name, left)
 	default:
 		meta.RemoveStatusCondition(&status.Conditions, v1.ConditionEventsWritable)
 	}
+}
+
+// setCondition puts a condition into the status of a TemplateController, with a message as it may be told. All of them come from
+// here.
+func (c *Controllers) setCondition(status *v1.TemplateControllerStatus, tc *v1.TemplateController, condition metav1.Condition) {
+	condition.Message = told(condition.Message)
+	condition.ObservedGeneration = tc.Generation
+	condition.LastTransitionTime = metav1.NewTime(c.clock.Now().Truncate(time.Second))
+	meta.SetStatusCondition(&status.Conditions, condition) //nolint:forbidigo // this is the place
 }
 
 // ownedByOthers reports whether the status says that other managers own the ready condition of

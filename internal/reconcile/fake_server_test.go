@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"reflect"
 	"slices"
 	"strconv"
@@ -172,6 +173,16 @@ func (c *cluster) ApplyStatus(_ context.Context, at kube.Location, body []byte, 
 		return nil, conflict(at)
 	}
 	status := map[string]any{"status": content["status"]}
+	conditions, _ := below(content, "status")["conditions"].([]any)
+	for _, each := range conditions {
+		condition, _ := each.(map[string]any)
+		if manager == ownWriter || condition["type"] == v1.ConditionReady {
+			c.wantTold(fmt.Sprintf("condition %s of %s", condition["type"], at.Name), text(condition, "message"))
+		}
+		if most, bounded := c.longest[at.Resource.Resource]; bounded && len(text(condition, "message")) > most {
+			return nil, answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "status.conditions[0].message: Too long")
+		}
+	}
 	return packed(c.t, c.store(at, applied(there, status, manager, "status"))), nil
 }
 

@@ -35,7 +35,8 @@ type cluster struct {
 	refuse   map[string]error    // by request
 	requests []string
 	events   []string
-	eventsAs []string // by whom they were to be written
+	eventsAs []string       // by whom they were to be written
+	longest  map[string]int // how many characters a message of a condition may have, by resource
 
 	user   string          // whom the request under way is made as
 	strict bool            // whether a service account is required
@@ -107,12 +108,20 @@ func (c *cluster) Announce(what kube.Announcement) {
 	if !what.Wanted() {
 		return
 	}
+	c.wantTold("an Event", what.Message)
 	c.eventsAs = append(c.eventsAs, what.As)
 	err := c.refuse["create events "+kube.EventNamespace(what.About)]
 	if err == nil {
 		c.events = append(c.events, fmt.Sprintf("%s %s %s: %s", what.About.Name(), what.Type, what.Reason, what.Message))
 	}
 	what.Answered(err)
+}
+
+// wantTold sees to it, in all tests, that messages are what people can be shown.
+func (c *cluster) wantTold(where, message string) {
+	if message != object.Line(message, longestMessage) {
+		c.t.Errorf("%s: the message is no line of text, or too long: %.300q", where, message)
+	}
 }
 
 // apply puts an object there, as a user would, and lets the watches bring it. A status, and that it is being

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
@@ -89,9 +88,8 @@ func (c *Controllers) release(ctx context.Context, tc *v1.TemplateController) er
 	}
 	status := tc.Status
 	status.ClassName = nil
-	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
-		Type: v1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1.ReasonHandedOver, ObservedGeneration: tc.Generation,
-		LastTransitionTime: metav1.NewTime(c.clock.Now().Truncate(time.Second)),
+	c.setCondition(&status, tc, metav1.Condition{
+		Type: v1.ConditionReady, Status: metav1.ConditionFalse, Reason: v1.ReasonHandedOver,
 		Message: fmt.Sprintf("the installation of class %q has handed it over to that of class %q, which has not taken it up yet: it is the one started with that --class-name",
 			c.class, tc.Spec.ClassName),
 	})

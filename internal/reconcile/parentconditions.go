@@ -26,7 +26,7 @@ func (p *pass) withReady(status map[string]any, v verdict) map[string]any {
 		condition, _ := c.(map[string]any)
 		return condition["type"] == p.readyCondition
 	})
-	condition := map[string]any{"type": p.readyCondition, "status": v.status, "reason": v.reason, "message": bounded(v.message)}
+	condition := map[string]any{"type": p.readyCondition, "status": v.status, "reason": v.reason, "message": told(v.message)}
 	p.complement(condition)
 	status["conditions"] = append(conditions, condition)
 	return status
@@ -141,8 +141,12 @@ func reasonOf(kind string) string {
 	return reason
 }
 
-// bounded cuts a message that is longer than conditions may have.
+// bounded cuts the message of a status template's own condition that is longer than conditions may have.
 func bounded(message string) string { return object.Cut(message, longestMessage) }
+
+// told is each message of templater's own as conditions and Events have it: what others have chosen, as the names in it, cannot
+// break its line, hide in it or make it too long.
+func told(message string) string { return object.Line(message, longestMessage) }
 
 // complement adds what a condition owes to the parent: since when it has its
 // status, and of which generation it speaks.

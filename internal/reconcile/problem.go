@@ -108,7 +108,7 @@ func (p problems) message() string {
 			texts = append(texts, problem.Message)
 		}
 	}
-	return list(texts)
+	return told(list(texts))
 }
 
 // retry is the keenest of all.

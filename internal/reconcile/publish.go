@@ -70,7 +70,7 @@ func publicReason(err error) string {
 		return forbidden(err.Error())
 	}
 	s := status.Status()
-	if s.Reason == metav1.StatusReasonUnknown {
+	if !reasonWord.MatchString(string(s.Reason)) { // none, or one that a webhook made up
 		return fmt.Sprintf("the API server answers %d", s.Code)
 	}
 	return fmt.Sprintf("the API server answers %d %s", s.Code, s.Reason)
@@ -111,7 +111,10 @@ var (
 	// The key of a list item in a path is a value: [name="x"].
 	listKey   = regexp.MustCompile(`\[[^\]]*\]?`)
 	plainPath = regexp.MustCompile(`^[-A-Za-z0-9_./…\[\]]+$`)
-	plainName = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9._:]{0,252}$`)
+	// These are what an owner reference should hold, which the server does not check.
+	plainKind    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,62}$`)
+	plainVersion = regexp.MustCompile(`^([a-z0-9][-a-z0-9.]{0,252}/)?[a-z0-9]{1,63}$`)
+	plainName    = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9._:]{0,252}$`)
 	// The text of an Invalid cause quotes the value; its tail does not.
 	immutable = regexp.MustCompile(`field is immutable|may not change once set`)
 )
@@ -136,6 +139,9 @@ func fault(cause metav1.StatusCause) string {
 		return "field is immutable" + replace
 	}
 	text, known := faultWords[cause.Type]
+	if !known && !reasonWord.MatchString(string(cause.Type)) {
+		return "not accepted"
+	}
 	if !known {
 		return string(cause.Type)
 	}
@@ -181,6 +187,9 @@ func schemaFaults(err error) []string {
 	return slices.Compact(out)
 }
 
+// longestPath is how long a path may be that is told. The deepest of Kubernetes' own kinds are half as long.
+const longestPath = 512
+
 // publicPath returns the path with the keys of list items left out. A path that
 // still does not look like one may be a piece of a value, and is left out.
 func publicPath(path string) string {
@@ -190,7 +199,7 @@ func publicPath(path string) string {
 		}
 		return "[…]"
 	})
-	if !plainPath.MatchString(path) {
+	if !plainPath.MatchString(path) || len(path) > longestPath {
 		return aField
 	}
 	return path
@@ -225,6 +234,22 @@ func publicName(name string) string {
 		return "…"
 	}
 	return name
+}
+
+// publicKind and publicVersion do so for the kind and the version of an owner: whoever writes the reference writes there what
+// they want.
+func publicKind(kind string) string {
+	if !plainKind.MatchString(kind) {
+		return "…"
+	}
+	return kind
+}
+
+func publicVersion(apiVersion string) string {
+	if !plainVersion.MatchString(apiVersion) {
+		return "…"
+	}
+	return apiVersion
 }
 
 // mostListed is how many of the same sort a message names.

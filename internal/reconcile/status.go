@@ -3,8 +3,10 @@ package reconcile
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -100,6 +102,11 @@ func dropNulls(m map[string]any) map[string]any {
 func (p *pass) report(ctx context.Context, status map[string]any, now *tally) {
 	v := p.verdict()
 	err := p.store(ctx, p.withReady(status, v))
+	if unfit(err) && len(v.message) > shortMessage { // it may be the message that does not fit
+		short := v
+		short.message = object.Line(v.message, shortMessage)
+		err = p.store(ctx, p.withReady(status, short))
+	}
 	switch {
 	case err == nil:
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
@@ -117,14 +124,45 @@ func (p *pass) report(ctx context.Context, status map[string]any, now *tally) {
 			Message: "cannot write the status: " + publicReason(err), Faults: schemaFaults(err), About: contentOf(status),
 		})
 		v = p.verdict()
-		if err := p.store(ctx, p.withReady(p.kept(), v)); err != nil {
-			klog.FromContext(ctx).Info("cannot write the ready condition, will retry", "controller", p.name, "parent", p.key.Parent.String(), "reason", publicReason(err))
-		}
+		p.confine(ctx, v)
 	}
 	now.ready = v.status == "True"
 	if now.failed = p.failed(); now.failed {
 		now.reason = p.problems.first().Reason
 	}
+}
+
+// shortMessage is how long the message of a ready condition may be that takes the place of one that the server has not taken.
+const shortMessage = 256
+
+// confine writes the ready condition beside the status as it is, in fewer words where the server does not take it: the parent
+// may be about as large as an object may be, or the schema may want short messages. An Event says it in more.
+func (p *pass) confine(ctx context.Context, v verdict) {
+	err := p.store(ctx, p.withReady(p.kept(), v))
+	for _, short := range []string{object.Line(v.message, shortMessage), ""} {
+		if err == nil || !unfit(err) {
+			break
+		}
+		v.message = short
+		err = p.store(ctx, p.withReady(p.kept(), v))
+	}
+	if err != nil {
+		klog.FromContext(ctx).Info("cannot write the ready condition, will retry", "controller", p.name, "parent", p.key.Parent.String(), "reason", publicReason(err))
+	}
+}
+
+// unfit reports whether the server may take less of the same. Of what is too large for its store it says no more than that it cannot
+// answer.
+func unfit(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || len(schemaFaults(err)) > 0 {
+		return false
+	}
+	switch status.Status().Code {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError:
+		return true
+	}
+	return false
 }
 
 // contentOf tells one status from another, but for conditions, which change with time.

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/templater-dev/templater/internal/object"
 )
 
 // odd has characters that YAML takes for something else, or does not take, where they stand unescaped.
@@ -32,7 +34,7 @@ func TestTextsArriveAsTheyAre(t *testing.T) {
 	wantRequests(t, "the pass after", again)
 }
 
-func TestStatusOfATemplateControllerArrivesAsItIs(t *testing.T) {
+func TestConditionsOfATemplateControllerAreLines(t *testing.T) {
 	c := newCluster(t)
 	o := parse(t, apps)
 	if err := unstructured.SetNestedField(o.Object, "A"+odd, "spec", "watch", "kind"); err != nil {
@@ -42,8 +44,8 @@ func TestStatusOfATemplateControllerArrivesAsItIs(t *testing.T) {
 	c.store(appsController, o)
 	c.deliver()
 	c.run()
-	if got := c.condition("templatecontrollers", "apps", "Ready"); !strings.Contains(got, "A"+odd) {
-		t.Errorf("condition %q, want the kind in it as it is", got)
+	if got := c.condition("templatecontrollers", "apps", "Ready"); !strings.Contains(got, object.Line("A"+odd, longestMessage)) {
+		t.Errorf("condition %q, want the kind in it as people can be shown it", got)
 	}
 }
 

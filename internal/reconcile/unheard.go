@@ -48,7 +48,8 @@ func (r *Reconciler) announce(as string, key Key, what kube.Announcement) {
 			r.controllers.queue.Add(name)
 		}
 	}
-	r.events.Announce(what)
+	what.Message = told(what.Message)
+	r.events.Announce(what) //nolint:forbidigo // this is the place
 }
 
 // wanted reports whether an Event is worth a request. If not, it counts as not said; news is whether that is new.

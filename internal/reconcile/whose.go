@@ -69,15 +69,16 @@ func (p *pass) bereft(there *object.Object) bool {
 // whose says in messages whose an object is that is not ours.
 func (p *pass) whose(there *object.Object) string {
 	owner, has := there.Controller()
+	name := publicKind(owner.Kind) + " " + publicName(owner.Name)
 	if owner.Kind == p.gvk.Kind && !p.parental(owner) {
-		owner.Name += " of " + owner.APIVersion // which looks like the parent's kind
+		name += " of " + publicVersion(owner.APIVersion) // which looks like the parent's kind
 	}
-	other := there.Label(v1.LabelController)
+	other := there.Label(v1.LabelController) // the server checks labels
 	switch {
 	case has && other != "":
-		return "belongs to TemplateController " + other + " for " + owner.Kind + " " + owner.Name
+		return "belongs to TemplateController " + other + " for " + name
 	case has:
-		return "belongs to " + owner.Kind + " " + owner.Name
+		return "belongs to " + name
 	case other != "":
 		return "belongs to TemplateController " + other
 	}
