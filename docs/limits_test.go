@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"fmt"
 	"go/ast"
 	"go/constant"
 	"go/parser"
@@ -82,7 +83,8 @@ var held = map[string]string{
 	"A pass that waits for an answer":                       "patience",
 	"The same, for a TemplateController of which":           "leastPatience",
 	"TemplateControllers (not their parents)":               "syncWorkers",
-	"Passes under way, as a multiple of `--workers`":        "crowd",
+	"Passes under way with those that hang":                 "crowd",
+	"A pass has a processor to itself":                      "longTurn",
 	"Passes may finish":                                     "stopGrace",
 	"The installation of another class":                     "handoverTime",
 	"The Lease is renewed every":                            "renewPeriod",
@@ -91,6 +93,56 @@ var held = map[string]string{
 	"The Lease runs out after":                              "leaseDuration",
 	"A watch without a sign of life":                        "WatchLimit",
 	"A worker without an answer":                            "WorkLimit",
+}
+
+// quotes are numbers in other pages, each as % in the words around it, and what they count: 0 for a number as it is.
+var quotes = []struct {
+	page, words, constant string
+	unit                  int64
+}{
+	{"reconciling", "at most % parents a second", "departuresPerSecond", 0},
+	{"reconciling", "the old one after % seconds", "collectorTime", 1e9},
+	{"reconciling", "has left behind after % seconds", "collectorTime", 1e9},
+	{"reconciling", "Templater looks again every % seconds", "slowRetry", 1e9},
+	{"reconciling", "| every % seconds, and at once when a CRD", "slowRetry", 1e9},
+	{"reconciling", "which kinds it has | every % seconds |", "unansweredRetry", 1e9},
+	{"reconciling", "growing intervals up to % minutes", "lastRetry", 60e9},
+	{"reconciling", "A `message` of more than % bytes is cut", "longestMessage in parentconditions.go", 0},
+	{"reconciling", "When % passes over a parent have written", "loopBurst", 0},
+	{"reconciling", "end after % generations", "deepest", 0},
+	{"templates", "up to % characters", "longestMessage in errors.go", 0},
+	{"troubleshooting", "repeated every % minutes", "sayAgain", 60e9},
+	{"high-availability", "only within % s after it asked", "fenceLimit", 1e9},
+	{"high-availability", "takes the Lease within % s after", "leaseDuration", 1e9},
+	{"high-availability", "renews the Lease every % s", "renewPeriod", 1e9},
+	{"high-availability", "more than % s are cut short", "stopGrace", 1e9},
+	{"high-availability", "does not answer within % s", "handoverTime", 1e9},
+	{"operations", "nor a bookmark for % minutes", "WatchLimit", 60e9},
+	{"operations", "is busy for % minutes", "WorkLimit", 60e9},
+	{"operations", "API server answers within 0.% s", "askLimit", 1e7}, // 0.75 s
+}
+
+func TestPagesQuoteTheNumbersOfTheCode(t *testing.T) {
+	code := constants(t)
+	for _, q := range quotes {
+		value, found := code[q.constant]
+		if !found {
+			t.Errorf("there is no single %s in the code", q.constant)
+			continue
+		}
+		text := strings.Replace(q.words, "%", thousands(value/max(q.unit, 1)), 1)
+		if page := read(t, "docs/"+q.page+".md"); !strings.Contains(strings.Join(strings.Fields(page), " "), text) {
+			t.Errorf("docs/%s.md does not say %q, as %s has it", q.page, text, q.constant)
+		}
+	}
+}
+
+// thousands writes a number with commas.
+func thousands(n int64) string {
+	if n < 1000 {
+		return strconv.FormatInt(n, 10)
+	}
+	return fmt.Sprintf("%s,%03d", thousands(n/1000), n%1000)
 }
 
 var limitRow = regexp.MustCompile(`(?m)^\| (.+) \| ([0-9][0-9,]*)(?: ([a-zA-Z]+))? \|$`)

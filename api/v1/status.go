@@ -13,11 +13,12 @@ type TemplateControllerStatus struct {
 	// +optional
 	ClassName *string `json:"className,omitempty"`
 
-	// Accepted: the spec makes sense. Watching: the kinds exist, may be listed, and are fully
-	// read. StatusWritable: parents can hold the status and the ready condition. Ready: accepted
-	// and watching, and neither suspended nor being deleted nor handed over; it says nothing
-	// of how the parents fare. Always there. EventsWritable, there only while it is false: Events
-	// about parents can be written.
+	// Always there: Accepted, the spec makes sense; Watching, the kinds exist, may be listed, and are
+	// fully read; StatusWritable, parents can hold the status and the ready condition; Ready,
+	// accepted and watching, and neither suspended nor being deleted nor handed over. Ready says
+	// nothing of how the parents fare. EventsWritable is there only while it is False: Events
+	// about some parents cannot be written. The meaning of Ready is promised; the other
+	// types, and all reasons, may change.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
