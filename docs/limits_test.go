@@ -66,7 +66,7 @@ var held = map[string]string{
 	"Texts of Events that are counted up":                   "rememberedSaid",
 	"First retry after the server refused a write":          "firstRetry",
 	"Longest wait between such retries":                     "lastRetry",
-	"Between looks at a conflict":                           "slowRetry",
+	"Between tries after a conflict":                        "slowRetry",
 	"Until the server is asked again":                       "unansweredRetry",
 	"Until the same text is an Event again":                 "sayAgain",
 	"Until the counts":                                      "countsDelay",

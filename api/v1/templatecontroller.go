@@ -28,7 +28,7 @@ type TemplateController struct {
 	// +required
 	Spec TemplateControllerSpec `json:"spec"`
 
-	// What templater made of the spec. Absent until an installation has looked at it.
+	// What templater made of the spec. Absent until an installation has read the spec.
 	// Written by templater alone.
 	// +optional
 	Status TemplateControllerStatus `json:"status,omitempty,omitzero"`
@@ -76,10 +76,10 @@ type TemplateControllerSpec struct {
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
-	// How often templater looks at each parent although nothing happened. A duration: up to four
+	// How often there is a pass over each parent although nothing happened. A duration: up to four
 	// whole numbers of at most five digits, each with its unit h, m, s or ms, such as 90s, 10m or
 	// 1h30m; at most 28 characters. At least 1s, or 0s for never. Optional; the default is 10m.
-	// Up to 10 % is added at random, so that parents spread out. A look that finds no difference
+	// Up to 10 % is added at random, so that parents spread out. A pass that finds no difference
 	// makes no request: this is a safety net, and not what keeps children current.
 	// +optional
 	// +kubebuilder:default="10m"
