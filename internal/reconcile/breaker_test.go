@@ -94,3 +94,10 @@ func TestAnEditEndsTheLoopAlsoOfAParentWithoutGeneration(t *testing.T) {
 		})
 	}
 }
+
+func TestNobodyWaitsWhoHasNotWritten(t *testing.T) {
+	c := newCluster(t)
+	if wait := c.reconciler.breaker.wait(keyOf("a", "1"), specs{}); wait != 0 {
+		t.Errorf("waits for %v", wait)
+	}
+}

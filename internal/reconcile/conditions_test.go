@@ -200,3 +200,15 @@ func TestTemplateControllerSaysWhatIsBeingRead(t *testing.T) {
 		t.Errorf("condition %q, want %q", got, want)
 	}
 }
+
+func TestTemplateControllerReadsUntilItIsKnownWhichRightsAreMissing(t *testing.T) {
+	c := newCluster(t)
+	want := watch.Want{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Role: watch.Parent, As: robot, Namespace: "ns"}
+	c.caches[want] = failing(t, want, denial(robot, "list", "apps", `in the namespace "ns"`))
+	c.silent[want] = true
+	c.apply(asRobot(t))
+	c.runControllers()
+	if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False Syncing: reading apps.example.org in namespace ns"; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+}

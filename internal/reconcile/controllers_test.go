@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -152,5 +153,52 @@ func TestNamespaceOfACache(t *testing.T) {
 		if got := (source{caches: row.caches}).scope("ns"); got != row.want {
 			t.Errorf("%s: %q, want %q", why, got, row.want)
 		}
+	}
+}
+
+func TestKindsAreTakenUpAfterTheyWereForgotten(t *testing.T) {
+	gvk := schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+	for why, row := range map[string]struct{ known, settled, want bool }{
+		"new":                     {false, false, true},
+		"forgotten":               {false, true, true},
+		"of another version":      {true, false, true},
+		"taken up by another one": {true, true, false},
+	} {
+		c, e := newCluster(t), newEntry("u")
+		c.controllers.entries["apps"] = e
+		if row.known {
+			e.childKinds[gvk.GroupKind()] = "v1beta1"
+		}
+		e.settled[gvk.GroupKind()] = row.settled
+		c.controllers.addKinds("apps", []schema.GroupVersionKind{gvk})
+		if got := e.childKinds[gvk.GroupKind()] == "v1"; got != row.want || (e.round == 1) != row.want {
+			t.Errorf("%s: taken up: %v, want %v; round %d", why, got, row.want, e.round)
+		}
+	}
+}
+
+func TestNoPassBeginsForAControllerThatDoesNotRun(t *testing.T) {
+	c, e := newCluster(t), newEntry("u")
+	c.controllers.entries["apps"] = e
+	if running, _ := c.controllers.enter("apps"); running != nil || e.underWay.Load() > 0 {
+		t.Errorf("%v runs, and %d passes are under way", running, e.underWay.Load())
+	}
+}
+
+func TestKindThatMayBeThereAgainIsNotGone(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	app := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}
+	c.refuse["kind App"] = &kube.NotFoundError{GVK: app}
+	c.run()
+	e := c.controllers.entries["apps"]
+	if e.gone.IsZero() {
+		t.Fatal("the kind is not known to be gone")
+	}
+	c.refuse["kind App"] = errors.New("no answer")
+	c.controllers.queue.Add("apps")
+	c.run()
+	if !e.gone.IsZero() {
+		t.Error("the kind counts as gone while the server does not say so")
 	}
 }

@@ -109,14 +109,16 @@ func TestNothingHiddenIsReplacedOnHalfKnowledge(t *testing.T) {
 func TestANewLeaderDeletesNothingByAnOldTemplateController(t *testing.T) {
 	for why, row := range map[string]struct {
 		newer func(o *unstructured.Unstructured) // what the server has and the watch has not brought
+		err   error
 		want  []string
 	}{
-		"it is as the server has it": {nil, []string{"get templatecontrollers apps", "delete configmaps b"}},
+		"it is as the server has it": {nil, nil, []string{"get templatecontrollers apps", "delete configmaps b"}},
+		"the server does not answer": {nil, errors.New("no answer"), []string{"get templatecontrollers apps"}},
 		"a newer one wants it": {
-			func(o *unstructured.Unstructured) { o.SetGeneration(o.GetGeneration() + 1) }, []string{"get templatecontrollers apps"},
+			func(o *unstructured.Unstructured) { o.SetGeneration(o.GetGeneration() + 1) }, nil, []string{"get templatecontrollers apps"},
 		},
 		"another one has its name": {
-			func(o *unstructured.Unstructured) { o.SetUID("another") }, []string{"get templatecontrollers apps"},
+			func(o *unstructured.Unstructured) { o.SetUID("another") }, nil, []string{"get templatecontrollers apps"},
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -133,6 +135,9 @@ func TestANewLeaderDeletesNothingByAnOldTemplateController(t *testing.T) {
 				newer := c.objects[appsController].DeepCopy()
 				row.newer(newer)
 				c.store(appsController, newer)
+			}
+			if row.err != nil {
+				c.refuse["get templatecontrollers apps"] = row.err
 			}
 			before := len(c.requests)
 			c.controllers.Lead()
@@ -242,5 +247,13 @@ func TestWhatAFailedWatchKeptIsPrunedAlsoWhenItIsBackBeforeThePassEnds(t *testin
 	c.settle()
 	if c.get("configmaps", "b") != nil {
 		t.Error("what is wanted no more is there still")
+	}
+}
+
+func TestNobodyIsAskedAboutATemplateControllerThatIsGone(t *testing.T) {
+	c := newCluster(t)
+	c.controllers.led.Store(true)
+	if !c.controllers.confirmed(t.Context(), &controller{name: "gone"}) || len(c.requests) > 0 {
+		t.Errorf("requests %v", c.requests)
 	}
 }

@@ -274,8 +274,8 @@ func (c *controller) watches(w *wanted, gvk schema.GroupVersionKind) bool {
 
 func depthOf(o *object.Object) int {
 	depth, err := strconv.Atoi(o.Annotation(v1.AnnotationDepth))
-	if err != nil || depth < 0 {
+	if err != nil {
 		return 0
 	}
-	return depth
+	return max(0, depth)
 }

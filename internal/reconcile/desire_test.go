@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -22,6 +23,7 @@ func TestShapeFaults(t *testing.T) {
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: ''}}":                    "",
 		"{apiVersion: v1, kind: ConfigMap}":                                                        "the document has no metadata.name",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, status: {}}":                       "status is not for a template",
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, labels: y}}":                        "metadata.labels is no mapping",
 		"{kind: ConfigMap, metadata: {name: x}}":                                                   "the document has no apiVersion",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: a/services/s/proxy}}":    "metadata.namespace is no valid name",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: ..}}":                    "metadata.namespace is no valid name",
@@ -135,6 +137,18 @@ func TestChildThatWouldBeAParentOfItsOwnController(t *testing.T) {
 		c.run()
 		if got := strings.Contains(c.condition("apps", "one", "Ready"), "would be watched by this very TemplateController"); got != want {
 			t.Errorf("labels {%s}: refused: %v, want %v", labels, got, want)
+		}
+	}
+}
+
+func TestChainsOfControllersEnd(t *testing.T) {
+	for depth, want := range map[int]string{deepest - 1: "True Ready: all children are ready: 2", deepest: "False InvalidChild: children[maps]:3: this child descends from 8 parents of templater: "} {
+		c := newCluster(t)
+		c.apply(apps)
+		c.apply(with(t, app, "metadata: {", fmt.Sprintf("metadata: {annotations: {templater.dev/depth: %q}, ", fmt.Sprint(depth))))
+		c.run()
+		if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) {
+			t.Errorf("depth %d: ready condition %q, want %q", depth, got, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -78,5 +79,24 @@ func TestNothingOfParentsIsHeardWhileAnotherReplicaLeads(t *testing.T) {
 		if got := c.reconciler.queue.Len() == 0; got != standby {
 			t.Errorf("another one leads: %v, and nobody is looked at: %v", standby, got)
 		}
+	}
+}
+
+func TestNamespacesConcernThoseWhoSelectByThem(t *testing.T) {
+	c := newCluster(t)
+	c.apply("{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}")
+	c.apply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}"))
+	c.apply(with(t, apps, "name: apps", "name: others"))
+	c.apply(app)
+	c.apply(with(t, app, "name: one", "name: two"))
+	c.run()
+	want := watch.Want{Resource: namespaces, Role: watch.Namespace}
+	c.owners["others"] = append(c.owners["others"], want) // has let go of it just now
+	c.owners["gone"] = []watch.Want{want}
+	c.controllers.namespaceChanged(want, watch.Event{New: packed(t, parse(t, "{apiVersion: v1, kind: Namespace, metadata: {name: ns}}"))})
+	got := take(c.reconciler.queue)
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"apps/one", "apps/two"}, got); diff != "" {
+		t.Errorf("looked at (-want +got):\n%s", diff)
 	}
 }

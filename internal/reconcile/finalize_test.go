@@ -176,3 +176,44 @@ func TestNothingIsAskedWhileTheLastChildrenGo(t *testing.T) {
 		t.Errorf("%v, though there is nothing to delete", err)
 	}
 }
+
+func TestOwnFinalizersAreKnownBeforeTheWatchTells(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "name: apps", "name: apps, finalizers: [example.org/x]", "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.run()
+	c.deliver()
+	c.run()
+	c.goes()
+	wantRequests(t, "a deletion that waits for somebody else", c.run(), "finalizers[example.org/x] templatecontrollers apps")
+	c.controllers.queue.Add("apps")
+	wantRequests(t, "before the watch tells of it", c.run())
+}
+
+func TestChildrenStayWithoutThePolicyOrTheFinalizer(t *testing.T) {
+	const deletes = "spec:\n  deletionPolicy: Delete\n"
+	for why, row := range map[string]struct {
+		edit func(c *cluster, o *unstructured.Unstructured)
+		want []string
+	}{
+		"somebody has taken the finalizer": {
+			func(_ *cluster, o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/x"}) }, nil,
+		},
+		"the policy was changed at the end": {
+			func(_ *cluster, o *unstructured.Unstructured) {
+				unstructured.RemoveNestedField(o.Object, "spec", "deletionPolicy")
+			}, []string{"finalizers[] templatecontrollers apps"},
+		},
+	} {
+		c := newCluster(t)
+		c.apply(with(t, apps, "spec:\n", deletes))
+		c.apply(app)
+		c.settle()
+		going := c.get("templatecontrollers", "apps").DeepCopy()
+		row.edit(c, going)
+		now := metav1.NewTime(c.clock.Now())
+		going.SetDeletionTimestamp(&now)
+		c.store(appsController, going)
+		c.deliver()
+		wantRequests(t, why, c.run(), row.want...)
+	}
+}

@@ -45,6 +45,8 @@ func TestFlapsTellWhoseDoingItIs(t *testing.T) {
 		"conditions follow the rest":                             {[]func(*flaps){status(owned, 1), status(owned, 1)}, nobody},
 		"both":                                                   {[]func(*flaps){write(1), write(1), status(owned, 1), status(owned, 2)}, other + "ConfigMap ns/a" + find + "; " + own + ".status.count" + let},
 		"a child that the template yields and takes back":        {[]func(*flaps){func(f *flaps) { f.remove("ConfigMap ns/a") }, write(1)}, own + "ConfigMap ns/a" + let},
+		"one that it yields again":                               {[]func(*flaps){write(1), func(f *flaps) { f.remove("ConfigMap ns/a") }, write(1)}, own + "ConfigMap ns/a" + let},
+		"the first status says nothing":                          {[]func(*flaps){status(nil, 1)}, nobody},
 		"what is found stays the same, whatever is written next": {[]func(*flaps){write(1), write(2), write(2), write(4)}, other + "ConfigMap ns/a" + find + "; " + own + "ConfigMap ns/a .data.n" + let},
 	} {
 		t.Run(why, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -89,6 +90,47 @@ func TestRightToBlockTheDeletionOfParents(t *testing.T) {
 		c := &controller{as: robot, kind: fakeKinds[schema.GroupKind{Group: "example.org", Kind: kind}]}
 		if got, pending := c.missingRight(err, configMap("a"), kube.Kind{}); got != want || pending {
 			t.Errorf("%s: pending is %v, and the text\n%s\nwant\n%s", kind, pending, got, want)
+		}
+	}
+}
+
+func TestFindingsThatSayTheSame(t *testing.T) {
+	for why, row := range map[string]struct {
+		a, b finding
+		want bool
+	}{
+		"the same":                     {finding{known: true, missing: []string{"get"}}, finding{known: true, missing: []string{"get"}}, true},
+		"nothing is known yet":         {finding{}, finding{known: true}, false},
+		"another right is missing":     {finding{missing: []string{"get"}}, finding{missing: []string{"list"}}, false},
+		"impersonation is constrained": {finding{}, finding{constrained: true}, false},
+		"it is not there":              {finding{}, finding{absent: true}, false},
+	} {
+		if got := row.a.same(row.b); got != row.want {
+			t.Errorf("%s: %v, want %v", why, got, row.want)
+		}
+	}
+}
+
+func TestRightsAreToldOnceItIsKnownWhetherTheAccountIsThere(t *testing.T) {
+	need := claim{as: robot, use: asParents, resource: schema.GroupResource{Group: "example.org", Resource: "apps"}, namespaced: true, namespace: "ns"}
+	c := knowing(t, robot, need, finding{known: true, missing: []string{"get"}})
+	for about := range c.rights.found {
+		if about.use == toExist {
+			delete(c.rights.found, about)
+		}
+	}
+	if text, pending := c.lacking(denial(robot, "get", "apps", ""), need); !pending {
+		t.Errorf("it is not known whether the account is there, and told is %q", text)
+	}
+}
+
+func TestNobodyIsAskedWhenTimeIsUp(t *testing.T) {
+	c := newCluster(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, acting := range []bool{false, true} {
+		if _, err := c.controllers.rights.ask(ctx, claim{as: robot, use: asParents, acting: acting}); err == nil || len(c.asked) > 0 {
+			t.Errorf("asked for %v, %v", c.asked, err)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/templater-dev/templater/internal/kube"
 )
@@ -263,4 +264,14 @@ func TestKindThatGoesTakesItsChildren(t *testing.T) {
 	c.clock.SetTime(c.clock.Now().Add(collectorTime))
 	c.controllers.enqueueAll(c.controllers.get("apps"))
 	wantRequests(t, "after a minute", c.run(), "delete configmaps a", "delete configmaps b")
+}
+
+func TestAbsencesAreForgottenWithTheTemplateController(t *testing.T) {
+	a := &absences{clock: clocktesting.NewFakePassiveClock(time.Now()), since: map[Key]time.Time{}}
+	a.left(keyOf("a", "1"))
+	a.left(keyOf("b", "1"))
+	a.forgetController("a")
+	if _, kept := a.since[keyOf("b", "1")]; len(a.since) != 1 || !kept {
+		t.Errorf("remembered %v, want those of the other", a.since)
+	}
 }

@@ -97,9 +97,9 @@ func (m mark) differs(value string, has bool) bool {
 }
 
 func (m marks) ownerDiffers(o *object.Object) bool {
-	owner, has := o.Owner(m.maker.parent.UID())
+	owner, _ := o.Owner(m.maker.parent.UID())
 	if m.orphan() {
-		return has && owner.Controller // another reference is somebody else's
+		return owner.Controller // another reference is somebody else's
 	}
 	return owner != m.owner()
 }

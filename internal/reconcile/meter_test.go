@@ -104,6 +104,13 @@ func TestEachPassHasOneOutcome(t *testing.T) {
 			func(t *testing.T, c *cluster) { c.apply(with(t, app, ", text: hello", "")) },
 			map[string]int{pass(Failed): 1, "template error": 1},
 		},
+		"a template gives up": {
+			func(t *testing.T, c *cluster) {
+				c.apply(with(t, apps, "count: {{ len .children.maps }}", "count: {{ fail \"no\" }}"))
+				c.runControllers()
+			},
+			map[string]int{pass(Failed): 1, "template error": 1},
+		},
 		"the server refuses a write, and the pass is to be repeated": {
 			func(_ *testing.T, c *cluster) {
 				c.gone(configMap("a"))
@@ -190,6 +197,7 @@ func TestAnswersAreToldApart(t *testing.T) {
 		"an unknown field, which the server answers 500 to": {answer(http.StatusInternalServerError, "", ".data.x: field not declared in schema"), Rejected},
 		"the server fails":                {answer(http.StatusInternalServerError, "InternalError", "etcd"), NoAnswer},
 		"the server has too much to do":   {answer(http.StatusTooManyRequests, "TooManyRequests", "later"), NoAnswer},
+		"an answer without a code":        {answer(0, "", "what"), NoAnswer},
 		"the server is not to be reached": {errors.New("connection refused"), NoAnswer},
 	} {
 		if got := answerOf(row.err); got != row.want {

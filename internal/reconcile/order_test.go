@@ -9,6 +9,7 @@ func TestNamesAreOrderedAsPeopleDo(t *testing.T) {
 		{"p-0", "p-1", "p-9", "p-10"},
 		{"aa", "b"},    // not by length
 		{"a--b", "a."}, // signs are no digits
+		{"10", "a"},
 		{"p-", "p-1"},
 		{"p", "p-1", "p-1-a"}, // the shorter first
 		{"p-01", "p-1"},       // the same number: by its text

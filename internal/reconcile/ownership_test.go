@@ -54,6 +54,9 @@ func TestUncovered(t *testing.T) {
 			`{"f:spec":{"f:containers":{"k:{\"name\":\"a\"}":{".":{},"f:name":{}}}}}`,
 			`{"spec":{"initContainers":[],"dnsConfig":{"options":[],"x":null},"containers":[{"name":"a","env":[]}]}}`, "",
 		},
+		"a list item that is held as a whole": {
+			`{"f:spec":{"f:ports":{"k:{\"port\":1}":{}}}}`, `{"spec":{"ports":[{"port":1,"name":"a"}]}}`, "",
+		},
 		"an empty map is a leaf": {
 			`{"f:spec":{"f:a":{}}}`, `{"spec":{"a":"1","emptyDir":{}}}`, ".spec.emptyDir",
 		},

@@ -146,3 +146,19 @@ func TestRoomForTheReadyCondition(t *testing.T) {
 		}
 	}
 }
+
+func TestConditionOfAKindWithoutStatus(t *testing.T) {
+	condition := map[string]any{"lastTransitionTime": "now"}
+	if (&pass{controller: &controller{}}).complement(condition); len(condition) != 1 {
+		t.Errorf("condition %v", condition)
+	}
+}
+
+func TestLongReasonsOfConditions(t *testing.T) {
+	for length, want := range map[int]bool{longestReason: false, longestReason + 1: true} {
+		fault := fillWords(map[string]any{"reason": strings.Repeat("A", length)}, "conditions[0]")
+		if got := strings.Contains(fault, "longer than"); got != want {
+			t.Errorf("%d characters: %q", length, fault)
+		}
+	}
+}

@@ -28,7 +28,7 @@ func TestKeysFromDataAreNotTold(t *testing.T) {
 	content := map[string]any{
 		"spec": map[string]any{
 			"known": map[string]any{}, "list": []any{map[string]any{secret: map[string]any{"deep": 1}}},
-			"map": map[string]any{secret: map[string]any{"known": 1}, secret + ".known": 1, "a b " + secret: 1},
+			"map": map[string]any{secret: map[string]any{"known": 1}, secret + ".known": 1, "a b " + secret: 1, secret[:3]: 1},
 		},
 	}
 	for why, row := range map[string]struct{ path, want string }{
@@ -41,6 +41,7 @@ func TestKeysFromDataAreNotTold(t *testing.T) {
 		"an item of a list":                   {"spec.list[0]." + secret, "spec.list[0].…"},
 		"a key in brackets":                   {"spec.map[" + secret + "].known", "spec.map[…].known"},
 		"a bracket that does not close":       {"spec.list[" + secret, "spec.list[…]"},
+		"a key that another one begins with":  {".spec.map." + secret[:3] + "x", ".spec.map." + secret[:3] + "x"},
 		"a key with spaces":                   {"spec.map.a b " + secret, "spec.map.…"},
 	} {
 		if got := c.path(row.path, content); got != row.want {

@@ -267,3 +267,19 @@ func TestOnlyTheEntryUnderRecreateIsReplaced(t *testing.T) {
 		t.Errorf("plan (-want +got):\n%s", diff)
 	}
 }
+
+func TestEntryOfAChildIsTheOneThatWantsIt(t *testing.T) {
+	all := entries{{Name: "g"}, {Name: "h"}}
+	from := side{name: "a", group: "g"}.object(t)
+	for why, row := range map[string]struct {
+		l    *live
+		want string
+	}{
+		"another one wants it": {&live{object: from, wanted: &wanted{child: &all[1]}}, "h"},
+		"nobody wants it":      {&live{object: from}, "g"},
+	} {
+		if got := all.of(row.l); got == nil || got.Name != row.want {
+			t.Errorf("%s: %v, want %s", why, got, row.want)
+		}
+	}
+}

@@ -158,3 +158,19 @@ func TestNamespaceThatIsMissingIsToldFromOneThatIsRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestAnswersWithoutWordsAreTold(t *testing.T) {
+	for want, err := range map[string]error{
+		"the API server answers 418":         answer(http.StatusTeapot, metav1.StatusReasonUnknown, secret),
+		"the API server answers 410 Expired": answer(http.StatusGone, metav1.StatusReasonExpired, secret),
+	} {
+		if got := publicReason(err); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	ending := answer(http.StatusForbidden, metav1.StatusReasonForbidden, secret, metav1.StatusCause{Type: corev1.NamespaceTerminatingCause})
+	got := (&controller{}).refusal(ending, "create X", kube.Location{}, kube.Kind{})
+	if want := "cannot create X: its namespace is being deleted; "; got.Reason != v1.ReasonNamespaceEnding || !strings.HasPrefix(got.Message, want) {
+		t.Errorf("got %+v, want %s", got, want)
+	}
+}

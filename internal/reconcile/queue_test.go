@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	clocktesting "k8s.io/utils/clock/testing"
 )
 
@@ -171,5 +172,13 @@ func TestTheBreakerForgetsParentsThatHaveBeenQuiet(t *testing.T) {
 	clock.SetTime(clock.Now().Add(loopBurst * loopRefill))
 	if b.wait(key, of) != 0 || len(b.spent) != 0 {
 		t.Errorf("after a long time: %d parents remembered; want 0", len(b.spent))
+	}
+}
+
+func TestNothingIsTakenFromAQueueThatIsShutDown(t *testing.T) {
+	queue := workqueue.NewTyped[string]()
+	queue.ShutDown()
+	if takeOne(t.Context(), queue, func(string) { t.Error("work begins") }) {
+		t.Error("there may be more")
 	}
 }

@@ -89,6 +89,9 @@ func TestFaultsOfAnotherChildAreNotToldWithThoseOfTheLast(t *testing.T) {
 	if got, want := fault(".data.text", "hello"), "False ChildRejected: cannot create ConfigMap ns/a: .data.text"+says; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
+	if got, want := fault(".data", "hello"), "False ChildRejected: cannot create ConfigMap ns/a: .data.text"+says+"; .data"+says; got != want {
+		t.Errorf("another fault of the same child: ready condition %q, want %q", got, want)
+	}
 	if got, want := fault(".metadata.name", "bye"), "False ChildRejected: cannot create ConfigMap ns/a: .metadata.name"+says; got != want {
 		t.Errorf("after a change of the parent: ready condition %q, want %q", got, want)
 	}

@@ -97,3 +97,24 @@ func TestQuantityThatCannotBeReadIsFound(t *testing.T) {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
 }
+
+func TestOnlyTheEndOfAMessageIsTold(t *testing.T) {
+	of := func(kind metav1.CauseType, message string) metav1.StatusCause {
+		return metav1.StatusCause{Type: kind, Message: message}
+	}
+	const before = " in body should match '"
+	for why, row := range map[string]struct {
+		cause metav1.StatusCause
+		want  string
+	}{
+		"values of another sort of fault": {of(metav1.CauseTypeFieldValueInvalid, `x: supported values: "`+secret+`"`), ""},
+		"a quoted end":                    {of(metav1.CauseTypeFieldValueInvalid, "is not '"+secret+"'"), ""},
+		"a pattern alone":                 {of(metav1.CauseTypeFieldValueInvalid, before+"^a$'"), "should match ^a$"},
+		"the longest pattern":             {of(metav1.CauseTypeFieldValueInvalid, before+strings.Repeat("a", longestPattern-1)+"'"), "should match " + strings.Repeat("a", longestPattern-1)},
+		"one that is longer":              {of(metav1.CauseTypeFieldValueInvalid, before+strings.Repeat("a", longestPattern)+"'"), ""},
+	} {
+		if got := ruleOf(row.cause); got != row.want {
+			t.Errorf("%s: got %q, want %q", why, got, row.want)
+		}
+	}
+}

@@ -126,10 +126,10 @@ func (p *pass) report(ctx context.Context, status map[string]any, now *tally) {
 		v = p.verdict()
 		p.confine(ctx, v)
 	}
-	now.ready = v.status == "True"
 	if now.failed = p.failed(); now.failed {
 		now.reason = p.problems.first().Reason
 	}
+	now.ready = v.status == "True" && !now.failed
 }
 
 // shortMessage is how long the message of a ready condition may be that takes the place of one that the server has not taken.

@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
+	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
 )
@@ -148,5 +151,78 @@ func TestWhatTellsOneStatusFromAnother(t *testing.T) {
 	}
 	if contentOf(status(1, "now")) != contentOf(status(1, "then")) || contentOf(status(1, "now")) == contentOf(status(2, "now")) {
 		t.Error("a status is told by its conditions, or not by the rest")
+	}
+}
+
+func TestNothingIsWrittenWhereThereIsNothingToSay(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "count: {{ len .children.maps }}", "# nothing", "  status:\n", "  status:\n    readyCondition: \"\"\n"))
+	c.apply(app)
+	wantRequests(t, "a status without fields", c.run(), "create configmaps a", "create configmaps b")
+}
+
+// heard is a Writer that keeps the last status.
+type heard struct {
+	Writer
+	body *string
+}
+
+func (w heard) ApplyStatus(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+	*w.body = string(body)
+	return w.Writer.ApplyStatus(ctx, at, body, manager)
+}
+
+func TestStatusNamesItsParent(t *testing.T) {
+	for namespace, want := range map[string]string{"ns": `"metadata":{"name":"one","namespace":"ns","resourceVersion":`, "": `"metadata":{"name":"one","resourceVersion":`} {
+		c := newCluster(t)
+		parent, edited := with(t, app, "kind: App", "kind: Cluster", "namespace: ns, ", ""), with(t, apps, "kind: App", "kind: Cluster", "{name: {{ . }}}", "{name: {{ . }}, namespace: ns}")
+		if namespace != "" {
+			parent, edited = app, apps
+		}
+		c.apply(edited)
+		c.apply(parent)
+		c.run()
+		body := ""
+		running := c.controllers.get("apps")
+		running.cluster = heard{running.cluster, &body}
+		c.apply(with(t, parent, "[a, b]", "[a, b, c]"))
+		c.reconciler.Reconcile(t.Context(), Key{"apps", types.NamespacedName{Namespace: namespace, Name: "one"}})
+		if !strings.Contains(body, want) {
+			t.Errorf("namespace %q: %s, want %s", namespace, body, want)
+		}
+	}
+}
+
+func TestWhatWaitsIsNotReady(t *testing.T) {
+	p := &pass{controller: &controller{}, plan: plan{pending: 1}, census: census{wanted: 1, ready: 1}}
+	if got := p.verdict(); got.status != "False" || got.reason != v1.ReasonProgressing {
+		t.Errorf("verdict %+v", got)
+	}
+	if got, want := (census{wanted: 1}).progress(), "0 of 1 children are ready"; got != want {
+		t.Errorf("progress %q, want %q", got, want)
+	}
+}
+
+func TestReadyChildrenAreCounted(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	if got := c.controllers.entries["apps"].counts.children; got.Total != 2 || got.Ready != 2 {
+		t.Errorf("counts %+v, want two that are ready", got)
+	}
+}
+
+func TestStatusThatMayNotBeWrittenIsTriedAgain(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.refuse["status apps one"] = denial("", "patch", "apps/status", `in the namespace "ns"`)
+	c.run()
+	if result, _ := c.pass("apps", "one"); result.Retry != RetrySoon {
+		t.Errorf("retry %v, want RetrySoon", result.Retry)
+	}
+	if got := c.controllers.entries["apps"].counts.parents; got.Ready != 0 || got.Failed != 1 {
+		t.Errorf("counts %+v, want one that has failed", got)
 	}
 }
