@@ -93,7 +93,7 @@ func (s *scope) policed(name, more string) *unstructured.Unstructured {
 	err := yaml.Unmarshal([]byte(s.expand(`
 apiVersion: templater.dev/v1
 kind: TemplateController
-metadata: {name: "` + name + `", labels: {policed: "@id"}}
+metadata: {name: "`+name+`", labels: {policed: "@id"}}
 spec:
   watch: {apiVersion: v1, kind: ConfigMap, namespaces: ["@ns"]}
   children: [{name: none, template: "{{ fail \"never\" }}"}]
