@@ -240,12 +240,67 @@ func TestSilenceIsToldOfThreeNamespacesInOrder(t *testing.T) {
 	if wanted, _ := s.wanted(keyOf("apps", "1"), audience{robot, "ns-1"}); !wanted {
 		t.Error("when it is time, the server is not asked")
 	}
+	before := len(s.unheard)
 	again, changed := s.answered(keyOf("apps", "1"), audience{robot, "ns-1"}, nil)
-	if len(again) != 3 || len(changed) != 1 || len(s.silence("apps", robot)) != 3 {
-		t.Errorf("once it is granted: %v again, %v changed, still refused %v", again, changed, s.silence("apps", robot))
+	if len(again) != 3 || len(changed) != 1 || before-len(s.unheard) != 4 {
+		t.Errorf("once it is granted: %v again, %v changed, %d refused before and %d after", again, changed, before, len(s.unheard))
 	}
 	s.answered(keyOf("apps", "3"), audience{robot, "ns-3"}, denial(robot, "create", "events", ""))
 	if len(s.refused) != 1 {
 		t.Errorf("%d refusals are kept, want those that are fresh", len(s.refused))
 	}
+}
+
+func TestAnEventThatIsNotAskedForIsToldOfOnce(t *testing.T) {
+	c := unheard(t)
+	to, key := audience{robot, "ns"}, keyOf("others", "x")
+	o := packed(t, c.objects[appAt("one")])
+	for _, step := range []struct {
+		why  string
+		told bool
+	}{{"the first", true}, {"the same again", false}} {
+		clear(c.controllersDue.due)
+		c.reconciler.announce(robot, key, kube.Announcement{About: o, Type: "Warning", Reason: "R", Message: "text"})
+		if _, told := c.controllersDue.due["others"]; told != step.told {
+			t.Errorf("%s: the TemplateController is looked at: %v, want %v", step.why, told, step.told)
+		}
+	}
+	s := c.reconciler.said
+	if s.answered(key, to, nil); len(s.refused)+len(s.unheard) != 0 {
+		t.Errorf("one that arrived leaves %d refusals, %d unheard", len(s.refused), len(s.unheard))
+	}
+	if wanted, news := s.wanted(key, to); !wanted || news {
+		t.Error("after one that arrived, no other is asked for")
+	}
+}
+
+func TestNothingIsToldOfEventsBeforeItIsKnownWhatIsMissing(t *testing.T) {
+	c := newCluster(t)
+	c.forbidEvents(robot, "ns")
+	c.apply(failingApps(t, asRobot(t)))
+	c.apply(app)
+	for range 3 {
+		c.runControllers()
+		for c.reconciler.queue.Len() > 0 {
+			key, _ := c.reconciler.queue.Get()
+			c.reconciler.Reconcile(t.Context(), key)
+			c.reconciler.queue.Done(key)
+		}
+	}
+	c.wantSaid("asked", 1, nil, noCondition)
+	c.run()
+	c.wantSaid("answered", 1, nil, mayNotSay)
+}
+
+func TestAnAccountThatIsNotThereIsToldOfOnce(t *testing.T) {
+	c := newCluster(t)
+	c.lacks["serviceaccounts team robot"] = true
+	for _, namespace := range []string{"ns", "other"} {
+		c.forbidEvents(robot, namespace)
+		c.apply(with(t, app, "namespace: ns", "namespace: "+namespace))
+	}
+	c.apply(failingApps(t, with(t, asRobot(t), "[ns]", "[ns, other]")))
+	c.run()
+	const want = "False Forbidden: Events about parents are left out: service account team/robot does not exist: create it, with the rights that the templates need, or correct spec.serviceAccountRef"
+	c.wantSaid("refused", 2, nil, want)
 }
