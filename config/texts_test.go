@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
@@ -21,6 +22,10 @@ func definition(t *testing.T) *apiextensionsv1.CustomResourceDefinition {
 	load(t, crdFile, &crd)
 	return &crd
 }
+
+// explained is how many characters of a description kubectl explain puts in a line. It breaks longer
+// lines, and keeps the breaks that are there.
+const explained = 76
 
 // kubectl explain shows descriptions and types, and neither defaults nor bounds.
 func TestEveryFieldSaysWhatItTakes(t *testing.T) {
@@ -64,6 +69,12 @@ func eachField(path string, schema *apiextensionsv1.JSONSchemaProps, visit func(
 func untold(path string, field, parent *apiextensionsv1.JSONSchemaProps) []string {
 	words := strings.Join(strings.Fields(field.Description), " ")
 	var missing []string
+	for line := range strings.Lines(field.Description) {
+		if utf8.RuneCountInString(strings.TrimSpace(line)) > explained {
+			missing = append(missing, fmt.Sprintf("all of it in lines of at most %d characters", explained))
+			break
+		}
+	}
 	want := func(all ...string) {
 		if !slices.ContainsFunc(all, func(one string) bool { return strings.Contains(words, one) }) {
 			missing = append(missing, strings.Join(all, " or "))

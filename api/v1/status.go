@@ -8,16 +8,18 @@ type TemplateControllerStatus struct {
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
-	// The spec.className of the installation that serves this TemplateController. Absent while
-	// none does: before one takes it up, and after one has handed it over.
+	// The spec.className of the installation that serves this TemplateController.
+	// Absent while none does: before one takes it up, and after one has handed it
+	// over.
 	// +optional
 	ClassName *string `json:"className,omitempty"`
 
-	// Always there: Accepted, the spec makes sense; Watching, the kinds exist, may be listed, and are
-	// fully read; StatusWritable, parents can hold the status and the ready condition; Ready,
-	// accepted and watching, and neither suspended nor being deleted nor handed over. Ready says
-	// nothing of how the parents fare. EventsWritable is there only while it is False: Events
-	// about some parents cannot be written. The meaning of Ready is promised; the other
+	// Always there: Accepted, the spec makes sense; Watching, the kinds exist, may
+	// be listed, and are fully read; StatusWritable, parents can hold the status
+	// and the ready condition; Ready, accepted and watching, and neither suspended
+	// nor being deleted nor handed over. Ready says nothing of how the parents
+	// fare. EventsWritable is there only while it is False: Events about some
+	// parents cannot be written. The meaning of Ready is promised; the other
 	// types, and all reasons, may change.
 	// +optional
 	// +listType=map
@@ -28,8 +30,8 @@ type TemplateControllerStatus struct {
 	// +optional
 	Parents ParentCounts `json:"parents"`
 
-	// Some of the parents that count as failed, at most 5. One that is named stays until
-	// it has recovered. Absent when none has failed.
+	// Some of the parents that count as failed, at most 5. One that is named stays
+	// until it has recovered. Absent when none has failed.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=5
@@ -39,18 +41,18 @@ type TemplateControllerStatus struct {
 	// +optional
 	Children ChildCounts `json:"children"`
 
-	// Every kind that this TemplateController may have children of, so that templater loses track
-	// of none when a template is edited. A kind goes when no parent wants it and nothing of
-	// it is left. Absent when there is none.
+	// Every kind that this TemplateController may have children of, so that
+	// templater loses track of none when a template is edited. A kind goes when no
+	// parent wants it and nothing of it is left. Absent when there is none.
 	// +optional
 	// +listType=map
 	// +listMapKey=group
 	// +listMapKey=kind
 	ChildKinds []ChildKind `json:"childKinds,omitempty"`
 
-	// The namespaces that children may be in, so that templater loses track of none when
-	// watch.namespaces is edited. Absent unless serviceAccountRef and watch.namespaces
-	// limit where children are.
+	// The namespaces that children may be in, so that templater loses track of
+	// none when watch.namespaces is edited. Absent unless serviceAccountRef and
+	// watch.namespaces limit where children are.
 	// +optional
 	// +listType=set
 	ChildNamespaces []string `json:"childNamespaces,omitempty"`
@@ -61,11 +63,12 @@ type ParentCounts struct {
 	// All parents: the objects that match spec.watch. Always there.
 	// +optional
 	Total int64 `json:"total"`
-	// Those whose children are all as their templates say, and ready. Always there.
+	// Those whose children are all as their templates say, and ready. Always
+	// there.
 	// +optional
 	Ready int64 `json:"ready"`
-	// Those where an error keeps templater from doing its work, or a child has failed.
-	// Always there. The others are not ready yet.
+	// Those where an error keeps templater from doing its work, or a child has
+	// failed. Always there. The others are not ready yet.
 	// +optional
 	Failed int64 `json:"failed"`
 }
@@ -77,8 +80,8 @@ type FailingParent struct {
 	Namespace string `json:"namespace,omitempty"`
 	// Name of the parent. Required.
 	Name string `json:"name"`
-	// Reason as in the ready condition of the parent and its Events, for example TemplateError.
-	// Required.
+	// Reason as in the ready condition of the parent and its Events, for example
+	// TemplateError. Required.
 	Reason string `json:"reason"`
 }
 

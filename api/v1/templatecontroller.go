@@ -23,13 +23,13 @@ type TemplateController struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What to watch, and what to make for each object found. Required. Every field in it may be
-	// changed at any time, but for the kind and the group in watch.
+	// What to watch, and what to make for each object found. Required. Every field
+	// in it may be changed at any time, but for the kind and the group in watch.
 	// +required
 	Spec TemplateControllerSpec `json:"spec"`
 
-	// What templater made of the spec. Absent until an installation has read the spec.
-	// Written by templater alone.
+	// What templater made of the spec. Absent until an installation has read the
+	// spec. Written by templater alone.
 	// +optional
 	Status TemplateControllerStatus `json:"status,omitempty,omitzero"`
 }
@@ -49,38 +49,43 @@ type TemplateControllerList struct {
 //
 // +kubebuilder:validation:XValidation:rule="has(self.children) && self.children.size() > 0 || has(self.status) && has(self.status.template)",message="nothing to do: give at least one entry in children, or status.template"
 type TemplateControllerSpec struct {
-	// The installation of templater that serves this TemplateController: the one that runs with
-	// this --class-name. Optional; the default, an empty text, means the one without a class
-	// name. At most 50 characters: lower-case letters, digits and "-". After a change the old
-	// installation finishes what it has begun and hands over; children and status stay.
+	// The installation of templater that serves this TemplateController: the one
+	// that runs with this --class-name. Optional; the default, an empty text,
+	// means the one without a class name. At most 50 characters: lower-case
+	// letters, digits and "-". After a change the old installation finishes what
+	// it has begun and hands over; children and status stay.
 	// +optional
 	// +kubebuilder:validation:MaxLength=50
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`
 	ClassName string `json:"className,omitempty"`
 
-	// Which objects are the parents: those that children and status are made for. Required. All
-	// selectors in it are AND-ed: an object is a parent when it matches each that is given.
+	// Which objects are the parents: those that children and status are made for.
+	// Required. All selectors in it are AND-ed: an object is a parent when it
+	// matches each that is given.
 	// +required
 	Watch Watch `json:"watch"`
 
-	// The ServiceAccount that templater works as for this TemplateController: parents, children
-	// and the parents' status are read and written with its rights and no others. Templater
-	// needs the verb impersonate on it. Optional; without it, templater works with its own
-	// rights, unless it runs with --require-service-account.
+	// The ServiceAccount that templater works as for this TemplateController:
+	// parents, children and the parents' status are read and written with its
+	// rights and no others. Templater needs the verb impersonate on it. Optional;
+	// without it, templater works with its own rights, unless it runs with
+	// --require-service-account.
 	// +optional
 	ServiceAccountRef *ServiceAccountRef `json:"serviceAccountRef,omitempty"`
 
-	// While true, templater creates, changes and deletes nothing for this TemplateController, and
-	// writes no status of a parent. What exists stays as it is, also when this TemplateController
-	// is deleted meanwhile. Optional; the default is false.
+	// While true, templater creates, changes and deletes nothing for this
+	// TemplateController, and writes no status of a parent. What exists stays as
+	// it is, also when this TemplateController is deleted meanwhile. Optional; the
+	// default is false.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
-	// How often there is a pass over each parent although nothing happened. A duration: up to four
-	// whole numbers of at most five digits, each with its unit h, m, s or ms, such as 90s, 10m or
-	// 1h30m; at most 28 characters. At least 1s, or 0s for never. Optional; the default is 10m.
-	// Up to 10 % is added at random, so that parents spread out. A pass that finds no difference
-	// makes no request: this is a safety net, and not what keeps children current.
+	// How often there is a pass over each parent although nothing happened. A
+	// duration: up to four whole numbers of at most five digits, each with its
+	// unit h, m, s or ms, such as 90s, 10m or 1h30m; at most 28 characters. At
+	// least 1s, or 0s for never. Optional; the default is 10m. Up to 10 % is added
+	// at random, so that parents spread out. A pass that finds no difference makes
+	// no request: this is a safety net, and not what keeps children current.
 	// +optional
 	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}(h|m|s|ms)){1,4}$`
@@ -88,45 +93,47 @@ type TemplateControllerSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s|ms)){1,4}$') || duration(self) == duration('0s') || duration(self) >= duration('1s')",message="write 1s or more, or 0s for never"
 	ResyncPeriod string `json:"resyncPeriod,omitempty"`
 
-	// What becomes of the children when this TemplateController is deleted. Orphan: all of them
-	// stay; a child that has an owner reference still goes with its parent. Delete: they are
-	// deleted first, except those of entries with deletionPolicy Orphan or prunePolicy Retain.
-	// Optional; the default is Orphan.
+	// What becomes of the children when this TemplateController is deleted.
+	// Orphan: all of them stay; a child that has an owner reference still goes
+	// with its parent. Delete: they are deleted first, except those of entries
+	// with deletionPolicy Orphan or prunePolicy Retain. Optional; the default is
+	// Orphan.
 	// +optional
 	// +kubebuilder:default=Orphan
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
-	// The marks around the actions of all templates. Optional; the default is {{ and }}. The two
-	// must differ. Change them when this file itself goes through Helm, or when
-	// children must hold {{ }}.
+	// The marks around the actions of all templates. Optional; the default is {{
+	// and }}. The two must differ. Change them when this file itself goes through
+	// Helm, or when children must hold {{ }}.
 	// +optional
 	Delimiters Delimiters `json:"delimiters,omitempty,omitzero"`
 
-	// Free data for the templates, which see it as .values. A kustomize overlay can patch it
-	// without touching a template. A mapping; its integers must fit in 64 bits and are exact.
-	// Optional; the default is an empty mapping.
+	// Free data for the templates, which see it as .values. A kustomize overlay
+	// can patch it without touching a template. A mapping; its integers must fit
+	// in 64 bits and are exact. Optional; the default is an empty mapping.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Values *apiextensionsv1.JSON `json:"values,omitempty"`
 
-	// Blocks of {{ define "name" }}…{{ end }} that every template of this TemplateController can
-	// use with {{ include "name" . }}. Optional. At most 262,144 characters.
+	// Blocks of {{ define "name" }}…{{ end }} that every template of this
+	// TemplateController can use with {{ include "name" . }}. Optional. At most
+	// 262,144 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=262144
 	Helpers string `json:"helpers,omitempty"`
 
-	// The entries of children: each has a template and says how to treat the objects that it
-	// yields. At most 64, each with a name of its own. Optional where status.template is
-	// there: one of the two must be.
+	// The entries of children: each has a template and says how to treat the
+	// objects that it yields. At most 64, each with a name of its own. Optional
+	// where status.template is there: one of the two must be.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=64
 	Children []Child `json:"children,omitempty"`
 
-	// What templater writes into the status of each parent. Optional; without it, the
-	// ready condition alone.
+	// What templater writes into the status of each parent. Optional; without it,
+	// the ready condition alone.
 	// +optional
 	Status *ParentStatus `json:"status,omitempty"`
 }
@@ -136,24 +143,25 @@ type TemplateControllerSpec struct {
 // +kubebuilder:validation:XValidation:rule="self.kind == oldSelf.kind",message="kind is immutable: delete this TemplateController and create another"
 // +kubebuilder:validation:XValidation:rule="self.apiVersion.contains('/') ? oldSelf.apiVersion.startsWith(self.apiVersion.split('/')[0] + '/') : !oldSelf.apiVersion.contains('/')",message="the group in apiVersion is immutable (the version may change): delete this TemplateController and create another"
 type Watch struct {
-	// Group and version of the parents, as in their own apiVersion: example.org/v1, or v1 for
-	// the core kinds. Required. The group is immutable, the version may change.
-	// At most 317 characters.
+	// Group and version of the parents, as in their own apiVersion:
+	// example.org/v1, or v1 for the core kinds. Required. The group is immutable,
+	// the version may change. At most 317 characters.
 	// +required
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[a-z0-9]+$`
 	// +kubebuilder:validation:MaxLength=317
 	APIVersion string `json:"apiVersion"`
 
-	// Kind of the parents, as in their own kind: LoadTest. Required. Immutable.
-	// At most 63 characters.
+	// Kind of the parents, as in their own kind: LoadTest. Required. Immutable. At
+	// most 63 characters.
 	// +required
 	// +kubebuilder:validation:Pattern=`^[A-Z][A-Za-z0-9]*$`
 	// +kubebuilder:validation:MaxLength=63
 	Kind string `json:"kind"`
 
-	// Only objects in these namespaces are parents. Optional; empty means all namespaces. AND-ed
-	// with the other selectors. Refused for cluster-scoped kinds. At most 128 names, of
-	// at most 63 characters each. With serviceAccountRef, children are read in these namespaces alone.
+	// Only objects in these namespaces are parents. Optional; empty means all
+	// namespaces. AND-ed with the other selectors. Refused for cluster-scoped
+	// kinds. At most 128 names, of at most 63 characters each. With
+	// serviceAccountRef, children are read in these namespaces alone.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=128
@@ -161,20 +169,22 @@ type Watch struct {
 	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Namespaces []string `json:"namespaces,omitempty"`
 
-	// Only objects in namespaces whose labels match are parents. Optional; absent or {} means all
-	// namespaces. AND-ed with the other selectors. Refused for cluster-scoped kinds.
+	// Only objects in namespaces whose labels match are parents. Optional; absent
+	// or {} means all namespaces. AND-ed with the other selectors. Refused for
+	// cluster-scoped kinds.
 	// +optional
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
 
-	// Only objects whose own labels match are parents. Optional; absent or {} means all. AND-ed
-	// with the other selectors. A parent that stops matching loses its children, as
-	// prunePolicy says.
+	// Only objects whose own labels match are parents. Optional; absent or {}
+	// means all. AND-ed with the other selectors. A parent that stops matching
+	// loses its children, as prunePolicy says.
 	// +optional
 	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
 
-	// Only objects whose fields match are parents, as in kubectl get --field-selector. Optional;
-	// empty means all. AND-ed with the other selectors. Which fields can be selected depends
-	// on the kind. At most 1,024 characters.
+	// Only objects whose fields match are parents, as in kubectl get
+	// --field-selector. Optional; empty means all. AND-ed with the other
+	// selectors. Which fields can be selected depends on the kind. At most 1,024
+	// characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	FieldSelector string `json:"fieldSelector,omitempty"`
@@ -212,16 +222,18 @@ type Delimiters struct {
 
 // Child is an entry of children: a template, and how to treat the objects that it yields.
 type Child struct {
-	// Name of the entry: templates find its live objects under .observed.NAME, and the status
-	// template under .children.NAME. Required. A lower-case letter, then letters and digits, at
-	// most 63 characters. It may change: the objects that the entry yields go along.
+	// Name of the entry: templates find its live objects under .observed.NAME, and
+	// the status template under .children.NAME. Required. A lower-case letter,
+	// then letters and digits, at most 63 characters. It may change: the objects
+	// that the entry yields go along.
 	// +required
 	// +kubebuilder:validation:Pattern=`^[a-z][a-zA-Z0-9]*$`
 	// +kubebuilder:validation:MaxLength=63
 	Name string `json:"name"`
 
-	// A Go template that yields zero, one or many YAML documents, each of them one object. A
-	// manifest without any {{ }} is a valid template. Required. At most 262,144 characters.
+	// A Go template that yields zero, one or many YAML documents, each of them one
+	// object. A manifest without any {{ }} is a valid template. Required. At most
+	// 262,144 characters.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=262144
@@ -234,17 +246,17 @@ type Child struct {
 	// +kubebuilder:default={}
 	UpdateStrategy UpdateStrategy `json:"updateStrategy,omitempty,omitzero"`
 
-	// What becomes of an object when the template stops yielding it, or its parent stops
-	// matching. Delete: it is deleted. Retain: it stays, also when the TemplateController is
-	// deleted, but goes with its parent, unless deletionPolicy is Orphan.
-	// Optional; the default is Delete.
+	// What becomes of an object when the template stops yielding it, or its parent
+	// stops matching. Delete: it is deleted. Retain: it stays, also when the
+	// TemplateController is deleted, but goes with its parent, unless
+	// deletionPolicy is Orphan. Optional; the default is Delete.
 	// +optional
 	// +kubebuilder:default=Delete
 	PrunePolicy PrunePolicy `json:"prunePolicy,omitempty"`
 
-	// What becomes of an object when its parent is deleted. Delete: it goes with the parent.
-	// Orphan: it carries no owner reference and stays, also when the TemplateController is
-	// deleted. Optional; the default is Delete.
+	// What becomes of an object when its parent is deleted. Delete: it goes with
+	// the parent. Orphan: it carries no owner reference and stays, also when the
+	// TemplateController is deleted. Optional; the default is Delete.
 	// +optional
 	// +kubebuilder:default=Delete
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
@@ -252,11 +264,12 @@ type Child struct {
 
 // UpdateStrategy says how an existing object follows its template.
 type UpdateStrategy struct {
-	// Apply changes the object in place, and undoes what others change in the fields that the
-	// template sets. Recreate deletes all objects of this entry that are out of date, and creates
-	// new ones when they are gone. CreateOnly leaves an object as it was created. OnDelete
-	// leaves an object that is out of date until somebody deletes it. Under each of them,
-	// templater keeps the labels, annotations and owner reference current that it adds itself.
+	// Apply changes the object in place, and undoes what others change in the
+	// fields that the template sets. Recreate deletes all objects of this entry
+	// that are out of date, and creates new ones when they are gone. CreateOnly
+	// leaves an object as it was created. OnDelete leaves an object that is out of
+	// date until somebody deletes it. Under each of them, templater keeps the
+	// labels, annotations and owner reference current that it adds itself.
 	// Optional; the default is Apply.
 	// +optional
 	// +kubebuilder:default=Apply
@@ -300,20 +313,22 @@ const (
 
 // ParentStatus says what templater writes into the status of each parent.
 type ParentStatus struct {
-	// A Go template that yields a YAML mapping, which is merged into the parent's .status. In
-	// conditions, templater fills in lastTransitionTime, reason and message, and takes booleans
-	// for status; a condition of the type in readyCondition is refused. So is a template for a
-	// built-in kind: Kubernetes writes that status. Optional where children is there: one of the
-	// two must be. At most 262,144 characters.
+	// A Go template that yields a YAML mapping, which is merged into the parent's
+	// .status. In conditions, templater fills in lastTransitionTime, reason and
+	// message, and takes booleans for status; a condition of the type in
+	// readyCondition is refused. So is a template for a built-in kind: Kubernetes
+	// writes that status. Optional where children is there: one of the two must
+	// be. At most 262,144 characters.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=262144
 	Template string `json:"template,omitempty"`
 
-	// Type of the condition that templater itself writes into the parent: True when every child
-	// is as its template says and is ready. Optional; the default is Ready, and an empty text means
-	// no condition. At most 316 characters. It needs .status.conditions in the parent's
-	// schema, as a map list keyed by type.
+	// Type of the condition that templater itself writes into the parent: True
+	// when every child is as its template says and is ready. Optional; the default
+	// is Ready, and an empty text means no condition. At most 316 characters. It
+	// needs .status.conditions in the parent's schema, as a map list keyed by
+	// type.
 	// +optional
 	// +kubebuilder:default=Ready
 	// +kubebuilder:validation:Pattern=`^([A-Za-z0-9]([-A-Za-z0-9_./]*[A-Za-z0-9])?)?$`
