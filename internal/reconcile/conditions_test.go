@@ -212,3 +212,15 @@ func TestTemplateControllerReadsUntilItIsKnownWhichRightsAreMissing(t *testing.T
 		t.Errorf("condition %q, want %q", got, want)
 	}
 }
+
+func TestNamespacesThatCannotBeReadAreTold(t *testing.T) {
+	c := newCluster(t)
+	want := watch.Want{Resource: namespaces, Role: watch.Namespace}
+	c.caches[want] = failing(t, want, errors.New("no answer"))
+	c.silent[want] = true
+	c.apply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}"))
+	c.run()
+	if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False ListFailed: cannot list or watch namespaces"; !strings.HasPrefix(got, want) {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+}

@@ -196,3 +196,11 @@ func TestWhatSetsOfFieldsTakeFromAStatus(t *testing.T) {
 		})
 	}
 }
+
+func TestAMappingOfWhichNothingIsTakenStays(t *testing.T) {
+	content := map[string]any{"a": map[string]any{}}
+	held := fieldSet{"f:a": map[string]any{"f:b": map[string]any{}}}
+	if path := held.take(content, ".status"); path != "" || len(content) != 1 {
+		t.Errorf("%s is taken, and %v is left", path, content)
+	}
+}

@@ -87,11 +87,10 @@ func (c *controller) parent(name types.NamespacedName) *object.Object {
 	if cache == nil {
 		return nil
 	}
-	parent := cache.Get(name)
-	if parent == nil || !c.inNamespace(name.Namespace) {
+	if !c.inNamespace(name.Namespace) {
 		return nil
 	}
-	return parent
+	return cache.Get(name)
 }
 
 func (c *controller) parentCache(namespace string) *watch.Cache {

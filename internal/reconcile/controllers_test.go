@@ -195,10 +195,32 @@ func TestKindThatMayBeThereAgainIsNotGone(t *testing.T) {
 	if e.gone.IsZero() {
 		t.Fatal("the kind is not known to be gone")
 	}
-	c.refuse["kind App"] = errors.New("no answer")
-	c.controllers.queue.Add("apps")
+	for _, err := range []error{errors.New("no answer"), nil} {
+		e.gone = c.clock.Now()
+		c.refuse["kind App"] = err
+		c.controllers.queue.Add("apps")
+		c.runControllers()
+		if !e.gone.IsZero() {
+			t.Errorf("the server says %v, and the kind counts as gone", err)
+		}
+		if _, again := c.controllersDue.due["apps"]; err != nil && !again {
+			t.Error("the server is not asked again")
+		}
+	}
+}
+
+func TestAnEditSettlesTheVersionsOfKindsAnew(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
 	c.run()
-	if !e.gone.IsZero() {
-		t.Error("the kind counts as gone while the server does not say so")
+	e := c.controllers.entries["apps"]
+	if len(e.settled) != 1 {
+		t.Fatalf("settled are %v", e.settled)
+	}
+	c.apply(with(t, apps, "count:", "n:"))
+	c.runControllers()
+	if len(e.settled) > 0 {
+		t.Errorf("settled are %v after an edit", e.settled)
 	}
 }

@@ -81,8 +81,13 @@ func TestNothingHiddenIsReplacedOnHalfKnowledge(t *testing.T) {
 		fail func(*cluster)
 		want bool
 	}{
-		"all is known":                           {one, nil, true},
-		"a template has failed":                  {with(t, one, "spec: {", "spec: {odd: true, "), nil, false},
+		"all is known":          {one, nil, true},
+		"a template has failed": {with(t, one, "spec: {", "spec: {odd: true, "), nil, false},
+		"an earlier leader may have edited it": {one, func(c *cluster) {
+			c.controllers.led.Store(true)
+			c.controllers.entries["apps"].confirmed = false
+			c.refuse["get templatecontrollers apps"] = errors.New("no answer")
+		}, false},
 		"the watch of TemplateControllers fails": {one, func(c *cluster) { c.fail("templatecontrollers", errors.New("no answer")) }, false},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -149,6 +154,10 @@ func TestANewLeaderDeletesNothingByAnOldTemplateController(t *testing.T) {
 				}
 			}
 			wantRequests(t, "deletions", got, row.want...)
+			waits := c.condition("apps", "one", "Ready") == "False Progressing: waiting for what is new in TemplateController apps"
+			if waits == slices.Contains(row.want, "delete configmaps b") {
+				t.Errorf("ready condition %q", c.condition("apps", "one", "Ready"))
+			}
 		})
 	}
 }
@@ -256,4 +265,20 @@ func TestNobodyIsAskedAboutATemplateControllerThatIsGone(t *testing.T) {
 	if !c.controllers.confirmed(t.Context(), &controller{name: "gone"}) || len(c.requests) > 0 {
 		t.Errorf("requests %v", c.requests)
 	}
+}
+
+func TestTheServerIsAskedOnceForATemplateController(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.controllers.led.Store(true)
+	c.controllers.entries["apps"].confirmed = false
+	before := len(c.requests)
+	for range 2 {
+		if !c.controllers.confirmed(t.Context(), c.controllers.get("apps")) {
+			t.Error("it is not confirmed")
+		}
+	}
+	wantRequests(t, "two deletions", c.requests[before:], "get templatecontrollers apps")
 }

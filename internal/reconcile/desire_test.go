@@ -128,15 +128,24 @@ func TestKindsThatAreTakenUp(t *testing.T) {
 }
 
 func TestChildThatWouldBeAParentOfItsOwnController(t *testing.T) {
-	for labels, want := range map[string]bool{"tier: front": true, "tier: back": false, "": false} {
+	const front = "labelSelector: {matchLabels: {tier: front}}"
+	for _, row := range []struct {
+		selector, labels string
+		want             bool
+	}{
+		{front, "tier: front", true}, {front, "tier: back", false}, {front, "", false},
+		{"labelSelector: {matchLabels: {app.kubernetes.io/managed-by: templater}}", "", true}, // a mark
+		{front + ", fieldSelector: metadata.name=one", "tier: front", false},
+	} {
+		labels, want := row.labels, row.want
 		c := newCluster(t)
-		c.apply(with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}",
+		c.apply(with(t, apps, "kind: App}", "kind: App, "+row.selector+"}",
 			"apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: {{ . }}}\n      data: {text: {{ $.spec.text }}}",
 			"apiVersion: example.org/v1\n      kind: App\n      metadata: {name: {{ . }}, labels: {"+labels+"}}"))
-		c.apply(app)
+		c.apply(with(t, app, "tier: front", "tier: front, app.kubernetes.io/managed-by: templater"))
 		c.run()
 		if got := strings.Contains(c.condition("apps", "one", "Ready"), "would be watched by this very TemplateController"); got != want {
-			t.Errorf("labels {%s}: refused: %v, want %v", labels, got, want)
+			t.Errorf("%s, labels {%s}: refused: %v, want %v", row.selector, labels, got, want)
 		}
 	}
 }

@@ -162,3 +162,12 @@ func TestTemplateControllersArePendingUntilTheyWereLookedAt(t *testing.T) {
 		t.Errorf("pending after all were looked at, with whatever result: %v", pending)
 	}
 }
+
+func TestNothingGoesOnAtADeskThatIsTakenAway(t *testing.T) {
+	d := newDesks(clocktesting.NewFakePassiveClock(time.Now()), nil)
+	ctx := d.seat(t.Context())
+	d.leave(deskOf(ctx))
+	if ctx.Err() == nil || len(d.all) > 0 {
+		t.Errorf("%d desks are left, and the work goes on: %v", len(d.all), ctx.Err() == nil)
+	}
+}

@@ -100,3 +100,34 @@ func TestNamespacesConcernThoseWhoSelectByThem(t *testing.T) {
 		t.Errorf("looked at (-want +got):\n%s", diff)
 	}
 }
+
+func TestDefinitionsAreHeardOfWhileAnotherReplicaLeads(t *testing.T) {
+	c := newCluster(t)
+	c.standby()
+	c.apply(apps)
+	c.run()
+	definition := packed(t, parse(t, "{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: apps.example.org}, spec: {group: example.org, names: {kind: App}}}"))
+	c.controllers.Changed(watch.Want{Role: watch.Definition}, watch.Event{New: definition})
+	if n := c.controllers.queue.Len(); n != 1 {
+		t.Errorf("%d TemplateControllers are looked at, want 1", n)
+	}
+}
+
+func TestWhatIsSuddenlyGoneIsMissedLater(t *testing.T) {
+	c := newCluster(t)
+	c.controllers.patience = lossPatience
+	there := packed(t, parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"))
+	going := packed(t, parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, deletionTimestamp: \"2026-01-01T00:00:00Z\"}}"))
+	for why, row := range map[string]struct {
+		event watch.Event
+		later bool
+	}{
+		"it has gone":           {watch.Event{Old: there}, true},
+		"it was being deleted":  {watch.Event{Old: going}, false},
+		"it is another one now": {watch.Event{Old: there, New: there}, false},
+	} {
+		if got := c.controllers.lossDelay(row.event) > 0; got != row.later {
+			t.Errorf("%s: missed later: %v, want %v", why, got, row.later)
+		}
+	}
+}

@@ -128,9 +128,21 @@ func TestNobodyIsAskedWhenTimeIsUp(t *testing.T) {
 	c := newCluster(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, acting := range []bool{false, true} {
-		if _, err := c.controllers.rights.ask(ctx, claim{as: robot, use: asParents, acting: acting}); err == nil || len(c.asked) > 0 {
-			t.Errorf("asked for %v, %v", c.asked, err)
+	for _, about := range []claim{{as: robot, use: asParents}, {as: robot, use: asParents, acting: true}, {use: toExist, resource: namespaces.GroupResource(), name: "ns"}} {
+		if _, err := c.controllers.rights.ask(ctx, about); err == nil || len(c.asked)+len(c.sought) > 0 {
+			t.Errorf("asked for %v %v, %v", c.asked, c.sought, err)
 		}
+	}
+}
+
+func TestAFindingIsNewToThoseWhoHaveAskedSince(t *testing.T) {
+	c := newCluster(t)
+	r, about := c.controllers.rights, claim{as: robot, use: asParents}
+	r.look(about, "apps")
+	if got := r.take(about, finding{known: true}); len(got) != 1 {
+		t.Errorf("told %v, want apps", got)
+	}
+	if got := r.take(about, finding{known: true, missing: []string{"get"}}); len(got) > 0 {
+		t.Errorf("told %v, who has not asked again", got)
 	}
 }

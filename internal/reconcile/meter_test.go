@@ -195,10 +195,11 @@ func TestAnswersAreToldApart(t *testing.T) {
 		"a quota is used up":      {answer(http.StatusForbidden, "Forbidden", "exceeded quota: q, requested: pods=1"), Rejected},
 		"the object is not valid": {answer(http.StatusUnprocessableEntity, "Invalid", "no"), Rejected},
 		"an unknown field, which the server answers 500 to": {answer(http.StatusInternalServerError, "", ".data.x: field not declared in schema"), Rejected},
-		"the server fails":                {answer(http.StatusInternalServerError, "InternalError", "etcd"), NoAnswer},
-		"the server has too much to do":   {answer(http.StatusTooManyRequests, "TooManyRequests", "later"), NoAnswer},
-		"an answer without a code":        {answer(0, "", "what"), NoAnswer},
-		"the server is not to be reached": {errors.New("connection refused"), NoAnswer},
+		"the server fails":                    {answer(http.StatusInternalServerError, "InternalError", "etcd"), NoAnswer},
+		"the server has too much to do":       {answer(http.StatusTooManyRequests, "TooManyRequests", "later"), NoAnswer},
+		"a value of the wrong form, likewise": {answer(http.StatusInternalServerError, "", "unable to convert unstructured object to v1, Kind=Secret: illegal base64 data"), Rejected},
+		"an answer without a code":            {answer(0, "", "what"), NoAnswer},
+		"the server is not to be reached":     {errors.New("connection refused"), NoAnswer},
 	} {
 		if got := answerOf(row.err); got != row.want {
 			t.Errorf("%s: %d, want %d", why, got, row.want)

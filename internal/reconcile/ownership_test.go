@@ -175,3 +175,9 @@ func TestExtractKeepsWhatIsOurs(t *testing.T) {
 		t.Errorf("extract (-want +got):\n%s", diff)
 	}
 }
+
+func TestWhatIsNoJSONIsTheSameAsNothing(t *testing.T) {
+	if sameJSON("{", nil) || !sameJSON("null", nil) || !sameJSON("1", int64(1)) {
+		t.Error("an item is found by what is no JSON, or not by what is")
+	}
+}

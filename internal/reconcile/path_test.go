@@ -130,3 +130,27 @@ func TestRefusedStatusTellsNoKeysFromData(t *testing.T) {
 		t.Errorf("Events (-want +got):\n%s", diff)
 	}
 }
+
+func TestKeysThatAreTooLongAreToldByTheirPlace(t *testing.T) {
+	c := controllerOf(t, "spec: {known: {{ .spec.map }}}")
+	long := strings.Repeat("k", 2000)
+	for want, content := range map[string]map[string]any{
+		"the document holds a key":  {long: 1},
+		"spec.known.… holds a key ": {"spec": map[string]any{"known": map[string]any{secret: map[string]any{long: 1}}}},
+	} {
+		if got := c.keyFault(content); !strings.HasPrefix(got, want) {
+			t.Errorf("got %q, want %s", got, want)
+		}
+	}
+}
+
+func TestTheLongestKeyOfAPathIsFound(t *testing.T) {
+	keys := []any{map[string]any{"a": 1, "a.b": 1, "a.b.c": 1, "b": 1, "ab": 1}}
+	for path, want := range map[string]string{"a.b.c.d": "a.b.c", "a.b": "a.b", "a.bc": "a", "a[0]": "a", "c": "", ".a": "", "": ""} {
+		for range 20 { // maps have no order
+			if got := longestKey(keys, path); got != want {
+				t.Fatalf("%q: %q, want %q", path, got, want)
+			}
+		}
+	}
+}

@@ -283,3 +283,11 @@ func TestEntryOfAChildIsTheOneThatWantsIt(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyTheEntryUnderRecreateIsHeldBack(t *testing.T) {
+	s := situationFor(t, v1.Child{Name: "h"}, []side{{name: "c", hash: "1"}}, []side{{name: "b", group: "h", hash: "1"}})
+	s.children = append(s.children, v1.Child{Name: "g", UpdateStrategy: v1.UpdateStrategy{Type: v1.UpdateRecreate}})
+	if diff := cmp.Diff([]string{"create c", "delete b"}, planText(planFor(s))); diff != "" {
+		t.Errorf("plan (-want +got):\n%s", diff)
+	}
+}

@@ -27,3 +27,16 @@ func TestWhichProblemIsShown(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatWaitsIsNotToldBesideAFault(t *testing.T) {
+	fault, waiting := &Problem{Reason: "A", Message: "fault"}, &Problem{Reason: "B", Message: "waiting", Waiting: true}
+	for want, all := range map[string]problems{"fault": {waiting, fault}, "waiting": {waiting}} {
+		if got := all.message(); got != want {
+			t.Errorf("told %q, want %q", got, want)
+		}
+		p := &pass{problems: all}
+		if got := p.failed(); got != (want == "fault") {
+			t.Errorf("%s: failed is %v", want, got)
+		}
+	}
+}

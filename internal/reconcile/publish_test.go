@@ -174,3 +174,16 @@ func TestAnswersWithoutWordsAreTold(t *testing.T) {
 		t.Errorf("got %+v, want %s", got, want)
 	}
 }
+
+func TestFaultsWithoutAWordAreToldByTheirSort(t *testing.T) {
+	if got := fault(metav1.StatusCause{Type: "Odd", Message: secret}); got != "Odd" {
+		t.Errorf("got %q", got)
+	}
+	err := answer(http.StatusBadRequest, metav1.StatusReasonBadRequest, `strict decoding error: unknown field "spec.x"`)
+	if got, want := publicReason(err), "spec.x: the schema has no such field"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := detailsOf(errors.New(secret)); len(got.Causes) > 0 {
+		t.Errorf("details %v of an answer that nobody gave", got)
+	}
+}

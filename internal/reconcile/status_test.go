@@ -3,12 +3,14 @@ package reconcile
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -224,5 +226,29 @@ func TestStatusThatMayNotBeWrittenIsTriedAgain(t *testing.T) {
 	}
 	if got := c.controllers.entries["apps"].counts.parents; got.Ready != 0 || got.Failed != 1 {
 		t.Errorf("counts %+v, want one that has failed", got)
+	}
+}
+
+func TestKindsThatAParentWantsAreNoted(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	e := c.controllers.entries["apps"]
+	if got, want := e.counts.tallies[configMapName("one")].kinds, e.bits[schema.GroupKind{Kind: "ConfigMap"}]; got != want || got == 0 {
+		t.Errorf("kinds %b, want %b", got, want)
+	}
+}
+
+func TestAFailureIsTriedAgainAsSoonAsEver(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.gone(configMap("a"))
+	c.refuse["create configmaps a"] = errors.New("no answer")
+	c.fail("templatecontrollers", errors.New("no answer"))
+	if result, _ := c.pass("apps", "one"); result.Retry != RetryBackoff {
+		t.Errorf("retry %v, want RetryBackoff", result.Retry)
 	}
 }
