@@ -62,6 +62,8 @@ func TestMistakesAreTold(t *testing.T) {
 		"an address":         {[]string{"run", "--metrics-address", "8080"}, `--metrics-address "8080": give HOST:PORT or :PORT, as in :8080`},
 		"a port":             {[]string{"run", "--health-address", ":http"}, `--health-address ":http": give HOST:PORT or :PORT, as in :8080`},
 		"another port":       {[]string{"run", "--pprof-address", "localhost:65536"}, `--pprof-address "localhost:65536": give HOST:PORT or :PORT, as in :8080`},
+		"nothing to secure":  {[]string{"run", "--metrics-secure"}, "--metrics-secure: say where the metrics are served: give --metrics-address, as in :8080"},
+		"no TLS":             {[]string{"run", "--metrics-address", ":8080", "--metrics-cert-dir", "/certs"}, "--metrics-cert-dir: the metrics are served without TLS: give --metrics-secure, too"},
 		"a number of no use": {[]string{"run", "--workers", "0"}, "--workers 0: give a number from 1"},
 	} {
 		t.Run(why, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -15,11 +16,13 @@ type serveFlags struct{ addresses operator.Addresses }
 
 func (f *serveFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.addresses.Metrics, "metrics-address", "", "HOST:PORT or :PORT that /metrics is served at, for Prometheus; empty = not served")
+	flags.BoolVar(&f.addresses.MetricsSecure, "metrics-secure", false, "serve /metrics over TLS, and only to those whose token the API server knows, and who may get the nonResourceURL /metrics")
+	flags.StringVar(&f.addresses.MetricsCertDir, "metrics-cert-dir", "", "folder with the tls.crt and tls.key for --metrics-secure, such as a mounted Secret, taken up anew when they change; empty, or while they are not there = a self-made certificate")
 	flags.StringVar(&f.addresses.Health, "health-address", "", "HOST:PORT or :PORT that /healthz and /readyz are served at, for probes; empty = not served")
 	flags.StringVar(&f.addresses.Pprof, "pprof-address", "", "HOST:PORT or :PORT that /debug/pprof/ is served at, for go tool pprof; it tells a lot, so localhost:6060 is a good one; empty = not served")
 }
 
-// check says which address is none.
+// check says which address is none, and what does not go together.
 func (f *serveFlags) check() error {
 	for flag, address := range map[string]string{
 		"--metrics-address": f.addresses.Metrics, "--health-address": f.addresses.Health, "--pprof-address": f.addresses.Pprof,
@@ -34,6 +37,12 @@ func (f *serveFlags) check() error {
 		if err != nil {
 			return fmt.Errorf("%s %q: give HOST:PORT or :PORT, as in :8080", flag, address)
 		}
+	}
+	if f.addresses.MetricsSecure && f.addresses.Metrics == "" {
+		return errors.New("--metrics-secure: say where the metrics are served: give --metrics-address, as in :8080")
+	}
+	if f.addresses.MetricsCertDir != "" && !f.addresses.MetricsSecure {
+		return errors.New("--metrics-cert-dir: the metrics are served without TLS: give --metrics-secure, too")
 	}
 	return nil
 }

@@ -103,6 +103,9 @@ func run(ctx context.Context, o Options, election election) error {
 	work, abort := context.WithCancel(context.WithoutCancel(ctx))
 	defer abort()
 	view := newView(o.Serve) // before the clients, whose requests it measures
+	if err := view.secure(limited(o.Config)); err != nil {
+		return err
+	}
 	config := election.Guard(o.Config)
 	cluster, err := kube.NewClient(config)
 	if err != nil {

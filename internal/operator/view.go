@@ -8,7 +8,9 @@ import (
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/klog/v2"
 
+	"github.com/templater-dev/templater/internal/access"
 	"github.com/templater-dev/templater/internal/health"
 	"github.com/templater-dev/templater/internal/metrics"
 	"github.com/templater-dev/templater/internal/reconcile"
@@ -20,8 +22,13 @@ import (
 // nowhere.
 type Addresses struct {
 	Metrics string // /metrics
-	Health  string // /healthz and /readyz
-	Pprof   string // /debug/pprof/
+	// MetricsSecure is whether /metrics is served over TLS, and only to those whom the API server allows
+	// to get it.
+	MetricsSecure bool
+	// MetricsCertDir is the folder with the certificate for that; empty = it is self-made.
+	MetricsCertDir string
+	Health         string // /healthz and /readyz
+	Pprof          string // /debug/pprof/
 }
 
 // askLimit is how long the API server may take to say that it works. It is less than the second
@@ -34,6 +41,7 @@ type view struct {
 	now       func() time.Time
 	registry  *metrics.Registry // nil = nothing is measured
 	ready     *health.Ready
+	guard     *access.Guard // of the metrics; nil = everybody may read them
 	servers   []*serve.Server
 }
 
@@ -43,6 +51,15 @@ func newView(addresses Addresses) *view {
 		v.registry = metrics.New()
 	}
 	return v
+}
+
+// secure makes what the metrics are secured with, if they are to be. Every replica asks about those who come, so
+// config is one that may write without the lease.
+func (v *view) secure(config *rest.Config) (err error) {
+	if v.addresses.Metrics != "" && v.addresses.MetricsSecure {
+		v.guard, err = access.New(config)
+	}
+	return err
 }
 
 func (v *view) meters() reconcile.Meters {
@@ -74,21 +91,16 @@ func (v *view) open(ctx context.Context, p parts) error {
 		v.registry.Watches(p.watches.States, v.now)
 	}
 	v.ready.Stopping, v.ready.Watches, v.ready.Pending = ctx, p.watches.States, p.manage.Pending
-	for _, s := range []struct {
-		name, address string
-		handler       func() http.Handler
-	}{
-		{"metrics", v.addresses.Metrics, func() http.Handler { return at("/metrics", v.registry.Handler()) }},
-		{"health", v.addresses.Health, func() http.Handler { return v.health(p) }},
-		{"pprof", v.addresses.Pprof, serve.Profiles},
+	for _, s := range []serve.Options{
+		v.metrics(ctx), {Name: "health", Address: v.addresses.Health, Handler: v.health(p)}, {Name: "pprof", Address: v.addresses.Pprof, Handler: serve.Profiles()},
 	} {
-		if s.address == "" {
+		if s.Address == "" {
 			continue
 		}
-		server, err := serve.Listen(ctx, s.name, s.address, s.handler())
+		server, err := serve.Listen(ctx, s)
 		if err != nil {
 			v.close(ctx)
-			return fmt.Errorf("give another --%s-address: %w", s.name, err)
+			return fmt.Errorf("give another --%s-address: %w", s.Name, err)
 		}
 		v.servers = append(v.servers, server)
 	}
@@ -100,6 +112,21 @@ func (v *view) close(ctx context.Context) {
 	for _, s := range v.servers {
 		s.Close(ctx)
 	}
+}
+
+// metrics returns how /metrics is served.
+func (v *view) metrics(ctx context.Context) serve.Options {
+	o := serve.Options{Name: "metrics", Address: v.addresses.Metrics}
+	if v.registry == nil {
+		return o
+	}
+	handler := v.registry.Handler()
+	if v.guard != nil {
+		handler = v.guard.Protect(handler)
+		o.TLS = serve.NewCertificate(v.addresses.MetricsCertDir, klog.FromContext(ctx)).Config()
+	}
+	o.Handler = at("/metrics", handler)
+	return o
 }
 
 func (v *view) health(p parts) http.Handler {

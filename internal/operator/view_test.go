@@ -2,6 +2,8 @@ package operator
 
 import (
 	"context"
+	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -104,6 +106,87 @@ func TestEachAddressServesItsOwn(t *testing.T) {
 	v.ready.Begin()
 	if code, body := fetch(t, v.servers[1].Address(), "/readyz"); code != http.StatusOK {
 		t.Errorf("/readyz: %d %q", code, body)
+	}
+}
+
+// TestMetricsAreForThoseWhoMayGetThem has an API server that knows one token and one who may, and refuses templater nothing.
+func TestMetricsAreForThoseWhoMayGetThem(t *testing.T) {
+	const free = "127.0.0.1:0"
+	v := newView(Addresses{Metrics: free, MetricsSecure: true, Health: free})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var asked atomic.Int32
+	answer := func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		var review struct {
+			APIVersion string         `json:"apiVersion"`
+			Kind       string         `json:"kind"`
+			Spec       map[string]any `json:"spec"`
+			Status     map[string]any `json:"status"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+			t.Error(err)
+		}
+		who, _ := review.Spec["token"].(string)
+		review.Status = map[string]any{"authenticated": who != "", "user": map[string]any{"username": who}, "allowed": review.Spec["user"] == "prometheus"}
+		w.Header().Set("Content-Type", "application/json")
+		if err := json.NewEncoder(w).Encode(review); err != nil {
+			t.Error(err)
+		}
+	}
+	server := httptest.NewServer(http.HandlerFunc(answer))
+	defer server.Close()
+	if err := v.secure(&rest.Config{Host: server.URL, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.open(ctx, assemble(ctx, t, v, silent)); err != nil {
+		t.Fatal(err)
+	}
+	defer v.close(t.Context())
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	for _, row := range []struct {
+		path, token string
+		code        int
+	}{
+		{"/metrics", "", http.StatusUnauthorized},
+		{"/metrics", "somebody", http.StatusForbidden},
+		{"/metrics", "prometheus", http.StatusOK},
+		{"/other", "prometheus", http.StatusNotFound},
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+v.servers[0].Address()+row.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row.token != "" {
+			request.Header.Set("Authorization", "Bearer "+row.token)
+		}
+		got, err := client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(got.Body)
+		if err := errors.Join(err, got.Body.Close()); err != nil || got.StatusCode != row.code || strings.Contains(string(body), "workqueue_depth") != (row.code == http.StatusOK) {
+			t.Errorf("%s for %q is answered %d, error %v: %.80s", row.path, row.token, got.StatusCode, err, body)
+		}
+	}
+	if asked.Load() != 4 {
+		t.Errorf("%d questions, want two about each of two tokens", asked.Load())
+	}
+	if code, _ := fetch(t, v.servers[1].Address(), "/healthz"); code != http.StatusOK {
+		t.Errorf("probes bring no token: /healthz is answered %d", code)
+	}
+}
+
+func TestWhatIsNotSecuredNeedsNoRights(t *testing.T) {
+	for _, a := range []Addresses{{Metrics: ":0"}, {MetricsSecure: true}} {
+		v := newView(a)
+		if err := v.secure(&rest.Config{Host: "http://[::1"}); err != nil || v.guard != nil {
+			t.Errorf("%+v: guard %v, error %v", a, v.guard, err)
+		}
+	}
+	err := run(t.Context(), Options{Config: &rest.Config{Host: "http://[::1"}, Serve: Addresses{Metrics: ":0", MetricsSecure: true}}, alone{})
+	if err == nil || !strings.HasPrefix(err.Error(), "make a client for tokenreviews: ") {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -2,13 +2,17 @@
 package serve
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"log"
 	"net"
 	"net/http"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 )
 
@@ -19,7 +23,17 @@ const (
 	idleLimit = 2 * time.Minute
 	// stopLimit is how long requests may take that are under way when the operator stops.
 	stopLimit = 2 * time.Second
+	// headerBytes is room for any token, and no invitation to fill the memory.
+	headerBytes = 64 << 10
 )
+
+// Options are what a server serves.
+type Options struct {
+	Name    string // what errors and logs call it
+	Address string // such as ":8080" or "127.0.0.1:0"
+	Handler http.Handler
+	TLS     *tls.Config // nil = plain HTTP
+}
 
 // Server answers requests from the moment that Listen has returned it.
 type Server struct {
@@ -29,26 +43,47 @@ type Server struct {
 	ended    chan struct{}
 }
 
-// Listen starts a server on an address such as ":8080" or "127.0.0.1:0"; name is what errors
-// and logs call it. The error says that the address cannot be had. Close must be called.
-func Listen(ctx context.Context, name, address string, handler http.Handler) (*Server, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+// Listen starts a server. The error says that the address cannot be had. Close must be called.
+func Listen(ctx context.Context, o Options) (*Server, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.Address)
 	if err != nil {
-		return nil, fmt.Errorf("cannot serve %s: %w", name, err)
-	}
-	s := &Server{
-		name: name, listener: listener, ended: make(chan struct{}),
-		server: &http.Server{Handler: handler, ReadHeaderTimeout: headerLimit, ReadTimeout: headerLimit, IdleTimeout: idleLimit},
+		return nil, fmt.Errorf("cannot serve %s: %w", o.Name, err)
 	}
 	logger := klog.FromContext(ctx)
-	logger.Info("serving", "what", name, "address", s.Address())
+	s := &Server{
+		name: o.Name, listener: listener, ended: make(chan struct{}),
+		server: &http.Server{
+			Handler: o.Handler, ReadHeaderTimeout: headerLimit, ReadTimeout: headerLimit, IdleTimeout: idleLimit,
+			MaxHeaderBytes: headerBytes, ErrorLog: log.New(complaints{logger.WithValues("what", o.Name)}, "", 0),
+			BaseContext: func(net.Listener) context.Context { return klog.NewContext(context.Background(), logger) },
+		},
+	}
+	if o.TLS != nil {
+		listener = tls.NewListener(listener, o.TLS)
+	}
+	logger.Info("serving", "what", o.Name, "address", s.Address(), "tls", o.TLS != nil)
 	go func() {
 		defer close(s.ended)
 		if err := s.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			logger.Error(err, "cannot serve any more", "what", name)
+			logger.Error(err, "cannot serve any more", "what", o.Name)
 		}
 	}()
 	return s, nil
+}
+
+// complaints logs what net/http complains about. That a client does not like a certificate, or speaks no TLS, is
+// the client's matter, and anybody could fill the log with it.
+type complaints struct{ logger logr.Logger }
+
+// Write logs a line.
+func (c complaints) Write(line []byte) (int, error) {
+	text := string(bytes.TrimSpace(line))
+	if bytes.HasPrefix(line, []byte("http: TLS handshake error")) {
+		c.logger.V(4).Info("no handshake", "because", text)
+	} else {
+		c.logger.Error(nil, "a request failed", "because", text)
+	}
+	return len(line), nil
 }
 
 // Address is where the server listens.

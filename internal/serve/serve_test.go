@@ -36,7 +36,7 @@ func hello(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "h
 
 func TestAServerAnswersUntilItIsClosed(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	s, err := Listen(t.Context(), "greetings", "127.0.0.1:0", http.HandlerFunc(hello))
+	s, err := Listen(t.Context(), Options{Name: "greetings", Address: "127.0.0.1:0", Handler: http.HandlerFunc(hello)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestAServerAnswersUntilItIsClosed(t *testing.T) {
 		t.Errorf("%d %q", code, body)
 	}
 	s.Close(t.Context())
-	again, err := Listen(t.Context(), "greetings", s.Address(), http.HandlerFunc(hello))
+	again, err := Listen(t.Context(), Options{Name: "greetings", Address: s.Address(), Handler: http.HandlerFunc(hello)})
 	if err != nil {
 		t.Fatalf("the address is not free after Close: %v", err)
 	}
@@ -54,11 +54,11 @@ func TestAServerAnswersUntilItIsClosed(t *testing.T) {
 func TestRequestsThatAreUnderWayMayEnd(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	begun, closing := make(chan struct{}), make(chan struct{})
-	s, err := Listen(t.Context(), "greetings", "127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s, err := Listen(t.Context(), Options{Name: "greetings", Address: "127.0.0.1:0", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		close(begun)
 		<-closing
 		hello(w, r)
-	}))
+	})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,12 +80,12 @@ func TestRequestsThatAreUnderWayMayEnd(t *testing.T) {
 
 func TestAnAddressThatIsTakenIsAnError(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	s, err := Listen(t.Context(), "greetings", "127.0.0.1:0", http.HandlerFunc(hello))
+	s, err := Listen(t.Context(), Options{Name: "greetings", Address: "127.0.0.1:0", Handler: http.HandlerFunc(hello)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close(t.Context())
-	_, err = Listen(t.Context(), "metrics", s.Address(), http.HandlerFunc(hello))
+	_, err = Listen(t.Context(), Options{Name: "metrics", Address: s.Address(), Handler: http.HandlerFunc(hello)})
 	if !errors.Is(err, syscall.EADDRINUSE) || !strings.Contains(err.Error(), "cannot serve metrics: listen tcp "+s.Address()) {
 		t.Errorf("error is %v", err)
 	}
@@ -93,7 +93,7 @@ func TestAnAddressThatIsTakenIsAnError(t *testing.T) {
 
 func TestProfiles(t *testing.T) {
 	defer goleak.VerifyNone(t)
-	s, err := Listen(t.Context(), "profiles", "127.0.0.1:0", Profiles())
+	s, err := Listen(t.Context(), Options{Name: "profiles", Address: "127.0.0.1:0", Handler: Profiles()})
 	if err != nil {
 		t.Fatal(err)
 	}
