@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -112,7 +113,6 @@ func TestOperatorHasNoRightOnOthersObjects(t *testing.T) {
 		"namespaces":                 "get list watch",
 		"events":                     "create patch",
 		"serviceaccounts":            "get",
-		"*/finalizers":               "update",
 	}
 	for _, rule := range role.Rules {
 		for _, resource := range rule.Resources {
@@ -120,6 +120,36 @@ func TestOperatorHasNoRightOnOthersObjects(t *testing.T) {
 				t.Errorf("%s: the operator may %s, want %q", resource, got, allowed[resource])
 			}
 		}
+	}
+}
+
+// A Lease of another name is nothing to the operator.
+func TestOperatorTouchesItsOwnLeaseAlone(t *testing.T) {
+	var role rbacv1.Role
+	load(t, "rbac/lease.yaml", &role)
+	for _, rule := range role.Rules {
+		if verbs := strings.Join(rule.Verbs, " "); verbs != "create" && strings.Join(rule.ResourceNames, " ") != "templater" {
+			t.Errorf("the operator may %s the leases %v, want its own alone", verbs, rule.ResourceNames)
+		}
+	}
+}
+
+var platforms = regexp.MustCompile(`(?m)^PLATFORMS +\?= (\S+)$`)
+
+func TestPodsGoWhereTheImageRuns(t *testing.T) {
+	makefile, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := platforms.FindSubmatch(makefile)
+	var got []string
+	terms := deployment(t).Spec.Template.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	os, arch := terms[0].MatchExpressions[0], terms[0].MatchExpressions[1]
+	for _, one := range arch.Values {
+		got = append(got, os.Values[0]+"/"+one)
+	}
+	if len(terms) != 1 || os.Key != corev1.LabelOSStable || arch.Key != corev1.LabelArchStable || len(os.Values) != 1 || want == nil || strings.Join(got, ",") != string(want[1]) {
+		t.Errorf("the Pods go to %v by %s and %s; the image is built for %q", got, os.Key, arch.Key, want)
 	}
 }
 

@@ -175,6 +175,26 @@ func TestOperationsTellsOfEveryAlert(t *testing.T) {
 	}
 }
 
+var runbook = regexp.MustCompile(`(?m)^ *runbook_url: https://github\.com/templater-dev/templater/blob/main/(\S+\.md)(#\S+)$`)
+
+func TestEveryAlertHasARunbook(t *testing.T) {
+	rules := strings.Split(read(t, "config/prometheus/rules.yaml"), "    - alert: ")[1:]
+	for _, rule := range rules {
+		name, _, _ := strings.Cut(rule, "\n")
+		m := runbook.FindStringSubmatch(rule)
+		if m == nil {
+			t.Errorf("%s has no runbook_url that leads to a page of ours", name)
+			continue
+		}
+		if m[2] != "#"+strings.ToLower(name) || !hasHeading(t, filepath.Join(root, m[1]), m[2]) {
+			t.Errorf("%s: %s has no part %s about it", name, m[1], m[2])
+		}
+	}
+	if len(rules) == 0 {
+		t.Error("there are no alerts")
+	}
+}
+
 var (
 	metricRow  = regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| (counter|gauge|histogram)(?:; ([a-z, ]+))? \\|")
 	metricDesc = regexp.MustCompile(`fqName: "([a-z_]+)".*variableLabels: \{([a-z,]*)\}`)

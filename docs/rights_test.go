@@ -3,6 +3,8 @@ package docs
 import (
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -41,6 +43,26 @@ func granted(t *testing.T, manifest string) map[string][]string {
 	}
 }
 
+// added puts the rights that a component adds to the others.
+func added(t *testing.T, patch string, to map[string][]string) {
+	t.Helper()
+	text, err := os.ReadFile(patch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var adds []struct {
+		Value struct{ Resources, Verbs []string }
+	}
+	if err := yaml.Unmarshal(text, &adds); err != nil {
+		t.Fatal(err)
+	}
+	for _, add := range adds {
+		for _, resource := range add.Value.Resources {
+			to[resource] = add.Value.Verbs
+		}
+	}
+}
+
 func TestSecurityTellsOfEveryRightOfTemplater(t *testing.T) {
 	_, section, _ := strings.Cut(read(t, "docs/security.md"), "### Rights of templater itself\n")
 	section, _, _ = strings.Cut(section, "\n### ")
@@ -53,6 +75,16 @@ func TestSecurityTellsOfEveryRightOfTemplater(t *testing.T) {
 	want := granted(t, "config/rbac/operator.yaml")
 	for resource, verbs := range granted(t, "config/rbac/lease.yaml") {
 		want[resource] = verbs
+	}
+	patches, err := filepath.Glob(filepath.Join(root, "config/components/*/rights.yaml"))
+	if err != nil || len(patches) == 0 {
+		t.Errorf("got %d components with rights and error %v", len(patches), err)
+	}
+	for _, patch := range patches {
+		added(t, patch, want)
+	}
+	for _, verbs := range told {
+		slices.Sort(verbs)
 	}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Errorf("rights in config/rbac and in docs/security.md (-config +page):\n%s", diff)

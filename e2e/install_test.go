@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -30,7 +29,6 @@ import (
 
 const (
 	home        = "templater-system" // the namespace of the installation
-	operatorSA  = "system:serviceaccount:" + home + ":templater"
 	installPage = "docs/install.md"
 	pageImage   = "registry.example.org/templater:v1" // as the page names it
 	nextImage   = "registry.example.org/templater:v2"
@@ -46,20 +44,25 @@ func TestInstallsAsItsPageSays(t *testing.T) {
 
 	i.section("Install")
 	i.twoReplicas()
-	i.smallRole()
+	i.sameRights([]string{"default"}, "templater", home)
+	i.rightsOfComponents()
+	i.plainMetrics()
+	stopShared := i.shared()
 
 	// Nobody but who may act as templater has templater act for him.
 	alice := env.userKubeconfig(t, "alice")
 	i.refuses(alice, "nobody gave her the right to write TemplateControllers", "cannot patch resource", "")
+	i.components()
 	i.section("Grant rights")
 	i.policy(alice)
+	stopShared()
 	i.second(alice)
 
 	i.dir = ""
 	i.simpleDeployment()
 	i.loadTest()
 	i.garbageCollectorIsFree()
-	i.metrics()
+	i.secureMetrics()
 	i.upgrade()
 
 	// The child of this one goes before its TemplateController.
@@ -68,6 +71,7 @@ func TestInstallsAsItsPageSays(t *testing.T) {
 	waitFor(t, i.in(pods), "example-01", nil)
 	i.dir = i.folder
 	i.section("Uninstall")
+	i.shell("kubectl delete namespace monitoring --wait=false")
 	if left := i.list(i.in(pods), "templater.dev/controller=simpledeployments"); len(left) > 0 && left[0].GetDeletionTimestamp() == nil {
 		t.Errorf("%s outlived its TemplateController", left[0].GetName())
 	}
@@ -106,18 +110,17 @@ func prepareInstall(t *testing.T) *installation {
 	if err := os.Symlink(env.root, filepath.Join(i.folder, "templater")); err != nil {
 		t.Fatal(err)
 	}
-	files := yamlIn(t, installPage)
-	i.write("deploy/kustomization.yaml", files[0])
-	i.write("deploy/rights.yaml", files[1])
+	i.write("deploy/kustomization.yaml", yamlIn(t, "Install")[0])
+	i.write("deploy/rights.yaml", yamlIn(t, "Grant rights")[0])
 	i.load(pageImage)
 	return i
 }
 
-// yamlIn returns the YAML that a page shows.
-func yamlIn(t *testing.T, page string) []string {
+// yamlIn returns the YAML that the page shows under a heading.
+func yamlIn(t *testing.T, heading string) []string {
 	t.Helper()
 	var all []string
-	for _, part := range strings.Split(read(t, filepath.Join(env.root, page)), "```yaml\n")[1:] {
+	for _, part := range strings.Split(sectionOf(t, installPage, heading), "```yaml\n")[1:] {
 		text, _, _ := strings.Cut(part, "```")
 		all = append(all, text)
 	}
@@ -153,6 +156,10 @@ func (i *installation) steps(all []shown) {
 	i.t.Helper()
 	i.dir = i.folder
 	for _, step := range all {
+		if step.command == "kubectl delete -k deploy" { // components go, too
+			i.subset(step)
+			continue
+		}
 		if strings.Contains(step.command, "rollout status") { // shows how it goes, too
 			if out, last := i.shell(step.command), step.output; !strings.HasSuffix(out, last) {
 				i.t.Errorf("%s: got %q, want %q in the end", step.command, out, last)
@@ -160,6 +167,22 @@ func (i *installation) steps(all []shown) {
 			continue
 		}
 		i.follow(step)
+	}
+}
+
+// subset runs a command whose output has the lines of the page, and others between them.
+func (i *installation) subset(step shown) {
+	i.t.Helper()
+	out := i.shell(step.command)
+	i.t.Logf("%s:\n%s", step.command, out)
+	var got string
+	for line := range strings.Lines(out) {
+		if strings.Contains(step.output, line) {
+			got += line
+		}
+	}
+	if diff := cmp.Diff(step.output, got); diff != "" {
+		i.t.Errorf("%s (-page +cluster, without what the page does not have):\n%s", step.command, diff)
 	}
 }
 
@@ -199,32 +222,6 @@ func (i *installation) twoReplicas() {
 		}
 		return nil
 	})
-}
-
-// smallRole expects that the operator's account has the rights in config/rbac, and no others.
-func (i *installation) smallRole() {
-	i.t.Helper()
-	own := []string{
-		"create,get,update coordination.k8s.io/leases",
-		"create,patch events.k8s.io/events", "get /serviceaccounts",
-		"get,list,patch,watch templater.dev/templatecontrollers", "patch templater.dev/templatecontrollers/status",
-		"get,list,watch /namespaces", "get,list,watch apiextensions.k8s.io/customresourcedefinitions",
-		"update */*/finalizers",
-	}
-	// What every account may ask: who am I, and what may I do.
-	everybody := []string{
-		"create authentication.k8s.io/selfsubjectreviews",
-		"create authorization.k8s.io/selfsubjectaccessreviews", "create authorization.k8s.io/selfsubjectrulesreviews",
-	}
-	want := append(own, everybody...)
-	slices.Sort(want)
-	if diff := cmp.Diff(want, i.rights(operatorSA, home)); diff != "" {
-		i.t.Errorf("rights of %s in its namespace (-want +got):\n%s", operatorSA, diff)
-	}
-	want = slices.DeleteFunc(want, func(rule string) bool { return strings.Contains(rule, "leases") })
-	if diff := cmp.Diff(want, i.rights(operatorSA, i.ns)); diff != "" {
-		i.t.Errorf("rights of %s elsewhere (-want +got):\n%s", operatorSA, diff)
-	}
 }
 
 // rights returns what a user may do in a namespace, as "verbs group/resource names", sorted.
@@ -361,9 +358,9 @@ func (i *installation) second(alice string) {
 	i.t.Helper()
 	const class = "  className: b\n"
 	i.refuses(alice, "nobody works for the class yet", "no account is known that works for class b", class)
-	files, steps := yamlIn(i.t, installPage), shownIn(i.t, installPage, "A second installation")
-	i.write("deploy-b/kustomization.yaml", files[3])
-	i.write("deploy/kustomization.yaml", files[0]+files[4])
+	files, steps := yamlIn(i.t, "A second installation"), shownIn(i.t, installPage, "A second installation")
+	i.write("deploy-b/kustomization.yaml", files[0])
+	i.write("deploy/kustomization.yaml", yamlIn(i.t, "Install")[0]+files[1]+yamlIn(i.t, "Components")[0])
 	last := len(steps) - 1
 	i.steps(steps[:last])
 	i.refuses(alice, "the account is that of the class", "impersonate on serviceaccounts/templater-b in namespace templater-b", class)
@@ -406,50 +403,25 @@ func (i *installation) garbageCollectorIsFree() {
 	waitGone(i.t, in, i.id)
 }
 
-// measured are the metrics that alerts and dashboard ask for, without the endings of histograms.
-var measured = regexp.MustCompile(`\b(templater|workqueue|rest_client|leader_election|process)_[a-z_]+`)
-
-// metrics expects that each metric that an alert or the dashboard asks for can be had by way of the Service.
-func (i *installation) metrics() {
-	i.t.Helper()
-	i.apply(read(i.t, filepath.Join(env.root, "config", "prometheus", "service.yaml")))
-	var text string
-	eventually(i.t, soon, func() error {
-		out, err := env.clientset.CoreV1().Services(home).ProxyGet("http", "templater-metrics", "metrics", "/metrics", nil).DoRaw(i.t.Context())
-		text = string(out)
-		if err == nil && !strings.Contains(text, "leader_election_master_status{name=\"templater\"} 1") {
-			err = errors.New("the Service has not led to the leader yet")
-		}
-		return err
-	})
-	asked := read(i.t, filepath.Join(env.root, "config", "prometheus", "rules.yaml")) + read(i.t, filepath.Join(env.root, "config", "grafana", "dashboard.json"))
-	names := measured.FindAllString(asked, -1)
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		if name = strings.TrimSuffix(name, "_bucket"); !strings.Contains(text, "# TYPE "+name+" ") {
-			i.t.Errorf("there is no metric %s", name)
-		}
-	}
-}
-
 // upgrade follows the page to another version and to a setting, and expects that no right is missing meanwhile.
 func (i *installation) upgrade() {
 	i.t.Helper()
 	roles := env.client.Resource(rbacv1.SchemeGroupVersion.WithResource("clusterroles"))
 	events := record(i.t, roles, "app.kubernetes.io/part-of=templater")
 	i.load(nextImage)
-	files := yamlIn(i.t, installPage)
-	i.write("deploy/kustomization.yaml", strings.Replace(files[0], "newTag: v1", "newTag: v2", 1)+files[2])
+	i.write("deploy/kustomization.yaml", strings.Replace(yamlIn(i.t, "Install")[0], "newTag: v1", "newTag: v2", 1)+yamlIn(i.t, "Settings")[0]+yamlIn(i.t, "Components")[0])
 	if out, _ := i.tryShell("kubectl diff -k deploy"); !strings.Contains(out, "+        image: "+nextImage) || strings.Contains(out, "kind: ClusterRole\n") {
 		i.t.Errorf("kubectl diff shows more or less than another image:\n%s", out)
 	}
 	i.shell("kubectl apply -k deploy")
 	i.shell("kubectl -n " + home + " rollout status deployment/templater")
 	i.twoReplicas()
-	limit := i.shell("kubectl -n " + home + " get deployment templater -o jsonpath='{.spec.template.spec.containers[0].resources.limits.memory}'")
-	if limit != "1Gi" {
-		i.t.Errorf("limit on memory: got %s, want 1Gi", limit)
+	const set = "{.resources.limits.memory} {.env[?(@.name==\"GOMEMLIMIT\")].value} {.args[-1:]}"
+	got := i.shell("kubectl -n " + home + " get deployment templater -o jsonpath='{range .spec.template.spec.containers[0]}" + set + "{end}'")
+	if want := "1Gi 920MiB --log-level=verbose"; got != want {
+		i.t.Errorf("settings: got %s, want %s", got, want)
 	}
+	i.futureField()
 	for _, event := range events.all() {
 		i.t.Errorf("an upgrade touched a role: %s %v", event.Type, event.Object)
 	}
@@ -457,6 +429,25 @@ func (i *installation) upgrade() {
 	i.shell("kubectl apply -f config/samples/simpledeployment/example.yaml")
 	waitFor(i.t, i.in(pods), "example-01", running)
 	i.shell("kubectl delete sd example-01")
+}
+
+// futureField writes a field that the definition does not have.
+func (i *installation) futureField() {
+	i.t.Helper()
+	name := i.id + "-future"
+	i.own(controllers, name)
+	text := secretsOf(name, "  future: 1\n")
+	if out, err := env.command(i.t.Context(), text, "apply", "-f", "-"); err == nil || !strings.Contains(out, `unknown field "spec.future"`) {
+		i.t.Errorf("kubectl apply with a field that there is not: got error %v and %s", err, out)
+	}
+	if err := env.run(i.t.Context(), text, "apply", "--validate=false", "-f", "-"); err != nil {
+		i.t.Fatal(err)
+	}
+	stored := waitFor(i.t, env.client.Resource(controllers), name, nil)
+	if _, found, _ := unstructured.NestedFieldNoCopy(stored.Object, "spec", "future"); found {
+		i.t.Error("a field that there is not was stored")
+	}
+	i.delete(env.client.Resource(controllers), name)
 }
 
 // everything returns all objects of the cluster, but for those that come and go by themselves.

@@ -14,8 +14,8 @@ import (
 // shown is a command of a page, and what the page says that it prints.
 type shown struct{ command, output string }
 
-// shownIn returns the commands under a heading of a page, in their order.
-func shownIn(t *testing.T, page, heading string) []shown {
+// sectionOf returns what is under a heading of a page.
+func sectionOf(t *testing.T, page, heading string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(env.root, page))
 	if err != nil {
@@ -26,15 +26,25 @@ func shownIn(t *testing.T, page, heading string) []shown {
 		t.Fatalf("%s has no part %q", page, heading)
 	}
 	section, _, _ = strings.Cut(section, "\n## ")
+	return section
+}
+
+// shownIn returns the commands under a heading of a page, in their order.
+func shownIn(t *testing.T, page, heading string) []shown {
+	t.Helper()
+	section := sectionOf(t, page, heading)
 	var all []shown
+	open := false // whether the output of the last command may go on
 	for line := range strings.Lines(section) {
 		code, ok := strings.CutPrefix(line, "    ")
 		command, isCommand := strings.CutPrefix(code, "$ ")
 		switch {
 		case ok && isCommand:
-			all = append(all, shown{command: strings.TrimSpace(command)})
-		case ok && len(all) > 0:
+			all, open = append(all, shown{command: strings.TrimSpace(command)}), true
+		case ok && open:
 			all[len(all)-1].output += code
+		case strings.TrimSpace(line) != "":
+			open = false
 		}
 	}
 	return all

@@ -31,10 +31,15 @@ func Controllers(root string) (*unstructured.Unstructured, error) {
 	return Read(root, filepath.Join("crd", "templater.dev_templatecontrollers.yaml"))
 }
 
-// OperatorRole returns the ClusterRole that the operator has as its own, under another name and
-// with more rules, each in the form of a ClusterRole's.
+// OperatorRole returns the ClusterRole that the operator has as its own on the test cluster, under another name and
+// with more rules, each in the form of a ClusterRole's. The cluster has the admission plugin of OpenShift, so what that needs is
+// among them.
 func OperatorRole(root, name string, more ...any) (*unstructured.Unstructured, error) {
 	role, err := Read(root, filepath.Join("rbac", "operator.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	plugin, err := added(root, filepath.Join("components", "openshift", "rights.yaml"))
 	if err != nil {
 		return nil, err
 	}
@@ -43,5 +48,30 @@ func OperatorRole(root, name string, more ...any) (*unstructured.Unstructured, e
 	if err != nil {
 		return nil, err
 	}
-	return role, unstructured.SetNestedSlice(role.Object, append(rules, more...), "rules")
+	rules = append(append(rules, plugin...), more...)
+	return role, unstructured.SetNestedSlice(role.Object, rules, "rules")
+}
+
+// added returns the rules that a patch adds to a role.
+func added(root, file string) ([]any, error) {
+	path := filepath.Join(root, "config", file)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var patch []struct {
+		Op, Path string
+		Value    map[string]any
+	}
+	if err := yaml.UnmarshalStrict(text, &patch); err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	var rules []any
+	for _, one := range patch {
+		if one.Op != "add" || one.Path != "/rules/-" {
+			return nil, fmt.Errorf("read %s: want rules to be added, got %s %s", path, one.Op, one.Path)
+		}
+		rules = append(rules, one.Value)
+	}
+	return rules, nil
 }

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,6 +32,9 @@ func TestOperatorRole(t *testing.T) {
 	if before.GetKind() != "ClusterRole" || before.GetName() != "mine" {
 		t.Errorf("got %s %s, want ClusterRole mine", before.GetKind(), before.GetName())
 	}
+	if !strings.Contains(fmt.Sprint(before.Object["rules"]), "*/finalizers") {
+		t.Error("the right that the admission plugin of the test cluster asks for is missing")
+	}
 	if rules(t, before) < 2 || rules(t, after) != rules(t, before)+1 {
 		t.Errorf("got %d rules, and %d with one more", rules(t, before), rules(t, after))
 	}
@@ -55,6 +59,15 @@ func TestErrorsNameTheFile(t *testing.T) {
 	}
 	if err := os.WriteFile(filepath.Join(dir, "config", "bad.yaml"), []byte("a: b: c"), 0o644); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := added(dir, "bad.yaml"); err == nil || !strings.Contains(err.Error(), "bad.yaml") {
+		t.Errorf("no patch: got error %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "config", "other.yaml"), []byte("[{op: remove, path: /rules}]"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := added(dir, "other.yaml"); err == nil || !strings.Contains(err.Error(), "other.yaml: want rules to be added, got remove /rules") {
+		t.Errorf("another patch: got error %v", err)
 	}
 	if _, err := Read(dir, "bad.yaml"); err == nil || !strings.Contains(err.Error(), "bad.yaml") {
 		t.Errorf("no YAML: got error %v", err)
