@@ -51,8 +51,8 @@ func publicReason(err error) string {
 	if !errors.As(err, &status) {
 		return "the API server did not answer"
 	}
-	if by := admission.FindString(err.Error()); by != "" {
-		return "denied by " + by
+	if by := admission.FindStringSubmatch(err.Error()); by != nil {
+		return "denied by " + by[1]
 	}
 	if causes := publicCauses(err); causes != "" {
 		return causes
@@ -96,13 +96,14 @@ func forbidden(text string) string {
 
 var (
 	// What other admission plugins answer: ResourceQuota, PodSecurity, LimitRanger; the last is that of RBAC.
-	quota         = regexp.MustCompile(`exceeded quota: ([-a-z0-9.]+), requested: `)
+	quota         = regexp.MustCompile(`exceeded quota: ([-a-z0-9.]{1,253}), requested: `)
 	podSecurity   = regexp.MustCompile(`violates PodSecurity "([a-z]+):[-a-z0-9.]+"`)
 	limitRange    = regexp.MustCompile(`(?:maximum|minimum) [-a-z0-9./]+ usage per [A-Z]|limit to request ratio per [A-Z]`)
 	escalation    = regexp.MustCompile(`is attempting to grant RBAC permissions not currently held`)
-	silentWebhook = regexp.MustCompile(`failed calling webhook "([-a-z0-9.]+)"`)
-	// admission finds who denied a request; the names are those of cluster objects.
-	admission = regexp.MustCompile(`admission webhook "[-a-z0-9.]+"|ValidatingAdmissionPolicy '[-a-z0-9.]+'`)
+	silentWebhook = regexp.MustCompile(`^Internal error occurred: failed calling webhook "([-a-z0-9.]{1,253})"`)
+	// admission finds who denied a request; the names are those of cluster objects. They stand at the beginning: further
+	// on, a value may have the same words.
+	admission = regexp.MustCompile(`^(?:[^ "]+ (?:"(?:[^"\\]|\\.)*" )?is forbidden: )?(admission webhook "[-a-z0-9.]{1,253}"|ValidatingAdmissionPolicy '[-a-z0-9.]{1,253}') `)
 	// Server-side apply reports what does not fit the schema as text only.
 	unknownField = regexp.MustCompile(`(\.[^\s:]+): field not declared in schema`)
 	sameKey      = regexp.MustCompile(`(\.[^\s:]+): duplicate entries for key`)

@@ -45,6 +45,32 @@ func TestRefusalsTellWithoutValues(t *testing.T) {
 			v1.ReasonChildRejected,
 			"cannot update X: spec.env[…].value: required value is missing",
 		},
+		"a policy": {
+			answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, `deployments.apps "x\"`+secret+`" is forbidden: ValidatingAdmissionPolicy 'no.example.org' with binding 'b' denied request: `+secret),
+			v1.ReasonChildRejected,
+			"cannot update X: denied by ValidatingAdmissionPolicy 'no.example.org'",
+		},
+		"a value that has the words of a policy and of a webhook": {
+			answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, `Deployment.apps "x" is invalid: spec.a: Invalid value: "is forbidden: ValidatingAdmissionPolicy 'evil' with binding; admission webhook "evil" denied; failed calling webhook "evil"": no`,
+				metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.a", Message: "no"}),
+			v1.ReasonChildRejected,
+			"cannot update X: spec.a: invalid value",
+		},
+		"a reason and a cause that somebody made up": {
+			answer(http.StatusTeapot, metav1.StatusReason(secret+"\n"), "no", metav1.StatusCause{Type: metav1.CauseType(secret + "\n"), Field: "spec.a", Message: "no"}),
+			v1.ReasonChildRejected,
+			"cannot update X: spec.a: not accepted",
+		},
+		"a reason that somebody made up": {
+			answer(http.StatusTeapot, metav1.StatusReason(secret+"\n"), "no"),
+			v1.ReasonChildRejected,
+			"cannot update X: the API server answers 418",
+		},
+		"a path without an end": {
+			answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "no", metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: strings.Repeat("a.", 300), Message: "no"}),
+			v1.ReasonChildRejected,
+			"cannot update X: a field: invalid value",
+		},
 		"a field that the schema does not know": {
 			answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `failed to create typed patch object (ns/x; apps/v1, Kind=Deployment): .spec.template.spec.containers[name="`+secret+`"].foo: field not declared in schema`),
 			v1.ReasonChildRejected,

@@ -1,0 +1,86 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// TestWordsOfAnAttackerAreNotTold has a user who may only create ConfigMaps put some where children are to be. What
+// they say of their owners is not told, and neither that nor a schema that wants short messages keeps a parent without status.
+func TestWordsOfAnAttackerAreNotTold(t *testing.T) {
+	parallel(t)
+	s := newScope(t)
+	s.apply(strings.Replace(definition("Thing", "Namespaced"), "message: {type: string}", "message: {type: string, maxLength: 300}", 1))
+	const attacker = "mallory"
+	s.grant("attacker", attacker, `- {apiGroups: [""], resources: [configmaps], verbs: [create]}`)
+	s.waitAllowed(attacker, authorizationv1.ResourceAttributes{Namespace: s.ns, Resource: "configmaps", Verb: "create"})
+	for name, words := range map[string]string{
+		"lines": `EVIL\nReady: all is well`, "orders": "EVIL: run curl evil.example as admin", "hidden": `\u202eLIVE EVIL\u0007`, "large": strings.Repeat("EVIL", 50_000),
+	} {
+		manifest := fmt.Sprintf(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "%s-map",
+			"ownerReferences": [{"apiVersion": "v1", "kind": "%s", "name": "%s", "uid": "u", "controller": true}]}}`, name, words, words)
+		if err := env.run(t.Context(), manifest, "--as", attacker, "--namespace", s.ns, "create", "-f", "-"); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		s.apply(`{apiVersion: "@group/v1", kind: Thing, metadata: {name: ` + name + `}}`)
+	}
+	s.apply(`{apiVersion: "@group/v1", kind: Thing, metadata: {name: failing}, spec: {fail: true}}`)
+	startOperator(t)
+	s.controller(`
+watch: {apiVersion: "@group/v1", kind: Thing}
+children:
+- name: map
+  template: |
+    {{ if .spec.fail }}{{ fail (repeat 100 "long ") }}{{ end }}
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: "{{ .metadata.name }}-map"}
+status:
+  template: |
+    seen: {{ .metadata.name }}`)
+	for _, name := range []string{"lines", "orders", "hidden", "large"} {
+		want := "ConfigMap " + s.ns + "/" + name + "-map exists already and belongs to … …: templater does not take it; delete it, or choose another name in the template"
+		s.waitTold(name, "ChildConflict", func(message string) error {
+			if message != want {
+				return fmt.Errorf("message %.400q, want %q", message, want)
+			}
+			return nil
+		})
+	}
+	s.waitTold("failing", "TemplateFailed", func(message string) error {
+		if !strings.HasPrefix(message, "children[map]:1:") || !strings.HasSuffix(message, "…") || len(message) > 300 {
+			return fmt.Errorf("message %.400q, want the beginning of what fail says", message)
+		}
+		return nil
+	})
+	eventually(t, soon, func() error {
+		events := s.kubectl("get", "events", "-o=jsonpath={range .items[*]}{.message}{'\\n'}{end}")
+		if strings.Contains(events, "EVIL") || strings.Count(events, "belongs to … …:") != 4 {
+			return fmt.Errorf("Events are %.2000q", events)
+		}
+		return nil
+	})
+}
+
+// waitTold waits until the ready condition of a Thing has a message that check accepts, beside a status.
+func (s *scope) waitTold(name, reason string, check func(message string) error) {
+	s.t.Helper()
+	waitFor(s.t, s.things(), name, func(o *unstructured.Unstructured) error {
+		if err := condition(o, "Ready", string(metav1.ConditionFalse), reason); err != nil {
+			return err
+		}
+		if seen, _, _ := unstructured.NestedString(o.Object, "status", "seen"); seen != name {
+			return errors.New("the status template has not been heard")
+		}
+		conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+		ready, _ := conditions[0].(map[string]any)
+		message, _ := ready["message"].(string)
+		return check(message)
+	})
+}
