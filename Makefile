@@ -11,7 +11,7 @@ ALL_MODULES := $(shell git ls-files '*go.mod' | sort | xargs -n1 dirname)
 
 # Packages in which goroutines share data: tested with the race detector. The
 # others stay without it, because they hold limits on time and memory.
-RACE := /(cmd|internal/(health|kube|leader|metrics|operator|reconcile|serve|watch))(/|$$)
+RACE := /(cmd|internal/(access|health|kube|leader|metrics|operator|reconcile|serve|watch))(/|$$)
 
 IMAGE       ?= templater:dev
 PLATFORMS   ?= linux/amd64,linux/arm64
