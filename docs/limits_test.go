@@ -107,6 +107,7 @@ var held = map[string]string{
 	"The same, for a TemplateController of which":           "leastPatience",
 	"TemplateControllers (not their parents)":               "syncWorkers",
 	"Passes under way with those that hang":                 "crowd",
+	"The same, for the TemplateControllers whose accounts":  "tenantCrowd",
 	"A pass has a processor to itself":                      "longTurn",
 	"Passes may finish":                                     "stopGrace",
 	"The installation of another class":                     "handoverTime",

@@ -20,14 +20,16 @@ const (
 // for one gets it before all who have computed longer, tenants first and then the controllers of a tenant. Who comes
 // back after a while is level with the others, but for a small advance: nobody saves up. This is fair
 // queueing by start times. The order is looked at in each pause of the work that computes, which is about each
-// millisecond. One processor is left to the rest of the operator, so that watches and answers are read meanwhile. It is
-// safe for concurrent use.
+// millisecond. One processor is left to the rest of the operator, so that watches and answers are read meanwhile. Who has
+// computed less than all who do now borrows it, so as not to wait even for a pause. It is safe for concurrent use.
 type processors struct {
 	clock   clock.PassiveClock
 	tenants *tenants
 
 	mu          sync.Mutex
-	free        int
+	free        int // negative while one is borrowed
+	least       int // of free
+	computing   []*turn
 	waiting     []*turn // first come first
 	all         usage   // of all tenants
 	byTenant    map[string]*usage
@@ -54,8 +56,10 @@ type turn struct {
 }
 
 func newProcessors(clock clock.PassiveClock, tenants *tenants) *processors {
+	number := runtime.GOMAXPROCS(0)
+	free := max(1, number-1)
 	return &processors{
-		clock: clock, tenants: tenants, free: max(1, runtime.GOMAXPROCS(0)-1),
+		clock: clock, tenants: tenants, free: free, least: free - number,
 		byTenant: map[string]*usage{}, controllers: map[string]*usage{},
 	}
 }
@@ -121,7 +125,7 @@ func (t *turn) pause() {
 	}
 	t.charge()
 	best := p.best()
-	if best < 0 || !p.waiting[best].usage.before(t.usage) {
+	if (best < 0 || !p.waiting[best].usage.before(t.usage)) && (p.free >= 0 || !p.outdone(t)) {
 		t.usage.starts()
 		p.mu.Unlock()
 		return
@@ -160,23 +164,39 @@ func (t *turn) charge() {
 func (t *turn) stop() {
 	t.charge()
 	t.computes = false
-	t.processors.free++
+	p := t.processors
+	p.computing = slices.DeleteFunc(p.computing, func(other *turn) bool { return other == t })
+	p.free++
 }
 
 // give hands out what is free; the lock is held.
 func (p *processors) give() {
-	for p.free > 0 {
+	for {
 		at := p.best()
 		if at < 0 {
 			return
 		}
 		t := p.waiting[at]
+		if p.free <= 0 && (p.free <= p.least || !p.outdoes(t)) {
+			return
+		}
 		p.waiting = slices.Delete(p.waiting, at, at+1)
 		p.free--
+		p.computing = append(p.computing, t)
 		t.usage.starts()
 		t.computes, t.since = true, p.clock.Now()
 		t.given <- struct{}{}
 	}
+}
+
+// outdoes reports whether a turn that waits is before all that compute; the lock is held.
+func (p *processors) outdoes(t *turn) bool {
+	return !slices.ContainsFunc(p.computing, func(other *turn) bool { return !t.usage.before(other.usage) })
+}
+
+// outdone reports whether one that computes is before a turn; the lock is held.
+func (p *processors) outdone(t *turn) bool {
+	return slices.ContainsFunc(p.computing, func(other *turn) bool { return other.usage.before(t.usage) })
 }
 
 // best returns whose turn it is of those that wait, -1 where nobody does; the lock is held.

@@ -31,7 +31,7 @@ func newComputers(tenants map[string]string) *computers {
 		all.set(controller, account)
 	}
 	c := &computers{processors: newProcessors(clock.RealClock{}, all), spent: map[string]time.Duration{}}
-	c.free = 1
+	c.free, c.least = 1, 0
 	return c
 }
 
@@ -58,10 +58,21 @@ func (c *computers) compute(controller string, long time.Duration) (took <-chan 
 	return done
 }
 
+// state returns how many processors are free and who computes, once all of the bubble wait.
+func (c *computers) state() (free int, computing []string) {
+	synctest.Wait()
+	c.processors.mu.Lock()
+	defer c.processors.mu.Unlock()
+	for _, t := range c.computing {
+		computing = append(computing, t.usage.name)
+	}
+	return c.free, computing
+}
+
 func (c *computers) expectIdle(t *testing.T, free int) {
 	t.Helper()
 	c.group.Wait()
-	if c.free != free || len(c.waiting) > 0 {
+	if c.free != free || len(c.waiting)+len(c.computing) > 0 {
 		t.Errorf("%d processors are free and %d wait, want %d and none", c.free, len(c.waiting), free)
 	}
 	for _, u := range c.controllers {
@@ -82,6 +93,34 @@ func TestWhoComputesLittleWaitsForAPauseOnly(t *testing.T) {
 			if took := <-c.compute("modest", 2*time.Millisecond); took > 3*time.Millisecond {
 				t.Errorf("2 ms took %v, want at most 1 ms more", took)
 			}
+		}
+		c.expectIdle(t, 1)
+	})
+}
+
+func TestWhoComputesLittleBorrowsTheLastProcessor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newComputers(map[string]string{"greedy": "", "modest": "", "third": ""})
+		c.least = -1
+		first := c.compute("greedy", time.Second)
+		second := c.compute("greedy", time.Second)
+		elapse(100*time.Millisecond + time.Millisecond/2)
+		if free, _ := c.state(); free != 0 {
+			t.Errorf("%d are free, want none: greedy ones do not borrow", free)
+		}
+		modest := c.compute("modest", 15*time.Millisecond)
+		if free, _ := c.state(); free != -1 {
+			t.Errorf("%d are free, want -1: one is borrowed", free)
+		}
+		elapse(time.Millisecond)
+		if free, computing := c.state(); free != 0 || !slices.Equal(computing, []string{"modest"}) {
+			t.Errorf("%d are free, want none: the greedy one makes way in its pause; %v compute", free, computing)
+		}
+		if took := <-modest; took != 15*time.Millisecond {
+			t.Errorf("15 ms took %v", took)
+		}
+		if sum := max(<-first, <-second); sum > 2*time.Second+15*time.Millisecond {
+			t.Errorf("the greedy ones took %v", sum)
 		}
 		c.expectIdle(t, 1)
 	})

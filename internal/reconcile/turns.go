@@ -13,7 +13,8 @@ import (
 // controller come first in, first out.
 //
 // There are as many passes under way as workers, and one of each controller in any case, so that nobody waits for
-// another one's to end. Those that hang do not count, up to a crowd. It is safe for concurrent use.
+// another one's to end. Those that hang do not count, up to a crowd. A tenant has a smaller crowd, for requests that
+// hang take places of the API server, too. It is safe for concurrent use.
 type turns struct {
 	workers int
 	tenants *tenants
@@ -45,6 +46,9 @@ type share struct {
 // crowd is how many times as many passes as there are workers may be under way, with those that hang, before there is
 // one of each controller only.
 const crowd = 8
+
+// tenantCrowd is that for one tenant, which has no more.
+const tenantCrowd = 4
 
 var _ workqueue.Queue[Key] = (*turns)(nil)
 
@@ -147,7 +151,7 @@ func (t *turns) next() int {
 	room := len(t.passes)-t.hanging < t.workers && len(t.passes) < crowd*t.workers
 	best := -1
 	for i, l := range t.order {
-		if l.passing > 0 && (!room || l.passing >= t.workers) {
+		if l.passing > 0 && (!room || l.passing >= t.workers) || l.share.passing >= tenantCrowd*t.workers {
 			continue
 		}
 		if best < 0 || l.before(t.order[best]) {

@@ -147,3 +147,23 @@ func TestInACrowdEachControllerHasOnePass(t *testing.T) {
 	q.end("a", "1", "2")
 	q.begin("to the last", "a/3")
 }
+
+func TestATenantHasItsOwnCrowdAtMost(t *testing.T) {
+	q := newInTurn(t, 2)
+	for i := range 2 * crowd {
+		controller := fmt.Sprintf("hangs-%02d", i)
+		q.tenants.set(controller, &v1.ServiceAccountRef{Namespace: "a", Name: "a"})
+		q.add(manyKeys(controller, 2)...)
+	}
+	for q.Queue.Len() > 0 {
+		key, _ := q.Get()
+		q.hangs(key)
+	}
+	if got, want := len(q.passes), 2*tenantCrowd; got != want {
+		t.Fatalf("%d passes are under way, want %d", got, want)
+	}
+	q.add(manyKeys("b", 3)...)
+	q.begin("another tenant has its places", "b/0", "b/1")
+	q.end("hangs-03", "0")
+	q.begin("what has not begun comes first", "hangs-08/0")
+}

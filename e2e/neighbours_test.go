@@ -1,0 +1,252 @@
+package e2e
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// quietNeighbour is a controller that nobody should have to wait for.
+const quietNeighbour = `
+watch: {apiVersion: "@group/v1", kind: Thing, namespaces: ["@ns"], labelSelector: {matchLabels: {side: quiet}}}
+children:
+- name: config
+  template: |
+    {apiVersion: v1, kind: ConfigMap, metadata: {name: {{ .metadata.name }}, labels: {side: quiet}}}
+`
+
+// neighbour measures how long a new parent waits for its child.
+type neighbour struct {
+	*scope
+	children watch.Interface
+	parents  int
+}
+
+func newNeighbour(s *scope) *neighbour {
+	s.t.Helper()
+	s.controllerNamed("@id-quiet", quietNeighbour)
+	children, err := s.in(configMaps).Watch(s.t.Context(), metav1.ListOptions{LabelSelector: "side=quiet"})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(children.Stop)
+	n := &neighbour{scope: s, children: children}
+	n.wait() // the first one teaches the operator the kind of the children
+	return n
+}
+
+// wait makes a parent and returns how long it waits.
+func (n *neighbour) wait() time.Duration {
+	n.t.Helper()
+	n.parents++
+	name := fmt.Sprint("quiet-", n.parents)
+	start := time.Now()
+	n.labelled(name, "quiet")
+	limit := time.After(soon)
+	for {
+		select {
+		case <-limit:
+			n.t.Fatalf("%s has no child after %s", name, soon)
+		case event := <-n.children.ResultChan():
+			if child, ok := event.Object.(*unstructured.Unstructured); ok && child.GetName() == name {
+				return time.Since(start)
+			}
+		}
+	}
+}
+
+// waits makes so many parents, one after the other, and returns how long these wait, in order.
+func (n *neighbour) waits(number int) []time.Duration {
+	n.t.Helper()
+	var all []time.Duration
+	for range number {
+		all = append(all, n.wait())
+		pause(n.t.Context(), 200*time.Millisecond)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// labelled makes a parent for one of the two sides.
+func (s *scope) labelled(name, side string) {
+	s.t.Helper()
+	_, err := s.things().Create(s.t.Context(), &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": s.group + "/v1", "kind": "Thing", "metadata": map[string]any{"name": name, "labels": map[string]any{"side": side}},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// touch changes parents every second, until the function is called that it returns.
+func (s *scope) touch(parents int) func() {
+	ctx, cancel := context.WithCancel(s.t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for round := 0; ctx.Err() == nil; round++ {
+			for i := range parents {
+				patch := fmt.Appendf(nil, `{"spec":{"round":%d}}`, round)
+				_, err := s.things().Patch(ctx, fmt.Sprint("greedy-", i), types.MergePatchType, patch, metav1.PatchOptions{})
+				if err != nil && ctx.Err() == nil {
+					s.t.Error(err)
+				}
+			}
+			pause(ctx, time.Second)
+		}
+	}()
+	return func() { cancel(); <-done }
+}
+
+// greedy applies so many controllers of one account. In the text of their spec, @number is that of a controller.
+func (s *scope) greedy(number, parents int, spec string) {
+	s.t.Helper()
+	s.account("greedy", thingRules+configMapRules)
+	for i := range parents {
+		s.labelled(fmt.Sprint("greedy-", i), "greedy")
+	}
+	for i := range number {
+		text := `
+serviceAccountRef: {namespace: "@ns", name: greedy}
+watch: {apiVersion: "@group/v1", kind: Thing, namespaces: ["@ns"], labelSelector: {matchLabels: {side: greedy}}}` + spec
+		s.controllerNamed(fmt.Sprint("@id-", i), strings.ReplaceAll(text, "@number", fmt.Sprint(i)))
+	}
+}
+
+// TestTemplatesThatComputeWithoutEndKeepNobodyWaiting has one account with several controllers of 64 entries, each of which uses
+// all the work that it may, and changes 34 parents every second. Time depends on the machine. So the passes are counted that end while
+// others wait.
+func TestTemplatesThatComputeWithoutEndKeepNobodyWaiting(t *testing.T) {
+	parallel(t)
+	s := newScope(t)
+	s.defineThing()
+	v, args := newView(t)
+	startOperator(t, args...)
+	n := newNeighbour(s)
+	quiet := n.waits(10)
+	spec := "\nchildren:"
+	for i := range 64 {
+		spec += fmt.Sprintf("\n- name: e%d\n  template: '{{ range 1000000000 }}{{ end }}'", i)
+	}
+	s.greedy(3, 34, spec)
+	stop := s.touch(34)
+	eventually(t, soon, func() error {
+		m, err := v.scrape()
+		if under := m[`workqueue_unfinished_work_seconds{name="parents"}`]; err == nil && under < 3 {
+			err = fmt.Errorf("the passes under way have taken %v s so far", under)
+		}
+		return err
+	})
+	const number, most = 10, 6
+	var beside []time.Duration
+	ended := 0.0
+	for range number {
+		before := s.greedyPasses(v)
+		beside = append(beside, n.wait())
+		ended += s.greedyPasses(v) - before
+	}
+	stop()
+	slices.Sort(beside)
+	t.Logf("a new parent waits for %v, and %v beside the greedy ones, of whose passes %v end meanwhile", quiet, beside, ended)
+	if ended > most*number {
+		t.Errorf("%v passes of others have ended while %d parents waited, want at most %d for each", ended, number, most)
+	}
+}
+
+// greedyPasses returns how many passes of all but the neighbour have ended.
+func (s *scope) greedyPasses(v *view) float64 {
+	s.t.Helper()
+	m, err := v.scrape()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	sum := 0.0
+	for name, value := range m {
+		if strings.HasPrefix(name, "templater_passes_total") && !strings.Contains(name, s.expand("@id-quiet")) {
+			sum += value
+		}
+	}
+	return sum
+}
+
+// TestAWebhookThatHangsKeepsNobodyWaiting has a webhook that does not answer to any child of three controllers of one
+// account, with 34 parents.
+func TestAWebhookThatHangsKeepsNobodyWaiting(t *testing.T) {
+	parallel(t)
+	s := newScope(t)
+	s.defineThing()
+	over := make(chan struct{})
+	asked := make(chan struct{}, 1000)
+	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+		select {
+		case <-over:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(over) })
+	startOperator(t)
+	n := newNeighbour(s)
+	quiet := n.waits(10)
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	s.apply(strings.NewReplacer("@url", server.URL, "@bundle", base64.StdEncoding.EncodeToString(authority)).Replace(`
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: "@id"}
+webhooks:
+- name: hangs.example.org
+  clientConfig:
+    url: "@url"
+    caBundle: "@bundle"
+  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: "@ns"}}
+  objectSelector: {matchLabels: {side: greedy}}
+  rules: [{apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: ["*"]}]
+  failurePolicy: Ignore
+  sideEffects: None
+  admissionReviewVersions: [v1]
+  timeoutSeconds: 30
+`))
+	s.greedy(3, 34, `
+children:
+- name: c
+  template: |
+    {apiVersion: v1, kind: ConfigMap, metadata: {name: "{{ .metadata.name }}-@number", labels: {side: greedy}}, data: {round: "{{ .spec.round | default 0 }}"}}
+`)
+	stop := s.touch(34)
+	for range 40 {
+		select {
+		case <-asked:
+		case <-time.After(soon):
+			t.Fatal("the webhook is not asked")
+		}
+	}
+	beside := n.waits(10)
+	stop()
+	t.Logf("a new parent waits for %v, and %v while requests of others hang", quiet, beside)
+	if median := beside[len(beside)/2]; median > 5*time.Second {
+		t.Errorf("a new parent waits for %v while requests of others hang for 30 s", median)
+	}
+}
