@@ -18,7 +18,7 @@ func shop(t *testing.T, page string) *render.Input {
 	t.Helper()
 	observed := map[string][]map[string]any{}
 	in := &render.Input{
-		Observed: func(name string) []map[string]any { return observed[name] },
+		Observed: func(name string) ([]map[string]any, error) { return observed[name], nil },
 		Ready:    func(map[string]any) bool { return true },
 	}
 	if err := yaml.Unmarshal([]byte(fence.FindStringSubmatch(page)[1]), &in.Parent); err != nil {

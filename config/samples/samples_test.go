@@ -266,11 +266,11 @@ func TestLoadTestState(t *testing.T) {
 }
 
 // only returns live children of one name.
-func only(name string, objects []map[string]any) func(string) []map[string]any {
-	return func(asked string) []map[string]any {
+func only(name string, objects []map[string]any) func(string) ([]map[string]any, error) {
+	return func(asked string) ([]map[string]any, error) {
 		if asked != name {
-			return nil
+			return nil, nil
 		}
-		return objects
+		return objects, nil
 	}
 }

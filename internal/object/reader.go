@@ -183,8 +183,10 @@ func (r *reader) value() any {
 // number returns an int64 for an integer that fits, else a float64, as apimachinery
 // does.
 func number(s string) any {
-	if n, err := strconv.ParseInt(s, 10, 64); err == nil {
-		return n
+	if len(s) <= len("-9223372036854775808") && !strings.ContainsAny(s, ".eE") { // an error of ParseInt is dear
+		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return n
+		}
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil {

@@ -30,6 +30,7 @@ type desire struct {
 	wanted   []*wanted
 	problems problems
 	failed   []string // entries of spec.children of which nobody knows all that they want
+	largest  int      // the bytes of the largest document, as JSON
 	// unknown are kinds that the controller has never created, or in another version.
 	unknown []schema.GroupVersionKind
 	// missing are kinds that the server does not have.
@@ -64,6 +65,7 @@ func desireFor(c *controller, parent *object.Object, in *render.Input) desire {
 				other.disputed = true
 				continue
 			}
+			d.largest = max(d.largest, w.bytes)
 			first[w.id()] = w
 			d.wanted = append(d.wanted, w)
 		}
@@ -117,10 +119,15 @@ func (c *controller) want(child *v1.Child, maker *maker, o render.Object) (*want
 	}
 	text := texts.Get().(*[]byte) //nolint:forcetypeassert // texts has no others
 	*text = object.Append((*text)[:0], o.Content)
-	w.hash = hash(*text)
-	texts.Put(text)
+	w.hash, w.bytes = hash(*text), len(*text)
+	if cap(*text) <= largestText {
+		texts.Put(text)
+	}
 	return w, nil
 }
+
+// largestText is how large a text may have grown to be used again, in bytes.
+const largestText = 64 << 10
 
 // texts are those of documents, needed for their hashes alone.
 var texts = sync.Pool{New: func() any { return new([]byte) }}

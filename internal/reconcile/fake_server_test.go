@@ -37,6 +37,9 @@ func (c *cluster) note(verb string, at kube.Location) error {
 		text = c.user + ": " + text
 	}
 	c.requests = append(c.requests, text)
+	if c.during != nil {
+		c.during()
+	}
 	return c.refuse[text]
 }
 

@@ -33,6 +33,7 @@ type cluster struct {
 	owners   map[string][]watch.Want
 	silent   map[watch.Want]bool // wants whose cache is not synced
 	refuse   map[string]error    // by request
+	during   func()              // called in each request
 	requests []string
 	events   []string
 	eventsAs []string       // by whom they were to be written

@@ -19,6 +19,7 @@ type wanted struct {
 	name    types.NamespacedName
 	content map[string]any // as its author wants it; see marks for what comes on top
 	hash    string         // of content
+	bytes   int            // of content as JSON
 	marks   marks
 	// disputed is whether another document wants the object, too.
 	disputed bool

@@ -73,6 +73,8 @@ func templateProblem(err error) *Problem {
 		return problemf(v1.ReasonTemplateFailed, "%s", failure.Error())
 	case render.Wait:
 		return &Problem{Reason: v1.ReasonWaiting, Message: failure.Message, Waiting: true}
+	case render.Interrupted:
+		return &Problem{Reason: v1.ReasonProgressing, Message: failure.Message, Waiting: true, Pending: true, Retry: RetryNow}
 	case render.Invalid, render.Budget:
 	}
 	return problemf(v1.ReasonTemplateError, "%s", failure.Error())

@@ -29,6 +29,7 @@ type Reconciler struct {
 	turns       *turns
 	workers     int
 	failures    *limiter // of the queue
+	memory      *memoryPool
 	clock       clock.PassiveClock
 	events      Announcer
 	pacer       *pacer
@@ -50,6 +51,8 @@ type pass struct {
 	key        Key
 	pause      func() error // see render.Input
 	parent     *object.Object
+	budget     render.PassBudget // of the templates
+	memory     memoryHold
 	decoded    map[string]any // the parent: see content
 	problems   problems
 	parentSpec int64  // see specs
@@ -112,6 +115,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, key Key) Result {
 		return Result{} // the garbage collector takes the children
 	}
 	p.controller, p.parent = c, parent
+	p.memory.open(ctx, r.memory, key.Controller)
+	defer p.memory.close()
+	p.budget.Begin(&p.memory)
 	if p.suspect = r.breaker.knows(key); p.suspect {
 		if wait := r.breaker.wait(key, p.specs()); wait > 0 {
 			return Result{After: wait}
@@ -131,6 +137,7 @@ func (p *pass) run(ctx context.Context) Result {
 	if ctx.Err() != nil { // it was cut short, so that it does not know all
 		return Result{Retry: RetryBackoff, Outcome: Waiting}
 	}
+	p.settle(d.largest)
 	if len(d.unknown) > 0 {
 		p.r.controllers.addKinds(p.name, d.unknown)
 		return Result{Outcome: Waiting} // comes again when the new kinds can be read
@@ -186,6 +193,7 @@ func (p *pass) observe() []*live { return p.childrenOf(p.parent) }
 // content is the parent as JSON data, which nobody may change.
 func (p *pass) content() map[string]any {
 	if p.decoded == nil {
+		_ = p.budget.Spend(p.parent.ContentBytes()) // when this fails, so does the next template
 		p.decoded = p.parent.Content()
 	}
 	return p.decoded
@@ -193,15 +201,25 @@ func (p *pass) content() map[string]any {
 
 // input is what the templates see.
 func (p *pass) input(observed []*live) *render.Input {
-	return &render.Input{Parent: p.content(), Ready: readyContent, Pause: p.pause, Observed: func(child string) []map[string]any {
+	return &render.Input{Parent: p.content(), Ready: readyContent, Pause: p.pause, Budget: &p.budget, Observed: func(child string) ([]map[string]any, error) {
 		var out []map[string]any
 		for _, l := range observed {
-			if l.child == child {
-				out = append(out, l.object.Content())
+			if l.child != child {
+				continue
 			}
+			if err := p.budget.Spend(l.object.ContentBytes()); err != nil {
+				return nil, err
+			}
+			out = append(out, l.object.Content())
 		}
-		return out
+		return out, nil
 	}}
+}
+
+// settle gives back the memory that the templates have needed, but for what they have yielded and for a request of that
+// size at a time.
+func (p *pass) settle(request int) {
+	p.memory.settle(p.budget.Kept() + perRequest*request)
 }
 
 func (p *pass) result() Result {

@@ -53,7 +53,9 @@ func (p *pass) writeStatus(ctx context.Context, all []*wanted, observed []*live)
 
 // template renders the status template. When that fails, the status stays as it is.
 func (p *pass) template(observed []*live) (map[string]any, *Problem) {
+	kept := p.budget.Kept()
 	status, err := p.program.Status(p.input(observed))
+	p.settle(p.budget.Kept() - kept)
 	if err != nil {
 		return p.kept(), templateProblem(err)
 	}

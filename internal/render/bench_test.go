@@ -106,7 +106,7 @@ func BenchmarkUnseen(b *testing.B) {
 const benchStatus = `{children: {{ collect "metadata.uid" .children.x }}, running: {{ where "status.phase" "Running" .children.x | len }}}`
 
 // benchPods returns an Input's Observed of a hundred Pods.
-func benchPods(versions bool) func(string) []map[string]any {
+func benchPods(versions bool) func(string) ([]map[string]any, error) {
 	var pods []map[string]any
 	for i := range 100 {
 		metadata := map[string]any{"name": fmt.Sprint("p-", i), "uid": fmt.Sprint("u-", i)}
@@ -115,7 +115,7 @@ func benchPods(versions bool) func(string) []map[string]any {
 		}
 		pods = append(pods, map[string]any{"metadata": metadata, "status": map[string]any{"phase": "Running"}})
 	}
-	return func(string) []map[string]any { return pods }
+	return func(string) ([]map[string]any, error) { return pods, nil }
 }
 
 // BenchmarkStatus renders a status from a hundred children, with and without

@@ -3,7 +3,6 @@ package render
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -147,7 +146,7 @@ func (x *exec) uncommented(t *yamlText, marks []int, do func(*yaml.Node) error) 
 		x.unmark(n, found)
 		return do(n)
 	})
-	if _, ok := errors.AsType[budgetError](err); ok {
+	if fromBudget(err) {
 		return err
 	}
 	if err != nil { // which may be about what follows a comment
@@ -164,8 +163,6 @@ func (x *exec) uncommented(t *yamlText, marks []int, do func(*yaml.Node) error) 
 // inComment returns the error of the first suspect in a comment, as far as that can be told from the text up to
 // the end of its line, or nil.
 func (x *exec) inComment(t *yamlText) error {
-	left := x.budget
-	defer func() { x.budget = left }() // an output that was seen before has nothing in a comment
 	rest := t.content
 	for {
 		_, id, after, ok := x.nextMark(rest)
@@ -176,7 +173,7 @@ func (x *exec) inComment(t *yamlText) error {
 		line := strings.IndexFunc(after, isLineEnd)
 		head, err := x.read(t.content[:len(t.content)-len(after)+max(line, 0)], true)
 		if err != nil {
-			return nil // for there is another one to tell
+			return nil //nolint:nilerr // there is another one to tell
 		}
 		found := map[int]bool{}
 		err = x.load(head, func(n *yaml.Node) error { x.unmark(n, found); return nil })

@@ -3,7 +3,6 @@ package render
 import (
 	"errors"
 	"io"
-	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -12,15 +11,26 @@ import (
 
 // yamlText is text that is read as YAML. It does not change.
 type yamlText struct {
-	content    string
-	separators int   // see there
-	starts     []int // offsets of lines, as YAML counts them
-	bangs      bool  // whether a tag "!" may be in there
-	template   bool  // whether it came from a template: in plain data nothing is a token
+	content  string
+	cost     int   // of parsing it
+	starts   []int // offsets of lines, as YAML counts them
+	bangs    bool  // whether a tag "!" may be in there
+	template bool  // whether it came from a template: in plain data nothing is a token
 }
 
-// bang matches what may be the tag "!".
-var bang = regexp.MustCompile(`!(?:[\t\r\n ,\[\]{}\x{85}\x{2028}\x{2029}]|$)`)
+// hasBang reports whether the tag "!" may be in there.
+func hasBang(content string) bool {
+	for {
+		_, after, found := strings.Cut(content, "!")
+		if !found {
+			return false
+		}
+		if after == "" || isGap(after[0]) || strings.IndexByte(",[]{}", after[0]) >= 0 {
+			return true
+		}
+		content = after
+	}
+}
 
 // syntaxError is an error of the YAML text at an offset.
 type syntaxError struct {
@@ -32,11 +42,11 @@ func (e *syntaxError) Error() string { return e.message }
 
 // read pays for parsing text, as much each time, before that is done.
 func (x *exec) read(content string, template bool) (*yamlText, error) {
-	n := separators(content)
-	if err := x.chargeParsing(len(content), n); err != nil {
+	cost := parsingCost(content)
+	if err := x.charge(cost); err != nil {
 		return nil, err
 	}
-	return &yamlText{content: content, separators: n, starts: lineStarts(content), bangs: bang.MatchString(content), template: template}, nil
+	return &yamlText{content: content, cost: cost, starts: lineStarts(content), bangs: hasBang(content), template: template}, nil
 }
 
 // documents parses text and calls do with each document that is not empty.
@@ -80,47 +90,109 @@ func (x *exec) load(t *yamlText, do func(*yaml.Node) error) error {
 	}
 }
 
-// chargeParsing pays for parsing text of that size, in time and memory. What
-// the parser allocates depends on the number of nodes, and there cannot be
-// more of them than of the characters that separate nodes.
-func (x *exec) chargeParsing(size, separators int) error {
-	if separators > maxSeparators {
-		return errSeparators
-	}
-	return x.charge(costParser + 2*size + costSeparator*separators)
-}
+// What parsing YAML costs, in units of work. These were found by parsing random text, and hold for the worst of it:
+// see TestParsingIsPaidFor.
+const (
+	costParser    = 24_000 // a parser, with its buffers
+	costByte      = 6
+	costWord      = 20   // white space, behind which a word may begin
+	costLine      = 80   // a line end
+	costKey       = 200  // the : behind a key, or the - before an item
+	costIndicator = 560  // another one of : ? and -, behind which others may follow on the same line
+	costInFlow    = 800  // one of these once there was a bracket or a brace
+	costComma     = 1000 // within brackets and braces, of which the parser may keep all tokens until the last
+	costBracket   = 1400
+	costClosing   = 320
+	costQuote     = 300
+	costProperty  = 380 // an alias, an anchor or a tag
+	costComment   = 700
+)
 
-// separators counts what may begin or end a node. Within brackets and braces,
-// of which the parser may keep all tokens until the last, each counts several
-// times. A map in braces may hold a key and a value without more ado.
-func separators(content string) int {
-	n := 1
+// parsingCost returns what parsing text costs, in time and memory. What the parser allocates
+// depends on the number of tokens, and there cannot be more of them than of the characters that begin one.
+func parsingCost(content string) int {
+	cost, flow := costParser+costByte*len(content), false
 	for i := range len(content) {
 		switch c := content[i]; c {
-		case '\n', '\r', ':', '&', '?':
-			n++
-		case ',', '[':
-			n += flowSeparator
-		case '{':
-			n += flowSeparator + 1
-		case '-':
-			if i+1 < len(content) && isGap(content[i+1]) {
-				n++
+		case ' ', '\t':
+			cost += costWord
+		case '\n', '\r':
+			if cost += costLine; strings.HasPrefix(content[i+1:], "---\n") { // nothing goes on in the next document
+				flow = false
 			}
-		case '\'', '"', '*', '!', '#':
-			if i == 0 || isGap(content[i-1]) || strings.IndexByte(`'"]}`, content[i-1]) >= 0 {
-				n++
+		case ':', '?', '-':
+			cost += indicatorCost(content, i, flow)
+		case ',':
+			cost += costComma
+		case '[', '{':
+			cost += costBracket
+			flow = true
+		case ']', '}':
+			cost += costClosing
+		case '\'', '"':
+			if begins(content, i) {
+				cost += costQuote
+			}
+		case '*', '&', '!':
+			if begins(content, i) {
+				cost += costProperty
+			}
+		case '#':
+			if begins(content, i) {
+				cost += costComment
 			}
 		case 0x85, 0xa8, 0xa9:
 			if endsLine(content[:i+1]) {
-				n++
+				cost += costLine
 			}
 		}
 	}
-	return n
+	return cost
 }
 
-const flowSeparator = 5
+// indicatorCost returns what the : ? or - at a position costs.
+func indicatorCost(content string, i int, flow bool) int {
+	switch {
+	case !indicates(content, i):
+		return 0
+	case flow:
+		return costInFlow
+	case simple(content, i):
+		return costKey
+	}
+	return costIndicator
+}
+
+// indicates reports whether the : ? or - at a position may be more than a part of a word.
+func indicates(content string, i int) bool {
+	if i+1 == len(content) || isGap(content[i+1]) {
+		return true
+	}
+	return content[i] == ':' && (strings.IndexByte(",[]{}", content[i+1]) >= 0 ||
+		i == 0 || isGap(content[i-1]) || strings.IndexByte(`'"]}`, content[i-1]) >= 0)
+}
+
+// simple reports whether the : at a position stands right behind a key, or the - is the first character of
+// its line or is behind a few spaces.
+func simple(content string, i int) bool {
+	switch content[i] {
+	case ':':
+		return i > 0 && !isGap(content[i-1])
+	case '-':
+		const longest = 40
+		for n := i - 1; n >= 0 && i-n < longest; n-- {
+			if content[n] != ' ' {
+				return content[n] == '\n'
+			}
+		}
+	}
+	return false
+}
+
+// begins reports whether a token may begin at a position.
+func begins(content string, i int) bool {
+	return i == 0 || isGap(content[i-1]) || strings.IndexByte(`'"[]{},`, content[i-1]) >= 0
+}
 
 // isGap reports whether a byte may belong to white space or to a line end.
 func isGap(c byte) bool { return c <= ' ' || c >= 0x80 }

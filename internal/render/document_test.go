@@ -10,27 +10,23 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-func TestSeparatorsAreCounted(t *testing.T) {
+func TestWhatParsingCosts(t *testing.T) {
+	const (
+		line, word, indicator, key, comma, bracket = costLine, costWord, costIndicator, costKey, costComma, costBracket
+		quote, property, comment, closing          = costQuote, costProperty, costComment, costClosing
+	)
 	for text, want := range map[string]int{
-		"": 1, "a": 1, "a\nb": 2, "a\rb": 2, "a:": 2, "&a": 2, "?a": 2, "a,b": 6, "[a": 6, "{a": 7, "a]}": 1,
-		"a-b": 1, "a-": 1, "- b": 2, "-\tb": 2, "-é": 2, "-!": 1, "-\u0080": 2,
-		"'a": 2, "\"a": 2, "*a": 2, "!a": 2, "#a": 2, "a'": 1, "a\"": 1, "a*": 1, "a!": 1, "a#": 1, "a '": 2, "a\x7f'": 1, "é'": 2,
-		"''": 3, "\"'": 3, "]'": 2, "}'": 2, "['": 6, "('": 1,
-		"a\u0085": 2, "a\u2028": 2, "a\u2029": 2, "a\u0105": 1, "a\u0128": 1, "a\u2668": 1, "a\u2629": 1,
+		"": 0, "a": 0, "a\nb": line, "a\rb": line, "a b": word, "a\tb": word,
+		"a:": key, "a: b": key + word, "a :": word + indicator, "\n- a": line + key + word, "\n  - a": line + key + 3*word, "\n- - a": line + key + indicator + 2*word, "\n" + strings.Repeat(" ", 38) + "-": line + 38*word + key, "\n" + strings.Repeat(" ", 39) + "-": line + 39*word + indicator, "\n?": line + indicator, "a:b": 0, ":b": indicator, "a:,": key + comma, "a:{": key + bracket, "[a:": bracket + costInFlow, "{\n---\na:": bracket + 2*line + indicator + key, "{\n---a:": bracket + line + costInFlow, "'a':b": quote + key, "]:b": closing + key, "a:\n": key + line,
+		"?a": 0, "? a": indicator + word, "a?": indicator, "a-b": 0, "a-": indicator, "- b": indicator + word, "-\tb": indicator + word, "-é": indicator, "-!": 0, "-\u0080": indicator,
+		"a,b": comma, "[a": bracket, "{a": bracket, "a]}": 2 * closing,
+		"'a": quote, "\"a": quote, "*a": property, "!a": property, "&a": property, "#a": comment, "a'": 0, "a\"": 0, "a*": 0, "a!": 0, "a#": 0, "a '": word + quote, "a\x7f'": 0, "é'": quote,
+		"''": 2 * quote, "\"'": 2 * quote, "]'": closing + quote, "}'": closing + quote, "['": bracket + quote, "('": 0, ",*a": comma + property, "a #": word + comment,
+		"a\u0085": line, "a\u2028": line, "a\u2029": line, "a\u0105": 0, "a\u0128": 0, "a\u2668": 0, "a\u2629": 0,
 	} {
-		if got := separators(text); got != want {
+		if got := parsingCost(text) - costParser - costByte*len(text); got != want {
 			t.Errorf("%q: %d, want %d", text, got, want)
 		}
-	}
-}
-
-func TestParsingIsBounded(t *testing.T) {
-	x := &exec{budget: newBudget()}
-	if err := x.chargeParsing(100, maxSeparators); err != nil || maxWork-x.work != costParser+200+costSeparator*maxSeparators {
-		t.Errorf("as many separators as allowed: %v, %d units left", err, x.work)
-	}
-	if err := x.chargeParsing(100, maxSeparators+1); !errors.Is(err, errSeparators) {
-		t.Errorf("one separator more: %v", err)
 	}
 }
 

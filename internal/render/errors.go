@@ -19,6 +19,8 @@ const (
 	Wait Reason = "Wait"
 	// Budget means that the template asked for too much work or output.
 	Budget Reason = "Budget"
+	// Interrupted means that the pass was ended from outside: see Memory.
+	Interrupted Reason = "Interrupted"
 )
 
 // Error says what is wrong, where, and what to do. It never holds data, that

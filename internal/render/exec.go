@@ -10,6 +10,7 @@ import (
 // one goroutine and reused through a pool.
 type exec struct {
 	budget
+	own PassBudget // where the pass has none
 	tokens
 	unit  *unit
 	in    *Input
@@ -19,8 +20,6 @@ type exec struct {
 	args  []any // stack of function arguments
 	out   *output
 	depth int // of template calls
-	// resume is the work that is left at the next pause.
-	resume int
 	// suspects are those whose marks are somewhere in the text.
 	suspects []suspect
 	place    parse.Node
@@ -58,9 +57,6 @@ func (x *exec) failf(n parse.Node, format string, args ...any) error {
 // walk executes a node.
 func (x *exec) walk(dot any, node parse.Node) error {
 	if err := x.charge(costStep); err != nil {
-		return x.located(err, node)
-	}
-	if err := x.rest(); err != nil {
 		return x.located(err, node)
 	}
 	switch n := node.(type) {

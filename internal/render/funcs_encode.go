@@ -209,9 +209,7 @@ func fromYAML(c *call) any {
 // unreadable reports text that could not be parsed. What is wrong with data
 // cannot be said without quoting it.
 func (c *call) unreadable(err error, say bool, language string) any {
-	_, budget := errors.AsType[budgetError](err)
-	_, placed := errors.AsType[*Error](err)
-	if budget || placed {
+	if _, placed := errors.AsType[*Error](err); placed || fromBudget(err) {
 		c.failed(err) // which is what counts
 	}
 	if say {
@@ -225,7 +223,7 @@ func fromJSON(c *call) any {
 		return fromYAML(c)
 	}
 	s := c.str(0)
-	if !c.pay(costParser/3 + 16*len(s)) {
+	if !c.pay(costJSON + 24*len(s)) {
 		return nil
 	}
 	decoder := json.NewDecoder(strings.NewReader(s))

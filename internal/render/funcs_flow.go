@@ -49,6 +49,9 @@ func reasonOf(err error) Reason {
 	if _, ok := errors.AsType[budgetError](err); ok {
 		return Budget
 	}
+	if _, ok := errors.AsType[*interruption](err); ok {
+		return Interrupted
+	}
 	return Invalid
 }
 

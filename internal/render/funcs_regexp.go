@@ -51,10 +51,11 @@ const (
 	longestExpression = 1000
 	largestExpression = 2000 // instructions
 	costOfInstruction = 100
-	costOfClass       = 10_000    // a class of Unicode, such as \pL
+	costOfClass       = 14_000    // a class of Unicode, such as \pL
 	costOfFolding     = 1_200_000 // a range that may be wide, in any case
 	costOfByte        = 4         // a byte of the text,
 	costOfTry         = 2         // and an instruction tried on it
+	costOfMatch       = 160
 )
 
 // expression is a compiled regular expression of some number of instructions.
@@ -191,18 +192,19 @@ func (e *expression) cost(s string) int { return len(s) * (costOfByte + costOfTr
 // matches returns where at most n matches in s are, or all if n is negative,
 // and pays for finding them twice.
 func (c *call) matches(e *expression, s string, n int) [][]int {
-	if !c.matching(e, s) || !c.pay(e.cost(s)+2*costItem*(len(s)+1)) {
+	if !c.matching(e, s) || !c.pay(e.cost(s)) {
 		return nil
 	}
 	if n < 0 {
 		n = len(s) + 1
 	}
-	if !e.far {
-		return e.FindAllStringIndex(s, n)
+	some, each := 16, 0 // matches to look for at first, and the time of each
+	if e.far {
+		some, each = 1, 2*e.cost(s)
 	}
-	for some := 1; ; some *= 4 {
+	for ; ; some *= 4 {
 		some = min(some, n)
-		if !c.payFor(2*some, e.cost(s)) {
+		if !c.payFor(some, each+costOfMatch) {
 			return nil
 		}
 		if found := e.FindAllStringIndex(s, some); len(found) < some || some == n {

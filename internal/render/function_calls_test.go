@@ -32,18 +32,18 @@ func TestParts(t *testing.T) {
 		errOutput: {(*budget).write, func(b *budget) int { return b.output }},
 	} {
 		for _, n := range []int{11, -1} {
-			b := budget{10, 10, 1}
+			b := budget{work: 10, output: 10, nodes: 1}
 			if err := row.take(&b, n); !errors.Is(err, part) || row.left(&b) != 0 {
 				t.Errorf("%d of 10: %v, %d left", n, err, row.left(&b))
 			}
 		}
-		b := budget{10, 10, 1}
+		b := budget{work: 10, output: 10, nodes: 1}
 		if err := row.take(&b, 10); err != nil || row.left(&b) != 0 {
 			t.Errorf("10 of 10: %v, %d left", err, row.left(&b))
 		}
 	}
-	b := budget{10, 10, 1}
-	if err := b.node(); err != nil || b != (budget{10, 10, 0}) {
+	b := budget{work: costItem, output: 10, nodes: 1}
+	if err := b.node(); err != nil || b != (budget{output: 10}) {
 		t.Errorf("a node: %v, %v", err, b)
 	}
 	if err := b.node(); !errors.Is(err, errNodes) {
@@ -101,7 +101,7 @@ func TestWhatIsNotPaidForIsNotMade(t *testing.T) {
 	} {
 		p := programOf(t, "{{ $x := "+call+" }}")
 		var err error
-		bytes := allocated(func() { _, err = spend(p, in, budget{work + 1000, maxOutput, maxNodes}) })
+		bytes := allocated(func() { _, err = spend(p, in, budget{work: work + 1000, output: maxOutput, nodes: maxNodes}) })
 		if !ranOut(err, errBudget) || bytes > size/8 {
 			t.Errorf("%s: %d bytes are allocated, %v", call, bytes, err)
 		}

@@ -134,8 +134,8 @@ func describe(t *testing.T, out *strings.Builder, heading string, err error) {
 }
 
 // from makes an Input's Observed of a map.
-func from(observed map[string][]map[string]any) func(string) []map[string]any {
-	return func(name string) []map[string]any { return observed[name] }
+func from(observed map[string][]map[string]any) func(string) ([]map[string]any, error) {
+	return func(name string) ([]map[string]any, error) { return observed[name], nil }
 }
 
 // running is what stands in for readiness: phase Running.

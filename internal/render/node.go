@@ -1,7 +1,6 @@
 package render
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -32,7 +31,7 @@ func (c *converter) fail(n *yaml.Node, format string, args ...any) error {
 }
 
 func (c *converter) wrap(n *yaml.Node, err error) error {
-	if _, ok := errors.AsType[budgetError](err); ok {
+	if fromBudget(err) {
 		return err
 	}
 	return &syntaxError{c.from.offset(n.Line, n.Column), err.Error()}
@@ -133,7 +132,7 @@ func (c *converter) sequence(n *yaml.Node, depth int) (any, error) {
 // are merged in by << never replace the map's own.
 func (c *converter) mapping(n *yaml.Node, at level, depth int) (any, error) {
 	// A key costs even when it is dropped, and again for each alias.
-	if err := c.x.charge(costItem * len(n.Content)); err != nil {
+	if err := c.x.charge(costMap + costItem*len(n.Content)); err != nil {
 		return nil, err
 	}
 	m := make(map[string]any, len(n.Content)/2)
@@ -277,7 +276,7 @@ func (c *converter) key(n *yaml.Node, at level) (string, error) {
 	if c.from.template {
 		name, err = c.text(n)
 	} else {
-		err = c.x.write(len(name))
+		err = c.x.keep(len(name))
 	}
 	if err != nil {
 		return "", c.wrap(n, err)
@@ -291,7 +290,7 @@ func (c *converter) key(n *yaml.Node, at level) (string, error) {
 // scalar returns the value of a scalar.
 func (c *converter) scalar(n *yaml.Node) (any, error) {
 	if !c.from.template || !c.x.has(n.Value) {
-		if err := c.x.write(len(n.Value)); err != nil {
+		if err := c.x.keep(len(n.Value)); err != nil {
 			return nil, err
 		}
 		if n.Style&^yaml.FlowStyle != 0 {
@@ -311,7 +310,7 @@ func (c *converter) restore(tok *token) (any, error) {
 	if !utf8.ValidString(s) {
 		return nil, errEncoding
 	}
-	return tok.value, c.x.write(len(s))
+	return tok.value, c.x.keep(len(s))
 }
 
 // text returns the characters of a scalar that has tokens in it.
@@ -332,7 +331,7 @@ func (c *converter) text(n *yaml.Node) (string, error) {
 		}
 		s = how.chomp(s)
 	}
-	return s, c.x.write(len(s))
+	return s, c.x.keep(len(s))
 }
 
 // standsForItself reports whether a token that fills a scalar of this style

@@ -27,6 +27,9 @@ func (o *output) text(x *exec, n *parse.TextNode) error {
 	if err := x.write(len(n.Text)); err != nil {
 		return err
 	}
+	if err := x.charge(costStep + costGrown*len(n.Text)); err != nil {
+		return err
+	}
 	o.pieces = append(o.pieces, piece{at: len(o.buf), pos: int(n.Pos), src: x.src, literal: true})
 	o.buf = append(o.buf, n.Text...)
 	return nil

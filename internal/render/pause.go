@@ -2,24 +2,15 @@ package render
 
 import "strings"
 
-// stride is the work between two pauses: about a millisecond.
-const stride = 128 << 10
-
-// rest makes a pause when it is time for one.
-func (x *exec) rest() error {
-	if x.work > x.resume {
+// pause lets others have their turn.
+func (b *PassBudget) pause() error {
+	if b.pausing == nil {
 		return nil
 	}
-	return x.pause()
-}
-
-func (x *exec) pause() error {
-	if x.in.Pause == nil {
-		x.resume = -1
-		return nil
+	if err := b.pausing(); err != nil {
+		b.granted, b.err = 0, &interruption{err}
 	}
-	x.resume = x.work - stride
-	return x.in.Pause()
+	return b.err
 }
 
 // reading is text with a pause before each piece that a parser reads of it, which is half a KiB.
@@ -31,8 +22,10 @@ type reading struct {
 
 // Read reads the next piece.
 func (r *reading) Read(p []byte) (int, error) {
-	if r.failed = r.x.pause(); r.failed != nil {
-		return 0, r.failed
+	if pass := r.x.pass; pass != nil {
+		if r.failed = pass.pause(); r.failed != nil {
+			return 0, r.failed
+		}
 	}
 	return r.Reader.Read(p)
 }

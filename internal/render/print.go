@@ -10,7 +10,7 @@ import (
 // it is.
 func (x *exec) appendPrinted(out []byte, v any) ([]byte, error) {
 	if r, ok := v.(rendered); ok {
-		if err := x.charge(len(r)); err != nil {
+		if err := x.charge(costGrown * len(r)); err != nil {
 			return out, err
 		}
 		return append(out, r...), nil
@@ -114,6 +114,14 @@ func (w *writer) flow(v any, depth int) error {
 	return w.scalar(v)
 }
 
+// keys returns the keys of m in order, and pays for their tokens.
+func (w *writer) keys(m map[string]any) ([]string, error) {
+	if err := w.x.charge(costValue * len(m)); err != nil {
+		return nil, err
+	}
+	return w.x.keys(m)
+}
+
 func (w *writer) flowList(list []any, depth int) error {
 	w.out = append(w.out, '[')
 	for i, item := range list {
@@ -127,7 +135,7 @@ func (w *writer) flowList(list []any, depth int) error {
 }
 
 func (w *writer) flowMap(m map[string]any, depth int) error {
-	keys, err := w.x.keys(m)
+	keys, err := w.keys(m)
 	if err != nil {
 		return err
 	}
@@ -221,7 +229,7 @@ func (w *writer) blockList(list []any, indent, depth int) error {
 }
 
 func (w *writer) blockMap(m map[string]any, indent, depth int) error {
-	keys, err := w.x.keys(m)
+	keys, err := w.keys(m)
 	if err != nil {
 		return err
 	}

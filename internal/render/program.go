@@ -110,6 +110,7 @@ func (p *Program) Status(in *Input) (map[string]any, error) {
 func (p *Program) render(u *unit, in *Input, do func(*converter, *yaml.Node) error) (err error) {
 	x := p.start(u, in)
 	defer func() {
+		x.giveBack()
 		if recover() != nil {
 			// The exec is not reused: its state may be anything.
 			err = x.panicked(panicSite())
@@ -133,11 +134,20 @@ func (p *Program) start(u *unit, in *Input) *exec {
 		x = &exec{out: &output{}}
 		x.marker = p.marker
 	}
-	x.budget = newBudget()
+	x.budget = x.allowance(in)
 	x.unit, x.in, x.src = u, in, u.text
-	x.view.open(p, u, in)
-	x.resume = x.work - stride
+	x.view.open(p, u, in, &x.budget)
 	return x
+}
+
+// allowance is what an execution may use of the budget of its pass, or of one of its own.
+func (x *exec) allowance(in *Input) budget {
+	pass := in.Budget
+	if pass == nil {
+		pass = &x.own
+		pass.Begin(nil)
+	}
+	return pass.draw(in.Pause)
 }
 
 // finish forgets all data of an execution and keeps its memory, unless that

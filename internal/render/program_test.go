@@ -58,9 +58,9 @@ func TestObservedIsAskedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var asked []string
-	in := &Input{Observed: func(name string) []map[string]any {
+	in := &Input{Observed: func(name string) ([]map[string]any, error) {
 		asked = append(asked, name)
-		return []map[string]any{{"metadata": map[string]any{"name": name}}}
+		return []map[string]any{{"metadata": map[string]any{"name": name}}}, nil
 	}}
 	if _, err := p.Child("a", in); err != nil {
 		t.Fatal(err)
@@ -272,7 +272,7 @@ d: {{ keys .metadata | sortAlpha }}
 		return map[string]any{"metadata": map[string]any{"name": "x", "resourceVersion": "1", "managedFields": []any{}}}
 	}
 	parent, child := object(), object()
-	status, err := p.Status(&Input{Parent: parent, Observed: func(string) []map[string]any { return []map[string]any{child} }})
+	status, err := p.Status(&Input{Parent: parent, Observed: func(string) ([]map[string]any, error) { return []map[string]any{child}, nil }})
 	names := []any{"name"}
 	if diff := cmp.Diff(map[string]any{"a": names, "b": names, "c": names, "d": names}, status); diff != "" || err != nil {
 		t.Errorf("%v; status (-want +got):\n%s", err, diff)

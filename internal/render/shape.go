@@ -30,9 +30,9 @@ type shape struct {
 // are, so all of this is small: at worst about 200 KB for a shape and 800 KB
 // for a unit. A Pod takes 7 KB.
 const (
-	maxShapes          = 4
-	maxShapeText       = 16 << 10 // bytes
-	maxShapeSeparators = 1000     // there are at most as many nodes
+	maxShapes    = 4
+	maxShapeText = 16 << 10 // bytes
+	maxShapeCost = 500_000  // there are at most 1,000 nodes
 )
 
 // shapes holds the shapes of a unit that were parsed last, but not those used
@@ -72,14 +72,11 @@ func (x *exec) convert(do func(*converter, *yaml.Node) error) error {
 		return err
 	}
 	parsed := shape{yamlText: text}
-	small := len(text.content) <= maxShapeText && text.separators <= maxShapeSeparators
+	small := len(text.content) <= maxShapeText && text.cost <= maxShapeCost
 	c := &converter{x: x, from: text}
 	err = x.documents(text, func(n *yaml.Node) error {
 		if small {
 			parsed.documents = append(parsed.documents, n)
-		}
-		if err := x.rest(); err != nil {
-			return err
 		}
 		return do(c, n)
 	})
@@ -90,14 +87,11 @@ func (x *exec) convert(do func(*converter, *yaml.Node) error) error {
 }
 
 func (x *exec) convertKnown(known *shape, do func(*converter, *yaml.Node) error) error {
-	if err := x.chargeParsing(len(known.content), known.separators); err != nil {
+	if err := x.charge(known.cost); err != nil {
 		return err
 	}
 	c := &converter{x: x, from: known.yamlText}
 	for _, n := range known.documents {
-		if err := x.rest(); err != nil {
-			return err
-		}
 		if err := do(c, n); err != nil {
 			return err
 		}

@@ -31,10 +31,11 @@ func outcomeOf(p *Program, in *Input) outcome {
 			return err
 		})
 	}
-	if err != nil {
+	if err != nil { // finding out where takes work, too
 		out.Error = x.mapped(x.located(err, u.own[""].tree.Root)).Error()
+		return out
 	}
-	out.Left = fmt.Sprint(x.budget)
+	out.Left = fmt.Sprint(x.work+x.own.left, x.output, x.nodes)
 	return out
 }
 
@@ -89,7 +90,7 @@ func TestShapesAreFew(t *testing.T) {
 		"a shape for each branch":               {object + "{{ if .spec.odd }}a: 1{{ end }}\n", 2},
 		"no more shapes than there is room for": {object + "{{ range .spec.n }}a{{ . }}: {{ . }}\n{{ end }}", maxShapes},
 		"text that is too long":                 {object + "a: {{ .spec.n }}" + strings.Repeat("x", maxShapeText), 0},
-		"too many nodes":                        {object + "a:\n" + strings.Repeat("- {}\n", maxShapeSeparators/2) + "b: {{ .spec.n }}", 0},
+		"too many nodes":                        {object + "a:\n" + strings.Repeat("- {}\n", maxShapeCost/(costIndicator+costBracket)) + "b: {{ .spec.n }}", 0},
 		"an error in the text":                  {object + "a: [ {{ .spec.n }}\n", 0},
 		"an error in what it means":             {object + "a: 0777\nb: {{ .spec.n }}\n", 0},
 	} {
@@ -143,7 +144,7 @@ b: {<<: *b, "d": '{{ .spec.s }}'}
 }
 
 func TestParsingIsPaidForEachTime(t *testing.T) {
-	known := &shape{yamlText: &yamlText{content: "a: 1", separators: 2}}
+	known := &shape{yamlText: &yamlText{content: "a: 1", cost: parsingCost("a: 1")}}
 	if err := new(exec).convertKnown(known, nil); !errors.Is(err, errBudget) {
 		t.Errorf("a shape that is known, and no work left: %v", err)
 	}

@@ -29,8 +29,9 @@ type Input struct {
 	// Observed returns the live children of a child's name, already sorted.
 	// It is called when a template reads them, at most once for each name
 	// and execution, so what no template reads need not be there at all. nil
-	// means that there are no children.
-	Observed func(name string) []map[string]any
+	// means that there are no children. An error, which is that of Spend,
+	// ends the execution.
+	Observed func(name string) ([]map[string]any, error)
 	// Ready is what the function ready answers; nil means never. It must
 	// not change or keep the object.
 	Ready func(object map[string]any) bool
@@ -38,6 +39,9 @@ type Input struct {
 	// their turn. An error ends the work, and is what it ends with. nil
 	// means that there are no pauses.
 	Pause func() error
+	// Budget is that of the pass; nil means that this execution has one of its
+	// own.
+	Budget *PassBudget
 }
 
 // Object is one rendered document.

@@ -11,6 +11,7 @@ import (
 type view struct {
 	program *Program
 	in      *Input
+	budget  *budget // of the exec
 
 	root, controller, children, observed closed
 
@@ -32,8 +33,8 @@ var (
 )
 
 // open sets what the execution of a unit sees.
-func (v *view) open(p *Program, u *unit, in *Input) {
-	v.program, v.in = p, in
+func (v *view) open(p *Program, u *unit, in *Input, b *budget) {
+	v.program, v.in, v.budget = p, in, b
 	v.root = closed{prefix: ".", keys: rootKeys, gone: goneFromChildren, view: v, load: (*view).top}
 	if u.status {
 		v.root.keys, v.root.gone = statusKeys, nil
@@ -79,7 +80,16 @@ func (v *view) list(name string) (any, error) {
 	}
 	var objects []map[string]any
 	if v.in.Observed != nil {
-		objects = v.in.Observed(name)
+		var err error
+		v.budget.lend()
+		objects, err = v.in.Observed(name)
+		v.budget.takeBack()
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := v.budget.charge(costItem * len(objects)); err != nil {
+		return nil, err
 	}
 	list := make([]any, len(objects))
 	for i, object := range objects {

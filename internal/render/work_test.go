@@ -119,25 +119,25 @@ func TestLackOfBudget(t *testing.T) {
 			if work%2 == 0 {
 				p.children["x"].shapes = shapes{}
 			}
-			if _, err := spend(p, in, budget{work, full.output, full.nodes}); !ranOut(err, errBudget) {
+			if _, err := spend(p, in, budget{work: work, output: full.output, nodes: full.nodes}); !ranOut(err, errBudget) {
 				t.Errorf("%s\nwith %d of %d units: %v", text, work, full.work-left.work, err)
 				break
 			}
 		}
 		for output := 0; output < full.output-left.output; output += 1 + output/50 {
-			if _, err := spend(p, in, budget{full.work, output, full.nodes}); !ranOut(err, errOutput) {
+			if _, err := spend(p, in, budget{work: full.work, output: output, nodes: full.nodes}); !ranOut(err, errOutput) {
 				t.Errorf("%s\nwith %d of %d bytes: %v", text, output, full.output-left.output, err)
 				break
 			}
 		}
 		for nodes := range full.nodes - left.nodes {
 			p.children["x"].shapes = shapes{}
-			if _, err := spend(p, in, budget{full.work, full.output, nodes}); !ranOut(err, errNodes) {
+			if _, err := spend(p, in, budget{work: full.work, output: full.output, nodes: nodes}); !ranOut(err, errNodes) {
 				t.Errorf("%s\nwith %d of %d nodes: %v", text, nodes, full.nodes-left.nodes, err)
 				break
 			}
 		}
-		if exact, err := spend(p, in, budget{full.work - left.work, full.output - left.output, full.nodes - left.nodes}); err != nil || exact != (budget{}) {
+		if exact, err := spend(p, in, budget{work: full.work - left.work, output: full.output - left.output, nodes: full.nodes - left.nodes}); err != nil || exact != (budget{}) {
 			t.Errorf("%s\nwith just enough: %v, %v left", text, err, exact)
 		}
 	}

@@ -1,0 +1,224 @@
+package reconcile
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/templater-dev/templater/internal/render"
+)
+
+const (
+	// memoryShare is the part of GOMEMLIMIT that passes may hold together, one in so many. The caches take the rest.
+	memoryShare = 3
+	// assumedLimit is the limit where none is set, in bytes.
+	assumedLimit = 2 << 30
+	// growth is the least that a pass asks for, in bytes, so that it asks seldom.
+	growth = 1 << 20
+	// perRequest is how many times the size of an object a request for it takes: its text, what is
+	// sent of it, and the answer.
+	perRequest = 8
+)
+
+// memoryPool is the memory that the passes under way hold together, besides render.FreeBytes for each. One that needs
+// more than there is waits until others end. It is safe for concurrent use.
+//
+// A pass that waits may hold much already, so all of them could wait for each other. Therefore there is room of its own
+// for one pass, the largest there is: the favoured, one that waits, gets what it asks for. When it has made its objects, and
+// there is room for these among those of the others, it is the turn of the next one. Those who wait are served in
+// turn by controller. No controller gets more than half of what all may hold, so that requests of one
+// that hang do not keep the others waiting.
+type memoryPool struct {
+	size int // what all may hold but for the favoured, in bytes
+
+	mu       sync.Mutex
+	used     int
+	by       map[string]int          // used, by controller; none is 0
+	waiting  map[string][]*memoryAsk // by controller, in order; none is empty
+	order    []string                // of the controllers in waiting
+	favoured *memoryHold             // nil = nobody
+	settled  bool                    // whether the favoured has made its objects
+}
+
+// memoryAsk is a pass that waits.
+type memoryAsk struct {
+	hold  *memoryHold
+	bytes int
+	given chan struct{} // closed when it has them
+}
+
+// newMemoryPool returns the pool of a process with that limit, which is math.MaxInt64 where there is none.
+func newMemoryPool(limit int64) *memoryPool {
+	if limit == math.MaxInt64 {
+		limit = assumedLimit
+	}
+	return &memoryPool{size: max(0, int(limit/memoryShare)-render.MaxBytes), by: map[string]int{}, waiting: map[string][]*memoryAsk{}}
+}
+
+// memoryHold is what one pass holds of a pool, which is nothing for an ordinary one. It is the Memory of a
+// render.PassBudget. It is used by one goroutine.
+type memoryHold struct {
+	pool       *memoryPool
+	controller string
+	stop       <-chan struct{} // closed when the pass is to end
+	desk       *desk
+	bytes      int // the lock of the pool guards it
+	spare      int // of these, what was not asked for
+}
+
+// open readies a hold for a pass with that context; close is to be called at its end.
+func (h *memoryHold) open(ctx context.Context, pool *memoryPool, controller string) {
+	*h = memoryHold{pool: pool, controller: controller, stop: ctx.Done(), desk: deskOf(ctx)}
+}
+
+// Grow gives the pass more memory. It waits until there is room, and returns an error when the pass is to end.
+func (h *memoryHold) Grow(bytes int) error {
+	select {
+	case <-h.stop:
+		return context.Canceled
+	default:
+	}
+	if bytes <= h.spare {
+		h.spare -= bytes
+		return nil
+	}
+	ask := h.pool.ask(h, max(bytes-h.spare, growth))
+	if ask != nil {
+		defer h.desk.wait()()
+		select {
+		case <-ask.given:
+		case <-h.stop:
+			h.pool.withdraw(ask)
+			return context.Canceled
+		}
+	}
+	h.spare += max(bytes-h.spare, growth) - bytes
+	return nil
+}
+
+// settle gives back all but so many bytes: the pass has made its objects, and holds no more than these until it asks again.
+func (h *memoryHold) settle(bytes int) {
+	if h.bytes > 0 { // nobody else writes it now
+		h.pool.giveBack(h, max(0, h.bytes-bytes))
+		h.spare = 0
+	}
+}
+
+// close gives all back.
+func (h *memoryHold) close() {
+	if h.bytes > 0 {
+		h.pool.giveBack(h, h.bytes)
+	}
+}
+
+// ask takes bytes for h, or returns what to wait for.
+func (p *memoryPool) ask(h *memoryHold, bytes int) *memoryAsk {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.favoured == h {
+		p.settled = false
+	}
+	if p.favoured == h || len(p.order) == 0 && p.fits(h.controller, bytes) {
+		p.take(h, bytes)
+		return nil
+	}
+	ask := &memoryAsk{hold: h, bytes: bytes, given: make(chan struct{})}
+	if _, ok := p.waiting[h.controller]; !ok {
+		p.order = append(p.order, h.controller)
+	}
+	p.waiting[h.controller] = append(p.waiting[h.controller], ask)
+	p.serve()
+	return ask
+}
+
+// fits reports whether a controller may have so many bytes more; the lock is held.
+func (p *memoryPool) fits(controller string, bytes int) bool {
+	used, own := p.used+bytes, p.by[controller]+bytes
+	if f := p.favoured; f != nil {
+		used -= f.bytes
+		if f.controller == controller {
+			own -= f.bytes
+		}
+	}
+	return used <= p.size && own <= p.size/2
+}
+
+func (p *memoryPool) take(h *memoryHold, bytes int) {
+	h.bytes += bytes
+	p.used += bytes
+	p.by[h.controller] += bytes
+}
+
+// serve gives those who wait what there is, and favours one of them where nobody is favoured; the lock is held.
+func (p *memoryPool) serve() {
+	for p.serveOne() {
+	}
+	if p.favoured == nil && len(p.order) > 0 {
+		first := p.waiting[p.order[0]][0]
+		p.favoured, p.settled = first.hold, false
+		p.give(0)
+	}
+}
+
+// serveOne gives the first controller in turn that may have it what it waits for.
+func (p *memoryPool) serveOne() bool {
+	for i, controller := range p.order {
+		if p.fits(controller, p.waiting[controller][0].bytes) {
+			p.give(i)
+			return true
+		}
+	}
+	return false
+}
+
+// give gives the controller at a place in order what it waits for first, and puts it last.
+func (p *memoryPool) give(at int) {
+	controller := p.order[at]
+	ask := p.waiting[controller][0]
+	p.take(ask.hold, ask.bytes)
+	close(ask.given)
+	p.order = append(slices.Delete(p.order, at, at+1), controller)
+	p.remove(ask)
+}
+
+// remove takes an ask out of those that wait.
+func (p *memoryPool) remove(ask *memoryAsk) {
+	controller := ask.hold.controller
+	left := slices.DeleteFunc(p.waiting[controller], func(each *memoryAsk) bool { return each == ask })
+	if len(left) > 0 {
+		p.waiting[controller] = left
+		return
+	}
+	delete(p.waiting, controller)
+	p.order = slices.DeleteFunc(p.order, func(each string) bool { return each == controller })
+}
+
+// withdraw ends an ask that nobody waits for any more.
+func (p *memoryPool) withdraw(ask *memoryAsk) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-ask.given: // just now: it is given back at the end of the pass
+	default:
+		p.remove(ask)
+		p.serve()
+	}
+}
+
+// giveBack takes bytes from h, which asks for no more for now. When it was favoured, another one is, as soon as what
+// all hold has room without it.
+func (p *memoryPool) giveBack(h *memoryHold, bytes int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h.bytes -= bytes
+	p.used -= bytes
+	if p.by[h.controller] -= bytes; p.by[h.controller] <= 0 {
+		delete(p.by, h.controller)
+	}
+	p.settled = p.settled || p.favoured == h
+	if f := p.favoured; f != nil && (f.bytes == 0 || p.settled && p.used <= p.size && p.by[f.controller] <= p.size/2) {
+		p.favoured = nil
+	}
+	p.serve()
+}

@@ -1,0 +1,214 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand"
+	"sync"
+	"testing"
+
+	"github.com/templater-dev/templater/internal/render"
+)
+
+// hold returns a hold of a pass that ends with the test.
+func (p *memoryPool) hold(t *testing.T, controller string) *memoryHold {
+	t.Helper()
+	var h memoryHold
+	h.open(t.Context(), p, controller)
+	return &h
+}
+
+// poolOf returns a pool of that many MiB, besides the room for the favoured.
+func poolOf(mebibytes int) *memoryPool {
+	return newMemoryPool(memoryShare * int64(mebibytes<<20+render.MaxBytes))
+}
+
+// grow has h grow by so many MiB, and returns what comes of it.
+func grow(h *memoryHold, mebibytes int) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- h.Grow(mebibytes << 20) }()
+	return done
+}
+
+// waits fails unless so many passes wait.
+func (p *memoryPool) waits(t *testing.T, want int) {
+	t.Helper()
+	eventually(t, "passes wait", func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		n := 0
+		for _, all := range p.waiting {
+			n += len(all)
+		}
+		return n == want
+	})
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSharesOfTheMemoryLimit(t *testing.T) {
+	for limit, want := range map[int64]int{
+		480 << 20:     160<<20 - render.MaxBytes,
+		100 << 20:     0,
+		0:             0,
+		math.MaxInt64: assumedLimit/memoryShare - render.MaxBytes,
+	} {
+		if got := newMemoryPool(limit).size; got != want {
+			t.Errorf("of %d: %d, want %d", limit, got, want)
+		}
+	}
+}
+
+// TestPassesWaitForMemory has passes of one controller take what it may have. One waits and is favoured, the next one waits until
+// there is room.
+func TestPassesWaitForMemory(t *testing.T) {
+	p := poolOf(20)
+	first, favoured, third := p.hold(t, "a"), p.hold(t, "a"), p.hold(t, "a")
+	must(t, first.Grow(10<<20)) // half of all, which is what one controller may have
+	must(t, favoured.Grow(20<<20))
+	must(t, favoured.Grow(40<<20)) // it has the room that is left for it, and does not wait
+	waiting := grow(third, 5)
+	p.waits(t, 1)
+	first.settle(2 << 20) // now there is room
+	must(t, <-waiting)
+	first.close()
+	favoured.close()
+	third.close()
+	if p.used != 0 || len(p.by) != 0 || p.favoured != nil || len(p.order) != 0 || len(p.waiting) != 0 {
+		t.Errorf("something is left: %+v", p)
+	}
+}
+
+// TestOneControllerLeavesMemoryToOthers has a controller take all that it may have, with passes that do not end.
+func TestOneControllerLeavesMemoryToOthers(t *testing.T) {
+	p := poolOf(20)
+	for range 2 { // one has half of all, one is favoured
+		must(t, p.hold(t, "greedy").Grow(10<<20))
+	}
+	more := grow(p.hold(t, "greedy"), 10)
+	p.waits(t, 1)
+	select {
+	case err := <-more:
+		t.Fatalf("it has more than half: %v", err)
+	default:
+	}
+	p.mu.Lock()
+	greedy := p.used
+	p.mu.Unlock()
+	if greedy != 20<<20 {
+		t.Errorf("it has %d bytes", greedy)
+	}
+	other := p.hold(t, "other") // at once
+	must(t, other.Grow(10<<20))
+	other.close()
+	p.favoured.settle(2 << 20) // that does not make it less than half
+	must(t, other.Grow(10<<20))
+	p.waits(t, 1)
+}
+
+// TestControllersGetMemoryInTurn has one controller wait with many passes, and another one with one.
+func TestControllersGetMemoryInTurn(t *testing.T) {
+	p := poolOf(2)
+	first := p.hold(t, "many")
+	must(t, first.Grow(64<<20)) // more than there is: it is favoured
+	holds := map[*memoryHold]<-chan error{}
+	for range 8 {
+		h := p.hold(t, "many")
+		holds[h] = grow(h, 4)
+		p.waits(t, len(holds))
+	}
+	few := p.hold(t, "few")
+	fewDone := grow(few, 4)
+	p.waits(t, 9)
+	first.close()
+	p.waits(t, 8) // one of many
+	p.mu.Lock()
+	favoured := p.favoured
+	p.mu.Unlock()
+	must(t, <-holds[favoured])
+	favoured.close()
+	must(t, <-fewDone) // and then it is the turn of few
+	p.waits(t, 7)
+}
+
+func TestWhoWaitsForMemoryCanBeStopped(t *testing.T) {
+	p := poolOf(0)
+	must(t, p.hold(t, "a").Grow(1<<20))
+	ctx, cancel := context.WithCancel(t.Context())
+	var h memoryHold
+	h.open(ctx, p, "b")
+	done := grow(&h, 1)
+	p.waits(t, 1)
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("the error is %v", err)
+	}
+	p.waits(t, 0)
+	if err := h.Grow(1); !errors.Is(err, context.Canceled) {
+		t.Errorf("later, the error is %v", err)
+	}
+	h.close()
+	if p.used != growth {
+		t.Errorf("%d bytes are used", p.used)
+	}
+}
+
+// TestPassesAskSeldom holds that little is asked for at a time.
+func TestPassesAskSeldom(t *testing.T) {
+	p := poolOf(20)
+	h := p.hold(t, "a")
+	for range 4 {
+		must(t, h.Grow(growth/4))
+		if h.bytes != growth {
+			t.Fatalf("it holds %d bytes", h.bytes)
+		}
+	}
+	if must(t, h.Grow(1)); h.bytes != 2*growth {
+		t.Errorf("it holds %d bytes", h.bytes)
+	}
+	h.settle(growth / 2)
+	if must(t, h.Grow(1)); h.bytes != growth/2+growth {
+		t.Errorf("after it has settled it holds %d bytes", h.bytes)
+	}
+}
+
+// TestAllPassesEnd has many passes ask for as much as there may be, at a time. All end, and together they never hold more than there is.
+func TestAllPassesEnd(t *testing.T) {
+	p := poolOf(30)
+	var all sync.WaitGroup
+	for i := range 64 {
+		all.Go(func() {
+			rng := rand.New(rand.NewSource(int64(i)))
+			for range 20 {
+				h := p.hold(t, string(rune('a'+i%5)))
+				left := rng.Intn(render.MaxBytes)
+				for _, part := range []int{2, 1} {
+					for to := left / part; left > to/4; {
+						bytes := rng.Intn(8 << 20)
+						if err := h.Grow(min(bytes, left)); err != nil {
+							t.Error(err)
+						}
+						left -= min(bytes, left)
+						p.mu.Lock()
+						if p.used > p.size+render.MaxBytes+growth {
+							t.Errorf("%d bytes are used, %d is all there is", p.used, p.size)
+						}
+						p.mu.Unlock()
+					}
+					h.settle(rng.Intn(4 << 20))
+				}
+				h.close()
+			}
+		})
+	}
+	all.Wait()
+	if p.used != 0 || len(p.by) != 0 || p.favoured != nil || len(p.order) != 0 || len(p.waiting) != 0 {
+		t.Errorf("something is left: %+v", p)
+	}
+}

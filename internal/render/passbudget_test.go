@@ -1,0 +1,169 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// passTemplates are two entries and a status that each use up a third of a budget, and more.
+func passTemplates(t *testing.T, times int) *Program {
+	t.Helper()
+	text := fmt.Sprintf("{{ range %d }}{{ $x := 1 }}{{ end }}apiVersion: v1\nkind: A\n", times)
+	p, err := Compile(Source{Children: []Template{{"a", text}, {"b", text}}, Status: text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestOneBudgetForAPass renders all templates of a pass with one budget. The one that does not fit any more fails, and all after it.
+func TestOneBudgetForAPass(t *testing.T) {
+	const third = maxWork / (3 * costStep) / 3 // a round takes three steps
+	for why, row := range map[string]struct {
+		times int
+		fails map[string]bool
+	}{
+		"enough for all":  {third - 5000, map[string]bool{}},
+		"enough for two":  {third + 5000, map[string]bool{"status": true}},
+		"enough for one":  {third*3/2 + 5000, map[string]bool{"children[b]": true, "status": true}},
+		"enough for none": {third*3 + 5000, map[string]bool{"children[a]": true, "children[b]": true, "status": true}},
+	} {
+		p := passTemplates(t, row.times)
+		from := &source{most: MaxBytes}
+		in := &Input{Budget: from.budget()}
+		_, errA := p.Child("a", in)
+		_, errB := p.Child("b", in)
+		_, errStatus := p.Status(in)
+		for place, err := range map[string]error{"children[a]": errA, "children[b]": errB, "status": errStatus} {
+			e, ok := errors.AsType[*Error](err)
+			switch {
+			case !row.fails[place] && err == nil:
+			case !row.fails[place] || !ok || e.Reason != Budget || e.Template != place || e.Message != errBudget.Error():
+				t.Errorf("%s: %s: %v", why, place, err)
+			}
+		}
+		if from.granted > MaxBytes {
+			t.Errorf("%s: %d bytes were granted, want at most %d", why, from.granted, MaxBytes)
+		}
+	}
+}
+
+// TestSmallPassesAskForNothing holds that an ordinary pass never asks for memory.
+func TestSmallPassesAskForNothing(t *testing.T) {
+	p, err := Compile(Source{Children: []Template{{"configMap", benchConfigMap}, {"pod", benchPod}, {"x", ""}}, Status: benchStatus})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := benchInput()
+	in.Observed = func(string) ([]map[string]any, error) { return nil, in.Budget.Spend(10 << 10) }
+	in.Budget = (&source{}).budget()
+	if err := in.Budget.Spend(10 << 10); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{"configMap", "pod"} {
+		if _, err := p.Child(name, in); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := p.Status(in); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestManyPodsFit makes a thousand Pods in one pass, and tells their state.
+func TestManyPodsFit(t *testing.T) {
+	p, err := Compile(Source{
+		Children: []Template{{"x", "{{ range $i := until 1000 }}---\n" + strings.ReplaceAll(strings.ReplaceAll(benchPod, "{{ .", "{{ $."), "{{ index .", "{{ index $.") + "{{ end }}"}},
+		Status:   benchStatus,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := benchInput()
+	pods, _ := benchPods(false)("x")
+	in.Budget = (&source{most: MaxBytes}).budget()
+	in.Observed = func(string) ([]map[string]any, error) { return slices.Repeat(pods, 10), in.Budget.Spend(8 << 20) }
+	if objects, err := p.Child("x", in); err != nil || len(objects) != 1000 {
+		t.Errorf("%d objects, %v", len(objects), err)
+	}
+	t.Logf("%d of %d units are left", in.Budget.granted+in.Budget.left, maxWork)
+	if _, err := p.Status(in); err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d of %d units are left", in.Budget.granted+in.Budget.left, maxWork)
+}
+
+// TestInterruption ends a pass from outside: at once, at the place where it is, and for good.
+func TestInterruption(t *testing.T) {
+	from := &source{most: 3 * FreeBytes}
+	budget := from.budget()
+	in := &Input{Budget: budget, Parent: map[string]any{"spec": map[string]any{"text": "a: 1"}}}
+	p, err := Compile(Source{Children: []Template{{"a", `{{ range 1000000000 }}{{ end }}`}, {"b", `{{ fromYaml .spec.text }}`}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"a", "b"} {
+		_, err := p.Child(name, in)
+		e, ok := errors.AsType[*Error](err)
+		if !ok || e.Reason != Interrupted || e.Template != "children["+name+"]" || e.Message != "the pass was interrupted, and is repeated" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if from.asked != 4 {
+		t.Errorf("asked %d times, want 4", from.asked)
+	}
+	if !errors.Is(budget.err, errEnough) {
+		t.Errorf("the error is %v", budget.err)
+	}
+}
+
+// TestSpending takes work that is done outside of templates.
+func TestSpending(t *testing.T) {
+	from := &source{most: MaxBytes}
+	b := from.budget()
+	for _, row := range []struct {
+		spend, asked, granted int
+		fails                 bool
+	}{{FreeBytes, 0, 0, false}, {unitBytes, 1, grant - 1, false}, {MaxBytes, 1, 0, true}, {unitBytes, 1, 0, true}} {
+		if err := b.Spend(row.spend); (err != nil) != row.fails || row.fails && !errors.Is(err, errBudget) || from.asked != row.asked || b.granted != row.granted {
+			t.Errorf("%d bytes: %v, asked %d times, %d units are left", row.spend, err, from.asked, b.granted)
+		}
+	}
+}
+
+// TestKept adds up what the templates of a pass have yielded.
+func TestKept(t *testing.T) {
+	p, err := Compile(Source{Children: []Template{{"a", "apiVersion: v1\nkind: A\na: {{ .spec.long }}"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := &Input{Budget: (&source{}).budget(), Parent: map[string]any{"spec": map[string]any{"long": strings.Repeat("l", 1000)}}}
+	for i := range 3 {
+		if _, err := p.Child("a", in); err != nil {
+			t.Fatal(err)
+		}
+		if kept := in.Budget.Kept(); kept < (i+1)*(1000+4*nodeBytes) || kept > (i+1)*(1100+4*nodeBytes) {
+			t.Errorf("%d bytes are kept after %d templates", kept, i+1)
+		}
+	}
+}
+
+// TestObservedIsPaidFor reads children that cost more than there is.
+func TestObservedIsPaidFor(t *testing.T) {
+	p, err := Compile(Source{Children: []Template{{"x", ""}}, Status: "a: {{ len .children.x }}"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	budget := (&source{most: MaxBytes}).budget()
+	in := &Input{Budget: budget, Observed: func(string) ([]map[string]any, error) { return nil, budget.Spend(MaxBytes - FreeBytes) }}
+	if _, err = p.Status(in); err != nil {
+		t.Error(err)
+	}
+	_, err = p.Status(in)
+	if e, ok := errors.AsType[*Error](err); !ok || e.Reason != Budget || e.Line != 1 || e.Column != 11 {
+		t.Errorf("the second time: %v", err)
+	}
+}
