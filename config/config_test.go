@@ -123,13 +123,17 @@ func TestOperatorHasNoRightOnOthersObjects(t *testing.T) {
 	}
 }
 
-// A Lease of another name is nothing to the operator.
-func TestOperatorTouchesItsOwnLeaseAlone(t *testing.T) {
+// A Lease of another name is nothing to the operator, and neither is another Secret.
+func TestOperatorTouchesItsOwnLeaseAndKeysAlone(t *testing.T) {
 	var role rbacv1.Role
 	load(t, "rbac/lease.yaml", &role)
+	own := map[string]string{"leases": "templater", "secrets": "templater-seal"}
 	for _, rule := range role.Rules {
-		if verbs := strings.Join(rule.Verbs, " "); verbs != "create" && strings.Join(rule.ResourceNames, " ") != "templater" {
-			t.Errorf("the operator may %s the leases %v, want its own alone", verbs, rule.ResourceNames)
+		for _, resource := range rule.Resources {
+			verbs, names := strings.Join(rule.Verbs, " "), strings.Join(rule.ResourceNames, " ")
+			if names != own[resource] && (resource != "leases" || verbs != "create") {
+				t.Errorf("the operator may %s the %s %q, want its own alone", verbs, resource, names)
+			}
 		}
 	}
 }

@@ -204,6 +204,7 @@ func essence(o *unstructured.Unstructured) map[string]any {
 		unstructured.RemoveNestedField(o.Object, "metadata", field)
 	}
 	unstructured.RemoveNestedField(o.Object, "metadata", "annotations", "deployment.kubernetes.io/revision")
+	unstructured.RemoveNestedField(o.Object, "metadata", "annotations", "templater.dev/seal") // it tells when the object was applied
 	unstructured.RemoveNestedField(o.Object, "status")
 	return o.Object
 }

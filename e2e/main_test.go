@@ -228,6 +228,24 @@ func (e *environment) userKubeconfig(t *testing.T, user string) string {
 	return path
 }
 
+// sealRights are those on the keys of the seals, as config/rbac has them.
+const sealRights = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {namespace: templater-e2e, name: seals}
+rules:
+- apiGroups: [""]
+  resources: [secrets]
+  resourceNames: [templater-seal]
+  verbs: [create, list, patch, watch]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {namespace: templater-e2e, name: seals}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: seals}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: templater-e2e}]
+`
+
 // operatorRights bind the operator's own role, and give it those on children that tests need.
 // Rights on more are for a test to give to its own operator.
 const operatorRights = `
@@ -259,4 +277,9 @@ kind: ClusterRoleBinding
 metadata: {name: templater-e2e-children}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: templater-e2e-children}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: templater-e2e}]
-`
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: templater-e2e}
+---
+` + sealRights

@@ -68,7 +68,7 @@ func startOperatorAs(t *testing.T, user string, args ...string) *operator {
 	defer file.Close()
 	op := &operator{t: t, user: user, log: file.Name(), exited: make(chan error, 1)}
 	// Not CommandContext: the operator is to outlive the test's context, and be stopped by Stop.
-	args = append([]string{"run", "--kubeconfig", env.userKubeconfig(t, user), "--class-name", classOf(t), "--log-format=text", "--log-level=verbose"}, args...)
+	args = append([]string{"run", "--kubeconfig", env.userKubeconfig(t, user), "--class-name", classOf(t), "--seal-namespace", operators, "--log-format=text", "--log-level=verbose"}, args...)
 	op.command = exec.Command(env.binary, args...) //nolint:noctx // see above
 	op.command.Stdout, op.command.Stderr = file, file
 	if err := op.command.Start(); err != nil {

@@ -36,6 +36,8 @@ const (
 	// AnnotationPrune holds the child's prunePolicy when it is not Delete, so
 	// that it is known after the entry in spec.children is gone.
 	AnnotationPrune = "templater.dev/prune"
+	// AnnotationSeal tells that templater has made the object: see package seal.
+	AnnotationSeal = "templater.dev/seal"
 	// FinalizerChildren keeps a TemplateController until its children are deleted.
 	FinalizerChildren = "templater.dev/children"
 	// FieldManagerPrefix and a TemplateController's name make the field manager.

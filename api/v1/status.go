@@ -56,6 +56,12 @@ type TemplateControllerStatus struct {
 	// +optional
 	// +listType=set
 	ChildNamespaces []string `json:"childNamespaces,omitempty"`
+
+	// Children that were made before this time all have a seal by now. Of
+	// objects without one, none counts as a child any more. Absent where
+	// there were no such children.
+	// +optional
+	SealedSince *metav1.Time `json:"sealedSince,omitempty"`
 }
 
 // ParentCounts counts the parents of a TemplateController.

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/templater-dev/templater/internal/leader"
+	"github.com/templater-dev/templater/internal/operator"
 )
 
 // leaseFlags are the flags that say which TemplateControllers to serve, and whether another
@@ -20,6 +21,7 @@ type leaseFlags struct {
 	class     string
 	elect     bool
 	namespace string
+	seals     string // namespace of the Secret with the keys of the seals
 	// tokenFolder is where a Pod finds its service account.
 	tokenFolder string
 }
@@ -29,6 +31,11 @@ func (f *leaseFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.class, "class-name", "", "serve the TemplateControllers with this spec.className; empty = those without one. Only one installation may have it")
 	flags.BoolVar(&f.elect, "leader-elect", true, "work only while holding a Lease, so that several replicas can run; outside of a Pod this needs --lease-namespace, and is off without it")
 	flags.StringVar(&f.namespace, "lease-namespace", "", "namespace of the Lease, which is called templater, or templater-CLASS with --class-name; empty = that of the Pod ($POD_NAMESPACE, or its service account's)")
+}
+
+// addSeals adds the flag that says where the keys of the seals are.
+func (f *leaseFlags) addSeals(flags *pflag.FlagSet) {
+	flags.StringVar(&f.seals, "seal-namespace", "", "namespace of the Secret templater-seal, whose keys tell templater's objects from forged ones; empty = that of the Pod, or, outside of one, "+operator.DefaultSealNamespace+", which is made where it is missing. All installations that serve the same TemplateControllers need the same keys")
 }
 
 // check returns what is wrong with the flags.
@@ -77,6 +84,27 @@ func (f *leaseFlags) leaseNamespace() (string, error) {
 	if f.namespace != "" {
 		return f.namespace, nil
 	}
+	namespace, err := f.podNamespace()
+	if err != nil {
+		return "", fmt.Errorf("find the namespace of the Lease: give --lease-namespace: %w", err)
+	}
+	return namespace, nil
+}
+
+// sealNamespace returns "" outside of a Pod, unless it was given.
+func (f *leaseFlags) sealNamespace() (string, error) {
+	if f.seals != "" {
+		return f.seals, nil
+	}
+	namespace, err := f.podNamespace()
+	if err != nil {
+		return "", fmt.Errorf("find the namespace of the Secret with the keys of the seals: give --seal-namespace: %w", err)
+	}
+	return namespace, nil
+}
+
+// podNamespace returns "" outside of a Pod.
+func (f *leaseFlags) podNamespace() (string, error) {
 	if namespace := os.Getenv("POD_NAMESPACE"); namespace != "" {
 		return namespace, nil
 	}
@@ -85,7 +113,7 @@ func (f *leaseFlags) leaseNamespace() (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("find the namespace of the Lease: give --lease-namespace: %w", err)
+		return "", err
 	}
 	return strings.TrimSpace(string(text)), nil
 }

@@ -57,6 +57,7 @@ else the one that the process runs in as a Pod.`,
 	flags.IntVar(&f.workers, "workers", 32, "how many parents are worked on at a time")
 	flags.IntVar(&f.rolloutWorkers, "rollout-workers", 2, "how many of these at parents whose TemplateController has changed, or is new; more are faster, and slow down everybody else at a small API server")
 	f.lease.add(flags)
+	f.lease.addSeals(flags)
 	flags.BoolVar(&f.requireAccount, "require-service-account", false, "reject TemplateControllers without spec.serviceAccountRef, so that none works with the operator's own rights")
 	f.log.add(flags)
 	f.serve.add(flags)
@@ -80,6 +81,10 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	seals, err := f.lease.sealNamespace()
+	if err != nil {
+		return err
+	}
 	ctx, err := f.log.setUp(cmd.Context(), cmd.ErrOrStderr())
 	if err != nil {
 		return err
@@ -95,6 +100,6 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	}
 	klog.FromContext(ctx).Info("starting", "server", config.Host, "workers", f.workers, "class", f.lease.class, "election", lease != nil)
 	return operator.Run(ctx, operator.Options{
-		Config: config, Workers: f.workers, RolloutWorkers: f.rolloutWorkers, ClassName: f.lease.class, Lease: lease, RequireServiceAccount: f.requireAccount, Serve: f.serve.addresses,
+		Config: config, Workers: f.workers, RolloutWorkers: f.rolloutWorkers, ClassName: f.lease.class, Lease: lease, RequireServiceAccount: f.requireAccount, SealNamespace: seals, Serve: f.serve.addresses,
 	})
 }

@@ -55,6 +55,9 @@ func newOperators(ctx context.Context, binary, log string, replicas int) (*opera
 		}
 		o.args = append(o.args, "--lease-namespace=default")
 	}
+	if strings.Contains(string(help), "--seal-namespace") {
+		o.args = append(o.args, "--seal-namespace=default")
+	}
 	o.replicas = make([]*replica, replicas)
 	for range replicas {
 		address, err := freeAddress()

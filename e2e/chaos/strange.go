@@ -55,8 +55,15 @@ func (b *bed) putForeign(ctx context.Context, a model.Action) error {
 			labels[strangerLabel] = token
 			o.SetLabels(labels)
 		}
+		manager := "stranger"
+		if a.Guise == model.Identical && parent != nil {
+			manager = "templater/" + a.Shape
+			if err := b.copyMarks(ctx, o, parent.GetUID()); err != nil {
+				return err
+			}
+		}
 		in := b.children(a.Child)
-		after, err := in.Create(ctx, o, metav1.CreateOptions{FieldManager: "stranger"})
+		after, err := in.Create(ctx, o, metav1.CreateOptions{FieldManager: manager})
 		if apierrors.IsAlreadyExists(err) { // perhaps by an attempt that was not answered
 			after, err = in.Get(ctx, a.Child.Name, metav1.GetOptions{})
 		}
@@ -72,8 +79,7 @@ func (b *bed) putForeign(ctx context.Context, a model.Action) error {
 	})
 }
 
-// forged stands for the owner of what no longer is a stranger's: it is a child as far as anybody can tell, or the garbage
-// collector's.
+// forged stands for the owner of what no longer is a stranger's, but the garbage collector's.
 const forged = "forged"
 
 // disguise has the object look like a child. It returns the owner with which it goes, or "" for none.
@@ -99,11 +105,25 @@ func disguise(o *unstructured.Unstructured, a model.Action, parent *unstructured
 		ref.UID = types.UID(rand.Text())
 		labels["templater.dev/parent-uid"] = string(ref.UID)
 	case model.Identical:
+		o.SetOwnerReferences([]metav1.OwnerReference{ref})
+		return parent.GetUID()
 	default:
 		return ""
 	}
 	o.SetOwnerReferences([]metav1.OwnerReference{ref})
 	return forged
+}
+
+// copyMarks gives an object the annotations of a child of the parent, if there is one: whatever can be read of it.
+func (b *bed) copyMarks(ctx context.Context, o *unstructured.Unstructured, parent types.UID) error {
+	siblings, err := b.client.Resource(childResource("configmaps")).List(ctx, metav1.ListOptions{LabelSelector: "templater.dev/parent-uid=" + string(parent) + ",!" + strangerLabel, Limit: 1})
+	if err != nil {
+		return err
+	}
+	for _, sibling := range siblings.Items {
+		o.SetAnnotations(sibling.GetAnnotations())
+	}
+	return nil
 }
 
 func (b *bed) removeForeign(ctx context.Context, id model.ChildID) error {

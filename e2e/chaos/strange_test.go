@@ -25,12 +25,12 @@ func TestDisguise(t *testing.T) {
 		parent *unstructured.Unstructured
 		want   looks
 	}{
-		"plain":                           {model.Plain, parent, looks{}},
-		"with labels":                     {model.Labelled, parent, looks{Labelled: true}},
-		"an owner that is no controller":  {model.CoOwned, parent, looks{Owner: "uid-p", Labelled: true, Owned: true}},
-		"a controller that never was":     {model.Bereft, parent, looks{Owner: forged, Labelled: true, Controls: true}},
-		"nobody can tell it from a child": {model.Identical, parent, looks{Owner: forged, Labelled: true, Owned: true, Controls: true}},
-		"there is no parent":              {model.Identical, nil, looks{Labelled: true}},
+		"plain":                          {model.Plain, parent, looks{}},
+		"with labels":                    {model.Labelled, parent, looks{Labelled: true}},
+		"an owner that is no controller": {model.CoOwned, parent, looks{Owner: "uid-p", Labelled: true, Owned: true}},
+		"a controller that never was":    {model.Bereft, parent, looks{Owner: forged, Labelled: true, Controls: true}},
+		"all but the seal":               {model.Identical, parent, looks{Owner: "uid-p", Labelled: true, Owned: true, Controls: true}},
+		"there is no parent":             {model.Identical, nil, looks{Labelled: true}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			o := &unstructured.Unstructured{Object: map[string]any{}}

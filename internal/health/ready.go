@@ -48,7 +48,7 @@ func (r *Ready) Missing() []string {
 		case s.Synced:
 		case s.Err == nil:
 			out = append(out, fmt.Sprintf("the watch of %s has not synced yet", s.Want))
-		case s.Want.Role == watch.Definition || s.Want.Role == watch.Controller:
+		case s.Want.Role == watch.Definition || s.Want.Role == watch.Controller || s.Want.Role == watch.Seal:
 			out = append(out, fmt.Sprintf("the watch of %s, which the operator needs, fails; its log says why", s.Want))
 		}
 	}

@@ -134,7 +134,7 @@ func (s *scanner) finish() *Object {
 	}
 	o.uid, o.version = s.moved(inner(o.uid)), s.moved(inner(o.version))
 	if s.managed.to > s.managed.from {
-		o.ownership = ownershipOf(s.text[s.managed.from:s.managed.to], o.Label(labelParentUID))
+		o.takeOwnership(s.text[s.managed.from:s.managed.to])
 	}
 	return o
 }

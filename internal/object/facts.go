@@ -17,7 +17,53 @@ const (
 	Covered
 	// Slim: the parts of a definition that nobody reads have been left out.
 	Slim
+	// Ours: templater has made the object, as its seal says, or that of an earlier state.
+	Ours
+	// Sealed: the seal of the object holds.
+	Sealed
+	// Fresh: the object was last applied by this process.
+	Fresh
+	// Altered: somebody else has changed what we hold, since the object got its seal.
+	Altered
+	// Settled: see Settle.
+	Settled
 )
+
+// The upper half of what is noted is the round in which an object was found not to be ours: see Refuse.
+const roundShift = 16
+
+// Refuse notes that the object was found not to be ours, by the keys of that round.
+func (o *Object) Refuse(round uint32) {
+	for {
+		now := o.noted.Load()
+		if o.noted.CompareAndSwap(now, now&(1<<roundShift-1)|round<<roundShift) {
+			return
+		}
+	}
+}
+
+// Settle notes that by the keys of that round there is nothing to do about the seal of the object, which is for the entry that its label
+// names.
+func (o *Object) Settle(round uint32) {
+	for {
+		now := o.noted.Load()
+		if o.noted.CompareAndSwap(now, now&(1<<roundShift-1)|round<<roundShift|uint32(Settled)) {
+			return
+		}
+	}
+}
+
+// Settled reports whether that was noted in that round, and nobody has altered the object.
+func (o *Object) Settled(round uint32) bool {
+	now := o.noted.Load()
+	return round&(1<<roundShift-1) == now>>roundShift && Fact(now)&(Settled|Altered) == Settled
+}
+
+// Refused reports whether the object was found not to be ours in that round; the first is 1.
+func (o *Object) Refused(round uint32) bool {
+	now := o.noted.Load()
+	return round&(1<<roundShift-1) == now>>roundShift && round != 0 && Fact(now)&Settled == 0
+}
 
 // Noted reports whether the fact was noted.
 func (o *Object) Noted(f Fact) bool { return Fact(o.noted.Load())&f != 0 }
@@ -25,10 +71,37 @@ func (o *Object) Noted(f Fact) bool { return Fact(o.noted.Load())&f != 0 }
 // Note notes a fact.
 func (o *Object) Note(f Fact) { o.noted.Or(uint32(f)) }
 
-// Follow notes those facts that before, an earlier state of the same object,
-// had and o must have, too. It is for o's first owner, who has shown it to nobody.
+// Follow notes those facts that before, an earlier state of the object of that name, had and o must have, too. It is
+// for o's first owner, who has shown it to nobody, or for who knows that o came of before.
 func (o *Object) Follow(before *Object) {
 	if before.Noted(Covered) && before.ownership == o.ownership && before.Annotation(v1.AnnotationHash) == o.Annotation(v1.AnnotationHash) {
 		o.Note(Covered)
 	}
+	if before.UID() != o.UID() {
+		return
+	}
+	facts, known := Fact(0), Fact(before.noted.Load())
+	switch same := o.sameSeal(before); {
+	case same && o.reapplied(before):
+		facts = Altered
+	case same:
+		facts = known & (Altered | Fresh)
+	}
+	if known&(Ours|Sealed) != 0 && o.sameParent(before) {
+		facts |= known & Ours
+		if o.sameSeal(before) {
+			facts |= known & Sealed
+		}
+	}
+	o.Note(facts)
+}
+
+// sameParent reports whether both say that they were made for the same TemplateController and parent.
+func (o *Object) sameParent(before *Object) bool {
+	return o.text(o.labels) == before.text(before.labels) || o.Label(v1.LabelController) == before.Label(v1.LabelController) && o.Label(v1.LabelParentUID) == before.Label(v1.LabelParentUID)
+}
+
+// sameSeal reports whether both have the same seal.
+func (o *Object) sameSeal(before *Object) bool {
+	return o.text(o.annotations) == before.text(before.annotations) || o.Annotation(v1.AnnotationSeal) == before.Annotation(v1.AnnotationSeal)
 }

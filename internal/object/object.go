@@ -24,7 +24,8 @@ type Object struct {
 	generation                                int64
 	ownership                                 unique.Handle[string] // see ownership.go
 
-	noted atomic.Uint32 // see facts.go
+	noted   atomic.Uint32 // see facts.go
+	applied uint32        // see Applied; seconds since 1970
 }
 
 // span is a part of a text: from is the first byte, to the one after the last.
@@ -234,6 +235,7 @@ func (o *Object) Terminating(since string) *Object {
 	if err != nil {
 		return o
 	}
-	marked.ownership = o.ownership
+	marked.ownership, marked.applied = o.ownership, o.applied
+	marked.Follow(o)
 	return marked
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"iter"
 	"strings"
+	"time"
 	"unique"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -30,30 +31,75 @@ const (
 
 // entry is one of managedFields; each part is a part of the text, strings as they
 // stand between their quotes.
-type entry struct{ manager, operation, subresource, fields []byte }
+type entry struct{ manager, operation, subresource, time, fields []byte }
 
 var prefix = []byte(v1.FieldManagerPrefix)
 
-// ownershipOf returns what is kept of managedFields. parent is the UID of the parent, or "".
-func ownershipOf(managed []byte, parent string) unique.Handle[string] {
+// takeOwnership keeps what is kept of managedFields.
+func (o *Object) takeOwnership(managed []byte) {
 	d := newDecoder(managed)
 	defer freeDecoder(d)
 	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '[' {
-		return unique.Handle[string]{}
+		return
 	}
+	controller, parent := o.Label(v1.LabelController), o.Label(labelParentUID)
 	lines := d.lines[:0]
 	for d.PeekKind() == '{' {
 		e, err := d.entry(managed)
 		if err != nil {
 			break // Decode has found the text to be valid: this cannot be
 		}
+		if at := e.appliedBy(controller); at > o.applied {
+			o.applied = at
+		}
 		lines = e.keep(lines, parent)
 	}
 	d.lines = lines
-	if len(lines) == 0 {
-		return unique.Handle[string]{}
+	if len(lines) > 0 {
+		o.ownership = unique.Make(string(lines))
 	}
-	return unique.Make(string(lines))
+}
+
+// appliedBy returns when the object itself was applied for that TemplateController, or for any if that is empty: in seconds
+// since 1970, 0 where the entry is about something else.
+func (e entry) appliedBy(controller string) uint32 {
+	name, ours := bytes.CutPrefix(e.manager, prefix)
+	if !ours || string(e.operation) != "Apply" || len(e.subresource) > 0 || controller != "" && string(name) != controller {
+		return 0
+	}
+	at, err := time.Parse(time.RFC3339, string(e.time))
+	if err != nil {
+		return 0
+	}
+	return uint32(at.Unix()) //nolint:gosec // until 2106
+}
+
+// AppliedAt returns when, by the clock of the server, the object itself was last applied for the TemplateController that its label
+// names, or for any where it has none: whole seconds, the zero time where it never was.
+func (o *Object) AppliedAt() time.Time {
+	if o.applied == 0 {
+		return time.Time{}
+	}
+	return time.Unix(int64(o.applied), 0)
+}
+
+// reapplied reports whether the fields that we hold are others than before, or were applied since.
+func (o *Object) reapplied(before *Object) bool {
+	if o.applied != before.applied {
+		return true
+	}
+	return o.ownership != before.ownership && o.own() != before.own()
+}
+
+// own is the line about the fields that the TemplateController holds which the label names.
+func (o *Object) own() line {
+	manager := v1.FieldManagerPrefix + o.Label(v1.LabelController)
+	for l := range o.lines {
+		if l.kind == applied && l.manager == manager && l.subresource == "" {
+			return l
+		}
+	}
+	return line{}
 }
 
 // entry reads one of managedFields.
@@ -82,6 +128,8 @@ func (e *entry) target(name []byte) *[]byte {
 		return &e.operation
 	case `"subresource"`:
 		return &e.subresource
+	case `"time"`:
+		return &e.time
 	case `"fieldsV1"`:
 		return &e.fields
 	}

@@ -3,6 +3,7 @@
 package operator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
@@ -23,6 +25,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/leader"
 	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -37,7 +40,13 @@ type Options struct {
 	Serve          Addresses
 	// RequireServiceAccount is whether TemplateControllers are rejected that name no service account.
 	RequireServiceAccount bool
+	// SealNamespace is that of the Secret with the keys of the seals; empty is templater-system, which is made where it is
+	// missing.
+	SealNamespace string
 }
+
+// DefaultSealNamespace is where the Secret with the keys of the seals is when the operator runs outside of the cluster.
+const DefaultSealNamespace = "templater-system"
 
 // What the operator itself watches, whatever TemplateControllers there are.
 var (
@@ -97,6 +106,21 @@ func Run(ctx context.Context, o Options) error {
 	return run(ctx, o, election)
 }
 
+// handler passes on what the watches tell: of the Secret to the keeper of the keys, of all else to the controllers.
+type handler struct {
+	*reconcile.Controllers
+	keeper *seal.Keeper
+	ctx    context.Context //nolint:containedctx // of the operator, for its logger
+}
+
+func (h *handler) Changed(want watch.Want, event watch.Event) {
+	if want.Role == watch.Seal {
+		h.keeper.Take(h.ctx, event.New)
+		return
+	}
+	h.Controllers.Changed(want, event)
+}
+
 func run(ctx context.Context, o Options, election election) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -117,18 +141,23 @@ func run(ctx context.Context, o Options, election election) error {
 	}
 	announcer := kube.NewAnnouncer(work, cluster)
 	defer announcer.Close()
+	ring := &seal.Ring{}
 	manage, reconciler := reconcile.New(reconcile.Options{
 		Cluster: func(as string) reconcile.Writer { return cluster.As(as) },
-		Events:  announcer, Clock: clock.RealClock{}, Workers: o.Workers, RolloutWorkers: o.RolloutWorkers, ClassName: o.ClassName, Standby: true,
+		Events:  announcer, Clock: clock.RealClock{}, Workers: o.Workers, RolloutWorkers: o.RolloutWorkers, ClassName: o.ClassName, Standby: true, Seals: ring,
 		RequireServiceAccount: o.RequireServiceAccount, Meters: view.meters(), QueueMetrics: view.queues(),
 	})
 	defer manage.Close()
-	watches := watch.NewManager(ctx, func(as string) watch.Client { return cluster.As(as) }, manage)
+	keeper := seal.NewKeeper(&seal.Keeper{
+		Ring: ring, Namespace: cmp.Or(o.SealNamespace, DefaultSealNamespace), Outside: o.SealNamespace == "", Writer: cluster, Changed: manage.KeysChanged,
+	})
+	watches := watch.NewManager(ctx, func(as string) watch.Client { return cluster.As(as) }, &handler{manage, keeper, ctx})
 	if err := view.open(ctx, parts{client.RESTClient(), watches, manage, reconciler}); err != nil {
 		return err
 	}
 	defer view.close(ctx)
-	caches, err := watches.Set("", []watch.Want{definitions, controllers}) //nolint:contextcheck // the watches live as long as the manager, not as this call
+	keys := seal.Want(keeper.Namespace)
+	caches, err := watches.Set("", []watch.Want{definitions, controllers, keys}) //nolint:contextcheck // the watches live as long as the manager, not as this call
 	if err != nil {
 		return err
 	}
@@ -136,16 +165,19 @@ func run(ctx context.Context, o Options, election election) error {
 	if err := await(ctx, caches); err != nil {
 		return nil // stopped before it began
 	}
+	keeper.Take(ctx, caches[keys].Get(types.NamespacedName{Namespace: keeper.Namespace, Name: seal.SecretName}))
 	manage.Attach(watches, caches[controllers], kube.NewKinds(caches[definitions], kube.NewDiscovery(client), time.Now))
 	view.ready.Begin()
 	klog.FromContext(ctx).Info("running", "templateControllers", caches[controllers].Len())
 	term, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	result := make(chan error, 1)
+	var keeping sync.WaitGroup
+	defer keeping.Wait()
 	go func() {
 		err := election.Run(term, func() {
 			klog.FromContext(ctx).Info("leading", "class", o.ClassName)
-			manage.Lead()
+			keeping.Go(func() { keeper.Keep(ctx, manage.Lead) })
 		})
 		stop()
 		abort()
@@ -194,6 +226,8 @@ func obstacle(want watch.Want, err error) string {
 		return ""
 	case apierrors.IsNotFound(err) && want == controllers:
 		return "the cluster does not know TemplateControllers: kubectl apply -k config/crd"
+	case apierrors.IsForbidden(err) && want.Role == watch.Seal:
+		return "the operator may not list and watch Secret " + want.Namespace + "/" + seal.SecretName + ", which holds the keys of the seals: kubectl apply -k config/default grants it"
 	case apierrors.IsForbidden(err):
 		return "the operator may not list and watch " + want.Resource.GroupResource().String()
 	case errors.As(err, &status):

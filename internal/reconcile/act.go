@@ -13,6 +13,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/seal"
 )
 
 // act carries the plan out. What is to be removed is, when everything else has
@@ -20,7 +21,9 @@ import (
 func (p *pass) act(ctx context.Context) {
 	before := len(p.problems)
 	for _, a := range p.plan.apply {
-		if problem := p.apply(ctx, a); problem != nil {
+		if a.verb == reseal {
+			p.reseal(ctx, a.live)
+		} else if problem := p.apply(ctx, a); problem != nil {
 			p.problems = append(p.problems, problem)
 		}
 	}
@@ -54,9 +57,34 @@ func (p *pass) apply(ctx context.Context, a action) *Problem {
 		return problem
 	}
 	p.written.children = true
-	p.sources[a.wanted.id().kind].in(a.wanted.name.Namespace).Put(after, p.name)
+	p.keep(after, a.wanted.kind)
 	klog.FromContext(ctx).Info("applied child", "controller", p.name, "parent", p.key.Parent.String(), "child", a.wanted.id().String(), "verb", a.verb, "taken", a.drift != "")
 	return nil
+}
+
+// keep has the cache know an object of ours as a write has left it.
+func (p *pass) keep(after *object.Object, kind kube.Kind) {
+	after.Note(object.Ours)
+	p.sources[groupKind(kind)].in(after.Namespace()).Put(after, p.name)
+	if p.adopting {
+		p.r.controllers.queue.AddAfter(p.name, countsDelay) // it may have been the last one
+	}
+}
+
+// reseal renews the seal of an object of ours that is to stay and that no entry of spec.children knows. Where that fails, a later
+// pass tries again: nothing else depends on it.
+func (p *pass) reseal(ctx context.Context, l *live) {
+	w := &wanted{child: &v1.Child{Name: l.from}, kind: l.kind, name: l.object.Key(), marks: marks{maker: p.maker, child: &v1.Child{Name: l.from}, kind: groupKind(l.kind)}}
+	change := kube.Metadata{UID: l.object.UID(), Annotations: map[string]any{v1.AnnotationSeal: w.marks.renewed(l.object)}}
+	after, err := p.cluster.SetMetadata(ctx, l.location(), change, p.manager)
+	p.meter.Write(Update, answerOf(err))
+	if err != nil {
+		p.unrenewed = true
+		klog.FromContext(ctx).Info("cannot renew the seal of a child, will retry", "controller", p.name, "parent", p.key.Parent.String(), "child", l.id().String(), "reason", publicReason(err))
+		return
+	}
+	p.keep(after, l.kind)
+	klog.FromContext(ctx).V(2).Info("renewed the seal of a child", "controller", p.name, "parent", p.key.Parent.String(), "child", l.id().String())
 }
 
 // write makes the requests for one child, and returns what the object is then.
@@ -67,11 +95,14 @@ func (p *pass) write(ctx context.Context, a action) (*object.Object, *Problem, e
 		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 			return p.takeOver(ctx, a.wanted)
 		}
+		if err == nil && a.wanted.marks.unsealed(after) { // the clock was wrong
+			after, err = p.mark(ctx, a.wanted, after)
+		}
 		return after, nil, err
 	case remark:
 		after, err := p.mark(ctx, a.wanted, a.live.object)
 		return after, nil, err
-	case update, remove:
+	case update, remove, reseal:
 	}
 	after, err := p.change(ctx, a.wanted, a.live.object)
 	return after, nil, err
@@ -102,6 +133,10 @@ func (p *pass) send(ctx context.Context, w *wanted, field, value string) (*objec
 		verb = Create
 	}
 	p.meter.Write(verb, answerOf(err))
+	if err == nil {
+		after.Note(object.Ours | object.Fresh)
+		w.marks.maker.seals.Calibrate(seal.Read(after.Annotation(v1.AnnotationSeal)).Applied, after.AppliedAt())
+	}
 	return after, err
 }
 
@@ -132,8 +167,8 @@ func (p *pass) takeOver(ctx context.Context, w *wanted) (*object.Object, *Proble
 		return nil, nil, err
 	}
 	if problem := p.inTheWay(there, w); problem != nil {
-		if p.bereft(there) {
-			p.bereaved = append(p.bereaved, &live{child: w.child.Name, kind: w.kind, object: there})
+		if p.bereft(there, groupKind(w.kind)) {
+			p.bereaved = append(p.bereaved, newLive(w.kind, there))
 		}
 		return nil, problem, nil
 	}
@@ -171,7 +206,7 @@ func (p *pass) replace(ctx context.Context, there *object.Object, w *wanted) *Pr
 	if !p.sure || !p.r.controllers.confirmed(ctx, p.controller) {
 		return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " is to be replaced once all is known that decides about it", Waiting: true, Retry: RetrySlow}
 	}
-	if problem := p.remove(ctx, action{verb: remove, live: &live{child: w.child.Name, kind: w.kind, object: there}, foreground: true}); problem != nil {
+	if problem := p.remove(ctx, action{verb: remove, live: newLive(w.kind, there), foreground: true}); problem != nil {
 		return problem
 	}
 	return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " is being replaced", Waiting: true, Retry: RetrySoon}
@@ -183,12 +218,12 @@ func (p *pass) inTheWay(there *object.Object, w *wanted) *Problem {
 	switch {
 	case there.Deleting():
 		return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " is being deleted; it is made anew once it is gone", Waiting: true, Retry: RetrySoon}
-	case p.ours(there, p.parent.UID()):
+	case p.ours(there, groupKind(w.kind), p.parent.UID()):
 		return nil
 	case p.earlier(owner):
 		return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " belongs to an earlier object of the parent's name; it is made anew once that one is collected", Waiting: true, Retry: RetrySoon}
 	}
-	conflict := problemf(v1.ReasonChildConflict, "%s exists already and %s: templater does not take it; delete it, or choose another name in the template", w.id(), p.whose(there))
+	conflict := problemf(v1.ReasonChildConflict, "%s exists already and %s", w.id(), p.conflict(there, groupKind(w.kind)))
 	conflict.Retry = RetrySlow
 	return conflict
 }

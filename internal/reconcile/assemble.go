@@ -171,7 +171,7 @@ func (a *assembly) wants() []watch.Want {
 func (a *assembly) build(tc *v1.TemplateController, e *entry, in *Controllers, caches map[watch.Want]*watch.Cache) *controller {
 	c := &controller{
 		name: tc.Name, manager: v1.FieldManagerPrefix + tc.Name, spec: &tc.Spec, kinds: in.kinds,
-		as: a.as, cluster: in.clusters(a.as), rights: in.rights, own: in.cache,
+		as: a.as, cluster: in.clusters(a.as), rights: in.rights, own: in.cache, seals: in.seals, departed: in.departed, clock: in.clock, adopting: adopting(tc, in.seals.Since()),
 		kind: a.kind, gone: e.gone, parents: map[string]*watch.Cache{}, sources: map[schema.GroupKind]source{},
 		settled: a.settled, unknown: a.kindErr != nil && e.gone.IsZero(), generation: e.generation, round: a.round, meter: e.meter,
 	}
@@ -201,7 +201,7 @@ func (a *assembly) build(tc *v1.TemplateController, e *entry, in *Controllers, c
 // differs from the last one, all parents are worth a look.
 func (a *assembly) state(generation int64, c *controller) string {
 	var s strings.Builder
-	fmt.Fprint(&s, generation, c.spec.Suspend, a.rejection != nil, gone(a.kindErr), a.kind.Revision)
+	fmt.Fprint(&s, generation, c.seals.Round(), c.spec.Suspend, a.rejection != nil, gone(a.kindErr), a.kind.Revision)
 	for _, ns := range sortedKeys(c.parents) {
 		cache := c.parents[ns]
 		fmt.Fprintf(&s, " %s=%p:%v:%d", ns, cache, readable(cache), cache.Failures())

@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/seal"
 )
 
 func TestKindThatWasGoneCostsNoChildWhileTheServerDoesNotAnswer(t *testing.T) {
@@ -111,7 +112,7 @@ func TestStateTellsWhatParentsAreToBeLookedAtFor(t *testing.T) {
 		"another schema": {kind: kube.Kind{Revision: "2"}},
 		"it is away":     {kind: kube.Kind{Revision: "1"}, err: errors.New("away")},
 	} {
-		c := &controller{spec: &v1.TemplateControllerSpec{}, sources: map[schema.GroupKind]source{{Kind: "A"}: s}}
+		c := &controller{spec: &v1.TemplateControllerSpec{}, seals: &seal.Ring{}, sources: map[schema.GroupKind]source{{Kind: "A"}: s}}
 		state := (&assembly{}).state(1, c)
 		if other, same := states[state]; same {
 			t.Errorf("%q has the state of %q", what, other)

@@ -87,6 +87,7 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *entry, a assembly, 
 		Failing:            e.counts.failing(tc.Status.Failing),
 		Children:           e.counts.children,
 		ChildNamespaces:    sortedKeys(e.namespaces),
+		SealedSince:        c.sealedSince(tc, e, a, next),
 	}
 	left := recountTime - c.clock.Since(e.since)
 	recounting := left > 0 && e.counts.parents.Total < tc.Status.Parents.Total

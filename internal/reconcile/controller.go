@@ -8,11 +8,13 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -24,16 +26,21 @@ type resolver interface {
 // controller is a TemplateController that is running. It is made anew when
 // anything about it changes, and is not changed itself.
 type controller struct {
-	name    string
-	manager string // field manager
-	spec    *v1.TemplateControllerSpec
-	program *render.Program
-	kinds   resolver
-	as      string // user; empty = the operator itself
-	cluster Writer // as that user
-	rights  *rights
-	resync  time.Duration // 0 = never
-	meter   Meter
+	name     string
+	manager  string // field manager
+	spec     *v1.TemplateControllerSpec
+	program  *render.Program
+	kinds    resolver
+	as       string // user; empty = the operator itself
+	cluster  Writer // as that user
+	rights   *rights
+	seals    *seal.Ring
+	clock    clock.PassiveClock
+	departed *departed
+	// adopting is whether children may lack a seal: see adopts.
+	adopting bool
+	resync   time.Duration // 0 = never
+	meter    Meter
 
 	gvk  schema.GroupVersionKind // of the parents
 	kind kube.Kind
@@ -223,11 +230,11 @@ func (c *controller) childrenNamed(parent types.NamespacedName) []*live {
 
 // childrenOf returns the children of one parent.
 func (c *controller) childrenOf(parent *object.Object) []*live {
-	return c.children(parent.Namespace(), func(cache *watch.Cache) []*object.Object { return cache.Children(c.name, parent.UID()) }, func(o *object.Object) bool { return c.belongs(o, parent.UID()) })
+	return c.children(parent.Namespace(), func(cache *watch.Cache) []*object.Object { return cache.Children(c.name, parent.UID()) }, func(o *object.Object, kind schema.GroupKind) bool { return c.belongs(o, kind, parent.UID()) })
 }
 
 // children returns those in a namespace, or in all where it is empty.
-func (c *controller) children(namespace string, find func(*watch.Cache) []*object.Object, keep func(*object.Object) bool) []*live {
+func (c *controller) children(namespace string, find func(*watch.Cache) []*object.Object, keep func(*object.Object, schema.GroupKind) bool) []*live {
 	var out []*live
 	for _, s := range c.sources {
 		for in, cache := range s.caches {
@@ -235,11 +242,20 @@ func (c *controller) children(namespace string, find func(*watch.Cache) []*objec
 				continue
 			}
 			for _, o := range find(cache) {
-				if keep(o) {
-					out = append(out, &live{child: o.Label(v1.LabelChild), kind: s.kind, object: o})
+				if keep(o, groupKind(s.kind)) {
+					out = append(out, newLive(s.kind, o))
 				}
 			}
 		}
 	}
 	return sortLive(out)
+}
+
+// newLive returns an object of ours under the entry that it was made from: its seal tells, or, where it has lost that, its label.
+func newLive(kind kube.Kind, o *object.Object) *live {
+	entry := o.Label(v1.LabelChild)
+	if o.Noted(object.Sealed) && !o.Noted(object.Settled) {
+		entry = seal.Read(o.Annotation(v1.AnnotationSeal)).Entry
+	}
+	return &live{child: entry, from: entry, kind: kind, object: o}
 }

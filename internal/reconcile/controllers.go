@@ -22,6 +22,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -67,6 +68,8 @@ type Controllers struct {
 	backlog  *backlog
 	rights   *rights
 	tenants  *tenants
+	seals    *seal.Ring
+	departed *departed
 	// accounts is whether a TemplateController must name a service account.
 	accounts bool
 	// patience is lossPatience, but in tests.

@@ -129,7 +129,7 @@ func TestWhatIsKnownOfChildren(t *testing.T) {
 			cache.EachChild("apps", func(o *object.Object) { out = append(out, o) })
 			return out
 		}
-		if got := c.children(namespace, all, func(*object.Object) bool { return true }); len(got) != want {
+		if got := c.children(namespace, all, func(*object.Object, schema.GroupKind) bool { return true }); len(got) != want {
 			t.Errorf("namespace %q: %d children, want %d", namespace, len(got), want)
 		}
 	}

@@ -85,6 +85,7 @@ func TestWhatBecomesOfAParentThatLeaves(t *testing.T) {
 					labels[v1.LabelParentUID] = "earlier"
 					o.SetLabels(labels)
 					o.SetAnnotations(plus(o.GetAnnotations(), v1.AnnotationParent, "one"))
+					c.seal(o)
 				})
 			}, RetryOnChange, []string{"get apps one"}, nil,
 		},
@@ -136,6 +137,7 @@ func TestWhatIsCollectedWithoutAParent(t *testing.T) {
 				refs[0].Controller = nil
 				o.SetOwnerReferences(refs)
 				o.SetAnnotations(plus(o.GetAnnotations(), v1.AnnotationParent, "one"))
+				c.seal(o)
 			})
 		}, []string{"get apps one"}, RetryOnChange},
 		"one that cannot be deleted": {func(c *cluster) {
@@ -295,6 +297,7 @@ func TestStraysOfAnEarlierParent(t *testing.T) {
 			labels := stray.GetLabels()
 			labels[v1.LabelParentUID] = "earlier"
 			stray.SetLabels(labels)
+			c.seal(stray)
 			c.store(configMap("b"), stray)
 			c.deliver()
 			c.run()

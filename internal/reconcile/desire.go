@@ -40,7 +40,7 @@ type desire struct {
 // desireFor renders all templates and turns what they yield into children. Of several documents
 // for one object none is wanted: nobody knows which is meant.
 func desireFor(c *controller, parent *object.Object, in *render.Input) desire {
-	d := desire{maker: &maker{controller: c.name, apiVersion: c.spec.Watch.APIVersion, kind: c.gvk.Kind, parent: parent, depth: depthOf(parent) + 1}}
+	d := desire{maker: &maker{controller: c.name, apiVersion: c.spec.Watch.APIVersion, kind: c.gvk.Kind, parent: parent, depth: depthOf(parent) + 1, seals: c.seals, clock: c.clock}}
 	first := map[identity]*wanted{}
 	for i := range c.spec.Children {
 		child := &c.spec.Children[i]
@@ -110,7 +110,7 @@ func (c *controller) want(child *v1.Child, maker *maker, o render.Object) (*want
 		return nil, invalid(child, o, "%s", fault)
 	}
 	labels, _ := below(o.Content, "metadata")["labels"].(map[string]any)
-	w := &wanted{child: child, kind: kind, name: nameOf(o.Content), content: o.Content, marks: marks{maker: maker, child: child, managedBy: labels[v1.LabelManagedBy] == nil}}
+	w := &wanted{child: child, kind: kind, name: nameOf(o.Content), content: o.Content, marks: marks{maker: maker, child: child, kind: groupKind(kind), managedBy: labels[v1.LabelManagedBy] == nil}}
 	if c.watches(w, gvk) {
 		return nil, invalid(child, o, "this %s would be watched by this very TemplateController, which would make children for it without end: narrow spec.watch by a labelSelector that the child does not match", gvk.Kind)
 	}

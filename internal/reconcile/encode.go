@@ -27,6 +27,7 @@ func (w *wanted) body(field, value string) []byte {
 	annotations := maps.Clone(below(metadata, "annotations"))
 	metadata["annotations"] = annotations
 	annotations[v1.AnnotationHash] = w.hash
+	annotations[v1.AnnotationSeal] = w.marks.seal(w.name)
 	for _, m := range w.marks.annotations() {
 		if m.value != "" {
 			annotations[m.key] = m.value

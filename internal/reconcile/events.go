@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
@@ -22,6 +23,9 @@ func (c *Controllers) Changed(want watch.Want, event watch.Event) {
 	case watch.Parent:
 		c.parentChanged(want, event)
 	case watch.Child:
+		if event.New == nil && event.Old.Noted(object.Ours) {
+			c.departed.note(event.Old.Label(v1.LabelController), types.UID(event.Old.Label(v1.LabelParentUID)), event.Old.UID())
+		}
 		delay := c.lossDelay(event)
 		c.childChanged(want, event.Old, event.Writer, delay)
 		c.childChanged(want, event.New, event.Writer, delay)
@@ -33,13 +37,14 @@ func (c *Controllers) Changed(want watch.Want, event watch.Event) {
 		if event.Writer == "" {
 			c.queue.Add(either(event).Name())
 		}
+	case watch.Seal: // the operator sees to it
 	}
 }
 
 // StateChanged has the controllers look again whose caches have synced, failed or recovered.
 func (c *Controllers) StateChanged(want watch.Want) {
 	switch want.Role {
-	case watch.Definition, watch.Controller: // wanted by the operator itself
+	case watch.Definition, watch.Controller, watch.Seal: // wanted by the operator itself
 	case watch.Parent, watch.Child, watch.Namespace:
 		for _, name := range c.watches.Owners(want) {
 			c.queue.Add(name)

@@ -1,7 +1,9 @@
 package reconcile
 
 import (
+	"encoding/base64"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -39,6 +42,7 @@ type cluster struct {
 	eventsAs []string       // by whom they were to be written
 	longest  map[string]int // how many characters a message of a condition may have, by resource
 
+	keys   *seal.Keys      // of the seals
 	user   string          // whom the request under way is made as
 	strict bool            // whether a service account is required
 	lacks  map[string]bool // "USER VERB RESOURCE NAMESPACE", of the rights that the server is asked for
@@ -66,7 +70,7 @@ func newCluster(t testing.TB) *cluster {
 	c := &cluster{
 		t: t, version: 100, clock: clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
 		objects: map[kube.Location]*unstructured.Unstructured{}, caches: map[watch.Want]*watch.Cache{},
-		owners: map[string][]watch.Want{}, silent: map[watch.Want]bool{}, refuse: map[string]error{}, lacks: map[string]bool{},
+		owners: map[string][]watch.Want{}, silent: map[watch.Want]bool{}, refuse: map[string]error{}, lacks: map[string]bool{}, keys: keysOf(t, "1"),
 	}
 	c.start()
 	return c
@@ -80,7 +84,8 @@ func (c *cluster) standby() { c.startWith(Options{Standby: true}) }
 
 func (c *cluster) startWith(o Options) {
 	c.caches, c.owners, c.brought = map[watch.Want]*watch.Cache{}, map[string][]watch.Want{}, map[watch.Want]int{}
-	o.Cluster, o.Events, o.Clock, o.RequireServiceAccount = c.as, c, c.clock, c.strict
+	o.Cluster, o.Events, o.Clock, o.RequireServiceAccount, o.Seals = c.as, c, c.clock, c.strict, &seal.Ring{}
+	o.Seals.Set(c.keys)
 	c.controllers, c.reconciler = New(o)
 	c.controllers.patience = 0
 	c.keepTime()
@@ -90,6 +95,33 @@ func (c *cluster) startWith(o Options) {
 		c.t.Fatal(err)
 	}
 	c.controllers.Attach(c, caches[want], c)
+}
+
+// keysOf returns keys with these numbers, which are the same in each test.
+func keysOf(t testing.TB, ids ...string) *seal.Keys {
+	t.Helper()
+	data := map[string]any{}
+	for _, id := range ids {
+		data[id] = base64.StdEncoding.EncodeToString([]byte(strings.Repeat(id[:1], 32)))
+	}
+	keys, err := seal.Parse(data, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// seal gives an object the seal that it has when templater makes it, as its labels say.
+func (c *cluster) seal(o *unstructured.Unstructured) {
+	ring, labels := &seal.Ring{}, o.GetLabels()
+	ring.Set(c.keys)
+	text := ring.Seal(seal.Subject{
+		Controller: labels[v1.LabelController], Parent: types.UID(labels[v1.LabelParentUID]), Kind: o.GroupVersionKind().GroupKind(),
+		Name: types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()},
+	}, seal.Note{Entry: labels[v1.LabelChild]})
+	annotations := o.GetAnnotations()
+	delete(annotations, v1.AnnotationSeal)
+	o.SetAnnotations(plus(annotations, v1.AnnotationSeal, text))
 }
 
 func (c *cluster) Resolve(gvk schema.GroupVersionKind) (kube.Kind, error) {

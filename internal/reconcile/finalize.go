@@ -101,7 +101,7 @@ func (c *Controllers) deleteChildren(ctx context.Context, from *controller) (*re
 	}
 	var left, due []*live
 	from.eachChild(func(s source, o *object.Object) {
-		l := &live{child: o.Label(v1.LabelChild), kind: s.kind, object: o}
+		l := newLive(s.kind, o)
 		if !from.goes(l) {
 			return
 		}

@@ -9,16 +9,18 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/seal"
 )
 
 // found is an object in the way of a child of "one", of the TemplateController "apps".
 type found struct {
 	labels  []string // "controller", "parent", or with =VALUE for another one
 	owner   string   // "KIND NAME UID"; "" = none
-	holds   bool     // whether we hold fields of it
+	sealed  string   // the parent that its seal is for; or "lost", for one by a key that is gone; "" = none
 	deleted bool
 }
 
@@ -43,15 +45,19 @@ func (f found) object(t *testing.T) *object.Object {
 		text += "  deletionTimestamp: \"2026-01-01T00:00:00Z\"\n"
 	}
 	o := parse(t, text)
-	if f.holds {
-		own(o, v1.FieldManagerPrefix+"apps", "", map[string]any{"f:data": map[string]any{}})
+	own(o, v1.FieldManagerPrefix+"apps", "", map[string]any{"f:data": map[string]any{}}) // which anybody can forge
+	if f.sealed != "" {
+		ring := &seal.Ring{}
+		ring.Set(keysOf(t, map[bool]string{true: "9", false: "1"}[f.sealed == "lost"]))
+		subject := seal.Subject{Controller: "apps", Parent: types.UID(f.sealed), Kind: schema.GroupKind{Kind: "ConfigMap"}, Name: configMapName("a")}
+		o.SetAnnotations(map[string]string{v1.AnnotationSeal: ring.Seal(subject, seal.Note{Entry: "maps"})})
 	}
 	return packed(t, o)
 }
 
 func TestWhoseTheObjectInTheWayIs(t *testing.T) {
 	both := []string{"controller", "parent"}
-	const parent, earlier = "App one uid-one", "App one earlier"
+	const parent, earlier, mine = "App one uid-one", "App one earlier", "uid-one"
 	c := newCluster(t)
 	c.apply(apps)
 	c.apply(app)
@@ -64,23 +70,28 @@ func TestWhoseTheObjectInTheWayIs(t *testing.T) {
 		want   string // "" = it is ours
 		bereft bool   // whether it is that of an earlier parent
 	}{
-		"all says so": {found: found{both, parent, true, false}},
-		"an account of ours holds nothing of it any more":                     {found: found{both, parent, false, false}},
-		"its labels are gone":                                                 {found: found{nil, parent, true, false}},
-		"its owner reference is gone, as it is to outlive its parent":         {found: found{both, "", true, false}},
-		"the parent has made it in another way":                               {found{nil, parent, false, false}, "belongs to App one", false},
-		"somebody has copied its labels":                                      {found{both, "", false, false}, "belongs to TemplateController apps", false},
-		"we hold a field of what nobody made":                                 {found{nil, "", true, false}, "belongs to nobody", false},
-		"its label names another parent":                                      {found{[]string{"controller", "parent=other"}, "", true, false}, "belongs to TemplateController apps", false},
-		"its label names another controller":                                  {found{[]string{"controller=other", "parent"}, "", true, false}, "belongs to TemplateController other", false},
-		"another object controls it":                                          {found{both, "Other web u", true, false}, "belongs to TemplateController apps for Other web", false},
-		"another object of the kind controls it":                              {found{both, "App two u", true, false}, "belongs to TemplateController apps for App two", false},
-		"an object of the name and another kind controls it":                  {found{nil, "Other one u", false, false}, "belongs to Other one", false},
-		"an earlier parent has it":                                            {found{nil, earlier, true, false}, "belongs to an earlier object", true},
-		"an earlier parent has it, and we hold nothing of it":                 {found{both, earlier, false, false}, "belongs to an earlier object", false},
-		"it is being deleted":                                                 {found{both, parent, true, true}, "is being deleted", false},
-		"an earlier parent has it, and it is being deleted":                   {found{nil, earlier, true, true}, "is being deleted", false},
-		"an object of another kind had our fields, and its owner another one": {found{nil, "Other one u", true, false}, "belongs to Other one", false},
+		"all says so":            {found: found{both, parent, mine, false}},
+		"its labels are gone":    {found: found{nil, parent, mine, false}},
+		"its labels name others": {found: found{[]string{"controller=other", "parent=other"}, parent, mine, false}},
+		"its owner reference is gone, as it is to outlive its parent": {found: found{both, "", mine, false}},
+		"nothing is left but the seal":                                {found: found{nil, "", mine, false}},
+		"the parent has made it in another way":                       {found{nil, parent, "", false}, "belongs to App one", false},
+		"somebody has copied all but the seal": {found{both, parent, "", false},
+			"looks like a child of this object, but has no seal of templater's: somebody else has made it, or has taken the seal away", false},
+		"somebody has copied all but the seal and the owner reference": {found{both, "", "", false}, "has no seal of templater's", false},
+		"somebody has copied the seal of another parent's child":       {found{both, parent, "uid-two", false}, "its seal is not for it: somebody has copied or changed it", false},
+		"the key of its seal is lost":                                  {found{both, parent, "lost", false}, "its seal is by a key that templater does not have; put that key back", false},
+		"nobody made it":                                               {found{nil, "", "", false}, "belongs to nobody", false},
+		"its label names another parent":                               {found{[]string{"controller", "parent=other"}, "", "", false}, "belongs to TemplateController apps", false},
+		"its label names another controller":                           {found{[]string{"controller=other", "parent"}, "", "", false}, "belongs to TemplateController other", false},
+		"another object controls it":                                   {found{both, "Other web u", mine, false}, "belongs to TemplateController apps for Other web", false},
+		"another object of the kind controls it":                       {found{both, "App two u", mine, false}, "belongs to TemplateController apps for App two", false},
+		"an object of the name and another kind controls it":           {found{nil, "Other one u", "", false}, "belongs to Other one", false},
+		"an earlier parent has it":                                     {found{nil, earlier, "earlier", false}, "belongs to an earlier object", true},
+		"an earlier parent has it, and it has no seal":                 {found{both, earlier, "", false}, "belongs to an earlier object", false},
+		"an earlier parent has it, and its seal is for this one":       {found{both, earlier, mine, false}, "belongs to an earlier object", false},
+		"it is being deleted":                                          {found{both, parent, mine, true}, "is being deleted", false},
+		"an earlier parent has it, and it is being deleted":            {found{nil, earlier, "earlier", true}, "is being deleted", false},
 	} {
 		t.Run(why, func(t *testing.T) {
 			o := row.found.object(t)
@@ -88,7 +99,7 @@ func TestWhoseTheObjectInTheWayIs(t *testing.T) {
 			if (problem == nil) != (row.want == "") || problem != nil && !strings.Contains(problem.Message, row.want) {
 				t.Errorf("got %+v, want %q", problem, row.want)
 			}
-			if got := p.bereft(o); got != row.bereft {
+			if got := p.bereft(o, groupKind(w.kind)); got != row.bereft {
 				t.Errorf("bereft = %v, want %v", got, row.bereft)
 			}
 		})

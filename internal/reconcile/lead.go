@@ -31,6 +31,13 @@ func (c *Controllers) Lead() {
 	c.lookAtAll()
 }
 
+// KeysChanged has everything looked at because the keys of the seals are others than before.
+func (c *Controllers) KeysChanged() {
+	if !c.standby.Load() {
+		c.lookAtAll()
+	}
+}
+
 func (c *Controllers) lookAtAll() {
 	c.cache.Each(func(o *object.Object) bool {
 		c.queue.Add(o.Name())

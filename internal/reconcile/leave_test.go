@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 )
 
@@ -64,7 +65,7 @@ func TestChildOfAnEarlierParentThatIsHiddenDoesNotStayForEver(t *testing.T) {
 			owned(o)
 			o.SetOwnerReferences(append(o.GetOwnerReferences(), metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"}))
 		}, []string{"create configmaps a", "get configmaps a", "get apps one"}},
-		"somebody else's work": {func(o *unstructured.Unstructured) { owned(o); o.SetManagedFields(nil) }, []string{"create configmaps a", "get configmaps a"}},
+		"somebody else's work": {func(o *unstructured.Unstructured) { owned(o); o.SetAnnotations(nil); o.SetUID("theirs") }, []string{"create configmaps a", "get configmaps a"}},
 		"of a parent of that name in another group": {func(o *unstructured.Unstructured) {
 			owned(o)
 			refs := o.GetOwnerReferences()
@@ -134,6 +135,8 @@ func (c *cluster) stray(parent *unstructured.Unstructured, owner types.UID) {
 	controller.UID = owner
 	child := parse(c.t, "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: a, labels: {templater.dev/controller: apps, templater.dev/child: data}}}")
 	child.SetOwnerReferences([]metav1.OwnerReference{*controller})
+	child.SetLabels(plus(child.GetLabels(), v1.LabelParentUID, string(owner)))
+	c.seal(child)
 	c.store(configMap("a"), child)
 	c.deliver()
 }

@@ -4,9 +4,14 @@ import (
 	"slices"
 	"strconv"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/seal"
 )
 
 // marks are what templater adds to a child: labels, annotations and an owner reference. They are no part of
@@ -14,6 +19,7 @@ import (
 type marks struct {
 	maker *maker
 	child *v1.Child
+	kind  schema.GroupKind // of the object
 	// managedBy is whether templater sets the common label, which is left alone where the author does.
 	managedBy bool
 }
@@ -24,6 +30,8 @@ type maker struct {
 	apiVersion, kind string // of the parent
 	parent           *object.Object
 	depth            int // of the children
+	seals            *seal.Ring
+	clock            clock.PassiveClock
 }
 
 // mark is a label or an annotation that templater sees to; an empty value is for none.
@@ -86,7 +94,7 @@ func (m marks) differ(o *object.Object) bool {
 			return true
 		}
 	}
-	return m.ownerDiffers(o)
+	return m.ownerDiffers(o) || m.unsealed(o)
 }
 
 func (m mark) differs(value string, has bool) bool {
@@ -116,6 +124,9 @@ func (m marks) change(o *object.Object) kube.Metadata {
 		if value := o.Annotation(annotation.key); annotation.differs(value, value != "") {
 			change.Annotations[annotation.key] = annotation.wanted()
 		}
+	}
+	if m.unsealed(o) || m.worn(o) {
+		change.Annotations[v1.AnnotationSeal] = m.renewed(o)
 	}
 	if m.ownerDiffers(o) {
 		change.Owners = m.references(o)
@@ -152,3 +163,83 @@ func (m marks) references(o *object.Object) []any {
 // added is what others may change among the marks without a difference that counts, as far as templater sets it.
 // Under the strategy Apply it is given back when somebody else has taken it.
 var added = map[string]any{"metadata": map[string]any{"labels": map[string]any{v1.LabelManagedBy: v1.ManagedBy}}}
+
+// seal returns the seal for an object that is about to be applied.
+func (m marks) seal(name types.NamespacedName) string {
+	return m.maker.seals.Seal(m.subject(name), seal.Note{Entry: m.child.Name, Applied: m.maker.seals.Stamp(m.maker.clock.Now())})
+}
+
+func (m marks) subject(name types.NamespacedName) seal.Subject {
+	return m.maker.subject(name, m.kind)
+}
+
+func (m *maker) subject(name types.NamespacedName, kind schema.GroupKind) seal.Subject {
+	return seal.Subject{Controller: m.controller, Parent: m.parent.UID(), Kind: kind, Name: name}
+}
+
+// open returns what the seal of an object says, and whether it holds.
+func (m marks) open(o *object.Object) (seal.Note, bool) {
+	return m.maker.open(o, m.kind)
+}
+
+// open returns what the seal of an object of that kind says, and whether it holds for the parent.
+func (m *maker) open(o *object.Object, kind schema.GroupKind) (seal.Note, bool) {
+	text, parent := o.Annotation(v1.AnnotationSeal), m.parent.UID()
+	if o.Noted(object.Sealed) {
+		return seal.Read(text), true
+	}
+	note, verdict := m.seals.Open(text, m.subject(o.Key(), kind))
+	holds := verdict == seal.Valid && !older(note, o)
+	if holds && o.Label(v1.LabelController) == m.controller && o.Label(v1.LabelParentUID) == string(parent) {
+		o.Note(object.Sealed)
+	}
+	return note, holds
+}
+
+// unsealed reports whether an object lacks our seal, or has that of another entry.
+func (m marks) unsealed(o *object.Object) bool {
+	round := m.maker.seals.Round()
+	if o.Settled(round) && o.Label(v1.LabelChild) == m.child.Name {
+		return false
+	}
+	note, holds := m.open(o)
+	if !holds || note.Entry != m.child.Name {
+		return true
+	}
+	if o.Noted(object.Sealed) && o.Label(v1.LabelChild) == note.Entry && !m.worn(o) && !m.altered(o) {
+		o.Settle(round)
+	}
+	return false
+}
+
+// worn reports whether the seal of an object is by another key than the newest.
+func (m marks) worn(o *object.Object) bool {
+	return !o.Settled(m.maker.seals.Round()) && m.maker.seals.Worn(o.Annotation(v1.AnnotationSeal))
+}
+
+// renewed is the seal for an object that is not applied.
+func (m marks) renewed(o *object.Object) string {
+	note, holds := m.open(o)
+	if !holds {
+		note.Applied = laterOf(o.AppliedAt(), createdAt(o))
+	}
+	note.Entry = m.child.Name
+	return m.maker.seals.Seal(m.subject(o.Key()), note)
+}
+
+// altered reports whether somebody else has applied an object as if it were templater. This process sees that from what we held
+// before. Of an object that was there before it, the time tells.
+func (m marks) altered(o *object.Object) bool {
+	if o.Settled(m.maker.seals.Round()) {
+		return false
+	}
+	if o.Noted(object.Altered) {
+		return true
+	}
+	at := o.AppliedAt()
+	if at.IsZero() || o.Noted(object.Fresh) {
+		return false
+	}
+	note, holds := m.open(o)
+	return holds && at.Sub(note.Applied).Abs() > seal.Tolerance
+}

@@ -78,7 +78,7 @@ func TestWhatTemplaterAddsIsNoReasonToReplaceAnObject(t *testing.T) {
 				if diff := cmp.Diff(labels, got.GetLabels()); diff != "" {
 					t.Errorf("labels (-want +got):\n%s", diff)
 				}
-				if diff := cmp.Diff(want.GetAnnotations(), got.GetAnnotations()); diff != "" {
+				if diff := cmp.Diff(want.GetAnnotations(), got.GetAnnotations(), cmpopts.IgnoreMapEntries(func(key, _ string) bool { return key == v1.AnnotationSeal })); diff != "" {
 					t.Errorf("annotations (-want +got):\n%s", diff)
 				}
 				if diff := cmp.Diff(owners, got.GetOwnerReferences(), cmpopts.SortSlices(func(a, b metav1.OwnerReference) bool { return a.Name < b.Name })); diff != "" {

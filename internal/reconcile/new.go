@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -32,6 +33,8 @@ type Options struct {
 	ClassName string
 	// Standby is whether nothing is written until Controllers.Lead is called.
 	Standby bool
+	// Seals holds the keys, which must be there once there is something to do.
+	Seals *seal.Ring
 	// RequireServiceAccount is whether TemplateControllers are rejected that name no service account.
 	RequireServiceAccount bool
 }
@@ -48,7 +51,7 @@ func New(o Options) (*Controllers, *Reconciler) {
 	queue, failures := newQueue(o.QueueMetrics, turns)
 	backlog := newBacklog(queue, o.RolloutWorkers)
 	controllers := &Controllers{
-		clusters: o.Cluster, clock: o.Clock, parents: queue, backlog: backlog, entries: map[string]*entry{}, patience: lossPatience, class: o.ClassName,
+		clusters: o.Cluster, clock: o.Clock, seals: o.Seals, departed: &departed{}, parents: queue, backlog: backlog, entries: map[string]*entry{}, patience: lossPatience, class: o.ClassName,
 		accounts: o.RequireServiceAccount, meters: o.Meters, desks: newDesks(o.Clock, processors), passing: newDesks(o.Clock, processors), tenants: tenants, grace: stopGrace, first: map[string]struct{}{},
 		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, 30*time.Second),

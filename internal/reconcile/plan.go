@@ -29,6 +29,7 @@ type wanted struct {
 // live is a child as it is.
 type live struct {
 	child  string // the entry of spec.children that it belongs to: see pair
+	from   string // the one that it was made from
 	kind   kube.Kind
 	object *object.Object
 	wanted *wanted // nil where nobody wants it any more
@@ -62,13 +63,14 @@ const (
 	create verb = "create"
 	update verb = "update"
 	remark verb = "mark" // leaves all but the marks alone
+	reseal verb = "seal" // renews the seal of what no entry of spec.children knows
 	remove verb = "delete"
 )
 
 // action is one write.
 type action struct {
 	verb   verb
-	wanted *wanted // nil to remove
+	wanted *wanted // nil to remove and to reseal
 	live   *live   // nil to create
 	// drift is the path of a field that somebody else has taken, "" for
 	// other reasons.
@@ -79,7 +81,7 @@ type action struct {
 
 // plan is the difference between what is there and what should be.
 type plan struct {
-	// apply comes first: create, update and remark.
+	// apply comes first: create, update, remark and reseal.
 	apply []action
 	// remove comes after all of apply has succeeded.
 	remove []action
@@ -157,10 +159,12 @@ func (s situation) keep(p *plan, w *wanted, l *live) {
 			p.apply = append(p.apply, action{verb: update, wanted: w, live: l})
 		} else if path := lost(w, l, s.manager); path != "" {
 			p.apply = append(p.apply, action{verb: update, wanted: w, live: l, drift: path})
+		} else if w.marks.worn(l.object) {
+			p.apply = append(p.apply, action{verb: remark, wanted: w, live: l})
 		}
 		return
 	}
-	if !marked {
+	if !marked || w.marks.worn(l.object) {
 		p.apply = append(p.apply, action{verb: remark, wanted: w, live: l})
 	}
 }
@@ -176,10 +180,14 @@ func (s situation) leave(p *plan, l *live) {
 		return
 	}
 	if c := s.children.of(l); c != nil {
-		w := &wanted{child: c, kind: l.kind, name: l.object.Key(), marks: marks{maker: s.maker, child: c}}
-		if w.marks.differ(l.object) {
+		w := &wanted{child: c, kind: l.kind, name: l.object.Key(), marks: marks{maker: s.maker, child: c, kind: groupKind(l.kind)}}
+		if w.marks.differ(l.object) || w.marks.worn(l.object) {
 			p.apply = append(p.apply, action{verb: remark, wanted: w, live: l})
 		}
+		return
+	}
+	if _, holds := s.maker.open(l.object, groupKind(l.kind)); !holds || s.maker.seals.Worn(l.object.Annotation(v1.AnnotationSeal)) {
+		p.apply = append(p.apply, action{verb: reseal, live: l})
 	}
 }
 
@@ -233,6 +241,9 @@ func (s situation) recreates() bool {
 // lost returns the path of a field that we applied and hold no more, or "". The object
 // was last applied from what is wanted.
 func lost(w *wanted, l *live, manager string) string {
+	if w.marks.altered(l.object) {
+		return ".metadata.managedFields"
+	}
 	if l.object.Noted(object.Covered) {
 		return ""
 	}

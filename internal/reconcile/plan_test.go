@@ -3,12 +3,16 @@ package reconcile
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/seal"
 )
 
 // side is a child in a plan test: as wanted, or as it is.
@@ -19,10 +23,18 @@ type side struct {
 	stripped          bool // of its owner reference
 }
 
+// ring has one key, the same each time.
+func ring(t testing.TB) *seal.Ring {
+	t.Helper()
+	r := &seal.Ring{}
+	r.Set(keysOf(t, "1"))
+	return r
+}
+
 // one is the parent of all sides.
 func one(t testing.TB) *maker {
 	t.Helper()
-	return &maker{controller: "m", apiVersion: "example.org/v1", kind: "App", parent: packed(t, parse(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, uid: u}}")), depth: 1}
+	return &maker{controller: "m", apiVersion: "example.org/v1", kind: "App", parent: packed(t, parse(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, uid: u}}")), depth: 1, seals: ring(t), clock: clocktesting.NewFakePassiveClock(time.Time{})}
 }
 
 // situationFor returns what a plan is made of.
@@ -34,10 +46,10 @@ func situationFor(t testing.TB, child v1.Child, wantedSides, liveSides []side) s
 	maker := one(t)
 	s.maker = maker
 	for _, w := range wantedSides {
-		d.wanted = append(d.wanted, &wanted{child: &s.children[0], kind: kind, name: nameOf(w.content()), content: w.author(), hash: w.hash, marks: marks{maker: maker, child: &s.children[0]}})
+		d.wanted = append(d.wanted, &wanted{child: &s.children[0], kind: kind, name: nameOf(w.content()), content: w.author(), hash: w.hash, marks: marks{maker: maker, child: &s.children[0], kind: groupKind(kind)}})
 	}
 	for _, l := range liveSides {
-		s.live = append(s.live, &live{child: l.group, kind: kind, object: l.object(t)})
+		s.live = append(s.live, &live{child: l.group, from: l.group, kind: kind, object: l.object(t)})
 	}
 	s.wanted, _ = pair(d, s.live)
 	return s
@@ -76,7 +88,10 @@ func (s side) content() map[string]any {
 
 func (s side) object(t testing.TB) *object.Object {
 	t.Helper()
-	o, err := object.From(s.content())
+	content := s.content()
+	subject := one(t).subject(types.NamespacedName{Namespace: "ns", Name: s.name}, schema.GroupKind{Kind: "ConfigMap"})
+	content["metadata"].(map[string]any)["annotations"].(map[string]any)[v1.AnnotationSeal] = ring(t).Seal(subject, seal.Note{Entry: s.group})
+	o, err := object.From(content)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +291,7 @@ func TestEntryOfAChildIsTheOneThatWantsIt(t *testing.T) {
 		want string
 	}{
 		"another one wants it": {&live{object: from, wanted: &wanted{child: &all[1]}}, "h"},
-		"nobody wants it":      {&live{object: from}, "g"},
+		"nobody wants it":      {&live{object: from, from: "g"}, "g"},
 	} {
 		if got := all.of(row.l); got == nil || got.Name != row.want {
 			t.Errorf("%s: %v, want %s", why, got, row.want)

@@ -60,10 +60,12 @@ type pass struct {
 	flaps      *flaps // nil while there is no suspicion of a loop
 	written    written
 	plan       plan
+	maker      *maker
 	census     census
 	whole      bool // whether all that the templates want is known
 	sure       bool // whether all is known that decides what is to go
 	behind     bool // whether the watch of TemplateControllers failed when it was planned what is to go
+	unrenewed  bool // whether a seal could not be renewed
 	// bereaved are children of an earlier parent of that name that no watch shows, because they have lost
 	// their label.
 	bereaved []*live
@@ -146,6 +148,7 @@ func (p *pass) run(ctx context.Context) Result {
 	p.problems = append(p.problems, d.problems...)
 	p.whole = len(d.problems) == 0
 	wanted := p.readable(free)
+	p.maker = d.maker
 	p.plan = p.plans(ctx, situation{children: p.spec.Children, wanted: wanted, live: observed, manager: p.manager, maker: d.maker})
 	p.written.before = fingerprint(observed)
 	p.act(ctx)
@@ -224,6 +227,9 @@ func (p *pass) settle(request int) {
 
 func (p *pass) result() Result {
 	result := Result{Retry: p.problems.retry(), Again: p.seesMore(), Outcome: p.outcome()}
+	if result.Retry == RetryOnChange && p.unrenewed {
+		result.Retry = RetrySlow
+	}
 	if result.Retry == RetryOnChange {
 		result.After = p.resyncAfter()
 		if p.failed() {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -84,7 +85,7 @@ func (c *controller) hasLeft(ctx context.Context, namespace string) bool {
 		case cache == nil:
 		case apierrors.IsForbidden(cache.Err()):
 			klog.FromContext(ctx).Info("children in a namespace that is watched no longer are left as they are: they may not be read", "controller", c.name, "namespace", namespace, "user", c.as, "resource", s.kind.Resource.Resource)
-		case !readable(cache) || c.within(cache):
+		case !readable(cache) || c.within(cache, groupKind(s.kind)):
 			return false
 		}
 	}
@@ -92,10 +93,10 @@ func (c *controller) hasLeft(ctx context.Context, namespace string) bool {
 }
 
 // within reports whether a cache holds children of the controller.
-func (c *controller) within(cache *watch.Cache) bool {
+func (c *controller) within(cache *watch.Cache, kind schema.GroupKind) bool {
 	found := false
 	cache.EachChild(c.name, func(o *object.Object) {
-		if c.made(o) {
+		if c.made(o, kind) {
 			found = true
 		}
 	})

@@ -57,8 +57,14 @@ func TestNamespacesThatChildrenMayBeIn(t *testing.T) {
 }
 
 func TestWhenANamespaceIsReadNoMore(t *testing.T) {
-	const child = "apiVersion: v1\nkind: ConfigMap\nmetadata: {resourceVersion: \"1\", labels: {templater.dev/controller: apps}, namespace: old, name: "
-	const ours = ", ownerReferences: [{apiVersion: example.org/v1, kind: App, name: one, uid: u, controller: true}]}"
+	const child = "apiVersion: v1\nkind: ConfigMap\nmetadata: {resourceVersion: \"1\", labels: {templater.dev/controller: apps, templater.dev/parent-uid: u}, namespace: old, name: "
+	made := parse(t, child+"a"+", ownerReferences: [{apiVersion: example.org/v1, kind: App, name: one, uid: u, controller: true}]}")
+	(&cluster{keys: keysOf(t, "1")}).seal(made)
+	written, err := made.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	configMaps := fakeKinds[schema.GroupKind{Kind: "ConfigMap"}]
 	unread, err := watch.NewCache(watch.Want{Labels: v1.LabelController, Role: watch.Child}, func(watch.Event) {}, func() {})
 	if err != nil {
 		t.Fatal(err)
@@ -69,8 +75,8 @@ func TestWhenANamespaceIsReadNoMore(t *testing.T) {
 	}{
 		"nothing was ever read there":             {source{}, false},
 		"nothing is there":                        {source{caches: map[string]*watch.Cache{"old": cacheOf(t)}}, false},
-		"a child is there":                        {source{caches: map[string]*watch.Cache{"old": cacheOf(t, child+"a"+ours)}}, true},
-		"what is there is nobody's":               {source{caches: map[string]*watch.Cache{"old": cacheOf(t, child+"a}")}}, false},
+		"a child is there":                        {source{kind: configMaps, caches: map[string]*watch.Cache{"old": cacheOf(t, string(written))}}, true},
+		"what is there is nobody's":               {source{kind: configMaps, caches: map[string]*watch.Cache{"old": cacheOf(t, child+"a}")}}, false},
 		"it is not known yet what is there":       {source{caches: map[string]*watch.Cache{"old": unread}}, true},
 		"it is not known where children are read": {source{err: errors.New("no answer")}, true},
 	} {
@@ -79,7 +85,7 @@ func TestWhenANamespaceIsReadNoMore(t *testing.T) {
 		e := newEntry("u")
 		e.namespaces = before
 		next := &controller{
-			name: "apps", gvk: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}, sources: map[schema.GroupKind]source{{Kind: "ConfigMap"}: row.source},
+			name: "apps", seals: ring(t), gvk: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}, sources: map[schema.GroupKind]source{{Kind: "ConfigMap"}: row.source},
 			spec: &v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Watch: v1.Watch{Namespaces: []string{"ns"}}},
 		}
 		c.controllers.seeOff(t.Context(), e, next)

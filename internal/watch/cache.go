@@ -143,8 +143,11 @@ func (c *Cache) Put(o *object.Object, writer string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	version := o.Version()
-	if version <= c.seen {
-		return // the watch has brought this or what came after it
+	if version <= c.seen { // the watch has brought this or what came after it
+		if it := c.items[o.Key()]; it != nil && it.object.Version() >= version {
+			it.object.Follow(o)
+		}
+		return
 	}
 	if old := c.items[o.Key()]; old != nil && old.object.Version() >= version {
 		return

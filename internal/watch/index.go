@@ -103,7 +103,7 @@ func newIndex(role Role) index {
 		x.hashes = childHashes
 	case Definition:
 		x.hashes = definitionHashes
-	case Parent, Namespace, Controller:
+	case Parent, Namespace, Controller, Seal:
 	}
 	for by := range x.heads {
 		x.heads[by] = map[uint64]*item{}

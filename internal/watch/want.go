@@ -22,6 +22,8 @@ const (
 	Definition
 	// Controller objects are TemplateControllers.
 	Controller
+	// Seal is the Secret with the keys of seals.
+	Seal
 )
 
 // Want names a set of objects to keep a copy of. It is comparable: equal wants share one watch.

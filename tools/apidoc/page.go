@@ -13,6 +13,7 @@ var foreign = map[string]string{
 	"metav1.ObjectMeta":    "[metadata](https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/)",
 	"metav1.LabelSelector": "[label selector](https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/label-selector/)",
 	"metav1.Condition":     "[conditions](https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties)",
+	"metav1.Time":          "time",
 	"apiextensionsv1.JSON": "mapping",
 	"string":               "string",
 	"bool":                 "boolean",

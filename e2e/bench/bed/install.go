@@ -34,6 +34,8 @@ const ours = "bench=templater"
 const rules = `
 - {apiGroups: [""], resources: [configmaps, pods], verbs: [get, list, watch, create, patch, delete]}
 - {apiGroups: [` + workload.Group + `], resources: ["*"], verbs: [get, list, watch, create, patch, delete]}
+- {apiGroups: [""], resources: [secrets], resourceNames: [templater-seal], verbs: [create, list, patch, watch]}
+- {apiGroups: [""], resources: [namespaces], resourceNames: [templater-system], verbs: [create, patch]}
 `
 
 const binding = `

@@ -70,7 +70,7 @@ const (
 	Labelled  Guise = "with a child's labels"
 	CoOwned   Guise = "with the parent as an owner" // though not as its controller
 	Bereft    Guise = "with a parent that is gone"  // as its controller; the garbage collector takes it
-	Identical Guise = "with the parent as its controller"
+	Identical Guise = "with the parent as its controller, and a copy of a child's annotations"
 )
 
 // Guises are all of them.

@@ -1,0 +1,341 @@
+package e2e
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// What a user with few rights does to get at more, by way of templater.
+
+// attacker returns what makes requests as a user who may do this to ConfigMaps of one namespace, and nothing else.
+func (s *scope) attacker(namespace string, verbs ...string) dynamic.ResourceInterface {
+	s.t.Helper()
+	user := "mallory-" + s.id
+	s.apply(fmt.Sprintf(`
+apiVersion: v1
+kind: Namespace
+metadata: {name: "%[1]s"}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {namespace: "%[1]s", name: mallory}
+rules: [{apiGroups: [""], resources: [configmaps], verbs: [%[2]s]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {namespace: "%[1]s", name: mallory}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: mallory}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[3]s}]
+`, namespace, strings.Join(verbs, ", "), user))
+	for _, verb := range verbs {
+		s.waitAllowed(user, authorizationv1.ResourceAttributes{Namespace: namespace, Resource: "configmaps", Verb: verb})
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", env.kubeconfig)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if _, err := client.Resource(secrets).Namespace(namespace).List(s.t.Context(), metav1.ListOptions{}); err == nil {
+		s.t.Fatal("the attacker may read Secrets")
+	}
+	return client.Resource(configMaps).Namespace(namespace)
+}
+
+// copied is a copy of a child, of which it has all that can be read, under another name and with other content.
+func copied(child *unstructured.Unstructured, namespace, name, text string) *unstructured.Unstructured {
+	o := child.DeepCopy()
+	for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "generation"} {
+		unstructured.RemoveNestedField(o.Object, "metadata", field)
+	}
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	o.Object["data"] = map[string]any{"text": text}
+	owners := o.GetOwnerReferences()
+	for i := range owners {
+		owners[i].BlockOwnerDeletion = nil // which takes a right on the owner, where an admission plugin asks for it
+	}
+	o.SetOwnerReferences(owners)
+	return o
+}
+
+// TestLookAlikesAreNeitherShownNorWaitedFor is about a cluster-scoped parent, whose children may be anywhere: one who may only
+// create ConfigMaps in one namespace plants copies there.
+func TestLookAlikesAreNeitherShownNorWaitedFor(t *testing.T) {
+	parallel(t)
+	s := newScope(t)
+	s.define("Team", "Cluster")
+	startOperator(t)
+	const controller = `
+watch: {apiVersion: "@group/v1", kind: Team}
+children:
+- name: creds
+  updateStrategy: {type: Recreate}
+  template: |
+    {{ range .spec.namespaces }}
+    ---
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: creds, namespace: {{ . }}}
+    data: {text: {{ $.spec.text }}}
+    {{ end }}
+- name: secret
+  template: |
+    apiVersion: v1
+    kind: Secret
+    metadata: {name: all, namespace: "@ns"}
+    stringData: {all: "{{ range .observed.creds }}{{ .data.text }};{{ end }}"}
+status:
+  template: |
+    creds: {{ len .children.creds }}
+`
+	s.controller(controller)
+	theirs := s.id + "-theirs"
+	mallory := s.attacker(theirs, "create")
+	team := func(text, namespaces string) {
+		s.apply(`{apiVersion: "@group/v1", kind: Team, metadata: {name: "@id"}, spec: {text: ` + text + `, namespaces: [` + namespaces + `]}}`)
+	}
+	teams := env.client.Resource(schema.GroupVersionResource{Group: s.group, Version: "v1", Resource: "teams"})
+	s.own(schema.GroupVersionResource{Group: s.group, Version: "v1", Resource: "teams"}, s.id)
+	holds := func(want string) func(*unstructured.Unstructured) error {
+		return func(o *unstructured.Unstructured) error {
+			return same("data", map[string]any{"all": base64.StdEncoding.EncodeToString([]byte(want))}, o.Object["data"])
+		}
+	}
+	team("one", `"@ns"`)
+	waitFor(t, teams, s.id, ready)
+	child := waitFor(t, s.in(configMaps), "creds", nil)
+	waitFor(t, s.in(secrets), "all", holds("one;"))
+
+	// One with a finalizer, which also keeps Recreate from going on, and one under the name that is to come.
+	blocker := copied(child, theirs, "blocker", "stolen")
+	blocker.SetFinalizers([]string{"example.org/never"})
+	for _, o := range []*unstructured.Unstructured{blocker, copied(child, theirs, "creds", "planted")} {
+		if _, err := mallory.Create(t.Context(), o, metav1.CreateOptions{FieldManager: "templater/" + s.id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		s.patchQuietly(env.client.Resource(configMaps).Namespace(theirs), "blocker", `{"metadata":{"finalizers":null}}`)
+	})
+	team("two", `"@ns"`)
+	waitFor(t, teams, s.id, ready)
+	waitFor(t, s.in(secrets), "all", holds("two;"))
+	waitFor(t, teams, s.id, func(o *unstructured.Unstructured) error {
+		creds, _, _ := unstructured.NestedInt64(o.Object, "status", "creds")
+		return same("children", int64(1), creds)
+	})
+
+	team("two", `"@ns", "`+theirs+`"`)
+	waitFor(t, teams, s.id, func(o *unstructured.Unstructured) error {
+		return errors.Join(condition(o, "Ready", "False", "ChildConflict"), messageHas(o, "Ready", "looks like a child of this object, but its seal is not for it"))
+	})
+	waitFor(t, s.in(secrets), "all", holds("two;"))
+	for _, name := range []string{"blocker", "creds"} {
+		o := waitFor(t, env.client.Resource(configMaps).Namespace(theirs), name, nil)
+		if text, _, _ := unstructured.NestedString(o.Object, "data", "text"); text == "two" || o.GetDeletionTimestamp() != nil {
+			t.Errorf("%s was taken: %v", name, o.Object)
+		}
+	}
+}
+
+// TestDriftUnderTemplatersNameIsRepaired applies as the controller's field manager, with all marks of the child.
+func TestDriftUnderTemplatersNameIsRepaired(t *testing.T) {
+	parallel(t)
+	s := newScope(t)
+	s.defineThing()
+	op := startOperator(t)
+	s.controller(twoChildren("Apply"))
+	s.thing("one", `{color: red}`)
+	waitFor(t, s.things(), "one", ready)
+	mallory := s.attacker(s.ns, "get", "update", "patch")
+	manager := "templater/" + s.id
+	repaired := func(o *unstructured.Unstructured) error {
+		return same("data", map[string]any{"color": "red", "size": "1"}, o.Object["data"])
+	}
+	hide := func() {
+		t.Helper()
+		child := waitFor(t, s.in(configMaps), "one", repaired)
+		o := child.DeepCopy()
+		o.SetManagedFields(nil)
+		o.SetResourceVersion("")
+		o.Object["data"] = map[string]any{"color": "blue", "size": "1"}
+		if _, err := mallory.Apply(t.Context(), "one", o, metav1.ApplyOptions{FieldManager: manager, Force: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, soon, func() error { // the server notes when we have applied to the second
+		hidden := waitFor(t, s.in(configMaps), "one", nil)
+		if time.Since(hidden.GetCreationTimestamp().Time) < 2*time.Second {
+			return errors.New("the child is too young")
+		}
+		return nil
+	})
+	hide()
+	waitFor(t, s.in(configMaps), "one", repaired)
+	op.quiet(time.Second)
+
+	// In two steps, so that managedFields look as before.
+	child := waitFor(t, s.in(configMaps), "one", repaired)
+	o := child.DeepCopy()
+	o.Object["data"] = map[string]any{"color": "green", "size": "1"}
+	o, err := mallory.Update(t.Context(), o, metav1.UpdateOptions{})
+	if err == nil {
+		o.SetManagedFields(child.GetManagedFields())
+		_, err = mallory.Update(t.Context(), o, metav1.UpdateOptions{})
+	}
+	if err != nil && !strings.Contains(err.Error(), "has been modified") { // repaired between the two
+		t.Fatal(err)
+	}
+	waitFor(t, s.in(configMaps), "one", repaired)
+	op.quiet(time.Second)
+}
+
+// TestKeysOfSealsAreRotatedAndLost has an operator whose keys are its own. It is outside of the group of the others, so that its
+// only right on Secrets is that on these keys by name.
+func TestKeysOfSealsAreRotatedAndLost(t *testing.T) {
+	parallel(t)
+	needsAudit(t)
+	s := newScope(t)
+	s.defineThing()
+	keys := s.id + "-keys"
+	user := "sealer-" + s.id
+	s.apply(strings.NewReplacer("@keys", keys, "@user", user).Replace(`
+apiVersion: v1
+kind: Namespace
+metadata: {name: "@keys"}
+---
+` + strings.NewReplacer("namespace: templater-e2e", "namespace: \"@keys\"", "kind: Group, name: templater-e2e", "kind: User, name: \"@user\"").Replace(sealRights) + `
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: "@id-sealer"}
+rules:
+- {apiGroups: ["@group"], resources: ["*"], verbs: [get, list, watch, create, patch, delete]}
+- {apiGroups: [""], resources: [configmaps], verbs: [get, list, watch, create, patch, delete]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: "@id-sealer"}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "@id-sealer"}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@user"}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: "@id-operator"}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: templater-e2e}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@user"}]
+`))
+	s.waitAllowed(user, authorizationv1.ResourceAttributes{Group: s.group, Resource: "things", Verb: "list"})
+	start := func() *operator { return startOperatorAs(t, user, "--seal-namespace", keys) }
+	op := start()
+	s.controller(watchThings + "\nchildren:" + configMapsOf("data", ""))
+	s.thing("one", `{data: {a: "1", b: "1"}}`)
+	sealed := func(key string) func(*unstructured.Unstructured) error {
+		return func(o *unstructured.Unstructured) error {
+			if got := o.GetAnnotations()["templater.dev/seal"]; !strings.HasPrefix(got, key+":") {
+				return fmt.Errorf("the seal is %q, want one by key %s", got, key)
+			}
+			return nil
+		}
+	}
+	secret := func() *unstructured.Unstructured {
+		return waitFor(t, env.client.Resource(secrets).Namespace(keys), "templater-seal", nil)
+	}
+	both := func(key string) (uids []types.UID) {
+		t.Helper()
+		for _, name := range []string{"one-data-a", "one-data-b"} {
+			uids = append(uids, waitFor(t, s.in(configMaps), name, sealed(key)).GetUID())
+		}
+		return uids
+	}
+	waitFor(t, s.things(), "one", ready)
+	data, _, _ := unstructured.NestedMap(secret().Object, "data")
+	first := ""
+	for id := range data {
+		first = id
+	}
+	before := both(first)
+
+	// A second key, as the page says; then the first one goes.
+	s.patch(env.client.Resource(secrets).Namespace(keys), "templater-seal", `{"data":{"99999999999":"`+base64.StdEncoding.EncodeToString(make([]byte, 32))+`"}}`)
+	both("99999999999")
+	s.patch(env.client.Resource(secrets).Namespace(keys), "templater-seal", `{"data":{"`+first+`":null}}`)
+	op.quiet(time.Second)
+	op.Stop()
+
+	// All keys are lost while templater is away. It makes others, and seals what is older.
+	if err := env.client.Resource(secrets).Namespace(keys).Delete(t.Context(), "templater-seal", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, soon, func() error { // the server counts in seconds
+		if time.Since(waitFor(t, s.in(configMaps), "one-data-b", nil).GetCreationTimestamp().Time) < 2*time.Second {
+			return errors.New("the children are too young")
+		}
+		return nil
+	})
+	op = start()
+	waitFor(t, env.client.Resource(controllers), s.id, func(o *unstructured.Unstructured) error {
+		if since, _, _ := unstructured.NestedString(o.Object, "status", "sealedSince"); since == "" {
+			return errors.New("not all are sealed yet")
+		}
+		return nil
+	})
+	data, _, _ = unstructured.NestedMap(secret().Object, "data")
+	for id := range data {
+		if after := both(id); after[0] != before[0] || after[1] != before[1] {
+			t.Errorf("the children are %v, want %v", after, before)
+		}
+	}
+	waitFor(t, s.things(), "one", ready)
+	op.quiet(time.Second)
+	op.Stop()
+
+	// A seal that goes while templater is away.
+	s.patch(s.in(configMaps), "one-data-a", `{"metadata":{"annotations":{"templater.dev/seal":null}}}`)
+	start()
+	waitFor(t, s.things(), "one", func(o *unstructured.Unstructured) error {
+		return errors.Join(condition(o, "Ready", "False", "ChildConflict"), messageHas(o, "Ready", "has no seal of templater's"))
+	})
+	// The administrator vouches for all that is there now.
+	s.patch(env.client.Resource(secrets).Namespace(keys), "templater-seal", `{"stringData":{"since":"`+time.Now().UTC().Add(time.Second).Format(time.RFC3339)+`"}}`)
+	waitFor(t, s.things(), "one", ready)
+	if after := waitFor(t, s.in(configMaps), "one-data-a", nil).GetUID(); after != before[0] {
+		t.Error("the object was replaced")
+	}
+}
+
+// messageHas returns an error unless the message of a condition holds a text.
+func messageHas(o *unstructured.Unstructured, conditionType, text string) error {
+	for _, c := range conditionsOf(o) {
+		if c.Type == conditionType && strings.Contains(c.Message, text) {
+			return nil
+		}
+	}
+	return fmt.Errorf("no condition %s of %s says %q", conditionType, o.GetName(), text)
+}
+
+// patchQuietly is patch for the end of a test, where the object may be gone.
+func (s *scope) patchQuietly(in dynamic.ResourceInterface, name, patch string) {
+	_, err := in.Patch(context.WithoutCancel(s.t.Context()), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+	if err != nil {
+		s.t.Log(err)
+	}
+}

@@ -1,0 +1,33 @@
+package reconcile
+
+import (
+	"hash/maphash"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// departed remembers objects of ours that a watch has ceased to show: one that has lost all that we mark it with is ours still. It
+// has room for some, and holds no text. It is safe for concurrent use.
+type departed struct {
+	hashes [departures]atomic.Uint64
+}
+
+const departures = 1024
+
+var departedSeed = maphash.MakeSeed()
+
+func (d *departed) note(controller string, parent, child types.UID) {
+	h := departedHash(controller, parent, child)
+	d.hashes[h%departures].Store(h)
+}
+
+func (d *departed) has(controller string, parent, child types.UID) bool {
+	h := departedHash(controller, parent, child)
+	return d.hashes[h%departures].Load() == h
+}
+
+// departedHash is never 0. Nobody else knows the seed, and the server chooses UIDs.
+func departedHash(controller string, parent, child types.UID) uint64 {
+	return maphash.Comparable(departedSeed, [3]string{controller, string(parent), string(child)}) | 1
+}

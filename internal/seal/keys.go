@@ -1,0 +1,125 @@
+package seal
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The data of the Secret: a key is under a number, and the greatest number is the newest key. Since is optional.
+const (
+	dataSince   = "since"
+	shortestKey = 32 // bytes
+	longestID   = 12 // digits
+	mostKeys    = 16
+)
+
+// Keys are the keys of a Secret.
+type Keys struct {
+	// Since is the time before which objects may have been made without a seal, or with that of a key that is lost. Zero: there
+	// are none.
+	Since time.Time
+	all   []*key // the newest first, at least one
+	fresh bool   // whether they are not in the Secret yet, so that the server is to say since when there are any
+}
+
+// ErrNoKey says that a Secret holds no key yet.
+var ErrNoKey = errors.New("it holds no key")
+
+// Generate returns a new key, whose number is the time.
+func Generate(now time.Time) *Keys {
+	secret := make([]byte, shortestKey)
+	_, _ = rand.Read(secret) // never fails
+	return &Keys{fresh: true, all: []*key{newKey(strconv.FormatInt(now.Unix(), 10), secret)}}
+}
+
+// Parse reads the data of a Secret. The error is ErrNoKey, or says what is wrong, without what the Secret holds. made is when the
+// first key was put there, by the clock of the server, and counts where the data does not say since when.
+func Parse(data map[string]any, made time.Time) (*Keys, error) {
+	k := &Keys{Since: made}
+	for name, value := range data {
+		text, _ := value.(string)
+		content, err := base64.StdEncoding.DecodeString(text)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("data %q is no base64", public(name))
+		case name == dataSince:
+			if k.Since, err = time.Parse(time.RFC3339, strings.TrimSpace(string(content))); err != nil {
+				return nil, errors.New(`data "since" is no time: give one such as 2026-01-31T12:00:00Z`)
+			}
+		case !number(name):
+			return nil, fmt.Errorf("data %q is no key: give it a number of at most %d digits for a name, as date +%%s yields", public(name), longestID)
+		case len(content) < shortestKey:
+			return nil, fmt.Errorf("key %q is too short: give %d random bytes", public(name), shortestKey)
+		default:
+			k.all = append(k.all, newKey(name, content))
+		}
+	}
+	if len(k.all) == 0 {
+		return nil, ErrNoKey
+	}
+	if len(k.all) > mostKeys {
+		return nil, fmt.Errorf("it holds %d keys: keep at most %d", len(k.all), mostKeys)
+	}
+	slices.SortFunc(k.all, func(a, b *key) int { return cmp.Or(cmp.Compare(len(b.id), len(a.id)), strings.Compare(b.id, a.id)) })
+	return k, nil
+}
+
+// Data is what the Secret holds, as JSON data.
+func (k *Keys) Data() map[string]any {
+	data := map[string]any{}
+	for _, one := range k.all {
+		data[one.id] = base64.StdEncoding.EncodeToString(one.secret)
+	}
+	if !k.fresh {
+		data[dataSince] = base64.StdEncoding.EncodeToString([]byte(k.Since.UTC().Format(time.RFC3339)))
+	}
+	return data
+}
+
+// IDs are the numbers of the keys, the newest first.
+func (k *Keys) IDs() []string {
+	var out []string
+	for _, one := range k.all {
+		out = append(out, one.id)
+	}
+	return out
+}
+
+func (k *Keys) newest() *key { return k.all[0] }
+
+// find returns the key of that number, or nil.
+func (k *Keys) find(id string) *key {
+	for _, one := range k.all {
+		if one.id == id {
+			return one
+		}
+	}
+	return nil
+}
+
+func (k *Keys) same(other *Keys) bool {
+	return k.Since.Equal(other.Since) &&
+		slices.EqualFunc(k.all, other.all, func(a, b *key) bool { return a.id == b.id && bytes.Equal(a.secret, b.secret) })
+}
+
+// number reports whether a name is a number, without zeros in front.
+func number(name string) bool {
+	return len(name) > 0 && len(name) <= longestID && name[0] != '0' && strings.Trim(name, "0123456789") == ""
+}
+
+// public is the name of a part of the data as it may be told: whoever mistakes the name for the value is not to
+// read it in a log.
+func public(name string) string {
+	if len(name) > longestID {
+		return name[:longestID] + "…"
+	}
+	return name
+}

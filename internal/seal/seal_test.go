@@ -1,0 +1,230 @@
+package seal
+
+import (
+	"encoding/base64"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// keysOf returns keys of these numbers, the same each time.
+func keysOf(t testing.TB, ids ...string) *Keys {
+	t.Helper()
+	k, err := Parse(dataOf(ids...), time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func dataOf(ids ...string) map[string]any {
+	data := map[string]any{}
+	for _, id := range ids {
+		data[id] = base64.StdEncoding.EncodeToString([]byte(strings.Repeat(id[:1], shortestKey)))
+	}
+	return data
+}
+
+func ringOf(t testing.TB, ids ...string) *Ring {
+	t.Helper()
+	r := &Ring{}
+	r.Set(keysOf(t, ids...))
+	return r
+}
+
+var (
+	subject = Subject{
+		Controller: "apps", Parent: "4f1f7a52-0000-4000-8000-000000000001", Kind: schema.GroupKind{Group: "apps", Kind: "Deployment"},
+		Name: types.NamespacedName{Namespace: "ns", Name: "web"},
+	}
+	note = Note{Entry: "pods", Applied: time.UnixMilli(1767225600123)}
+)
+
+func TestSealHoldsForItsSubjectOnly(t *testing.T) {
+	r := ringOf(t, "5")
+	text := r.Seal(subject, note)
+	if got, verdict := r.Open(text, subject); verdict != Valid || got != note || Read(text) != note {
+		t.Fatalf("%s: got %v %v, read %v", text, got, verdict, Read(text))
+	}
+	for what, change := range map[string]func(*Subject){
+		"another TemplateController":         func(s *Subject) { s.Controller = "other" },
+		"another parent":                     func(s *Subject) { s.Parent = "u" },
+		"another kind":                       func(s *Subject) { s.Kind.Kind = "StatefulSet" },
+		"another group":                      func(s *Subject) { s.Kind.Group = "" },
+		"another namespace":                  func(s *Subject) { s.Name.Namespace = "other" },
+		"another name":                       func(s *Subject) { s.Name.Name = "other" },
+		"a part of one name in the next one": func(s *Subject) { s.Name = types.NamespacedName{Namespace: "nsw", Name: "eb"} },
+	} {
+		other := subject
+		change(&other)
+		if _, verdict := r.Open(text, other); verdict != Broken {
+			t.Errorf("%s: verdict %v", what, verdict)
+		}
+	}
+}
+
+func TestSealThatWasChangedIsBroken(t *testing.T) {
+	r := ringOf(t, "5")
+	text := r.Seal(subject, note)
+	parts := strings.Split(text, ":")
+	if len(parts) != 4 || parts[0] != "5" || parts[3] != "pods" {
+		t.Fatalf("the seal is %s", text)
+	}
+	for what, row := range map[string]struct {
+		text string
+		want Verdict
+	}{
+		"none":              {"", None},
+		"an unknown key":    {"6" + text[1:], Foreign},
+		"no key":            {":" + text, Foreign},
+		"another time":      {"5:1:" + parts[2] + ":pods", Broken},
+		"no time":           {"5::" + parts[2] + ":pods", Broken},
+		"no code":           {"5:" + parts[1] + "::pods", Broken},
+		"a shortened code":  {"5:" + parts[1] + ":" + parts[2][:21] + ":pods", Broken},
+		"another entry":     {"5:" + parts[1] + ":" + parts[2] + ":jobs", Broken},
+		"no entry":          {"5:" + parts[1] + ":" + parts[2], Broken},
+		"the key alone":     {"5", Broken},
+		"something long":    {strings.Repeat("5:", 1000), Broken},
+		"something foreign": {strings.Repeat("x", 1000), Foreign},
+	} {
+		if _, verdict := r.Open(row.text, subject); verdict != row.want {
+			t.Errorf("%s: verdict %v, want %v", what, verdict, row.want)
+		}
+	}
+}
+
+func TestNewestKeySealsAndAllVerify(t *testing.T) {
+	old, both, next := ringOf(t, "9"), ringOf(t, "9", "10"), ringOf(t, "10")
+	before := old.Seal(subject, note)
+	if _, verdict := both.Open(before, subject); verdict != Valid || !both.Worn(before) || old.Worn(before) {
+		t.Errorf("the seal of the older key: verdict %v, worn %v", verdict, both.Worn(before))
+	}
+	after := both.Seal(subject, note)
+	if _, verdict := next.Open(after, subject); verdict != Valid || both.Worn(after) {
+		t.Errorf("the seal of the newer key: verdict %v, worn %v", verdict, both.Worn(after))
+	}
+	if _, verdict := next.Open(before, subject); verdict != Foreign {
+		t.Errorf("the seal of a key that is gone: verdict %v", verdict)
+	}
+	for _, text := range []string{"", "10", "1", "100:x"} {
+		if !next.Worn(text) {
+			t.Errorf("%q counts as one of the newest key", text)
+		}
+	}
+}
+
+func TestSetTellsWhetherKeysAreOthers(t *testing.T) {
+	r := &Ring{}
+	if r.Keys() != nil || !r.Since().IsZero() || r.Round() != 0 {
+		t.Error("a ring without keys has some")
+	}
+	since := keysOf(t, "1")
+	since.Since = time.Unix(1, 0)
+	for i, row := range []struct {
+		keys *Keys
+		want bool
+	}{{keysOf(t, "1"), true}, {keysOf(t, "1"), false}, {keysOf(t, "1", "2"), true}, {since, true}} {
+		if got := r.Set(row.keys); got != row.want {
+			t.Errorf("%d: changed is %v", i, got)
+		}
+	}
+	if r.Round() != 3 || !r.Since().Equal(time.Unix(1, 0)) {
+		t.Errorf("round %d, since %v", r.Round(), r.Since())
+	}
+}
+
+func TestStampsAreInOrderAndByTheClockOfTheServer(t *testing.T) {
+	r, now := &Ring{}, time.UnixMilli(1767225600000)
+	first, second := r.Stamp(now), r.Stamp(now)
+	if !first.Equal(now) || !second.Equal(now.Add(time.Millisecond)) {
+		t.Errorf("stamps %v and %v at %v", first, second, now)
+	}
+	r.Calibrate(now, now.Add(3*time.Second))
+	r.Calibrate(now, time.Time{})
+	if got := r.Stamp(now.Add(time.Second)); !got.Equal(now.Add(time.Second)) {
+		t.Errorf("clocks that agree changed the stamp to %v", got)
+	}
+	r.Calibrate(now, now.Add(-time.Hour))
+	if got := r.Stamp(now); !got.Equal(now.Add(-time.Hour)) {
+		t.Errorf("the stamp is %v, where the server is an hour behind", got)
+	}
+}
+
+func TestParse(t *testing.T) {
+	made := time.Unix(1767225600, 0)
+	encode := base64.StdEncoding.EncodeToString
+	many := map[string]any{}
+	for i := range mostKeys + 1 {
+		many["1"+strings.Repeat("0", i%longestID)+"1"[:i/longestID]] = encode(make([]byte, shortestKey))
+	}
+	good := encode(make([]byte, shortestKey))
+	for why, row := range map[string]struct {
+		data map[string]any
+		want string // "" = they can be read
+	}{
+		"a key":              {map[string]any{"1": good}, ""},
+		"a longer one":       {map[string]any{"1": encode(make([]byte, 100))}, ""},
+		"nothing":            {nil, "it holds no key"},
+		"a time alone":       {map[string]any{"since": encode([]byte("2026-01-01T00:00:00Z"))}, "it holds no key"},
+		"a name":             {map[string]any{"my-very-own-password": good}, `data "my-very-own-…" is no key`},
+		"a zero in front":    {map[string]any{"01": good}, `data "01" is no key`},
+		"a very long number": {map[string]any{strings.Repeat("1", 13): good}, `is no key`},
+		"a short key":        {map[string]any{"1": encode(make([]byte, 31))}, `key "1" is too short: give 32 random bytes`},
+		"no base64":          {map[string]any{"1": "%"}, `data "1" is no base64`},
+		"no time":            {map[string]any{"1": good, "since": encode([]byte("secret"))}, `data "since" is no time`},
+		"no text":            {map[string]any{"1": 7}, `key "1" is too short`},
+		"too many":           {many, "keys: keep at most 16"},
+	} {
+		keys, err := Parse(row.data, made)
+		if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {
+			t.Errorf("%s: error %v, want %q", why, err, row.want)
+		}
+		if err == nil && !keys.Since.Equal(made) {
+			t.Errorf("%s: since %v", why, keys.Since)
+		}
+		if errors.Is(err, ErrNoKey) != (row.want == ErrNoKey.Error()) {
+			t.Errorf("%s: %v", why, err)
+		}
+	}
+	keys, err := Parse(map[string]any{"1": good, "since": encode([]byte("2020-01-01T00:00:00Z\n"))}, made)
+	if err != nil || keys.Since.Year() != 2020 {
+		t.Errorf("got %v %v, want the time that the data says", keys, err)
+	}
+	if again, err := Parse(keys.Data(), made); err != nil || !again.same(keys) {
+		t.Errorf("what is written is not read: %v", err)
+	}
+}
+
+func TestGeneratedKeysDiffer(t *testing.T) {
+	now := time.Unix(1767225600, 0)
+	a, b := Generate(now), Generate(now)
+	if a.same(b) || a.IDs()[0] != "1767225600" {
+		t.Error("two keys are the same")
+	}
+	if _, err := Parse(a.Data(), now); err != nil {
+		t.Error(err)
+	}
+}
+
+func BenchmarkOpen(b *testing.B) {
+	r := ringOf(b, "1767225600")
+	text := r.Seal(subject, note)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, verdict := r.Open(text, subject); verdict != Valid {
+			b.Fatal(verdict)
+		}
+	}
+}
+
+func BenchmarkSeal(b *testing.B) {
+	r := ringOf(b, "1767225600")
+	b.ReportAllocs()
+	for b.Loop() {
+		r.Seal(subject, note)
+	}
+}
