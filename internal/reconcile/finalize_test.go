@@ -217,3 +217,13 @@ func TestChildrenStayWithoutThePolicyOrTheFinalizer(t *testing.T) {
 		wantRequests(t, why, c.run(), row.want...)
 	}
 }
+
+func TestFinalizerGoesWithThePolicy(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.run()
+	c.deliver()
+	c.run()
+	c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Orphan\n"))
+	wantRequests(t, "another policy", c.run(), "finalizers[] templatecontrollers apps")
+}

@@ -213,3 +213,10 @@ func TestFaultsWithoutAWordAreToldByTheirSort(t *testing.T) {
 		t.Errorf("details %v of an answer that nobody gave", got)
 	}
 }
+
+func TestCausesWithoutAFieldAreNotTold(t *testing.T) {
+	err := answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, secret, metav1.StatusCause{Type: metav1.CauseTypeFieldValueRequired}, metav1.StatusCause{Type: metav1.CauseTypeFieldValueRequired, Field: "spec.x"})
+	if got, want := publicReason(err), "spec.x: required value is missing"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

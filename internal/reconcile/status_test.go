@@ -148,6 +148,10 @@ func TestStatusOfOthersIsNotKeptAsOurs(t *testing.T) {
 }
 
 func TestWhatTellsOneStatusFromAnother(t *testing.T) {
+	kept := map[string]any{"conditions": []any{}}
+	if contentOf(kept); len(kept) != 1 {
+		t.Error("the status has lost its conditions")
+	}
 	status := func(count int64, since string) map[string]any {
 		return map[string]any{"count": count, "conditions": []any{map[string]any{"lastTransitionTime": since}}}
 	}

@@ -154,3 +154,11 @@ func TestWordsOfTheParser(t *testing.T) {
 		t.Errorf("a token at the beginning: %+v", got)
 	}
 }
+
+func TestGaps(t *testing.T) {
+	for c, want := range map[byte]bool{' ': true, '\n': true, 0: true, 0x80: true, 0xff: true, '!': false, 0x7f: false} {
+		if got := isGap(c); got != want {
+			t.Errorf("%#x: %v, want %v", c, got, want)
+		}
+	}
+}

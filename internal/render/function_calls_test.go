@@ -108,6 +108,17 @@ func TestWhatIsNotPaidForIsNotMade(t *testing.T) {
 	}
 }
 
+// TestLinesThatAreComputed has text of several lines, from data and from rendered text.
+func TestLinesThatAreComputed(t *testing.T) {
+	const refused = "error: nindent: text of several lines that was computed from rendered text cannot be indented; put the text in a define block and indent what include yields"
+	yield(t, map[string]string{
+		`upper (include "map" .) | nindent 2`:          refused,
+		`(split "x" (include "map" .))._0 | nindent 2`: refused,
+		`(split "x" "a\nbxc")._0 | nindent 2`:          `"a\nb"`,
+		`upper "a\nb" | nindent 2`:                     `"A\nB"`,
+	})
+}
+
 // TestArgumentsAreCounted has a call that the compiler refuses, too.
 func TestArgumentsAreCounted(t *testing.T) {
 	x := &exec{budget: newBudget()}

@@ -113,3 +113,11 @@ func TestTextIsOutput(t *testing.T) {
 		}
 	}
 }
+
+func TestAVariableBeginsWhereItStands(t *testing.T) {
+	for want, n := range map[int]parse.Node{7: &parse.VariableNode{Pos: 7, Ident: []string{"$x"}}, 5: &parse.VariableNode{Pos: 7, Ident: []string{"$x", "a"}}} {
+		if got := start(n); got != want {
+			t.Errorf("%s: %d, want %d", n, got, want)
+		}
+	}
+}

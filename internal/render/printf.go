@@ -63,7 +63,7 @@ func (c *call) directive(s string, used int) (piece, rest string, nowUsed int) {
 func (c *call) field(s string) string {
 	rest := strings.TrimLeft(s, "0123456789")
 	digits := s[:len(s)-len(rest)]
-	if n, err := strconv.Atoi(digits); digits != "" && (err != nil || n > longestField) {
+	if n, _ := strconv.Atoi(digits); n > longestField { // which too long a number is, too
 		c.fail("a width in the format is greater than %d", longestField)
 	}
 	return rest

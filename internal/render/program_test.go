@@ -272,12 +272,29 @@ d: {{ keys .metadata | sortAlpha }}
 		return map[string]any{"metadata": map[string]any{"name": "x", "resourceVersion": "1", "managedFields": []any{}}}
 	}
 	parent, child := object(), object()
+	delete(child["metadata"].(map[string]any), "resourceVersion")
 	status, err := p.Status(&Input{Parent: parent, Observed: func(string) ([]map[string]any, error) { return []map[string]any{child}, nil }})
 	names := []any{"name"}
 	if diff := cmp.Diff(map[string]any{"a": names, "b": names, "c": names, "d": names}, status); diff != "" || err != nil {
 		t.Errorf("%v; status (-want +got):\n%s", err, diff)
 	}
-	if diff := cmp.Diff([]any{object(), object()}, []any{parent, child}); diff != "" {
+	if diff := cmp.Diff([]int{3, 2}, []int{len(parent["metadata"].(map[string]any)), len(child["metadata"].(map[string]any))}); diff != "" {
 		t.Errorf("the objects have changed (-want +got):\n%s", diff)
+	}
+}
+
+func TestObjectsAreCounted(t *testing.T) {
+	for n, want := range map[int]string{maxDocuments: "", maxDocuments + 1: "the template yields more than 2000 objects"} {
+		_, err := programOf(t, fmt.Sprintf("{{ range until %d }}\n---\napiVersion: v1\nkind: A\n{{ end }}", n)).Child("x", &Input{})
+		if (err == nil) != (want == "") || err != nil && !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%d objects: %v, want %q", n, err, want)
+		}
+	}
+}
+
+func TestErrorsThatHaveAPlaceKeepIt(t *testing.T) {
+	x, at := &exec{out: &output{}, unit: &unit{text: newText("a", "")}}, &Error{Template: "b", Line: 3, Column: 5}
+	if got := x.mapped(at); got != error(at) {
+		t.Errorf("got %v", got)
 	}
 }
