@@ -189,6 +189,9 @@ func TestKindWithoutRoomForConditions(t *testing.T) {
 	if got.Status != metav1.ConditionFalse || got.Reason != v1.ReasonNoConditions || got.Message != "the ready condition is left out: no room" {
 		t.Errorf("condition %+v", got)
 	}
+	if got, want := writableCondition(assembly{kind: kind}, &controller{}, &counts{}), "no ready condition is asked for"; got.Message != want {
+		t.Errorf("condition %+v, want %q", got, want)
+	}
 }
 
 func TestTemplateControllerSaysWhatIsBeingRead(t *testing.T) {

@@ -149,8 +149,11 @@ func TestRoomForTheReadyCondition(t *testing.T) {
 
 func TestConditionOfAKindWithoutStatus(t *testing.T) {
 	condition := map[string]any{"lastTransitionTime": "now"}
-	if (&pass{controller: &controller{}}).complement(condition); len(condition) != 1 {
-		t.Errorf("condition %v", condition)
+	for _, status := range []*kube.StatusSchema{nil, {}} { // the second has no room for a generation
+		p := &pass{controller: &controller{kind: kube.Kind{Status: status}}, parent: packed(t, parse(t, app))}
+		if p.complement(condition); len(condition) != 1 {
+			t.Errorf("condition %v", condition)
+		}
 	}
 }
 

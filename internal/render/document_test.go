@@ -162,3 +162,11 @@ func TestGaps(t *testing.T) {
 		}
 	}
 }
+
+func TestDirectivesAreRefused(t *testing.T) {
+	for _, text := range []string{"%YAML 1.1\n---\na: b", "a: b\n---\n%YAML 1.1\n---\nc: d"} {
+		if _, err := programOf(t, text).Child("x", &Input{}); err == nil || !strings.Contains(err.Error(), "YAML directives are not supported") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
