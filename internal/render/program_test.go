@@ -1,6 +1,7 @@
 package render
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -294,7 +295,7 @@ func TestObjectsAreCounted(t *testing.T) {
 
 func TestErrorsThatHaveAPlaceKeepIt(t *testing.T) {
 	x, at := &exec{out: &output{}, unit: &unit{text: newText("a", "")}}, &Error{Template: "b", Line: 3, Column: 5}
-	if got := x.mapped(at); got != error(at) {
+	if got := x.mapped(at); !errors.Is(got, at) {
 		t.Errorf("got %v", got)
 	}
 }
