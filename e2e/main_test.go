@@ -21,6 +21,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/client-go/discovery/cached/memory"
 	"k8s.io/client-go/dynamic"
@@ -31,6 +32,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/templater-dev/templater/e2e/cluster/layout"
+	"github.com/templater-dev/templater/e2e/cluster/poll"
 	"github.com/templater-dev/templater/e2e/cluster/testcluster"
 	"github.com/templater-dev/templater/e2e/manifest"
 )
@@ -159,7 +161,11 @@ func (e *environment) install(ctx context.Context) error {
 	if err := e.run(ctx, "", "apply", "--server-side", "-k", filepath.Join(e.root, "config", "crd")); err != nil {
 		return err
 	}
-	if err := e.run(ctx, "", "wait", "--for=condition=Established", "--timeout=30s", "crd/templatecontrollers.templater.dev"); err != nil {
+	// Until the API server has looked at a definition, its conditions are null, of which kubectl wait makes an error.
+	err := poll.For(time.Minute, 100*time.Millisecond, func() error {
+		return e.run(ctx, "", "wait", "--for=condition=Established", "--timeout=30s", "crd/templatecontrollers.templater.dev")
+	})
+	if err != nil {
 		return err
 	}
 	role, err := manifest.OperatorRole(e.root, operators)
