@@ -36,6 +36,24 @@ func TestLoopIsSlowedDownAndReported(t *testing.T) {
 	}
 }
 
+func TestLoopNamesTheFieldThatSomebodyTakes(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	for range loopBurst + 1 {
+		fields := held(c.get("configmaps", "a").Object, "")
+		delete(fields, "f:data")
+		c.impersonate("a", "theirs", fields)
+		c.run()
+	}
+	c.clock.SetTime(c.clock.Now().Add(loopPause))
+	c.run()
+	if got, want := c.condition("apps", "one", "Ready"), "False LoopDetected: slowed down: somebody else keeps changing ConfigMap ns/a .data.text: "; !strings.HasPrefix(got, want) {
+		t.Errorf("ready condition is %q, want %q", got, want)
+	}
+}
+
 func TestManyChildrenThatChangeAreNoLoop(t *testing.T) {
 	c := newCluster(t)
 	c.apply(with(t, apps, "count: {{ len .children.maps }}", "count: {{ (first .children.maps).data.seen | default 0 }}"))

@@ -241,10 +241,8 @@ func (s situation) recreates() bool {
 // lost returns the path of a field that we applied and hold no more, or "". The object
 // was last applied from what is wanted.
 func lost(w *wanted, l *live, manager string) string {
-	if w.marks.altered(l.object) {
-		return ".metadata.managedFields"
-	}
-	if l.object.Noted(object.Covered) {
+	altered := w.marks.altered(l.object)
+	if !altered && l.object.Noted(object.Covered) {
 		return ""
 	}
 	held := fieldSet(l.object.Applied(manager, ""))
@@ -252,7 +250,11 @@ func lost(w *wanted, l *live, manager string) string {
 	if path == "" && w.marks.managedBy {
 		path = held.uncovered(added)
 	}
-	if path == "" {
+	switch {
+	case path != "": // tells more than that somebody has taken it
+	case altered:
+		return ".metadata.managedFields"
+	default:
 		l.object.Note(object.Covered)
 	}
 	return path
