@@ -136,10 +136,13 @@ func (o *output) around(i int) (first, rest, before []byte) {
 // indentation returns how far lines are to be indented that are printed behind
 // that.
 func indentation(before []byte) int {
-	if spaces(before) < len(before) {
-		return spaces(before) + 2 // under a key
+	switch left := bytes.TrimRight(before, " "); {
+	case spaces(before) == len(before):
+		return len(before)
+	case bytes.Contains(left, []byte(": ")) && !bytes.HasSuffix(left, []byte{':'}):
+		return len(before) - len(bytes.TrimLeft(before, " -")) // beside a field, whose line end {{- has taken
 	}
-	return len(before)
+	return spaces(before) + 2 // under a key
 }
 
 // spaces returns how many spaces a line begins with.

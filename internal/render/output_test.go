@@ -16,6 +16,9 @@ func TestHints(t *testing.T) {
 		"a: {{ toYaml .spec.map | nindent 2 }}\n c: d: e": "",
 		"a: {{ toYaml .spec.one }}\n c: d: e":             "",
 		"a: b\nc: d\n e: f: g":                            "",
+		"a:\n  b: c\n  {{- toYaml .spec.map }}":           hint + "2",
+		"a:\n- b: c\n  {{- toYaml .spec.map }}":           hint + "2",
+		"a:\n  b:\n  {{- toYaml .spec.map }}\n c: d: e":   hint + "4",
 		"{{ toYaml .spec.map }}\n c: d: e":                "",
 	} {
 		p := programOf(t, text)
