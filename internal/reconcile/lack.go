@@ -102,7 +102,10 @@ func (c *controller) whyNot(err error, need claim) string {
 
 // claim is what the controller needs for a use of a kind in a namespace.
 func (c *controller) claim(use use, kind kube.Kind, namespace string) claim {
-	return claim{as: c.as, use: use, resource: kind.Resource.GroupResource(), namespaced: kind.Namespaced, namespace: namespace}
+	return claim{
+		as: c.as, use: use, resource: kind.Resource.GroupResource(),
+		namespaced: kind.Namespaced, namespace: namespace, unlimited: !c.kind.Namespaced,
+	}
 }
 
 // mayNotAct says which right the operator lacks to act as the claim's user.
@@ -184,7 +187,7 @@ func (c claim) role() string {
 		return `a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`
 	}
 	text := c.kindOfRole() + " that a " + c.kindOfBinding() + " gives to it"
-	if c.namespaced && c.namespace == "" {
+	if c.namespaced && c.namespace == "" && !c.unlimited {
 		text += ", or limit spec.watch.namespaces"
 	}
 	return text

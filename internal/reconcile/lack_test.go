@@ -23,12 +23,25 @@ func knowing(t *testing.T, user string, need claim, f finding) *controller {
 	return &controller{as: user, rights: r}
 }
 
+// TestWhoCanBeLimited offers to limit spec.watch.namespaces only where the API allows that.
+func TestWhoCanBeLimited(t *testing.T) {
+	child := kube.Kind{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespaced: true}
+	for namespaced, want := range map[bool]string{true: ", or limit spec.watch.namespaces", false: ""} {
+		c := &controller{as: robot, kind: kube.Kind{Namespaced: namespaced}}
+		if got := c.claim(asChildren, child, "").role(); got != "a ClusterRole that a ClusterRoleBinding gives to it"+want {
+			t.Errorf("parents in namespaces: %v: %q, want %q in the end", namespaced, got, want)
+		}
+	}
+}
+
 func TestWhichRightsAreNamed(t *testing.T) {
 	need := claim{as: robot, use: asParents, resource: schema.GroupResource{Group: "example.org", Resource: "apps"}, namespaced: true, namespace: "ns"}
 	own, acting, everywhere, cluster := need, need, need, need
 	own.as, acting.acting = "", true
 	everywhere.namespace = ""
 	cluster.namespace, cluster.namespaced = "", false
+	unlimited := everywhere
+	unlimited.unlimited = true
 	const role = " to a Role in namespace ns that a RoleBinding gives to "
 	for why, row := range map[string]struct {
 		need, about claim
@@ -59,6 +72,10 @@ func TestWhichRightsAreNamed(t *testing.T) {
 		"in all namespaces": {
 			everywhere, everywhere, finding{known: true, missing: []string{"get"}}, "get",
 			"service account team/robot may not get apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [get]} to a ClusterRole that a ClusterRoleBinding gives to it, or limit spec.watch.namespaces",
+		},
+		"in all namespaces, by a parent that is in none": {
+			unlimited, unlimited, finding{known: true, missing: []string{"get"}}, "get",
+			"service account team/robot may not get apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [get]} to a ClusterRole that a ClusterRoleBinding gives to it",
 		},
 		"in the cluster": {
 			cluster, cluster, finding{known: true, missing: []string{"get"}}, "get",

@@ -81,6 +81,7 @@ type claim struct {
 	resource   schema.GroupResource
 	namespaced bool   // whether the resource is
 	namespace  string // empty = all, or a cluster-scoped resource
+	unlimited  bool   // whether spec.watch.namespaces cannot limit where, for the parents are cluster-scoped
 	name       string // of the object; empty = all
 	// acting is whether the rights are those of the operator, to act as the user.
 	acting bool
