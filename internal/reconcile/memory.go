@@ -27,16 +27,17 @@ const (
 // A pass that waits may hold much already, so all of them could wait for each other. Therefore there is room of its own
 // for one pass, the largest there is: the favoured, one that waits, gets what it asks for. When it has made its objects, and
 // there is room for these among those of the others, it is the turn of the next one. Those who wait are served in
-// turn by controller. No controller gets more than half of what all may hold, so that requests of one
+// turn by tenant. No tenant gets more than half of what all may hold, so that requests of one
 // that hang do not keep the others waiting.
 type memoryPool struct {
-	size int // what all may hold but for the favoured, in bytes
+	size    int // what all may hold but for the favoured, in bytes
+	tenants *tenants
 
 	mu       sync.Mutex
 	used     int
-	by       map[string]int          // used, by controller; none is 0
-	waiting  map[string][]*memoryAsk // by controller, in order; none is empty
-	order    []string                // of the controllers in waiting
+	by       map[string]int          // used, by tenant; none is 0
+	waiting  map[string][]*memoryAsk // by tenant, in order; none is empty
+	order    []string                // of the tenants in waiting
 	favoured *memoryHold             // nil = nobody
 	settled  bool                    // whether the favoured has made its objects
 }
@@ -49,11 +50,11 @@ type memoryAsk struct {
 }
 
 // newMemoryPool returns the pool of a process with that limit, which is math.MaxInt64 where there is none.
-func newMemoryPool(limit int64) *memoryPool {
+func newMemoryPool(limit int64, tenants *tenants) *memoryPool {
 	if limit == math.MaxInt64 {
 		limit = assumedLimit
 	}
-	return &memoryPool{size: max(0, int(limit/memoryShare)-render.MaxBytes), by: map[string]int{}, waiting: map[string][]*memoryAsk{}}
+	return &memoryPool{size: max(0, int(limit/memoryShare)-render.MaxBytes), tenants: tenants, by: map[string]int{}, waiting: map[string][]*memoryAsk{}}
 }
 
 // memoryHold is what one pass holds of a pool, which is nothing for an ordinary one. It is the Memory of a
@@ -61,6 +62,7 @@ func newMemoryPool(limit int64) *memoryPool {
 type memoryHold struct {
 	pool       *memoryPool
 	controller string
+	tenant     string          // known once it has asked the pool
 	stop       <-chan struct{} // closed when the pass is to end
 	desk       *desk
 	bytes      int // the lock of the pool guards it
@@ -116,28 +118,31 @@ func (h *memoryHold) close() {
 func (p *memoryPool) ask(h *memoryHold, bytes int) *memoryAsk {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if h.tenant == "" { // it stays, also when the controller gets another account meanwhile
+		h.tenant, _ = p.tenants.tenant(h.controller)
+	}
 	if p.favoured == h {
 		p.settled = false
 	}
-	if p.favoured == h || len(p.order) == 0 && p.fits(h.controller, bytes) {
+	if p.favoured == h || len(p.order) == 0 && p.fits(h.tenant, bytes) {
 		p.take(h, bytes)
 		return nil
 	}
 	ask := &memoryAsk{hold: h, bytes: bytes, given: make(chan struct{})}
-	if _, ok := p.waiting[h.controller]; !ok {
-		p.order = append(p.order, h.controller)
+	if _, ok := p.waiting[h.tenant]; !ok {
+		p.order = append(p.order, h.tenant)
 	}
-	p.waiting[h.controller] = append(p.waiting[h.controller], ask)
+	p.waiting[h.tenant] = append(p.waiting[h.tenant], ask)
 	p.serve()
 	return ask
 }
 
-// fits reports whether a controller may have so many bytes more; the lock is held.
-func (p *memoryPool) fits(controller string, bytes int) bool {
-	used, own := p.used+bytes, p.by[controller]+bytes
+// fits reports whether a tenant may have so many bytes more; the lock is held.
+func (p *memoryPool) fits(tenant string, bytes int) bool {
+	used, own := p.used+bytes, p.by[tenant]+bytes
 	if f := p.favoured; f != nil {
 		used -= f.bytes
-		if f.controller == controller {
+		if f.tenant == tenant {
 			own -= f.bytes
 		}
 	}
@@ -147,7 +152,7 @@ func (p *memoryPool) fits(controller string, bytes int) bool {
 func (p *memoryPool) take(h *memoryHold, bytes int) {
 	h.bytes += bytes
 	p.used += bytes
-	p.by[h.controller] += bytes
+	p.by[h.tenant] += bytes
 }
 
 // serve gives those who wait what there is, and favours one of them where nobody is favoured; the lock is held.
@@ -161,10 +166,10 @@ func (p *memoryPool) serve() {
 	}
 }
 
-// serveOne gives the first controller in turn that may have it what it waits for.
+// serveOne gives the first tenant in turn that may have it what it waits for.
 func (p *memoryPool) serveOne() bool {
-	for i, controller := range p.order {
-		if p.fits(controller, p.waiting[controller][0].bytes) {
+	for i, tenant := range p.order {
+		if p.fits(tenant, p.waiting[tenant][0].bytes) {
 			p.give(i)
 			return true
 		}
@@ -172,26 +177,26 @@ func (p *memoryPool) serveOne() bool {
 	return false
 }
 
-// give gives the controller at a place in order what it waits for first, and puts it last.
+// give gives the tenant at a place in order what it waits for first, and puts it last.
 func (p *memoryPool) give(at int) {
-	controller := p.order[at]
-	ask := p.waiting[controller][0]
+	tenant := p.order[at]
+	ask := p.waiting[tenant][0]
 	p.take(ask.hold, ask.bytes)
 	close(ask.given)
-	p.order = append(slices.Delete(p.order, at, at+1), controller)
+	p.order = append(slices.Delete(p.order, at, at+1), tenant)
 	p.remove(ask)
 }
 
 // remove takes an ask out of those that wait.
 func (p *memoryPool) remove(ask *memoryAsk) {
-	controller := ask.hold.controller
-	left := slices.DeleteFunc(p.waiting[controller], func(each *memoryAsk) bool { return each == ask })
+	tenant := ask.hold.tenant
+	left := slices.DeleteFunc(p.waiting[tenant], func(each *memoryAsk) bool { return each == ask })
 	if len(left) > 0 {
-		p.waiting[controller] = left
+		p.waiting[tenant] = left
 		return
 	}
-	delete(p.waiting, controller)
-	p.order = slices.DeleteFunc(p.order, func(each string) bool { return each == controller })
+	delete(p.waiting, tenant)
+	p.order = slices.DeleteFunc(p.order, func(each string) bool { return each == tenant })
 }
 
 // withdraw ends an ask that nobody waits for any more.
@@ -213,11 +218,11 @@ func (p *memoryPool) giveBack(h *memoryHold, bytes int) {
 	defer p.mu.Unlock()
 	h.bytes -= bytes
 	p.used -= bytes
-	if p.by[h.controller] -= bytes; p.by[h.controller] <= 0 {
-		delete(p.by, h.controller)
+	if p.by[h.tenant] -= bytes; p.by[h.tenant] <= 0 {
+		delete(p.by, h.tenant)
 	}
 	p.settled = p.settled || p.favoured == h
-	if f := p.favoured; f != nil && (f.bytes == 0 || p.settled && p.used <= p.size && p.by[f.controller] <= p.size/2) {
+	if f := p.favoured; f != nil && (f.bytes == 0 || p.settled && p.used <= p.size && p.by[f.tenant] <= p.size/2) {
 		p.favoured = nil
 	}
 	p.serve()

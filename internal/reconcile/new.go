@@ -60,7 +60,7 @@ func New(o Options) (*Controllers, *Reconciler) {
 	controllers.standby.Store(o.Standby)
 	controllers.rights = newRights(o.Cluster, o.Clock, o.QueueMetrics, controllers.queue.Add)
 	r := &Reconciler{
-		controllers: controllers, queue: queue, backlog: backlog, turns: turns, memory: newMemoryPool(debug.SetMemoryLimit(-1)), workers: max(o.Workers, 1), failures: failures, clock: o.Clock, events: o.Events,
+		controllers: controllers, queue: queue, backlog: backlog, turns: turns, memory: newMemoryPool(debug.SetMemoryLimit(-1), tenants), workers: max(o.Workers, 1), failures: failures, clock: o.Clock, events: o.Events,
 		pacer:   newPacer(o.Clock),
 		absent:  &absences{clock: o.Clock, since: map[Key]time.Time{}},
 		breaker: &breaker{clock: o.Clock, spent: map[Key]*spending{}},
