@@ -156,6 +156,9 @@ func (p *pass) confine(ctx context.Context, v verdict) {
 // unfit reports whether the server may take less of the same. Of what is too large for its store it says no more than that it cannot
 // answer.
 func unfit(err error) bool {
+	if err == nil {
+		return false // mostly, and without an allocation
+	}
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || len(schemaFaults(err)) > 0 {
 		return false
