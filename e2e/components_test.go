@@ -116,6 +116,7 @@ func (i *installation) shared() (end func()) {
 	text := strings.NewReplacer("templater-b", "templater-s", "Suffix: -b", "Suffix: -s", "class-name=b", "class-name=s").Replace(yamlIn(i.t, "A second installation")[0])
 	i.write("deploy-s/kustomization.yaml", text+"components: [../templater/config/components/shared-cluster, ../templater/config/components/secure-metrics]\n")
 	i.shell("kubectl apply -k deploy-s")
+	i.shell("kubectl -n templater-system create rolebinding templater-s --role=templater --serviceaccount=templater-s:templater-s")
 	return func() {
 		i.t.Helper()
 		i.dir = i.folder
@@ -137,6 +138,7 @@ func (i *installation) shared() (end func()) {
 			}
 		}
 		i.shell("kubectl delete -k deploy-s --wait=false")
+		i.shell("kubectl -n templater-system delete rolebinding templater-s")
 	}
 }
 
