@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	randomPrograms = flag.Int("programs", 15_000, "how many random programs to compare with text/template")
+	randomPrograms = flag.Int("programs", 60_000, "how many random programs to compare with text/template")
 	randomSeed     = flag.Uint64("seed", 0, "what random programs are drawn from; 0 means a fresh seed")
 )
 
