@@ -13,6 +13,7 @@ func TestFindings(t *testing.T) {
 		want []string
 	}{
 		"a block that nobody calls":          {Source{Status: `{{ define "x" }}{{ foo }}{{ end }}a: 1`}, []string{"status:1:20: there is no function foo"}},
+		"the beginning of a name":            {Source{Status: `a: {{ sha256 "x" }}`}, []string{"status:1:7: there is no function sha256; did you mean sha256sum?"}},
 		"a mistake behind an include":        {Source{Helpers: `{{ define "h" }}{{ end }}`, Status: "\n" + `{{ include "h" . }}{{ foo }}`}, []string{"status:2:23: there is no function foo"}},
 		"a mistake in what template gets":    {Source{Status: `{{ define "x" }}{{ end }}{{ template "x" (foo) }}`}, []string{"status:1:43: there is no function foo"}},
 		"a mistake in what with gets":        {Source{Status: `{{ with .x }}{{ end }}`}, []string{"status:1:9: " + noX}},

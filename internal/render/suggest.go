@@ -6,7 +6,7 @@ import (
 )
 
 // didYouMean returns "; did you mean X?" with the known word nearest to the
-// given one, or "" when none is near.
+// given one, or the only one that begins with it, or "" when there is none.
 func didYouMean(prefix, word string, known []string) string {
 	best, least := "", len(word)/3+1
 	for _, k := range known {
@@ -16,9 +16,29 @@ func didYouMean(prefix, word string, known []string) string {
 		}
 	}
 	if best == "" {
+		best = onlyOne(word, known)
+	}
+	if best == "" {
 		return ""
 	}
 	return "; did you mean " + prefix + best + "?"
+}
+
+// onlyOne returns the only known word that begins with the given one, or "". A word of
+// one or two letters is too short to tell.
+func onlyOne(word string, known []string) string {
+	const shortest = 3
+	only := ""
+	for _, k := range known {
+		switch {
+		case len(word) < shortest || !strings.HasPrefix(strings.ToLower(k), strings.ToLower(word)):
+		case only != "":
+			return ""
+		default:
+			only = k
+		}
+	}
+	return only
 }
 
 // distance is the number of letters to add, to leave out, to replace, or to

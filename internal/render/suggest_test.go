@@ -16,6 +16,11 @@ func TestDistances(t *testing.T) {
 			t.Errorf("%q: %d, want %d", pair, got, want)
 		}
 	}
+	for word, want := range map[string]string{"SHA2": "; did you mean sha256sum?", "sha256": "; did you mean sha256sum?", "sha": "", "ad": "", "sha256sums": "; did you mean sha256sum?", "b64": ""} {
+		if got := didYouMean("", word, []string{"addrest", "b64dec", "b64enc", "sha1sum", "sha256sum"}); got != want {
+			t.Errorf("%s: %q, want %q", word, got, want)
+		}
+	}
 	for word, want := range map[string]string{"STATUS": "; did you mean .status?", "spec": "; did you mean .spec?", "sp": "", "xpecs": "", "x": "", "spe": "; did you mean .spec?", "statu": "; did you mean .status?"} {
 		if got := didYouMean(".", word, []string{"spec", "status"}); got != want {
 			t.Errorf("%s: %q, want %q", word, got, want)
