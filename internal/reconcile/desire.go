@@ -61,7 +61,7 @@ func desireFor(c *controller, parent *object.Object, in *render.Input) desire {
 				continue
 			}
 			if other := first[w.id()]; other != nil {
-				d.problems = append(d.problems, invalid(child, o, "%s is already yielded by children[%s], and neither is applied: give each object its own name", w.id(), other.child.Name))
+				d.problems = append(d.problems, invalid(child, o, "%s is already yielded by children[%s]:%d, and neither is applied: give each object its own name", w.id(), other.child.Name, other.line))
 				other.disputed = true
 				continue
 			}
@@ -110,7 +110,7 @@ func (c *controller) want(child *v1.Child, maker *maker, o render.Object) (*want
 		return nil, invalid(child, o, "%s", fault)
 	}
 	labels, _ := below(o.Content, "metadata")["labels"].(map[string]any)
-	w := &wanted{child: child, kind: kind, name: nameOf(o.Content), content: o.Content, marks: marks{maker: maker, child: child, kind: groupKind(kind), managedBy: labels[v1.LabelManagedBy] == nil}}
+	w := &wanted{child: child, kind: kind, name: nameOf(o.Content), content: o.Content, line: int32(o.Line), marks: marks{maker: maker, child: child, kind: groupKind(kind), managedBy: labels[v1.LabelManagedBy] == nil}}
 	if c.watches(w, gvk) {
 		return nil, invalid(child, o, "this %s would be watched by this very TemplateController, which would make children for it without end: narrow spec.watch by a labelSelector that the child does not match", gvk.Kind)
 	}

@@ -23,6 +23,7 @@ type wanted struct {
 	marks   marks
 	// disputed is whether another document wants the object, too.
 	disputed bool
+	line     int32 // of the template where the document begins
 	live     *live // nil while it is not there: see pair
 }
 
