@@ -163,6 +163,9 @@ func (c *controller) eventsCondition(said *said) (condition *metav1.Condition, p
 	var texts []string
 	for _, one := range said.silence(c.name, c.as) {
 		need := claim{as: c.as, use: asEvents, resource: events, namespaced: true, namespace: one.namespace}
+		if c.gvk.Group == "" && c.gvk.Kind == "Namespace" { // each is one more where Events are written
+			need.namespace, need.unlimited = "", true
+		}
 		text, more := c.lacking(one.err, need)
 		pending = pending || more
 		texts = append(texts, text)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/templater-dev/templater/internal/kube"
 )
@@ -303,4 +304,34 @@ func TestAnAccountThatIsNotThereIsToldOfOnce(t *testing.T) {
 	c.run()
 	const want = "False Forbidden: Events about parents are left out: service account team/robot does not exist: create it, with the rights that the templates need, or correct spec.serviceAccountRef"
 	c.wantSaid("refused", 2, nil, want)
+}
+
+// Each Namespace has its own Events, and a Role in each would have to be made anew with every parent. Those about others are in default.
+func TestTheRightToWriteEventsAboutNamespacesIsProposedForAllOfThem(t *testing.T) {
+	const rule = "add {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]} to a "
+	events := claim{as: robot, use: asEvents, resource: events, namespaced: true}
+	for kind, row := range map[string]struct {
+		group, namespace string
+		unlimited        bool
+		want             string
+	}{
+		"Namespace": {"", "", true, "in all namespaces: " + rule + "ClusterRole that a ClusterRoleBinding gives to it"},
+		"Cluster":   {"example.org", "default", false, "in namespace default: " + rule + "Role in namespace default that a RoleBinding gives to it"},
+	} {
+		need := events
+		need.namespace, need.unlimited = row.namespace, row.unlimited
+		c := knowing(t, robot, need, finding{known: true, missing: []string{"create", "patch"}})
+		c.gvk = schema.GroupVersionKind{Group: row.group, Version: "v1", Kind: kind}
+		s := newSaid(clocktesting.NewFakePassiveClock(time.Now()))
+		for _, name := range []string{"a", "b"} {
+			if row.namespace != "" {
+				name = row.namespace
+			}
+			s.answered(keyOf(c.name, name), audience{robot, name}, denial(robot, "create", "events", ""))
+		}
+		got, pending := c.eventsCondition(s)
+		if want := "Events about parents are left out: service account team/robot may not create and patch events.events.k8s.io " + row.want; pending || got == nil || got.Message != want {
+			t.Errorf("%s: pending is %v, and the condition is\n%+v, want\n%s", kind, pending, got, want)
+		}
+	}
 }
