@@ -296,7 +296,7 @@ func TestConditionOfTheParentNamesTheRightsThatAreMissingToWrite(t *testing.T) {
 	}
 	c.deliver()
 	c.pass("apps", "one") // as its retry does
-	const want = `False ChildForbidden: cannot create ConfigMap ns/a: service account team/robot may not create and patch configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [create, patch]} to a Role in namespace ns that a RoleBinding gives to it; cannot create ConfigMap ns/b: service account team/robot may not create and patch configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [create, patch]} to a Role in namespace ns that a RoleBinding gives to it`
+	const want = `False ChildForbidden: cannot create ConfigMap ns/a and ns/b: service account team/robot may not create and patch configmaps in namespace ns: add {apiGroups: [""], resources: [configmaps], verbs: [create, patch]} to a Role in namespace ns that a RoleBinding gives to it`
 	if got := c.condition("apps", "one", "Ready"); got != want {
 		t.Errorf("condition\n%s\nwant\n%s", got, want)
 	}

@@ -20,7 +20,9 @@ type Problem struct {
 	// in part only; About tells what was written. See said.all.
 	Faults []string
 	About  string
-	Retry  Retry
+	// Write is what the server refuses, in the message: "create ConfigMap default/a". Empty in others.
+	Write string
+	Retry Retry
 	// Waiting is whether this is no fault: something is still to come.
 	Waiting bool
 	// Pending is whether the message is not worth telling yet: a better one is on its way.
@@ -104,13 +106,63 @@ func (p problems) pending() bool {
 // message tells all faults, or else all that is waited for, the one to show first.
 func (p problems) message() string {
 	waiting := p.first().Waiting
-	var texts []string
+	var all []*alike
+	known := map[alikeKey]*alike{}
 	for _, problem := range p {
-		if problem.Waiting == waiting && !slices.Contains(texts, problem.Message) {
-			texts = append(texts, problem.Message)
+		if problem.Waiting != waiting {
+			continue
 		}
+		key, name := problem.alike()
+		if known[key] == nil {
+			known[key] = &alike{alikeKey: key}
+			all = append(all, known[key])
+		}
+		known[key].add(name)
 	}
-	return told(list(texts))
+	return told(listOf(all, (*alike).String))
+}
+
+// alikeKey is the message of a problem without the name of the object that it is about, where it has one.
+type alikeKey struct{ begin, end string }
+
+// alike is what several objects have in common, told once: "cannot create Pod ns/a, ns/b and ns/c: …".
+type alike struct {
+	alikeKey
+	names []string // the first ones
+	more  int
+	seen  map[string]bool
+}
+
+func (p *Problem) alike() (key alikeKey, name string) {
+	words := strings.SplitN(p.Write, " ", 3) // verb, kind and name
+	end, ok := strings.CutPrefix(p.Message, "cannot "+p.Write)
+	if !ok || len(words) < 3 {
+		return alikeKey{begin: p.Message}, ""
+	}
+	return alikeKey{"cannot " + words[0] + " " + words[1] + " ", end}, words[2]
+}
+
+func (a *alike) add(name string) {
+	switch {
+	case name == "" || a.seen[name]:
+		return
+	case len(a.names) == mostListed:
+		a.more++
+	default:
+		a.names = append(a.names, name)
+	}
+	if a.seen == nil {
+		a.seen = map[string]bool{}
+	}
+	a.seen[name] = true
+}
+
+func (a *alike) String() string {
+	names := a.names
+	if a.more > 0 {
+		names = append(slices.Clone(names), fmt.Sprintf("%d more", a.more))
+	}
+	return a.begin + and(names) + a.end
 }
 
 // retry is the keenest of all.

@@ -40,3 +40,32 @@ func TestWhatWaitsIsNotToldBesideAFault(t *testing.T) {
 		}
 	}
 }
+
+func TestWritesThatAreRefusedForOneReasonAreToldTogether(t *testing.T) {
+	refused := func(why string, writes ...string) (all problems) {
+		for _, write := range writes {
+			all = append(all, &Problem{Write: write, Message: "cannot " + write + ": " + why})
+		}
+		return all
+	}
+	for why, row := range map[string]struct {
+		all  problems
+		want string
+	}{
+		"one":                  {refused("no", "create Pod ns/a"), "cannot create Pod ns/a: no"},
+		"two":                  {refused("no", "create Pod ns/a", "create Pod ns/b"), "cannot create Pod ns/a and ns/b: no"},
+		"three":                {refused("no", "create Pod c", "create Pod a", "create Pod b"), "cannot create Pod c, a and b: no"},
+		"more than are named":  {refused("no", "create Pod a", "create Pod b", "create Pod c", "create Pod d", "create Pod e"), "cannot create Pod a, b, c and 2 more: no"},
+		"one twice":            {refused("no", "create Pod a", "create Pod a"), "cannot create Pod a: no"},
+		"one of many twice":    {refused("no", "create Pod a", "create Pod b", "create Pod c", "create Pod d", "create Pod d"), "cannot create Pod a, b, c and 1 more: no"},
+		"another verb or kind": {refused("no", "create Pod a", "update Pod a", "create Job a"), "cannot create Pod a: no; cannot update Pod a: no; cannot create Job a: no"},
+		"another reason":       {append(refused("no", "create Pod a"), refused("never", "create Pod b")...), "cannot create Pod a: no; cannot create Pod b: never"},
+		"in the order met":     {append(refused("no", "create Pod a"), append(refused("never", "create Pod b"), refused("no", "create Pod c")...)...), "cannot create Pod a and c: no; cannot create Pod b: never"},
+		"a name with blanks":   {refused("no", "create ClusterRole a b", "create ClusterRole a c"), "cannot create ClusterRole a b and a c: no"},
+		"something else":       {problems{{Message: "no"}, {Message: "no"}, {Message: "never", Write: "create Pod a"}}, "no; never"},
+	} {
+		if got := row.all.message(); got != row.want {
+			t.Errorf("%s: told %q, want %q", why, got, row.want)
+		}
+	}
+}

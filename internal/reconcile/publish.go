@@ -18,7 +18,7 @@ import (
 // refusal tells what the server's answer to the write of an object means. what names the
 // write: "create ConfigMap default/a".
 func (c *controller) refusal(err error, what string, at kube.Location, kind kube.Kind) *Problem {
-	p := &Problem{Reason: v1.ReasonChildRejected, Retry: RetryBackoff}
+	p := &Problem{Reason: v1.ReasonChildRejected, Retry: RetryBackoff, Write: what}
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		p.Reason, p.Retry = v1.ReasonNamespaceEnding, RetrySlow
