@@ -301,10 +301,13 @@ func writableCondition(a assembly, next *controller, counts *counts) metav1.Cond
 	no := func(reason, message string) {
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reason, message
 	}
+	unknown := func() {
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionUnknown, v1.ReasonNotAccepted, "not known until the kind is watched"
+	}
 	kind := a.kind
 	switch {
 	case a.rejection != nil || a.kindErr != nil:
-		condition.Status, condition.Reason, condition.Message = metav1.ConditionUnknown, v1.ReasonNotAccepted, "not known until the kind is watched"
+		unknown()
 	case len(counts.denied) > 0:
 		no(v1.ReasonForbidden, counts.denied.first())
 	case len(counts.contested) > 0:
@@ -319,8 +322,20 @@ func writableCondition(a assembly, next *controller, counts *counts) metav1.Cond
 		no(v1.ReasonNoConditions, "the ready condition is left out: "+kind.Status.Conditions)
 	case counts.foreign > 0:
 		no(v1.ReasonConditionOwned, fmt.Sprintf("another manager owns the condition %s of %d parents, where it is left alone: give spec.status.readyCondition another type", next.readyCondition, counts.foreign))
+	case next.parentsForbidden():
+		unknown()
 	}
 	return condition
+}
+
+// parentsForbidden reports whether some parents may not be read, so that nobody has tried to write their status.
+func (c *controller) parentsForbidden() bool {
+	for _, cache := range c.parents {
+		if apierrors.IsForbidden(cache.Err()) {
+			return true
+		}
+	}
+	return false
 }
 
 // namedCache is a cache, and what it takes to fill it.

@@ -281,6 +281,9 @@ func TestConditionNamesTheRightsThatAreMissingToRead(t *testing.T) {
 		})
 	}
 }
+			if got, want := c.condition("templatecontrollers", "apps", "StatusWritable"), "Unknown NotAccepted: not known until the kind is watched"; got != want {
+				t.Errorf("condition\n%s\nwant\n%s", got, want)
+			}
 
 func TestConditionOfTheParentNamesTheRightsThatAreMissingToWrite(t *testing.T) {
 	c := newCluster(t)
