@@ -25,6 +25,9 @@ import (
 // robot is the account of asRobot.
 const robot = accountPrefix + "team:robot"
 
+// itself is templater's own account.
+const itself = accountPrefix + "templater-system:templater"
+
 // asRobot is apps with an account, in one namespace.
 func asRobot(t *testing.T) string {
 	t.Helper()
@@ -243,9 +246,9 @@ func TestConditionNamesTheRightsThatAreMissingToRead(t *testing.T) {
 			`templater may not list apps.example.org in all namespaces: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
 		},
 		"the operator may not act as the account": {
-			asRobot(t), robot, "ns", denial("templater", "impersonate-on:serviceaccount:list", "apps", `in the namespace "ns"`),
+			asRobot(t), robot, "ns", denial(itself, "impersonate-on:serviceaccount:list", "apps", `in the namespace "ns"`),
 			[]string{"impersonate:serviceaccount serviceaccounts team"}, "",
-			`templater may not act as service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team that a RoleBinding gives to templater`,
+			`templater may not act as service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team that a RoleBinding gives to service account templater-system/templater`,
 		},
 		"the same, on a server without constrained impersonation": {
 			asRobot(t), robot, "ns", denial("templater", "impersonate", "serviceaccounts", `in the namespace "team"`),
@@ -253,9 +256,9 @@ func TestConditionNamesTheRightsThatAreMissingToRead(t *testing.T) {
 			`templater may not act as service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team that a RoleBinding gives to templater`,
 		},
 		"the operator may act as the account, but not to watch": {
-			asRobot(t), robot, "ns", denial("templater", "impersonate-on:serviceaccount:watch", "apps", `in the namespace "ns"`),
+			asRobot(t), robot, "ns", denial(itself, "impersonate-on:serviceaccount:watch", "apps", `in the namespace "ns"`),
 			[]string{"impersonate-on:serviceaccount:watch apps ns"}, "",
-			`templater may act as service account team/robot, but not to watch apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: ["impersonate-on:serviceaccount:watch"]} to a Role in namespace ns that a RoleBinding gives to templater`,
+			`templater may act as service account team/robot, but not to watch apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: ["impersonate-on:serviceaccount:watch"]} to a Role in namespace ns that a RoleBinding gives to service account templater-system/templater`,
 		},
 		"whether the operator may act is not known": {
 			asRobot(t), robot, "ns", denial("templater", "impersonate-on:serviceaccount:watch", "apps", `in the namespace "ns"`),
@@ -278,12 +281,12 @@ func TestConditionNamesTheRightsThatAreMissingToRead(t *testing.T) {
 			if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False Forbidden: "+row.want+"; nothing is deleted meanwhile"; got != want {
 				t.Errorf("condition\n%s\nwant\n%s", got, want)
 			}
-		})
-	}
-}
 			if got, want := c.condition("templatecontrollers", "apps", "StatusWritable"), "Unknown NotAccepted: not known until the kind is watched"; got != want {
 				t.Errorf("condition\n%s\nwant\n%s", got, want)
 			}
+		})
+	}
+}
 
 func TestConditionOfTheParentNamesTheRightsThatAreMissingToWrite(t *testing.T) {
 	c := newCluster(t)

@@ -36,6 +36,7 @@ var (
 	authorization = regexp.MustCompile(`: User "[^"]*" cannot [-a-z:]+ resource "|cannot set blockOwnerDeletion`)
 	finalizers    = regexp.MustCompile(`cannot set blockOwnerDeletion`)
 	deniedVerb    = regexp.MustCompile(`: User "[^"]*" cannot ([-a-z:]+) resource "`)
+	deniedAccount = regexp.MustCompile(`: User "(` + accountPrefix + `[-.a-z0-9]+:[-.a-z0-9]+)" cannot `)
 )
 
 // lacksRight reports whether it is for a missing right that the server forbids. Admission rules, such
@@ -55,7 +56,7 @@ func (c *controller) lacking(err error, need claim) (text string, pending bool) 
 	if c.as != "" && strings.HasPrefix(verb, "impersonate") {
 		need.acting = true
 		f := c.rights.look(need, c.name)
-		return mayNotAct(need, f), f.pending
+		return mayNotAct(need, f, operator(err)), f.pending
 	}
 	if text, pending = c.accountIsAbsent(); text != "" {
 		return text, false
@@ -88,7 +89,8 @@ func (c *controller) missingRight(err error, at kube.Location, kind kube.Kind) (
 	if !c.kind.Namespaced {
 		need.namespace = ""
 	}
-	return mayNot(need, need.use.verbs(), need.use.verbs()) + ", so that the child can block the deletion of its parent", false
+	return mayNot(need, need.use.verbs(), need.use.verbs()) +
+		", which the admission plugin OwnerReferencesPermissionEnforcement asks for, so that the child can block the deletion of its parent", false
 }
 
 // whyNot says why the server did not answer a request that needs the claim.
@@ -108,12 +110,20 @@ func (c *controller) claim(use use, kind kube.Kind, namespace string) claim {
 	}
 }
 
+// operator names the account that templater itself has, where the server tells it in its answer to a request of that.
+func operator(err error) string {
+	if m := deniedAccount.FindStringSubmatch(err.Error()); m != nil {
+		return whoIs(m[1])
+	}
+	return whoIs("")
+}
+
 // mayNotAct says which right the operator lacks to act as the claim's user.
-func mayNotAct(need claim, f finding) string {
+func mayNotAct(need claim, f finding, operator string) string {
 	namespace, name := account(need.as)
 	if !f.constrained {
-		return fmt.Sprintf(`templater may not act as %s: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [%s], verbs: [impersonate]} to a Role in namespace %s that a RoleBinding gives to templater`,
-			whoIs(need.as), name, namespace)
+		return fmt.Sprintf(`templater may not act as %s: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [%s], verbs: [impersonate]} to a Role in namespace %s that a RoleBinding gives to %s`,
+			whoIs(need.as), name, namespace, operator)
 	}
 	verbs := f.missing
 	if len(verbs) == 0 {
@@ -125,8 +135,8 @@ func mayNotAct(need claim, f finding) string {
 	for i, verb := range verbs {
 		plain[i], quoted[i] = strings.TrimPrefix(verb, actingPrefix), `"`+verb+`"`
 	}
-	return fmt.Sprintf("templater may act as %s, but not to %s %s: add %s to %s that a %s gives to templater",
-		whoIs(need.as), and(plain), need.what(), need.rule(quoted), need.kindOfRole(), need.kindOfBinding())
+	return fmt.Sprintf("templater may act as %s, but not to %s %s: add %s to %s that a %s gives to %s",
+		whoIs(need.as), and(plain), need.what(), need.rule(quoted), need.kindOfRole(), need.kindOfBinding(), operator)
 }
 
 func whoIs(user string) string {

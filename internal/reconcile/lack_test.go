@@ -101,8 +101,8 @@ func TestWhichRightsAreNamed(t *testing.T) {
 func TestRightToBlockTheDeletionOfParents(t *testing.T) {
 	err := answer(403, "Forbidden", `configmaps "a" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: , <nil>`)
 	for kind, want := range map[string]string{
-		"App":     "service account team/robot may not update apps/finalizers.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/finalizers], verbs: [update]} to a Role in namespace ns that a RoleBinding gives to it, so that the child can block the deletion of its parent",
-		"Cluster": "service account team/robot may not update clusters/finalizers.example.org in the cluster: add {apiGroups: [example.org], resources: [clusters/finalizers], verbs: [update]} to a ClusterRole that a ClusterRoleBinding gives to it, so that the child can block the deletion of its parent",
+		"App":     "service account team/robot may not update apps/finalizers.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/finalizers], verbs: [update]} to a Role in namespace ns that a RoleBinding gives to it, which the admission plugin OwnerReferencesPermissionEnforcement asks for, so that the child can block the deletion of its parent",
+		"Cluster": "service account team/robot may not update clusters/finalizers.example.org in the cluster: add {apiGroups: [example.org], resources: [clusters/finalizers], verbs: [update]} to a ClusterRole that a ClusterRoleBinding gives to it, which the admission plugin OwnerReferencesPermissionEnforcement asks for, so that the child can block the deletion of its parent",
 	} {
 		c := &controller{as: robot, kind: fakeKinds[schema.GroupKind{Group: "example.org", Kind: kind}]}
 		if got, pending := c.missingRight(err, configMap("a"), kube.Kind{}); got != want || pending {

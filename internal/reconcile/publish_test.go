@@ -99,7 +99,7 @@ func TestRefusalsTellWithoutValues(t *testing.T) {
 		"a right on the parent's finalizers": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `configmaps "`+secret+`" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: , <nil>`),
 			v1.ReasonChildForbidden,
-			`cannot update X: templater may not update apps/finalizers.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/finalizers], verbs: [update]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true", so that the child can block the deletion of its parent`,
+			`cannot update X: templater may not update apps/finalizers.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/finalizers], verbs: [update]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true", which the admission plugin OwnerReferencesPermissionEnforcement asks for, so that the child can block the deletion of its parent`,
 		},
 		"a quota forbids, and no right is missing": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `pods "`+secret+`" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1`),
