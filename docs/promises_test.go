@@ -1,0 +1,41 @@
+package docs
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestPromisesHaveTests finds the tests that the page on security names for its promises.
+func TestPromisesHaveTests(t *testing.T) {
+	found := map[string]bool{}
+	definition := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
+	for _, top := range []string{"cmd", "internal", "docs", "config", "e2e"} {
+		err := filepath.WalkDir(filepath.Join(root, top), func(path string, _ fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			for _, match := range definition.FindAllStringSubmatch(string(text), -1) {
+				found[match[1]] = true
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, promises, _ := strings.Cut(read(t, "docs/security.md"), "## Promises and their tests")
+	named := regexp.MustCompile("`((?:Test|Fuzz)\\w+)`").FindAllStringSubmatch(promises, -1)
+	if len(named) < 30 {
+		t.Errorf("the page names %d tests, want 30 at least: is the table still there?", len(named))
+	}
+	for _, match := range named {
+		if !found[match[1]] {
+			t.Errorf("docs/security.md names %s, which is no test: name the one that holds the promise now", match[1])
+		}
+	}
+}
