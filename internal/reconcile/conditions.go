@@ -236,7 +236,7 @@ func (c *controller) obstacleTo(caches []namedCache) (reason, message string) {
 
 // alsoMissing tells of the right to write the parents' status, where the one to read them is missing.
 func (c *controller) alsoMissing(need claim) []string {
-	if need.use != asParents || c.kind.Status == nil {
+	if need.use != asParents || !c.writesStatus() {
 		return nil
 	}
 	need.use = asStatus
@@ -312,6 +312,8 @@ func writableCondition(a assembly, next *controller, counts *counts) metav1.Cond
 		no(v1.ReasonForbidden, counts.denied.first())
 	case len(counts.contested) > 0:
 		no(v1.ReasonFieldOwned, fmt.Sprintf("%s, and left alone in %d parents: have one of the two leave it out, or select other parents", counts.contested.first(), counts.contested.parents()))
+	case next.writesStatus() && next.parentsForbidden():
+		unknown()
 	case next.readyCondition == "":
 		condition.Message = "no ready condition is asked for"
 	case !kind.Custom:
@@ -322,8 +324,6 @@ func writableCondition(a assembly, next *controller, counts *counts) metav1.Cond
 		no(v1.ReasonNoConditions, "the ready condition is left out: "+kind.Status.Conditions)
 	case counts.foreign > 0:
 		no(v1.ReasonConditionOwned, fmt.Sprintf("another manager owns the condition %s of %d parents, where it is left alone: give spec.status.readyCondition another type", next.readyCondition, counts.foreign))
-	case next.parentsForbidden():
-		unknown()
 	}
 	return condition
 }

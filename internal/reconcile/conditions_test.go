@@ -152,7 +152,7 @@ func TestRightToWriteTheStatusIsNamedWithThatToReadParents(t *testing.T) {
 		"children":                 {asChildren, &kube.StatusSchema{}, 0},
 	} {
 		c := knowing(t, "", claim{use: asStatus}, finding{known: true, missing: []string{"patch"}})
-		c.kind.Status = row.status
+		c.kind.Status, c.readyCondition, c.spec = row.status, v1.ConditionReady, &v1.TemplateControllerSpec{}
 		if got := c.alsoMissing(claim{use: row.use}); len(got) != row.want {
 			t.Errorf("%s: %q, want %d", why, got, row.want)
 		}

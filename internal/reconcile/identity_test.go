@@ -288,6 +288,38 @@ func TestConditionNamesTheRightsThatAreMissingToRead(t *testing.T) {
 	}
 }
 
+// TestRightToWriteTheStatusIsAskedForWhereItIsWritten is about parents that cannot be read yet.
+func TestRightToWriteTheStatusIsAskedForWhereItIsWritten(t *testing.T) {
+	const known, unknown = "True StatusWritable: no ready condition is asked for", "Unknown NotAccepted: not known until the kind is watched"
+	for status, row := range map[string]struct {
+		asked bool
+		want  string
+	}{
+		`{readyCondition: ""}`:                       {false, known},
+		`{readyCondition: "", template: "count: 1"}`: {true, unknown},
+		`{readyCondition: Done}`:                     {true, unknown},
+		`{template: "count: 1"}`:                     {true, unknown},
+	} {
+		t.Run(status, func(t *testing.T) {
+			c := newCluster(t)
+			want := watch.Want{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Role: watch.Parent, As: robot, Namespace: "ns"}
+			c.caches[want] = failing(t, want, denial(robot, "list", "apps", `in the namespace "ns"`))
+			c.silent[want] = true
+			for _, right := range []string{"list apps ns", "patch apps/status ns"} {
+				c.lacks["team:robot "+right] = true
+			}
+			c.apply(with(t, asRobot(t), "status:\n    template: |\n      count: {{ len .children.maps }}\n", "status: "+status+"\n"))
+			c.run()
+			if got := c.condition("templatecontrollers", "apps", "Watching"); strings.Contains(got, "apps/status") != row.asked || !strings.Contains(got, "may not list apps") {
+				t.Errorf("the right is asked for: want %v, in %s", row.asked, got)
+			}
+			if got := c.condition("templatecontrollers", "apps", "StatusWritable"); got != row.want {
+				t.Errorf("condition\n%s\nwant\n%s", got, row.want)
+			}
+		})
+	}
+}
+
 func TestConditionOfTheParentNamesTheRightsThatAreMissingToWrite(t *testing.T) {
 	c := newCluster(t)
 	c.apply(asRobot(t))

@@ -10,9 +10,14 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 )
 
-// holdsCondition reports whether the parent can hold the ready condition.
-func (p *pass) holdsCondition() bool {
-	return p.readyCondition != "" && p.kind.Status != nil && p.kind.Status.Conditions == ""
+// holdsCondition reports whether parents can hold the ready condition.
+func (c *controller) holdsCondition() bool {
+	return c.readyCondition != "" && c.kind.Status != nil && c.kind.Status.Conditions == ""
+}
+
+// writesStatus reports whether there is anything to write into the parents' status.
+func (c *controller) writesStatus() bool {
+	return c.holdsCondition() || c.kind.Status != nil && c.spec.Status != nil && c.spec.Status.Template != ""
 }
 
 // withReady puts the ready condition into status, if the parent can hold it. Another
