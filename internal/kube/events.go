@@ -33,8 +33,16 @@ const (
 	eventSenders    = 4    // how many Events are sent at a time
 	queuedEvents    = 250  // how many wait for each of the senders
 	rememberedSaid  = 4096 // of how many it is known how often they were said
+	rememberedRates = 4096 // of how many objects, and of how many places, it is known how many Events they had
 	eventTries      = 5
 	firstEventDelay = time.Second
+
+	// What the text of an Event says can be up to the user of a kind, and each new text is an object that the server keeps. So who
+	// changes one parent all the time gets few of them, and who makes parents all the time no more than the server can bear.
+	objectEvents      = 25 // about one object, in a row
+	objectEventEvery  = time.Minute
+	accountEvents     = 1000 // of one account in one namespace, in a row
+	accountEventEvery = 100 * time.Millisecond
 )
 
 var eventResource = eventsv1.SchemeGroupVersion.WithResource("events")
@@ -52,6 +60,7 @@ type Announcer struct {
 	seed     maphash.Seed
 	senders  [eventSenders]chan event
 	said     *lru.Cache // by Location, how often that Event was said
+	rates    eventRates
 	stop     context.CancelFunc
 	done     sync.WaitGroup
 }
@@ -87,7 +96,7 @@ func NewAnnouncer(ctx context.Context, client *Client) *Announcer {
 	ctx, stop := context.WithCancel(ctx)
 	a := &Announcer{
 		client: client, now: time.Now, delay: firstEventDelay, instance: instance[:min(len(instance), longestInstance)],
-		seed: maphash.MakeSeed(), said: lru.New(rememberedSaid), stop: stop,
+		seed: maphash.MakeSeed(), said: lru.New(rememberedSaid), rates: newEventRates(), stop: stop,
 	}
 	for i := range a.senders {
 		queue := make(chan event, queuedEvents)
@@ -114,6 +123,10 @@ func (a *Announcer) Announce(what Announcement) {
 		e.about["namespace"] = namespace
 	}
 	e.at = Location{Resource: eventResource, Namespace: EventNamespace(o), Name: e.name(o)}
+	if !a.rates.allow(&e, o.UID()) {
+		klog.Background().V(2).Info("left out an Event: there were too many about the object, or of the account in the namespace", "about", o.String(), "reason", e.Reason)
+		return
+	}
 	select {
 	case a.senders[maphash.String(a.seed, string(o.UID()))%eventSenders] <- e: // Events about one object keep their order
 	default:

@@ -364,7 +364,7 @@ func TestAnnouncingNeverBlocks(t *testing.T) {
 	a := (&eventServer{}).announcer(t, server.URL)
 	o := about(t, parent)
 	for i := range 2 * eventSenders * queuedEvents {
-		a.Announce(Announcement{About: o, Type: "Warning", Reason: "R", Message: fmt.Sprint(i)})
+		a.Announce(Announcement{As: fmt.Sprint(i), About: o, Type: "Warning", Reason: "R", Message: fmt.Sprint(i)})
 	}
 	a.Close()
 }

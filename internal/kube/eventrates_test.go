@@ -1,0 +1,78 @@
+package kube
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// told announces so many texts about an object, and waits until all that were allowed have been sent.
+func (s *eventServer) told(t *testing.T, a *Announcer, as, object, reason string, texts int) {
+	t.Helper()
+	for i := range texts {
+		a.Announce(Announcement{As: as, About: about(t, object), Type: "Warning", Reason: reason, Message: fmt.Sprint(i)})
+	}
+}
+
+// count returns how many Events have that reason.
+func (s *eventServer) count(reason string) int {
+	n := 0
+	for _, event := range s.said() {
+		if strings.Contains(event, " "+reason+": ") {
+			n++
+		}
+	}
+	return n
+}
+
+// TestOneParentGetsFewEvents is about a user who may change one object, and has it fail with another text each time: each Event
+// is an object that the server keeps, and no quota on the user's own kind counts it.
+func TestOneParentGetsFewEvents(t *testing.T) {
+	a, s := newAnnouncer(t)
+	now := time.Unix(1767225600, 0)
+	a.now = func() time.Time { return now }
+	s.told(t, a, "", parent, "Flood", 10*objectEvents)
+	s.told(t, a, "robot", parent, "Other", 1) // what another account has to say about the same object
+	s.told(t, a, "", strings.Replace(parent, "u-1", "u-2", 1), "Neighbour", 1)
+	eventually(t, "all Events", func() bool {
+		return s.count("Flood") == objectEvents && s.count("Other") == 1 && s.count("Neighbour") == 1
+	})
+	now = now.Add(objectEventEvery)
+	s.told(t, a, "", parent, "Later", 5)
+	s.told(t, a, "", strings.Replace(parent, "u-1", "u-3", 1), "End", 1)
+	eventually(t, "one more Event after a minute", func() bool { return s.count("Later") == 1 && s.count("End") == 1 })
+	now = now.Add(1000 * objectEventEvery)
+	s.told(t, a, "", parent, "Calm", 10*objectEvents)
+	eventually(t, "as many as in the beginning, and no more", func() bool { return s.count("Calm") == objectEvents })
+	if n := s.count("Flood"); n != objectEvents {
+		t.Errorf("%d Events in the beginning, want %d", n, objectEvents)
+	}
+}
+
+// TestAnAccountHasABoundOnEvents is about a user who makes objects all the time.
+func TestAnAccountHasABoundOnEvents(t *testing.T) {
+	now := time.Unix(1767225600, 0)
+	rates := newEventRates()
+	allowed := func(as, namespace string, objects int) (n int) {
+		e := &event{Announcement: Announcement{As: as}, at: Location{Namespace: namespace}, time: now}
+		for i := range objects {
+			if rates.allow(e, about(t, strings.Replace(parent, "u-1", fmt.Sprint(now.UnixNano(), namespace, i), 1)).UID()) {
+				n++
+			}
+		}
+		return n
+	}
+	if n := allowed("robot", "ns", 3*accountEvents); n != accountEvents {
+		t.Errorf("%d Events, want %d", n, accountEvents)
+	}
+	for who, place := range map[string]string{"robot": "other", "neighbour": "ns"} {
+		if n := allowed(who, place, 10); n != 10 {
+			t.Errorf("%s in %s: %d Events, want all 10", who, place, n)
+		}
+	}
+	now = now.Add(3 * accountEventEvery)
+	if n := allowed("robot", "ns", 10); n != 3 {
+		t.Errorf("%d Events later, want 3", n)
+	}
+}
