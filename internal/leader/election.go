@@ -102,8 +102,11 @@ func (e *Election) Run(ctx context.Context, lead func()) error {
 
 // lost tells why the lease was lost.
 func (e *Election) lost(l *lock) error {
-	why := "another replica holds it"
-	if l.err != nil {
+	why := fmt.Sprintf("it was not renewed for %s, because this process or its machine stood still", renewDeadline)
+	switch {
+	case l.gone:
+		why = "another replica holds it"
+	case l.err != nil:
 		why = fmt.Sprintf("it could not be renewed for %s, last because of: %v", renewDeadline, l.err)
 	}
 	return fmt.Errorf("%w %s: %s; stopped writing: start this replica again, as Kubernetes does with a Pod", ErrLost, e.lock.Describe(), why)

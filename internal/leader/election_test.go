@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
@@ -234,6 +235,20 @@ func TestFrozenLeaderIsFencedAndGivesUp(t *testing.T) {
 		}
 		b.end(t)
 	})
+}
+
+// A machine that is suspended makes no request in time, and nobody need have taken the lease meanwhile.
+func TestOneThatStoodStillBlamesNobody(t *testing.T) {
+	e := newElection(&resourcelock.LeaseLock{LeaseMeta: metav1.ObjectMeta{Namespace: "ns", Name: "templater"}}, "templater")
+	for want, l := range map[string]*lock{
+		"it was not renewed for 10s, because this process or its machine stood still": {held: true},
+		"another replica holds it":         {held: true, gone: true},
+		"it could not be renewed for 10s,": {held: true, err: errors.New("refused")},
+	} {
+		if err := e.lost(l); !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), ": "+want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
 }
 
 func TestFrozenLeaderGoesOnWhereNobodyElseWaits(t *testing.T) {

@@ -18,6 +18,7 @@ type lock struct {
 	every time.Duration // between renewals
 	taken func()        // called when another replica has the lease that was ours
 	held  bool          // whether the lease has ever been ours
+	gone  bool          // whether another replica has the lease that was ours
 	tried bool          // whether it may be ours although no answer said so
 	err   error         // of the last request
 	// hinted is the last hint that was given.
@@ -58,6 +59,7 @@ func (l *lock) hold(ctx context.Context, request func() error) error {
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
 	if l.note(ctx, err); err == nil && l.held && record.HolderIdentity != l.Identity() {
+		l.gone = true
 		l.fence.Shut()
 		l.taken()
 	}
