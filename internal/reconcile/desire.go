@@ -44,6 +44,10 @@ func desireFor(c *controller, parent *object.Object, in *render.Input) desire {
 	first := map[identity]*wanted{}
 	for i := range c.spec.Children {
 		child := &c.spec.Children[i]
+		if len(d.failed) > 0 && in.Budget.UsedUp() { // which was told
+			d.failed = append(d.failed, child.Name)
+			continue
+		}
 		objects, err := c.program.Child(child.Name, in)
 		if err != nil {
 			d.problems = append(d.problems, templateProblem(err))

@@ -51,8 +51,12 @@ func (p *pass) writeStatus(ctx context.Context, all []*wanted, observed []*live)
 	p.r.controllers.count(p.key, now)
 }
 
-// template renders the status template. When that fails, the status stays as it is.
+// template renders the status template. When that fails, or the children's templates have left nothing to do it with, which
+// was told, the status stays as it is.
 func (p *pass) template(observed []*live) (map[string]any, *Problem) {
+	if len(p.problems) > 0 && p.budget.UsedUp() {
+		return p.kept(), nil
+	}
 	kept := p.budget.Kept()
 	status, err := p.program.Status(p.input(observed))
 	p.settle(p.budget.Kept() - kept)

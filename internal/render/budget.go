@@ -95,9 +95,10 @@ func fromBudget(err error) bool {
 // PassBudget is what the templates of one pass may use together: work, which takes time, and with it memory.
 // It is handed to each call of Child and Status of the pass. It must be begun, and is not safe for concurrent use.
 type PassBudget struct {
-	granted int // units that may be used
-	left    int // units that may still be granted
-	kept    int // see Kept
+	granted int  // units that may be used
+	left    int  // units that may still be granted
+	kept    int  // see Kept
+	used    bool // see UsedUp
 	from    Memory
 	pausing func() error // of the execution
 	err     error        // what from has returned
@@ -119,6 +120,9 @@ func (b *PassBudget) Begin(from Memory) {
 // Kept returns how many bytes are, at most, held by what the templates of the pass have yielded.
 func (b *PassBudget) Kept() int { return b.kept }
 
+// UsedUp reports whether the templates have wanted more than the budget. Then none can be rendered any more.
+func (b *PassBudget) UsedUp() bool { return b.used }
+
 // Spend takes what other work of the pass takes, in bytes of memory, before it is done. The error is for Observed to return.
 func (b *PassBudget) Spend(bytes int) error {
 	units := bytes / unitBytes
@@ -137,7 +141,7 @@ func (b *PassBudget) extend(units int) error {
 		return b.err
 	}
 	if units < 0 || units > b.left {
-		b.granted, b.left = 0, 0
+		b.granted, b.left, b.used = 0, 0, true
 		return errBudget
 	}
 	units = min(max(units, grant), b.left)
