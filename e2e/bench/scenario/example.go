@@ -14,8 +14,8 @@ import (
 // example is a parent and its first child, as text without what always differs.
 type example struct{ parent, child string }
 
-// volatile are UIDs, hashes, times, resource versions, and the addresses and volumes of Pods.
-var volatile = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}|\d{4}-\d\d-\d\dT[0-9:.]+Z|"resourceVersion":"\d+"|\d+\.\d+\.\d+\.\d+|kube-api-access-[a-z0-9]+`)
+// volatile are UIDs, hashes, seals, times, resource versions, and the addresses and volumes of Pods.
+var volatile = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{32}|\d{10}:[0-9a-z]{8}:[\w-]{22}:|\d{4}-\d\d-\d\dT[0-9:.]+Z|"resourceVersion":"\d+"|\d+\.\d+\.\d+\.\d+|kube-api-access-[a-z0-9]+`)
 
 // asItem makes a Twin look like an Item.
 var asItem = strings.NewReplacer("twin", "item", "Twin", "Item")

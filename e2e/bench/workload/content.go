@@ -3,6 +3,7 @@ package workload
 import (
 	"fmt"
 	"hash/fnv"
+	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,7 +29,7 @@ func (t Task) Child(parent *unstructured.Unstructured, i int, create bool) map[s
 			"templater.dev/controller":     t.Name,
 			"templater.dev/parent-uid":     string(parent.GetUID()),
 		},
-		"annotations": map[string]any{"templater.dev/applied-hash": hash(name, color, t.Tint), "templater.dev/depth": "1"},
+		"annotations": map[string]any{"templater.dev/applied-hash": hash(name, color, t.Tint), "templater.dev/depth": "1", "templater.dev/seal": seal(name, string(parent.GetUID()))},
 		"ownerReferences": []any{map[string]any{
 			"apiVersion": parent.GetAPIVersion(), "kind": parent.GetKind(), "name": parent.GetName(), "uid": string(parent.GetUID()),
 			"controller": true, "blockOwnerDeletion": true,
@@ -65,6 +66,11 @@ func hash(parts ...string) string {
 		_, _ = sum.Write([]byte(part)) // a hash takes everything
 	}
 	return fmt.Sprintf("%x", sum.Sum(nil))
+}
+
+// seal has the form and length of the operator's: a key's number, the time, a code for both and the object, and the entry.
+func seal(parts ...string) string {
+	return fmt.Sprintf("1700000000:%s:%s:%s", strconv.FormatInt(time.Now().UnixMilli(), 36), hash(parts...)[:22], entry)
 }
 
 // Status is a parent with its status as the operator would apply it. phases are
