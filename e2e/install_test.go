@@ -47,6 +47,7 @@ func TestInstallsAsItsPageSays(t *testing.T) {
 	i.sameRights([]string{"default"}, "templater", home)
 	i.rightsOfComponents()
 	i.plainMetrics()
+	i.staysWithinItsMemory()
 	stopShared := i.shared()
 
 	// Nobody but who may act as templater has templater act for him.
@@ -91,6 +92,7 @@ func prepareInstall(t *testing.T) *installation {
 		leaveOut(t, "nothing is installed into or removed from a cluster that is not ours")
 	}
 	i := &installation{scope: sampleScope(t), folder: t.TempDir()}
+	classes.Store(t.Name(), "") // that of the page
 	if err := env.run(t.Context(), "", "delete", "crd", "templatecontrollers.templater.dev", "--ignore-not-found"); err != nil {
 		t.Fatal(err)
 	}
