@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"hash/maphash"
 	"os"
 	"sync"
@@ -184,7 +183,7 @@ func (a *Announcer) deliver(ctx context.Context, e event) {
 			e.answered(nil)
 			return
 		case !transient(err) || try == eventTries:
-			klog.FromContext(ctx).Info("cannot publish an Event", "as", e.As, "about", e.about["kind"], "namespace", e.about["namespace"], "name", e.about["name"], "reason", e.Reason, "answer", answerCode(err))
+			klog.FromContext(ctx).Info("cannot publish an Event", "as", e.As, "about", e.about["kind"], "namespace", e.about["namespace"], "name", e.about["name"], "reason", e.Reason, "answer", AnswerCode(err))
 			e.answered(err)
 			return
 		}
@@ -250,15 +249,6 @@ func micro(t time.Time) string { return t.UTC().Format(metav1.RFC3339Micro) }
 
 // transient reports whether the same request may go well later.
 func transient(err error) bool {
-	code := answerCode(err)
+	code := AnswerCode(err)
 	return code == 0 || code == 429 || code >= 500
-}
-
-// answerCode is the HTTP status of an error of the server, or 0 where it has not answered.
-func answerCode(err error) int32 {
-	var status apierrors.APIStatus
-	if errors.As(err, &status) {
-		return status.Status().Code
-	}
-	return 0
 }

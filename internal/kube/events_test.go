@@ -208,7 +208,7 @@ func TestWhoAnnouncesIsAskedBeforeAndHearsTheAnswer(t *testing.T) {
 				return true
 			},
 			Answered: func(err error) {
-				answers = append(answers, int(answerCode(err)))
+				answers = append(answers, int(AnswerCode(err)))
 				close(done)
 			},
 		})

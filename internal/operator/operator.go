@@ -5,7 +5,6 @@ package operator
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -220,7 +219,7 @@ func await(ctx context.Context, caches map[watch.Want]*watch.Cache) error {
 }
 
 func obstacle(want watch.Want, err error) string {
-	var status apierrors.APIStatus
+	code := kube.AnswerCode(err)
 	switch {
 	case err == nil:
 		return ""
@@ -230,8 +229,8 @@ func obstacle(want watch.Want, err error) string {
 		return "the operator may not list and watch Secret " + want.Namespace + "/" + seal.SecretName + ", which holds the keys of the seals: kubectl apply -k config/default grants it"
 	case apierrors.IsForbidden(err):
 		return "the operator may not list and watch " + want.Resource.GroupResource().String()
-	case errors.As(err, &status):
-		return fmt.Sprintf("the API server answers %d", status.Status().Code)
+	case code != 0:
+		return fmt.Sprintf("the API server answers %d", code)
 	}
 	return "the API server does not answer: " + err.Error()
 }

@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -144,16 +143,7 @@ func (p *pass) send(ctx context.Context, w *wanted, field, value string) (*objec
 // its way.
 func stale(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsInvalid(err) &&
-		slices.ContainsFunc(detailsOf(err).Causes, func(cause metav1.StatusCause) bool { return cause.Field == "metadata.uid" })
-}
-
-// detailsOf returns the details of the server's answer, which are empty where it gives none.
-func detailsOf(err error) metav1.StatusDetails {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || status.Status().Details == nil {
-		return metav1.StatusDetails{}
-	}
-	return *status.Status().Details
+		slices.ContainsFunc(kube.AnswerDetails(err).Causes, func(cause metav1.StatusCause) bool { return cause.Field == "metadata.uid" })
 }
 
 // takeOver looks at the object that is in the way of a new child. If it is ours after all,

@@ -184,13 +184,11 @@ func (m marks) open(o *object.Object) (seal.Note, bool) {
 
 // open returns what the seal of an object of that kind says, and whether it holds for the parent.
 func (m *maker) open(o *object.Object, kind schema.GroupKind) (seal.Note, bool) {
-	text, parent := o.Annotation(v1.AnnotationSeal), m.parent.UID()
 	if o.Noted(object.Sealed) {
-		return seal.Read(text), true
+		return seal.Read(o.Annotation(v1.AnnotationSeal)), true
 	}
-	note, verdict := m.seals.Open(text, m.subject(o.Key(), kind))
-	holds := verdict == seal.Valid && !older(note, o)
-	if holds && o.Label(v1.LabelController) == m.controller && o.Label(v1.LabelParentUID) == string(parent) {
+	note, holds := openSeal(m.seals, o, m.subject(o.Key(), kind))
+	if holds && o.Label(v1.LabelController) == m.controller && o.Label(v1.LabelParentUID) == string(m.parent.UID()) {
 		o.Note(object.Sealed)
 	}
 	return note, holds

@@ -85,7 +85,8 @@ func (h *memoryHold) Grow(bytes int) error {
 		h.spare -= bytes
 		return nil
 	}
-	ask := h.pool.ask(h, max(bytes-h.spare, growth))
+	more := max(bytes-h.spare, growth)
+	ask := h.pool.ask(h, more)
 	if ask != nil {
 		defer h.desk.wait()()
 		select {
@@ -95,7 +96,7 @@ func (h *memoryHold) Grow(bytes int) error {
 			return context.Canceled
 		}
 	}
-	h.spare += max(bytes-h.spare, growth) - bytes
+	h.spare += more - bytes
 	return nil
 }
 

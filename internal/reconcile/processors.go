@@ -104,9 +104,7 @@ func (t *turn) put() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if t.computes {
-		t.stop()
-		t.usage.goes()
-		p.give()
+		t.leave()
 	}
 }
 
@@ -146,9 +144,14 @@ func (t *turn) reclaim() {
 	if !t.computes || len(p.waiting) == 0 || p.clock.Since(t.since) < longTurn {
 		return
 	}
+	t.leave()
+}
+
+// leave has others compute in place of the turn; the lock is held.
+func (t *turn) leave() {
 	t.stop()
 	t.usage.goes()
-	p.give()
+	t.processors.give()
 }
 
 // charge counts the time since the last time; the lock is held.

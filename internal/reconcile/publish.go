@@ -27,7 +27,7 @@ func (c *controller) refusal(err error, what string, at kube.Location, kind kube
 		p.Reason, p.Retry = v1.ReasonChildForbidden, RetrySoon
 		text, pending := c.missingRight(err, at, kind)
 		p.Message, p.Pending = "cannot "+what+": "+text, pending
-	case missingNamespace(err):
+	case kube.MissingNamespace(err):
 		p.Reason, p.Retry = v1.ReasonNamespaceNotFound, RetrySlow
 		p.Message = "cannot " + what + ": its namespace does not exist; create the namespace, or change metadata.namespace in the template"
 	default:
@@ -37,10 +37,6 @@ func (c *controller) refusal(err error, what string, at kube.Location, kind kube
 		p.Message, p.Faults = "cannot "+what+": "+publicReason(err), schemaFaults(err)
 	}
 	return p
-}
-
-func missingNamespace(err error) bool {
-	return apierrors.IsNotFound(err) && detailsOf(err).Kind == "namespaces"
 }
 
 // publicReason says why the server refused, from those parts of its answer that cannot
@@ -124,7 +120,7 @@ var (
 // fault.
 func publicCauses(err error) string {
 	var out []string
-	for _, cause := range detailsOf(err).Causes {
+	for _, cause := range kube.AnswerDetails(err).Causes {
 		if cause.Field == "" {
 			continue
 		}

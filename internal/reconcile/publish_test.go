@@ -179,7 +179,7 @@ func TestNamespaceThatIsMissingIsToldFromOneThatIsRefused(t *testing.T) {
 		apierrors.NewForbidden(namespaces, "x", errors.New("quota")):             false,
 		errors.New("no answer"):                                                  false,
 	} {
-		if got := missingNamespace(err); got != want {
+		if got := kube.MissingNamespace(err); got != want {
 			t.Errorf("%v: %v, want %v", err, got, want)
 		}
 	}
@@ -209,7 +209,7 @@ func TestFaultsWithoutAWordAreToldByTheirSort(t *testing.T) {
 	if got, want := publicReason(err), "spec.x: the schema has no such field"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := detailsOf(errors.New(secret)); len(got.Causes) > 0 {
+	if got := kube.AnswerDetails(errors.New(secret)); len(got.Causes) > 0 {
 		t.Errorf("details %v of an answer that nobody gave", got)
 	}
 }

@@ -3,7 +3,6 @@ package reconcile
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -163,11 +162,10 @@ func unfit(err error) bool {
 	if err == nil {
 		return false // mostly, and without an allocation
 	}
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) || len(schemaFaults(err)) > 0 {
+	if len(schemaFaults(err)) > 0 {
 		return false
 	}
-	switch status.Status().Code {
+	switch kube.AnswerCode(err) {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError:
 		return true
 	}

@@ -100,8 +100,14 @@ func (c *controller) ours(o *object.Object, kind schema.GroupKind, parent types.
 
 // sealedFor reports whether the object carries our seal for the parent with that UID, whatever its labels say.
 func (c *controller) sealedFor(o *object.Object, kind schema.GroupKind, parent types.UID) bool {
-	note, verdict := c.seals.Open(o.Annotation(v1.AnnotationSeal), c.subject(o, kind, parent))
-	return verdict == seal.Valid && !older(note, o)
+	_, holds := openSeal(c.seals, o, c.subject(o, kind, parent))
+	return holds
+}
+
+// openSeal returns what the seal of an object says, and whether it holds for the subject.
+func openSeal(seals *seal.Ring, o *object.Object, subject seal.Subject) (seal.Note, bool) {
+	note, verdict := seals.Open(o.Annotation(v1.AnnotationSeal), subject)
+	return note, verdict == seal.Valid && !older(note, o)
 }
 
 // older reports whether a seal is older than the object that carries it: somebody has deleted ours, and made another one of

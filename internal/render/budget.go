@@ -164,10 +164,6 @@ type budget struct {
 	pass *PassBudget
 }
 
-func newBudget() budget {
-	return budget{work: maxWork, output: maxOutput, nodes: maxNodes}
-}
-
 // draw returns what one call may use of a pass, until it gives it back. pausing is as in Input.
 func (b *PassBudget) draw(pausing func() error) budget {
 	work := b.granted

@@ -142,3 +142,8 @@ func TestLackOfBudget(t *testing.T) {
 		}
 	}
 }
+
+// newBudget is all that one execution may use, without a pass.
+func newBudget() budget {
+	return budget{work: maxWork, output: maxOutput, nodes: maxNodes}
+}

@@ -127,7 +127,7 @@ func (k *Keeper) fill(ctx context.Context) error {
 		keys = Generate(time.Now())
 	}
 	after, err := k.write(ctx, version, keys)
-	if missingNamespace(err) && k.Outside {
+	if kube.MissingNamespace(err) && k.Outside {
 		if err := k.makeNamespace(ctx); err != nil {
 			return err
 		}
@@ -163,21 +163,15 @@ func (k *Keeper) name() string { return k.Namespace + "/" + SecretName }
 // explain says what keeps the Secret from being written. The server's own text may hold what was sent.
 func (k *Keeper) explain(err error) string {
 	switch {
-	case missingNamespace(err):
+	case kube.MissingNamespace(err):
 		return "namespace " + k.Namespace + " does not exist: create it, or give another --seal-namespace"
 	case apierrors.IsForbidden(err) && k.Outside:
 		return "no right to create or patch Secret " + k.name() + ", or its namespace: grant it, or give another --seal-namespace"
 	case apierrors.IsForbidden(err):
 		return "no right to create or patch Secret " + k.name() + ": kubectl apply -k config/default grants it"
 	}
-	var status apierrors.APIStatus
-	if errors.As(err, &status) {
-		return fmt.Sprintf("the API server answers %d to the write of Secret %s", status.Status().Code, k.name())
+	if code := kube.AnswerCode(err); code != 0 {
+		return fmt.Sprintf("the API server answers %d to the write of Secret %s", code, k.name())
 	}
 	return "the API server does not answer"
-}
-
-func missingNamespace(err error) bool {
-	var status apierrors.APIStatus
-	return apierrors.IsNotFound(err) && errors.As(err, &status) && status.Status().Details != nil && status.Status().Details.Kind == "namespaces"
 }

@@ -1,0 +1,31 @@
+package kube
+
+import (
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// AnswerCode returns the HTTP status of an error of the API server, or 0 where it has not answered.
+func AnswerCode(err error) int32 {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) {
+		return status.Status().Code
+	}
+	return 0
+}
+
+// AnswerDetails returns the details of the API server's answer, which are empty where it gives none.
+func AnswerDetails(err error) metav1.StatusDetails {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || status.Status().Details == nil {
+		return metav1.StatusDetails{}
+	}
+	return *status.Status().Details
+}
+
+// MissingNamespace reports whether a request was refused because the namespace of its object does not exist.
+func MissingNamespace(err error) bool {
+	return apierrors.IsNotFound(err) && AnswerDetails(err).Kind == "namespaces"
+}
