@@ -226,27 +226,20 @@ func plainWord(kind string) string {
 
 // publicName returns the name of an object. One that no object can have is left out:
 // it may be any text.
-func publicName(name string) string {
-	if !plainName.MatchString(name) {
-		return "…"
-	}
-	return name
-}
+func publicName(name string) string { return plainly(name, plainName) }
 
 // publicKind and publicVersion do so for the kind and the version of an owner: whoever writes the reference writes there what
 // they want.
-func publicKind(kind string) string {
-	if !plainKind.MatchString(kind) {
-		return "…"
-	}
-	return kind
-}
+func publicKind(kind string) string { return plainly(kind, plainKind) }
 
-func publicVersion(apiVersion string) string {
-	if !plainVersion.MatchString(apiVersion) {
+func publicVersion(apiVersion string) string { return plainly(apiVersion, plainVersion) }
+
+// plainly returns a text as it is where it looks as such texts do.
+func plainly(text string, looks *regexp.Regexp) string {
+	if !looks.MatchString(text) {
 		return "…"
 	}
-	return apiVersion
+	return text
 }
 
 // mostListed is how many of the same sort a message names.

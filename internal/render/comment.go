@@ -112,8 +112,12 @@ func (x *exec) marks(t *yamlText) []int {
 	if !t.template || len(x.suspects) == 0 {
 		return nil
 	}
+	return x.marksIn(t.content)
+}
+
+func (x *exec) marksIn(text string) []int {
 	var all []int
-	for text := t.content; ; {
+	for {
 		_, id, after, ok := x.nextMark(text)
 		if !ok {
 			return all
@@ -124,16 +128,10 @@ func (x *exec) marks(t *yamlText) []int {
 
 // unmark takes the marks out of the scalars of a document, and adds them to found.
 func (x *exec) unmark(n *yaml.Node, found map[int]bool) {
-	if text := n.Value; strings.Contains(text, x.marker+markSign) {
-		n.Value = x.unmarked(text)
-		for {
-			_, id, after, ok := x.nextMark(text)
-			if !ok {
-				break
-			}
-			found[id], text = true, after
-		}
+	for _, id := range x.marksIn(n.Value) {
+		found[id] = true
 	}
+	n.Value = x.unmarked(n.Value)
 	for _, below := range n.Content {
 		x.unmark(below, found)
 	}
