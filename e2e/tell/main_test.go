@@ -27,17 +27,17 @@ func TestPassingTestsAreALineEach(t *testing.T) {
 
 func TestFailedTestsAreShownInFull(t *testing.T) {
 	var out strings.Builder
-	err := tell(strings.NewReader(passing+`{"Action":"output","Package":"p","Test":"TestB/sub","Output":"what is wrong\n"}
+	err := tell(strings.NewReader(passing+`{"Action":"output","Package":"p","Test":"TestB/sub","Output":"=== RUN\n what is wrong\nand why\n"}
 {"Action":"fail","Package":"p","Test":"TestB/sub","Elapsed":0.5}
 {"Action":"fail","Package":"p","Test":"TestB","Elapsed":0.5}
 {"Action":"fail","Package":"p","Elapsed":3}
 no event at all
 `), &out)
-	if err == nil {
-		t.Error("no error")
+	if err == nil || err.Error() != "tests have failed:\nTestB/sub: what is wrong | and why" {
+		t.Errorf("error %v", err)
 	}
 	_, got, _ := strings.Cut(out.String(), "skip TestC 0.0s\n")
-	if diff := cmp.Diff("what is wrong\nfail TestB/sub 0.5s\nfail TestB 0.5s\nno event at all\n", got); diff != "" {
+	if diff := cmp.Diff("=== RUN\n what is wrong\nand why\nfail TestB/sub 0.5s\nfail TestB 0.5s\nno event at all\n", got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
