@@ -45,7 +45,7 @@ var departures = []departure{
 	},
 }
 
-// leaverAndStayer makes both parents, with a child that is dropped each, and one that is retained.
+// leaverAndStayer makes both parents, with a child that is dropped each, and one that stays, under prunePolicy Orphan.
 func (s *scope) leaverAndStayer(watch string) {
 	s.t.Helper()
 	s.apply(`
@@ -59,7 +59,7 @@ kind: Thing
 metadata: {name: stayer, labels: {team: red, keep: "yes"}}
 spec: {tier: gold, drop: {a: "1"}}
 `)
-	s.controller("watch:\n  apiVersion: \"@group/v1\"\n  kind: Thing\n  " + watch + "\nchildren:" + configMapsOf("drop", "") + configMapsOf("keep", "prunePolicy: Retain"))
+	s.controller("watch:\n  apiVersion: \"@group/v1\"\n  kind: Thing\n  " + watch + "\nchildren:" + configMapsOf("drop", "") + configMapsOf("keep", "prunePolicy: Orphan"))
 	s.expectConfigMaps("leaver-drop-a", "leaver-keep-a", "stayer-drop-a")
 }
 
@@ -84,7 +84,7 @@ func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
 				if down {
 					op = startOperator(op.t)
 				}
-				// What is retained stays, and so do the children of who stays, which has a pass after that.
+				// What is not to be pruned stays, and so do the children of who stays, which has a pass after that.
 				s.expectConfigMaps("leaver-keep-a", "stayer-drop-a")
 				s.patch(s.things(), "stayer", `{"spec":{"drop":{"b":"1"}}}`)
 				s.expectConfigMaps("leaver-keep-a", "stayer-drop-a", "stayer-drop-b")

@@ -35,9 +35,9 @@ func TestPolicyEditsAndNewNamesReplaceNothing(t *testing.T) {
 				prune  string
 				orphan bool
 			}{
-				{"drop", []string{"prunePolicy: Retain"}, "Retain", false},
+				{"drop", []string{"prunePolicy: Orphan"}, "Orphan", false},
 				{"drop", []string{"deletionPolicy: Orphan"}, "", true},
-				{"files", []string{"prunePolicy: Retain", "deletionPolicy: Orphan"}, "Retain", true},
+				{"files", []string{"prunePolicy: Orphan", "deletionPolicy: Orphan"}, "Orphan", true},
 				{"drop", nil, "", false},
 			} {
 				s.controller(spec(edit.name, edit.lines...))

@@ -64,7 +64,7 @@ func TestPruneFollowsTheTemplateAndThePolicy(t *testing.T) {
 	parallel(t)
 	s := newCollectedScope(t)
 	op := startOperator(t)
-	all := watchThings + "\nchildren:" + configMapsOf("drop", "prunePolicy: Delete") + configMapsOf("keep", "prunePolicy: Retain") + configMapsOf("other", "")
+	all := watchThings + "\nchildren:" + configMapsOf("drop", "prunePolicy: Delete") + configMapsOf("keep", "prunePolicy: Orphan") + configMapsOf("other", "")
 	s.controller(all)
 	s.thing("one", `{drop: {a: "1", b: "1"}, keep: {a: "1", b: "1"}, other: {a: "1"}}`)
 	s.expectConfigMaps("one-drop-a", "one-drop-b", "one-keep-a", "one-keep-b", "one-other-a")
@@ -74,7 +74,7 @@ func TestPruneFollowsTheTemplateAndThePolicy(t *testing.T) {
 	s.thing("one", `{drop: {a: "1"}, keep: {a: "1"}, other: {a: "1"}}`)
 	s.expectConfigMaps("one-drop-a", "one-keep-a", "one-keep-b", "one-other-a")
 
-	t.Log("what was retained is taken up again")
+	t.Log("what had stayed is taken up again")
 	s.thing("one", `{drop: {a: "1"}, keep: {a: "1", b: "2"}, other: {a: "1"}}`)
 	waitFor(t, s.in(configMaps), "one-keep-b", func(o *unstructured.Unstructured) error {
 		return same("data", map[string]any{"value": "2"}, o.Object["data"])
@@ -93,7 +93,7 @@ func TestPruneFollowsTheTemplateAndThePolicy(t *testing.T) {
     kind: ConfigMap
     metadata: {name: "{{ .metadata.name }}-drop-c"}
     data: {value: "1"}
-` + configMapsOf("keep", "prunePolicy: Retain"))
+` + configMapsOf("keep", "prunePolicy: Orphan"))
 	s.expectConfigMaps("one-drop-c", "one-keep-a", "one-keep-b")
 	waitFor(t, s.in(configMaps), "one-drop-c", func(o *unstructured.Unstructured) error {
 		return errors.Join(same("UID", moved.GetUID(), o.GetUID()), same("label", "moved", o.GetLabels()["templater.dev/child"]))

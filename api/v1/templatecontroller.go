@@ -96,7 +96,7 @@ type TemplateControllerSpec struct {
 	// What becomes of the children when this TemplateController is deleted.
 	// Orphan: all of them stay; a child that has an owner reference still goes
 	// with its parent. Delete: they are deleted first, except those of entries
-	// with deletionPolicy Orphan or prunePolicy Retain. Optional; the default is
+	// with deletionPolicy Orphan or prunePolicy Orphan. Optional; the default is
 	// Orphan.
 	// +optional
 	// +kubebuilder:default=Orphan
@@ -247,9 +247,10 @@ type Child struct {
 	UpdateStrategy UpdateStrategy `json:"updateStrategy,omitempty,omitzero"`
 
 	// What becomes of an object when the template stops yielding it, or its parent
-	// stops matching. Delete: it is deleted. Retain: it stays, also when the
-	// TemplateController is deleted, but goes with its parent, unless
-	// deletionPolicy is Orphan. Optional; the default is Delete.
+	// stops matching. Delete: it is deleted. Orphan: it stays, also when the
+	// TemplateController is deleted. It keeps its owner reference and so goes with
+	// its parent: that is what deletionPolicy is about, which is independent of
+	// this field. Optional; the default is Delete.
 	// +optional
 	// +kubebuilder:default=Delete
 	PrunePolicy PrunePolicy `json:"prunePolicy,omitempty"`
@@ -291,13 +292,13 @@ const (
 
 // PrunePolicy says what becomes of an object that is no longer wanted.
 //
-// +kubebuilder:validation:Enum=Delete;Retain
+// +kubebuilder:validation:Enum=Delete;Orphan
 type PrunePolicy string
 
 // The prune policies.
 const (
 	PruneDelete PrunePolicy = "Delete"
-	PruneRetain PrunePolicy = "Retain"
+	PruneOrphan PrunePolicy = "Orphan"
 )
 
 // DeletionPolicy says what becomes of dependents when their owner goes.

@@ -235,9 +235,9 @@ func (c *checker) extra(id model.ChildID, o *unstructured.Unstructured) {
 	}
 	parent := c.parentOf(o)
 	if parent != nil {
-		retained := controller.Protects(id) || controller.Torn || c.retainedByItself(shape, o)
+		unpruned := controller.Protects(id) || controller.Torn || c.unprunedByItself(shape, o)
 		stolen := o.GetLabels()["templater.dev/controller"] != shape
-		if retained || stolen || outlives(o) && (c.frozen(shape) || controller.Absent) || c.world.Matches(shape, *parent) && (c.blocked(shape, *parent) || c.bad(*parent) || shape == model.Whole && c.world.NoParts) {
+		if unpruned || stolen || outlives(o) && (c.frozen(shape) || controller.Absent) || c.world.Matches(shape, *parent) && (c.blocked(shape, *parent) || c.bad(*parent) || shape == model.Whole && c.world.NoParts) {
 			return
 		}
 	}
@@ -264,8 +264,8 @@ func (c *checker) parentOf(o *unstructured.Unstructured) *model.ParentID {
 	return nil
 }
 
-// retainedByItself reports whether the entry that the object was made from is gone, so that what the object says counts.
-func (c *checker) retainedByItself(shape string, o *unstructured.Unstructured) bool {
+// unprunedByItself reports whether the entry that the object was made from is gone, so that what the object says counts.
+func (c *checker) unprunedByItself(shape string, o *unstructured.Unstructured) bool {
 	entries := c.world.Controllers[shape].Entries(shape)
 	return !slices.Contains(entries, o.GetLabels()["templater.dev/child"]) && o.GetAnnotations()["templater.dev/prune"] != ""
 }

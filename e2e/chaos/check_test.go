@@ -143,9 +143,9 @@ func TestCompare(t *testing.T) {
 			c.change(model.Report, func(m *model.Controller) { m.Strategy = "CreateOnly" })
 			_ = unstructured.SetNestedField(c.children[reportMap].Object, "x", "data", "text")
 		}, ""},
-		"a child stays under Retain": {func(c *checker) {
+		"a child stays under prunePolicy Orphan": {func(c *checker) {
 			c.children[manyMore] = c.children[manyMap]
-			c.change(model.Many, func(m *model.Controller) { m.Retain = true })
+			c.change(model.Many, func(m *model.Controller) { m.Unpruned = true })
 		}, ""},
 		"a child should go under Delete": {func(c *checker) { c.children[manyMore] = c.children[manyMap] }, "many-p-1 should not be there"},
 		"a child whose label was stolen may stay": {func(c *checker) {
@@ -193,7 +193,7 @@ func TestCompare(t *testing.T) {
 			delete(c.controllers, model.Many)
 		}, "many-p-0 should not be there"},
 		"a TemplateController is deleted, and its protected children stay": {func(c *checker) {
-			c.change(model.Many, func(m *model.Controller) { m.Absent, m.Purge, m.Retain = true, true, true })
+			c.change(model.Many, func(m *model.Controller) { m.Absent, m.Purge, m.Unpruned = true, true, true })
 			delete(c.controllers, model.Many)
 			delete(c.children, model.ChildID{Resource: "secrets", Namespace: "chaos-a", Name: "many-p"})
 		}, ""},
@@ -209,13 +209,13 @@ func TestCompare(t *testing.T) {
 		"an entry that is gone has said that the object stays": {func(c *checker) {
 			c.children[manyMore] = c.children[manyMap].DeepCopy()
 			c.children[manyMore].SetLabels(map[string]string{"templater.dev/controller": "many", "templater.dev/child": "gone"})
-			c.children[manyMore].SetAnnotations(map[string]string{"templater.dev/prune": "Retain"})
+			c.children[manyMore].SetAnnotations(map[string]string{"templater.dev/prune": "Orphan"})
 		}, ""},
 		"a condition tells what is in a parent": {func(c *checker) {
 			c.parents[aMany].Object["status"] = map[string]any{"conditions": append(ready("Ready", "True", "Ready"), ready("Other", "not hush", "")...)}
 		}, "the condition Other of a Many holds"},
 		"a TemplateController is deleted, and somebody's copy of a child stays": {func(c *checker) {
-			c.change(model.Many, func(m *model.Controller) { m.Absent, m.Purge, m.Retain = true, true, true })
+			c.change(model.Many, func(m *model.Controller) { m.Absent, m.Purge, m.Unpruned = true, true, true })
 			delete(c.controllers, model.Many)
 			c.children[model.ChildID{Resource: "secrets", Namespace: "chaos-a", Name: "many-p"}].SetManagedFields(nil)
 		}, ""},

@@ -165,7 +165,7 @@ func (r *Reconciler) dismiss(ctx context.Context, c *controller, key Key, d depa
 	p := &pass{controller: c, r: r, key: key, parent: d.parent}
 	removed := 0
 	for _, l := range d.children {
-		if entries(c.spec.Children).prunePolicy(l) == v1.PruneRetain || !l.madeFor(d.parent.UID()) {
+		if entries(c.spec.Children).prunePolicy(l) == v1.PruneOrphan || !l.madeFor(d.parent.UID()) {
 			continue
 		}
 		if problem := p.remove(ctx, action{verb: remove, live: l}); problem != nil {

@@ -202,9 +202,9 @@ func TestParentThatStopsMatchingLosesItsChildren(t *testing.T) {
 			}
 		})
 	}
-	t.Run("Retain keeps them", func(t *testing.T) {
+	t.Run("Orphan keeps them", func(t *testing.T) {
 		c := newCluster(t)
-		c.apply(with(t, selective, "    template: |\n      {{ range", "    prunePolicy: Retain\n    template: |\n      {{ range"))
+		c.apply(with(t, selective, "    template: |\n      {{ range", "    prunePolicy: Orphan\n    template: |\n      {{ range"))
 		c.apply(app)
 		c.run()
 		c.deliver()

@@ -56,8 +56,8 @@ func (m marks) labels() [4]mark {
 
 func (m marks) annotations() [3]mark {
 	all := [3]mark{{key: v1.AnnotationDepth, value: strconv.Itoa(m.maker.depth)}, {key: v1.AnnotationPrune}, {key: v1.AnnotationParent}}
-	if m.child.PrunePolicy == v1.PruneRetain {
-		all[1].value = string(v1.PruneRetain)
+	if m.child.PrunePolicy == v1.PruneOrphan {
+		all[1].value = string(v1.PruneOrphan)
 	}
 	if m.orphan() {
 		all[2].value = m.maker.parent.Name()

@@ -24,8 +24,8 @@ func edits(t *testing.T, strategy string) map[string][2]string {
 	t.Helper()
 	plain := withEntry(t, apps, "updateStrategy: {type: "+strategy+"}")
 	return map[string][2]string{
-		"prunePolicy becomes Retain":    {plain, withEntry(t, plain, "prunePolicy: Retain")},
-		"prunePolicy becomes Delete":    {withEntry(t, plain, "prunePolicy: Retain"), plain},
+		"prunePolicy becomes Orphan":    {plain, withEntry(t, plain, "prunePolicy: Orphan")},
+		"prunePolicy becomes Delete":    {withEntry(t, plain, "prunePolicy: Orphan"), plain},
 		"deletionPolicy becomes Orphan": {plain, withEntry(t, plain, "deletionPolicy: Orphan")},
 		"deletionPolicy becomes Delete": {withEntry(t, plain, "deletionPolicy: Orphan"), plain},
 		"the entry has another name":    {plain, with(t, plain, "- name: maps", "- name: files", ".children.maps", ".children.files")},
@@ -98,7 +98,7 @@ func TestWhatTemplaterAddsIsNoReasonToReplaceAnObject(t *testing.T) {
 
 // An apply takes away only what nobody else holds, and a patch is another holder.
 func TestMarksThatWerePatchedGoUnderApply(t *testing.T) {
-	keeps := withEntry(t, under(t, "CreateOnly"), "prunePolicy: Retain", "deletionPolicy: Orphan")
+	keeps := withEntry(t, under(t, "CreateOnly"), "prunePolicy: Orphan", "deletionPolicy: Orphan")
 	c := newCluster(t)
 	c.apply(under(t, "CreateOnly"))
 	c.apply(app)
@@ -212,14 +212,14 @@ func TestObjectsThatStayFollowThePoliciesOfTheirEntry(t *testing.T) {
 		parent       string
 		want         []string
 	}{
-		"prunePolicy becomes Retain in the edit that wants them no longer": {
-			nil, []string{"prunePolicy: Retain"}, with(t, app, "[a, b]", "[]"), []string{"mark configmaps a", "mark configmaps b", "status apps one"},
+		"prunePolicy becomes Orphan in the edit that wants them no longer": {
+			nil, []string{"prunePolicy: Orphan"}, with(t, app, "[a, b]", "[]"), []string{"mark configmaps a", "mark configmaps b", "status apps one"},
 		},
-		"retained objects are to outlive their parent": {
-			[]string{"prunePolicy: Retain"}, []string{"prunePolicy: Retain", "deletionPolicy: Orphan"}, with(t, app, "[a, b]", "[]"), []string{"mark configmaps a", "mark configmaps b", "status apps one"},
+		"unpruned objects are to outlive their parent": {
+			[]string{"prunePolicy: Orphan"}, []string{"prunePolicy: Orphan", "deletionPolicy: Orphan"}, with(t, app, "[a, b]", "[]"), []string{"mark configmaps a", "mark configmaps b", "status apps one"},
 		},
 		"the template fails": {
-			nil, []string{"prunePolicy: Retain", "deletionPolicy: Orphan"}, with(t, app, ", text: hello", ""), []string{"mark configmaps a", "mark configmaps b", "status apps one"},
+			nil, []string{"prunePolicy: Orphan", "deletionPolicy: Orphan"}, with(t, app, ", text: hello", ""), []string{"mark configmaps a", "mark configmaps b", "status apps one"},
 		},
 	} {
 		t.Run(why, func(t *testing.T) {

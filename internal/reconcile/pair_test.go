@@ -101,7 +101,7 @@ func TestRenamedEntryWithALongHistoryKeepsItsObjects(t *testing.T) {
 }
 
 func TestPolicyIsThatOfTheEntryThatWantsTheObject(t *testing.T) {
-	two := with(t, apps, "  status:\n", "  - name: more\n    updateStrategy: {type: OnDelete}\n    deletionPolicy: Orphan\n    prunePolicy: Retain\n    template: |\n      {{ range .spec.more | default list }}\n      ---\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: {{ . }}}\n      data: {text: other}\n      {{ end }}\n  status:\n")
+	two := with(t, apps, "  status:\n", "  - name: more\n    updateStrategy: {type: OnDelete}\n    deletionPolicy: Orphan\n    prunePolicy: Orphan\n    template: |\n      {{ range .spec.more | default list }}\n      ---\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: {{ . }}}\n      data: {text: other}\n      {{ end }}\n  status:\n")
 	c := newCluster(t)
 	c.apply(two)
 	c.apply(app)
@@ -110,7 +110,7 @@ func TestPolicyIsThatOfTheEntryThatWantsTheObject(t *testing.T) {
 	c.apply(with(t, app, "names: [a, b]", "names: [a], more: [b]"))
 	wantRequests(t, "b moves to an entry under OnDelete", c.run(), "mark configmaps b", "status apps one")
 	b := c.get("configmaps", "b")
-	if b.GetLabels()[v1.LabelChild] != "more" || b.GetAnnotations()[v1.AnnotationPrune] != "Retain" || len(b.GetOwnerReferences()) > 0 {
+	if b.GetLabels()[v1.LabelChild] != "more" || b.GetAnnotations()[v1.AnnotationPrune] != "Orphan" || len(b.GetOwnerReferences()) > 0 {
 		t.Errorf("metadata is %v, want that of the entry", b.Object["metadata"])
 	}
 	c.deliver()

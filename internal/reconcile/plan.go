@@ -176,7 +176,7 @@ func (s situation) leave(p *plan, l *live) {
 	if l.object.Deleting() {
 		return
 	}
-	if s.complete && s.children.prunePolicy(l) != v1.PruneRetain {
+	if s.complete && s.children.prunePolicy(l) != v1.PruneOrphan {
 		p.remove = append(p.remove, action{verb: remove, live: l})
 		return
 	}
@@ -227,7 +227,7 @@ func (s situation) blocked() map[string]bool {
 			continue
 		}
 		c := s.children.of(l)
-		if l.wanted == nil && c != nil && c.UpdateStrategy.Type == v1.UpdateRecreate && c.PrunePolicy != v1.PruneRetain {
+		if l.wanted == nil && c != nil && c.UpdateStrategy.Type == v1.UpdateRecreate && c.PrunePolicy != v1.PruneOrphan {
 			blocked[c.Name] = true
 		}
 	}

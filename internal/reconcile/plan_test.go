@@ -150,17 +150,17 @@ func TestPlan(t *testing.T) {
 		"nothing goes while something is not known": {
 			wanted: []side{{name: "a", hash: "1"}}, live: []side{{name: "b", hash: "1"}}, incomplete: true, want: []string{"create a"},
 		},
-		"Retain keeps what is no longer wanted": {
-			policy: v1.PruneRetain, live: []side{{name: "b", hash: "1", prune: "Retain"}}, want: []string{},
+		"Orphan keeps what is no longer wanted": {
+			policy: v1.PruneOrphan, live: []side{{name: "b", hash: "1", prune: "Orphan"}}, want: []string{},
 		},
 		"what stays says so itself, for the time when its entry is gone": {
-			policy: v1.PruneRetain, live: []side{{name: "b", hash: "1"}}, want: []string{"mark b"},
+			policy: v1.PruneOrphan, live: []side{{name: "b", hash: "1"}}, want: []string{"mark b"},
 		},
 		"so does what may go once everything is known": {
-			live: []side{{name: "b", hash: "1", prune: "Retain"}}, incomplete: true, want: []string{"mark b"},
+			live: []side{{name: "b", hash: "1", prune: "Orphan"}}, incomplete: true, want: []string{"mark b"},
 		},
 		"what is being deleted says no more": {
-			policy: v1.PruneRetain, live: []side{{name: "b", hash: "1", deleting: true}}, want: []string{},
+			policy: v1.PruneOrphan, live: []side{{name: "b", hash: "1", deleting: true}}, want: []string{},
 		},
 		"a group that left the spec goes": {
 			live: []side{{name: "b", group: "former", hash: "1"}}, want: []string{"delete b"},
@@ -171,8 +171,8 @@ func TestPlan(t *testing.T) {
 		"what goes gets no marks": {
 			live: []side{{name: "b", hash: "1", stripped: true}}, want: []string{"delete b"},
 		},
-		"a group that left the spec with Retain stays": {
-			live: []side{{name: "b", group: "former", hash: "1", prune: "Retain"}}, want: []string{},
+		"a group that left the spec with Orphan stays": {
+			live: []side{{name: "b", group: "former", hash: "1", prune: "Orphan"}}, want: []string{},
 		},
 		"an object that moved to another group is updated, not made anew": {
 			wanted: []side{{name: "a", hash: "2"}}, live: []side{{name: "a", group: "former", hash: "1"}}, want: []string{"update a"},
@@ -230,9 +230,9 @@ func TestPlan(t *testing.T) {
 		"Recreate deletes nothing while something is not known": {
 			strategy: v1.UpdateRecreate, wanted: []side{{name: "a", hash: "2"}}, live: []side{{name: "a", hash: "1"}}, incomplete: true, want: []string{"1 pending"},
 		},
-		"Recreate does not wait for one that stays, as Retain says": {
-			strategy: v1.UpdateRecreate, policy: v1.PruneRetain,
-			wanted: []side{{name: "a", hash: "1"}}, live: []side{{name: "z", hash: "1", prune: "Retain"}}, want: []string{"create a"},
+		"Recreate does not wait for one that stays, as prunePolicy Orphan says": {
+			strategy: v1.UpdateRecreate, policy: v1.PruneOrphan,
+			wanted: []side{{name: "a", hash: "1"}}, live: []side{{name: "z", hash: "1", prune: "Orphan"}}, want: []string{"create a"},
 		},
 		"Recreate marks what it cannot replace yet": {
 			strategy: v1.UpdateRecreate, wanted: []side{{name: "a", hash: "2"}}, live: []side{{name: "a", hash: "1", stripped: true}}, incomplete: true, want: []string{"mark a", "1 pending"},

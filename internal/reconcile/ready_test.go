@@ -84,7 +84,7 @@ func TestThreeThatAreNotReadyAreNamed(t *testing.T) {
 
 func TestObjectsThatAreNotWantedAreNeitherReadyNorFailing(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, jobs(t), "  - name: maps\n", "  - name: maps\n    prunePolicy: Retain\n"))
+	c.apply(with(t, jobs(t), "  - name: maps\n", "  - name: maps\n    prunePolicy: Orphan\n"))
 	c.apply(app)
 	c.run()
 	c.report("a", "{conditions: [{type: Complete, status: 'True'}]}")

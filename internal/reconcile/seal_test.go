@@ -206,7 +206,7 @@ func TestRotation(t *testing.T) {
 	for _, strategy := range []string{"Apply", "Recreate", "CreateOnly", "OnDelete"} {
 		t.Run(strategy, func(t *testing.T) {
 			c := running(t, under(t, strategy))
-			c.apply(with(t, under(t, strategy), "name: maps", "name: maps\n    prunePolicy: Retain"))
+			c.apply(with(t, under(t, strategy), "name: maps", "name: maps\n    prunePolicy: Orphan"))
 			c.apply(with(t, app, "[a, b]", "[b]")) // a stays all the same
 			c.settle()
 			c.keys = keysOf(t, "1", "2")
@@ -230,7 +230,7 @@ func TestRotation(t *testing.T) {
 }
 
 func TestRotationReachesWhatNoEntryKnows(t *testing.T) {
-	c := running(t, with(t, apps, "name: maps", "name: maps\n    prunePolicy: Retain"))
+	c := running(t, with(t, apps, "name: maps", "name: maps\n    prunePolicy: Orphan"))
 	c.apply(with(t, apps, "name: maps", "name: others", ".children.maps", ".children.others", "metadata: {name: {{ . }}}", "metadata: {name: {{ . }}-2}"))
 	c.settle()
 	c.keys = keysOf(t, "1", "2")

@@ -79,7 +79,7 @@ func TestKindIsKeptWhileThereMayBeObjects(t *testing.T) {
 	}{
 		"an object is left alone": {
 			before: func(c *cluster) {
-				c.apply(with(t, apps, "  - name: maps\n", "  - name: maps\n    prunePolicy: Retain\n"))
+				c.apply(with(t, apps, "  - name: maps\n", "  - name: maps\n    prunePolicy: Orphan\n"))
 			},
 		},
 		"another parent is not understood": {
@@ -109,7 +109,7 @@ func TestKindIsKeptWhileThereMayBeObjects(t *testing.T) {
 			}
 			edited := with(t, jobs(t), "{{ range .spec.names }}", "{{ if .spec.odd }}{{ .spec.none }}{{ end }}{{ range .spec.names }}")
 			if why == "an object is left alone" {
-				edited = with(t, edited, "  - name: maps\n", "  - name: maps\n    prunePolicy: Retain\n")
+				edited = with(t, edited, "  - name: maps\n", "  - name: maps\n    prunePolicy: Orphan\n")
 			}
 			c.apply(edited)
 			if row.after != nil {

@@ -178,7 +178,7 @@ func (c Controller) entry(shape, name, template string) map[string]any {
 	return map[string]any{
 		"name": name, "template": fill.Replace(template),
 		"updateStrategy": map[string]any{"type": c.Strategy},
-		"prunePolicy":    choice(c.Retain, "Retain", "Delete"),
+		"prunePolicy":    choice(c.Unpruned, "Orphan", "Delete"),
 	}
 }
 

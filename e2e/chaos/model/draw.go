@@ -158,7 +158,7 @@ func (d *drawer) add(a Action) {
 	}
 	a.After = duration(d.Rand, pause)
 	before := d.world.Controllers[a.Shape]
-	if after := a.Controller; a.Verb == SetController && (after.Retain != before.Retain || after.Keep != before.Keep) {
+	if after := a.Controller; a.Verb == SetController && (after.Unpruned != before.Unpruned || after.Keep != before.Keep) {
 		d.changed[a.Shape] = true
 	}
 	if a.Shape != "" && a.Controller.Entry != before.Entry {

@@ -84,7 +84,7 @@ func (d *drawer) edit(c *Controller, shape string, trait Trait) {
 	case Swap:
 		c.Swapped = !c.Swapped
 	case Prune:
-		c.Retain = !c.Retain
+		c.Unpruned = !c.Unpruned
 		c.Suspended = false
 	case Keep:
 		c.Keep = !c.Keep

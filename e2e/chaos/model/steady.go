@@ -16,7 +16,7 @@ func (w *World) fates(kind string) map[ChildID]fate {
 	for _, id := range w.ParentIDs() {
 		for _, shape := range Shapes {
 			c := w.Controllers[shape]
-			if id.Kind != kind || KindOf(shape) != kind || !c.Retain && (!w.Matches(shape, id) || c.Purged()) {
+			if id.Kind != kind || KindOf(shape) != kind || !c.Unpruned && (!w.Matches(shape, id) || c.Purged()) {
 				continue
 			}
 			for _, child := range w.childrenOf(shape, id) {
@@ -30,11 +30,11 @@ func (w *World) fates(kind string) map[ChildID]fate {
 }
 
 // Protects reports whether pruning spares the child.
-func (c Controller) Protects(id ChildID) bool { return c.Retain && id.Resource == "configmaps" }
+func (c Controller) Protects(id ChildID) bool { return c.Unpruned && id.Resource == "configmaps" }
 
 // replacedBy is what takes another object when it changes.
 func (c Controller) replacedBy(child Child) string {
-	passing := child.Shape == Engine && !c.Retain // it goes when the engine starts again
+	passing := child.Shape == Engine && !c.Unpruned // it goes when the engine starts again
 	if c.Strategy != "Recreate" && !passing {
 		return ""
 	}

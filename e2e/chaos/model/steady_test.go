@@ -34,7 +34,7 @@ func TestSteady(t *testing.T) {
 	}{
 		"nothing happens": {"Many", nil, []string{many, secret}},
 		"a name, an order and a policy are no content": {"Again", []Action{
-			edited(Again, func(c *Controller) { c.Entry, c.Swapped, c.Retain = "maps", true, true }),
+			edited(Again, func(c *Controller) { c.Entry, c.Swapped, c.Unpruned = "maps", true, true }),
 		}, []string{again}},
 		"Recreate replaces what has another content": {"Again", []Action{edited(Again, func(c *Controller) { c.Edition++ })}, nil},
 		"it does so for a moment": {"Again", []Action{
@@ -46,14 +46,14 @@ func TestSteady(t *testing.T) {
 		"the parent is another one":                   {"Many", []Action{{Verb: ReplaceParent, ID: parent("Many"), Parent: Parent{Count: 1}}}, nil},
 		"a stranger deletes it":                       {"Many", []Action{{Verb: DeleteChild, Child: ChildID{"configmaps", "chaos-a", "many-p-0"}}}, []string{secret}},
 		"the parent does not match":                   {"Many", []Action{edited(Many, func(c *Controller) { c.Selective = true })}, nil},
-		"it does not match, and what is pruned stays": {"Many", []Action{edited(Many, func(c *Controller) { c.Selective, c.Retain = true, true })}, []string{many}},
+		"it does not match, and what is pruned stays": {"Many", []Action{edited(Many, func(c *Controller) { c.Selective, c.Unpruned = true, true })}, []string{many}},
 		"it does not match, and its entry has got another name": {"Many", []Action{
-			edited(Many, func(c *Controller) { c.Selective, c.Retain, c.Entry = true, true, "maps" }),
+			edited(Many, func(c *Controller) { c.Selective, c.Unpruned, c.Entry = true, true, "maps" }),
 		}, nil},
 		"the TemplateController goes alone":             {"Many", []Action{gone(Many, func(*Controller) {})}, []string{many, secret}},
 		"the TemplateController goes with its children": {"Many", []Action{gone(Many, func(c *Controller) { c.Purge = true })}, nil},
 		"it goes with a policy that its children may not have yet": {"Again", []Action{
-			edited(Again, func(c *Controller) { c.Retain, c.Purge = true, true }), gone(Again, func(c *Controller) { c.Retain, c.Purge = true, true }),
+			edited(Again, func(c *Controller) { c.Unpruned, c.Purge = true, true }), gone(Again, func(c *Controller) { c.Unpruned, c.Purge = true, true }),
 		}, nil},
 		"it comes back, and its children have gone": {"Many", []Action{
 			edited(Many, func(c *Controller) { c.Purge = true }), replaced(Many),

@@ -81,7 +81,7 @@ type Controller struct {
 	Entry     string // what the entry of its ConfigMaps is called
 	Extra     Extra
 	Swapped   bool // the order of its entries
-	Retain    bool // prunePolicy of its ConfigMaps
+	Unpruned  bool // prunePolicy of its ConfigMaps
 	Keep      bool // deletionPolicy Orphan for what Report keeps
 	Purge     bool // deletionPolicy Delete of the TemplateController itself
 	Broken    bool // a template is none
