@@ -68,12 +68,12 @@ func TestChildrenThatAreToStayOutliveTheirTemplateController(t *testing.T) {
 		before, after string
 		want          []string
 	}{
-		"deletionPolicy Orphan":                        {withEntry(t, apps, "deletionPolicy: Orphan"), "", []string{"finalizers[] templatecontrollers apps"}},
-		"prunePolicy Orphan":                           {withEntry(t, apps, "prunePolicy: Orphan"), "", []string{"finalizers[] templatecontrollers apps"}},
-		"Orphan, and the spec is broken":               {withEntry(t, apps, "deletionPolicy: Orphan"), with(t, withEntry(t, apps, "deletionPolicy: Orphan"), "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps"}},
-		"Orphan of an entry that has another name now": {withEntry(t, apps, "deletionPolicy: Orphan"), with(t, apps, "- name: maps", "- name: files", "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps"}},
+		"deletionPolicy Orphan":                             {withEntry(t, apps, "deletionPolicy: Orphan"), "", []string{"finalizers[] templatecontrollers apps"}},
+		"prunePolicy Orphan":                                {withEntry(t, apps, "prunePolicy: Orphan"), "", []string{"finalizers[] templatecontrollers apps"}},
+		"Orphan, and the spec is broken":                    {withEntry(t, apps, "deletionPolicy: Orphan"), with(t, withEntry(t, apps, "deletionPolicy: Orphan"), "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps"}},
+		"Orphan of an entry that has another name now":      {withEntry(t, apps, "deletionPolicy: Orphan"), with(t, apps, "- name: maps", "- name: files", "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps"}},
 		"prunePolicy of an entry that has another name now": {withEntry(t, apps, "prunePolicy: Orphan"), with(t, apps, "- name: maps", "- name: files", "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps"}},
-		"the entry says so no longer":                  {withEntry(t, apps, "deletionPolicy: Orphan"), with(t, apps, "{{ end }}", ""), []string{"delete configmaps a", "delete configmaps b", "finalizers[] templatecontrollers apps"}},
+		"the entry says so no longer":                       {withEntry(t, apps, "deletionPolicy: Orphan"), with(t, apps, "{{ end }}", ""), []string{"delete configmaps a", "delete configmaps b", "finalizers[] templatecontrollers apps"}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := goesWith(t, row.before, row.after, false)
