@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,10 @@ import (
 
 // globals are the flags that all commands have.
 type globals struct{ cache, name string }
+
+// The first process of a node executes itself once more. From another thread than the first one, that
+// would look for a moment as if it had ended.
+func init() { runtime.LockOSThread() }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)

@@ -36,7 +36,7 @@ func prepare(c *layout.Cluster, specFile string) error {
 }
 
 func enterCgroup(c *layout.Cluster, specFile string) error {
-	runtime.LockOSThread() // never unlocked: exec ends this program
+	runtime.LockOSThread() // never unlocked: exec ends this program; main has locked the first thread
 	if err := joinCgroups(c.Cgroup()); err != nil {
 		return err
 	}

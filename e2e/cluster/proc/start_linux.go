@@ -8,6 +8,8 @@ import (
 
 // startTime reads field 22 of /proc/PID/stat, ticks since boot. The fields
 // are counted behind the last parenthesis, for a program's name may hold anything.
+// The state is that of the first thread, which is a zombie in a running process when it alone has ended. So it is
+// for a moment when another thread executes a program: execve(2) ends the first thread, and takes its place.
 func startTime(pid int) (string, error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -15,7 +17,10 @@ func startTime(pid int) (string, error) {
 	}
 	_, rest, _ := strings.Cut(string(data[max(0, strings.LastIndexByte(string(data), ')')):]), " ")
 	fields := strings.Fields(rest)
-	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
+	if len(fields) < 20 || fields[0] == "X" {
+		return "", ErrGone
+	}
+	if threads := fields[17]; fields[0] == "Z" && (threads == "0" || threads == "1") {
 		return "", ErrGone
 	}
 	return fields[19], nil
