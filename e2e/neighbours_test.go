@@ -134,7 +134,7 @@ watch: {apiVersion: "@group/v1", kind: Thing, namespaces: ["@ns"], labelSelector
 
 // TestTemplatesThatComputeWithoutEndKeepNobodyWaiting has one account with several controllers of 64 entries, each of which uses
 // all the work that it may, and changes 34 parents every second. Time depends on the machine. So the passes are counted that end while
-// others wait.
+// a neighbour's parent waits. Those under way have equal shares, and may all end at one moment: the median tells how it is else.
 func TestTemplatesThatComputeWithoutEndKeepNobodyWaiting(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
@@ -156,19 +156,20 @@ func TestTemplatesThatComputeWithoutEndKeepNobodyWaiting(t *testing.T) {
 		}
 		return err
 	})
-	const number, most = 10, 6
+	const number, most = 11, 6
 	var beside []time.Duration
-	ended := 0.0
+	var ended []float64
 	for range number {
 		before := s.greedyPasses(v)
 		beside = append(beside, n.wait())
-		ended += s.greedyPasses(v) - before
+		ended = append(ended, s.greedyPasses(v)-before)
 	}
 	stop()
 	slices.Sort(beside)
+	slices.Sort(ended)
 	t.Logf("a new parent waits for %v, and %v beside the greedy ones, of whose passes %v end meanwhile", quiet, beside, ended)
-	if ended > most*number {
-		t.Errorf("%v passes of others have ended while %d parents waited, want at most %d for each", ended, number, most)
+	if median := ended[number/2]; median > most {
+		t.Errorf("%v passes of others have ended while a parent waited, want at most %d", median, most)
 	}
 }
 
