@@ -26,7 +26,7 @@ func init() {
 		fmt.Println("ready")
 		select {}
 	}()
-	time.AfterFunc(time.Minute, func() { os.Exit(1) }) // if nobody ends it
+	time.AfterFunc(time.Minute, func() { os.Exit(1) })      // if nobody ends it
 	_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT, 0, 0, 0) // does not return
 }
 
