@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -367,6 +368,26 @@ func TestAnnouncingNeverBlocks(t *testing.T) {
 		a.Announce(Announcement{As: fmt.Sprint(i), About: o, Type: "Warning", Reason: "R", Message: fmt.Sprint(i)})
 	}
 	a.Close()
+}
+
+func TestWhatWaitsHoldsNoObject(t *testing.T) {
+	a := &Announcer{now: time.Now, rates: newEventRates(), seed: maphash.MakeSeed()}
+	for i := range a.senders {
+		a.senders[i] = make(chan event, 1)
+	}
+	a.Announce(Announcement{About: about(t, parent), Type: "Warning", Reason: "R", Message: "text"})
+	waiting := 0
+	for _, queue := range a.senders {
+		for len(queue) > 0 {
+			waiting++
+			if e := <-queue; e.About != nil || e.Message != "" || e.note != "text" {
+				t.Errorf("%+v waits", e)
+			}
+		}
+	}
+	if waiting != 1 {
+		t.Errorf("%d Events wait, want 1", waiting)
+	}
 }
 
 func TestOnlyWhatMayGoWellLaterIsSentAgain(t *testing.T) {

@@ -106,6 +106,21 @@ func TestFieldOfATemplateControllerThatIsGoneIsFree(t *testing.T) {
 	}
 }
 
+func TestWhoLetsGoOfAKindHasContestedParentsLookedAt(t *testing.T) {
+	c := newCluster(t)
+	c.apply(painter("xs", "color: red"))
+	c.apply(app)
+	c.settle()
+	c.apply(painter("ys", "color: blue"))
+	c.settle()
+	c.apply(with(t, painter("xs", "color: red"), "kind: App}", "kind: Cluster}"))
+	take(c.reconciler.queue)
+	c.runControllers()
+	if got := take(c.reconciler.queue); !slices.Contains(got, "ys/one") {
+		t.Errorf("%v are looked at, want ys/one too", got)
+	}
+}
+
 func TestTheFirstFieldThatIsContestedIsTold(t *testing.T) {
 	c := newCluster(t)
 	c.apply(app)
@@ -134,7 +149,7 @@ func TestWhoMayWriteAStatus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.controllers.get("reads").parents[""] = unread
+	c.controllers.get("reads").parents[""], c.controllers.get("clusters").parents[""] = unread, unread
 	p := &pass{controller: c.controllers.get("xs"), key: Key{"xs", configMapName("one")}}
 	for name, want := range map[string]bool{"xs": true, "elsewhere": true, "clusters": false, "back": false, "reads": true, "nobody": false} {
 		if got := c.controllers.mayWrite(name, p); got != want {

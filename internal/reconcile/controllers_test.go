@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -46,6 +47,40 @@ func TestTemplateControllerThatCannotBeReadIsTriedAgain(t *testing.T) {
 	c.deliver()
 	if err := c.controllers.Sync(t.Context(), "apps"); err == nil {
 		t.Error("no error")
+	}
+}
+
+func TestTenantOfAControllerIsTheNamespaceOfItsAccount(t *testing.T) {
+	c := newCluster(t)
+	c.apply(asRobot(t))
+	c.runControllers()
+	if got, known := c.controllers.tenants.tenant("apps"); got != "namespace/team" || !known {
+		t.Errorf("tenant %q, known %v", got, known)
+	}
+}
+
+func TestTemplateControllerOfTheSameNameIsAnotherOne(t *testing.T) {
+	c := newCluster(t)
+	tc := &v1.TemplateController{ObjectMeta: metav1.ObjectMeta{Name: "apps", UID: "1"}}
+	first := c.controllers.entry(tc)
+	if c.controllers.entry(tc) != first {
+		t.Error("what is known of it is forgotten")
+	}
+	tc.UID = "2"
+	if next := c.controllers.entry(tc); next == first || next.uid != tc.UID {
+		t.Error("what was known of the one before is taken for its own")
+	}
+}
+
+func TestEndOfTheOperatorEndsAllQueues(t *testing.T) {
+	c := newCluster(t)
+	c.controllers.Close()
+	for name, ended := range map[string]bool{
+		"controllers": c.controllers.queue.ShuttingDown(), "parents": c.reconciler.queue.ShuttingDown(), "rights": c.controllers.rights.queue.ShuttingDown(),
+	} {
+		if !ended {
+			t.Errorf("the queue of %s goes on", name)
+		}
 	}
 }
 

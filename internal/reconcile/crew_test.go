@@ -196,6 +196,49 @@ func TestPassesThatDoNotEndAreCutShort(t *testing.T) {
 	<-stopped
 }
 
+func TestWhoWasCutShortGoesOnAtAnotherDesk(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	d := newDesks(clock, newProcessors(clock, newTenants()))
+	ctx, cancel := context.WithCancel(t.Context())
+	all, abort := context.WithCancel(t.Context())
+	defer abort()
+	var pieces []context.Context
+	crew := &crew{desks: d, places: 1, spare: 2}
+	ended := false
+	crew.next = func(work context.Context, taken func()) bool {
+		if len(pieces) == 4 {
+			if ended || work != pieces[3] {
+				t.Error("somebody goes on though all work is to end")
+			}
+			ended = true
+			return false
+		}
+		taken()
+		if pieces = append(pieces, work); work.Err() != nil || len(d.all) != 1 {
+			t.Errorf("piece %d begins with %v at one of %d desks", len(pieces), work.Err(), len(d.all))
+		}
+		own := deskOf(work)
+		own.begin(keyOf("a", "1"))
+		defer own.end()
+		switch len(pieces) {
+		case 2:
+			d.cut("b")
+			d.cut("a")
+		case 4:
+			cancel()
+			abort()
+		}
+		return true
+	}
+	crew.run(ctx, all)
+	if pieces[0] != pieces[1] || pieces[1] == pieces[2] || pieces[2] != pieces[3] {
+		t.Error("only after work that was cut short, there is another desk")
+	}
+	if len(d.all) != 0 {
+		t.Errorf("%d desks are left", len(d.all))
+	}
+}
+
 func TestWorkIsCutShortWhenTheOperatorStops(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // the queues of other tests
 	c := several(t, 1, "apps")

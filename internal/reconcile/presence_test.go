@@ -59,9 +59,13 @@ func TestNamespaceThatIsNotThereIsTold(t *testing.T) {
 	if slices.Contains(c.sought, "namespaces ns") {
 		t.Error("asked for a namespace that holds a parent")
 	}
+	c.clock.SetTime(c.clock.Now().Add(recountTime))
+	c.run()
+	if got := c.controllersDue.due["apps"].Sub(c.clock.Now()); got != slowRetry {
+		t.Errorf("it is looked at again after %v, want %v", got, slowRetry)
+	}
 	delete(c.lacks, "namespaces typo")
-	c.clock.SetTime(c.clock.Now().Add(2 * slowRetry))
-	c.controllers.queue.Add("apps") // as it has asked for
+	c.clock.SetTime(c.clock.Now().Add(slowRetry))
 	c.run()
 	if got, want := c.condition("templatecontrollers", "apps", "Watching"), "True Watching: all kinds are watched"; got != want {
 		t.Errorf("condition once it is there\n%s\nwant\n%s", got, want)

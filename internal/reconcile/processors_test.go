@@ -186,6 +186,39 @@ func TestNobodySavesUpComputingTime(t *testing.T) {
 	})
 }
 
+func TestTimeWithoutAPauseCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newComputers(map[string]string{"a": "one"})
+		turn := c.turn()
+		turn.begin("a")
+		elapse(time.Second)
+		turn.end()
+		own := c.controllers["a"]
+		for _, u := range []*usage{own, own.of, own.of.of} {
+			if u.used != time.Second {
+				t.Errorf("%q has used %v, want 1 s", u.name, u.used)
+			}
+		}
+	})
+}
+
+func TestWhoComesLaterIsLevelWithWhoBeganLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newComputers(map[string]string{"early": "one", "late": "one"})
+		turn := c.turn()
+		for range 2 { // without a pause
+			turn.begin("early")
+			elapse(time.Second)
+			turn.end()
+		}
+		turn.begin("late")
+		turn.end()
+		if got, want := c.controllers["late"].used, time.Second-advance; got != want {
+			t.Errorf("who comes later begins with %v, want %v", got, want)
+		}
+	})
+}
+
 func TestAProcessorThatIsKeptForLongGoesToTheNextToo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newComputers(map[string]string{"keeps": "", "next": ""})

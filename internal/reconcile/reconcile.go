@@ -231,7 +231,7 @@ func (p *pass) result() Result {
 		result.Retry = RetrySlow
 	}
 	if result.Retry == RetryOnChange {
-		result.After = p.resyncAfter()
+		result.After = jitter(p.resync)
 		if p.failed() {
 			result = result.also(Result{After: sayAgain})
 		}
@@ -244,13 +244,6 @@ func (p *pass) result() Result {
 func (p *pass) seesMore() bool {
 	reads := p.program.Reads()
 	return p.written.visible && reads.Status || p.written.children && reads.Children
-}
-
-func (p *pass) resyncAfter() time.Duration {
-	if p.resync == 0 {
-		return 0
-	}
-	return jitter(p.resync)
 }
 
 // Run works through the queue until ctx ends, and returns when all passes under way are

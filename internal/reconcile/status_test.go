@@ -50,6 +50,16 @@ func TestParentsWithoutRoomForConditions(t *testing.T) {
 	}
 }
 
+func TestStatusOfAKindThatHasLostItIsLeftAlone(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "  status:\n    template: |\n      count: {{ len .children.maps }}\n", ""))
+	c.apply(app)
+	wantRequests(t, "at first", c.run(), "create configmaps a", "create configmaps b", "status apps one")
+	c.controllers.get("apps").kind.Status = nil
+	_, requests := c.pass("apps", "one")
+	wantRequests(t, "without a status subresource", requests)
+}
+
 func TestConditionOfAnotherManagerIsLeftAlone(t *testing.T) {
 	c := newCluster(t)
 	c.apply(apps)

@@ -306,22 +306,42 @@ func TestAnAccountThatIsNotThereIsToldOfOnce(t *testing.T) {
 	c.wantSaid("refused", 2, nil, want)
 }
 
+func TestThereIsMoreToSayAboutEventsAsLongAsOneNamespaceIsUnknown(t *testing.T) {
+	for _, unknown := range []string{"a", "b"} {
+		known := map[string]string{"a": "b", "b": "a"}[unknown]
+		need := claim{as: robot, use: asEvents, resource: events, namespaced: true, namespace: known}
+		c := knowing(t, robot, need, finding{known: true, missing: []string{"create"}})
+		for _, a := range c.rights.found {
+			a.used = c.rights.clock.Now()
+		}
+		s := newSaid(clocktesting.NewFakePassiveClock(time.Now()))
+		for _, namespace := range []string{unknown, known} {
+			s.answered(keyOf(c.name, namespace), audience{robot, namespace}, denial(robot, "create", "events", ""))
+		}
+		if _, pending := c.eventsCondition(s); !pending {
+			t.Errorf("nothing is known about namespace %s, and all counts as said", unknown)
+		}
+	}
+}
+
 // Each Namespace has its own Events, and a Role in each would have to be made anew with every parent. Those about others are in default.
 func TestTheRightToWriteEventsAboutNamespacesIsProposedForAllOfThem(t *testing.T) {
 	const rule = "add {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]} to a "
 	events := claim{as: robot, use: asEvents, resource: events, namespaced: true}
 	for kind, row := range map[string]struct {
-		group, namespace string
-		unlimited        bool
-		want             string
+		namespace string
+		unlimited bool
+		want      string
 	}{
-		"Namespace": {"", "", true, "in all namespaces: " + rule + "ClusterRole that a ClusterRoleBinding gives to it"},
-		"Cluster":   {"example.org", "default", false, "in namespace default: " + rule + "Role in namespace default that a RoleBinding gives to it"},
+		"Namespace":             {"", true, "in all namespaces: " + rule + "ClusterRole that a ClusterRoleBinding gives to it"},
+		"ConfigMap":             {"ns", false, "in namespace ns: " + rule + "Role in namespace ns that a RoleBinding gives to it"},
+		"Namespace.example.org": {"default", false, "in namespace default: " + rule + "Role in namespace default that a RoleBinding gives to it"},
+		"Cluster.example.org":   {"default", false, "in namespace default: " + rule + "Role in namespace default that a RoleBinding gives to it"},
 	} {
 		need := events
 		need.namespace, need.unlimited = row.namespace, row.unlimited
 		c := knowing(t, robot, need, finding{known: true, missing: []string{"create", "patch"}})
-		c.gvk = schema.GroupVersionKind{Group: row.group, Version: "v1", Kind: kind}
+		c.gvk = schema.ParseGroupKind(kind).WithVersion("v1")
 		s := newSaid(clocktesting.NewFakePassiveClock(time.Now()))
 		for _, name := range []string{"a", "b"} {
 			if row.namespace != "" {
