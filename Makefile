@@ -11,7 +11,7 @@ ALL_MODULES := $(shell git ls-files '*go.mod' | sort | xargs -n1 dirname)
 
 # Packages in which goroutines share data: tested with the race detector. The
 # others stay without it, because they hold limits on time and memory.
-RACE := /(cmd|internal/(access|health|kube|leader|metrics|operator|reconcile|serve|watch))(/|$$)
+RACE := /(cmd|internal/(access|health|kind|kube|leader|metrics|operator|reconcile|serve|watch))(/|$$)
 # Tests of these packages that measure memory, and so are left out there. Other tests run once.
 PLAIN = $(shell grep -l '^//go:build !race' internal/reconcile/*_test.go | xargs sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' | paste -sd'|')
 
@@ -22,7 +22,7 @@ ARCHIVE     := bin/templater.tar
 
 FUZZTIME    ?= 20s
 FUZZ_EXECS  ?= 2000
-MUTATE      ?= internal/kube internal/watch internal/render internal/reconcile
+MUTATE      ?= internal/kind internal/kube internal/watch internal/render internal/reconcile
 MUTATE_FLAGS ?=
 E2E_TIMEOUT ?= 40m
 # The tests that cannot run beside others: one takes the cluster, with a real node, to itself, the other its process.

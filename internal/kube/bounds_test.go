@@ -32,23 +32,3 @@ func TestWarningsThatCount(t *testing.T) {
 		t.Errorf("%d warnings, want 1", n)
 	}
 }
-
-func TestKindsOfAnotherGroupAreNotThoseOfThisOne(t *testing.T) {
-	group := &metav1.APIGroup{Name: "a", Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: "a/v1"}}}
-	list := func(version string, kinds ...metav1.APIResource) []*metav1.APIResourceList {
-		return []*metav1.APIResourceList{{GroupVersion: version, APIResources: kinds}}
-	}
-	for why, row := range map[string]struct {
-		lists []*metav1.APIResourceList
-		want  bool
-	}{
-		"a kind of the group":    {list("a/v1", metav1.APIResource{Kind: "A"}), true},
-		"no kind of the group":   {list("a/v1"), false},
-		"a kind of another one":  {list("b/v1", metav1.APIResource{Kind: "B"}), false},
-		"no kind of another one": {list("b/v1"), false},
-	} {
-		if got := namesKinds(group, row.lists); got != row.want {
-			t.Errorf("%s: %v, want %v", why, got, row.want)
-		}
-	}
-}

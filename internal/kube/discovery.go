@@ -12,29 +12,29 @@ import (
 	"k8s.io/client-go/restmapper"
 )
 
-// mapper is client-go's deferred RESTMapper, but that it tells a kind that the server does not have from
+// Discovery is client-go's deferred RESTMapper, but that it tells a kind that the server does not have from
 // one of a group whose own server does not answer just now.
-type mapper struct {
+type Discovery struct {
 	*restmapper.DeferredDiscoveryRESTMapper
 	cached discovery.CachedDiscoveryInterface
 }
 
 // NewDiscovery returns a Discovery that remembers what it was told until it is Reset. It is safe
 // for concurrent use.
-func NewDiscovery(client discovery.DiscoveryInterface) Discovery {
+func NewDiscovery(client discovery.DiscoveryInterface) *Discovery {
 	cached := memory.NewMemCacheClient(client)
-	return &mapper{restmapper.NewDeferredDiscoveryRESTMapper(cached), cached}
+	return &Discovery{restmapper.NewDeferredDiscoveryRESTMapper(cached), cached}
 }
 
 // RESTMapping returns the mapping of a kind, in the first of the versions that the server has, or,
 // where none is given, in the one that the server prefers. The error is a NoMatch only where the server
 // is known not to have the kind.
-func (m *mapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
-	mapping, err := m.DeferredDiscoveryRESTMapper.RESTMapping(gk, versions...)
+func (d *Discovery) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
+	mapping, err := d.DeferredDiscoveryRESTMapper.RESTMapping(gk, versions...)
 	if !meta.IsNoMatchError(err) {
 		return mapping, err
 	}
-	if failure := m.failure(gk.Group); failure != nil {
+	if failure := d.failure(gk.Group); failure != nil {
 		return nil, failure
 	}
 	return nil, err
@@ -44,8 +44,8 @@ func (m *mapper) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RES
 var errNoKinds = errors.New("the server of the group names no kinds")
 
 // failure returns why some of a group could not be discovered, or nil.
-func (m *mapper) failure(group string) error {
-	groups, lists, err := m.cached.ServerGroupsAndResources()
+func (d *Discovery) failure(group string) error {
+	groups, lists, err := d.cached.ServerGroupsAndResources()
 	var partly *discovery.ErrGroupDiscoveryFailed
 	if err != nil && !errors.As(err, &partly) {
 		return err

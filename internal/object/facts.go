@@ -15,8 +15,8 @@ const (
 	// Covered: templater holds every field that it applied when it set the
 	// hash that the object carries.
 	Covered
-	// Slim: the parts of a definition that nobody reads have been left out.
-	Slim
+	// Trimmed: the parts of a definition that nobody reads have been left out.
+	Trimmed
 	// Ours: templater has made the object, as its seal says, or that of an earlier state.
 	Ours
 	// Sealed: the seal of the object holds.

@@ -21,6 +21,7 @@ import (
 	"k8s.io/utils/clock"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/leader"
 	"github.com/templater-dev/templater/internal/reconcile"
@@ -165,7 +166,7 @@ func run(ctx context.Context, o Options, election election) error {
 		return nil // stopped before it began
 	}
 	keeper.Take(ctx, caches[keys].Get(types.NamespacedName{Namespace: keeper.Namespace, Name: seal.SecretName}))
-	manage.Attach(watches, caches[controllers], kube.NewKinds(caches[definitions], kube.NewDiscovery(client), time.Now))
+	manage.Attach(watches, caches[controllers], kind.NewResolver(caches[definitions], kube.NewDiscovery(client), time.Now))
 	view.ready.Begin()
 	klog.FromContext(ctx).Info("running", "templateControllers", caches[controllers].Len())
 	term, end := context.WithCancel(context.WithoutCancel(ctx))

@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/seal"
@@ -62,9 +63,9 @@ func (p *pass) apply(ctx context.Context, a action) *Problem {
 }
 
 // keep has the cache know an object of ours as a write has left it.
-func (p *pass) keep(after *object.Object, kind kube.Kind) {
+func (p *pass) keep(after *object.Object, kind kind.Kind) {
 	after.Note(object.Ours)
-	p.sources[groupKind(kind)].in(after.Namespace()).Put(after, p.name)
+	p.sources[kind.GroupKind()].in(after.Namespace()).Put(after, p.name)
 	if p.adopting {
 		p.r.controllers.queue.AddAfter(p.name, countsDelay) // it may have been the last one
 	}
@@ -73,7 +74,7 @@ func (p *pass) keep(after *object.Object, kind kube.Kind) {
 // reseal renews the seal of an object of ours that is to stay and that no entry of spec.children knows. Where that fails, a later
 // pass tries again: nothing else depends on it.
 func (p *pass) reseal(ctx context.Context, l *live) {
-	w := &wanted{child: &v1.Child{Name: l.from}, kind: l.kind, name: l.object.Key(), marks: marks{maker: p.maker, child: &v1.Child{Name: l.from}, kind: groupKind(l.kind)}}
+	w := &wanted{child: &v1.Child{Name: l.from}, kind: l.kind, name: l.object.Key(), marks: marks{maker: p.maker, child: &v1.Child{Name: l.from}, kind: l.kind.GroupKind()}}
 	change := kube.Metadata{UID: l.object.UID(), Annotations: map[string]any{v1.AnnotationSeal: w.marks.renewed(l.object)}}
 	after, err := p.cluster.SetMetadata(ctx, l.location(), change, p.manager)
 	p.meter.Write(Update, answerOf(err))
@@ -157,7 +158,7 @@ func (p *pass) takeOver(ctx context.Context, w *wanted) (*object.Object, *Proble
 		return nil, nil, err
 	}
 	if problem := p.inTheWay(there, w); problem != nil {
-		if p.bereft(there, groupKind(w.kind)) {
+		if p.bereft(there, w.kind.GroupKind()) {
 			p.bereaved = append(p.bereaved, newLive(w.kind, there))
 		}
 		return nil, problem, nil
@@ -208,12 +209,12 @@ func (p *pass) inTheWay(there *object.Object, w *wanted) *Problem {
 	switch {
 	case there.Deleting():
 		return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " is being deleted; it is made anew once it is gone", Waiting: true, Retry: RetrySoon}
-	case p.ours(there, groupKind(w.kind), p.parent.UID()):
+	case p.ours(there, w.kind.GroupKind(), p.parent.UID()):
 		return nil
 	case p.earlier(owner):
 		return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " belongs to an earlier object of the parent's name; it is made anew once that one is collected", Waiting: true, Retry: RetrySoon}
 	}
-	conflict := problemf(v1.ReasonChildConflict, "%s exists already and %s", w.id(), p.conflict(there, groupKind(w.kind)))
+	conflict := problemf(v1.ReasonChildConflict, "%s exists already and %s", w.id(), p.conflict(there, w.kind.GroupKind()))
 	conflict.Retry = RetrySlow
 	return conflict
 }
@@ -253,6 +254,6 @@ func (c *controller) discard(ctx context.Context, l *live, propagation metav1.De
 func (w *wanted) location() kube.Location { return locate(w.kind, w.name) }
 func (l *live) location() kube.Location   { return locate(l.kind, l.object.Key()) }
 
-func locate(kind kube.Kind, name types.NamespacedName) kube.Location {
+func locate(kind kind.Kind, name types.NamespacedName) kube.Location {
 	return kube.Location{Resource: kind.Resource, Namespace: name.Namespace, Name: name.Name}
 }

@@ -50,7 +50,7 @@ func (c *controller) allSealed(strays bool) bool {
 	}
 	all := true
 	c.eachChild(func(s source, o *object.Object) {
-		if !all || o.Deleting() || !c.made(o, groupKind(s.kind)) || c.sealed(o, groupKind(s.kind)) {
+		if !all || o.Deleting() || !c.made(o, s.kind.GroupKind()) || c.sealed(o, s.kind.GroupKind()) {
 			return
 		}
 		parent := c.parent(c.parentOf(o))

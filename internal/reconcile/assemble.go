@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -19,7 +19,7 @@ import (
 // that are there, and what is to be watched.
 type assembly struct {
 	rejection *rejection
-	kind      kube.Kind // of the parents
+	kind      kind.Kind // of the parents
 	kindErr   error     // why there is none
 	children  map[schema.GroupKind]childWant
 	settled   map[schema.GroupKind]bool
@@ -32,7 +32,7 @@ type assembly struct {
 }
 
 type childWant struct {
-	kind  kube.Kind
+	kind  kind.Kind
 	wants map[string]watch.Want // by namespace; "" = all; empty while the server does not have the kind
 	err   error                 // why there are none, where there may be objects all the same
 }
@@ -81,26 +81,26 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *entry) assembly {
 // childWant is what is to be watched of a kind in these namespaces; nil means all. Children can be in any
 // version: the one that they were made in may be served no more.
 func (c *Controllers) childWant(gvk schema.GroupVersionKind, as string, in map[string]bool) childWant {
-	kind, err := c.kinds.Resolve(gvk)
-	var elsewhere *kube.NotFoundError
+	found, err := c.kinds.Resolve(gvk)
+	var elsewhere *kind.NotFoundError
 	if errors.As(err, &elsewhere) && elsewhere.Served != "" {
-		kind, err = c.kinds.Resolve(gvk.GroupKind().WithVersion(elsewhere.Served))
+		found, err = c.kinds.Resolve(gvk.GroupKind().WithVersion(elsewhere.Served))
 	}
 	switch {
 	case gone(err):
-		return childWant{kind: kube.Kind{Kind: gvk.Kind}}
+		return childWant{kind: kind.Kind{Kind: gvk.Kind}}
 	case err != nil:
-		return childWant{kind: kube.Kind{Kind: gvk.Kind}, err: err}
+		return childWant{kind: kind.Kind{Kind: gvk.Kind}, err: err}
 	}
-	want := watch.Want{Resource: kind.Resource, Labels: v1.LabelController, Role: watch.Child, As: as}
-	if in == nil || !kind.Namespaced {
-		return childWant{kind: kind, wants: map[string]watch.Want{"": want}}
+	want := watch.Want{Resource: found.Resource, Labels: v1.LabelController, Role: watch.Child, As: as}
+	if in == nil || !found.Namespaced {
+		return childWant{kind: found, wants: map[string]watch.Want{"": want}}
 	}
 	wants := make(map[string]watch.Want, len(in))
 	for want.Namespace = range in {
 		wants[want.Namespace] = want
 	}
-	return childWant{kind: kind, wants: wants}
+	return childWant{kind: found, wants: wants}
 }
 
 // recheck returns when to ask for the kinds again that no watch tells of, or 0 when there are none.
@@ -111,7 +111,7 @@ func (a *assembly) recheck() time.Duration {
 	}
 	again := time.Duration(0)
 	for _, err := range errs {
-		var notFound *kube.NotFoundError
+		var notFound *kind.NotFoundError
 		switch {
 		case err == nil:
 		case !errors.As(err, &notFound):
@@ -124,7 +124,7 @@ func (a *assembly) recheck() time.Duration {
 }
 
 // misfit returns why the spec cannot work for the kind, or nil.
-func misfit(tc *v1.TemplateController, kind kube.Kind) *rejection {
+func misfit(tc *v1.TemplateController, kind kind.Kind) *rejection {
 	w, writes := tc.Spec.Watch, tc.Spec.Status != nil && tc.Spec.Status.Template != ""
 	switch {
 	case !kind.Namespaced && (len(w.Namespaces) > 0 || w.NamespaceSelector != nil):
@@ -226,12 +226,12 @@ func (a *assembly) state(generation int64, c *controller) string {
 
 // gone reports whether there is no object of a kind, because the server does not have the kind at all.
 func gone(err error) bool {
-	var notFound *kube.NotFoundError
+	var notFound *kind.NotFoundError
 	return errors.As(err, &notFound) && notFound.Gone()
 }
 
 // missing reports whether the server does not have a kind, or not in that version.
 func missing(err error) bool {
-	var notFound *kube.NotFoundError
+	var notFound *kind.NotFoundError
 	return errors.As(err, &notFound)
 }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/seal"
 )
 
@@ -19,7 +19,7 @@ func TestKindThatWasGoneCostsNoChildWhileTheServerDoesNotAnswer(t *testing.T) {
 	parent := c.apply(app)
 	c.run()
 	c.deliver()
-	for _, err := range []error{&kube.NotFoundError{GVK: parent.GroupVersionKind()}, errors.New("no answer")} {
+	for _, err := range []error{&kind.NotFoundError{GVK: parent.GroupVersionKind()}, errors.New("no answer")} {
 		c.refuse["kind App"] = err
 		c.controllers.queue.Add("apps")
 		c.run()
@@ -36,7 +36,7 @@ type asked struct {
 	kinds []string
 }
 
-func (a *asked) Resolve(gvk schema.GroupVersionKind) (kube.Kind, error) {
+func (a *asked) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 	a.kinds = append(a.kinds, gvk.Kind+" "+gvk.Version)
 	return a.cluster.Resolve(gvk)
 }
@@ -76,7 +76,7 @@ func TestWhereChildrenOfAKindAreRead(t *testing.T) {
 }
 
 func TestWhenKindsAreAskedForAgain(t *testing.T) {
-	gone, defined := &kube.NotFoundError{}, &kube.NotFoundError{Definition: "x"}
+	gone, defined := &kind.NotFoundError{}, &kind.NotFoundError{Definition: "x"}
 	unanswered := errors.New("no answer")
 	for why, row := range map[string]struct {
 		parents, children error
@@ -108,9 +108,9 @@ func TestWhenKindsAreAskedForAgain(t *testing.T) {
 func TestStateTellsWhatParentsAreToBeLookedAtFor(t *testing.T) {
 	states := map[string]string{}
 	for what, s := range map[string]source{
-		"as it was":      {kind: kube.Kind{Revision: "1"}},
-		"another schema": {kind: kube.Kind{Revision: "2"}},
-		"it is away":     {kind: kube.Kind{Revision: "1"}, err: errors.New("away")},
+		"as it was":      {kind: kind.Kind{Revision: "1"}},
+		"another schema": {kind: kind.Kind{Revision: "2"}},
+		"it is away":     {kind: kind.Kind{Revision: "1"}, err: errors.New("away")},
 	} {
 		c := &controller{spec: &v1.TemplateControllerSpec{}, seals: &seal.Ring{}, sources: map[schema.GroupKind]source{{Kind: "A"}: s}}
 		state := (&assembly{}).state(1, c)

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -110,7 +110,7 @@ func TestKindsThatCannotBeCreated(t *testing.T) {
 		reason string
 		retry  Retry
 	}{
-		"the server does not have it": {&kube.NotFoundError{GVK: schema.GroupVersionKind{Version: "v1", Kind: "X"}}, v1.ReasonChildKindNotFound, RetrySlow},
+		"the server does not have it": {&kind.NotFoundError{GVK: schema.GroupVersionKind{Version: "v1", Kind: "X"}}, v1.ReasonChildKindNotFound, RetrySlow},
 		"the server does not answer":  {errors.New("no answer"), v1.ReasonChildRequestFailed, RetryBackoff},
 	} {
 		if p := kindProblem(&v1.Child{Name: "a"}, render.Object{}, row.err); p.Reason != row.reason || p.Retry != row.retry {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/watch"
@@ -248,7 +249,7 @@ func (c *controller) alsoMissing(need claim) []string {
 
 // adviceFor says what to do about a watched kind that is missing.
 func adviceFor(err error) string {
-	var notFound *kube.NotFoundError
+	var notFound *kind.NotFoundError
 	switch {
 	case gone(err):
 		return ": install its CustomResourceDefinition, or correct spec.watch; work begins by itself then"

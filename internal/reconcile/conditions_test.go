@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/watch"
@@ -144,12 +145,12 @@ func TestThreeMissingRightsAreNamed(t *testing.T) {
 func TestRightToWriteTheStatusIsNamedWithThatToReadParents(t *testing.T) {
 	for why, row := range map[string]struct {
 		use    use
-		status *kube.StatusSchema
+		status *kind.StatusSchema
 		want   int
 	}{
-		"parents with a status":    {asParents, &kube.StatusSchema{}, 1},
+		"parents with a status":    {asParents, &kind.StatusSchema{}, 1},
 		"parents without a status": {asParents, nil, 0},
-		"children":                 {asChildren, &kube.StatusSchema{}, 0},
+		"children":                 {asChildren, &kind.StatusSchema{}, 0},
 	} {
 		c := knowing(t, "", claim{use: asStatus}, finding{known: true, missing: []string{"patch"}})
 		c.kind.Status, c.readyCondition, c.spec = row.status, v1.ConditionReady, &v1.TemplateControllerSpec{}
@@ -172,9 +173,9 @@ func TestAdviceAboutAWatchedKind(t *testing.T) {
 		err  error
 		want string
 	}{
-		"it is not there":         {&kube.NotFoundError{}, ": install its"},
-		"its server is away":      {&kube.NotFoundError{Away: true}, "; children stay as they are, and work goes on"},
-		"another version is":      {&kube.NotFoundError{Served: "v2"}, "; children stay as they are: have"},
+		"it is not there":         {&kind.NotFoundError{}, ": install its"},
+		"its server is away":      {&kind.NotFoundError{Away: true}, "; children stay as they are, and work goes on"},
+		"another version is":      {&kind.NotFoundError{Served: "v2"}, "; children stay as they are: have"},
 		"nobody knows what it is": {errors.New("no answer"), "; children stay as they are: have"},
 	} {
 		if got := adviceFor(row.err); !strings.HasPrefix(got, row.want) {

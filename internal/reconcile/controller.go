@@ -11,16 +11,16 @@ import (
 	"k8s.io/utils/clock"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
-// resolver answers which kinds the server has; kube.Kinds does.
+// resolver answers which kinds the server has; kind.Resolver does.
 type resolver interface {
-	Resolve(gvk schema.GroupVersionKind) (kube.Kind, error)
+	Resolve(gvk schema.GroupVersionKind) (kind.Kind, error)
 }
 
 // controller is a TemplateController that is running. It is made anew when
@@ -43,7 +43,7 @@ type controller struct {
 	meter    Meter
 
 	gvk  schema.GroupVersionKind // of the parents
-	kind kube.Kind
+	kind kind.Kind
 	// gone is since when the parents' kind is missing; zero while it is there.
 	gone time.Time
 	// unknown is whether the parents' kind cannot be read, though there may be parents.
@@ -63,7 +63,7 @@ type controller struct {
 
 // source is where the children of one kind are read from.
 type source struct {
-	kind   kube.Kind
+	kind   kind.Kind
 	caches map[string]*watch.Cache // by namespace; "" = all namespaces; empty while the server does not have the kind
 	err    error                   // why there are none, where there may be objects all the same
 	bit    uint64                  // what stands for the kind in tallies
@@ -242,7 +242,7 @@ func (c *controller) children(namespace string, find func(*watch.Cache) []*objec
 				continue
 			}
 			for _, o := range find(cache) {
-				if keep(o, groupKind(s.kind)) {
+				if keep(o, s.kind.GroupKind()) {
 					out = append(out, newLive(s.kind, o))
 				}
 			}
@@ -252,7 +252,7 @@ func (c *controller) children(namespace string, find func(*watch.Cache) []*objec
 }
 
 // newLive returns an object of ours under the entry that it was made from: its seal tells, or, where it has lost that, its label.
-func newLive(kind kube.Kind, o *object.Object) *live {
+func newLive(kind kind.Kind, o *object.Object) *live {
 	entry := o.Label(v1.LabelChild)
 	if o.Noted(object.Sealed) && !o.Noted(object.Settled) {
 		entry = seal.Read(o.Annotation(v1.AnnotationSeal)).Entry

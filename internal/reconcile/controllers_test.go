@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -224,7 +224,7 @@ func TestKindThatMayBeThereAgainIsNotGone(t *testing.T) {
 	c := newCluster(t)
 	c.apply(apps)
 	app := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}
-	c.refuse["kind App"] = &kube.NotFoundError{GVK: app}
+	c.refuse["kind App"] = &kind.NotFoundError{GVK: app}
 	c.run()
 	e := c.controllers.entries["apps"]
 	if e.gone.IsZero() {

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/render"
 )
@@ -114,7 +114,7 @@ func (c *controller) want(child *v1.Child, maker *maker, o render.Object) (*want
 		return nil, invalid(child, o, "%s", fault)
 	}
 	labels, _ := below(o.Content, "metadata")["labels"].(map[string]any)
-	w := &wanted{child: child, kind: kind, name: nameOf(o.Content), content: o.Content, line: int32(o.Line), marks: marks{maker: maker, child: child, kind: groupKind(kind), managedBy: labels[v1.LabelManagedBy] == nil}}
+	w := &wanted{child: child, kind: kind, name: nameOf(o.Content), content: o.Content, line: int32(o.Line), marks: marks{maker: maker, child: child, kind: kind.GroupKind(), managedBy: labels[v1.LabelManagedBy] == nil}}
 	if c.watches(w, gvk) {
 		return nil, invalid(child, o, "this %s would be watched by this very TemplateController, which would make children for it without end: narrow spec.watch by a labelSelector that the child does not match", gvk.Kind)
 	}
@@ -151,7 +151,7 @@ func nameOf(content map[string]any) types.NamespacedName {
 }
 
 // resolve returns the kind; that of a source is current.
-func (c *controller) resolve(gvk schema.GroupVersionKind) (kube.Kind, error) {
+func (c *controller) resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 	if s := c.sources[gvk.GroupKind()]; s.kind.Resource.Version == gvk.Version {
 		return s.kind, nil
 	}
@@ -159,7 +159,7 @@ func (c *controller) resolve(gvk schema.GroupVersionKind) (kube.Kind, error) {
 }
 
 func kindProblem(child *v1.Child, o render.Object, err error) *Problem {
-	var missing *kube.NotFoundError
+	var missing *kind.NotFoundError
 	if errors.As(err, &missing) {
 		p := invalid(child, o, "%s: install it, or correct apiVersion and kind", missing)
 		p.Reason, p.Retry = v1.ReasonChildKindNotFound, RetrySlow
@@ -171,7 +171,7 @@ func kindProblem(child *v1.Child, o render.Object, err error) *Problem {
 }
 
 // place fills in the namespace. It returns what is wrong, or "".
-func (c *controller) place(content map[string]any, kind kube.Kind, parent *object.Object) string {
+func (c *controller) place(content map[string]any, kind kind.Kind, parent *object.Object) string {
 	switch ns := nameOf(content).Namespace; {
 	case !kind.Namespaced && c.kind.Namespaced:
 		return fmt.Sprintf("a %s is cluster-scoped and cannot belong to the namespaced %s: owner references do not cross that line; watch a cluster-scoped kind instead", kind.Kind, c.kind.Kind)

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -64,8 +64,8 @@ func TestNamespacesOfChildren(t *testing.T) {
 			metadata["namespace"] = row.namespace
 		}
 		content := map[string]any{"metadata": metadata}
-		c := &controller{kind: kube.Kind{Kind: "Parent", Namespaced: row.parent}}
-		fault := c.place(content, kube.Kind{Kind: "Child", Namespaced: row.child}, packed(t, parse(t, app)))
+		c := &controller{kind: kind.Kind{Kind: "Parent", Namespaced: row.parent}}
+		fault := c.place(content, kind.Kind{Kind: "Child", Namespaced: row.child}, packed(t, parse(t, app)))
 		if got := nameOf(content).Namespace; fault != row.fault || got != row.want {
 			t.Errorf("%s: namespace %q and fault %q, want %q and %q", why, got, fault, row.want, row.fault)
 		}
@@ -74,7 +74,7 @@ func TestNamespacesOfChildren(t *testing.T) {
 
 func TestKindOfASourceIsCurrent(t *testing.T) {
 	gvk := schema.GroupVersionKind{Version: "v2", Kind: "ConfigMap"}
-	cached := kube.Kind{Kind: "ConfigMap", Resource: schema.GroupVersionResource{Version: "v2", Resource: "cached"}}
+	cached := kind.Kind{Kind: "ConfigMap", Resource: schema.GroupVersionResource{Version: "v2", Resource: "cached"}}
 	for why, row := range map[string]struct {
 		sources map[schema.GroupKind]source
 		want    string
@@ -82,7 +82,7 @@ func TestKindOfASourceIsCurrent(t *testing.T) {
 		"there is no source":          {nil, "configmaps"},
 		"it is of this version":       {map[schema.GroupKind]source{gvk.GroupKind(): {kind: cached}}, "cached"},
 		"it is of another version":    {map[schema.GroupKind]source{gvk.GroupKind(): {kind: fakeKinds[gvk.GroupKind()]}}, "configmaps"},
-		"its kind cannot be read now": {map[schema.GroupKind]source{gvk.GroupKind(): {kind: kube.Kind{Kind: "ConfigMap"}}}, "configmaps"},
+		"its kind cannot be read now": {map[schema.GroupKind]source{gvk.GroupKind(): {kind: kind.Kind{Kind: "ConfigMap"}}}, "configmaps"},
 	} {
 		kind, err := (&controller{kinds: newCluster(t), sources: row.sources}).resolve(gvk)
 		if got := kind.Resource.Resource; err != nil || got != row.want || kind.Resource.Version != "v2" {
@@ -112,8 +112,8 @@ func TestKindsThatAreTakenUp(t *testing.T) {
 		"it is not known":                         {source{}, false, 1},
 		"the server has it again":                 {source{}, true, 1},
 		"it is known in that version":             {source{kind: v1, caches: served}, false, 0},
-		"it is known in another version":          {source{kind: kube.Kind{Kind: "ConfigMap"}, caches: served}, false, 1},
-		"it is known, and its version is settled": {source{kind: kube.Kind{Kind: "ConfigMap"}, caches: served}, true, 0},
+		"it is known in another version":          {source{kind: kind.Kind{Kind: "ConfigMap"}, caches: served}, false, 1},
+		"it is known, and its version is settled": {source{kind: kind.Kind{Kind: "ConfigMap"}, caches: served}, true, 0},
 	} {
 		gk := schema.GroupKind{Kind: "ConfigMap"}
 		c := &controller{sources: map[schema.GroupKind]source{gk: row.source}, settled: map[schema.GroupKind]bool{gk: row.settled}}

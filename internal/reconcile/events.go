@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -131,7 +132,7 @@ func (c *Controllers) namespaceChanged(want watch.Want, event watch.Event) {
 func (c *Controllers) definitionChanged(event watch.Event) {
 	for _, definition := range []*object.Object{event.Old, event.New} { // an edit may have changed the kind's name
 		if definition != nil {
-			c.kindChanged(watch.DefinedKind(definition))
+			c.kindChanged(kind.Defined(definition))
 		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
 )
@@ -154,13 +155,13 @@ func (c *cluster) born(at kube.Location, content map[string]any) *unstructured.U
 }
 
 // kindAt is the kind of what is kept there; that of TemplateControllers has a status, too.
-func kindAt(at kube.Location) kube.Kind {
+func kindAt(at kube.Location) kind.Kind {
 	for _, kind := range fakeKinds {
 		if kind.Resource.GroupResource() == at.Resource.GroupResource() {
 			return kind
 		}
 	}
-	return kube.Kind{Resource: at.Resource, Custom: true, Status: &kube.StatusSchema{}}
+	return kind.Kind{Resource: at.Resource, Custom: true, Status: &kind.StatusSchema{}}
 }
 
 // ApplyStatus is a server-side apply of the status, with force.

@@ -13,10 +13,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	serveryaml "k8s.io/apimachinery/pkg/util/yaml"
 	clocktesting "k8s.io/utils/clock/testing"
-
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/seal"
@@ -55,12 +55,12 @@ type cluster struct {
 	controllersDue *timed[string]
 }
 
-var fakeKinds = map[schema.GroupKind]kube.Kind{
+var fakeKinds = map[schema.GroupKind]kind.Kind{
 	{Kind: "ConfigMap"}:                        {Kind: "ConfigMap", Namespaced: true, Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}},
 	{Group: "batch", Kind: "Job"}:              {Kind: "Job", Namespaced: true, Resource: schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}},
 	{Kind: "Namespace"}:                        {Kind: "Namespace", Resource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}},
-	{Group: "example.org", Kind: "App"}:        {Kind: "App", Namespaced: true, Custom: true, Status: &kube.StatusSchema{ObservedGeneration: true}, Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "apps"}},
-	{Group: "example.org", Kind: "Cluster"}:    {Kind: "Cluster", Custom: true, Status: &kube.StatusSchema{Conditions: "no room"}, Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "clusters"}},
+	{Group: "example.org", Kind: "App"}:        {Kind: "App", Namespaced: true, Custom: true, Status: &kind.StatusSchema{ObservedGeneration: true}, Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "apps"}},
+	{Group: "example.org", Kind: "Cluster"}:    {Kind: "Cluster", Custom: true, Status: &kind.StatusSchema{Conditions: "no room"}, Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "clusters"}},
 	{Group: "example.org", Kind: "Statusless"}: {Kind: "Statusless", Namespaced: true, Custom: true, Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "statuslesses"}},
 }
 
@@ -124,16 +124,16 @@ func (c *cluster) seal(o *unstructured.Unstructured) {
 	o.SetAnnotations(plus(annotations, v1.AnnotationSeal, text))
 }
 
-func (c *cluster) Resolve(gvk schema.GroupVersionKind) (kube.Kind, error) {
-	kind, ok := fakeKinds[gvk.GroupKind()]
+func (c *cluster) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
+	found, ok := fakeKinds[gvk.GroupKind()]
 	if !ok {
-		return kube.Kind{}, &kube.NotFoundError{GVK: gvk}
+		return kind.Kind{}, &kind.NotFoundError{GVK: gvk}
 	}
 	if err := c.refuse["kind "+gvk.Kind]; err != nil {
-		return kube.Kind{}, err
+		return kind.Kind{}, err
 	}
-	kind.Resource.Version = gvk.Version
-	return kind, nil
+	found.Resource.Version = gvk.Version
+	return found, nil
 }
 
 // Announce does at once what is done in the background. The Event is refused where refuse has "create events NAMESPACE".
@@ -163,14 +163,14 @@ func (c *cluster) apply(text string) *unstructured.Unstructured {
 	c.t.Helper()
 	o := parse(c.t, text)
 	gvk := o.GroupVersionKind()
-	kind, ok := fakeKinds[gvk.GroupKind()]
+	of, ok := fakeKinds[gvk.GroupKind()]
 	if gvk.Kind == v1.KindTemplateController {
-		kind, ok = kube.Kind{Resource: v1.Resource}, true
+		of, ok = kind.Kind{Resource: v1.Resource}, true
 	}
 	if !ok {
 		c.t.Fatalf("the fake cluster has no %s", gvk)
 	}
-	at := place(kind, o)
+	at := place(of, o)
 	there := c.objects[at]
 	if there == nil {
 		there = c.born(at, o.Object)
@@ -235,7 +235,7 @@ func (c *cluster) condition(resource, name, kind string) string {
 }
 
 // place is where the cluster keeps an object.
-func place(kind kube.Kind, o *unstructured.Unstructured) kube.Location {
+func place(kind kind.Kind, o *unstructured.Unstructured) kube.Location {
 	return locate(kind, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()})
 }
 

@@ -5,18 +5,18 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kind"
 )
 
 func TestFlapsTellWhoseDoingItIs(t *testing.T) {
 	public := func(path string, _ ...map[string]any) string { return publicPath(path) }
 	write := func(n int64) func(*flaps) {
 		return func(f *flaps) {
-			f.apply(action{verb: update, wanted: &wanted{kind: kube.Kind{Kind: "ConfigMap"}, name: types.NamespacedName{Namespace: "ns", Name: "a"}, content: map[string]any{"data": map[string]any{"n": n, "m": int64(1)}}}}, public)
+			f.apply(action{verb: update, wanted: &wanted{kind: kind.Kind{Kind: "ConfigMap"}, name: types.NamespacedName{Namespace: "ns", Name: "a"}, content: map[string]any{"data": map[string]any{"n": n, "m": int64(1)}}}}, public)
 		}
 	}
 	repair := func(f *flaps) {
-		f.apply(action{verb: update, drift: ".data.n", wanted: &wanted{kind: kube.Kind{Kind: "ConfigMap"}, name: types.NamespacedName{Namespace: "ns", Name: "a"}}}, public)
+		f.apply(action{verb: update, drift: ".data.n", wanted: &wanted{kind: kind.Kind{Kind: "ConfigMap"}, name: types.NamespacedName{Namespace: "ns", Name: "a"}}}, public)
 	}
 	owned := fieldSet{"f:count": map[string]any{}}
 	status := func(owned fieldSet, count int64) func(*flaps) {

@@ -99,7 +99,7 @@ func TestWhoseTheObjectInTheWayIs(t *testing.T) {
 			if (problem == nil) != (row.want == "") || problem != nil && !strings.Contains(problem.Message, row.want) {
 				t.Errorf("got %+v, want %q", problem, row.want)
 			}
-			if got := p.bereft(o, groupKind(w.kind)); got != row.bereft {
+			if got := p.bereft(o, w.kind.GroupKind()); got != row.bereft {
 				t.Errorf("bereft = %v, want %v", got, row.bereft)
 			}
 		})

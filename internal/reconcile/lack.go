@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 )
 
@@ -81,7 +82,7 @@ func mayNot(need claim, missing, add []string) string {
 }
 
 // missingRight says which right is missing to write a child. One on the parent may be, too.
-func (c *controller) missingRight(err error, at kube.Location, kind kube.Kind) (text string, pending bool) {
+func (c *controller) missingRight(err error, at kube.Location, kind kind.Kind) (text string, pending bool) {
 	if !finalizers.MatchString(err.Error()) {
 		return c.lacking(err, c.claim(asChildren, kind, at.Namespace))
 	}
@@ -103,7 +104,7 @@ func (c *controller) whyNot(err error, need claim) string {
 }
 
 // claim is what the controller needs for a use of a kind in a namespace.
-func (c *controller) claim(use use, kind kube.Kind, namespace string) claim {
+func (c *controller) claim(use use, kind kind.Kind, namespace string) claim {
 	return claim{
 		as: c.as, use: use, resource: kind.Resource.GroupResource(),
 		namespaced: kind.Namespaced, namespace: namespace, unlimited: !c.kind.Namespaced,

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kind"
 )
 
 // knowing is a controller that works as a user, who is there, and about whose claim the server has said that.
@@ -25,9 +25,9 @@ func knowing(t *testing.T, user string, need claim, f finding) *controller {
 
 // TestWhoCanBeLimited offers to limit spec.watch.namespaces only where the API allows that.
 func TestWhoCanBeLimited(t *testing.T) {
-	child := kube.Kind{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespaced: true}
+	child := kind.Kind{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespaced: true}
 	for namespaced, want := range map[bool]string{true: ", or limit spec.watch.namespaces", false: ""} {
-		c := &controller{as: robot, kind: kube.Kind{Namespaced: namespaced}}
+		c := &controller{as: robot, kind: kind.Kind{Namespaced: namespaced}}
 		if got := c.claim(asChildren, child, "").role(); got != "a ClusterRole that a ClusterRoleBinding gives to it"+want {
 			t.Errorf("parents in namespaces: %v: %q, want %q in the end", namespaced, got, want)
 		}
@@ -100,13 +100,13 @@ func TestWhichRightsAreNamed(t *testing.T) {
 
 func TestRightToBlockTheDeletionOfParents(t *testing.T) {
 	err := answer(403, "Forbidden", `configmaps "a" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: , <nil>`)
-	for kind, want := range map[string]string{
+	for owner, want := range map[string]string{
 		"App":     "service account team/robot may not update apps/finalizers.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/finalizers], verbs: [update]} to a Role in namespace ns that a RoleBinding gives to it, which the admission plugin OwnerReferencesPermissionEnforcement asks for, so that the child can block the deletion of its parent",
 		"Cluster": "service account team/robot may not update clusters/finalizers.example.org in the cluster: add {apiGroups: [example.org], resources: [clusters/finalizers], verbs: [update]} to a ClusterRole that a ClusterRoleBinding gives to it, which the admission plugin OwnerReferencesPermissionEnforcement asks for, so that the child can block the deletion of its parent",
 	} {
-		c := &controller{as: robot, kind: fakeKinds[schema.GroupKind{Group: "example.org", Kind: kind}]}
-		if got, pending := c.missingRight(err, configMap("a"), kube.Kind{}); got != want || pending {
-			t.Errorf("%s: pending is %v, and the text\n%s\nwant\n%s", kind, pending, got, want)
+		c := &controller{as: robot, kind: fakeKinds[schema.GroupKind{Group: "example.org", Kind: owner}]}
+		if got, pending := c.missingRight(err, configMap("a"), kind.Kind{}); got != want || pending {
+			t.Errorf("%s: pending is %v, and the text\n%s\nwant\n%s", owner, pending, got, want)
 		}
 	}
 }

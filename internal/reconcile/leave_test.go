@@ -12,7 +12,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kind"
 )
 
 func TestParentThatGoesIsLeftToTheGarbageCollector(t *testing.T) {
@@ -257,7 +257,7 @@ func TestKindThatGoesTakesItsChildren(t *testing.T) {
 	c.apply(app)
 	c.run()
 	c.deliver()
-	c.refuse["kind App"] = &kube.NotFoundError{GVK: parse(t, app).GroupVersionKind()}
+	c.refuse["kind App"] = &kind.NotFoundError{GVK: parse(t, app).GroupVersionKind()}
 	delete(c.objects, locationOf(parse(t, app)))
 	c.controllers.queue.Add("apps")
 	wantRequests(t, "the kind is gone", c.run())

@@ -9,12 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
 func TestVersionThatIsServedNoMoreCostsNoChild(t *testing.T) {
-	for why, err := range map[string]*kube.NotFoundError{
+	for why, err := range map[string]*kind.NotFoundError{
 		"its own server is away":           {Away: true},
 		"another version is served":        {Served: "v2"},
 		"the definition serves no version": {Definition: "apps.example.org"},
@@ -64,13 +65,13 @@ func TestKindsThatCannotBeAskedForAreAskedForAgain(t *testing.T) {
 	if got := a.recheck(); got < unansweredRetry || got > 2*unansweredRetry {
 		t.Errorf("asks again after %v, want about %v", got, unansweredRetry)
 	}
-	for why, err := range map[string]*kube.NotFoundError{"missing": {}, "served in another version": {Served: "v2"}, "away": {Away: true}} {
+	for why, err := range map[string]*kind.NotFoundError{"missing": {}, "served in another version": {Served: "v2"}, "away": {Away: true}} {
 		a.kindErr = err
 		if got := a.recheck(); got < slowRetry || got > 2*slowRetry {
 			t.Errorf("a kind that is %s is asked for again after %v, want about %v", why, got, slowRetry)
 		}
 	}
-	a.kindErr = &kube.NotFoundError{Served: "v2", Definition: "x"}
+	a.kindErr = &kind.NotFoundError{Served: "v2", Definition: "x"}
 	if got := a.recheck(); got != 0 {
 		t.Errorf("a kind that a definition tells of is asked for again after %v, want never", got)
 	}
@@ -83,11 +84,11 @@ func TestChildrenOfAKindThatCannotBeReadStopPruning(t *testing.T) {
 	}{
 		"no answer": {errors.New("no answer"), "False ListFailed: cannot list children of kind ConfigMap: cannot ask the API server for its kinds: the API server did not answer; nothing is deleted meanwhile"},
 		"no version is served": {
-			&kube.NotFoundError{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Definition: "x"},
+			&kind.NotFoundError{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Definition: "x"},
 			"False KindNotFound: cannot list children: the cluster has no kind ConfigMap in v1: CustomResourceDefinition x is there, but does not serve it (kubectl describe crd x); nothing is deleted meanwhile",
 		},
 		"its own server is away": {
-			&kube.NotFoundError{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Away: true},
+			&kind.NotFoundError{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Away: true},
 			"False KindNotFound: cannot list children: the cluster has no kind ConfigMap in v1 now, though it had: see whether the API service that serves it is there (kubectl get apiservices); nothing is deleted meanwhile",
 		},
 	} {
@@ -123,11 +124,11 @@ func TestChildrenAreReadInTheVersionThatIsServed(t *testing.T) {
 // versioned serves all kinds in one version.
 type versioned struct{ served string }
 
-func (v versioned) Resolve(gvk schema.GroupVersionKind) (kube.Kind, error) {
+func (v versioned) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 	if gvk.Version != v.served {
-		return kube.Kind{}, &kube.NotFoundError{GVK: gvk, Served: v.served}
+		return kind.Kind{}, &kind.NotFoundError{GVK: gvk, Served: v.served}
 	}
-	return kube.Kind{Kind: gvk.Kind, Resource: schema.GroupVersionResource{Group: gvk.Group, Version: gvk.Version, Resource: "x"}}, nil
+	return kind.Kind{Kind: gvk.Kind, Resource: schema.GroupVersionResource{Group: gvk.Group, Version: gvk.Version, Resource: "x"}}, nil
 }
 
 func TestAnotherSchemaHasAllParentsLookedAt(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kind"
 )
 
 func TestConditionsOfAStatusTemplate(t *testing.T) {
@@ -125,15 +125,15 @@ func cutCondition(c *cluster, kind string) (status, reason, message string) {
 func TestRoomForTheReadyCondition(t *testing.T) {
 	for why, row := range map[string]struct {
 		condition string
-		status    *kube.StatusSchema
+		status    *kind.StatusSchema
 		want      bool
 	}{
-		"there is room":                {"Ready", &kube.StatusSchema{}, true},
-		"none is to be set":            {"", &kube.StatusSchema{}, false},
+		"there is room":                {"Ready", &kind.StatusSchema{}, true},
+		"none is to be set":            {"", &kind.StatusSchema{}, false},
 		"the kind has no status":       {"Ready", nil, false},
-		"its status has no conditions": {"Ready", &kube.StatusSchema{Conditions: "no room"}, false},
+		"its status has no conditions": {"Ready", &kind.StatusSchema{Conditions: "no room"}, false},
 	} {
-		p := &pass{controller: &controller{readyCondition: row.condition, kind: kube.Kind{Status: row.status}}}
+		p := &pass{controller: &controller{readyCondition: row.condition, kind: kind.Kind{Status: row.status}}}
 		if got := p.holdsCondition(); got != row.want {
 			t.Errorf("%s: %v, want %v", why, got, row.want)
 		}
@@ -149,8 +149,8 @@ func TestRoomForTheReadyCondition(t *testing.T) {
 
 func TestConditionOfAKindWithoutStatus(t *testing.T) {
 	condition := map[string]any{"lastTransitionTime": "now"}
-	for _, status := range []*kube.StatusSchema{nil, {}} { // the second has no room for a generation
-		p := &pass{controller: &controller{kind: kube.Kind{Status: status}}, parent: packed(t, parse(t, app))}
+	for _, status := range []*kind.StatusSchema{nil, {}} { // the second has no room for a generation
+		p := &pass{controller: &controller{kind: kind.Kind{Status: status}}, parent: packed(t, parse(t, app))}
 		if p.complement(condition); len(condition) != 1 {
 			t.Errorf("condition %v", condition)
 		}

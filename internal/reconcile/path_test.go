@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 )
 
@@ -49,7 +50,7 @@ func TestKeysFromDataAreNotTold(t *testing.T) {
 		}
 		asked := c.about(answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, secret,
 			metav1.StatusCause{Type: metav1.CauseTypeFieldValueRequired, Field: row.path}), content)
-		problem := c.refusal(asked, "update X", kube.Location{}, kube.Kind{})
+		problem := c.refusal(asked, "update X", kube.Location{}, kind.Kind{})
 		if want := "cannot update X: " + row.want + ": required value is missing"; problem.Message != want || problem.Reason != v1.ReasonChildRejected {
 			t.Errorf("%s: got %q, want %q", why, problem.Message, want)
 		}
@@ -77,7 +78,7 @@ func TestKeysInWordsOfTheServer(t *testing.T) {
 		".spec." + secret + ".unknown": aField,
 	} {
 		asked := c.about(answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, path+": field not declared in schema"), content)
-		got := c.refusal(asked, "update X", kube.Location{}, kube.Kind{}).Message
+		got := c.refusal(asked, "update X", kube.Location{}, kind.Kind{}).Message
 		if got != "cannot update X: "+want+": the schema has no such field" {
 			t.Errorf("%s: got %q", path, got)
 		}

@@ -8,14 +8,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
 )
 
 // wanted is a child as it should be.
 type wanted struct {
 	child   *v1.Child
-	kind    kube.Kind
+	kind    kind.Kind
 	name    types.NamespacedName
 	content map[string]any // as its author wants it; see marks for what comes on top
 	hash    string         // of content
@@ -31,7 +31,7 @@ type wanted struct {
 type live struct {
 	child  string // the entry of spec.children that it belongs to: see pair
 	from   string // the one that it was made from
-	kind   kube.Kind
+	kind   kind.Kind
 	object *object.Object
 	wanted *wanted // nil where nobody wants it any more
 }
@@ -42,12 +42,8 @@ type identity struct {
 	name types.NamespacedName
 }
 
-func (w *wanted) id() identity { return identity{groupKind(w.kind), w.name} }
-func (l *live) id() identity   { return identity{groupKind(l.kind), l.object.Key()} }
-
-func groupKind(k kube.Kind) schema.GroupKind {
-	return schema.GroupKind{Group: k.Resource.Group, Kind: k.Kind}
-}
+func (w *wanted) id() identity { return identity{w.kind.GroupKind(), w.name} }
+func (l *live) id() identity   { return identity{l.kind.GroupKind(), l.object.Key()} }
 
 // String names the child in messages: "ConfigMap default/a".
 func (i identity) String() string {
@@ -181,13 +177,13 @@ func (s situation) leave(p *plan, l *live) {
 		return
 	}
 	if c := s.children.of(l); c != nil {
-		w := &wanted{child: c, kind: l.kind, name: l.object.Key(), marks: marks{maker: s.maker, child: c, kind: groupKind(l.kind)}}
+		w := &wanted{child: c, kind: l.kind, name: l.object.Key(), marks: marks{maker: s.maker, child: c, kind: l.kind.GroupKind()}}
 		if w.marks.differ(l.object) || w.marks.worn(l.object) {
 			p.apply = append(p.apply, action{verb: remark, wanted: w, live: l})
 		}
 		return
 	}
-	if _, holds := s.maker.open(l.object, groupKind(l.kind)); !holds || s.maker.seals.Worn(l.object.Annotation(v1.AnnotationSeal)) {
+	if _, holds := s.maker.open(l.object, l.kind.GroupKind()); !holds || s.maker.seals.Worn(l.object.Annotation(v1.AnnotationSeal)) {
 		p.apply = append(p.apply, action{verb: reseal, live: l})
 	}
 }

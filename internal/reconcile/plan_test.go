@@ -46,7 +46,7 @@ func situationFor(t testing.TB, child v1.Child, wantedSides, liveSides []side) s
 	maker := one(t)
 	s.maker = maker
 	for _, w := range wantedSides {
-		d.wanted = append(d.wanted, &wanted{child: &s.children[0], kind: kind, name: nameOf(w.content()), content: w.author(), hash: w.hash, marks: marks{maker: maker, child: &s.children[0], kind: groupKind(kind)}})
+		d.wanted = append(d.wanted, &wanted{child: &s.children[0], kind: kind, name: nameOf(w.content()), content: w.author(), hash: w.hash, marks: marks{maker: maker, child: &s.children[0], kind: kind.GroupKind()}})
 	}
 	for _, l := range liveSides {
 		s.live = append(s.live, &live{child: l.group, from: l.group, kind: kind, object: l.object(t)})

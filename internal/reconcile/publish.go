@@ -12,12 +12,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 )
 
 // refusal tells what the server's answer to the write of an object means. what names the
 // write: "create ConfigMap default/a".
-func (c *controller) refusal(err error, what string, at kube.Location, kind kube.Kind) *Problem {
+func (c *controller) refusal(err error, what string, at kube.Location, kind kind.Kind) *Problem {
 	p := &Problem{Reason: v1.ReasonChildRejected, Retry: RetryBackoff, Write: what}
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):

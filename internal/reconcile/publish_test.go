@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 )
 
@@ -26,7 +27,7 @@ func answer(code int32, reason metav1.StatusReason, message string, causes ...me
 
 func TestRefusalsTellWithoutValues(t *testing.T) {
 	c := &controller{name: "c", rights: newCluster(t).controllers.rights, kind: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}]}
-	kind := kube.Kind{Kind: "Deployment", Namespaced: true, Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}}
+	kind := kind.Kind{Kind: "Deployment", Namespaced: true, Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}}
 	noNamespace := apierrors.NewNotFound(corev1.Resource("namespaces"), "gone")
 	for why, row := range map[string]struct {
 		err    error
@@ -195,7 +196,7 @@ func TestAnswersWithoutWordsAreTold(t *testing.T) {
 		}
 	}
 	ending := answer(http.StatusForbidden, metav1.StatusReasonForbidden, secret, metav1.StatusCause{Type: corev1.NamespaceTerminatingCause})
-	got := (&controller{}).refusal(ending, "create X", kube.Location{}, kube.Kind{})
+	got := (&controller{}).refusal(ending, "create X", kube.Location{}, kind.Kind{})
 	if want := "cannot create X: its namespace is being deleted; "; got.Reason != v1.ReasonNamespaceEnding || !strings.HasPrefix(got.Message, want) {
 		t.Errorf("got %+v, want %s", got, want)
 	}

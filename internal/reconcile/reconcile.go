@@ -174,7 +174,7 @@ func (p *pass) run(ctx context.Context) Result {
 func (p *pass) readable(all []*wanted) []*wanted {
 	out := make([]*wanted, 0, len(all))
 	for _, w := range all {
-		s := p.sources[groupKind(w.kind)]
+		s := p.sources[w.kind.GroupKind()]
 		cache := s.in(w.name.Namespace)
 		if readable(cache) {
 			out = append(out, w)
@@ -329,7 +329,7 @@ var errPanic = errors.New("panic in a pass: this is a bug, please report it with
 
 // noteDeletion has the cache know what the server has accepted to delete.
 func (c *controller) noteDeletion(l *live) {
-	if cache := c.sources[groupKind(l.kind)].in(l.object.Namespace()); cache != nil {
+	if cache := c.sources[l.kind.GroupKind()].in(l.object.Namespace()); cache != nil {
 		cache.Deleting(l.object.Key(), l.object.UID())
 	}
 }

@@ -85,7 +85,7 @@ func (c *controller) hasLeft(ctx context.Context, namespace string) bool {
 		case cache == nil:
 		case apierrors.IsForbidden(cache.Err()):
 			klog.FromContext(ctx).Info("children in a namespace that is watched no longer are left as they are: they may not be read", "controller", c.name, "namespace", namespace, "user", c.as, "resource", s.kind.Resource.Resource)
-		case !readable(cache) || c.within(cache, groupKind(s.kind)):
+		case !readable(cache) || c.within(cache, s.kind.GroupKind()):
 			return false
 		}
 	}

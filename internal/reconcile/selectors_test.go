@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kind"
 )
 
 func TestSpecsThatMakeNoSense(t *testing.T) {
@@ -67,14 +67,14 @@ func TestFirstErrors(t *testing.T) {
 }
 
 func TestKindsThatDoNotFit(t *testing.T) {
-	namespaced := kube.Kind{Kind: "App", Namespaced: true, Custom: true, Status: &kube.StatusSchema{}}
+	namespaced := kind.Kind{Kind: "App", Namespaced: true, Custom: true, Status: &kind.StatusSchema{}}
 	everywhere, builtIn, statusless := namespaced, namespaced, namespaced
 	everywhere.Namespaced, builtIn.Custom, statusless.Status = false, false, nil
 	named := v1.Watch{Namespaces: []string{"a"}}
 	chosen := v1.Watch{NamespaceSelector: &metav1.LabelSelector{}}
 	writes := &v1.ParentStatus{Template: "a: 1"}
 	for why, row := range map[string]struct {
-		kind   kube.Kind
+		kind   kind.Kind
 		watch  v1.Watch
 		status *v1.ParentStatus
 		want   string

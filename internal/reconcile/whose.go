@@ -141,7 +141,7 @@ func ownedBy(o *object.Object, parent types.UID) bool {
 // have it stay.
 func (c *controller) goes(l *live) bool {
 	all := entries(c.spec.Children)
-	return c.made(l.object, groupKind(l.kind)) && all.prunePolicy(l) != v1.PruneOrphan && all.deletionPolicy(l) != v1.DeletionOrphan
+	return c.made(l.object, l.kind.GroupKind()) && all.prunePolicy(l) != v1.PruneOrphan && all.deletionPolicy(l) != v1.DeletionOrphan
 }
 
 // parental reports whether an owner is of the parents' kind, in whatever version.

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
 )
 
@@ -30,8 +31,8 @@ func (c *Cache) ChildrenNamed(controller string, parent types.NamespacedName) []
 
 // Definitions returns the definitions of a kind, in no order. There is more than one while they
 // fight for the name.
-func (c *Cache) Definitions(kind schema.GroupKind) []*object.Object {
-	return c.find(byParent, hashOf(kind.Group, kind.Kind), func(o *object.Object) bool { return DefinedKind(o) == kind })
+func (c *Cache) Definitions(of schema.GroupKind) []*object.Object {
+	return c.find(byParent, hashOf(of.Group, of.Kind), func(o *object.Object) bool { return kind.Defined(o) == of })
 }
 
 // EachChild calls f for every child that carries the controller's label, in no order. f
@@ -66,16 +67,6 @@ func ParentName(child *object.Object) string {
 		return owner.Name
 	}
 	return child.Annotation(v1.AnnotationParent)
-}
-
-// DefinedKind returns the group and kind that a CustomResourceDefinition defines: what
-// the server has accepted, which after a change may be another name than is asked for.
-func DefinedKind(definition *object.Object) schema.GroupKind {
-	gk := schema.GroupKind{Group: definition.Text("spec", "group"), Kind: definition.Text("status", "acceptedNames", "kind")}
-	if gk.Kind == "" {
-		gk.Kind = definition.Text("spec", "names", "kind")
-	}
-	return gk
 }
 
 // The indexes of a Cache. Definitions are filed by kind, in the first.
@@ -172,8 +163,8 @@ func childHashes(o *object.Object) [indexes]uint64 {
 }
 
 func definitionHashes(o *object.Object) [indexes]uint64 {
-	kind := DefinedKind(o)
-	return [indexes]uint64{byParent: hashOf(kind.Group, kind.Kind)}
+	of := kind.Defined(o)
+	return [indexes]uint64{byParent: hashOf(of.Group, of.Kind)}
 }
 
 var seed = maphash.MakeSeed()

@@ -10,6 +10,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
 
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
 )
 
@@ -146,7 +147,7 @@ func (c *Cache) Bookmark(resourceVersion string) error {
 // Resync does nothing: the reconciler looks again by its own clock.
 func (c *Cache) Resync() error { return nil }
 
-// Transformer returns what has a list slimmed while it comes in, which may take long.
+// Transformer returns what has a list trimmed while it comes in, which may take long.
 func (c *Cache) Transformer() toolscache.TransformFunc {
 	return func(obj any) (any, error) {
 		c.pulse.beat()
@@ -219,8 +220,8 @@ func (c *Cache) object(obj any) (*object.Object, error) {
 	if !ok {
 		return nil, fmt.Errorf("watch %s: unexpected object %T", c.want, obj)
 	}
-	if c.want.Role == Definition && !o.Noted(object.Slim) {
-		return slimDefinition(o)
+	if c.want.Role == Definition {
+		return kind.Trim(o)
 	}
 	return o, nil
 }

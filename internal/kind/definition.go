@@ -1,4 +1,4 @@
-package kube
+package kind
 
 import (
 	"strconv"
@@ -7,8 +7,17 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/watch"
 )
+
+// Defined returns the group and kind that a CustomResourceDefinition defines: what
+// the server has accepted, which after a change may be another name than is asked for.
+func Defined(definition *object.Object) schema.GroupKind {
+	gk := schema.GroupKind{Group: definition.Text("spec", "group"), Kind: definition.Text("status", "acceptedNames", "kind")}
+	if gk.Kind == "" {
+		gk.Kind = definition.Text("spec", "names", "kind")
+	}
+	return gk
+}
 
 // customKind reads a kind from its definition. It answers false while the
 // definition is not established, when it is being deleted, and when it does not serve that version.
@@ -17,7 +26,7 @@ func customKind(definition *object.Object, version string) (Kind, bool) {
 	if definition.Deleting() || !established(content) {
 		return Kind{}, false
 	}
-	gk := watch.DefinedKind(definition)
+	gk := Defined(definition)
 	plural, _, _ := unstructured.NestedString(content, "spec", "names", "plural")
 	scope, _, _ := unstructured.NestedString(content, "spec", "scope")
 	versions, _, _ := unstructured.NestedFieldNoCopy(content, "spec", "versions")

@@ -1,23 +1,17 @@
-package kube
+package kind
 
 import (
 	"errors"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/watch"
 )
 
 const loadTests = `
@@ -53,7 +47,7 @@ type definitions []*object.Object
 func (d definitions) Definitions(kind schema.GroupKind) []*object.Object {
 	var out []*object.Object
 	for _, o := range d {
-		if watch.DefinedKind(o) == kind {
+		if Defined(o) == kind {
 			out = append(out, o)
 		}
 	}
@@ -69,11 +63,7 @@ func definition(t *testing.T, text string, change func(map[string]any)) *object.
 	if change != nil {
 		change(content)
 	}
-	o, err := object.From(content)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return o
+	return pack(t, content)
 }
 
 // rootOf returns the schema of version v1.
@@ -187,7 +177,7 @@ func TestCustomKinds(t *testing.T) {
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
-			kinds := NewKinds(definitions{definition(t, loadTests, row.change)}, nil, time.Now)
+			kinds := NewResolver(definitions{definition(t, loadTests, row.change)}, nil, time.Now)
 			gvk.Version = row.version
 			got, err := kinds.Resolve(gvk)
 			var missing *NotFoundError
@@ -237,7 +227,7 @@ func (d *fakeDiscovery) RESTMapping(gk schema.GroupKind, versions ...string) (*m
 func TestBuiltInKindsAreAskedForOnce(t *testing.T) {
 	pod := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 	d := &fakeDiscovery{known: map[schema.GroupKind]bool{pod.GroupKind(): true}}
-	kinds := NewKinds(definitions{}, d, time.Now)
+	kinds := NewResolver(definitions{}, d, time.Now)
 	for range 3 {
 		kind, err := kinds.Resolve(pod)
 		if err != nil || !kind.Namespaced || kind.Custom {
@@ -252,7 +242,7 @@ func TestBuiltInKindsAreAskedForOnce(t *testing.T) {
 func TestMissingKindsResetDiscoveryAtMostEveryTenSeconds(t *testing.T) {
 	d := &fakeDiscovery{known: map[schema.GroupKind]bool{}}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	kinds := NewKinds(definitions{}, d, func() time.Time { return now })
+	kinds := NewResolver(definitions{}, d, func() time.Time { return now })
 	gvk := schema.GroupVersionKind{Group: "metrics.example.org", Version: "v1", Kind: "Metric"}
 	for range 5 {
 		if _, err := kinds.Resolve(gvk); err == nil || err.Error() != "the cluster has no kind Metric in metrics.example.org/v1" {
@@ -278,7 +268,7 @@ func TestMissingKindsResetDiscoveryAtMostEveryTenSeconds(t *testing.T) {
 func TestKindThatDiscoveryLearnsOfIsFoundAtOnce(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "metrics.example.org", Version: "v1", Kind: "Metric"}
 	d := &fakeDiscovery{known: map[schema.GroupKind]bool{}, learns: gvk.GroupKind()}
-	if kind, err := NewKinds(definitions{}, d, time.Now).Resolve(gvk); err != nil || kind.Resource.Resource != "things" {
+	if kind, err := NewResolver(definitions{}, d, time.Now).Resolve(gvk); err != nil || kind.Resource.Resource != "things" {
 		t.Errorf("kind %+v, err %v, want that which discovery has now", kind, err)
 	}
 }
@@ -287,7 +277,7 @@ func TestKindsThatMayGoAreAskedForEachTime(t *testing.T) {
 	for group, want := range map[string]int{"apps": 1, "storage.k8s.io": 1, "metrics.example.org": 2} {
 		gvk := schema.GroupVersionKind{Group: group, Version: "v1", Kind: "Thing"}
 		d := &fakeDiscovery{known: map[schema.GroupKind]bool{gvk.GroupKind(): true}}
-		kinds := NewKinds(definitions{}, d, time.Now)
+		kinds := NewResolver(definitions{}, d, time.Now)
 		for range 2 {
 			if _, err := kinds.Resolve(gvk); err != nil {
 				t.Fatal(err)
@@ -302,7 +292,7 @@ func TestKindsThatMayGoAreAskedForEachTime(t *testing.T) {
 func TestKindIsGoneWithItsDefinitionWhateverDiscoverySays(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "LoadTest"}
 	there := &changing{definitions{definition(t, loadTests, func(map[string]any) {})}}
-	kinds := NewKinds(there, &fakeDiscovery{known: map[schema.GroupKind]bool{gvk.GroupKind(): true}}, time.Now)
+	kinds := NewResolver(there, &fakeDiscovery{known: map[schema.GroupKind]bool{gvk.GroupKind(): true}}, time.Now)
 	if kind, err := kinds.Resolve(gvk); err != nil || !kind.Custom {
 		t.Fatalf("kind %+v, err %v", kind, err)
 	}
@@ -326,7 +316,7 @@ func TestFailedDiscoveryIsNoMissingKind(t *testing.T) {
 	failure := errors.New("no answer")
 	pod := schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 	d := &fakeDiscovery{err: failure, known: map[schema.GroupKind]bool{pod.GroupKind(): true}}
-	kinds := NewKinds(definitions{}, d, time.Now)
+	kinds := NewResolver(definitions{}, d, time.Now)
 	if _, err := kinds.Resolve(pod); !errors.Is(err, failure) {
 		t.Errorf("err = %v, want that of discovery", err)
 	}
@@ -401,7 +391,7 @@ func TestMissingKindsSayWhatThereIsInstead(t *testing.T) {
 			for _, change := range row.definitions {
 				all = append(all, definition(t, loadTests, change))
 			}
-			_, err := NewKinds(all, &fakeDiscovery{}, time.Now).Resolve(gvk)
+			_, err := NewResolver(all, &fakeDiscovery{}, time.Now).Resolve(gvk)
 			if row.want == "" {
 				if err != nil {
 					t.Errorf("err = %v, want none", err)
@@ -418,7 +408,7 @@ func TestMissingKindsSayWhatThereIsInstead(t *testing.T) {
 
 func TestVersionThatDiscoveryLacksIsNoMissingKind(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "autoscaling", Version: "v2beta2", Kind: "HorizontalPodAutoscaler"}
-	kinds := NewKinds(definitions{}, &fakeDiscovery{known: map[schema.GroupKind]bool{gvk.GroupKind(): true}, only: "v2"}, time.Now)
+	kinds := NewResolver(definitions{}, &fakeDiscovery{known: map[schema.GroupKind]bool{gvk.GroupKind(): true}, only: "v2"}, time.Now)
 	_, err := kinds.Resolve(gvk)
 	var missing *NotFoundError
 	if !errors.As(err, &missing) || missing.Served != "v2" || missing.Gone() {
@@ -432,113 +422,16 @@ func TestRenamedKindIsKnownByTheNameThatTheServerHasAccepted(t *testing.T) {
 		inner(inner(m, "spec"), "names")["kind"] = "Taken" // by another definition
 		inner(m, "status")["acceptedNames"] = map[string]any{"kind": "LoadTest", "plural": "loadtests"}
 	})
-	kind, err := NewKinds(definitions{renaming}, &fakeDiscovery{}, time.Now).Resolve(gvk)
+	kind, err := NewResolver(definitions{renaming}, &fakeDiscovery{}, time.Now).Resolve(gvk)
 	if err != nil || kind.Kind != "LoadTest" {
 		t.Errorf("kind %+v, err %v, want the kind that is served", kind, err)
-	}
-}
-
-// metrics is what discovery says of an aggregated API server.
-type metrics struct {
-	freshness string
-	resources string // with which it answers, in the aggregated form
-	more      string // further versions of the group
-	legacy    bool   // whether the server has no aggregated form
-	status    int    // of the answer to the question for the resources, in the old form
-	gone      bool   // whether the group is not there at all
-}
-
-const metricResource = `{"resource":"metrics","responseKind":{"group":"metrics.example.org","version":"v1","kind":"Metric"},"scope":"Namespaced","verbs":["list"]}`
-
-// discoveryServer answers discovery requests as m says at the time.
-func discoveryServer(t *testing.T, m *metrics) Discovery {
-	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if m.legacy {
-			m.serveLegacy(w, r)
-			return
-		}
-		groups := ""
-		if r.URL.Path == "/api" {
-			groups = `{"metadata":{"name":""},"versions":[{"version":"v1","freshness":"Current","resources":[
-				{"resource":"pods","responseKind":{"group":"","version":"v1","kind":"Pod"},"scope":"Namespaced","verbs":["list"]}]}]}`
-		}
-		if r.URL.Path == "/apis" && !m.gone {
-			groups = `{"metadata":{"name":"metrics.example.org"},"versions":[{"version":"v1","freshness":"` + m.freshness + `","resources":[` + m.resources + `]}` + m.more + `]}`
-		}
-		w.Header().Set("Content-Type", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
-		_, _ = w.Write([]byte(`{"apiVersion":"apidiscovery.k8s.io/v2","kind":"APIGroupDiscoveryList","items":[` + groups + `]}`))
-	}))
-	t.Cleanup(server.Close)
-	client, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: server.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return NewDiscovery(client)
-}
-
-func (m *metrics) serveLegacy(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Type", "application/json")
-	switch r.URL.Path {
-	case "/api":
-		_, _ = w.Write([]byte(`{"kind":"APIVersions","versions":["v1"]}`))
-	case "/api/v1":
-		_, _ = w.Write([]byte(`{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","kind":"Pod","namespaced":true,"verbs":["list"]}]}`))
-	case "/apis":
-		_, _ = w.Write([]byte(`{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"metrics.example.org","versions":[{"groupVersion":"metrics.example.org/v1","version":"v1"}]}]}`))
-	default:
-		w.WriteHeader(m.status)
-		_, _ = w.Write([]byte(`{"kind":"APIResourceList","groupVersion":"metrics.example.org/v1","resources":[{"name":"metrics","kind":"Metric","namespaced":true,"verbs":["list"]}]}`))
-	}
-}
-
-func TestKindOfAServerThatIsAwayIsNotGone(t *testing.T) {
-	metric := schema.GroupVersionKind{Group: "metrics.example.org", Version: "v1", Kind: "Metric"}
-	other := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Other"}
-	for why, away := range map[string]metrics{
-		"it does not answer":                          {freshness: "Stale", resources: metricResource},
-		"it has just begun, and has no kinds":         {freshness: "Current"},
-		"it does not answer, in the old form":         {legacy: true, status: http.StatusServiceUnavailable},
-		"it is being replaced, and is not registered": {gone: true},
-	} {
-		t.Run(why, func(t *testing.T) {
-			there := metrics{freshness: "Current", resources: metricResource, legacy: away.legacy, status: http.StatusOK}
-			now, is := time.Now(), there
-			kinds := NewKinds(definitions{}, discoveryServer(t, &is), func() time.Time { return now })
-			look := func(of *Kinds, gvk schema.GroupVersionKind) (Kind, *NotFoundError, error) {
-				now = now.Add(time.Minute)
-				of.discovery.Reset()
-				kind, err := of.Resolve(gvk)
-				var missing *NotFoundError
-				errors.As(err, &missing)
-				return kind, missing, err
-			}
-			if kind, _, err := look(kinds, metric); err != nil || kind.Resource.Resource != "metrics" {
-				t.Fatalf("kind %+v, err %v, want metrics", kind, err)
-			}
-			is = away
-			if _, missing, err := look(kinds, metric); err == nil || missing != nil && missing.Gone() {
-				t.Errorf("err = %v, want one that does not say that there are no objects", err)
-			}
-			if _, missing, err := look(kinds, other); missing == nil || !missing.Gone() {
-				t.Errorf("a kind of another group: err = %v, want it missing", err)
-			}
-			fresh := NewKinds(definitions{}, discoveryServer(t, &is), time.Now)
-			if _, missing, err := look(fresh, metric); err == nil || (missing != nil) != away.gone {
-				t.Errorf("after a restart: err = %v, want it missing: %v", err, away.gone)
-			}
-			is = there
-			if _, _, err := look(kinds, metric); err != nil {
-				t.Errorf("it is back: err = %v", err)
-			}
-		})
 	}
 }
 
 func TestKindThatWasThereSaysSo(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "metrics.example.org", Version: "v1", Kind: "Metric"}
 	d := &fakeDiscovery{known: map[schema.GroupKind]bool{gvk.GroupKind(): true}}
-	kinds := NewKinds(definitions{}, d, time.Now)
+	kinds := NewResolver(definitions{}, d, time.Now)
 	if _, err := kinds.Resolve(gvk); err != nil {
 		t.Fatal(err)
 	}
@@ -547,35 +440,5 @@ func TestKindThatWasThereSaysSo(t *testing.T) {
 	const want = "the cluster has no kind Metric in metrics.example.org/v1 now, though it had: see whether the API service that serves it is there (kubectl get apiservices)"
 	if err == nil || err.Error() != want {
 		t.Errorf("err = %v, want %s", err, want)
-	}
-}
-
-// broken is a discovery client that cannot say what it could not find out.
-type broken struct {
-	discovery.CachedDiscoveryInterface
-}
-
-var errBroken = errors.New("no answer")
-
-func (broken) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
-	return nil, nil, errBroken
-}
-
-func TestKindIsMissingOnlyWhereAllGroupsAreKnown(t *testing.T) {
-	gk := schema.GroupKind{Group: "metrics.example.org", Kind: "Other"}
-	m, ok := discoveryServer(t, &metrics{freshness: "Current", resources: metricResource}).(*mapper)
-	if !ok {
-		t.Fatal("NewDiscovery returns something else")
-	}
-	if _, err := m.RESTMapping(gk, "v1"); !meta.IsNoMatchError(err) {
-		t.Errorf("err = %v, want a NoMatch", err)
-	}
-	halfAway := discoveryServer(t, &metrics{freshness: "Current", resources: metricResource, more: `,{"version":"v2","freshness":"Stale"}`})
-	if _, err := halfAway.RESTMapping(gk, "v2"); err == nil || meta.IsNoMatchError(err) {
-		t.Errorf("one version of the group does not answer: err = %v, want that", err)
-	}
-	m.cached = broken{m.cached}
-	if _, err := m.RESTMapping(gk, "v1"); !errors.Is(err, errBroken) {
-		t.Errorf("err = %v, want that of discovery", err)
 	}
 }

@@ -1,4 +1,4 @@
-package watch
+package kind
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -6,10 +6,13 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 )
 
-// slimDefinition cuts the schemas of a CustomResourceDefinition down to .status,
-// and drops what else is large.
-func slimDefinition(o *object.Object) (*object.Object, error) {
-	content := o.Content()
+// Trim returns a CustomResourceDefinition whose schemas are cut down to .status, without what else is
+// large. One that has been trimmed is returned as it is.
+func Trim(definition *object.Object) (*object.Object, error) {
+	if definition.Noted(object.Trimmed) {
+		return definition, nil
+	}
+	content := definition.Content()
 	unstructured.RemoveNestedField(content, "metadata", "annotations")
 	unstructured.RemoveNestedField(content, "spec", "conversion")
 	versions, _, _ := unstructured.NestedFieldNoCopy(content, "spec", "versions")
@@ -27,18 +30,18 @@ func slimDefinition(o *object.Object) (*object.Object, error) {
 		if status, ok := properties["status"]; ok {
 			kept["status"] = status
 		}
-		slimmed := map[string]any{"properties": kept}
+		trimmed := map[string]any{"properties": kept}
 		if preserve, ok := root["x-kubernetes-preserve-unknown-fields"]; ok {
-			slimmed["x-kubernetes-preserve-unknown-fields"] = preserve
+			trimmed["x-kubernetes-preserve-unknown-fields"] = preserve
 		}
-		schema["openAPIV3Schema"] = slimmed
+		schema["openAPIV3Schema"] = trimmed
 	}
 	if metadata, ok := content["metadata"].(map[string]any); ok {
-		metadata["resourceVersion"] = o.ResourceVersion()
+		metadata["resourceVersion"] = definition.ResourceVersion()
 	}
-	slim, err := object.From(content)
+	out, err := object.From(content)
 	if err == nil {
-		slim.Note(object.Slim)
+		out.Note(object.Trimmed)
 	}
-	return slim, err
+	return out, err
 }

@@ -1,0 +1,44 @@
+package kind
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// NotFoundError says that the server does not have a kind, or not in that version. Its text says what
+// there is instead.
+type NotFoundError struct {
+	GVK schema.GroupVersionKind
+	// Served is another version that the server has the kind in, "" when there is none.
+	Served string
+	// Definition is the name of a CustomResourceDefinition that defines the kind and does not
+	// serve it now, or "". There may be objects of the kind all the same.
+	Definition string
+	// Going is whether that CustomResourceDefinition is being deleted.
+	Going bool
+	// Away is whether the server had the kind before, and not by a CustomResourceDefinition: an API server of its own has
+	// it, which keeps the objects when it is away.
+	Away bool
+}
+
+func (e *NotFoundError) Error() string {
+	text := fmt.Sprintf("the cluster has no kind %s in %s", e.GVK.Kind, e.GVK.GroupVersion())
+	switch {
+	case e.Served != "":
+		return text + ", but in version " + e.Served
+	case e.Away:
+		return text + " now, though it had: see whether the API service that serves it is there (kubectl get apiservices)"
+	case e.Going:
+		return text + ": CustomResourceDefinition " + e.Definition + " is being deleted"
+	case e.Definition != "":
+		return text + ": CustomResourceDefinition " + e.Definition + " is there, but does not serve it (kubectl describe crd " + e.Definition + ")"
+	}
+	return text
+}
+
+// Gone reports whether there can be no object of the kind, in any version.
+func (e *NotFoundError) Gone() bool { return e.Served == "" && e.Definition == "" && !e.Away }
+
+// Watched reports whether a change of the definition will tell when the kind is there.
+func (e *NotFoundError) Watched() bool { return e.Definition != "" }

@@ -1,0 +1,169 @@
+package kube
+
+import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+
+	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/object"
+)
+
+// metrics is what discovery says of an aggregated API server.
+type metrics struct {
+	freshness string
+	resources string // with which it answers, in the aggregated form
+	more      string // further versions of the group
+	legacy    bool   // whether the server has no aggregated form
+	status    int    // of the answer to the question for the resources, in the old form
+	gone      bool   // whether the group is not there at all
+}
+
+const metricResource = `{"resource":"metrics","responseKind":{"group":"metrics.example.org","version":"v1","kind":"Metric"},"scope":"Namespaced","verbs":["list"]}`
+
+// discoveryServer answers discovery requests as m says at the time.
+func discoveryServer(t *testing.T, m *metrics) *Discovery {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if m.legacy {
+			m.serveLegacy(w, r)
+			return
+		}
+		groups := ""
+		if r.URL.Path == "/api" {
+			groups = `{"metadata":{"name":""},"versions":[{"version":"v1","freshness":"Current","resources":[
+				{"resource":"pods","responseKind":{"group":"","version":"v1","kind":"Pod"},"scope":"Namespaced","verbs":["list"]}]}]}`
+		}
+		if r.URL.Path == "/apis" && !m.gone {
+			groups = `{"metadata":{"name":"metrics.example.org"},"versions":[{"version":"v1","freshness":"` + m.freshness + `","resources":[` + m.resources + `]}` + m.more + `]}`
+		}
+		w.Header().Set("Content-Type", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
+		_, _ = w.Write([]byte(`{"apiVersion":"apidiscovery.k8s.io/v2","kind":"APIGroupDiscoveryList","items":[` + groups + `]}`))
+	}))
+	t.Cleanup(server.Close)
+	client, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewDiscovery(client)
+}
+
+func (m *metrics) serveLegacy(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	switch r.URL.Path {
+	case "/api":
+		_, _ = w.Write([]byte(`{"kind":"APIVersions","versions":["v1"]}`))
+	case "/api/v1":
+		_, _ = w.Write([]byte(`{"kind":"APIResourceList","groupVersion":"v1","resources":[{"name":"pods","kind":"Pod","namespaced":true,"verbs":["list"]}]}`))
+	case "/apis":
+		_, _ = w.Write([]byte(`{"kind":"APIGroupList","apiVersion":"v1","groups":[{"name":"metrics.example.org","versions":[{"groupVersion":"metrics.example.org/v1","version":"v1"}]}]}`))
+	default:
+		w.WriteHeader(m.status)
+		_, _ = w.Write([]byte(`{"kind":"APIResourceList","groupVersion":"metrics.example.org/v1","resources":[{"name":"metrics","kind":"Metric","namespaced":true,"verbs":["list"]}]}`))
+	}
+}
+
+// noDefinitions is for a server without custom kinds.
+type noDefinitions struct{}
+
+func (noDefinitions) Definitions(schema.GroupKind) []*object.Object { return nil }
+
+func TestKindOfAServerThatIsAwayIsNotGone(t *testing.T) {
+	metric := schema.GroupVersionKind{Group: "metrics.example.org", Version: "v1", Kind: "Metric"}
+	other := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Other"}
+	for why, away := range map[string]metrics{
+		"it does not answer":                          {freshness: "Stale", resources: metricResource},
+		"it has just begun, and has no kinds":         {freshness: "Current"},
+		"it does not answer, in the old form":         {legacy: true, status: http.StatusServiceUnavailable},
+		"it is being replaced, and is not registered": {gone: true},
+	} {
+		t.Run(why, func(t *testing.T) {
+			there := metrics{freshness: "Current", resources: metricResource, legacy: away.legacy, status: http.StatusOK}
+			now, is := time.Now(), there
+			server := discoveryServer(t, &is)
+			kinds := kind.NewResolver(noDefinitions{}, server, func() time.Time { return now })
+			look := func(of *kind.Resolver, gvk schema.GroupVersionKind) (kind.Kind, *kind.NotFoundError, error) {
+				now = now.Add(time.Minute)
+				server.Reset()
+				found, err := of.Resolve(gvk)
+				var missing *kind.NotFoundError
+				errors.As(err, &missing)
+				return found, missing, err
+			}
+			if found, _, err := look(kinds, metric); err != nil || found.Resource.Resource != "metrics" {
+				t.Fatalf("kind %+v, err %v, want metrics", found, err)
+			}
+			is = away
+			if _, missing, err := look(kinds, metric); err == nil || missing != nil && missing.Gone() {
+				t.Errorf("err = %v, want one that does not say that there are no objects", err)
+			}
+			if _, missing, err := look(kinds, other); missing == nil || !missing.Gone() {
+				t.Errorf("a kind of another group: err = %v, want it missing", err)
+			}
+			server = discoveryServer(t, &is)
+			fresh := kind.NewResolver(noDefinitions{}, server, time.Now)
+			if _, missing, err := look(fresh, metric); err == nil || (missing != nil) != away.gone {
+				t.Errorf("after a restart: err = %v, want it missing: %v", err, away.gone)
+			}
+			is = there
+			if _, _, err := look(kinds, metric); err != nil {
+				t.Errorf("it is back: err = %v", err)
+			}
+		})
+	}
+}
+
+// broken is a discovery client that cannot say what it could not find out.
+type broken struct {
+	discovery.CachedDiscoveryInterface
+}
+
+var errBroken = errors.New("no answer")
+
+func (broken) ServerGroupsAndResources() ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
+	return nil, nil, errBroken
+}
+
+func TestKindIsMissingOnlyWhereAllGroupsAreKnown(t *testing.T) {
+	gk := schema.GroupKind{Group: "metrics.example.org", Kind: "Other"}
+	d := discoveryServer(t, &metrics{freshness: "Current", resources: metricResource})
+	if _, err := d.RESTMapping(gk, "v1"); !meta.IsNoMatchError(err) {
+		t.Errorf("err = %v, want a NoMatch", err)
+	}
+	halfAway := discoveryServer(t, &metrics{freshness: "Current", resources: metricResource, more: `,{"version":"v2","freshness":"Stale"}`})
+	if _, err := halfAway.RESTMapping(gk, "v2"); err == nil || meta.IsNoMatchError(err) {
+		t.Errorf("one version of the group does not answer: err = %v, want that", err)
+	}
+	d.cached = broken{d.cached}
+	if _, err := d.RESTMapping(gk, "v1"); !errors.Is(err, errBroken) {
+		t.Errorf("err = %v, want that of discovery", err)
+	}
+}
+
+func TestKindsOfAnotherGroupAreNotThoseOfThisOne(t *testing.T) {
+	group := &metav1.APIGroup{Name: "a", Versions: []metav1.GroupVersionForDiscovery{{GroupVersion: "a/v1"}}}
+	list := func(version string, kinds ...metav1.APIResource) []*metav1.APIResourceList {
+		return []*metav1.APIResourceList{{GroupVersion: version, APIResources: kinds}}
+	}
+	for why, row := range map[string]struct {
+		lists []*metav1.APIResourceList
+		want  bool
+	}{
+		"a kind of the group":    {list("a/v1", metav1.APIResource{Kind: "A"}), true},
+		"no kind of the group":   {list("a/v1"), false},
+		"a kind of another one":  {list("b/v1", metav1.APIResource{Kind: "B"}), false},
+		"no kind of another one": {list("b/v1"), false},
+	} {
+		if got := namesKinds(group, row.lists); got != row.want {
+			t.Errorf("%s: %v, want %v", why, got, row.want)
+		}
+	}
+}
