@@ -3,7 +3,6 @@ package reconcile
 import (
 	"context"
 	"errors"
-	"math"
 	"net/http"
 	"strings"
 	"testing"
@@ -221,27 +220,6 @@ func TestNamespacesThatAreLeft(t *testing.T) {
 		if all := (&controller{spec: spec}); all.leaving("other") {
 			t.Errorf("%s: a controller that reads in all namespaces leaves one", why)
 		}
-	}
-}
-
-func TestNumbersAreTheSameByValue(t *testing.T) {
-	for _, row := range []struct {
-		n    int64
-		f    float64
-		want bool
-	}{
-		{math.MinInt64, -1 << 63, true}, {math.MaxInt64, 1 << 63, false}, {0, math.Inf(1), false}, {math.MinInt64, math.Inf(-1), false},
-		{math.MinInt64, 1 << 63, false}, {math.MinInt64, -1 << 64, false}, {1, 1, true}, {1, 1.5, false}, {1, 2, false}, {1<<53 + 1, 1 << 53, false},
-	} {
-		if got := sameNumber(row.n, row.f); got != row.want {
-			t.Errorf("%d and %g: %v, want %v", row.n, row.f, got, row.want)
-		}
-	}
-}
-
-func TestKeysThatAreNoneNameNothing(t *testing.T) {
-	if hasKeys("{", map[string]any{}) || hasKeys("{}", "text") {
-		t.Error("an item is found by what is no key")
 	}
 }
 

@@ -1,13 +1,13 @@
 package reconcile
 
 import (
-	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/fields"
 )
 
 // A field of a parent's status has one writer. Where another TemplateController holds it, it is left alone, or
@@ -18,14 +18,14 @@ import (
 // who writes it, in words, or "".
 func (p *pass) leaveContested(status map[string]any) string {
 	found := ""
-	for manager, fields := range p.parent.AppliedByOthers(p.manager, "status") {
+	for manager, held := range p.parent.AppliedByOthers(p.manager, "status") {
 		name := strings.TrimPrefix(manager, v1.FieldManagerPrefix)
 		if !p.r.controllers.mayWrite(name, p) {
 			continue
 		}
-		set, _ := fieldSet(fields).in("status")
+		set, _ := fields.Set(held).Field("status")
 		whole := map[string]any{"status": runtime.DeepCopyJSON(status)} // rare: only where another one writes here
-		if path := set.take(status, ".status"); path != "" && found == "" {
+		if path := set.Remove(status, ".status"); path != "" && found == "" {
 			found = p.path(path, whole) + " is written by TemplateController " + publicName(name)
 		}
 	}
@@ -63,62 +63,4 @@ func (c *Controllers) freed(parent types.NamespacedName) {
 			}
 		}
 	}
-}
-
-// take removes from content what the set holds, and returns the path of the first of it, or "". What only says
-// that a mapping is there, or that a list has a value, two may say.
-func (f fieldSet) take(content map[string]any, at string) string {
-	first := ""
-	for _, name := range sortedKeys(content) {
-		below, ok := f.in(name)
-		if !ok {
-			continue
-		}
-		path, gone := below.takeValue(content, name)
-		if path != "" && first == "" {
-			first = at + path
-		}
-		if gone {
-			delete(content, name)
-		}
-	}
-	return first
-}
-
-// takeValue is take for the value under a name; gone is whether nothing of it is left.
-func (f fieldSet) takeValue(content map[string]any, name string) (path string, gone bool) {
-	switch value := content[name].(type) {
-	case map[string]any:
-		if len(f) == 0 {
-			break
-		}
-		path = f.take(value, "."+name)
-		return path, path != "" && len(value) == 0
-	case []any:
-		if len(f) == 0 {
-			break
-		}
-		rest := f.untaken(value)
-		if len(rest) == len(value) {
-			return "", false
-		}
-		content[name] = rest
-		return "." + name + "[]", len(rest) == 0
-	}
-	return "." + name, true
-}
-
-// untaken returns the items of a list that the set does not hold by their keys.
-func (f fieldSet) untaken(list []any) []any {
-	return slices.DeleteFunc(slices.Clone(list), f.holds)
-}
-
-// holds reports whether the set holds an item of a list by its keys.
-func (f fieldSet) holds(element any) bool {
-	for key := range f {
-		if strings.HasPrefix(key, "k:") && itemKey(key, element) {
-			return true
-		}
-	}
-	return false
 }

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/templater-dev/templater/internal/reconcile/fields"
 )
 
 // mostFlaps is how many fields are remembered of each sort.
@@ -43,12 +45,12 @@ func (f *flaps) apply(a action, public publisher) {
 
 // status notes the write of a status; owned are the fields of the parent's status that are ours. Conditions
 // are left out: they follow the rest.
-func (f *flaps) status(owned fieldSet, status map[string]any, public publisher) {
+func (f *flaps) status(owned fields.Set, status map[string]any, public publisher) {
 	last := f.last["status"]
 	status = maps.Clone(status)
 	delete(status, "conditions")
 	path, again := f.since("status", status)
-	switch taken := owned.uncoveredValue(status); {
+	switch taken := owned.UncoveredValue(status); {
 	case path != "":
 		f.own = noted(f.own, ".status"+public(path, status, last))
 	case again && taken != "":
@@ -102,7 +104,7 @@ func differs(a, b map[string]any) string {
 	for _, name := range sortedKeys(keys) {
 		x, xok := a[name]
 		y, yok := b[name]
-		if xok && yok && equal(x, y) {
+		if xok && yok && fields.Equal(x, y) {
 			continue
 		}
 		inner, isMap := x.(map[string]any)

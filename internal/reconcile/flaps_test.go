@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/reconcile/fields"
 )
 
 func TestFlapsTellWhoseDoingItIs(t *testing.T) {
@@ -18,8 +19,8 @@ func TestFlapsTellWhoseDoingItIs(t *testing.T) {
 	repair := func(f *flaps) {
 		f.apply(action{verb: update, drift: ".data.n", wanted: &wanted{kind: kind.Kind{Kind: "ConfigMap"}, name: types.NamespacedName{Namespace: "ns", Name: "a"}}}, public)
 	}
-	owned := fieldSet{"f:count": map[string]any{}}
-	status := func(owned fieldSet, count int64) func(*flaps) {
+	owned := fields.Set{"f:count": map[string]any{}}
+	status := func(owned fields.Set, count int64) func(*flaps) {
 		return func(f *flaps) {
 			f.status(owned, map[string]any{"count": count, "conditions": []any{count}}, public)
 		}

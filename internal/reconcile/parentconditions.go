@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/fields"
 )
 
 // holdsCondition reports whether parents can hold the ready condition.
@@ -39,11 +40,11 @@ func (p *pass) withReady(status map[string]any, v verdict) map[string]any {
 
 // foreignCondition reports whether another manager owns the ready condition.
 func (p *pass) foreignCondition() bool {
-	for manager, fields := range p.parent.Conditions {
+	for manager, held := range p.parent.Conditions {
 		if manager == p.manager {
 			continue
 		}
-		if _, ok := fieldSet(fields).item(map[string]any{"type": p.readyCondition}); ok {
+		if _, ok := fields.Set(held).Item(map[string]any{"type": p.readyCondition}); ok {
 			return true
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/fields"
 )
 
 // wanted is a child as it should be.
@@ -242,10 +243,10 @@ func lost(w *wanted, l *live, manager string) string {
 	if !altered && l.object.Noted(object.Covered) {
 		return ""
 	}
-	held := fieldSet(l.object.Applied(manager, ""))
-	path := held.uncovered(w.content)
+	held := fields.Set(l.object.Applied(manager, ""))
+	path := held.Uncovered(w.content)
 	if path == "" && w.marks.managedBy {
-		path = held.uncovered(added)
+		path = held.Uncovered(added)
 	}
 	switch {
 	case path != "": // tells more than that somebody has taken it

@@ -14,6 +14,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/fields"
 )
 
 // writeStatus writes the parent's status if it differs; observed are the children as they are
@@ -75,11 +76,11 @@ func (p *pass) template(observed []*live) (map[string]any, *Problem) {
 // kept is that part of the parent's status that we own.
 func (p *pass) kept() map[string]any {
 	current, _ := p.content()["status"].(map[string]any)
-	owned, ok := fieldSet(p.parent.Applied(p.manager, "status")).in("status")
+	owned, ok := fields.Set(p.parent.Applied(p.manager, "status")).Field("status")
 	if !ok || current == nil {
 		return map[string]any{}
 	}
-	kept, _ := owned.extract(current).(map[string]any)
+	kept, _ := owned.Extract(current).(map[string]any)
 	return kept
 }
 
@@ -192,8 +193,8 @@ func (p *pass) store(ctx context.Context, status map[string]any) error {
 		return nil
 	}
 	current, _ := p.content()["status"].(map[string]any)
-	owned, has := fieldSet(p.parent.Applied(p.manager, "status")).in("status")
-	if (has || len(status) == 0) && owned.same(status, current) && !owned.exceeds(status) {
+	owned, has := fields.Set(p.parent.Applied(p.manager, "status")).Field("status")
+	if (has || len(status) == 0) && owned.Same(status, current) && !owned.Exceeds(status) {
 		return nil
 	}
 	if p.flaps != nil {
@@ -212,7 +213,7 @@ func (p *pass) store(ctx context.Context, status map[string]any) error {
 	p.written.status = true
 	if p.program.Reads().Status {
 		now, _ := after.Content()["status"].(map[string]any)
-		p.written.visible = !equal(current, now)
+		p.written.visible = !fields.Equal(current, now)
 	}
 	p.parentCache(p.parent.Namespace()).Put(after, p.name)
 	klog.FromContext(ctx).V(2).Info("wrote status", "controller", p.name, "parent", p.key.Parent.String())

@@ -1,20 +1,22 @@
-package reconcile
+package fields
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/templater-dev/templater/internal/object"
 )
 
-// fieldSet is a set of fields as managedFields holds it (FieldsV1): a tree whose keys
+// Set is a set of fields as managedFields holds it (FieldsV1): a tree whose keys
 // are "f:name" for a field, `k:{…}` for a list item by its key fields, `v:…` for a
 // list item by its value, and "." for the node itself.
 // https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
-type fieldSet map[string]any
+type Set map[string]any
 
-// in returns the set below a field, and whether the field is in the set.
-func (f fieldSet) in(name string) (fieldSet, bool) {
+// Field returns the set below a field, and whether the field is in the set.
+func (f Set) Field(name string) (Set, bool) {
 	below, ok := f["f:"+name]
 	set, _ := below.(map[string]any)
 	return set, ok
@@ -22,7 +24,7 @@ func (f fieldSet) in(name string) (fieldSet, bool) {
 
 // whole reports whether the set holds the node with all that is below it: an
 // atomic value, or a scalar.
-func (f fieldSet) whole() bool {
+func (f Set) whole() bool {
 	for k := range f {
 		if k != "." {
 			return false
@@ -31,11 +33,11 @@ func (f fieldSet) whole() bool {
 	return true
 }
 
-// uncovered returns the path of the first field that content sets and the set
+// Uncovered returns the path of the first field that content sets and the set
 // does not hold, or "" when it holds all. apiVersion, kind, and the object's
 // name and namespace are never in a set.
-func (f fieldSet) uncovered(content map[string]any) string {
-	for _, name := range sortedKeys(content) {
+func (f Set) Uncovered(content map[string]any) string {
+	for _, name := range slices.Sorted(maps.Keys(content)) {
 		value := content[name]
 		if name == "apiVersion" || name == "kind" {
 			continue
@@ -50,18 +52,18 @@ func (f fieldSet) uncovered(content map[string]any) string {
 	return ""
 }
 
-func (f fieldSet) uncoveredField(name string, value any) string {
-	below, ok := f.in(name)
+func (f Set) uncoveredField(name string, value any) string {
+	below, ok := f.Field(name)
 	if !ok {
 		if leafless(value) {
 			return ""
 		}
-		return "." + name + fieldSet{}.uncoveredValue(value)
+		return "." + name + Set{}.UncoveredValue(value)
 	}
 	if below.whole() {
 		return ""
 	}
-	if path := below.uncoveredValue(value); path != "" {
+	if path := below.UncoveredValue(value); path != "" {
 		return "." + name + path
 	}
 	return ""
@@ -87,25 +89,25 @@ func leafless(value any) bool {
 	return false
 }
 
-// uncoveredValue is uncovered for a value whose node has something below it in the set.
-func (f fieldSet) uncoveredValue(value any) string {
+// UncoveredValue is Uncovered for a value whose node has something below it in the set.
+func (f Set) UncoveredValue(value any) string {
 	switch value := value.(type) {
 	case map[string]any:
-		for _, name := range sortedKeys(value) {
+		for _, name := range slices.Sorted(maps.Keys(value)) {
 			if path := f.uncoveredField(name, value[name]); path != "" {
 				return path
 			}
 		}
 	case []any:
 		for _, element := range value {
-			below, ok := f.item(element)
+			below, ok := f.Item(element)
 			if !ok {
 				return "[]"
 			}
 			if below.whole() {
 				continue
 			}
-			if path := below.uncoveredValue(element); path != "" {
+			if path := below.UncoveredValue(element); path != "" {
 				return "[]" + path
 			}
 		}
@@ -113,9 +115,9 @@ func (f fieldSet) uncoveredValue(value any) string {
 	return ""
 }
 
-// item returns the set below a list item. A key field that the element lacks was
+// Item returns the set below a list item. A key field that the element lacks was
 // filled in by the server, so any value of it will do.
-func (f fieldSet) item(element any) (fieldSet, bool) {
+func (f Set) Item(element any) (Set, bool) {
 	for k, below := range f {
 		if itemKey(k, element) {
 			set, _ := below.(map[string]any)

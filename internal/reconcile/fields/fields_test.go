@@ -1,7 +1,8 @@
-package reconcile
+package fields
 
 import (
 	"encoding/json"
+	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -18,9 +19,19 @@ func data(t *testing.T, text string) any {
 	return u.Object["it"]
 }
 
-func set(t *testing.T, text string) fieldSet {
+// mapping is data for what is a mapping.
+func mapping(t *testing.T, text string) map[string]any {
 	t.Helper()
-	var out fieldSet
+	m, ok := data(t, text).(map[string]any)
+	if !ok {
+		t.Fatalf("%s is no mapping", text)
+	}
+	return m
+}
+
+func set(t *testing.T, text string) Set {
+	t.Helper()
+	var out Set
 	if err := json.Unmarshal([]byte(text), &out); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +95,7 @@ func TestUncovered(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			content, _ := data(t, row.content).(map[string]any)
-			if got := set(t, row.set).uncovered(content); got != row.want {
+			if got := set(t, row.set).Uncovered(content); got != row.want {
 				t.Errorf("uncovered = %q, want %q", got, row.want)
 			}
 		})
@@ -157,10 +168,10 @@ func TestStatusComparison(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			owned, content, current := set(t, row.set), data(t, row.content), data(t, row.current)
-			if got := owned.same(content, current); got != row.same {
+			if got := owned.Same(content, current); got != row.same {
 				t.Errorf("same = %v, want %v", got, row.same)
 			}
-			if got := owned.exceeds(content); got != row.exceeds {
+			if got := owned.Exceeds(content); got != row.exceeds {
 				t.Errorf("exceeds = %v, want %v", got, row.exceeds)
 			}
 		})
@@ -171,7 +182,7 @@ func TestExtractKeepsWhatIsOurs(t *testing.T) {
 	owned := set(t, `{"f:state":{},"f:conditions":{"k:{\"type\":\"Ready\"}":{".":{},"f:type":{},"f:status":{}}}}`)
 	current := data(t, `{"state":"a","foreign":1,"conditions":[{"type":"Other","status":"True"},{"type":"Ready","status":"True","foreign":2}]}`)
 	want := data(t, `{"state":"a","conditions":[{"type":"Ready","status":"True"}]}`)
-	if diff := cmp.Diff(want, owned.extract(current)); diff != "" {
+	if diff := cmp.Diff(want, owned.Extract(current)); diff != "" {
 		t.Errorf("extract (-want +got):\n%s", diff)
 	}
 }
@@ -179,5 +190,26 @@ func TestExtractKeepsWhatIsOurs(t *testing.T) {
 func TestWhatIsNoJSONIsTheSameAsNothing(t *testing.T) {
 	if sameJSON("{", nil) || !sameJSON("null", nil) || !sameJSON("1", int64(1)) {
 		t.Error("an item is found by what is no JSON, or not by what is")
+	}
+}
+
+func TestNumbersAreTheSameByValue(t *testing.T) {
+	for _, row := range []struct {
+		n    int64
+		f    float64
+		want bool
+	}{
+		{math.MinInt64, -1 << 63, true}, {math.MaxInt64, 1 << 63, false}, {0, math.Inf(1), false}, {math.MinInt64, math.Inf(-1), false},
+		{math.MinInt64, 1 << 63, false}, {math.MinInt64, -1 << 64, false}, {1, 1, true}, {1, 1.5, false}, {1, 2, false}, {1<<53 + 1, 1 << 53, false},
+	} {
+		if got := sameNumber(row.n, row.f); got != row.want {
+			t.Errorf("%d and %g: %v, want %v", row.n, row.f, got, row.want)
+		}
+	}
+}
+
+func TestKeysThatAreNoneNameNothing(t *testing.T) {
+	if hasKeys("{", map[string]any{}) || hasKeys("{}", "text") {
+		t.Error("an item is found by what is no key")
 	}
 }

@@ -1,10 +1,10 @@
-package reconcile
+package fields
 
 import "strings"
 
-// same reports whether current has every value of content. Lists that the set
+// Same reports whether current has every value of content. Lists that the set
 // knows item by item are compared so; others as a whole.
-func (f fieldSet) same(content, current any) bool {
+func (f Set) Same(content, current any) bool {
 	switch content := content.(type) {
 	case map[string]any:
 		there, ok := current.(map[string]any)
@@ -13,8 +13,8 @@ func (f fieldSet) same(content, current any) bool {
 		}
 		for name, value := range content {
 			has, ok := there[name]
-			below, _ := f.in(name)
-			if !ok || !below.same(value, has) {
+			below, _ := f.Field(name)
+			if !ok || !below.Same(value, has) {
 				return false
 			}
 		}
@@ -26,22 +26,22 @@ func (f fieldSet) same(content, current any) bool {
 	return sameScalar(content, current)
 }
 
-func (f fieldSet) sameList(content, current []any) bool {
+func (f Set) sameList(content, current []any) bool {
 	if !f.itemized() {
 		if len(content) != len(current) {
 			return false
 		}
 		for i := range content {
-			if !equal(content[i], current[i]) {
+			if !Equal(content[i], current[i]) {
 				return false
 			}
 		}
 		return true
 	}
 	for _, element := range content {
-		below, _ := f.item(element)
+		below, _ := f.Item(element)
 		has, ok := f.find(element, current)
-		if !ok || !below.same(element, has) {
+		if !ok || !below.Same(element, has) {
 			return false
 		}
 	}
@@ -49,10 +49,10 @@ func (f fieldSet) sameList(content, current []any) bool {
 }
 
 // itemized reports whether the set knows the items of a list one by one.
-func (f fieldSet) itemized() bool { return !f.whole() }
+func (f Set) itemized() bool { return !f.whole() }
 
 // find returns the item of list that stands for element.
-func (f fieldSet) find(element any, list []any) (any, bool) {
+func (f Set) find(element any, list []any) (any, bool) {
 	for k := range f {
 		if !itemKey(k, element) {
 			continue
@@ -64,15 +64,15 @@ func (f fieldSet) find(element any, list []any) (any, bool) {
 	return nil, false
 }
 
-// exceeds reports whether the set holds a field that content does not set.
-func (f fieldSet) exceeds(content any) bool {
+// Exceeds reports whether the set holds a field that content does not set.
+func (f Set) Exceeds(content any) bool {
 	for k, below := range f {
 		value, ok := content, true
 		if k != "." {
 			value, ok = pick(k, content)
 		}
 		set, _ := below.(map[string]any)
-		if !ok || fieldSet(set).exceeds(value) {
+		if !ok || Set(set).Exceeds(value) {
 			return true
 		}
 	}
@@ -95,8 +95,8 @@ func pick(key string, content any) (any, bool) {
 	return nil, false
 }
 
-// extract returns that part of current that the set holds.
-func (f fieldSet) extract(current any) any {
+// Extract returns that part of current that the set holds.
+func (f Set) Extract(current any) any {
 	if f.whole() {
 		return current
 	}
@@ -104,16 +104,16 @@ func (f fieldSet) extract(current any) any {
 	case map[string]any:
 		out := map[string]any{}
 		for name, value := range current {
-			if below, ok := f.in(name); ok {
-				out[name] = below.extract(value)
+			if below, ok := f.Field(name); ok {
+				out[name] = below.Extract(value)
 			}
 		}
 		return out
 	case []any:
 		var out []any
 		for _, element := range current {
-			if below, ok := f.item(element); ok {
-				out = append(out, below.extract(element))
+			if below, ok := f.Item(element); ok {
+				out = append(out, below.Extract(element))
 			}
 		}
 		return out
@@ -121,8 +121,8 @@ func (f fieldSet) extract(current any) any {
 	return current
 }
 
-// equal compares JSON data; numbers by value.
-func equal(a, b any) bool {
+// Equal compares JSON data; numbers by value.
+func Equal(a, b any) bool {
 	switch x := a.(type) {
 	case map[string]any:
 		y, ok := b.(map[string]any)
@@ -131,7 +131,7 @@ func equal(a, b any) bool {
 		}
 		for k, v := range x {
 			w, ok := y[k]
-			if !ok || !equal(v, w) {
+			if !ok || !Equal(v, w) {
 				return false
 			}
 		}
@@ -142,7 +142,7 @@ func equal(a, b any) bool {
 			return false
 		}
 		for i := range x {
-			if !equal(x[i], y[i]) {
+			if !Equal(x[i], y[i]) {
 				return false
 			}
 		}

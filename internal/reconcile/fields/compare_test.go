@@ -1,4 +1,4 @@
-package reconcile
+package fields
 
 import "testing"
 
@@ -24,7 +24,7 @@ func TestSame(t *testing.T) {
 		"a mapping within a list that is held whole":     {`{"f:a":{}}`, `{"a":[{"b":[1,{"c":null}]}]}`, `{"a":[{"b":[1,{"c":null}]}]}`, true},
 		"another value within a list that is held whole": {`{"f:a":{}}`, `{"a":[{"b":[1,{"c":1}]}]}`, `{"a":[{"b":[1,{"c":2}]}]}`, false},
 	} {
-		if got := set(t, row.set).same(data(t, row.content), data(t, row.current)); got != row.want {
+		if got := set(t, row.set).Same(data(t, row.content), data(t, row.current)); got != row.want {
 			t.Errorf("%s: same = %v, want %v", why, got, row.want)
 		}
 	}
@@ -54,21 +54,21 @@ func TestEqual(t *testing.T) {
 		{`null`, `null`, true},
 		{`null`, `false`, false},
 	} {
-		if got := equal(data(t, row.a), data(t, row.b)); got != row.want {
+		if got := Equal(data(t, row.a), data(t, row.b)); got != row.want {
 			t.Errorf("%s and %s: equal = %v, want %v", row.a, row.b, got, row.want)
 		}
 	}
 }
 
 func TestItemThatTheSetAloneHasExceeds(t *testing.T) {
-	if !set(t, `{"f:a":{"v:\"x\"":{}}}`).exceeds(data(t, `{"a":[]}`)) {
+	if !set(t, `{"f:a":{"v:\"x\"":{}}}`).Exceeds(data(t, `{"a":[]}`)) {
 		t.Error("an item of a list that is not wanted any more goes unnoticed")
 	}
 }
 
 func TestExtractTakesWhatIsHeldWholeAsItIs(t *testing.T) {
 	for _, value := range []string{`{"a":{"b":1}}`, `{"a":[1,{"b":2}]}`, `{"a":1}`} {
-		if got := set(t, `{"f:a":{}}`).extract(data(t, value)); !equal(got, data(t, value)) {
+		if got := set(t, `{"f:a":{}}`).Extract(data(t, value)); !Equal(got, data(t, value)) {
 			t.Errorf("extract of %s = %v", value, got)
 		}
 	}

@@ -1,0 +1,65 @@
+package fields
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Remove removes from content what the set holds, and returns the path of the first of it, or "". What only says
+// that a mapping is there, or that a list has a value, two may say.
+func (f Set) Remove(content map[string]any, at string) string {
+	first := ""
+	for _, name := range slices.Sorted(maps.Keys(content)) {
+		below, ok := f.Field(name)
+		if !ok {
+			continue
+		}
+		path, gone := below.removeValue(content, name)
+		if path != "" && first == "" {
+			first = at + path
+		}
+		if gone {
+			delete(content, name)
+		}
+	}
+	return first
+}
+
+// removeValue is Remove for the value under a name; gone is whether nothing of it is left.
+func (f Set) removeValue(content map[string]any, name string) (path string, gone bool) {
+	switch value := content[name].(type) {
+	case map[string]any:
+		if len(f) == 0 {
+			break
+		}
+		path = f.Remove(value, "."+name)
+		return path, path != "" && len(value) == 0
+	case []any:
+		if len(f) == 0 {
+			break
+		}
+		rest := f.without(value)
+		if len(rest) == len(value) {
+			return "", false
+		}
+		content[name] = rest
+		return "." + name + "[]", len(rest) == 0
+	}
+	return "." + name, true
+}
+
+// without returns the items of a list that the set does not hold by their keys.
+func (f Set) without(list []any) []any {
+	return slices.DeleteFunc(slices.Clone(list), f.holds)
+}
+
+// holds reports whether the set holds an item of a list by its keys.
+func (f Set) holds(element any) bool {
+	for key := range f {
+		if strings.HasPrefix(key, "k:") && itemKey(key, element) {
+			return true
+		}
+	}
+	return false
+}
