@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -20,7 +21,7 @@ var (
 	start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	pods  = watch.Want{Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}, Role: watch.Child}
 	own   = watch.Want{Resource: schema.GroupVersionResource{Group: "templater.dev", Version: "v1", Resource: "templatecontrollers"}, Role: watch.Controller}
-	key   = reconcile.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "one"}}
+	key   = queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "one"}}
 )
 
 // operator is what there is to look at.
@@ -69,7 +70,7 @@ func TestAliveUnlessSomethingIsStuck(t *testing.T) {
 		"a worker that is busy": {
 			operator{work: []reconcile.Work{{Key: key, Since: start.Add(-WorkLimit)}}}, ok, 0},
 		"workers that hang": {
-			operator{work: []reconcile.Work{{Key: key, Since: start.Add(-6 * time.Minute)}, {Key: reconcile.Key{Controller: "apps"}, Since: start.Add(-301 * time.Second)}}},
+			operator{work: []reconcile.Work{{Key: key, Since: start.Add(-6 * time.Minute)}, {Key: queue.Key{Controller: "apps"}, Since: start.Add(-301 * time.Second)}}},
 			"a worker hangs: pass over ns/one for TemplateController apps, busy without a request since 2025-12-31T23:54:00Z (6m0s)\n" +
 				"a worker hangs: sync of TemplateController apps, busy without a request since 2025-12-31T23:54:59Z (5m1s)\n", 1},
 		"a worker while the API server is away": {

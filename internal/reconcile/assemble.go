@@ -12,6 +12,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -115,9 +116,9 @@ func (a *assembly) recheck() time.Duration {
 		switch {
 		case err == nil:
 		case !errors.As(err, &notFound):
-			return jitter(unansweredRetry)
+			return queue.Jitter(unansweredRetry)
 		case !notFound.Watched():
-			again = jitter(slowRetry) // a server of its own may come to serve it: that is no definition
+			again = queue.Jitter(slowRetry) // a server of its own may come to serve it: that is no definition
 		}
 	}
 	return again

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 // quietPass returns a pass over a parent with two ConfigMaps that finds nothing different: what
@@ -17,7 +18,7 @@ func quietPass(tb testing.TB) func() {
 	c.run()
 	c.deliver()
 	c.run()
-	key, before := Key{"apps", configMapName("one")}, len(c.requests)
+	key, before := queue.Key{Controller: "apps", Parent: configMapName("one")}, len(c.requests)
 	return func() {
 		c.reconciler.Reconcile(tb.Context(), key)
 		if made := len(c.requests) - before; made > 0 {

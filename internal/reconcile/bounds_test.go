@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -23,8 +24,8 @@ func TestSyncThatFailsIsTriedAgain(t *testing.T) {
 			c := newCluster(t)
 			c.controllers.again(t.Context(), "apps", err)
 			at, ok := c.controllersDue.due["apps"]
-			if wait := at.Sub(c.clock.Now()); ok != (err != nil) || ok && wait != firstRetry {
-				t.Errorf("tried again: %v, after %v; want %v", ok, wait, firstRetry)
+			if wait := at.Sub(c.clock.Now()); ok != (err != nil) || ok && wait != queue.FirstRetry {
+				t.Errorf("tried again: %v, after %v; want %v", ok, wait, queue.FirstRetry)
 			}
 			c.controllers.again(t.Context(), "apps", nil)
 			if n := c.controllersDue.NumRequeues("apps"); n != 0 {
@@ -125,7 +126,7 @@ func TestWhatIsReplacedDoesNotFlap(t *testing.T) {
 		c.apply(app)
 		c.run()
 		running := c.controllers.get("apps")
-		p := &pass{controller: running, r: c.reconciler, key: Key{"apps", configMapName("one")}, parent: running.parent(configMapName("one")), flaps: newFlaps()}
+		p := &pass{controller: running, r: c.reconciler, key: queue.Key{Controller: "apps", Parent: configMapName("one")}, parent: running.parent(configMapName("one")), flaps: newFlaps()}
 		child := &live{child: "maps", kind: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}], object: packed(t, c.get("configmaps", "a"))}
 		if problem := p.remove(t.Context(), action{verb: remove, live: child, foreground: foreground}); problem != nil {
 			t.Fatal(problem.Message)

@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 const (
@@ -28,7 +29,7 @@ const (
 type breaker struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
-	spent map[Key]*spending
+	spent map[queue.Key]*spending
 }
 
 // specs tell from which specs a pass works: the generation of the TemplateController, and that of the parent or, where
@@ -67,14 +68,14 @@ type spending struct {
 }
 
 // knows reports whether passes over key have written lately.
-func (b *breaker) knows(key Key) bool {
+func (b *breaker) knows(key queue.Key) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.spent[key] != nil
 }
 
 // wait returns how long to wait before the next pass over key, or 0.
-func (b *breaker) wait(key Key, of specs) time.Duration {
+func (b *breaker) wait(key queue.Key, of specs) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.spent[key]
@@ -99,7 +100,7 @@ type written struct {
 func (w written) any() bool { return w.children || w.status }
 
 // wrote counts a pass that wrote, and reports whether it was one too many.
-func (b *breaker) wrote(key Key, of specs, w written) bool {
+func (b *breaker) wrote(key queue.Key, of specs, w written) bool {
 	if !w.any() {
 		return false
 	}
@@ -130,7 +131,7 @@ func (b *breaker) wrote(key Key, of specs, w written) bool {
 }
 
 // tripped reports whether the parent has been written to too often.
-func (b *breaker) tripped(key Key, of specs) bool {
+func (b *breaker) tripped(key queue.Key, of specs) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.spent[key]
@@ -139,7 +140,7 @@ func (b *breaker) tripped(key Key, of specs) bool {
 
 // flaps returns where passes over key are to note what they write, or nil while there is no
 // reason to. Only the one pass under way over that key may use it.
-func (b *breaker) flaps(key Key, of specs) *flaps {
+func (b *breaker) flaps(key queue.Key, of specs) *flaps {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if s := b.spent[key]; s != nil && s.specs == of {
@@ -168,19 +169,14 @@ func fingerprint(children []*live) uint64 {
 	return h.Sum64()
 }
 
-func (b *breaker) forget(key Key) {
+func (b *breaker) forget(key queue.Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.spent, key)
 }
 
-func (b *breaker) forgetController(name string) {
+func (b *breaker) ForgetController(name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	dropController(b.spent, name)
-}
-
-// dropController drops what is kept of the parents of a controller.
-func dropController[V any](m map[Key]V, name string) {
-	maps.DeleteFunc(m, func(key Key, _ V) bool { return key.Controller == name })
+	queue.DropController(b.spent, name)
 }

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/render"
 )
 
@@ -62,7 +63,7 @@ func TestAPassIsCutShort(t *testing.T) {
 	c.apply(with(t, app, "[a, b]", "[a]"))
 	c.runControllers()
 	before := len(c.requests)
-	key := Key{"apps", types.NamespacedName{Namespace: "ns", Name: "one"}}
+	key := queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "one"}}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if result := c.reconciler.Reconcile(ctx, key); result.Retry == RetryOnChange || len(c.requests) > before {

@@ -8,6 +8,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/fields"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 // A field of a parent's status has one writer. Where another TemplateController holds it, it is left alone, or
@@ -59,7 +60,7 @@ func (c *Controllers) freed(parent types.NamespacedName) {
 		}
 		for at, t := range e.counts.tallies {
 			if t.contested != "" && (parent.Name == "" || parent == at) {
-				c.parents.Add(Key{name, at})
+				c.parents.Add(queue.Key{Controller: name, Parent: at})
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -148,7 +149,7 @@ func TestWhoMayWriteAStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.controllers.get("reads").parents[""], c.controllers.get("clusters").parents[""] = unread, unread
-	p := &pass{controller: c.controllers.get("xs"), key: Key{"xs", configMapName("one")}}
+	p := &pass{controller: c.controllers.get("xs"), key: queue.Key{Controller: "xs", Parent: configMapName("one")}}
 	for name, want := range map[string]bool{"xs": true, "elsewhere": true, "clusters": false, "back": false, "reads": true, "nobody": false} {
 		if got := c.controllers.mayWrite(name, p); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)

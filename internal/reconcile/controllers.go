@@ -22,6 +22,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -64,10 +65,10 @@ type Controllers struct {
 	clock    clock.PassiveClock
 	cache    *watch.Cache // of the TemplateControllers
 	queue    workqueue.TypedRateLimitingInterface[string]
-	parents  Queue
-	backlog  *backlog
+	parents  queue.Queue
+	backlog  *queue.Backlog
 	rights   *rights
-	tenants  *tenants
+	tenants  *queue.Tenants
 	seals    *seal.Ring
 	departed *departed
 	// accounts is whether a TemplateController must name a service account.
@@ -91,7 +92,7 @@ type Controllers struct {
 }
 
 // memory keeps something about parents, or controllers, from one pass to the next.
-type memory interface{ forgetController(name string) }
+type memory interface{ ForgetController(name string) }
 
 // enter returns the running controller of that name, or nil, and what to call
 // when the pass is over.
@@ -159,7 +160,7 @@ func (c *Controllers) addKinds(name string, kinds []schema.GroupVersionKind) {
 
 // count notes how a parent fares; nil means that it is no parent any more. A pass may have taken longer
 // than its parent was there.
-func (c *Controllers) count(key Key, now *tally) {
+func (c *Controllers) count(key queue.Key, now *tally) {
 	c.mu.Lock()
 	e := c.entries[key.Controller]
 	if e != nil && (e.current == nil || e.current.parent(key.Parent) == nil) {
@@ -179,7 +180,7 @@ func (c *Controllers) count(key Key, now *tally) {
 // deserves a retry.
 func (c *Controllers) Sync(ctx context.Context, name string) error {
 	desk := deskOf(ctx)
-	desk.begin(Key{Controller: name})
+	desk.begin(queue.Key{Controller: name})
 	defer desk.end()
 	packed := c.cache.Get(types.NamespacedName{Name: name})
 	if packed == nil {
@@ -191,7 +192,7 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 		return fmt.Errorf("read TemplateController %s: %w", name, err)
 	}
 	tc.ResourceVersion = packed.ResourceVersion()
-	c.tenants.set(name, tc.Spec.ServiceAccountRef)
+	c.tenants.Set(name, tc.Spec.ServiceAccountRef)
 	if tc.Spec.ClassName != c.class {
 		return c.release(ctx, tc)
 	}
@@ -258,7 +259,7 @@ func (c *Controllers) forget(name string) error {
 	c.meters.End(name)
 	c.mu.Unlock()
 	for _, m := range c.memories {
-		m.forgetController(name)
+		m.ForgetController(name)
 	}
 	c.freed(types.NamespacedName{})
 	_, err := c.watches.Set(name, nil)
@@ -288,25 +289,25 @@ func (c *Controllers) start(e *entry, a assembly, next *controller) {
 // not there: nobody may have been told of their leave. Their failures so far count no more: what
 // has changed may be what kept them from success.
 func (c *Controllers) enqueueAll(next *controller) {
-	var keys []Key
+	var keys []queue.Key
 	next.eachParent(func(o *object.Object) {
-		keys = append(keys, Key{next.name, o.Key()})
+		keys = append(keys, queue.Key{Controller: next.name, Parent: o.Key()})
 	})
-	left := map[Key]struct{}{}
+	left := map[queue.Key]struct{}{}
 	next.eachChild(func(_ source, o *object.Object) {
 		if name := next.parentOf(o); name.Name != "" && next.parent(name) == nil {
-			left[Key{next.name, name}] = struct{}{}
+			left[queue.Key{Controller: next.name, Parent: name}] = struct{}{}
 		}
 	})
 	for _, name := range c.counted(next.name) {
 		if next.parent(name) == nil {
-			left[Key{next.name, name}] = struct{}{}
+			left[queue.Key{Controller: next.name, Parent: name}] = struct{}{}
 		}
 	}
 	for _, key := range keys {
 		c.parents.Forget(key)
 	}
-	c.backlog.add(next.name, slices.AppendSeq(keys, maps.Keys(left)))
+	c.backlog.Add(next.name, slices.AppendSeq(keys, maps.Keys(left)))
 }
 
 // counted returns the parents that a controller counts.
@@ -349,7 +350,7 @@ func (c *Controllers) Run(ctx, work context.Context) {
 
 // next syncs one controller and reports whether there may be more.
 func (c *Controllers) next(ctx, work context.Context, taken func()) bool {
-	return takeOne(ctx, c.queue, func(name string) {
+	return queue.Take(ctx, c.queue, func(name string) {
 		taken()
 		defer c.looked(name)
 		c.again(ctx, name, c.guarded(work, name))
@@ -385,4 +386,15 @@ func (c *Controllers) guarded(ctx context.Context, name string) (err error) {
 		}
 	}()
 	return c.Sync(ctx, name)
+}
+
+// Busy returns the TemplateControllers that are being synced.
+func (c *Controllers) Busy() []Work { return c.desks.busy() }
+
+// Pending returns the TemplateControllers that were there at first and that were not yet
+// looked at.
+func (c *Controllers) Pending() []string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return sortedKeys(c.first)
 }

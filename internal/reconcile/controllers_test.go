@@ -12,12 +12,13 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
 func TestParentsOfNobodyAreNotCounted(t *testing.T) {
 	c := newCluster(t)
-	c.controllers.count(Key{"nobody", configMapName("one")}, &tally{})
+	c.controllers.count(queue.Key{Controller: "nobody", Parent: configMapName("one")}, &tally{})
 	if n := c.controllers.queue.Len() + len(c.controllersDue.due); n > 0 {
 		t.Errorf("%d TemplateControllers are looked at", n)
 	}
@@ -54,7 +55,7 @@ func TestTenantOfAControllerIsTheNamespaceOfItsAccount(t *testing.T) {
 	c := newCluster(t)
 	c.apply(asRobot(t))
 	c.runControllers()
-	if got, known := c.controllers.tenants.tenant("apps"); got != "namespace/team" || !known {
+	if got, known := c.controllers.tenants.Of("apps"); got != "namespace/team" || !known {
 		t.Errorf("tenant %q, known %v", got, known)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 // delays is a queue that writes down how long keys are to wait.
@@ -56,7 +58,7 @@ func TestCountsSurviveARestart(t *testing.T) {
 }
 
 func TestParentsThatLeaveUnseenAreNotCounted(t *testing.T) {
-	key := Key{"apps", types.NamespacedName{Namespace: "ns", Name: "one"}}
+	key := queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "one"}}
 	at := locationOf(parse(t, app))
 	for why, leave := range map[string]func(*cluster){
 		"while the controller is suspended": func(c *cluster) {
@@ -124,7 +126,7 @@ func TestParentThatIsNotThereIsNotCounted(t *testing.T) {
 	c.apply(apps)
 	c.apply(app)
 	c.run()
-	c.controllers.count(Key{"apps", configMapName("two")}, &tally{ready: true}) // its pass has taken longer than it was there
+	c.controllers.count(queue.Key{Controller: "apps", Parent: configMapName("two")}, &tally{ready: true}) // its pass has taken longer than it was there
 	if got := c.controllers.entries["apps"].counts.parents; got.Total != 1 {
 		t.Errorf("counts %+v, want one parent", got)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 const (
@@ -30,7 +32,7 @@ type crew struct {
 	spare int
 	// due is how much work there is that may begin, and hangs is told of work that waits for long. Both may be nil.
 	due   func() int
-	hangs func(key Key)
+	hangs func(key queue.Key)
 	// grace is how long work may go on when the crew is to stop.
 	grace time.Duration
 

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 // left has a parent that its TemplateController selects no more, before anybody has looked at it.
@@ -93,7 +94,7 @@ func TestWhatBecomesOfAParentThatLeaves(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			c := left(t, row.watched)
 			row.change(c)
-			c.reconciler.absent.left(Key{"apps", configMapName("one")})
+			c.reconciler.absent.left(queue.Key{Controller: "apps", Parent: configMapName("one")})
 			result, requests := c.pass("apps", "one")
 			wantRequests(t, why, requests, row.requests...)
 			if result.Retry != row.retry {
@@ -159,12 +160,12 @@ func TestWhatIsCollectedWithoutAParent(t *testing.T) {
 	}
 }
 
-// fill has a parent stand in line, where others have left just before.
-func (p *pacer) fill(key Key) {
+// inLine has a parent stand in line, where others have left just before.
+func inLine(p *queue.Pacer, key queue.Key) {
 	for _, other := range manyKeys(key.Controller, departureBurst+1) {
-		p.wait(other, 1)
+		p.Wait(other, 1)
 	}
-	p.wait(key, 1)
+	p.Wait(key, 1)
 }
 
 func TestNothingIsRememberedOfAParentThatIsGone(t *testing.T) {
@@ -174,12 +175,12 @@ func TestNothingIsRememberedOfAParentThatIsGone(t *testing.T) {
 	c.settle()
 	c.apply(painter("ys", "color: blue"))
 	c.settle()
-	r, running, key := c.reconciler, c.controllers.get("xs"), Key{"xs", configMapName("one")}
+	r, running, key := c.reconciler, c.controllers.get("xs"), queue.Key{Controller: "xs", Parent: configMapName("one")}
 	r.said.fresh(key, "bad")
 	r.said.all(key, "x", []string{"bad"})
 	r.breaker.spent[key] = &spending{}
 	r.absent.left(key)
-	r.pacer.fill(key)
+	inLine(r.pacer, key)
 	take(r.queue)
 	if result := r.leave(t.Context(), running, key); result != (Result{}) {
 		t.Errorf("result %+v", result)
@@ -187,7 +188,7 @@ func TestNothingIsRememberedOfAParentThatIsGone(t *testing.T) {
 	_, last := r.said.last[key]
 	_, faults := r.said.faults[key]
 	_, absent := r.absent.since[key]
-	if last || faults || absent || r.breaker.knows(key) || len(r.pacer.lines["xs"].places) > 0 {
+	if last || faults || absent || r.breaker.knows(key) || lengths(t, r.pacer, "lines.xs.places") > 0 {
 		t.Error("something is remembered")
 	}
 	if diff := cmp.Diff([]string{"ys/one"}, take(r.queue)); diff != "" {
@@ -199,9 +200,9 @@ func TestParentsOfAKindThatIsGoneStandInNoLine(t *testing.T) {
 	c := left(t, front)
 	running := *c.controllers.get("apps")
 	running.gone = c.clock.Now()
-	result := c.reconciler.leave(t.Context(), &running, Key{"apps", configMapName("one")})
-	if result.After != collectorTime || len(c.reconciler.pacer.lines) > 0 {
-		t.Errorf("result %+v, and %d lines", result, len(c.reconciler.pacer.lines))
+	result := c.reconciler.leave(t.Context(), &running, queue.Key{Controller: "apps", Parent: configMapName("one")})
+	if result.After != collectorTime || lengths(t, c.reconciler.pacer, "lines") > 0 {
+		t.Errorf("result %+v, and %d lines", result, lengths(t, c.reconciler.pacer, "lines"))
 	}
 }
 
@@ -217,7 +218,7 @@ func TestKeysOfAKindThatWasGone(t *testing.T) {
 		"the kind is gone still":                 {func() controller { c := namespaced(); c.gone = now; return c }(), "", false},
 		"the kind has no namespaces in any case": {controller{}, "", false},
 	} {
-		if got := row.c.outdatedKey(Key{"apps", types.NamespacedName{Namespace: row.namespace, Name: "one"}}); got != row.want {
+		if got := row.c.outdatedKey(queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: row.namespace, Name: "one"}}); got != row.want {
 			t.Errorf("%s: %v, want %v", why, got, row.want)
 		}
 	}
@@ -259,7 +260,7 @@ func TestWhichChildrenAParentLeavesBehind(t *testing.T) {
 			if row.gone {
 				running.gone = c.clock.Now()
 			}
-			if got := running.leftBehind(Key{"apps", configMapName("one")}); len(got) != row.want {
+			if got := running.leftBehind(queue.Key{Controller: "apps", Parent: configMapName("one")}); len(got) != row.want {
 				t.Errorf("%d are left behind, want %d", len(got), row.want)
 			}
 		})
@@ -322,14 +323,14 @@ func TestParentThatIsBackStandsInNoLine(t *testing.T) {
 	c.apply(apps)
 	c.apply(app)
 	c.settle()
-	key := Key{"apps", configMapName("one")}
+	key := queue.Key{Controller: "apps", Parent: configMapName("one")}
 	c.reconciler.absent.left(key)
-	c.reconciler.pacer.fill(key)
-	if n := len(c.reconciler.pacer.lines["apps"].places); n != 1 {
+	inLine(c.reconciler.pacer, key)
+	if n := lengths(t, c.reconciler.pacer, "lines.apps.places"); n != 1 {
 		t.Fatalf("%d stand in line, want 1", n)
 	}
 	c.pass("apps", "one")
-	if n := len(c.reconciler.absent.since) + len(c.reconciler.pacer.lines["apps"].places); n > 0 {
+	if n := len(c.reconciler.absent.since) + lengths(t, c.reconciler.pacer, "lines.apps.places"); n > 0 {
 		t.Errorf("%d things are remembered of its absence", n)
 	}
 }

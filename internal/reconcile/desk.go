@@ -9,13 +9,14 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 // Work is what a worker has under way.
 type Work struct {
 	// Key is the parent that the pass is over. It has no parent where the
 	// TemplateController itself is synced.
-	Key Key
+	Key queue.Key
 	// Since is when the work began, or when its last request was answered.
 	Since time.Time
 }
@@ -77,10 +78,10 @@ func (d *desks) busy() []Work {
 
 // relieve tells the workers that wait for an answer for long that others have their places now, and
 // returns what these work on.
-func (d *desks) relieve() []Key {
+func (d *desks) relieve() []queue.Key {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	var relieved []Key
+	var relieved []queue.Key
 	now := d.clock.Now()
 	for controller, at := range d.slow {
 		if now.Sub(at) > slowTime {
@@ -152,7 +153,7 @@ type desk struct {
 	work     Work
 }
 
-func (d *desk) begin(key Key) {
+func (d *desk) begin(key queue.Key) {
 	if d == nil {
 		return
 	}
@@ -230,18 +231,4 @@ func (d *desk) comeBack() {
 	d.mu.Unlock()
 	d.turn.take()
 	d.resume()
-}
-
-// Busy returns the passes that are under way.
-func (r *Reconciler) Busy() []Work { return r.desks.busy() }
-
-// Busy returns the TemplateControllers that are being synced.
-func (c *Controllers) Busy() []Work { return c.desks.busy() }
-
-// Pending returns the TemplateControllers that were there at first and that were not yet
-// looked at.
-func (c *Controllers) Pending() []string {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return sortedKeys(c.first)
 }

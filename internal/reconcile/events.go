@@ -10,6 +10,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -65,7 +66,7 @@ func (c *Controllers) parentChanged(want watch.Want, event watch.Event) {
 	name := o.Key()
 	for _, controller := range c.watches.Owners(want) {
 		if controller != event.Writer {
-			c.parents.Add(Key{controller, name})
+			c.parents.Add(queue.Key{Controller: controller, Parent: name})
 		}
 	}
 }
@@ -102,7 +103,7 @@ func (c *Controllers) childChanged(want watch.Want, o *object.Object, writer str
 	case !running.reads(want): // another watch tells it
 	default:
 		if parent := running.parentOf(o); parent.Name != "" {
-			c.parents.AddAfter(Key{running.name, parent}, delay) // not name, which is a part of the child's text
+			c.parents.AddAfter(queue.Key{Controller: running.name, Parent: parent}, delay) // not name, which is a part of the child's text
 		}
 	}
 }
@@ -120,7 +121,7 @@ func (c *Controllers) namespaceChanged(want watch.Want, event watch.Event) {
 		for _, cache := range running.parents {
 			cache.Each(func(o *object.Object) bool {
 				if o.Namespace() == ns {
-					c.parents.Add(Key{name, o.Key()})
+					c.parents.Add(queue.Key{Controller: name, Parent: o.Key()})
 				}
 				return true
 			})

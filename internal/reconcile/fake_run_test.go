@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
+
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 // timed is a queue whose delays go by the clock of the test.
@@ -71,12 +73,13 @@ func (q *timed[T]) next(skip func(T) bool) time.Time {
 	return next
 }
 
-// keepTime has the delays of both queues go by the clock of the test.
-func (c *cluster) keepTime() {
-	c.parentsDue = newTimed(c.reconciler.queue, c.clock, c.reconciler.failures)
-	c.reconciler.queue, c.controllers.parents, c.controllers.backlog.queue = c.parentsDue, c.parentsDue, c.parentsDue
-	c.controllersDue = newTimed(c.controllers.queue, c.clock, workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, 30*time.Second))
-	c.controllers.queue = c.controllersDue
+// operator makes an operator, with queues whose delays go by the clock of the test.
+func (c *cluster) operator(o Options) (*Controllers, *Reconciler) {
+	s := newShared(o)
+	c.parentsDue = newTimed(s.parents, c.clock, s.failures)
+	c.controllersDue = newTimed(s.controllers, c.clock, workqueue.NewTypedItemExponentialFailureRateLimiter[string](queue.FirstRetry, 30*time.Second))
+	s.parents, s.controllers = c.parentsDue, c.controllersDue
+	return s.join(o)
 }
 
 // run works until both queues are empty and returns the requests that it took. What is put off comes
@@ -133,13 +136,13 @@ func (c *cluster) runControllers() bool {
 func (c *cluster) settle() []string {
 	c.t.Helper()
 	before := len(c.requests)
-	parents, controllers := idle[Key]{}, idle[string]{}
+	parents, controllers := idle[queue.Key]{}, idle[string]{}
 	for range 10_000 {
 		version := c.version
 		c.run()
 		c.deliver()
 		if c.version != version || c.collectGarbage() {
-			parents, controllers = idle[Key]{}, idle[string]{}
+			parents, controllers = idle[queue.Key]{}, idle[string]{}
 			c.deliver()
 		}
 		if c.reconciler.queue.Len()+c.controllers.queue.Len() > 0 {
@@ -178,6 +181,6 @@ func (i idle[T]) is(item T) bool { return i[item] > 1 }
 func (c *cluster) pass(controller, parent string) (Result, []string) {
 	c.t.Helper()
 	before := len(c.requests)
-	result := c.reconciler.Reconcile(c.t.Context(), Key{controller, types.NamespacedName{Namespace: "ns", Name: parent}})
+	result := c.reconciler.Reconcile(c.t.Context(), queue.Key{Controller: controller, Parent: types.NamespacedName{Namespace: "ns", Name: parent}})
 	return result, append([]string{}, c.requests[before:]...)
 }

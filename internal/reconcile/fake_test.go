@@ -19,6 +19,7 @@ import (
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -51,7 +52,7 @@ type cluster struct {
 
 	controllers    *Controllers
 	reconciler     *Reconciler
-	parentsDue     *timed[Key]
+	parentsDue     *timed[queue.Key]
 	controllersDue *timed[string]
 }
 
@@ -86,9 +87,8 @@ func (c *cluster) startWith(o Options) {
 	c.caches, c.owners, c.brought = map[watch.Want]*watch.Cache{}, map[string][]watch.Want{}, map[watch.Want]int{}
 	o.Cluster, o.Events, o.Clock, o.RequireServiceAccount, o.Seals = c.as, c, c.clock, c.strict, &seal.Ring{}
 	o.Seals.Set(c.keys)
-	c.controllers, c.reconciler = New(o)
+	c.controllers, c.reconciler = c.operator(o)
 	c.controllers.patience = 0
-	c.keepTime()
 	want := watch.Want{Resource: v1.Resource, Role: watch.Controller}
 	caches, err := c.Set("", []watch.Want{want})
 	if err != nil {

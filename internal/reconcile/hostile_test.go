@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/render"
 )
 
@@ -20,7 +21,7 @@ const hoarding = `{{ $json := print "[" (repeat 3000 "{\"\":1},") "1]" }}{{ $all
 func TestManyHostilePassesStayWithinTheMemoryLimit(t *testing.T) {
 	const limit, workers = 460 << 20, 32
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
-	pool := newMemoryPool(limit, newTenants())
+	pool := newMemoryPool(limit, queue.NewTenants())
 	p, err := render.Compile(render.Source{Children: []render.Template{{Name: "x", Text: hoarding}}})
 	must(t, err)
 	ended := make(chan struct{})

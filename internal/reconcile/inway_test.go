@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/seal"
 )
 
@@ -63,7 +64,7 @@ func TestWhoseTheObjectInTheWayIs(t *testing.T) {
 	c.apply(app)
 	c.run()
 	running := c.controllers.get("apps")
-	p := &pass{controller: running, r: c.reconciler, key: Key{"apps", configMapName("one")}, parent: running.parent(configMapName("one"))}
+	p := &pass{controller: running, r: c.reconciler, key: queue.Key{Controller: "apps", Parent: configMapName("one")}, parent: running.parent(configMapName("one"))}
 	w := &wanted{child: &v1.Child{Name: "maps"}, kind: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}], name: configMapName("a")}
 	for why, row := range map[string]struct {
 		found  found

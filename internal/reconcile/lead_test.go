@@ -15,6 +15,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 // ofClass is the TemplateController apps, of the class "" or "b".
@@ -164,7 +165,7 @@ kind: App
 metadata: {name: a, namespace: ns}
 spec: {size: 2}
 `)
-	c.reconciler.queue.Add(Key{"apps", types.NamespacedName{Namespace: "ns", Name: "a"}})
+	c.reconciler.queue.Add(queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "a"}})
 	expect(t, "requests afterwards", []string{}, c.run())
 	if c.get("configmaps", "a") == nil {
 		t.Error("the child is gone")

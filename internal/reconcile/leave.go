@@ -16,6 +16,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 // collectorTime is how long children whose parent is gone are left to the
@@ -26,7 +27,7 @@ const collectorTime = 60 * time.Second
 // more; a watch shows both alike. Where all objects of the kind are parents
 // it must be gone, and its children are the garbage collector's; otherwise
 // the server is asked. It may have been replaced by one of its name that does not match.
-func (r *Reconciler) leave(ctx context.Context, c *controller, key Key) Result {
+func (r *Reconciler) leave(ctx context.Context, c *controller, key queue.Key) Result {
 	r.controllers.count(key, nil)
 	r.controllers.freed(key.Parent)
 	r.said.forget(key)
@@ -34,7 +35,7 @@ func (r *Reconciler) leave(ctx context.Context, c *controller, key Key) Result {
 	children := c.leftBehind(key)
 	if len(children) == 0 || c.outdatedKey(key) {
 		r.absent.end(key)
-		r.pacer.end(key)
+		r.pacer.End(key)
 		return Result{}
 	}
 	if !c.current(key.Parent.Namespace) {
@@ -45,7 +46,7 @@ func (r *Reconciler) leave(ctx context.Context, c *controller, key Key) Result {
 		return Result{After: left}
 	}
 	if mayExist { // before the server is asked: with one edit of a selector thousands may leave
-		if wait := r.pacer.wait(key, c.generation); wait > 0 {
+		if wait := r.pacer.Wait(key, c.generation); wait > 0 {
 			return Result{After: wait}
 		}
 	}
@@ -78,7 +79,7 @@ func (c *controller) parentMayExist() bool { return c.selective() && c.gone.IsZe
 // outdatedKey reports whether the key names no parent of the kind as it is: while a kind is gone, it is not known
 // whether its parents have namespaces, and keys are made without. Such a key stands for the parents of that
 // name in all namespaces, and some may be there again.
-func (c *controller) outdatedKey(key Key) bool {
+func (c *controller) outdatedKey(key queue.Key) bool {
 	return c.gone.IsZero() && c.kind.Namespaced && key.Parent.Namespace == ""
 }
 
@@ -97,7 +98,7 @@ func divide(children []*live, parent types.UID) (own, strays []*live) {
 // leftBehind returns the children of parents of that name that somebody has to see
 // to. Those that are to outlive their parent are of interest only while
 // the parent may still be there, without matching.
-func (c *controller) leftBehind(key Key) []*live {
+func (c *controller) leftBehind(key queue.Key) []*live {
 	mayExist := c.parentMayExist()
 	return slices.DeleteFunc(c.childrenNamed(key.Parent), func(l *live) bool {
 		return l.object.Deleting() || !mayExist && l.outlives()
@@ -105,7 +106,7 @@ func (c *controller) leftBehind(key Key) []*live {
 }
 
 // askForParent reads the parent from the server; nil means that it is gone. It logs why it cannot.
-func (r *Reconciler) askForParent(ctx context.Context, c *controller, key Key) (*object.Object, error) {
+func (r *Reconciler) askForParent(ctx context.Context, c *controller, key queue.Key) (*object.Object, error) {
 	if !c.gone.IsZero() {
 		return nil, nil // with its kind
 	}
@@ -120,13 +121,13 @@ func (r *Reconciler) askForParent(ctx context.Context, c *controller, key Key) (
 	return parent, nil
 }
 
-func (c *controller) locateParent(key Key) kube.Location {
+func (c *controller) locateParent(key queue.Key) kube.Location {
 	return kube.Location{Resource: c.kind.Resource, Namespace: key.Parent.Namespace, Name: key.Parent.Name}
 }
 
 // collect deletes the children of a parent that is gone, which the garbage collector
 // has left: it loses sight of those of a kind that was there for a short time only.
-func (r *Reconciler) collect(ctx context.Context, c *controller, key Key, children []*live) Result {
+func (r *Reconciler) collect(ctx context.Context, c *controller, key queue.Key, children []*live) Result {
 	p := &pass{controller: c, r: r, key: key}
 	for _, l := range children {
 		if l.object.Owners() != 1 || l.outlives() {
@@ -148,7 +149,7 @@ type departure struct {
 }
 
 // dismiss removes the children of a parent that no longer matches, as their prunePolicy says.
-func (r *Reconciler) dismiss(ctx context.Context, c *controller, key Key, d departure) Result {
+func (r *Reconciler) dismiss(ctx context.Context, c *controller, key queue.Key, d departure) Result {
 	matches, err := r.matches(ctx, c, key, d.parent)
 	if err != nil {
 		return Result{Retry: RetryBackoff}
@@ -184,7 +185,7 @@ func (r *Reconciler) dismiss(ctx context.Context, c *controller, key Key, d depa
 }
 
 // matches reports whether the parent matches all selectors, as the server sees it.
-func (r *Reconciler) matches(ctx context.Context, c *controller, key Key, parent *object.Object) (bool, error) {
+func (r *Reconciler) matches(ctx context.Context, c *controller, key queue.Key, parent *object.Object) (bool, error) {
 	if !c.selects(parent.Namespace(), parent) {
 		return false, nil
 	}
@@ -206,7 +207,7 @@ func (p *pass) collectStrays(ctx context.Context) Result {
 	}
 	if len(strays) == 0 {
 		p.r.absent.end(p.key)
-		p.r.pacer.end(p.key)
+		p.r.pacer.End(p.key)
 		return Result{}
 	}
 	if left := p.r.absent.left(p.key); left > 0 {
@@ -224,12 +225,12 @@ func (p *pass) collectStrays(ctx context.Context) Result {
 type absences struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
-	since map[Key]time.Time
+	since map[queue.Key]time.Time
 }
 
 // left returns how much of the garbage collector's time is left; the first
 // call for a key begins it.
-func (a *absences) left(key Key) time.Duration {
+func (a *absences) left(key queue.Key) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	since, ok := a.since[key]
@@ -240,14 +241,14 @@ func (a *absences) left(key Key) time.Duration {
 	return max(0, collectorTime-a.clock.Since(since))
 }
 
-func (a *absences) end(key Key) {
+func (a *absences) end(key queue.Key) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.since, key)
 }
 
-func (a *absences) forgetController(name string) {
+func (a *absences) ForgetController(name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	dropController(a.since, name)
+	queue.DropController(a.since, name)
 }

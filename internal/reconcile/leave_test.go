@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 func TestParentThatGoesIsLeftToTheGarbageCollector(t *testing.T) {
@@ -41,7 +42,7 @@ func TestKeyFromBeforeTheKindCameBackCostsNoChild(t *testing.T) {
 	c.apply(app)
 	c.run()
 	c.deliver()
-	key := Key{"apps", types.NamespacedName{Name: "one"}}
+	key := queue.Key{Controller: "apps", Parent: types.NamespacedName{Name: "one"}}
 	for _, when := range []string{"at once", "after a minute"} {
 		before := len(c.requests)
 		result := c.reconciler.Reconcile(t.Context(), key)
@@ -270,10 +271,10 @@ func TestKindThatGoesTakesItsChildren(t *testing.T) {
 }
 
 func TestAbsencesAreForgottenWithTheTemplateController(t *testing.T) {
-	a := &absences{clock: clocktesting.NewFakePassiveClock(time.Now()), since: map[Key]time.Time{}}
+	a := &absences{clock: clocktesting.NewFakePassiveClock(time.Now()), since: map[queue.Key]time.Time{}}
 	a.left(keyOf("a", "1"))
 	a.left(keyOf("b", "1"))
-	a.forgetController("a")
+	a.ForgetController("a")
 	if _, kept := a.since[keyOf("b", "1")]; len(a.since) != 1 || !kept {
 		t.Errorf("remembered %v, want those of the other", a.since)
 	}

@@ -11,6 +11,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -190,7 +191,7 @@ func TestPanicInAPassIsToldOnce(t *testing.T) {
 	c.run()
 	c.events = nil
 	c.reconciler.breaker = nil
-	key := Key{"apps", configMapName("one")}
+	key := queue.Key{Controller: "apps", Parent: configMapName("one")}
 	for range 3 {
 		_, _ = c.reconciler.guarded(t.Context(), key)
 	}
@@ -216,8 +217,8 @@ func TestNothingIsRememberedOfATemplateControllerThatIsGone(t *testing.T) {
 	r := c.reconciler
 	for what, n := range map[string]int{
 		"controllers": len(c.controllers.entries), "breaker": len(r.breaker.spent), "announced": len(r.said.last), "faults": len(r.said.faults),
-		"absent": len(r.absent.since), "paces": len(r.pacer.lines), "failures": len(r.failures.failures), "backlog": len(r.backlog.waiting) + len(r.backlog.out) + len(r.backlog.outOf),
-		"tenants": len(r.controllers.tenants.of), "turns": len(r.turns.lanes) + len(r.turns.shares) + len(r.turns.passes), "usage": len(r.desks.processors.controllers) + len(r.desks.processors.byTenant),
+		"absent": len(r.absent.since), "paces": lengths(t, r.pacer, "lines"), "failures": lengths(t, r.failures, "failures"), "backlog": lengths(t, r.backlog, "waiting", "out", "outOf"),
+		"tenants": lengths(t, r.controllers.tenants, "of"), "turns": lengths(t, r.turns, "lanes", "shares", "passes"), "usage": lengths(t, r.desks, "processors.controllers", "processors.byTenant"),
 	} {
 		if n > 0 {
 			t.Errorf("%s: %d entries are left of 200 TemplateControllers", what, n)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/render"
 )
 
@@ -16,9 +17,6 @@ const (
 	assumedLimit = 2 << 30
 	// growth is the least that a pass asks for, in bytes, so that it asks seldom.
 	growth = 1 << 20
-	// perRequest is how many times the size of an object a request for it takes: its text, what is
-	// sent of it, and the answer.
-	perRequest = 8
 )
 
 // memoryPool is the memory that the passes under way hold together, besides render.FreeBytes for each. One that needs
@@ -31,7 +29,7 @@ const (
 // that hang do not keep the others waiting.
 type memoryPool struct {
 	size    int // what all may hold but for the favoured, in bytes
-	tenants *tenants
+	tenants *queue.Tenants
 
 	mu       sync.Mutex
 	used     int
@@ -50,7 +48,7 @@ type memoryAsk struct {
 }
 
 // newMemoryPool returns the pool of a process with that limit, which is math.MaxInt64 where there is none.
-func newMemoryPool(limit int64, tenants *tenants) *memoryPool {
+func newMemoryPool(limit int64, tenants *queue.Tenants) *memoryPool {
 	if limit == math.MaxInt64 {
 		limit = assumedLimit
 	}
@@ -120,7 +118,7 @@ func (p *memoryPool) ask(h *memoryHold, bytes int) *memoryAsk {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if h.tenant == "" { // it stays, also when the controller gets another account meanwhile
-		h.tenant, _ = p.tenants.tenant(h.controller)
+		h.tenant, _ = p.tenants.Of(h.controller)
 	}
 	if p.favoured == h {
 		p.settled = false

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/render"
 )
 
@@ -22,7 +23,7 @@ func (p *memoryPool) hold(t *testing.T, controller string) *memoryHold {
 
 // poolOf returns a pool of that many MiB, besides the room for the favoured.
 func poolOf(mebibytes int) *memoryPool {
-	return newMemoryPool(memoryShare*int64(mebibytes<<20+render.MaxBytes), newTenants())
+	return newMemoryPool(memoryShare*int64(mebibytes<<20+render.MaxBytes), queue.NewTenants())
 }
 
 // grow has h grow by so many MiB, and returns what comes of it.
@@ -60,7 +61,7 @@ func TestSharesOfTheMemoryLimit(t *testing.T) {
 		0:             0,
 		math.MaxInt64: assumedLimit/memoryShare - render.MaxBytes,
 	} {
-		if got := newMemoryPool(limit, newTenants()).size; got != want {
+		if got := newMemoryPool(limit, queue.NewTenants()).size; got != want {
 			t.Errorf("of %d: %d, want %d", limit, got, want)
 		}
 	}
@@ -116,13 +117,13 @@ func TestOneControllerLeavesMemoryToOthers(t *testing.T) {
 // TestOneTenantLeavesMemoryToOthers has two controllers, with accounts in one namespace, take all that they may have.
 func TestOneTenantLeavesMemoryToOthers(t *testing.T) {
 	p := poolOf(20)
-	p.tenants.set("one", &v1.ServiceAccountRef{Namespace: "greedy", Name: "a"})
-	p.tenants.set("two", &v1.ServiceAccountRef{Namespace: "greedy", Name: "b"})
+	p.tenants.Set("one", &v1.ServiceAccountRef{Namespace: "greedy", Name: "a"})
+	p.tenants.Set("two", &v1.ServiceAccountRef{Namespace: "greedy", Name: "b"})
 	must(t, p.hold(t, "one").Grow(10<<20)) // half of all
 	must(t, p.hold(t, "two").Grow(10<<20)) // it is favoured
 	grow(p.hold(t, "two"), 10)
 	p.waits(t, 1)
-	p.tenants.set("two", &v1.ServiceAccountRef{Namespace: "other", Name: "b"}) // what it holds stays on the old account
+	p.tenants.Set("two", &v1.ServiceAccountRef{Namespace: "other", Name: "b"}) // what it holds stays on the old account
 	must(t, p.hold(t, "other").Grow(10<<20))                                   // at once
 	p.favoured.close()
 	if used := p.by["namespace/greedy"]; used != 20<<20 { // another one was favoured

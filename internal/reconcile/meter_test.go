@@ -15,6 +15,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 // tallies is Meters that remember.
@@ -71,7 +72,7 @@ func measured(t *testing.T) (*cluster, *tallies) {
 func (m *tallies) one(t *testing.T, c *cluster) map[string]int {
 	t.Helper()
 	before := maps.Clone(m.each["apps"].counts)
-	c.reconciler.queue.Add(Key{"apps", configMapName("one")})
+	c.reconciler.queue.Add(queue.Key{Controller: "apps", Parent: configMapName("one")})
 	for c.reconciler.queue.Len() > 0 {
 		c.reconciler.next(t.Context(), t.Context(), func() {})
 	}
@@ -255,7 +256,7 @@ func TestMeasuresGoWithTheTemplateController(t *testing.T) {
 		t.Errorf("ended: %v, left: %d", m.ended, len(m.each))
 	}
 	before := len(was.counts)
-	c.reconciler.queue.Add(Key{"apps", configMapName("one")})
+	c.reconciler.queue.Add(queue.Key{Controller: "apps", Parent: configMapName("one")})
 	c.reconciler.next(t.Context(), t.Context(), func() {})
 	if len(m.each) != 0 || len(was.counts) != before {
 		t.Error("a pass for a TemplateController that is gone was measured")

@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -43,32 +44,56 @@ type Options struct {
 // TemplateControllers, a Reconciler for their parents. Controllers is also the
 // watch.Handler of the watches; Attach must be called before either runs.
 func New(o Options) (*Controllers, *Reconciler) {
+	return newShared(o).join(o)
+}
+
+// shared is what both halves work with.
+type shared struct {
+	tenants     *queue.Tenants
+	turns       *queue.Turns
+	processors  *processors
+	memory      *memoryPool
+	parents     queue.Queue
+	failures    *queue.Failures // of parents
+	controllers workqueue.TypedRateLimitingInterface[string]
+}
+
+func newShared(o Options) *shared {
+	tenants := queue.NewTenants()
+	s := &shared{
+		tenants: tenants, turns: queue.NewTurns(max(o.Workers, 1), tenants),
+		processors: newProcessors(o.Clock, tenants), memory: newMemoryPool(debug.SetMemoryLimit(-1), tenants),
+		controllers: workqueue.NewTypedRateLimitingQueueWithConfig(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[string](queue.FirstRetry, 30*time.Second),
+			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers", MetricsProvider: o.QueueMetrics}),
+	}
+	s.parents, s.failures = queue.New(o.QueueMetrics, s.turns)
+	return s
+}
+
+// join makes the two halves.
+func (s *shared) join(o Options) (*Controllers, *Reconciler) {
 	if o.Meters == nil {
 		o.Meters = unmeasured{}
 	}
-	tenants := newTenants()
-	turns, processors := newTurns(max(o.Workers, 1), tenants), newProcessors(o.Clock, tenants)
-	queue, failures := newQueue(o.QueueMetrics, turns)
-	backlog := newBacklog(queue, o.RolloutWorkers)
+	backlog := queue.NewBacklog(s.parents, o.RolloutWorkers)
 	controllers := &Controllers{
-		clusters: o.Cluster, clock: o.Clock, seals: o.Seals, departed: &departed{}, parents: queue, backlog: backlog, entries: map[string]*entry{}, patience: lossPatience, class: o.ClassName,
-		accounts: o.RequireServiceAccount, meters: o.Meters, desks: newDesks(o.Clock, processors), passing: newDesks(o.Clock, processors), tenants: tenants, grace: stopGrace, first: map[string]struct{}{},
-		queue: workqueue.NewTypedRateLimitingQueueWithConfig(
-			workqueue.NewTypedItemExponentialFailureRateLimiter[string](firstRetry, 30*time.Second),
-			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers", MetricsProvider: o.QueueMetrics}),
+		clusters: o.Cluster, clock: o.Clock, seals: o.Seals, departed: &departed{}, parents: s.parents, backlog: backlog, entries: map[string]*entry{}, patience: lossPatience, class: o.ClassName,
+		accounts: o.RequireServiceAccount, meters: o.Meters, desks: newDesks(o.Clock, s.processors), passing: newDesks(o.Clock, s.processors), tenants: s.tenants, grace: stopGrace, first: map[string]struct{}{},
+		queue: s.controllers,
 	}
 	controllers.standby.Store(o.Standby)
 	controllers.rights = newRights(o.Cluster, o.Clock, o.QueueMetrics, controllers.queue.Add)
 	r := &Reconciler{
-		controllers: controllers, queue: queue, backlog: backlog, turns: turns, memory: newMemoryPool(debug.SetMemoryLimit(-1), tenants), workers: max(o.Workers, 1), failures: failures, clock: o.Clock, events: o.Events,
-		pacer:   newPacer(o.Clock),
-		absent:  &absences{clock: o.Clock, since: map[Key]time.Time{}},
-		breaker: &breaker{clock: o.Clock, spent: map[Key]*spending{}},
+		controllers: controllers, queue: s.parents, backlog: backlog, turns: s.turns, memory: s.memory, workers: max(o.Workers, 1), failures: s.failures, clock: o.Clock, events: o.Events,
+		pacer:   queue.NewPacer(o.Clock),
+		absent:  &absences{clock: o.Clock, since: map[queue.Key]time.Time{}},
+		breaker: &breaker{clock: o.Clock, spent: map[queue.Key]*spending{}},
 		said:    newSaid(o.Clock),
 		desks:   controllers.passing,
 	}
 	controllers.said = r.said
-	controllers.memories = []memory{r.pacer, r.absent, r.breaker, r.said, processors, tenants}
+	controllers.memories = []memory{r.pacer, r.absent, r.breaker, r.said, s.processors, s.tenants}
 	return controllers, r
 }
 

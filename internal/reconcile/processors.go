@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 const (
@@ -24,7 +26,7 @@ const (
 // computed less than all who do now borrows it, so as not to wait even for a pause. It is safe for concurrent use.
 type processors struct {
 	clock   clock.PassiveClock
-	tenants *tenants
+	tenants *queue.Tenants
 
 	mu          sync.Mutex
 	free        int // negative while one is borrowed
@@ -55,7 +57,7 @@ type turn struct {
 	given      chan struct{} // tells that it computes
 }
 
-func newProcessors(clock clock.PassiveClock, tenants *tenants) *processors {
+func newProcessors(clock clock.PassiveClock, tenants *queue.Tenants) *processors {
 	number := runtime.GOMAXPROCS(0)
 	free := max(1, number-1)
 	return &processors{
@@ -215,7 +217,7 @@ func (p *processors) best() int {
 
 // usage returns that of a controller; the lock is held.
 func (p *processors) usage(controller string) *usage {
-	tenant, known := p.tenants.tenant(controller)
+	tenant, known := p.tenants.Of(controller)
 	if !known { // it is new, or gone: nothing is remembered of it
 		return &usage{name: controller, of: &usage{name: tenant, of: &p.all}}
 	}
@@ -245,7 +247,7 @@ func (p *processors) forget(u *usage) {
 	}
 }
 
-func (p *processors) forgetController(name string) {
+func (p *processors) ForgetController(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if u := p.controllers[name]; u != nil {

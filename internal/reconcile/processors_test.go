@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/clock"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 // computers compute on one processor. They live in a bubble of synctest, whose time goes on when all of them sleep.
@@ -22,13 +23,13 @@ type computers struct {
 }
 
 func newComputers(tenants map[string]string) *computers {
-	all := newTenants()
+	all := queue.NewTenants()
 	for controller, namespace := range tenants {
 		var account *v1.ServiceAccountRef
 		if namespace != "" {
 			account = &v1.ServiceAccountRef{Namespace: namespace, Name: controller}
 		}
-		all.set(controller, account)
+		all.Set(controller, account)
 	}
 	c := &computers{processors: newProcessors(clock.RealClock{}, all), spent: map[string]time.Duration{}}
 	c.free, c.least = 1, 0
@@ -274,7 +275,7 @@ func TestRequestsTakeNoProcessor(t *testing.T) {
 		answered := make(chan struct{})
 		go func() { goOn(); close(answered) }()
 		elapse(patience)
-		if got := d.relieve(); !slices.Equal(got, []Key{keyOf("asks", "1")}) || len(d.busy()) != 1 {
+		if got := d.relieve(); !slices.Equal(got, []queue.Key{keyOf("asks", "1")}) || len(d.busy()) != 1 {
 			t.Errorf("%v are relieved and %v busy, want only the one that computes: the other one waits for a processor", got, d.busy())
 		}
 		asks.end()
@@ -300,7 +301,7 @@ func TestNothingIsRememberedOfUnknownControllers(t *testing.T) {
 	if len(c.controllers) != 2 || len(c.byTenant) != 1 {
 		t.Errorf("%d controllers of %d tenants are remembered, want 2 of 1", len(c.controllers), len(c.byTenant))
 	}
-	c.tenants.set("b", &v1.ServiceAccountRef{Namespace: "two"})
+	c.tenants.Set("b", &v1.ServiceAccountRef{Namespace: "two"})
 	turn := c.turn()
 	turn.begin("b")
 	turn.end()
@@ -308,10 +309,13 @@ func TestNothingIsRememberedOfUnknownControllers(t *testing.T) {
 		t.Errorf("%d controllers of %d tenants are remembered, want 2 of 2", len(c.controllers), len(c.byTenant))
 	}
 	for _, name := range []string{"a", "b", "gone"} {
-		c.processors.forgetController(name)
-		c.tenants.forgetController(name)
+		c.processors.ForgetController(name)
+		c.tenants.ForgetController(name)
+		if _, known := c.tenants.Of(name); known {
+			t.Errorf("the tenant of %s is left over", name)
+		}
 	}
-	if len(c.controllers)+len(c.byTenant)+len(c.tenants.of) > 0 {
+	if len(c.controllers)+len(c.byTenant) > 0 {
 		t.Error("something is left over")
 	}
 }

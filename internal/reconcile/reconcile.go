@@ -17,6 +17,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/render"
 )
 
@@ -24,15 +25,15 @@ import (
 // controller is worked on by one goroutine at a time, as the queue sees to.
 type Reconciler struct {
 	controllers *Controllers
-	queue       Queue
-	backlog     *backlog
-	turns       *turns
+	queue       queue.Queue
+	backlog     *queue.Backlog
+	turns       *queue.Turns
 	workers     int
-	failures    *limiter // of the queue
+	failures    *queue.Failures // of the queue
 	memory      *memoryPool
 	clock       clock.PassiveClock
 	events      Announcer
-	pacer       *pacer
+	pacer       *queue.Pacer
 	absent      *absences
 	breaker     *breaker
 	said        *said
@@ -48,7 +49,7 @@ type Announcer interface {
 type pass struct {
 	*controller
 	r          *Reconciler
-	key        Key
+	key        queue.Key
 	pause      func() error // see render.Input
 	parent     *object.Object
 	budget     render.PassBudget // of the templates
@@ -93,10 +94,10 @@ func (r Result) also(other Result) Result {
 // Reconcile brings the children and the status of the parent named by key up
 // to date. It acts on current state only, so extra calls are harmless. A
 // user's mistake ends in the parent's status, and so does what the server refuses.
-func (r *Reconciler) Reconcile(ctx context.Context, key Key) Result {
+func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 	p := &pass{r: r, key: key}
-	if r.backlog.begin(key) {
-		defer r.backlog.done(key)
+	if r.backlog.Begin(key) {
+		defer r.backlog.Done(key)
 	}
 	desk := deskOf(ctx)
 	desk.begin(key)
@@ -219,6 +220,9 @@ func (p *pass) input(observed []*live) *render.Input {
 	}}
 }
 
+// perRequest is how many times the size of an object a request for it takes: its text, what is sent of it, and the answer.
+const perRequest = 8
+
 // settle gives back the memory that the templates have needed, but for what they have yielded and for a request of that
 // size at a time.
 func (p *pass) settle(request int) {
@@ -231,7 +235,7 @@ func (p *pass) result() Result {
 		result.Retry = RetrySlow
 	}
 	if result.Retry == RetryOnChange {
-		result.After = jitter(p.resync)
+		result.After = queue.Jitter(p.resync)
 		if p.failed() {
 			result = result.also(Result{After: sayAgain})
 		}
@@ -255,7 +259,7 @@ func (r *Reconciler) Run(ctx, work context.Context) {
 	asking.Go(func() { r.controllers.rights.run(ctx) })
 	defer asking.Wait()
 	crew := &crew{
-		desks: r.desks, grace: r.controllers.grace, spare: r.workers, due: r.queue.Len, hangs: r.turns.hangs,
+		desks: r.desks, grace: r.controllers.grace, spare: r.workers, due: r.queue.Len, hangs: r.turns.Hangs,
 		next: func(work context.Context, taken func()) bool { return r.next(ctx, work, taken) },
 	}
 	crew.run(ctx, work)
@@ -264,7 +268,7 @@ func (r *Reconciler) Run(ctx, work context.Context) {
 // next works on one key and reports whether there may be more. No work begins after ctx,
 // and none goes on after work.
 func (r *Reconciler) next(ctx, work context.Context, taken func()) bool {
-	return takeOne(ctx, r.queue, func(key Key) {
+	return queue.Take(ctx, r.queue, func(key queue.Key) {
 		taken()
 		start := r.clock.Now()
 		result, err := r.guarded(work, key)
@@ -278,7 +282,7 @@ func (r *Reconciler) next(ctx, work context.Context, taken func()) bool {
 }
 
 // again puts the key back when it is due.
-func (r *Reconciler) again(key Key, result Result) {
+func (r *Reconciler) again(key queue.Key, result Result) {
 	switch result.Retry {
 	case RetryOnChange:
 		r.queue.Forget(key)
@@ -287,13 +291,13 @@ func (r *Reconciler) again(key Key, result Result) {
 		}
 	case RetrySlow:
 		r.queue.Forget(key)
-		r.queue.AddAfter(key, jitter(slowRetry))
+		r.queue.AddAfter(key, queue.Jitter(slowRetry))
 	case RetryBackoff:
 		r.queue.AddRateLimited(key)
 	case RetrySoon:
-		r.queue.AddAfter(key, min(r.failures.When(key), jitter(longestSoon)))
+		r.queue.AddAfter(key, min(r.failures.When(key), queue.Jitter(longestSoon)))
 	case RetryNow:
-		r.queue.AddAfter(key, min(r.failures.When(key)/(firstRetry/freshDataLag), jitter(longestSoon))) // newer data may be long in coming
+		r.queue.AddAfter(key, min(r.failures.When(key)/(queue.FirstRetry/freshDataLag), queue.Jitter(longestSoon))) // newer data may be long in coming
 	}
 	if result.Again {
 		r.queue.Add(key) // the queue holds it until this pass is done
@@ -301,7 +305,7 @@ func (r *Reconciler) again(key Key, result Result) {
 }
 
 // guarded is Reconcile, with a panic turned into an error: it hurts this key alone.
-func (r *Reconciler) guarded(ctx context.Context, key Key) (result Result, err error) {
+func (r *Reconciler) guarded(ctx context.Context, key queue.Key) (result Result, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			klog.FromContext(ctx).Error(nil, "panic in a pass", "controller", key.Controller, "parent", key.Parent.String(), "stack", string(debug.Stack()))
@@ -313,7 +317,7 @@ func (r *Reconciler) guarded(ctx context.Context, key Key) (result Result, err e
 }
 
 // confess tells the user of a panic, once.
-func (r *Reconciler) confess(key Key) {
+func (r *Reconciler) confess(key queue.Key) {
 	defer func() { _ = recover() }() // it may be this very parent that cannot be read
 	const text = "a defect in templater has ended the work on this object; it is tried again later: please report it with the stack in the operator's log"
 	c := r.controllers.get(key.Controller)
@@ -333,3 +337,6 @@ func (c *controller) noteDeletion(l *live) {
 		cache.Deleting(l.object.Key(), l.object.UID())
 	}
 }
+
+// Busy returns the passes that are under way.
+func (r *Reconciler) Busy() []Work { return r.desks.busy() }

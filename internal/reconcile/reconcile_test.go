@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -289,7 +290,7 @@ func TestPanicHurtsOneKey(t *testing.T) {
 	c.apply(app)
 	c.run()
 	c.reconciler.breaker = nil
-	_, err := c.reconciler.guarded(t.Context(), Key{"apps", configMapName("one")})
+	_, err := c.reconciler.guarded(t.Context(), queue.Key{Controller: "apps", Parent: configMapName("one")})
 	if !errors.Is(err, errPanic) {
 		t.Errorf("err = %v, want errPanic", err)
 	}

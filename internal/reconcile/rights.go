@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 const (
@@ -172,7 +173,7 @@ func (r *rights) run(ctx context.Context) {
 
 // next looks up one claim, and reports whether there may be more.
 func (r *rights) next(ctx context.Context) bool {
-	return takeOne(ctx, r.queue, func(c claim) {
+	return queue.Take(ctx, r.queue, func(c claim) {
 		limited, cancel := context.WithTimeout(ctx, askTime)
 		defer cancel()
 		f, err := r.ask(limited, c)

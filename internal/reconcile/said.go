@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"k8s.io/utils/clock"
+
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 // sayAgain is when a lasting problem is announced again: the API server forgets Events, after an hour if its
@@ -19,10 +21,10 @@ type said struct {
 	clock clock.PassiveClock
 
 	mu      sync.Mutex
-	last    map[Key]announcement
-	faults  map[Key]faults
-	refused map[audience]*refusal // the last one
-	unheard map[Key]*refusal      // of the last Event about a parent
+	last    map[queue.Key]announcement
+	faults  map[queue.Key]faults
+	refused map[audience]*refusal  // the last one
+	unheard map[queue.Key]*refusal // of the last Event about a parent
 }
 
 // announcement is what was announced last, and when.
@@ -38,13 +40,13 @@ type faults struct {
 }
 
 func newSaid(clock clock.PassiveClock) *said {
-	return &said{clock: clock, last: map[Key]announcement{}, faults: map[Key]faults{}, refused: map[audience]*refusal{}, unheard: map[Key]*refusal{}}
+	return &said{clock: clock, last: map[queue.Key]announcement{}, faults: map[queue.Key]faults{}, refused: map[audience]*refusal{}, unheard: map[queue.Key]*refusal{}}
 }
 
 // all returns the faults and those that were found before in the same, sorted. The
 // server looks at fields in random order and at times stops at the first that
 // does not fit; each other finding would be a write and an Event.
-func (s *said) all(key Key, about string, found []string) []string {
+func (s *said) all(key queue.Key, about string, found []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if before := s.faults[key]; before.about == about {
@@ -58,7 +60,7 @@ func (s *said) all(key Key, about string, found []string) []string {
 
 // fresh reports whether the text differs from the last one for key, or that one was announced long ago. An
 // empty text says that all is well.
-func (s *said) fresh(key Key, text string) bool {
+func (s *said) fresh(key queue.Key, text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if text == "" {
@@ -72,23 +74,23 @@ func (s *said) fresh(key Key, text string) bool {
 	return true
 }
 
-func (s *said) forget(key Key) {
+func (s *said) forget(key queue.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.drop(key)
 }
 
 // drop forgets about a parent; the lock is held.
-func (s *said) drop(key Key) {
+func (s *said) drop(key queue.Key) {
 	delete(s.last, key)
 	delete(s.faults, key)
 	delete(s.unheard, key)
 }
 
-func (s *said) forgetController(name string) {
+func (s *said) ForgetController(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	dropController(s.last, name)
-	dropController(s.faults, name)
-	dropController(s.unheard, name)
+	queue.DropController(s.last, name)
+	queue.DropController(s.faults, name)
+	queue.DropController(s.unheard, name)
 }

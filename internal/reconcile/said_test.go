@@ -6,6 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/utils/clock"
+
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 func TestALastingFailureIsSaidAgain(t *testing.T) {
@@ -68,30 +70,30 @@ func TestWhatWasSaidIsForgotten(t *testing.T) {
 	one, two, other := keyOf("a", "1"), keyOf("a", "2"), keyOf("b", "1")
 	for why, row := range map[string]struct {
 		forget func(*said)
-		left   []Key
+		left   []queue.Key
 	}{
-		"nothing":                             {func(*said) {}, []Key{one, two, other}},
-		"all is well":                         {func(s *said) { s.fresh(one, "") }, []Key{two, other}},
-		"all is well where nothing was wrong": {func(s *said) { s.fresh(keyOf("a", "3"), "") }, []Key{one, two, other}},
-		"a parent is gone":                    {func(s *said) { s.forget(one) }, []Key{two, other}},
-		"a TemplateController is gone":        {func(s *said) { s.forgetController("a") }, []Key{other}},
+		"nothing":                             {func(*said) {}, []queue.Key{one, two, other}},
+		"all is well":                         {func(s *said) { s.fresh(one, "") }, []queue.Key{two, other}},
+		"all is well where nothing was wrong": {func(s *said) { s.fresh(keyOf("a", "3"), "") }, []queue.Key{one, two, other}},
+		"a parent is gone":                    {func(s *said) { s.forget(one) }, []queue.Key{two, other}},
+		"a TemplateController is gone":        {func(s *said) { s.ForgetController("a") }, []queue.Key{other}},
 	} {
 		s := newSaid(clock.RealClock{})
-		for _, key := range []Key{one, two, other} {
+		for _, key := range []queue.Key{one, two, other} {
 			if !s.fresh(key, "first") || s.fresh(key, "first") || !s.fresh(key, "bad") {
 				t.Errorf("%s: what is new is not told, or what is not", why)
 			}
 			s.all(key, "x", []string{"bad"})
 		}
 		row.forget(s)
-		last, faults := map[Key]string{}, map[Key]string{}
+		last, faults := map[queue.Key]string{}, map[queue.Key]string{}
 		for key, what := range s.last {
 			last[key] = what.text
 		}
 		for key, what := range s.faults {
 			faults[key] = what.found[0]
 		}
-		want := map[Key]string{}
+		want := map[queue.Key]string{}
 		for _, key := range row.left {
 			want[key] = "bad"
 		}
@@ -105,7 +107,7 @@ func TestWhatWasSaidIsForgotten(t *testing.T) {
 }
 
 func TestFaultsThatTheServerNamesInTurnAreToldTogether(t *testing.T) {
-	s, key := newSaid(clock.RealClock{}), Key{Controller: "apps"}
+	s, key := newSaid(clock.RealClock{}), queue.Key{Controller: "apps"}
 	for i, step := range []struct{ why, about, found, want string }{
 		{"the first", "a", ".y: bad", "cannot: .y: bad"},
 		{"another one of the same object", "a", ".x: bad", "cannot: .x: bad; .y: bad"},

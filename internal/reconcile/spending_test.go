@@ -6,12 +6,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 // pressed is a breaker over whose one key so many passes have written children.
 func pressed(passes int) (*breaker, *clocktesting.FakePassiveClock) {
 	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	b := &breaker{clock: clock, spent: map[Key]*spending{}}
+	b := &breaker{clock: clock, spent: map[queue.Key]*spending{}}
 	for range passes {
 		b.wrote(pressedKey, pressedSpecs, written{children: true})
 	}
@@ -118,5 +120,25 @@ func TestWhatPassesWorkFromIsFoundOutCheaply(t *testing.T) {
 		if diff := cmp.Diff(p.parent.Content(), p.content()); diff != "" {
 			t.Errorf("generation %d: the parent has changed (-want +got):\n%s", generation, diff)
 		}
+	}
+}
+
+func TestTheBreakerForgetsParentsThatHaveBeenQuiet(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	b := &breaker{clock: clock, spent: map[queue.Key]*spending{}}
+	key, of := keyOf("a", "1"), specs{1, 1}
+	for range loopBurst + 2 {
+		b.wrote(key, of, written{children: true})
+	}
+	if b.wait(key, of) == 0 || !b.tripped(key, of) {
+		t.Error("the breaker has not tripped")
+	}
+	clock.SetTime(clock.Now().Add(loopPause + time.Second))
+	if b.wait(key, of) != 0 || len(b.spent) != 1 {
+		t.Errorf("after the pause: wait %v, %d parents remembered; want 0 and 1", b.wait(key, of), len(b.spent))
+	}
+	clock.SetTime(clock.Now().Add(loopBurst * loopRefill))
+	if b.wait(key, of) != 0 || len(b.spent) != 0 {
+		t.Errorf("after a long time: %d parents remembered; want 0", len(b.spent))
 	}
 }

@@ -16,6 +16,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 func TestStatusThatTheServerRefusesIsReported(t *testing.T) {
@@ -202,7 +203,7 @@ func TestStatusNamesItsParent(t *testing.T) {
 		running := c.controllers.get("apps")
 		running.cluster = heard{running.cluster, &body}
 		c.apply(with(t, parent, "[a, b]", "[a, b, c]"))
-		c.reconciler.Reconcile(t.Context(), Key{"apps", types.NamespacedName{Namespace: namespace, Name: "one"}})
+		c.reconciler.Reconcile(t.Context(), queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: namespace, Name: "one"}})
 		if !strings.Contains(body, want) {
 			t.Errorf("namespace %q: %s, want %s", namespace, body, want)
 		}

@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 // Events are written as the account of the controller. Where that may not do so, they are left out: the
@@ -29,7 +30,7 @@ type refusal struct {
 }
 
 // announce publishes an Event about a parent, or what was one, as that user.
-func (r *Reconciler) announce(as string, key Key, what kube.Announcement) {
+func (r *Reconciler) announce(as string, key queue.Key, what kube.Announcement) {
 	to := audience{as, kube.EventNamespace(what.About)}
 	what.As = as
 	what.Wanted = func() bool {
@@ -53,7 +54,7 @@ func (r *Reconciler) announce(as string, key Key, what kube.Announcement) {
 }
 
 // wanted reports whether an Event is worth a request. If not, it counts as not said; news is whether that is new.
-func (s *said) wanted(key Key, to audience) (wanted, news bool) {
+func (s *said) wanted(key queue.Key, to audience) (wanted, news bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last := s.refused[to]
@@ -68,7 +69,7 @@ func (s *said) wanted(key Key, to audience) (wanted, news bool) {
 
 // answered takes the server's answer to an Event. It returns the parents that Events can be said about now, and the controllers
 // whose condition may have changed.
-func (s *said) answered(key Key, to audience, err error) (again []Key, changed []string) {
+func (s *said) answered(key queue.Key, to audience, err error) (again []queue.Key, changed []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
@@ -105,7 +106,7 @@ func (s *said) sweep() {
 	}
 }
 
-func controllersOf(keys []Key) []string {
+func controllersOf(keys []queue.Key) []string {
 	names := map[string]bool{}
 	for _, key := range keys {
 		names[key.Controller] = true
@@ -137,7 +138,7 @@ func (s *said) silence(controller, as string) []unsaid {
 
 // unsaid is an Event that was refused.
 type unsaid struct {
-	key Key
+	key queue.Key
 	*refusal
 }
 

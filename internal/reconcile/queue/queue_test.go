@@ -1,34 +1,15 @@
-package reconcile
+package queue
 
 import (
-	"fmt"
 	"maps"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
-	clocktesting "k8s.io/utils/clock/testing"
 )
 
-func keyOf(controller, parent string) Key {
-	return Key{controller, types.NamespacedName{Namespace: "ns", Name: parent}}
-}
-
-// take empties the queue and returns what was in it, "CONTROLLER/PARENT".
-func take(queue Queue) []string {
-	out := []string{}
-	for queue.Len() > 0 {
-		key, _ := queue.Get()
-		out = append(out, key.Controller+"/"+key.Parent.Name)
-		queue.Done(key)
-	}
-	return out
-}
-
 func TestTheQueueServesControllersInTurn(t *testing.T) {
-	queue, _ := newQueue(nil, newTurns(100, newTenants()))
+	queue, _ := New(nil, NewTurns(100, NewTenants()))
 	defer queue.ShutDown()
 	for _, key := range []Key{keyOf("a", "1"), keyOf("a", "2"), keyOf("a", "3"), keyOf("a", "1"), keyOf("b", "1"), keyOf("c", "1"), keyOf("b", "2")} {
 		queue.Add(key)
@@ -43,31 +24,23 @@ func TestTheQueueServesControllersInTurn(t *testing.T) {
 	}
 }
 
-func manyKeys(controller string, n int) []Key {
-	keys := make([]Key, n)
-	for i := range keys {
-		keys[i] = keyOf(controller, fmt.Sprint(i))
-	}
-	return keys
-}
-
 // work has the key that is next worked on, and returns it.
-func (b *backlog) work() Key {
+func (b *Backlog) work() Key {
 	key, _ := b.queue.Get()
-	out := b.begin(key)
+	out := b.Begin(key)
 	b.queue.Done(key)
 	if out {
-		b.done(key)
+		b.Done(key)
 	}
 	return key
 }
 
 func TestTheBacklogLetsOutAFewKeysOfEach(t *testing.T) {
-	queue, _ := newQueue(nil, newTurns(100, newTenants()))
+	queue, _ := New(nil, NewTurns(100, NewTenants()))
 	defer queue.ShutDown()
-	b := newBacklog(queue, 8)
-	b.add("a", manyKeys("a", 100))
-	b.add("b", manyKeys("b", 3))
+	b := NewBacklog(queue, 8)
+	b.Add("a", manyKeys("a", 100))
+	b.Add("b", manyKeys("b", 3))
 	done := map[string]int{}
 	for n := 0; n < 103; n++ {
 		if got, want := queue.Len(), min(8, 103-n); got < want || got > want+1 { // one more while b has none out
@@ -84,34 +57,34 @@ func TestTheBacklogLetsOutAFewKeysOfEach(t *testing.T) {
 }
 
 func TestTheBacklogGivesWhatIsFreeToTheControllersInTurn(t *testing.T) {
-	queue, _ := newQueue(nil, newTurns(100, newTenants()))
+	queue, _ := New(nil, NewTurns(100, NewTenants()))
 	defer queue.ShutDown()
-	b := newBacklog(queue, 2)
+	b := NewBacklog(queue, 2)
 	expect := func(what string, want ...string) {
 		t.Helper()
 		if diff := cmp.Diff(append([]string{}, want...), take(queue)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
-	b.add("a", manyKeys("a", 5))
+	b.Add("a", manyKeys("a", 5))
 	b.turn = 0
-	b.add("b", manyKeys("b", 5))
+	b.Add("b", manyKeys("b", 5))
 	expect("at first", "a/0", "b/0", "a/1")
-	b.done(keyOf("a", "0"))
+	b.Done(keyOf("a", "0"))
 	expect("there is one too many")
-	b.done(keyOf("a", "1"))
+	b.Done(keyOf("a", "1"))
 	expect("b was the last", "a/2")
-	b.done(keyOf("b", "0"))
+	b.Done(keyOf("b", "0"))
 	expect("a was the last", "b/1")
 }
 
 func TestTheBacklogIsReplacedWhenTheControllerChangesAgain(t *testing.T) {
-	queue, _ := newQueue(nil, newTurns(100, newTenants()))
+	queue, _ := New(nil, NewTurns(100, NewTenants()))
 	defer queue.ShutDown()
-	b := newBacklog(queue, 2)
-	b.add("a", manyKeys("a", 5))
-	b.add("a", []Key{keyOf("a", "x")})
-	b.add("a", nil)
+	b := NewBacklog(queue, 2)
+	b.Add("a", manyKeys("a", 5))
+	b.Add("a", []Key{keyOf("a", "x")})
+	b.Add("a", nil)
 	var got []string
 	for queue.Len() > 0 {
 		got = append(got, b.work().Parent.Name)
@@ -122,15 +95,15 @@ func TestTheBacklogIsReplacedWhenTheControllerChangesAgain(t *testing.T) {
 }
 
 func TestAControllerWhoseRequestsHangHoldsUpNoOther(t *testing.T) {
-	queue, _ := newQueue(nil, newTurns(100, newTenants()))
+	queue, _ := New(nil, NewTurns(100, NewTenants()))
 	defer queue.ShutDown()
-	b := newBacklog(queue, 2)
-	b.add("hangs", manyKeys("hangs", 100))
+	b := NewBacklog(queue, 2)
+	b.Add("hangs", manyKeys("hangs", 100))
 	if got := len(take(queue)); got != 2 {
 		t.Fatalf("%d keys are out at first, want 2", got)
 	}
-	b.add("b", manyKeys("b", 50))
-	b.add("c", manyKeys("c", 50))
+	b.Add("b", manyKeys("b", 50))
+	b.Add("c", manyKeys("c", 50))
 	done := map[string]int{}
 	for queue.Len() > 0 {
 		done[b.work().Controller]++
@@ -141,12 +114,12 @@ func TestAControllerWhoseRequestsHangHoldsUpNoOther(t *testing.T) {
 }
 
 func TestAKeyThatIsLetOutWhileItIsWorkedOnStaysOut(t *testing.T) {
-	queue, _ := newQueue(nil, newTurns(100, newTenants()))
+	queue, _ := New(nil, NewTurns(100, NewTenants()))
 	defer queue.ShutDown()
-	b := newBacklog(queue, 1)
+	b := NewBacklog(queue, 1)
 	key := keyOf("a", "x")
-	out := b.begin(key) // for an event
-	b.add("a", []Key{key})
+	out := b.Begin(key) // for an event
+	b.Add("a", []Key{key})
 	if out || len(b.out) != 1 {
 		t.Error("the pass for an event has taken the key back")
 	}
@@ -155,30 +128,10 @@ func TestAKeyThatIsLetOutWhileItIsWorkedOnStaysOut(t *testing.T) {
 	}
 }
 
-func TestTheBreakerForgetsParentsThatHaveBeenQuiet(t *testing.T) {
-	clock := clocktesting.NewFakePassiveClock(time.Now())
-	b := &breaker{clock: clock, spent: map[Key]*spending{}}
-	key, of := keyOf("a", "1"), specs{1, 1}
-	for range loopBurst + 2 {
-		b.wrote(key, of, written{children: true})
-	}
-	if b.wait(key, of) == 0 || !b.tripped(key, of) {
-		t.Error("the breaker has not tripped")
-	}
-	clock.SetTime(clock.Now().Add(loopPause + time.Second))
-	if b.wait(key, of) != 0 || len(b.spent) != 1 {
-		t.Errorf("after the pause: wait %v, %d parents remembered; want 0 and 1", b.wait(key, of), len(b.spent))
-	}
-	clock.SetTime(clock.Now().Add(loopBurst * loopRefill))
-	if b.wait(key, of) != 0 || len(b.spent) != 0 {
-		t.Errorf("after a long time: %d parents remembered; want 0", len(b.spent))
-	}
-}
-
 func TestNothingIsTakenFromAQueueThatIsShutDown(t *testing.T) {
 	queue := workqueue.NewTyped[string]()
 	queue.ShutDown()
-	if takeOne(t.Context(), queue, func(string) { t.Error("work begins") }) {
+	if Take(t.Context(), queue, func(string) { t.Error("work begins") }) {
 		t.Error("there may be more")
 	}
 }

@@ -1,4 +1,4 @@
-package reconcile
+package queue
 
 import (
 	"context"
@@ -9,11 +9,11 @@ import (
 // Queue is the queue of parents to look at.
 type Queue = workqueue.TypedRateLimitingInterface[Key]
 
-// newQueue returns a queue that serves tenants and controllers in turn and bounds the passes under way, as turns
+// New returns a queue that serves tenants and controllers in turn and bounds the passes under way, as turns
 // says, whose AddRateLimited waits as retryDelay says, and what counts its failures. metrics may be nil.
-func newQueue(metrics workqueue.MetricsProvider, turns *turns) (Queue, *limiter) {
+func New(metrics workqueue.MetricsProvider, turns *Turns) (Queue, *Failures) {
 	const name = "parents"
-	failures := &limiter{failures: map[Key]int{}}
+	failures := &Failures{failures: map[Key]int{}}
 	queue := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[Key]{Name: name, MetricsProvider: metrics, Queue: turns})
 	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{Name: name, MetricsProvider: metrics, Queue: &passes{queue, turns}})
 	return workqueue.NewTypedRateLimitingQueueWithConfig[Key](failures, workqueue.TypedRateLimitingQueueConfig[Key]{Name: name, MetricsProvider: metrics, DelayingQueue: delaying}), failures
@@ -22,7 +22,7 @@ func newQueue(metrics workqueue.MetricsProvider, turns *turns) (Queue, *limiter)
 // passes is a queue that tells its turns of the end of passes.
 type passes struct {
 	workqueue.TypedInterface[Key]
-	turns *turns
+	turns *Turns
 }
 
 // Done ends the pass over a key.
@@ -31,9 +31,9 @@ func (p *passes) Done(key Key) {
 	p.TypedInterface.Done(key)
 }
 
-// takeOne works on the next key of a queue and reports whether there may be more. No work begins after ctx: a queue that
+// Take works on the next key of a queue and reports whether there may be more. No work begins after ctx: a queue that
 // shuts down still hands out what it holds.
-func takeOne[K comparable](ctx context.Context, queue workqueue.TypedInterface[K], work func(key K)) bool {
+func Take[K comparable](ctx context.Context, queue workqueue.TypedInterface[K], work func(key K)) bool {
 	key, shutdown := queue.Get()
 	if shutdown {
 		return false

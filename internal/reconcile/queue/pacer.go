@@ -1,4 +1,4 @@
-package reconcile
+package queue
 
 import (
 	"sync"
@@ -8,14 +8,15 @@ import (
 	"k8s.io/utils/clock"
 )
 
+// How many may leave in a second, and at once.
 const (
 	departuresPerSecond = 20
 	departureBurst      = 20
 )
 
-// pacer limits how many parents of a controller are asked about, and lose their children, in a second,
+// Pacer limits how many parents of a controller are asked about, and lose their children, in a second,
 // so that a mistake in a selector can be stopped by suspend or another edit. It is safe for concurrent use.
-type pacer struct {
+type Pacer struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
 	lines map[string]*line // by controller
@@ -28,13 +29,14 @@ type line struct {
 	places     map[types.NamespacedName]time.Time // those that are taken
 }
 
-func newPacer(clock clock.PassiveClock) *pacer {
-	return &pacer{clock: clock, lines: map[string]*line{}}
+// NewPacer returns a pacer for which nobody waits.
+func NewPacer(clock clock.PassiveClock) *Pacer {
+	return &Pacer{clock: clock, lines: map[string]*line{}}
 }
 
-// wait returns how long it is until a parent's turn. The first call takes a place, which stays the parent's
+// Wait returns how long it is until a parent's turn. The first call takes a place, which stays the parent's
 // until a call returns 0.
-func (p *pacer) wait(key Key, generation int64) time.Duration {
+func (p *Pacer) Wait(key Key, generation int64) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.clock.Now()
@@ -52,7 +54,7 @@ func (p *pacer) wait(key Key, generation int64) time.Duration {
 }
 
 // line returns that of a spec, where nobody stands who waits because of another one; the lock is held.
-func (p *pacer) line(controller string, generation int64, now time.Time) *line {
+func (p *Pacer) line(controller string, generation int64, now time.Time) *line {
 	before := p.lines[controller]
 	if before != nil && before.generation == generation {
 		return before
@@ -84,8 +86,8 @@ func (l *line) take(now time.Time) time.Time {
 	return at
 }
 
-// end has a parent give up its place: it is one again, or there is nothing left of it.
-func (p *pacer) end(key Key) {
+// End has a parent give up its place: it is one again, or there is nothing left of it.
+func (p *Pacer) End(key Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := p.lines[key.Controller]
@@ -100,7 +102,8 @@ func (p *pacer) end(key Key) {
 	}
 }
 
-func (p *pacer) forgetController(name string) {
+// ForgetController forgets about a controller that is gone.
+func (p *Pacer) ForgetController(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.lines, name)

@@ -1,4 +1,4 @@
-package reconcile
+package queue
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// turns is the order of the queue, and bounds the passes that are under way. Next is a key of the tenant with the
+// Turns is the order of the queue, and bounds the passes that are under way. Next is a key of the tenant with the
 // fewest of them, and of its controllers of that with the fewest, so that workers are shared by the time that they are
 // at work and not by the number of passes. Where that is the same for some, they take turns, and keys of one
 // controller come first in, first out.
@@ -15,9 +15,9 @@ import (
 // There are as many passes under way as workers, and one of each controller in any case, so that nobody waits for
 // another one's to end. Those that hang do not count, up to a crowd. A tenant has a smaller crowd, for requests that
 // hang take places of the API server, too. It is safe for concurrent use.
-type turns struct {
+type Turns struct {
 	workers int
-	tenants *tenants
+	tenants *Tenants
 
 	mu      sync.Mutex
 	lanes   map[string]*lane // by controller; each has keys, or passes under way
@@ -50,17 +50,18 @@ const crowd = 8
 // tenantCrowd is that for one tenant, which has no more.
 const tenantCrowd = 4
 
-var _ workqueue.Queue[Key] = (*turns)(nil)
+var _ workqueue.Queue[Key] = (*Turns)(nil)
 
-func newTurns(workers int, tenants *tenants) *turns {
-	return &turns{workers: workers, tenants: tenants, lanes: map[string]*lane{}, shares: map[string]*share{}, passes: map[Key]bool{}}
+// NewTurns returns the order for so many workers.
+func NewTurns(workers int, tenants *Tenants) *Turns {
+	return &Turns{workers: workers, tenants: tenants, lanes: map[string]*lane{}, shares: map[string]*share{}, passes: map[Key]bool{}}
 }
 
 // Touch leaves the key where it is.
-func (t *turns) Touch(Key) {}
+func (t *Turns) Touch(Key) {}
 
 // Push puts a key at the end of its controller's lane.
-func (t *turns) Push(key Key) {
+func (t *Turns) Push(key Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := t.lane(key.Controller)
@@ -72,7 +73,7 @@ func (t *turns) Push(key Key) {
 }
 
 // Len returns the number of keys, and 0 while no pass over one of them may begin. Whoever ends a pass looks again.
-func (t *turns) Len() int {
+func (t *Turns) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.next() < 0 {
@@ -82,7 +83,7 @@ func (t *turns) Len() int {
 }
 
 // Pop takes the key whose turn it is: a pass over it begins. There must be one.
-func (t *turns) Pop() Key {
+func (t *Turns) Pop() Key {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	at := t.next()
@@ -102,7 +103,7 @@ func (t *turns) Pop() Key {
 }
 
 // done takes note of the end of a pass.
-func (t *turns) done(key Key) {
+func (t *Turns) done(key Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l := t.lanes[key.Controller]
@@ -121,8 +122,8 @@ func (t *turns) done(key Key) {
 	}
 }
 
-// hangs says that the pass over a key waits for an answer for long, so that another one may begin.
-func (t *turns) hangs(key Key) {
+// Hangs says that the pass over a key waits for an answer for long, so that another one may begin.
+func (t *Turns) Hangs(key Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if hangs, underWay := t.passes[key]; underWay && !hangs {
@@ -132,10 +133,10 @@ func (t *turns) hangs(key Key) {
 }
 
 // lane returns that of a controller; the lock is held.
-func (t *turns) lane(controller string) *lane {
+func (t *Turns) lane(controller string) *lane {
 	l := t.lanes[controller]
 	if l == nil {
-		tenant, _ := t.tenants.tenant(controller)
+		tenant, _ := t.tenants.Of(controller)
 		if t.shares[tenant] == nil {
 			t.shares[tenant] = &share{tenant: tenant}
 		}
@@ -147,7 +148,7 @@ func (t *turns) lane(controller string) *lane {
 }
 
 // next returns whose turn in order it is, or -1 where no pass may begin; the lock is held.
-func (t *turns) next() int {
+func (t *Turns) next() int {
 	room := len(t.passes)-t.hanging < t.workers && len(t.passes) < crowd*t.workers
 	best := -1
 	for i, l := range t.order {

@@ -1,30 +1,19 @@
-package reconcile
+package queue
 
 import (
 	"math/rand/v2"
 	"sync"
 	"time"
-
-	"k8s.io/apimachinery/pkg/types"
 )
 
-// Key names one parent of one TemplateController.
-type Key struct {
-	Controller string
-	Parent     types.NamespacedName
-}
-
-// String is the key as logs and errors show it.
-func (k Key) String() string { return k.Controller + ": " + k.Parent.String() }
-
-// limiter counts the failures of each key. It is safe for concurrent use.
-type limiter struct {
+// Failures counts the failures of each key. It is safe for concurrent use.
+type Failures struct {
 	mu       sync.Mutex
 	failures map[Key]int
 }
 
 // When counts a failure and returns the wait before the retry.
-func (l *limiter) When(key Key) time.Duration {
+func (l *Failures) When(key Key) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := l.failures[key]
@@ -33,21 +22,22 @@ func (l *limiter) When(key Key) time.Duration {
 }
 
 // Forget ends a row of failures.
-func (l *limiter) Forget(key Key) {
+func (l *Failures) Forget(key Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.failures, key)
 }
 
 // NumRequeues returns the length of the current row of failures.
-func (l *limiter) NumRequeues(key Key) int {
+func (l *Failures) NumRequeues(key Key) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.failures[key]
 }
 
 const (
-	firstRetry = 200 * time.Millisecond
+	// FirstRetry is the wait before the first retry.
+	FirstRetry = 200 * time.Millisecond
 	lastRetry  = 5 * time.Minute
 )
 
@@ -56,12 +46,12 @@ const (
 func retryDelay(n int) time.Duration {
 	d := lastRetry
 	if n = max(n, 0); n < 11 { // 200 ms << 11 is more than 5 min
-		d = firstRetry << n
+		d = FirstRetry << n
 	}
-	return jitter(d)
+	return Jitter(d)
 }
 
-// jitter adds up to 10 % at random.
-func jitter(d time.Duration) time.Duration {
+// Jitter adds up to 10 % at random.
+func Jitter(d time.Duration) time.Duration {
 	return d + time.Duration(rand.Int64N(int64(d)/10+1)) //nolint:gosec // spreads load, keeps no secret
 }

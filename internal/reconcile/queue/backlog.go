@@ -1,16 +1,16 @@
-package reconcile
+package queue
 
 import (
 	"slices"
 	"sync"
 )
 
-// backlog holds back the work that a change of a whole controller makes, so that it
+// Backlog holds back the work that a change of a whole controller makes, so that it
 // does not get into the way of others: such keys are let into the queue a few at a time,
 // and at least one of each controller, so that one whose requests take long does not hold up
 // another one. What follows a change of a single object does not pass through here. It is safe
 // for concurrent use.
-type backlog struct {
+type Backlog struct {
 	queue Queue
 	most  int // keys that are out at a time
 
@@ -22,12 +22,13 @@ type backlog struct {
 	outOf   map[string]int   // the number of these by controller; none is 0
 }
 
-func newBacklog(queue Queue, most int) *backlog {
-	return &backlog{queue: queue, most: max(most, 1), waiting: map[string][]Key{}, out: map[Key]struct{}{}, outOf: map[string]int{}}
+// NewBacklog returns a backlog that lets at most so many keys into the queue at a time; less than 1 counts as 1.
+func NewBacklog(queue Queue, most int) *Backlog {
+	return &Backlog{queue: queue, most: max(most, 1), waiting: map[string][]Key{}, out: map[Key]struct{}{}, outOf: map[string]int{}}
 }
 
-// add has all these keys of a controller worked on. They replace what is waiting.
-func (b *backlog) add(controller string, keys []Key) {
+// Add has all these keys of a controller worked on. They replace what is waiting.
+func (b *Backlog) Add(controller string, keys []Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(keys) == 0 {
@@ -37,32 +38,32 @@ func (b *backlog) add(controller string, keys []Key) {
 		b.order = append(b.order, controller)
 	}
 	b.waiting[controller] = keys
-	b.letOut()
+	b.admit()
 }
 
-// begin reports whether the pass that begins is over a key that was let out; then done is
+// Begin reports whether the pass that begins is over a key that was let out; then done is
 // to be called at its end.
-func (b *backlog) begin(key Key) bool {
+func (b *Backlog) Begin(key Key) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	_, out := b.out[key]
 	return out
 }
 
-// done takes note of the end of a pass.
-func (b *backlog) done(key Key) {
+// Done takes note of the end of a pass.
+func (b *Backlog) Done(key Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.out, key)
 	if b.outOf[key.Controller]--; b.outOf[key.Controller] == 0 {
 		delete(b.outOf, key.Controller)
 	}
-	b.letOut()
+	b.admit()
 }
 
-// letOut puts keys into the queue, the controllers in turn, until there is no room for
+// admit puts keys into the queue, the controllers in turn, until there is no room for
 // any of them; the lock is held.
-func (b *backlog) letOut() {
+func (b *Backlog) admit() {
 	for refused := 0; refused < len(b.order); {
 		b.turn %= len(b.order)
 		controller := b.order[b.turn]
@@ -72,12 +73,12 @@ func (b *backlog) letOut() {
 			continue
 		}
 		refused = 0
-		b.letOne(controller)
+		b.admitOne(controller)
 	}
 }
 
-// letOne lets out the next key of the controller whose turn it is.
-func (b *backlog) letOne(controller string) {
+// admitOne lets out the next key of the controller whose turn it is.
+func (b *Backlog) admitOne(controller string) {
 	keys := b.waiting[controller]
 	key := keys[0]
 	if keys = keys[1:]; len(keys) > 0 {

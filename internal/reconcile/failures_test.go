@@ -6,46 +6,17 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-)
 
-func TestRetryDelaysDoubleUpToFiveMinutes(t *testing.T) {
-	for why, row := range map[string]struct {
-		retry int
-		least time.Duration
-	}{
-		"the first":                          {0, 200 * time.Millisecond},
-		"the second":                         {1, 400 * time.Millisecond},
-		"the third":                          {2, 800 * time.Millisecond},
-		"the last below the limit":           {10, 204800 * time.Millisecond},
-		"the first at the limit":             {11, 5 * time.Minute},
-		"a shift by which leaves no bit":     {64, 5 * time.Minute},
-		"after days of failures":             {1 << 40, 5 * time.Minute},
-		"none that there can be, as a first": {-1, 200 * time.Millisecond},
-	} {
-		t.Run(why, func(t *testing.T) {
-			most := row.least + row.least/10
-			seen := map[time.Duration]bool{}
-			for range 1000 {
-				got := retryDelay(row.retry)
-				if got < row.least || got > most {
-					t.Fatalf("retry %d after %s, want %s to %s", row.retry, got, row.least, most)
-				}
-				seen[got] = true
-			}
-			if len(seen) == 1 {
-				t.Errorf("retry %d is always after the same time: what failed together is tried again together", row.retry)
-			}
-		})
-	}
-}
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+)
 
 // waits is a queue that writes down how long keys are to wait, and lets none of them.
 type waits struct {
-	Queue
+	queue.Queue
 	asked []time.Duration
 }
 
-func (w *waits) AddAfter(_ Key, after time.Duration) { w.asked = append(w.asked, after) }
+func (w *waits) AddAfter(_ queue.Key, after time.Duration) { w.asked = append(w.asked, after) }
 
 func TestFailuresAreCountedUntilASuccess(t *testing.T) {
 	failed := []Result{{Retry: RetryBackoff}, {Retry: RetrySoon}, {Retry: RetryBackoff}}
@@ -79,7 +50,7 @@ func TestFailuresAreCountedUntilASuccess(t *testing.T) {
 }
 
 func TestWhatIsTriedSoonWaitsLongerEachTimeAndNeverLong(t *testing.T) {
-	for retry, first := range map[Retry]time.Duration{RetrySoon: firstRetry, RetryNow: freshDataLag} {
+	for retry, first := range map[Retry]time.Duration{RetrySoon: queue.FirstRetry, RetryNow: freshDataLag} {
 		c := newCluster(t)
 		w := &waits{Queue: c.reconciler.queue}
 		c.reconciler.queue = w

@@ -5,69 +5,10 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
-	clocktesting "k8s.io/utils/clock/testing"
 )
 
-func TestEachParentThatLeavesHasAPlaceOfItsOwn(t *testing.T) {
-	const gap = time.Second / departuresPerSecond
-	clock := clocktesting.NewFakePassiveClock(time.Now())
-	p := newPacer(clock)
-	waits := func(controller string, generation int64, n int) []time.Duration {
-		var out []time.Duration
-		for _, key := range manyKeys(controller, n) {
-			if wait := p.wait(key, generation); wait > 0 {
-				out = append(out, wait)
-			}
-		}
-		return out
-	}
-	expect := func(what string, got []time.Duration, want ...time.Duration) {
-		t.Helper()
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", what, diff)
-		}
-	}
-	expect("after the first", waits("a", 1, departureBurst+1))
-	expect("who has left asks again", waits("a", 1, 3), gap, 2*gap, 3*gap)
-	expect("who asks again has the same place", waits("a", 1, 3), gap, 2*gap, 3*gap)
-	expect("another controller", waits("b", 1, 3))
-	clock.SetTime(clock.Now().Add(gap))
-	expect("the first may leave", waits("a", 1, 3), gap, 2*gap)
-	expect("once", waits("a", 1, 1), 3*gap)
-	p.end(keyOf("a", "0"))
-	expect("one that has given up its place gets another one", waits("a", 1, 1), 4*gap)
-	expect("an edit ends the line", waits("a", 2, 3), gap, 2*gap)
-	clock.SetTime(clock.Now().Add(time.Hour))
-	expect("after a while", waits("a", 3, departureBurst+2), gap)
-	p.forgetController("a")
-	if len(p.lines) != 1 {
-		t.Errorf("%d lines are left, want that of b", len(p.lines))
-	}
-}
-
-// Of parents that are deleted many take a place, and give it up once their children are collected.
-func TestPlacesThatAreGivenUpKeepNobodyWaiting(t *testing.T) {
-	const gap = time.Second / departuresPerSecond
-	clock := clocktesting.NewFakePassiveClock(time.Now())
-	p := newPacer(clock)
-	keys := manyKeys("a", 10_000)
-	for _, key := range keys {
-		p.wait(key, 1)
-	}
-	for _, key := range keys {
-		p.end(key)
-	}
-	var got []time.Duration
-	for _, key := range keys[:3] {
-		got = append(got, p.wait(key, 1))
-		p.end(keyOf("a", "another parent, which does not leave"))
-	}
-	if diff := cmp.Diff([]time.Duration{0, gap, 2 * gap}, got); diff != "" {
-		t.Errorf("waits (-want +got):\n%s", diff)
-	}
-}
+// How many may leave in a second, and at once: as package queue has it.
+const departuresPerSecond, departureBurst = 20, 20
 
 // front selects some parents.
 const front = "kind: App, labelSelector: {matchLabels: {tier: front}}}"

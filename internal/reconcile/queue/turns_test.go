@@ -1,4 +1,4 @@
-package reconcile
+package queue
 
 import (
 	"fmt"
@@ -12,14 +12,14 @@ import (
 // inTurn is a queue whose passes a test begins and ends.
 type inTurn struct {
 	Queue
-	*turns
+	*Turns
 	t *testing.T
 }
 
 func newInTurn(t *testing.T, workers int) *inTurn {
 	t.Helper()
-	turns := newTurns(workers, newTenants())
-	queue, _ := newQueue(nil, turns)
+	turns := NewTurns(workers, NewTenants())
+	queue, _ := New(nil, turns)
 	t.Cleanup(queue.ShutDown)
 	return &inTurn{queue, turns, t}
 }
@@ -52,7 +52,7 @@ func (q *inTurn) end(controller string, parents ...string) {
 func (q *inTurn) expectIdle() {
 	q.t.Helper()
 	if n := len(q.lanes) + len(q.order) + len(q.shares) + len(q.passes) + q.hanging + q.length; n > 0 {
-		q.t.Errorf("something is left over: %+v", q.turns)
+		q.t.Errorf("something is left over: %+v", q.Turns)
 	}
 }
 
@@ -84,10 +84,10 @@ func TestAFreeWorkerGoesToTheControllerWithTheFewestPasses(t *testing.T) {
 func TestControllersOfOneTenantShareItsTurns(t *testing.T) {
 	q := newInTurn(t, 4)
 	for i := range 3 {
-		q.tenants.set(fmt.Sprint("a-", i), &v1.ServiceAccountRef{Namespace: "a", Name: fmt.Sprint(i)})
+		q.tenants.Set(fmt.Sprint("a-", i), &v1.ServiceAccountRef{Namespace: "a", Name: fmt.Sprint(i)})
 		q.add(manyKeys(fmt.Sprint("a-", i), 4)...)
 	}
-	q.tenants.set("b", &v1.ServiceAccountRef{Namespace: "b", Name: "b"})
+	q.tenants.Set("b", &v1.ServiceAccountRef{Namespace: "b", Name: "b"})
 	q.add(manyKeys("b", 4)...)
 	q.begin("half of the workers each", "a-0/0", "b/0", "a-1/0", "b/1", "a-2/0")
 	q.end("b", "0", "1")
@@ -109,11 +109,11 @@ func TestPassesThatHangDoNotCount(t *testing.T) {
 	q.begin("at first", "a/0", "a/1")
 	q.add(manyKeys("b", 3)...)
 	q.begin("another", "b/0")
-	q.hangs(keyOf("a", "0"))
-	q.hangs(keyOf("a", "0"))
-	q.hangs(keyOf("a", "7")) // it is not under way
+	q.Hangs(keyOf("a", "0"))
+	q.Hangs(keyOf("a", "0"))
+	q.Hangs(keyOf("a", "7")) // it is not under way
 	q.begin("two work, and one hangs")
-	q.hangs(keyOf("a", "1"))
+	q.Hangs(keyOf("a", "1"))
 	q.begin("one works, and two hang", "b/1")
 	q.end("b", "0", "1")
 	q.begin("of one controller there are as many as workers at most", "b/2")
@@ -133,7 +133,7 @@ func TestInACrowdEachControllerHasOnePass(t *testing.T) {
 	}
 	for q.Queue.Len() > 0 { // as they hang, others begin
 		key, _ := q.Get()
-		q.hangs(key)
+		q.Hangs(key)
 	}
 	if got := len(q.passes); got != 2*crowd {
 		t.Fatalf("%d passes are under way, want %d", got, 2*crowd)
@@ -152,12 +152,12 @@ func TestATenantHasItsOwnCrowdAtMost(t *testing.T) {
 	q := newInTurn(t, 2)
 	for i := range 2 * crowd {
 		controller := fmt.Sprintf("hangs-%02d", i)
-		q.tenants.set(controller, &v1.ServiceAccountRef{Namespace: "a", Name: "a"})
+		q.tenants.Set(controller, &v1.ServiceAccountRef{Namespace: "a", Name: "a"})
 		q.add(manyKeys(controller, 2)...)
 	}
 	for q.Queue.Len() > 0 {
 		key, _ := q.Get()
-		q.hangs(key)
+		q.Hangs(key)
 	}
 	if got, want := len(q.passes), 2*tenantCrowd; got != want {
 		t.Fatalf("%d passes are under way, want %d", got, want)
