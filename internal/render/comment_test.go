@@ -3,6 +3,7 @@ package render
 import (
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -142,6 +143,39 @@ func TestCommentsByStructure(t *testing.T) {
 	}
 	if refused < 100 || fine < 20 {
 		t.Errorf("%d were refused, %d were fine: these are not enough", refused, fine)
+	}
+}
+
+// TestOriginsAroundMarks puts text at each place of an output. Whatever was there comes from where it came from, and the text from
+// the place before which it stands, or from the action that has printed what it stands in.
+func TestOriginsAroundMarks(t *testing.T) {
+	const before, mark = "ab# de# hi", "MARK"
+	src := newText("a", strings.Repeat(".", 99))
+	pieces := []piece{{at: 0, pos: 10, src: src, literal: true}, {at: 4, pos: 50, src: src}, {at: 7, pos: 20, src: src, literal: true}}
+	old := &output{buf: []byte(before), pieces: pieces}
+	for at := range len(before) + 1 {
+		o := &output{buf: []byte(before), pieces: slices.Clone(pieces)}
+		o.insert(at, mark)
+		if got, want := string(o.buf), before[:at]+mark+before[at:]; got != want {
+			t.Errorf("at %d: %q, want %q", at, got, want)
+		}
+		for i := range len(o.buf) {
+			_, want := old.origin(i)
+			switch {
+			case i >= at+len(mark):
+				_, want = old.origin(i - len(mark))
+			case i >= at && at == 0:
+				want = 0
+			case i >= at && (at <= 4 || at > 7): // in literal text, or right behind it
+				_, want = old.origin(at - 1)
+				want++
+			case i >= at:
+				want = 50
+			}
+			if _, got := o.origin(i); got != want {
+				t.Errorf("at %d: byte %d is from %d, want %d", at, i, got, want)
+			}
+		}
 	}
 }
 

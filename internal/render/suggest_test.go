@@ -16,7 +16,7 @@ func TestDistances(t *testing.T) {
 			t.Errorf("%q: %d, want %d", pair, got, want)
 		}
 	}
-	for word, want := range map[string]string{"SHA2": "; did you mean sha256sum?", "sha256": "; did you mean sha256sum?", "sha": "", "ad": "", "sha256sums": "; did you mean sha256sum?", "b64": ""} {
+	for word, want := range map[string]string{"SHA2": "; did you mean sha256sum?", "sha256": "; did you mean sha256sum?", "sha": "", "ad": "", "add": "; did you mean addrest?", "sha256sums": "; did you mean sha256sum?", "b64": ""} {
 		if got := didYouMean("", word, []string{"addrest", "b64dec", "b64enc", "sha1sum", "sha256sum"}); got != want {
 			t.Errorf("%s: %q, want %q", word, got, want)
 		}
