@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 // toil is an action that uses up two thirds of what a pass may use.
@@ -72,7 +72,7 @@ func TestAPassIsCutShort(t *testing.T) {
 	pool := c.reconciler.memory
 	other := pool.hold(t, "other")
 	pool.size = 0
-	must(t, other.Grow(render.MaxBytes))
+	must(t, other.Grow(budget.MaxBytes))
 	ctx, cancel = context.WithCancel(t.Context())
 	done := make(chan Result)
 	go func() { done <- c.reconciler.Reconcile(ctx, key) }()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 // hoarding holds all that a pass may use at once.
@@ -47,7 +48,7 @@ func TestManyHostilePassesStayWithinTheMemoryLimit(t *testing.T) {
 		all.Go(func() {
 			h := pool.hold(t, string(rune('a'+i%4)))
 			defer h.close()
-			var budget render.PassBudget
+			var budget budget.Pass
 			budget.Begin(h)
 			if _, err := p.Child("x", &render.Input{Budget: &budget}); err == nil {
 				t.Error("a pass has not used up its budget")

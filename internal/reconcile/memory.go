@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 	growth = 1 << 20
 )
 
-// memoryPool is the memory that the passes under way hold together, besides render.FreeBytes for each. One that needs
+// memoryPool is the memory that the passes under way hold together, besides budget.FreeBytes for each. One that needs
 // more than there is waits until others end. It is safe for concurrent use.
 //
 // A pass that waits may hold much already, so all of them could wait for each other. Therefore there is room of its own
@@ -52,11 +52,11 @@ func newMemoryPool(limit int64, tenants *queue.Tenants) *memoryPool {
 	if limit == math.MaxInt64 {
 		limit = assumedLimit
 	}
-	return &memoryPool{size: max(0, int(limit/memoryShare)-render.MaxBytes), tenants: tenants, by: map[string]int{}, waiting: map[string][]*memoryAsk{}}
+	return &memoryPool{size: max(0, int(limit/memoryShare)-budget.MaxBytes), tenants: tenants, by: map[string]int{}, waiting: map[string][]*memoryAsk{}}
 }
 
 // memoryHold is what one pass holds of a pool, which is nothing for an ordinary one. It is the Memory of a
-// render.PassBudget. It is used by one goroutine.
+// budget.Pass. It is used by one goroutine.
 type memoryHold struct {
 	pool       *memoryPool
 	controller string

@@ -10,7 +10,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
-	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 // hold returns a hold of a pass that ends with the test.
@@ -23,7 +23,7 @@ func (p *memoryPool) hold(t *testing.T, controller string) *memoryHold {
 
 // poolOf returns a pool of that many MiB, besides the room for the favoured.
 func poolOf(mebibytes int) *memoryPool {
-	return newMemoryPool(memoryShare*int64(mebibytes<<20+render.MaxBytes), queue.NewTenants())
+	return newMemoryPool(memoryShare*int64(mebibytes<<20+budget.MaxBytes), queue.NewTenants())
 }
 
 // grow has h grow by so many MiB, and returns what comes of it.
@@ -56,10 +56,10 @@ func must(t *testing.T, err error) {
 
 func TestSharesOfTheMemoryLimit(t *testing.T) {
 	for limit, want := range map[int64]int{
-		480 << 20:     160<<20 - render.MaxBytes,
+		480 << 20:     160<<20 - budget.MaxBytes,
 		100 << 20:     0,
 		0:             0,
-		math.MaxInt64: assumedLimit/memoryShare - render.MaxBytes,
+		math.MaxInt64: assumedLimit/memoryShare - budget.MaxBytes,
 	} {
 		if got := newMemoryPool(limit, queue.NewTenants()).size; got != want {
 			t.Errorf("of %d: %d, want %d", limit, got, want)
@@ -206,7 +206,7 @@ func TestAllPassesEnd(t *testing.T) {
 			rng := rand.New(rand.NewSource(int64(i)))
 			for range 20 {
 				h := p.hold(t, string(rune('a'+i%5)))
-				left := rng.Intn(render.MaxBytes)
+				left := rng.Intn(budget.MaxBytes)
 				for _, part := range []int{2, 1} {
 					for to := left / part; left > to/4; {
 						bytes := rng.Intn(8 << 20)
@@ -215,7 +215,7 @@ func TestAllPassesEnd(t *testing.T) {
 						}
 						left -= min(bytes, left)
 						p.mu.Lock()
-						if p.used > p.size+render.MaxBytes+growth {
+						if p.used > p.size+budget.MaxBytes+growth {
 							t.Errorf("%d bytes are used, %d is all there is", p.used, p.size)
 						}
 						p.mu.Unlock()

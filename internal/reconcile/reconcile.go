@@ -19,6 +19,7 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 // Reconciler keeps parents in step. It is safe for concurrent use; one parent of a
@@ -52,7 +53,7 @@ type pass struct {
 	key        queue.Key
 	pause      func() error // see render.Input
 	parent     *object.Object
-	budget     render.PassBudget // of the templates
+	budget     budget.Pass // of the templates
 	memory     memoryHold
 	decoded    map[string]any // the parent: see content
 	problems   problems

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 // str returns argument i as text: the characters of a string, the decimal of
@@ -141,7 +143,7 @@ func (c *call) dict(i int) map[string]any {
 // newList returns an empty list with room for n items, or nil if n items
 // cannot be paid for.
 func (c *call) newList(n int) []any {
-	if !c.payFor(n, costItem) {
+	if !c.payFor(n, budget.CostItem) {
 		return nil
 	}
 	return make([]any, 0, n)
@@ -172,8 +174,8 @@ func (c *call) cloneDict(n int) map[string]any {
 
 // payFor pays for n times a number of units.
 func (c *call) payFor(n, units int) bool {
-	if n < 0 || units > 0 && n > maxWork/units {
-		c.failed(errBudget)
+	if n < 0 || units > 0 && n > budget.MaxWork/units {
+		c.failed(budget.ErrWork)
 		return false
 	}
 	return c.pay(n * units)

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 // exhausting are templates that would hang or fill the operator if nothing
@@ -182,7 +184,7 @@ func TestReadyIsPaidFor(t *testing.T) {
 	}
 }
 
-// limits say what stops those templates of exhausting that are not stopped by errBudget.
+// limits say what stops those templates of exhausting that are not stopped by budget.ErrWork.
 var limits = map[string][]string{
 	`the template writes more than 4 MiB; split it, or write less`: {
 		"a range that writes fills memory",
@@ -257,16 +259,16 @@ func TestExhaustion(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			from := &source{most: MaxBytes}
+			from := &source{most: budget.MaxBytes}
 			in := *in
 			in.Budget = from.budget()
 			bytes := allocated(func() { _, err = p.Child("x", &in) })
 			e, ok := errors.AsType[*Error](err)
-			if want := cmp.Or(wanted[why], errBudget.Error()); !ok || e.Message != want {
+			if want := cmp.Or(wanted[why], budget.ErrWork.Error()); !ok || e.Message != want {
 				t.Errorf("error is %v, want %s", err, want)
 			}
 			t.Logf("%6.1f MiB of %5.1f, %s: %v", float64(bytes)/(1<<20), float64(from.all())/(1<<20), why, err)
-			if bytes > from.all() || from.all() > MaxBytes {
+			if bytes > from.all() || from.all() > budget.MaxBytes {
 				t.Errorf("allocated %d KiB, %d are granted", bytes>>10, from.all()>>10)
 			}
 		})
@@ -284,14 +286,14 @@ func allocated(do func()) uint64 {
 
 // TestEachCallIsPaidFor compares what is left after a call with and without it.
 func TestEachCallIsPaidFor(t *testing.T) {
-	left := func(text string) budget {
+	left := func(text string) budget.Meter {
 		t.Helper()
 		p := programOf(t, text)
 		x := p.start(p.children["x"], &Input{Parent: map[string]any{"spec": map[string]any{"s": "text"}}})
 		if err := x.invoke("", &x.view.root); err != nil {
 			t.Fatal(err)
 		}
-		return x.budget
+		return x.Meter
 	}
 	for with, without := range map[string]string{
 		`{{ $x := not true }}`:                               `{{ $x := true }}`,
@@ -299,7 +301,7 @@ func TestEachCallIsPaidFor(t *testing.T) {
 		`{{ $x := (not (not true)) }}`:                       `{{ $x := (not true) }}`,
 		`{{ $x := include "a" 1 }}{{ define "a" }}{{ end }}`: `{{ $x := 1 }}{{ define "a" }}{{ end }}`,
 	} {
-		if paid := left(without).work - left(with).work; paid < costCall {
+		if paid := left(without).Work - left(with).Work; paid < costCall {
 			t.Errorf("%s: pays %d more than %s, want at least %d", with, paid, without, costCall)
 		}
 	}
@@ -330,17 +332,17 @@ func TestScalarsAreOutput(t *testing.T) {
 		if err := x.invoke("", &x.view.root); err != nil {
 			t.Fatal(err)
 		}
-		before := x.output
+		before := x.Output
 		if err := x.convert(func(c *converter, n *yaml.Node) error { _, err := c.child(n); return err }); err != nil {
 			t.Fatalf("%s: %v", why, err)
 		}
-		if paid := before - x.output; paid < len(long) || paid > len(long)+100 {
+		if paid := before - x.Output; paid < len(long) || paid > len(long)+100 {
 			t.Errorf("%s: %d characters are paid for, want about %d", why, paid, len(long))
 		}
 	}
 	p := programOf(t, head+"a: &a '{{ .spec.long }}'\nb: ["+strings.Repeat("*a, ", 500)+"]")
 	_, err := p.Child("x", &Input{Parent: map[string]any{"spec": map[string]any{"long": strings.Repeat("l", 10_000)}}})
-	if e, ok := errors.AsType[*Error](err); !ok || e.Message != errOutput.Error() {
+	if e, ok := errors.AsType[*Error](err); !ok || e.Message != budget.ErrOutput.Error() {
 		t.Errorf("500 aliases of 10000 characters: %v", err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"text/template/parse"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 // A # before printed text of several lines comments out the first of them and
@@ -35,12 +37,12 @@ func (o *output) suspect(x *exec, at int, n parse.Node) error {
 		return nil
 	}
 	mark := x.marker + markSign + strconv.Itoa(len(x.suspects)) + string(tokenEnd)
-	if err := x.charge(2 * (len(o.buf) - hash)); err != nil { // which move
+	if err := x.Charge(2 * (len(o.buf) - hash)); err != nil { // which move
 		return err
 	}
 	x.suspects = append(x.suspects, suspect{x.src, start(n)})
 	o.insert(hash+1, mark)
-	return x.write(len(mark))
+	return x.Write(len(mark))
 }
 
 // insert puts text into the output. Literal text around it goes on behind it.
@@ -144,7 +146,7 @@ func (x *exec) uncommented(t *yamlText, marks []int, do func(*yaml.Node) error) 
 		x.unmark(n, found)
 		return do(n)
 	})
-	if fromBudget(err) {
+	if budget.Ended(err) {
 		return err
 	}
 	if err != nil { // which may be about what follows a comment

@@ -140,7 +140,7 @@ func (x *exec) keys(m map[string]any) ([]string, error) {
 	for key := range m {
 		size += len(key)
 	}
-	if err := x.charge(size); err != nil {
+	if err := x.Charge(size); err != nil {
 		return nil, err
 	}
 	return sortedKeys(m), nil
@@ -172,7 +172,7 @@ func (x *exec) empty(v any) bool {
 	case derived:
 		return v == ""
 	case rendered:
-		_ = x.charge(len(v)) // when this fails, so does the next step
+		_ = x.Charge(len(v)) // when this fails, so does the next step
 		return x.blank(string(v))
 	case []any:
 		return len(v) == 0

@@ -43,7 +43,7 @@ func (e *syntaxError) Error() string { return e.message }
 // read pays for parsing text, as much each time, before that is done.
 func (x *exec) read(content string, template bool) (*yamlText, error) {
 	cost := parsingCost(content)
-	if err := x.charge(cost); err != nil {
+	if err := x.Charge(cost); err != nil {
 		return nil, err
 	}
 	return &yamlText{content: content, cost: cost, starts: lineStarts(content), bangs: hasBang(content), template: template}, nil
@@ -286,7 +286,7 @@ const (
 // scalar's anchor and tag, if it has them. It is looked for again for each
 // alias of the scalar.
 func (x *exec) chomping(t *yamlText, n *yaml.Node) (chomping, error) {
-	if err := x.charge(8 * n.Column); err != nil {
+	if err := x.Charge(8 * n.Column); err != nil {
 		return clip, err
 	}
 	at := t.offset(n.Line, n.Column)
@@ -295,7 +295,7 @@ func (x *exec) chomping(t *yamlText, n *yaml.Node) (chomping, error) {
 		switch rest[0] {
 		case '&', '!':
 			skipped := len(rest) - len(strings.TrimLeft(rest[wordEnd(rest):], " \t\r\n"))
-			if err := x.charge(skipped); err != nil {
+			if err := x.Charge(skipped); err != nil {
 				return clip, err
 			}
 			at += skipped

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 func TestWhatParsingCosts(t *testing.T) {
@@ -35,7 +37,7 @@ func TestPlacesInYAML(t *testing.T) {
 	if diff := cmp.Diff([]int{0, 4, 7, 10, 14, 18, len(text)}, lineStarts(text)); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
-	x := &exec{budget: newBudget()}
+	x := &exec{Meter: newBudget()}
 	parsed, err := x.read(text, true)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +58,7 @@ func TestDirectives(t *testing.T) {
 }
 
 func TestBangsAreNoticed(t *testing.T) {
-	x := &exec{budget: newBudget()}
+	x := &exec{Meter: newBudget()}
 	for text, want := range map[string]bool{"a": false, "!a": false, "a!b": false, "a!": true, "[!]": true, "[!,": true, "!}": true, "!{": true, "![": true, "! a": true, "!\ta": true, "!\n": true, "!\r": true, "!\u0085": true, "!\u2028": true, "!\u2029": true} {
 		parsed, err := x.read(text, true)
 		if err != nil || parsed.bangs != want {
@@ -95,20 +97,20 @@ func TestChompingIsFound(t *testing.T) {
 		"&a":              {c: clip, units: 8 + 2, fails: true},
 		"":                {c: clip, units: 8, fails: true},
 	} {
-		x := &exec{budget: newBudget()}
+		x := &exec{Meter: newBudget()}
 		parsed := &yamlText{content: text, starts: []int{0}}
 		got, err := x.chomping(parsed, &yaml.Node{Line: 1, Column: 1})
-		if got != want.c || (err != nil) != want.fails || maxWork-x.work != want.units {
-			t.Errorf("%q: %q, %v, %d units", text, got, err, maxWork-x.work)
+		if got != want.c || (err != nil) != want.fails || budget.MaxWork-x.Work != want.units {
+			t.Errorf("%q: %q, %v, %d units", text, got, err, budget.MaxWork-x.Work)
 		}
 		for units := range want.units {
-			x.work = units
-			if _, err := x.chomping(parsed, &yaml.Node{Line: 1, Column: 1}); !errors.Is(err, errBudget) {
+			x.Work = units
+			if _, err := x.chomping(parsed, &yaml.Node{Line: 1, Column: 1}); !errors.Is(err, budget.ErrWork) {
 				t.Errorf("%q with %d units: %v", text, units, err)
 			}
 		}
 	}
-	x := &exec{budget: newBudget()}
+	x := &exec{Meter: newBudget()}
 	if _, err := x.chomping(&yamlText{content: "|-", starts: []int{0}}, &yaml.Node{Line: 2, Column: 1}); err == nil {
 		t.Error("a line that is not there: no error")
 	}

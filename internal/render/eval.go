@@ -3,6 +3,8 @@ package render
 import (
 	"strings"
 	"text/template/parse"
+
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 // absent stands for "no value comes from the pipeline", as nil is a value.
@@ -31,7 +33,7 @@ func (x *exec) pipeline(dot any, pipe *parse.PipeNode) (any, error) {
 // command returns the value of one stage of a pipeline; final is the value of
 // the stage before. Only functions take arguments: Compile saw to that.
 func (x *exec) command(dot any, cmd *parse.CommandNode, final any) (any, error) {
-	if err := x.charge(costStep); err != nil {
+	if err := x.Charge(costStep); err != nil {
 		return nil, x.located(err, cmd)
 	}
 	if name, ok := cmd.Args[0].(*parse.IdentifierNode); ok {
@@ -91,7 +93,7 @@ func isHex(s string) bool {
 // fields follows a path from v. A missing key yields nil, and so does all
 // that follows it.
 func (x *exec) fields(n parse.Node, v any, path []string) (any, error) {
-	if err := x.charge(costField * len(path)); err != nil {
+	if err := x.Charge(costField * len(path)); err != nil {
 		return nil, x.located(err, n)
 	}
 	for _, key := range path {
@@ -108,7 +110,7 @@ func (x *exec) fields(n parse.Node, v any, path []string) (any, error) {
 func (x *exec) variable(name string) any {
 	for i := len(x.vars) - 1; i >= 0; i-- {
 		if x.vars[i].name == name {
-			_ = x.charge((len(x.vars) - i) / 2) // when this fails, so does the next step
+			_ = x.Charge((len(x.vars) - i) / 2) // when this fails, so does the next step
 			return x.vars[i].value
 		}
 	}
@@ -118,7 +120,7 @@ func (x *exec) variable(name string) any {
 // function calls a function. Its arguments lie on a stack of our own, so that
 // a call allocates nothing; functions must not keep the slice.
 func (x *exec) function(dot any, name *parse.IdentifierNode, nodes []parse.Node, final any) (any, error) {
-	if err := x.charge(costItem * len(nodes)); err != nil {
+	if err := x.Charge(budget.CostItem * len(nodes)); err != nil {
 		return nil, x.located(err, name)
 	}
 	f := functions[name.Ident]

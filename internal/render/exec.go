@@ -4,13 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"text/template/parse"
+
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 // exec is one execution of a child's or the status template. It is used by
 // one goroutine and reused through a pool.
 type exec struct {
-	budget
-	own PassBudget // where the pass has none
+	budget.Meter
+	own budget.Pass // where the pass has none
 	tokens
 	unit  *unit
 	in    *Input
@@ -56,7 +58,7 @@ func (x *exec) failf(n parse.Node, format string, args ...any) error {
 
 // walk executes a node.
 func (x *exec) walk(dot any, node parse.Node) error {
-	if err := x.charge(costStep); err != nil {
+	if err := x.Charge(costStep); err != nil {
 		return x.located(err, node)
 	}
 	switch n := node.(type) {

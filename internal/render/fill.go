@@ -20,7 +20,7 @@ func (x *exec) expand(r rendered) (string, error) {
 // of a value that goes in as it is get the indentation of the line on which
 // the token stands.
 func (x *exec) fill(text string, indent bool) (string, error) {
-	if err := x.charge(2 * len(text)); err != nil {
+	if err := x.Charge(2 * len(text)); err != nil {
 		return "", err
 	}
 	if !x.tokens.has(text) {
@@ -30,7 +30,7 @@ func (x *exec) fill(text string, indent bool) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := x.charge(size); err != nil {
+	if err := x.Charge(size); err != nil {
 		return "", err
 	}
 	out := make([]byte, 0, size)
@@ -69,7 +69,7 @@ func (x *exec) filledSize(text string, indent bool) (int, error) {
 			return 0, errToken
 		}
 		n := tok.encodedSize()
-		if err := x.charge(n); err != nil {
+		if err := x.Charge(n); err != nil {
 			return 0, err
 		}
 		margin = marginAfter(margin, before, first)

@@ -3,12 +3,14 @@ package render
 import (
 	"errors"
 	"testing"
+
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 // TestFilling puts values into text in which letters stand for tokens.
 func TestFilling(t *testing.T) {
 	tokensOf := func() *exec {
-		return &exec{budget: newBudget(), tokens: tokens{marker: "\ue000", all: []token{
+		return &exec{Meter: newBudget(), tokens: tokens{marker: "\ue000", all: []token{
 			{"1\n2", asIs}, {"1\n2\n", verbatim}, {`"`, doubleQuoted}, {int64(5), asIs}, {"1\n", asIs}, {"\xff", asIs}, {"1\n\n2", asIs}, {"1\n\n", asIs},
 		}}}
 	}
@@ -46,15 +48,15 @@ func TestFilling(t *testing.T) {
 	} {
 		x := tokensOf()
 		got, err := x.fill(text, row.indent)
-		if got != row.want || !errors.Is(err, row.err) || maxWork-x.work != 2*len(text)+row.units {
-			t.Errorf("%q: %q, %v, %d units, want %q, %v, %d", text, got, err, maxWork-x.work-2*len(text), row.want, row.err, row.units)
+		if got != row.want || !errors.Is(err, row.err) || budget.MaxWork-x.Work != 2*len(text)+row.units {
+			t.Errorf("%q: %q, %v, %d units, want %q, %v, %d", text, got, err, budget.MaxWork-x.Work-2*len(text), row.want, row.err, row.units)
 		}
 		if row.err != nil {
 			continue
 		}
 		for units := range 2*len(text) + row.units {
-			x.work = units
-			if _, err := x.fill(text, row.indent); !errors.Is(err, errBudget) {
+			x.Work = units
+			if _, err := x.fill(text, row.indent); !errors.Is(err, budget.ErrWork) {
 				t.Errorf("%q with %d units: %v", text, units, err)
 			}
 		}

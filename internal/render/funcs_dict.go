@@ -1,6 +1,10 @@
 package render
 
-import "maps"
+import (
+	"maps"
+
+	"github.com/templater-dev/templater/internal/render/budget"
+)
 
 func init() {
 	p := group{source: "sprig", rendered: Passes}
@@ -141,8 +145,8 @@ func mergeAll(c *call, later bool) any {
 
 // merge adds the entries of from to m, which is ours to change.
 func (c *call) merge(m, from map[string]any, later bool, depth int) map[string]any {
-	if depth > maxDepth {
-		c.failed(errDeep)
+	if depth > budget.MaxDepth {
+		c.failed(budget.ErrDeep)
 	}
 	if !c.pay(len(from) * costEntry) {
 		return m

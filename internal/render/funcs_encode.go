@@ -17,6 +17,8 @@ import (
 
 	version "github.com/Masterminds/semver/v3"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 func init() {
@@ -209,7 +211,7 @@ func fromYAML(c *call) any {
 // unreadable reports text that could not be parsed. What is wrong with data
 // cannot be said without quoting it.
 func (c *call) unreadable(err error, say bool, language string) any {
-	if _, placed := errors.AsType[*Error](err); placed || fromBudget(err) {
+	if _, placed := errors.AsType[*Error](err); placed || budget.Ended(err) {
 		c.failed(err) // which is what counts
 	}
 	if say {

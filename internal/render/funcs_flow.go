@@ -1,6 +1,10 @@
 package render
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/templater-dev/templater/internal/render/budget"
+)
 
 func init() {
 	p := group{source: "templater", rendered: Passes}
@@ -46,10 +50,10 @@ func reasonOf(err error) Reason {
 	if stop, ok := errors.AsType[*stopError](err); ok {
 		return stop.reason
 	}
-	if _, ok := errors.AsType[budgetError](err); ok {
+	if _, ok := errors.AsType[budget.Error](err); ok {
 		return Budget
 	}
-	if _, ok := errors.AsType[*interruption](err); ok {
+	if _, ok := errors.AsType[*budget.InterruptedError](err); ok {
 		return Interrupted
 	}
 	return Invalid

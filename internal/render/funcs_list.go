@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 func init() {
@@ -191,7 +193,7 @@ func chunk(c *call) any {
 // texts returns the items of argument i as text.
 func (c *call) texts(i int) []string {
 	from := c.list(i)
-	if !c.pay(len(from) * costItem) {
+	if !c.pay(len(from) * budget.CostItem) {
 		return nil
 	}
 	parts := make([]string, len(from))
@@ -251,7 +253,7 @@ func (c *call) splitParts(sep, s string, n int) []string {
 	if n >= 0 {
 		parts = min(parts, n)
 	}
-	if !c.pay(parts * costItem) {
+	if !c.pay(parts * budget.CostItem) {
 		return nil
 	}
 	return strings.SplitN(s, sep, n)
@@ -301,7 +303,7 @@ func (c *call) countSteps(start, stop, step int64) int {
 	case step == 0:
 		c.fail("the step is 0")
 	case max(start, stop, step) > largest || min(start, stop, step) < -largest:
-		c.failed(errBudget)
+		c.failed(budget.ErrWork)
 	case step > 0 && stop < start, step < 0 && stop > start:
 		c.fail("no numbers lead from the first bound to the second")
 	case step > 0:

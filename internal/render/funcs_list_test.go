@@ -1,6 +1,10 @@
 package render
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/templater-dev/templater/internal/render/budget"
+)
 
 func TestListFunctions(t *testing.T) {
 	yield(t, map[string]string{
@@ -102,11 +106,11 @@ func TestListFunctions(t *testing.T) {
 		`untilStep 5 0 1`:                          `error: untilStep: no numbers lead from the first bound to the second`,
 		`untilStep 0 5 0`:                          `error: untilStep: the step is 0`,
 		`untilStep 1099511627770 1099511627776 2`:  `[1099511627770,1099511627772,1099511627774]`,
-		`untilStep 1099511627770 1099511627777 2`:  `error: ` + errBudget.Error() + ``,
+		`untilStep 1099511627770 1099511627777 2`:  `error: ` + budget.ErrWork.Error() + ``,
 		`untilStep -1099511627776 -1099511627770 3`: `[-1099511627776,-1099511627773]`,
-		`untilStep -1099511627777 -1099511627770 3`: `error: ` + errBudget.Error() + ``,
+		`untilStep -1099511627777 -1099511627770 3`: `error: ` + budget.ErrWork.Error() + ``,
 		`untilStep 0 1 1099511627776`:               `[0]`,
-		`untilStep 0 1 1099511627777`:               `error: ` + errBudget.Error() + ``,
+		`untilStep 0 1 1099511627777`:               `error: ` + budget.ErrWork.Error() + ``,
 		`list`:                                      `[]`,
 		`list 1 nil "a"`:                            `[1,null,"a"]`,
 		`tuple 1`:                                   `[1]`,

@@ -1,6 +1,10 @@
 package render
 
-import "cmp"
+import (
+	"cmp"
+
+	"github.com/templater-dev/templater/internal/render/budget"
+)
 
 func init() {
 	b := group{source: "text/template", rendered: Expands, nilOK: true}
@@ -157,8 +161,8 @@ func asFloat(v any) float64 {
 func (c *call) same(a, b any) bool { return c.sameTo(a, b, 0) }
 
 func (c *call) sameTo(a, b any, depth int) bool {
-	if depth > maxDepth {
-		c.failed(errDeep)
+	if depth > budget.MaxDepth {
+		c.failed(budget.ErrDeep)
 	}
 	if !c.pay(costStep) {
 		return false

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 func init() {
@@ -213,8 +215,8 @@ func ready(c *call) any {
 // payForAll pays for going through all of a value, as the answer of ready may
 // take.
 func (c *call) payForAll(v any, depth int) {
-	if depth > maxDepth {
-		c.failed(errDeep)
+	if depth > budget.MaxDepth {
+		c.failed(budget.ErrDeep)
 	}
 	if !c.pay(costEach) {
 		return

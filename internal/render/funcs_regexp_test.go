@@ -83,7 +83,7 @@ func TestLargestExpression(t *testing.T) {
 			}
 			size = instructions(tree)
 		}
-		c := &call{x: &exec{budget: newBudget()}, f: functions["regexMatch"], args: []any{text, "a"}}
+		c := &call{x: &exec{Meter: newBudget()}, f: functions["regexMatch"], args: []any{text, "a"}}
 		if e := c.expression(); (e != nil) != (want == nil) || want != nil && (c.err == nil || c.err.Error() != want.Error()) {
 			t.Errorf("%s, of %d: %v", text, size, c.err)
 		}

@@ -102,7 +102,7 @@ type call struct {
 // call calls f. Nodes are the arguments as written, without the final one of
 // a pipeline, and serve messages only.
 func (x *exec) call(f *function, args []any, nodes []parse.Node) (any, error) {
-	if err := x.charge(costCall); err != nil {
+	if err := x.Charge(costCall); err != nil {
 		return nil, err
 	}
 	if err := f.arity(len(args)); err != nil {
@@ -156,7 +156,7 @@ func missing(name string, i int, nodes []parse.Node) error {
 func (c *call) result(v any) (any, error) {
 	switch r := v.(type) {
 	case string:
-		if err := c.x.charge(len(r)); err != nil {
+		if err := c.x.Charge(len(r)); err != nil {
 			return nil, err
 		}
 		if c.computes() && hasLineEnd(r) {
@@ -207,6 +207,6 @@ func (c *call) failed(err error) {
 // pay charges for work or memory; the caller must not go on when it reports
 // false.
 func (c *call) pay(units int) bool {
-	c.failed(c.x.charge(units))
+	c.failed(c.x.Charge(units))
 	return c.err == nil
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 // yield renders calls of functions. Each must yield the JSON, or fail with the message behind "error: ".
@@ -22,47 +24,18 @@ func yield(t *testing.T, want map[string]string) {
 	}
 }
 
-// TestParts takes what is left of each part of a budget, and more.
-func TestParts(t *testing.T) {
-	for part, row := range map[error]struct {
-		take func(b *budget, n int) error
-		left func(b *budget) int
-	}{
-		errBudget: {(*budget).charge, func(b *budget) int { return b.work }},
-		errOutput: {(*budget).write, func(b *budget) int { return b.output }},
-	} {
-		for _, n := range []int{11, -1} {
-			b := budget{work: 10, output: 10, nodes: 1}
-			if err := row.take(&b, n); !errors.Is(err, part) || row.left(&b) != 0 {
-				t.Errorf("%d of 10: %v, %d left", n, err, row.left(&b))
-			}
-		}
-		b := budget{work: 10, output: 10, nodes: 1}
-		if err := row.take(&b, 10); err != nil || row.left(&b) != 0 {
-			t.Errorf("10 of 10: %v, %d left", err, row.left(&b))
-		}
-	}
-	b := budget{work: costItem, output: 10, nodes: 1}
-	if err := b.node(); err != nil || b != (budget{output: 10}) {
-		t.Errorf("a node: %v, %v", err, b)
-	}
-	if err := b.node(); !errors.Is(err, errNodes) {
-		t.Errorf("a node too many: %v", err)
-	}
-}
-
 func TestPayingForMany(t *testing.T) {
 	for why, row := range map[string]struct {
 		n, units, paid int
 		fails          bool
 	}{
-		"nothing": {}, "many for nothing": {n: math.MaxInt}, "all there is": {n: maxWork, units: 1, paid: maxWork}, "all there is, in parts": {n: maxWork / 4, units: 4, paid: maxWork},
-		"less than nothing": {n: -1, fails: true}, "less than nothing, each": {n: -1, units: -1, fails: true}, "more than there is": {n: maxWork + 1, units: 1, fails: true}, "what overflows": {n: 1 << 62, units: 4, fails: true},
+		"nothing": {}, "many for nothing": {n: math.MaxInt}, "all there is": {n: budget.MaxWork, units: 1, paid: budget.MaxWork}, "all there is, in parts": {n: budget.MaxWork / 4, units: 4, paid: budget.MaxWork},
+		"less than nothing": {n: -1, fails: true}, "less than nothing, each": {n: -1, units: -1, fails: true}, "more than there is": {n: budget.MaxWork + 1, units: 1, fails: true}, "what overflows": {n: 1 << 62, units: 4, fails: true},
 	} {
-		c := &call{x: &exec{budget: newBudget()}}
+		c := &call{x: &exec{Meter: newBudget()}}
 		ok := c.payFor(row.n, row.units)
-		if ok == row.fails || errors.Is(c.err, errBudget) != row.fails || ok && maxWork-c.x.work != row.paid {
-			t.Errorf("%s: %v, %v, %d left", why, ok, c.err, c.x.work)
+		if ok == row.fails || errors.Is(c.err, budget.ErrWork) != row.fails || ok && budget.MaxWork-c.x.Work != row.paid {
+			t.Errorf("%s: %v, %v, %d left", why, ok, c.err, c.x.Work)
 		}
 	}
 	for _, do := range []func(c *call) int{
@@ -73,7 +46,7 @@ func TestPayingForMany(t *testing.T) {
 		func(c *call) int { return len(c.numbers(0, 10, 1)) },
 	} {
 		c := &call{x: &exec{}, args: []any{map[string]any{"a": 1}, []any{"a"}}, f: functions["list"]}
-		if got := do(c); got != 0 || !errors.Is(c.err, errBudget) {
+		if got := do(c); got != 0 || !errors.Is(c.err, budget.ErrWork) {
 			t.Errorf("without any work left: %d, %v", got, c.err)
 		}
 		if c.pay(0) {
@@ -101,8 +74,8 @@ func TestWhatIsNotPaidForIsNotMade(t *testing.T) {
 	} {
 		p := programOf(t, "{{ $x := "+call+" }}")
 		var err error
-		bytes := allocated(func() { _, err = spend(p, in, budget{work: work + 1000, output: maxOutput, nodes: maxNodes}) })
-		if !ranOut(err, errBudget) || bytes > size/8 {
+		bytes := allocated(func() { _, err = spend(p, in, budget.Meter{Work: work + 1000, Output: maxOutput, Nodes: maxNodes}) })
+		if !ranOut(err, budget.ErrWork) || bytes > size/8 {
 			t.Errorf("%s: %d bytes are allocated, %v", call, bytes, err)
 		}
 	}
@@ -121,7 +94,7 @@ func TestLinesThatAreComputed(t *testing.T) {
 
 // TestArgumentsAreCounted has a call that the compiler refuses, too.
 func TestArgumentsAreCounted(t *testing.T) {
-	x := &exec{budget: newBudget()}
+	x := &exec{Meter: newBudget()}
 	if v, err := x.call(functions["upper"], nil, nil); err == nil || err.Error() != "upper needs 1 argument, not 0" {
 		t.Errorf("got %v, %v", v, err)
 	}

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 // level says where in an object a map is, as far as reserved keys go.
@@ -31,7 +33,7 @@ func (c *converter) fail(n *yaml.Node, format string, args ...any) error {
 }
 
 func (c *converter) wrap(n *yaml.Node, err error) error {
-	if fromBudget(err) {
+	if budget.Ended(err) {
 		return err
 	}
 	return &syntaxError{c.from.offset(n.Line, n.Column), err.Error()}
@@ -39,10 +41,10 @@ func (c *converter) wrap(n *yaml.Node, err error) error {
 
 // value converts a node and all below it.
 func (c *converter) value(n *yaml.Node, at level, depth int) (any, error) {
-	if depth > maxDepth {
-		return nil, errDeep
+	if depth > budget.MaxDepth {
+		return nil, budget.ErrDeep
 	}
-	if err := c.x.node(); err != nil {
+	if err := c.x.Node(); err != nil {
 		return nil, err
 	}
 	if err := c.properties(n); err != nil {
@@ -94,7 +96,7 @@ func (c *converter) tagged(n *yaml.Node) (bool, error) {
 	if n.Kind == yaml.AliasNode || !c.from.bangs {
 		return false, nil
 	}
-	if err := c.x.charge(8 * n.Column); err != nil {
+	if err := c.x.Charge(8 * n.Column); err != nil {
 		return false, err
 	}
 	at := c.from.offset(n.Line, n.Column)
@@ -132,7 +134,7 @@ func (c *converter) sequence(n *yaml.Node, depth int) (any, error) {
 // are merged in by << never replace the map's own.
 func (c *converter) mapping(n *yaml.Node, at level, depth int) (any, error) {
 	// A key costs even when it is dropped, and again for each alias.
-	if err := c.x.charge(costMap + costItem*len(n.Content)); err != nil {
+	if err := c.x.Charge(costMap + budget.CostItem*len(n.Content)); err != nil {
 		return nil, err
 	}
 	m := make(map[string]any, len(n.Content)/2)
@@ -206,11 +208,11 @@ func isMerge(key *yaml.Node) bool {
 
 // merge adds the entries of a map, or of a list of maps, that m lacks.
 func (c *converter) merge(m map[string]any, n *yaml.Node, at level, depth int) error {
-	if depth > maxDepth {
-		return errDeep
+	if depth > budget.MaxDepth {
+		return budget.ErrDeep
 	}
 	// Aliases multiply here as they do in values.
-	if err := c.x.node(); err != nil {
+	if err := c.x.Node(); err != nil {
 		return err
 	}
 	if n.Kind == yaml.AliasNode {
@@ -276,7 +278,7 @@ func (c *converter) key(n *yaml.Node, at level) (string, error) {
 	if c.from.template {
 		name, err = c.text(n)
 	} else {
-		err = c.x.keep(len(name))
+		err = c.x.Keep(len(name))
 	}
 	if err != nil {
 		return "", c.wrap(n, err)
@@ -290,7 +292,7 @@ func (c *converter) key(n *yaml.Node, at level) (string, error) {
 // scalar returns the value of a scalar.
 func (c *converter) scalar(n *yaml.Node) (any, error) {
 	if !c.from.template || !c.x.has(n.Value) {
-		if err := c.x.keep(len(n.Value)); err != nil {
+		if err := c.x.Keep(len(n.Value)); err != nil {
 			return nil, err
 		}
 		if n.Style&^yaml.FlowStyle != 0 {
@@ -310,7 +312,7 @@ func (c *converter) restore(tok *token) (any, error) {
 	if !utf8.ValidString(s) {
 		return nil, errEncoding
 	}
-	return tok.value, c.x.keep(len(s))
+	return tok.value, c.x.Keep(len(s))
 }
 
 // text returns the characters of a scalar that has tokens in it.
@@ -331,7 +333,7 @@ func (c *converter) text(n *yaml.Node) (string, error) {
 		}
 		s = how.chomp(s)
 	}
-	return s, c.x.keep(len(s))
+	return s, c.x.Keep(len(s))
 }
 
 // standsForItself reports whether a token that fills a scalar of this style

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 // TestKeys has keys of a child's template that are refused, or not.
@@ -140,7 +142,7 @@ func TestProperties(t *testing.T) {
 		"the end":                       {n: yaml.Node{Kind: yaml.ScalarNode, Line: 1, Column: 4}},
 		"an alias":                      {n: yaml.Node{Kind: yaml.AliasNode, Line: 1, Column: 1}},
 	} {
-		x := &exec{budget: newBudget(), tokens: tokens{marker: marker}}
+		x := &exec{Meter: newBudget(), tokens: tokens{marker: marker}}
 		c := &converter{x: x, from: &yamlText{content: "! a", starts: []int{0}, bangs: true, template: !row.data}}
 		if err := c.properties(&row.n); (err != nil) != row.fails {
 			t.Errorf("%s: %v", why, err)
@@ -148,13 +150,13 @@ func TestProperties(t *testing.T) {
 	}
 	x := &exec{tokens: tokens{marker: marker}}
 	c := &converter{x: x, from: &yamlText{content: "! a", starts: []int{0}, bangs: true}}
-	if err := c.properties(&yaml.Node{Kind: yaml.ScalarNode, Line: 1, Column: 1}); !errors.Is(err, errBudget) {
+	if err := c.properties(&yaml.Node{Kind: yaml.ScalarNode, Line: 1, Column: 1}); !errors.Is(err, budget.ErrWork) {
 		t.Errorf("with no work left: %v", err)
 	}
-	if _, err := c.value(&yaml.Node{}, elsewhere, 0); !errors.Is(err, errNodes) {
+	if _, err := c.value(&yaml.Node{}, elsewhere, 0); !errors.Is(err, budget.ErrNodes) {
 		t.Errorf("with no nodes left: %v", err)
 	}
-	x.budget = newBudget()
+	x.Meter = newBudget()
 	if _, err := c.value(&yaml.Node{}, elsewhere, 0); err == nil || err.Error() != "this is not supported YAML" {
 		t.Errorf("a node of no kind: %v", err)
 	}
@@ -181,8 +183,8 @@ func TestDataIsNoTemplate(t *testing.T) {
 func TestKeysOfDataAreOutput(t *testing.T) {
 	p := programOf(t, "{{ $x := fromYaml .spec.a }}")
 	left, err := spend(p, &Input{Parent: map[string]any{"spec": map[string]any{"a": strings.Repeat("k", 1000) + ": 1"}}}, newBudget())
-	if err != nil || maxOutput-left.output != 1001 {
-		t.Errorf("%d bytes are paid for, %v", maxOutput-left.output, err)
+	if err != nil || maxOutput-left.Output != 1001 {
+		t.Errorf("%d bytes are paid for, %v", maxOutput-left.Output, err)
 	}
 }
 
@@ -228,7 +230,7 @@ func TestSecretsHoldDataAlone(t *testing.T) {
 }
 
 func TestMergesAreAsDeepAsDataMayBe(t *testing.T) {
-	for depth, want := range map[int]string{maxDepth: "{}", maxDepth + 1: "error: data is nested more than 100 deep"} {
+	for depth, want := range map[int]string{budget.MaxDepth: "{}", budget.MaxDepth + 1: "error: data is nested more than 100 deep"} {
 		if got := childOf(t, "{<<: "+strings.Repeat("[", depth)+strings.Repeat("]", depth)+"}"); got != want {
 			t.Errorf("%d lists: %s, want %s", depth, got, want)
 		}

@@ -24,10 +24,10 @@ type piece struct {
 
 // text writes a piece of the template's own text.
 func (o *output) text(x *exec, n *parse.TextNode) error {
-	if err := x.write(len(n.Text)); err != nil {
+	if err := x.Write(len(n.Text)); err != nil {
 		return err
 	}
-	if err := x.charge(costStep + costGrown*len(n.Text)); err != nil {
+	if err := x.Charge(costStep + costGrown*len(n.Text)); err != nil {
 		return err
 	}
 	o.pieces = append(o.pieces, piece{at: len(o.buf), pos: int(n.Pos), src: x.src, literal: true})
@@ -44,7 +44,7 @@ func (o *output) value(x *exec, v any, n parse.Node) error {
 	if err != nil {
 		return err
 	}
-	if err := x.write(len(o.buf) - from); err != nil {
+	if err := x.Write(len(o.buf) - from); err != nil {
 		return err
 	}
 	if _, several := v.(rendered); !several {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"text/template/parse"
+
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 // TestHints tells when an error is about printed text that lacks indentation, and when it is not.
@@ -109,8 +111,8 @@ func TestWhatTheAuthorHasMisplacedIsTheAuthors(t *testing.T) {
 }
 
 func TestTextIsOutput(t *testing.T) {
-	x, o := &exec{budget: budget{output: 1}, src: newText("a", "")}, &output{}
-	for text, want := range map[string]error{"ab": errOutput} {
+	x, o := &exec{Meter: budget.Meter{Output: 1}, src: newText("a", "")}, &output{}
+	for text, want := range map[string]error{"ab": budget.ErrOutput} {
 		if err := o.text(x, &parse.TextNode{Text: []byte(text)}); !errors.Is(err, want) || len(o.buf) > 0 {
 			t.Errorf("%d of 1 byte: %v, %d are written", len(text), err, len(o.buf))
 		}

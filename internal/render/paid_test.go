@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 var errEnough = errors.New("enough")
@@ -27,14 +29,14 @@ func (s *source) Grow(bytes int) error {
 }
 
 // budget returns a new budget of a pass that asks the source.
-func (s *source) budget() *PassBudget {
-	var b PassBudget
+func (s *source) budget() *budget.Pass {
+	var b budget.Pass
 	b.Begin(s)
 	return &b
 }
 
 // all returns how many bytes were granted, with those that are free.
-func (s *source) all() uint64 { return uint64(s.granted + FreeBytes) } //nolint:gosec // it is not negative
+func (s *source) all() uint64 { return uint64(s.granted + budget.FreeBytes) } //nolint:gosec // it is not negative
 
 // largeInput is workInput with texts, lists and maps that are so many times as long.
 func largeInput(times int) *Input {
@@ -95,13 +97,13 @@ var (
 // checkParsing parses a text and compares what that allocates with what it is charged, of which it may be that many times as much.
 func checkParsing(t *testing.T, text string, times uint64) {
 	t.Helper()
-	x := &exec{budget: newBudget()}
+	x := &exec{Meter: newBudget()}
 	bytes := allocated(func() {
 		if parsed, err := x.read(text, false); err == nil {
 			_ = x.documents(parsed, func(*yaml.Node) error { return nil })
 		}
 	})
-	if paid := uint64(maxWork-x.work) * unitBytes; bytes > times*paid { //nolint:gosec // it is not negative
+	if paid := uint64(budget.MaxWork-x.Work) * unitBytes; bytes > times*paid { //nolint:gosec // it is not negative
 		t.Errorf("%d bytes of %.80q: %d KiB are allocated, %d KiB are paid for", len(text), text, bytes>>10, paid>>10)
 	}
 }

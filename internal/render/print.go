@@ -3,6 +3,8 @@ package render
 import (
 	"bytes"
 	"errors"
+
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 // appendPrinted appends what an action prints: a token for a string, a number or
@@ -10,7 +12,7 @@ import (
 // it is.
 func (x *exec) appendPrinted(out []byte, v any) ([]byte, error) {
 	if r, ok := v.(rendered); ok {
-		if err := x.charge(costGrown * len(r)); err != nil {
+		if err := x.Charge(costGrown * len(r)); err != nil {
 			return out, err
 		}
 		return append(out, r...), nil
@@ -41,10 +43,10 @@ type writer struct {
 
 // enter pays for a value and refuses data nested too deeply.
 func (w *writer) enter(depth int) error {
-	if depth > maxDepth {
-		return errDeep
+	if depth > budget.MaxDepth {
+		return budget.ErrDeep
 	}
-	return w.x.charge(costValue)
+	return w.x.Charge(costValue)
 }
 
 // scalar writes a token, or null, which needs none.
@@ -116,7 +118,7 @@ func (w *writer) flow(v any, depth int) error {
 
 // keys returns the keys of m in order, and pays for their tokens.
 func (w *writer) keys(m map[string]any) ([]string, error) {
-	if err := w.x.charge(costValue * len(m)); err != nil {
+	if err := w.x.Charge(costValue * len(m)); err != nil {
 		return nil, err
 	}
 	return w.x.keys(m)
@@ -178,7 +180,7 @@ func (w *writer) close(bracket byte, items, depth int) {
 // newLine pays for more than it writes, as a buffer that grows is copied. When
 // it cannot pay, neither can the next value.
 func (w *writer) newLine(indent int) {
-	_ = w.x.charge(4 * indent)
+	_ = w.x.Charge(4 * indent)
 	w.out = append(w.out, '\n')
 	w.out = append(w.out, bytes.Repeat([]byte{' '}, indent)...)
 }

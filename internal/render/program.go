@@ -10,6 +10,8 @@ import (
 	"text/template/parse"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 // Program is a compiled [Source]. It is safe for concurrent use.
@@ -61,7 +63,7 @@ func (p *Program) Child(name string, in *Input) ([]Object, error) {
 	var objects []Object
 	err := p.render(u, in, func(c *converter, n *yaml.Node) error {
 		if len(objects) == maxDocuments {
-			return budgetError(fmt.Sprintf("the template yields more than %d objects", maxDocuments))
+			return budget.Error(fmt.Sprintf("the template yields more than %d objects", maxDocuments))
 		}
 		content, err := c.child(n)
 		if err != nil {
@@ -110,7 +112,7 @@ func (p *Program) Status(in *Input) (map[string]any, error) {
 func (p *Program) render(u *unit, in *Input, do func(*converter, *yaml.Node) error) (err error) {
 	x := p.start(u, in)
 	defer func() {
-		x.giveBack()
+		x.GiveBack()
 		if recover() != nil {
 			// The exec is not reused: its state may be anything.
 			err = x.panicked(panicSite())
@@ -134,20 +136,20 @@ func (p *Program) start(u *unit, in *Input) *exec {
 		x = &exec{out: &output{}}
 		x.marker = p.marker
 	}
-	x.budget = x.allowance(in)
+	x.Meter = x.allowance(in)
 	x.unit, x.in, x.src = u, in, u.text
-	x.view.open(p, u, in, &x.budget)
+	x.view.open(p, u, in, &x.Meter)
 	return x
 }
 
 // allowance is what an execution may use of the budget of its pass, or of one of its own.
-func (x *exec) allowance(in *Input) budget {
+func (x *exec) allowance(in *Input) budget.Meter {
 	pass := in.Budget
 	if pass == nil {
 		pass = &x.own
 		pass.Begin(nil)
 	}
-	return pass.draw(in.Pause)
+	return pass.Draw(in.Pause)
 }
 
 // finish forgets all data of an execution and keeps its memory, unless that

@@ -87,7 +87,7 @@ func (x *exec) convert(do func(*converter, *yaml.Node) error) error {
 }
 
 func (x *exec) convertKnown(known *shape, do func(*converter, *yaml.Node) error) error {
-	if err := x.charge(known.cost); err != nil {
+	if err := x.Charge(known.cost); err != nil {
 		return err
 	}
 	c := &converter{x: x, from: known.yamlText}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 // outcome is what one execution yields.
@@ -35,7 +37,7 @@ func outcomeOf(p *Program, in *Input) outcome {
 		out.Error = x.mapped(x.located(err, u.own[""].tree.Root)).Error()
 		return out
 	}
-	out.Left = fmt.Sprint(x.work+x.own.left, x.output, x.nodes)
+	out.Left = fmt.Sprint(x.Work+x.own.Left(), x.Output, x.Nodes)
 	return out
 }
 
@@ -145,7 +147,7 @@ b: {<<: *b, "d": '{{ .spec.s }}'}
 
 func TestParsingIsPaidForEachTime(t *testing.T) {
 	known := &shape{yamlText: &yamlText{content: "a: 1", cost: parsingCost("a: 1")}}
-	if err := new(exec).convertKnown(known, nil); !errors.Is(err, errBudget) {
+	if err := new(exec).convertKnown(known, nil); !errors.Is(err, budget.ErrWork) {
 		t.Errorf("a shape that is known, and no work left: %v", err)
 	}
 }

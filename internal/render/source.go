@@ -1,5 +1,7 @@
 package render
 
+import "github.com/templater-dev/templater/internal/render/budget"
+
 // Source is what a TemplateController says, as plain data. It must not change
 // while a [Program] that was compiled from it is in use.
 type Source struct {
@@ -41,7 +43,7 @@ type Input struct {
 	Pause func() error
 	// Budget is that of the pass; nil means that this execution has one of its
 	// own.
-	Budget *PassBudget
+	Budget *budget.Pass
 }
 
 // Object is one rendered document.

@@ -3,6 +3,8 @@ package render
 import (
 	"maps"
 	"slices"
+
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 // view is what one execution sees: the root of its data and the maps with a
@@ -11,7 +13,7 @@ import (
 type view struct {
 	program *Program
 	in      *Input
-	budget  *budget // of the exec
+	budget  *budget.Meter // of the exec
 
 	root, controller, children, observed closed
 
@@ -33,7 +35,7 @@ var (
 )
 
 // open sets what the execution of a unit sees.
-func (v *view) open(p *Program, u *unit, in *Input, b *budget) {
+func (v *view) open(p *Program, u *unit, in *Input, b *budget.Meter) {
 	v.program, v.in, v.budget = p, in, b
 	v.root = closed{prefix: ".", keys: rootKeys, gone: goneFromChildren, view: v, load: (*view).top}
 	if u.status {
@@ -81,14 +83,14 @@ func (v *view) list(name string) (any, error) {
 	var objects []map[string]any
 	if v.in.Observed != nil {
 		var err error
-		v.budget.lend()
+		v.budget.Lend()
 		objects, err = v.in.Observed(name)
-		v.budget.takeBack()
+		v.budget.TakeBack()
 		if err != nil {
 			return nil, err
 		}
 	}
-	if err := v.budget.charge(costItem * len(objects)); err != nil {
+	if err := v.budget.Charge(budget.CostItem * len(objects)); err != nil {
 		return nil, err
 	}
 	list := make([]any, len(objects))

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.yaml.in/yaml/v4"
+
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 // workInput has data of known sizes.
@@ -34,14 +36,14 @@ func workInput() *Input {
 }
 
 // spend renders the child x as a program does, but with another budget, and returns what is left of it.
-func spend(p *Program, in *Input, b budget) (budget, error) {
+func spend(p *Program, in *Input, b budget.Meter) (budget.Meter, error) {
 	x := p.start(p.children["x"], in)
-	x.budget = b
+	x.Meter = b
 	err := x.invoke("", &x.view.root)
 	if err == nil {
 		err = x.convert(func(c *converter, n *yaml.Node) error { _, err := c.child(n); return err })
 	}
-	return x.budget, err
+	return x.Meter, err
 }
 
 // TestWork shows what calls cost, which are in testdata/work.txt, each behind its units of work: a template that has
@@ -57,7 +59,7 @@ func TestWork(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", call, err)
 		}
-		return maxWork - left.work
+		return budget.MaxWork - left.Work
 	}
 	nothing := work("1")
 	var after strings.Builder
@@ -98,7 +100,7 @@ var needy = []string{
 }
 
 // ranOut reports whether err says that a part of the budget is used up.
-func ranOut(err error, part budgetError) bool {
+func ranOut(err error, part budget.Error) bool {
 	e, isError := errors.AsType[*Error](err)
 	return errors.Is(err, part) || isError && e.Message == part.Error() && e.Reason == Budget
 }
@@ -115,35 +117,42 @@ func TestLackOfBudget(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		for work := 0; work < full.work-left.work; work += max(3, (full.work-left.work)/200|1) {
+		for work := 0; work < full.Work-left.Work; work += max(3, (full.Work-left.Work)/200|1) {
 			if work%2 == 0 {
 				p.children["x"].shapes = shapes{}
 			}
-			if _, err := spend(p, in, budget{work: work, output: full.output, nodes: full.nodes}); !ranOut(err, errBudget) {
-				t.Errorf("%s\nwith %d of %d units: %v", text, work, full.work-left.work, err)
+			if _, err := spend(p, in, budget.Meter{Work: work, Output: full.Output, Nodes: full.Nodes}); !ranOut(err, budget.ErrWork) {
+				t.Errorf("%s\nwith %d of %d units: %v", text, work, full.Work-left.Work, err)
 				break
 			}
 		}
-		for output := 0; output < full.output-left.output; output += 1 + output/50 {
-			if _, err := spend(p, in, budget{work: full.work, output: output, nodes: full.nodes}); !ranOut(err, errOutput) {
-				t.Errorf("%s\nwith %d of %d bytes: %v", text, output, full.output-left.output, err)
+		for output := 0; output < full.Output-left.Output; output += 1 + output/50 {
+			if _, err := spend(p, in, budget.Meter{Work: full.Work, Output: output, Nodes: full.Nodes}); !ranOut(err, budget.ErrOutput) {
+				t.Errorf("%s\nwith %d of %d bytes: %v", text, output, full.Output-left.Output, err)
 				break
 			}
 		}
-		for nodes := range full.nodes - left.nodes {
+		for nodes := range full.Nodes - left.Nodes {
 			p.children["x"].shapes = shapes{}
-			if _, err := spend(p, in, budget{work: full.work, output: full.output, nodes: nodes}); !ranOut(err, errNodes) {
-				t.Errorf("%s\nwith %d of %d nodes: %v", text, nodes, full.nodes-left.nodes, err)
+			if _, err := spend(p, in, budget.Meter{Work: full.Work, Output: full.Output, Nodes: nodes}); !ranOut(err, budget.ErrNodes) {
+				t.Errorf("%s\nwith %d of %d nodes: %v", text, nodes, full.Nodes-left.Nodes, err)
 				break
 			}
 		}
-		if exact, err := spend(p, in, budget{work: full.work - left.work, output: full.output - left.output, nodes: full.nodes - left.nodes}); err != nil || exact != (budget{}) {
+		if exact, err := spend(p, in, budget.Meter{Work: full.Work - left.Work, Output: full.Output - left.Output, Nodes: full.Nodes - left.Nodes}); err != nil || exact != (budget.Meter{}) {
 			t.Errorf("%s\nwith just enough: %v, %v left", text, err, exact)
 		}
 	}
 }
 
 // newBudget is all that one execution may use, without a pass.
-func newBudget() budget {
-	return budget{work: maxWork, output: maxOutput, nodes: maxNodes}
+func newBudget() budget.Meter {
+	return budget.Meter{Work: budget.MaxWork, Output: maxOutput, Nodes: maxNodes}
 }
+
+const (
+	// unitBytes is how many bytes a unit of work may allocate.
+	unitBytes = budget.MaxBytes / budget.MaxWork
+	maxOutput = 4 << 20
+	maxNodes  = 100_000
+)

@@ -1,0 +1,71 @@
+// Package budget counts the work, the memory and the output of templates, so that none of them can hang or fill the operator.
+package budget
+
+import "errors"
+
+// What the templates of one pass may use together, and one template by itself. The numbers are
+// chosen so that the costliest templates found end within 250 ms and 64 MiB on one core
+// (the exhaustion tests of package render), while a pass that makes a thousand Pods stays below them.
+const (
+	// MaxWork bounds steps and memory of a pass together, in units of work. A unit pays for
+	// two bytes, or for some nanoseconds.
+	MaxWork = 32 << 20
+	// unitBytes is how many bytes a unit of work may allocate.
+	unitBytes = 2
+	// nodeBytes is how much memory a scalar, map or list of the result takes at most, but for its text.
+	nodeBytes = 256
+	// grant is how many units a pass gets at a time, which take up to a millisecond.
+	grant = FreeBytes / unitBytes
+	// maxOutput bounds the text that a template writes, tokens included,
+	// and the characters of all scalars of its objects. etcd accepts about
+	// 1.5 MB per object.
+	maxOutput = 4 << 20
+	// maxNodes bounds the scalars, maps and lists of all documents.
+	maxNodes = 100_000
+	// MaxDepth bounds the nesting of data, so that recursion over it
+	// cannot exhaust the stack; Kubernetes objects stay below 40.
+	MaxDepth = 100
+)
+
+// FreeBytes is how much memory a pass may use before it asks for more.
+const FreeBytes = 256 << 10
+
+// MaxBytes is how much memory a pass may use in all.
+const MaxBytes = MaxWork * unitBytes
+
+// CostItem is what an item of a list costs, in units of work.
+const CostItem = 32
+
+// costKept is for a byte of a scalar of the result, which is written, compared and sent.
+const costKept = 4
+
+// Error is how running out of budget travels; the place that catches it
+// adds the position.
+type Error string
+
+// Error returns the message for the author of the template.
+func (e Error) Error() string { return string(e) }
+
+// The parts of a budget that may be used up.
+const (
+	ErrWork   Error = "the templates do too much work for one pass, which has about 64 MiB or 0.2 s for all of them together; make loops shorter or text smaller, or divide the parent"
+	ErrOutput Error = "the template writes more than 4 MiB; split it, or write less"
+	ErrNodes  Error = "the template writes more than 100000 values; split it, or write less"
+	ErrDeep   Error = "data is nested more than 100 deep"
+)
+
+// InterruptedError is how the end of a pass from outside travels.
+type InterruptedError struct{ cause error }
+
+// Error returns the same message whatever the cause.
+func (e *InterruptedError) Error() string { return "the pass was interrupted, and is repeated" }
+
+// Unwrap returns what Memory, or the pause, has returned.
+func (e *InterruptedError) Unwrap() error { return e.cause }
+
+// Ended reports whether an error is of the budget rather than of what is read.
+func Ended(err error) bool {
+	_, usedUp := errors.AsType[Error](err)
+	_, interrupted := errors.AsType[*InterruptedError](err)
+	return usedUp || interrupted
+}

@@ -1,0 +1,86 @@
+package budget
+
+// Pass is what the templates of one pass may use together: work, which takes time, and with it memory.
+// It is handed to each call of Child and Status of the pass. It must be begun, and is not safe for concurrent use.
+type Pass struct {
+	granted int  // units that may be used
+	left    int  // units that may still be granted
+	kept    int  // see Kept
+	used    bool // see UsedUp
+	from    Memory
+	pausing func() error // of the execution
+	err     error        // what from has returned
+}
+
+// Memory is where a pass gets its memory from.
+type Memory interface {
+	// Grow is called before a pass uses more memory than it has asked for, with the number of bytes
+	// that it is to have besides. It may wait. An error ends the pass.
+	Grow(bytes int) error
+}
+
+// Begin readies the budget for a pass. Of the memory that it uses, FreeBytes are free, and the rest is asked for,
+// which is at most MaxBytes. nil is for nobody to ask.
+func (b *Pass) Begin(from Memory) {
+	*b = Pass{granted: grant, left: MaxWork - grant, from: from}
+}
+
+// Kept returns how many bytes are, at most, held by what the templates of the pass have yielded.
+func (b *Pass) Kept() int { return b.kept }
+
+// Left returns how many units of work may still be used.
+func (b *Pass) Left() int { return b.granted + b.left }
+
+// UsedUp reports whether the templates have wanted more than the budget. Then none can be rendered any more.
+func (b *Pass) UsedUp() bool { return b.used }
+
+// Spend takes what other work of the pass takes, in bytes of memory, before it is done. An error ends the pass.
+func (b *Pass) Spend(bytes int) error {
+	units := bytes / unitBytes
+	if units > b.granted {
+		if err := b.extend(units - b.granted); err != nil {
+			return err
+		}
+	}
+	b.granted -= units
+	return nil
+}
+
+// extend has at least so many units more granted.
+func (b *Pass) extend(units int) error {
+	if b.err != nil {
+		return b.err
+	}
+	if units < 0 || units > b.left {
+		b.granted, b.left, b.used = 0, 0, true
+		return ErrWork
+	}
+	units = min(max(units, grant), b.left)
+	if b.from != nil {
+		if err := b.from.Grow(units * unitBytes); err != nil {
+			b.granted, b.err = 0, &InterruptedError{err}
+			return b.err
+		}
+	}
+	b.granted, b.left = b.granted+units, b.left-units
+	return b.pause()
+}
+
+// pause lets others have their turn.
+func (b *Pass) pause() error {
+	if b.pausing == nil {
+		return nil
+	}
+	if err := b.pausing(); err != nil {
+		b.granted, b.err = 0, &InterruptedError{err}
+	}
+	return b.err
+}
+
+// Draw returns what one execution may use of a pass, until it gives it back. pausing is called about every
+// millisecond of work; an error ends the work. nil means that there are no pauses.
+func (b *Pass) Draw(pausing func() error) Meter {
+	work := b.granted
+	b.granted, b.pausing = 0, pausing
+	return Meter{Work: work, Output: maxOutput, Nodes: maxNodes, pass: b}
+}

@@ -1,0 +1,37 @@
+package render
+
+import "github.com/templater-dev/templater/internal/render/budget"
+
+// Bounds of what templates yield, besides those of package budget.
+const (
+	// maxDocuments bounds the objects of one child template.
+	maxDocuments = 2000
+	// maxIncludes bounds the depth of include and template calls.
+	maxIncludes = 64
+	// maxNesting bounds the nesting of blocks and parentheses in a
+	// template's own text, so that recursion over it cannot exhaust the stack.
+	maxNesting = 200
+	// maxTemplate bounds the text of one template, in bytes. An object in
+	// etcd is at most 1.5 MB.
+	maxTemplate = 512 << 10
+)
+
+const errIncludes budget.Error = "templates include each other more than 64 deep"
+
+// Costs in units of budget.MaxWork. Those of parsing YAML are in document.go.
+const (
+	costStep  = 40  // evaluating a node of a template
+	costField = 4   // following a path by one key
+	costCall  = 100 // calling a function
+	costValue = 96  // writing a scalar, map or list
+	costEntry = 64  // an entry of a map
+	costMap   = 128 // a map that is not empty
+	// costGrown is for a byte at the end of a text that grows, and so is copied.
+	costGrown   = 3
+	costJSON    = 1200 // a parser of JSON
+	costVersion = 800  // a parser of a version
+	// costReady is for asking whether an object is ready, costEach for each
+	// value in its status, of which there are many in conditions.
+	costReady = 2000
+	costEach  = 200
+)
