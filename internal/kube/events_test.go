@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
+	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/object"
 )
 
@@ -197,7 +198,7 @@ func TestWhoAnnouncesIsAskedBeforeAndHearsTheAnswer(t *testing.T) {
 		if left == nil {
 			left = []int{0}
 		}
-		requests, asked, answers, done := len(s.verbs), 0, []int{}, make(chan struct{})
+		requests, asked, got, done := len(s.verbs), 0, []int{}, make(chan struct{})
 		a.Announce(Announcement{
 			About: about(t, parent), Type: "Warning", Reason: "R", Message: step.text,
 			Wanted: func() bool {
@@ -209,7 +210,7 @@ func TestWhoAnnouncesIsAskedBeforeAndHearsTheAnswer(t *testing.T) {
 				return true
 			},
 			Answered: func(err error) {
-				answers = append(answers, int(AnswerCode(err)))
+				got = append(got, int(answers.Code(err)))
 				close(done)
 			},
 		})
@@ -219,8 +220,8 @@ func TestWhoAnnouncesIsAskedBeforeAndHearsTheAnswer(t *testing.T) {
 			want, step.asked = []int{}, step.asked-1
 			asked--
 		}
-		if got := len(s.verbs) - requests; got != step.asked || asked != step.asked || !slices.Equal(answers, want) {
-			t.Errorf("%s: %d requests, asked %d times, answers %v; want %d and %v", step.text, got, asked, answers, step.asked, want)
+		if sent := len(s.verbs) - requests; sent != step.asked || asked != step.asked || !slices.Equal(got, want) {
+			t.Errorf("%s: %d requests, asked %d times, answers %v; want %d and %v", step.text, sent, asked, got, step.asked, want)
 		}
 	}
 	left = []int{0}

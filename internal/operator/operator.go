@@ -23,6 +23,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/leader"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/seal"
@@ -220,7 +221,7 @@ func await(ctx context.Context, caches map[watch.Want]*watch.Cache) error {
 }
 
 func obstacle(want watch.Want, err error) string {
-	code := kube.AnswerCode(err)
+	code := answers.Code(err)
 	switch {
 	case err == nil:
 		return ""

@@ -12,7 +12,9 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/seal"
 )
 
@@ -23,38 +25,38 @@ func (p *pass) act(ctx context.Context) {
 	for _, a := range p.plan.apply {
 		if a.verb == reseal {
 			p.reseal(ctx, a.live)
-		} else if problem := p.apply(ctx, a); problem != nil {
-			p.problems = append(p.problems, problem)
+		} else if issue := p.apply(ctx, a); issue != nil {
+			p.problems = append(p.problems, issue)
 		}
 	}
 	if len(p.problems) > before {
 		return
 	}
 	for _, a := range p.plan.remove {
-		if problem := p.remove(ctx, a); problem != nil {
-			p.problems = append(p.problems, problem)
+		if issue := p.remove(ctx, a); issue != nil {
+			p.problems = append(p.problems, issue)
 		}
 	}
 }
 
 // apply creates or changes one child.
-func (p *pass) apply(ctx context.Context, a action) *Problem {
+func (p *pass) apply(ctx context.Context, a action) *problem.Problem {
 	if p.flaps != nil {
-		p.flaps.apply(a, p.path)
+		p.flaps.apply(a, p.author().Path)
 	}
-	after, problem, err := p.write(ctx, a)
+	after, issue, err := p.write(ctx, a)
 	switch {
-	case problem != nil:
-		return problem
+	case issue != nil:
+		return issue
 	case a.verb == remark && apierrors.IsNotFound(err):
 		return justGone(a.wanted)
 	case stale(err):
-		return &Problem{Reason: v1.ReasonProgressing, Message: a.wanted.id().String() + " is being replaced", Waiting: true, Retry: RetrySoon}
+		return &problem.Problem{Reason: v1.ReasonProgressing, Message: a.wanted.id().String() + " is being replaced", Waiting: true, Retry: problem.RetrySoon}
 	case err != nil:
-		problem = p.refusal(p.about(err, a.wanted.content), string(a.verb)+" "+a.wanted.id().String(), a.wanted.location(), a.wanted.kind)
-		problem.About = a.wanted.hash
-		problem.find(a.wanted.content, p.path)
-		return problem
+		issue = p.refusal(p.author().About(err, a.wanted.content), string(a.verb)+" "+a.wanted.id().String(), a.wanted.location(), a.wanted.kind)
+		issue.About = a.wanted.hash
+		issue.NameQuantity(a.wanted.content, p.author())
+		return issue
 	}
 	p.written.children = true
 	p.keep(after, a.wanted.kind)
@@ -80,7 +82,7 @@ func (p *pass) reseal(ctx context.Context, l *live) {
 	p.meter.Write(Update, answerOf(err))
 	if err != nil {
 		p.unrenewed = true
-		klog.FromContext(ctx).Info("cannot renew the seal of a child, will retry", "controller", p.name, "parent", p.key.Parent.String(), "child", l.id().String(), "reason", publicReason(err))
+		klog.FromContext(ctx).Info("cannot renew the seal of a child, will retry", "controller", p.name, "parent", p.key.Parent.String(), "child", l.id().String(), "reason", problem.PublicReason(err))
 		return
 	}
 	p.keep(after, l.kind)
@@ -88,7 +90,7 @@ func (p *pass) reseal(ctx context.Context, l *live) {
 }
 
 // write makes the requests for one child, and returns what the object is then.
-func (p *pass) write(ctx context.Context, a action) (*object.Object, *Problem, error) {
+func (p *pass) write(ctx context.Context, a action) (*object.Object, *problem.Problem, error) {
 	switch a.verb {
 	case create:
 		after, err := p.send(ctx, a.wanted, "resourceVersion", "1") // see kube.Client.Apply
@@ -144,12 +146,12 @@ func (p *pass) send(ctx context.Context, w *wanted, field, value string) (*objec
 // its way.
 func stale(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsInvalid(err) &&
-		slices.ContainsFunc(kube.AnswerDetails(err).Causes, func(cause metav1.StatusCause) bool { return cause.Field == "metadata.uid" })
+		slices.ContainsFunc(answers.Details(err).Causes, func(cause metav1.StatusCause) bool { return cause.Field == "metadata.uid" })
 }
 
 // takeOver looks at the object that is in the way of a new child. If it is ours after all,
 // it is brought in line.
-func (p *pass) takeOver(ctx context.Context, w *wanted) (*object.Object, *Problem, error) {
+func (p *pass) takeOver(ctx context.Context, w *wanted) (*object.Object, *problem.Problem, error) {
 	there, err := p.cluster.Get(ctx, w.location())
 	if apierrors.IsNotFound(err) {
 		return nil, justGone(w), nil
@@ -157,11 +159,11 @@ func (p *pass) takeOver(ctx context.Context, w *wanted) (*object.Object, *Proble
 	if err != nil {
 		return nil, nil, err
 	}
-	if problem := p.inTheWay(there, w); problem != nil {
+	if issue := p.inTheWay(there, w); issue != nil {
 		if p.bereft(there, w.kind.GroupKind()) {
 			p.bereaved = append(p.bereaved, newLive(w.kind, there))
 		}
-		return nil, problem, nil
+		return nil, issue, nil
 	}
 	switch strategy := w.child.UpdateStrategy.Type; {
 	case strategy == v1.UpdateRecreate && outdated(w, there):
@@ -174,13 +176,13 @@ func (p *pass) takeOver(ctx context.Context, w *wanted) (*object.Object, *Proble
 }
 
 // justGone says that an object that was in the way a moment ago is there no more.
-func justGone(w *wanted) *Problem {
-	return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " has just gone", Waiting: true, Retry: RetryNow}
+func justGone(w *wanted) *problem.Problem {
+	return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " has just gone", Waiting: true, Retry: problem.RetryNow}
 }
 
 // relabel gives an object of ours that no watch shows its labels back, and leaves alone whatever
 // else somebody has changed.
-func (p *pass) relabel(ctx context.Context, there *object.Object, w *wanted) (*object.Object, *Problem, error) {
+func (p *pass) relabel(ctx context.Context, there *object.Object, w *wanted) (*object.Object, *problem.Problem, error) {
 	after, err := p.mark(ctx, w, there)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -193,34 +195,34 @@ func (p *pass) relabel(ctx context.Context, there *object.Object, w *wanted) (*o
 
 // replace deletes an object of ours that no watch shows, because it has lost its label. The one that
 // follows it is made when it is gone.
-func (p *pass) replace(ctx context.Context, there *object.Object, w *wanted) *Problem {
+func (p *pass) replace(ctx context.Context, there *object.Object, w *wanted) *problem.Problem {
 	if !p.sure || !p.r.controllers.confirmed(ctx, p.controller) {
-		return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " is to be replaced once all is known that decides about it", Waiting: true, Retry: RetrySlow}
+		return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " is to be replaced once all is known that decides about it", Waiting: true, Retry: problem.RetrySlow}
 	}
-	if problem := p.remove(ctx, action{verb: remove, live: newLive(w.kind, there), foreground: true}); problem != nil {
-		return problem
+	if issue := p.remove(ctx, action{verb: remove, live: newLive(w.kind, there), foreground: true}); issue != nil {
+		return issue
 	}
-	return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " is being replaced", Waiting: true, Retry: RetrySoon}
+	return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " is being replaced", Waiting: true, Retry: problem.RetrySoon}
 }
 
 // inTheWay says why an object cannot be taken for the child, or nil when it is ours.
-func (p *pass) inTheWay(there *object.Object, w *wanted) *Problem {
+func (p *pass) inTheWay(there *object.Object, w *wanted) *problem.Problem {
 	owner, _ := there.Controller()
 	switch {
 	case there.Deleting():
-		return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " is being deleted; it is made anew once it is gone", Waiting: true, Retry: RetrySoon}
+		return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " is being deleted; it is made anew once it is gone", Waiting: true, Retry: problem.RetrySoon}
 	case p.ours(there, w.kind.GroupKind(), p.parent.UID()):
 		return nil
 	case p.earlier(owner):
-		return &Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " belongs to an earlier object of the parent's name; it is made anew once that one is collected", Waiting: true, Retry: RetrySoon}
+		return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.id().String() + " belongs to an earlier object of the parent's name; it is made anew once that one is collected", Waiting: true, Retry: problem.RetrySoon}
 	}
-	conflict := problemf(v1.ReasonChildConflict, "%s exists already and %s", w.id(), p.conflict(there, w.kind.GroupKind()))
-	conflict.Retry = RetrySlow
+	conflict := problem.Newf(v1.ReasonChildConflict, "%s exists already and %s", w.id(), p.conflict(there, w.kind.GroupKind()))
+	conflict.Retry = problem.RetrySlow
 	return conflict
 }
 
 // remove asks for the deletion of one child.
-func (p *pass) remove(ctx context.Context, a action) *Problem {
+func (p *pass) remove(ctx context.Context, a action) *problem.Problem {
 	propagation := metav1.DeletePropagationBackground
 	if a.foreground {
 		propagation = metav1.DeletePropagationForeground
@@ -228,8 +230,8 @@ func (p *pass) remove(ctx context.Context, a action) *Problem {
 	if p.flaps != nil && !a.foreground {
 		p.flaps.remove(a.live.id().String())
 	}
-	if accepted, problem := p.discard(ctx, a.live, propagation); !accepted {
-		return problem
+	if accepted, issue := p.discard(ctx, a.live, propagation); !accepted {
+		return issue
 	}
 	p.written.children = true
 	klog.FromContext(ctx).Info("deleted child", "controller", p.name, "parent", p.key.Parent.String(), "child", a.live.id().String())
@@ -238,7 +240,7 @@ func (p *pass) remove(ctx context.Context, a action) *Problem {
 
 // discard asks for the deletion of a child and reports whether the server has accepted that. Where it has not, and there
 // is no problem, another object has that name now, of which the watch tells.
-func (c *controller) discard(ctx context.Context, l *live, propagation metav1.DeletionPropagation) (accepted bool, problem *Problem) {
+func (c *controller) discard(ctx context.Context, l *live, propagation metav1.DeletionPropagation) (accepted bool, issue *problem.Problem) {
 	err := c.cluster.Delete(ctx, l.location(), l.object.UID(), propagation)
 	c.meter.Write(Delete, answerOf(err))
 	switch {

@@ -12,6 +12,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -118,7 +119,7 @@ func (a *assembly) recheck() time.Duration {
 		case !errors.As(err, &notFound):
 			return queue.Jitter(unansweredRetry)
 		case !notFound.Watched():
-			again = queue.Jitter(slowRetry) // a server of its own may come to serve it: that is no definition
+			again = queue.Jitter(problem.SlowRetry) // a server of its own may come to serve it: that is no definition
 		}
 	}
 	return again

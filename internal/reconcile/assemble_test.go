@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/seal"
 )
 
@@ -92,7 +93,7 @@ func TestWhenKindsAreAskedForAgain(t *testing.T) {
 		a := assembly{kindErr: row.parents, children: map[schema.GroupKind]childWant{{Kind: "A"}: {}, {Kind: "B"}: {err: row.children}}}
 		got := "never"
 		switch again := a.recheck(); {
-		case again >= slowRetry:
+		case again >= problem.SlowRetry:
 			got = "slowly"
 		case again >= unansweredRetry:
 			got = "soon"

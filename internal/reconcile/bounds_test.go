@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/watch"
@@ -108,10 +109,10 @@ func TestKindsThatCannotBeCreated(t *testing.T) {
 	for why, row := range map[string]struct {
 		err    error
 		reason string
-		retry  Retry
+		retry  problem.Retry
 	}{
-		"the server does not have it": {&kind.NotFoundError{GVK: schema.GroupVersionKind{Version: "v1", Kind: "X"}}, v1.ReasonChildKindNotFound, RetrySlow},
-		"the server does not answer":  {errors.New("no answer"), v1.ReasonChildRequestFailed, RetryBackoff},
+		"the server does not have it": {&kind.NotFoundError{GVK: schema.GroupVersionKind{Version: "v1", Kind: "X"}}, v1.ReasonChildKindNotFound, problem.RetrySlow},
+		"the server does not answer":  {errors.New("no answer"), v1.ReasonChildRequestFailed, problem.RetryBackoff},
 	} {
 		if p := kindProblem(&v1.Child{Name: "a"}, render.Object{}, row.err); p.Reason != row.reason || p.Retry != row.retry {
 			t.Errorf("%s: %s, retry %v; want %s, %v", why, p.Reason, p.Retry, row.reason, row.retry)
@@ -128,8 +129,8 @@ func TestWhatIsReplacedDoesNotFlap(t *testing.T) {
 		running := c.controllers.get("apps")
 		p := &pass{controller: running, r: c.reconciler, key: queue.Key{Controller: "apps", Parent: configMapName("one")}, parent: running.parent(configMapName("one")), flaps: newFlaps()}
 		child := &live{child: "maps", kind: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}], object: packed(t, c.get("configmaps", "a"))}
-		if problem := p.remove(t.Context(), action{verb: remove, live: child, foreground: foreground}); problem != nil {
-			t.Fatal(problem.Message)
+		if issue := p.remove(t.Context(), action{verb: remove, live: child, foreground: foreground}); issue != nil {
+			t.Fatal(issue.Message)
 		}
 		if got := len(p.flaps.own); got > 0 == foreground {
 			t.Errorf("in the foreground: %v, and %d templates yield something else each time", foreground, got)
@@ -154,8 +155,8 @@ func TestParentThatMatchesAfterAllLosesNothing(t *testing.T) {
 	}
 	result, requests := c.pass("apps", "one")
 	wantRequests(t, "a parent that no watch shows", requests, "get apps one")
-	if result.Retry != RetrySoon {
-		t.Errorf("retry %v, want %v", result.Retry, RetrySoon)
+	if result.Retry != problem.RetrySoon {
+		t.Errorf("retry %v, want %v", result.Retry, problem.RetrySoon)
 	}
 }
 
@@ -163,12 +164,6 @@ func TestObjectWithoutOwnersHasAListOfThem(t *testing.T) {
 	m := marks{maker: one(t), child: &v1.Child{DeletionPolicy: v1.DeletionOrphan}}
 	if got := m.references(packed(t, parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"))); got == nil || len(got) > 0 {
 		t.Errorf("got %v, want an empty list: in a patch, nothing is not null", got)
-	}
-}
-
-func TestRenderingThatFailsUnexpectedly(t *testing.T) {
-	if p := templateProblem(errors.New("secret")); p.Reason != v1.ReasonInternalError || strings.Contains(p.Message, "secret") || p.Retry != RetryBackoff {
-		t.Errorf("got %+v", p)
 	}
 }
 

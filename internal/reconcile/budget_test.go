@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/render/budget"
 )
@@ -66,7 +67,7 @@ func TestAPassIsCutShort(t *testing.T) {
 	key := queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "one"}}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if result := c.reconciler.Reconcile(ctx, key); result.Retry == RetryOnChange || len(c.requests) > before {
+	if result := c.reconciler.Reconcile(ctx, key); result.Retry == problem.RetryOnChange || len(c.requests) > before {
 		t.Errorf("while it renders: retry %v, requests %v", result.Retry, c.requests[before:])
 	}
 	pool := c.reconciler.memory
@@ -78,7 +79,7 @@ func TestAPassIsCutShort(t *testing.T) {
 	go func() { done <- c.reconciler.Reconcile(ctx, key) }()
 	pool.waits(t, 1)
 	cancel()
-	if result := <-done; result.Retry == RetryOnChange || len(c.requests) > before {
+	if result := <-done; result.Retry == problem.RetryOnChange || len(c.requests) > before {
 		t.Errorf("while it waits: retry %v, requests %v", result.Retry, c.requests[before:])
 	}
 	other.close()

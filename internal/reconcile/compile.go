@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/render"
 )
 
@@ -146,5 +147,5 @@ func firstErrors(err error) string {
 	for _, e := range many.Unwrap() {
 		texts = append(texts, e.Error())
 	}
-	return list(texts)
+	return problem.Join(texts)
 }

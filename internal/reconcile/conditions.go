@@ -19,6 +19,7 @@ import (
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -139,7 +140,7 @@ func (c *Controllers) tellOfEvents(tc *v1.TemplateController, status *v1.Templat
 // setCondition puts a condition into the status of a TemplateController, with a message as it may be told. All of them come from
 // here.
 func (c *Controllers) setCondition(status *v1.TemplateControllerStatus, tc *v1.TemplateController, condition metav1.Condition) {
-	condition.Message = told(condition.Message)
+	condition.Message = problem.Line(condition.Message)
 	condition.ObservedGeneration = tc.Generation
 	condition.LastTransitionTime = metav1.NewTime(c.clock.Now().Truncate(time.Second))
 	meta.SetStatusCondition(&status.Conditions, condition) //nolint:forbidigo // this is the place
@@ -185,14 +186,14 @@ func watchingCondition(a assembly, next *controller) metav1.Condition {
 	case missing(a.kindErr):
 		return no(v1.ReasonKindNotFound, a.kindErr.Error()+adviceFor(a.kindErr))
 	case a.kindErr != nil:
-		return no(v1.ReasonListFailed, "cannot ask the API server for its kinds: "+publicReason(a.kindErr))
+		return no(v1.ReasonListFailed, "cannot ask the API server for its kinds: "+problem.PublicReason(a.kindErr))
 	}
 	if reason, message := next.obstacle(); reason != "" {
 		return no(reason, message)
 	}
 	message := "all kinds are watched"
 	if absent := next.absentNamespaces(); len(absent) > 0 {
-		message += "; of spec.watch.namespaces there is none called: " + list(absent)
+		message += "; of spec.watch.namespaces there is none called: " + problem.Join(absent)
 	}
 	return metav1.Condition{Type: v1.ConditionWatching, Status: metav1.ConditionTrue, Reason: v1.ReasonWatching, Message: message}
 }
@@ -289,7 +290,7 @@ func (c *controller) unreadable(cache namedCache) (reason, message string) {
 	case errors.Is(err, watch.ErrDefect):
 		return v1.ReasonListFailed, fmt.Sprintf("cannot read %s: %s%s", cache.need.brief(), err, untouched)
 	case err != nil:
-		return v1.ReasonListFailed, fmt.Sprintf("cannot list or watch %s: %s%s", cache.need.brief(), publicReason(err), untouched)
+		return v1.ReasonListFailed, fmt.Sprintf("cannot list or watch %s: %s%s", cache.need.brief(), problem.PublicReason(err), untouched)
 	case !cache.cache.Synced():
 		return v1.ReasonSyncing, "reading " + cache.need.brief()
 	}

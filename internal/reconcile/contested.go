@@ -8,6 +8,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/fields"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -27,7 +28,7 @@ func (p *pass) leaveContested(status map[string]any) string {
 		set, _ := fields.Set(held).Field("status")
 		whole := map[string]any{"status": runtime.DeepCopyJSON(status)} // rare: only where another one writes here
 		if path := set.Remove(status, ".status"); path != "" && found == "" {
-			found = p.path(path, whole) + " is written by TemplateController " + publicName(name)
+			found = p.author().Path(path, whole) + " is written by TemplateController " + problem.PublicName(name)
 		}
 	}
 	return found

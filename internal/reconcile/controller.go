@@ -13,6 +13,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
@@ -88,6 +89,9 @@ func (s source) scope(namespace string) string {
 	return namespace
 }
 
+// author tells what the author of the templates wrote from what came from data.
+func (c *controller) author() problem.Author { return c.program.Wrote }
+
 // parent returns the parent of that name when it is there and matches, else nil.
 func (c *controller) parent(name types.NamespacedName) *object.Object {
 	cache := c.parentCache(name.Namespace)
@@ -160,7 +164,7 @@ func (s source) lost() (reason, message string) {
 	case missing(s.err):
 		return v1.ReasonKindNotFound, "cannot list children: " + s.err.Error() + untouched
 	case s.err != nil:
-		return v1.ReasonListFailed, fmt.Sprintf("cannot list children of kind %s: cannot ask the API server for its kinds: %s%s", s.kind.Kind, publicReason(s.err), untouched)
+		return v1.ReasonListFailed, fmt.Sprintf("cannot list children of kind %s: cannot ask the API server for its kinds: %s%s", s.kind.Kind, problem.PublicReason(s.err), untouched)
 	}
 	return "", ""
 }

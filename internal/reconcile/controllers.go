@@ -22,6 +22,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
@@ -248,7 +249,7 @@ func (c *Controllers) askAgain(next *controller) {
 	case next.forbidden():
 		c.queue.AddAfter(next.name, rightsAge)
 	case len(next.absentNamespaces()) > 0:
-		c.queue.AddAfter(next.name, slowRetry)
+		c.queue.AddAfter(next.name, problem.SlowRetry)
 	}
 	c.sayAgain(next)
 }

@@ -7,6 +7,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // current reports whether what decides who is a parent in a namespace, and what becomes of it, is known as it is
@@ -52,7 +53,7 @@ func (p *pass) plans(ctx context.Context, s situation) plan {
 	if len(out.remove) == 0 || p.r.controllers.confirmed(ctx, p.controller) {
 		return out
 	}
-	p.problems = append(p.problems, &Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: RetrySoon, Message: "waiting for what is new in TemplateController " + p.name})
+	p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for what is new in TemplateController " + p.name})
 	s.complete = false
 	return planFor(s)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -60,7 +61,7 @@ func TestNothingIsDeletedByWhatAFailedWatchShows(t *testing.T) {
 			}
 			c.fail(row.resource, nil)
 			c.run()
-			c.clock.SetTime(c.clock.Now().Add(2 * slowRetry))
+			c.clock.SetTime(c.clock.Now().Add(2 * problem.SlowRetry))
 			c.run()
 			for _, request := range row.want {
 				if !slices.Contains(c.requests[before:], request) {

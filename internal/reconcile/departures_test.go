@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -45,16 +46,16 @@ func TestWhatBecomesOfAParentThatLeaves(t *testing.T) {
 	for why, row := range map[string]struct {
 		watched  string
 		change   func(*cluster)
-		retry    Retry
+		retry    problem.Retry
 		requests []string
 		events   []string
 	}{
 		"its children go": {
-			front, func(*cluster) {}, RetryOnChange, []string{"get apps one", "delete configmaps a"},
+			front, func(*cluster) {}, problem.RetryOnChange, []string{"get apps one", "delete configmaps a"},
 			[]string{"one Normal Leaving: TemplateController apps no longer selects this object: its children are deleted"},
 		},
 		"the server does not answer": {
-			front, func(c *cluster) { c.refuse["get apps one"] = errors.New("no answer") }, RetryBackoff, []string{"get apps one"}, nil,
+			front, func(c *cluster) { c.refuse["get apps one"] = errors.New("no answer") }, problem.RetryBackoff, []string{"get apps one"}, nil,
 		},
 		"the server does not say whether its fields match": {
 			byField, func(c *cluster) {
@@ -69,14 +70,14 @@ func TestWhatBecomesOfAParentThatLeaves(t *testing.T) {
 					}
 				}
 				c.refuse["list apps one"] = errors.New("no answer")
-			}, RetryBackoff, []string{"get apps one", "list apps one"}, nil,
+			}, problem.RetryBackoff, []string{"get apps one", "list apps one"}, nil,
 		},
 		"a child cannot be deleted": {
-			front, func(c *cluster) { c.refuse["delete configmaps a"] = denied }, RetryBackoff, []string{"get apps one", "delete configmaps a"},
+			front, func(c *cluster) { c.refuse["delete configmaps a"] = denied }, problem.RetryBackoff, []string{"get apps one", "delete configmaps a"},
 			[]string{`one Warning ChildRejected: cannot delete ConfigMap ns/a: denied by admission webhook "no.example.org"`},
 		},
 		"the TemplateController may be superseded": {
-			front, func(c *cluster) { c.superseded() }, RetrySoon, []string{"get apps one", "get templatecontrollers apps"}, nil,
+			front, func(c *cluster) { c.superseded() }, problem.RetrySoon, []string{"get apps one", "get templatecontrollers apps"}, nil,
 		},
 		"a child that was made for an earlier parent, and outlives it, stays": {
 			front, func(c *cluster) {
@@ -88,7 +89,7 @@ func TestWhatBecomesOfAParentThatLeaves(t *testing.T) {
 					o.SetAnnotations(plus(o.GetAnnotations(), v1.AnnotationParent, "one"))
 					c.seal(o)
 				})
-			}, RetryOnChange, []string{"get apps one"}, nil,
+			}, problem.RetryOnChange, []string{"get apps one"}, nil,
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -103,7 +104,7 @@ func TestWhatBecomesOfAParentThatLeaves(t *testing.T) {
 			if diff := cmp.Diff(row.events, c.events); diff != "" {
 				t.Errorf("Events (-want +got):\n%s", diff)
 			}
-			if n := len(c.reconciler.absent.since); row.retry == RetryOnChange && n > 0 {
+			if n := len(c.reconciler.absent.since); row.retry == problem.RetryOnChange && n > 0 {
 				t.Errorf("%d parents count as absent", n)
 			}
 		})
@@ -129,9 +130,9 @@ func TestWhatIsCollectedWithoutAParent(t *testing.T) {
 	for why, row := range map[string]struct {
 		change func(*cluster)
 		want   []string
-		retry  Retry
+		retry  problem.Retry
 	}{
-		"a child": {func(*cluster) {}, []string{"get apps one", "delete configmaps a"}, RetryOnChange},
+		"a child": {func(*cluster) {}, []string{"get apps one", "delete configmaps a"}, problem.RetryOnChange},
 		"one whose only owner does not control it is somebody else's": {func(c *cluster) {
 			c.edit(configMap("a"), func(o *unstructured.Unstructured) {
 				refs := o.GetOwnerReferences()
@@ -140,10 +141,10 @@ func TestWhatIsCollectedWithoutAParent(t *testing.T) {
 				o.SetAnnotations(plus(o.GetAnnotations(), v1.AnnotationParent, "one"))
 				c.seal(o)
 			})
-		}, []string{"get apps one"}, RetryOnChange},
+		}, []string{"get apps one"}, problem.RetryOnChange},
 		"one that cannot be deleted": {func(c *cluster) {
 			c.refuse["delete configmaps a"] = errors.New("no answer")
-		}, []string{"get apps one", "delete configmaps a"}, RetryBackoff},
+		}, []string{"get apps one", "delete configmaps a"}, problem.RetryBackoff},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := left(t, front)
@@ -153,7 +154,7 @@ func TestWhatIsCollectedWithoutAParent(t *testing.T) {
 			c.clock.SetTime(c.clock.Now().Add(collectorTime))
 			result, requests := c.pass("apps", "one")
 			wantRequests(t, why, requests, row.want...)
-			if n := len(c.reconciler.absent.since); result.Retry != row.retry || n > 0 != (row.retry == RetryBackoff) {
+			if n := len(c.reconciler.absent.since); result.Retry != row.retry || n > 0 != (row.retry == problem.RetryBackoff) {
 				t.Errorf("retry %v, want %v; %d parents count as absent", result.Retry, row.retry, n)
 			}
 		})

@@ -17,6 +17,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/render"
 )
 
@@ -28,7 +29,7 @@ const deepest = 8
 type desire struct {
 	maker    *maker
 	wanted   []*wanted
-	problems problems
+	problems problem.List
 	failed   []string // entries of spec.children of which nobody knows all that they want
 	largest  int      // the bytes of the largest document, as JSON
 	// unknown are kinds that the controller has never created, or in another version.
@@ -50,16 +51,16 @@ func desireFor(c *controller, parent *object.Object, in *render.Input) desire {
 		}
 		objects, err := c.program.Child(child.Name, in)
 		if err != nil {
-			d.problems = append(d.problems, templateProblem(err))
+			d.problems = append(d.problems, problem.FromTemplate(err))
 			d.failed = append(d.failed, child.Name)
 			continue
 		}
 		for _, o := range objects {
-			w, problem := c.want(child, d.maker, o)
-			if problem != nil {
-				d.problems = append(d.problems, problem)
+			w, issue := c.want(child, d.maker, o)
+			if issue != nil {
+				d.problems = append(d.problems, issue)
 				d.failed = append(d.failed, child.Name)
-				if problem.Reason == v1.ReasonChildKindNotFound {
+				if issue.Reason == v1.ReasonChildKindNotFound {
 					d.missing = append(d.missing, gvkOf(o.Content).GroupKind())
 				}
 				continue
@@ -96,12 +97,12 @@ func (d *desire) note(c *controller, w *wanted) {
 	d.unknown = append(d.unknown, gvk)
 }
 
-func invalid(child *v1.Child, o render.Object, format string, args ...any) *Problem {
-	return problemf(v1.ReasonInvalidChild, "children[%s]:%d: %s", child.Name, o.Line, fmt.Sprintf(format, args...))
+func invalid(child *v1.Child, o render.Object, format string, args ...any) *problem.Problem {
+	return problem.Newf(v1.ReasonInvalidChild, "children[%s]:%d: %s", child.Name, o.Line, fmt.Sprintf(format, args...))
 }
 
 // want turns one rendered document into a child.
-func (c *controller) want(child *v1.Child, maker *maker, o render.Object) (*wanted, *Problem) {
+func (c *controller) want(child *v1.Child, maker *maker, o render.Object) (*wanted, *problem.Problem) {
 	if fault := cmp.Or(shapeFault(o.Content), c.keyFault(o.Content)); fault != "" {
 		return nil, invalid(child, o, "%s", fault)
 	}
@@ -158,15 +159,15 @@ func (c *controller) resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 	return c.kinds.Resolve(gvk)
 }
 
-func kindProblem(child *v1.Child, o render.Object, err error) *Problem {
+func kindProblem(child *v1.Child, o render.Object, err error) *problem.Problem {
 	var missing *kind.NotFoundError
 	if errors.As(err, &missing) {
 		p := invalid(child, o, "%s: install it, or correct apiVersion and kind", missing)
-		p.Reason, p.Retry = v1.ReasonChildKindNotFound, RetrySlow
+		p.Reason, p.Retry = v1.ReasonChildKindNotFound, problem.RetrySlow
 		return p
 	}
-	p := invalid(child, o, "cannot ask the API server for its kinds: %s", publicReason(err))
-	p.Reason, p.Retry = v1.ReasonChildRequestFailed, RetryBackoff
+	p := invalid(child, o, "cannot ask the API server for its kinds: %s", problem.PublicReason(err))
+	p.Reason, p.Retry = v1.ReasonChildRequestFailed, problem.RetryBackoff
 	return p
 }
 

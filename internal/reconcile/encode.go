@@ -57,7 +57,7 @@ func (c *controller) keyFault(content map[string]any) string {
 	case ".":
 		path = "the document"
 	default:
-		path = c.path(path, content)
+		path = c.author().Path(path, content)
 	}
 	return fmt.Sprintf("%s holds a key of more than %d characters, as JSON writes them, which the API server cannot read: shorten it", path, object.LongestKey-len(`""`))
 }

@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -19,7 +20,7 @@ type waits struct {
 func (w *waits) AddAfter(_ queue.Key, after time.Duration) { w.asked = append(w.asked, after) }
 
 func TestFailuresAreCountedUntilASuccess(t *testing.T) {
-	failed := []Result{{Retry: RetryBackoff}, {Retry: RetrySoon}, {Retry: RetryBackoff}}
+	failed := []Result{{Retry: problem.RetryBackoff}, {Retry: problem.RetrySoon}, {Retry: problem.RetryBackoff}}
 	for why, row := range map[string]struct {
 		results []Result
 		want    int
@@ -27,15 +28,15 @@ func TestFailuresAreCountedUntilASuccess(t *testing.T) {
 		"all failures in a row":                              {failed, 3},
 		"nothing is left to do":                              {append(failed, Result{}), 0},
 		"nothing is left to do until the next resync":        {append(failed, Result{After: time.Hour}), 0},
-		"it waits for what others have to do":                {append(failed, Result{Retry: RetrySlow}), 0},
-		"newer data may be long in coming":                   {append(failed, Result{Retry: RetryNow}), 4},
-		"a failure after a success is the first of its row":  {append(failed, Result{}, Result{Retry: RetryBackoff}), 1},
-		"one that is tried again soon counts like any other": {append(failed, Result{Retry: RetrySoon}), 4},
+		"it waits for what others have to do":                {append(failed, Result{Retry: problem.RetrySlow}), 0},
+		"newer data may be long in coming":                   {append(failed, Result{Retry: problem.RetryNow}), 4},
+		"a failure after a success is the first of its row":  {append(failed, Result{}, Result{Retry: problem.RetryBackoff}), 1},
+		"one that is tried again soon counts like any other": {append(failed, Result{Retry: problem.RetrySoon}), 4},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
 			key, other := keyOf("apps", "one"), keyOf("apps", "other")
-			c.reconciler.again(other, Result{Retry: RetryBackoff})
+			c.reconciler.again(other, Result{Retry: problem.RetryBackoff})
 			for _, result := range row.results {
 				c.reconciler.again(key, result)
 			}
@@ -50,7 +51,7 @@ func TestFailuresAreCountedUntilASuccess(t *testing.T) {
 }
 
 func TestWhatIsTriedSoonWaitsLongerEachTimeAndNeverLong(t *testing.T) {
-	for retry, first := range map[Retry]time.Duration{RetrySoon: queue.FirstRetry, RetryNow: freshDataLag} {
+	for retry, first := range map[problem.Retry]time.Duration{problem.RetrySoon: queue.FirstRetry, problem.RetryNow: freshDataLag} {
 		c := newCluster(t)
 		w := &waits{Queue: c.reconciler.queue}
 		c.reconciler.queue = w

@@ -19,6 +19,7 @@ import (
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
@@ -152,7 +153,7 @@ func (c *cluster) Announce(what kube.Announcement) {
 
 // wantTold sees to it, in all tests, that messages are what people can be shown.
 func (c *cluster) wantTold(where, message string) {
-	if message != object.Line(message, longestMessage) {
+	if message != object.Line(message, problem.LongestMessage) {
 		c.t.Errorf("%s: the message is no line of text, or too long: %.300q", where, message)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // finalizing is how the deletion of a TemplateController gets on.
@@ -132,17 +133,17 @@ func (c *Controllers) deleteChildren(ctx context.Context, from *controller) (*re
 
 // deleteSome asks for the deletion of children for a while, and has the TemplateController looked at again
 // where that leads on. It returns the first refusal, too.
-func (c *Controllers) deleteSome(ctx context.Context, from *controller, children []*live) (refused *Problem, err error) {
+func (c *Controllers) deleteSome(ctx context.Context, from *controller, children []*live) (refused *problem.Problem, err error) {
 	var errs []error
 	start, accepted := c.clock.Now(), 0
 	for _, l := range sortLive(children) {
 		if c.clock.Since(start) >= patience {
 			break
 		}
-		done, problem := from.discard(ctx, l, metav1.DeletePropagationBackground)
-		if problem != nil {
-			refused = cmp.Or(refused, problem)
-			errs = append(errs, fmt.Errorf("TemplateController %s: %s", from.name, problem.Message))
+		done, issue := from.discard(ctx, l, metav1.DeletePropagationBackground)
+		if issue != nil {
+			refused = cmp.Or(refused, issue)
+			errs = append(errs, fmt.Errorf("TemplateController %s: %s", from.name, issue.Message))
 		}
 		if !done {
 			continue
@@ -166,5 +167,5 @@ func childrenLeft(left []*live) *rejection {
 	for _, l := range sortLive(left) {
 		names = append(names, l.id().String())
 	}
-	return rejectf(v1.ReasonDeleting, "being deleted: waits for its children to go: %s; what keeps one is in its metadata.finalizers", list(names))
+	return rejectf(v1.ReasonDeleting, "being deleted: waits for its children to go: %s; what keeps one is in its metadata.finalizers", problem.Join(names))
 }

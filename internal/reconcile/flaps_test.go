@@ -7,10 +7,11 @@ import (
 
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/reconcile/fields"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 func TestFlapsTellWhoseDoingItIs(t *testing.T) {
-	public := func(path string, _ ...map[string]any) string { return publicPath(path) }
+	public := problem.Author(func(string) bool { return true }).Path
 	write := func(n int64) func(*flaps) {
 		return func(f *flaps) {
 			f.apply(action{verb: update, wanted: &wanted{kind: kind.Kind{Kind: "ConfigMap"}, name: types.NamespacedName{Namespace: "ns", Name: "a"}, content: map[string]any{"data": map[string]any{"n": n, "m": int64(1)}}}}, public)

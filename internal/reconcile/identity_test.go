@@ -19,6 +19,7 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -342,7 +343,7 @@ func TestConditionOfTheParentNamesTheRightsThatAreMissingToWrite(t *testing.T) {
 	c.deliver()
 	result, got := c.pass("apps", "one")
 	wantRequests(t, "granted", got, "team:robot: create configmaps a", "team:robot: create configmaps b", "team:robot: status apps one")
-	if result.Retry != RetryOnChange {
+	if result.Retry != problem.RetryOnChange {
 		t.Errorf("retry %v", result.Retry)
 	}
 }
@@ -509,7 +510,7 @@ func TestParentThatMayNotBeAskedForIsTriedAgain(t *testing.T) {
 	c.refuse["team:robot: get apps one"] = denial(robot, "get", "apps", `in the namespace "ns"`)
 	wantRequests(t, "the parent cannot be asked for", c.run(), "team:robot: get apps one")
 	result, _ := c.pass("apps", "one")
-	if result.Retry != RetryBackoff {
+	if result.Retry != problem.RetryBackoff {
 		t.Errorf("retry %v, want RetryBackoff", result.Retry)
 	}
 }
@@ -557,7 +558,7 @@ func TestMissingRightIsToldOnceItIsKnown(t *testing.T) {
 			c.lacks["team:robot patch configmaps ns"], c.lacks["team:robot create configmaps ns"] = true, true
 			result, got := c.pass("apps", "one")
 			wantRequests(t, "while the server is asked", got, "team:robot: create configmaps c")
-			if result.Retry != RetrySoon || len(c.events) > 0 {
+			if result.Retry != problem.RetrySoon || len(c.events) > 0 {
 				t.Errorf("retry %v and Events %v, want a retry soon and no Event yet", result.Retry, c.events)
 			}
 			for c.controllers.rights.queue.Len() > 0 {

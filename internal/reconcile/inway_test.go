@@ -96,9 +96,9 @@ func TestWhoseTheObjectInTheWayIs(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			o := row.found.object(t)
-			problem := p.inTheWay(o, w)
-			if (problem == nil) != (row.want == "") || problem != nil && !strings.Contains(problem.Message, row.want) {
-				t.Errorf("got %+v, want %q", problem, row.want)
+			issue := p.inTheWay(o, w)
+			if (issue == nil) != (row.want == "") || issue != nil && !strings.Contains(issue.Message, row.want) {
+				t.Errorf("got %+v, want %q", issue, row.want)
 			}
 			if got := p.bereft(o, w.kind.GroupKind()); got != row.bereft {
 				t.Errorf("bereft = %v, want %v", got, row.bereft)

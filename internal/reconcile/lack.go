@@ -11,6 +11,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // accountPrefix begins the user name of a service account.
@@ -43,7 +44,7 @@ var (
 // lacksRight reports whether it is for a missing right that the server forbids. Admission rules, such
 // as a quota, answer with the same code and reason, so there is only the text to tell by.
 func lacksRight(err error) bool {
-	return apierrors.IsForbidden(err) && authorization.MatchString(err.Error()) && !admission.MatchString(err.Error())
+	return apierrors.IsForbidden(err) && authorization.MatchString(err.Error()) && !problem.DeniedByAdmission(err)
 }
 
 // lacking says which rights are missing, of whom, where, and by which rule they can be granted.
@@ -78,7 +79,7 @@ func (c *controller) lacking(err error, need claim) (text string, pending bool) 
 
 // mayNot says that the verbs are missing, with the rule for those to add.
 func mayNot(need claim, missing, add []string) string {
-	return fmt.Sprintf("%s may not %s %s: add %s to %s", whoIs(need.as), and(missing), need.what(), need.rule(add), need.role())
+	return fmt.Sprintf("%s may not %s %s: add %s to %s", whoIs(need.as), problem.And(missing), need.what(), need.rule(add), need.role())
 }
 
 // missingRight says which right is missing to write a child. One on the parent may be, too.
@@ -100,7 +101,7 @@ func (c *controller) whyNot(err error, need claim) string {
 		text, _ := c.lacking(err, need)
 		return text
 	}
-	return publicReason(err)
+	return problem.PublicReason(err)
 }
 
 // claim is what the controller needs for a use of a kind in a namespace.
@@ -137,7 +138,7 @@ func mayNotAct(need claim, f finding, operator string) string {
 		plain[i], quoted[i] = strings.TrimPrefix(verb, actingPrefix), `"`+verb+`"`
 	}
 	return fmt.Sprintf("templater may act as %s, but not to %s %s: add %s to %s that a %s gives to %s",
-		whoIs(need.as), and(plain), need.what(), need.rule(quoted), need.kindOfRole(), need.kindOfBinding(), operator)
+		whoIs(need.as), problem.And(plain), need.what(), need.rule(quoted), need.kindOfRole(), need.kindOfBinding(), operator)
 }
 
 func whoIs(user string) string {
@@ -216,13 +217,4 @@ func (c claim) kindOfBinding() string {
 		return "ClusterRoleBinding"
 	}
 	return "RoleBinding"
-}
-
-// and joins words: "a, b and c".
-func and(words []string) string {
-	if len(words) < 2 {
-		return strings.Join(words, "")
-	}
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " and " + words[last]
 }

@@ -16,6 +16,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -39,7 +40,7 @@ func (r *Reconciler) leave(ctx context.Context, c *controller, key queue.Key) Re
 		return Result{}
 	}
 	if !c.current(key.Parent.Namespace) {
-		return Result{Retry: RetrySlow}
+		return Result{Retry: problem.RetrySlow}
 	}
 	left, mayExist := r.absent.left(key), c.parentMayExist()
 	if left > 0 && !mayExist {
@@ -53,7 +54,7 @@ func (r *Reconciler) leave(ctx context.Context, c *controller, key queue.Key) Re
 	parent, err := r.askForParent(ctx, c, key)
 	switch {
 	case err != nil:
-		return Result{Retry: RetryBackoff}
+		return Result{Retry: problem.RetryBackoff}
 	case parent == nil && left > 0:
 		return Result{After: left}
 	case parent == nil:
@@ -133,9 +134,9 @@ func (r *Reconciler) collect(ctx context.Context, c *controller, key queue.Key, 
 		if l.object.Owners() != 1 || l.outlives() {
 			continue // another owner may still need it
 		}
-		if problem := p.remove(ctx, action{verb: remove, live: l}); problem != nil {
-			klog.FromContext(ctx).Info("cannot delete the child of a parent that is gone, will retry", "controller", c.name, "child", l.id().String(), "reason", problem.Message)
-			return Result{Retry: RetryBackoff}
+		if issue := p.remove(ctx, action{verb: remove, live: l}); issue != nil {
+			klog.FromContext(ctx).Info("cannot delete the child of a parent that is gone, will retry", "controller", c.name, "child", l.id().String(), "reason", issue.Message)
+			return Result{Retry: problem.RetryBackoff}
 		}
 	}
 	r.absent.end(key)
@@ -152,16 +153,16 @@ type departure struct {
 func (r *Reconciler) dismiss(ctx context.Context, c *controller, key queue.Key, d departure) Result {
 	matches, err := r.matches(ctx, c, key, d.parent)
 	if err != nil {
-		return Result{Retry: RetryBackoff}
+		return Result{Retry: problem.RetryBackoff}
 	}
 	if matches {
-		return Result{Retry: RetrySoon} // the watch is about to bring it
+		return Result{Retry: problem.RetrySoon} // the watch is about to bring it
 	}
 	if len(d.children) == 0 {
 		return Result{}
 	}
 	if !r.controllers.confirmed(ctx, c) {
-		return Result{Retry: RetrySoon}
+		return Result{Retry: problem.RetrySoon}
 	}
 	p := &pass{controller: c, r: r, key: key, parent: d.parent}
 	removed := 0
@@ -169,9 +170,9 @@ func (r *Reconciler) dismiss(ctx context.Context, c *controller, key queue.Key, 
 		if entries(c.spec.Children).prunePolicy(l) == v1.PruneOrphan || !l.madeFor(d.parent.UID()) {
 			continue
 		}
-		if problem := p.remove(ctx, action{verb: remove, live: l}); problem != nil {
-			r.announce(c.as, key, kube.Announcement{About: d.parent, Type: corev1.EventTypeWarning, Reason: problem.Reason, Message: problem.Message})
-			return Result{Retry: RetryBackoff}
+		if issue := p.remove(ctx, action{verb: remove, live: l}); issue != nil {
+			r.announce(c.as, key, kube.Announcement{About: d.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: issue.Message})
+			return Result{Retry: problem.RetryBackoff}
 		}
 		removed++
 	}

@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -151,14 +152,14 @@ func TestStrayThatTheServerDoesNotDeleteIsTriedAgain(t *testing.T) {
 	one := c.get("apps", "one")
 	c.stray(one, "uid-earlier")
 	result, _ := c.pass("apps", "one")
-	if result.Retry != RetryOnChange || result.After < 5*time.Second || result.After > 6*time.Second {
+	if result.Retry != problem.RetryOnChange || result.After < 5*time.Second || result.After > 6*time.Second {
 		t.Errorf("it is looked at again as %+v, want as resyncPeriod says", result)
 	}
 	c.refuse["delete configmaps a"] = errors.New("no answer")
 	c.clock.SetTime(c.clock.Now().Add(collectorTime))
 	result, requests := c.pass("apps", "one")
 	wantRequests(t, "after a minute", requests, "get apps one", "delete configmaps a")
-	if result.Retry != RetryBackoff {
+	if result.Retry != problem.RetryBackoff {
 		t.Errorf("it is tried again as %+v, want with backoff", result)
 	}
 	clear(c.refuse)

@@ -11,6 +11,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -68,8 +69,8 @@ func TestKindsThatCannotBeAskedForAreAskedForAgain(t *testing.T) {
 	}
 	for why, err := range map[string]*kind.NotFoundError{"missing": {}, "served in another version": {Served: "v2"}, "away": {Away: true}} {
 		a.kindErr = err
-		if got := a.recheck(); got < slowRetry || got > 2*slowRetry {
-			t.Errorf("a kind that is %s is asked for again after %v, want about %v", why, got, slowRetry)
+		if got := a.recheck(); got < problem.SlowRetry || got > 2*problem.SlowRetry {
+			t.Errorf("a kind that is %s is asked for again after %v, want about %v", why, got, problem.SlowRetry)
 		}
 	}
 	a.kindErr = &kind.NotFoundError{Served: "v2", Definition: "x"}

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // withEntry returns apps with these lines in its entry of spec.children.
@@ -122,19 +123,19 @@ func TestMarkOfAnObjectThatHasChangedMeanwhile(t *testing.T) {
 	for why, row := range map[string]struct {
 		change func(*cluster)
 		want   string
-		retry  Retry
+		retry  problem.Retry
 	}{
 		"it has another owner, too": {func(c *cluster) {
 			o := c.get("configmaps", "a").DeepCopy()
 			o.SetOwnerReferences(append(o.GetOwnerReferences(), metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"}))
 			c.store(configMap("a"), o)
-		}, "ConfigMap ns/a is being replaced", RetrySoon},
-		"it is gone": {func(c *cluster) { c.remove(configMap("a")) }, "ConfigMap ns/a has just gone", RetryNow},
+		}, "ConfigMap ns/a is being replaced", problem.RetrySoon},
+		"it is gone": {func(c *cluster) { c.remove(configMap("a")) }, "ConfigMap ns/a has just gone", problem.RetryNow},
 		"it is another one": {func(c *cluster) {
 			o := c.get("configmaps", "a").DeepCopy()
 			o.SetUID("uid-other")
 			c.store(configMap("a"), o)
-		}, "ConfigMap ns/a is being replaced", RetrySoon},
+		}, "ConfigMap ns/a is being replaced", problem.RetrySoon},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)

@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // Meters has a Meter for each TemplateController. It must be safe for concurrent use.
@@ -103,7 +104,7 @@ func answerOf(err error) Answer {
 		return NoAnswer
 	}
 	switch code := status.Status().Code; {
-	case len(schemaFaults(err)) > 0 || formFault(err.Error()) != "": // which come as 500
+	case problem.DoesNotFit(err): // which come as 500
 		return Rejected
 	case code >= http.StatusInternalServerError || code == http.StatusTooManyRequests || code == 0:
 		return NoAnswer
@@ -126,11 +127,11 @@ func (unmeasured) Ready(bool)                  {}
 // outcome returns what became of a pass over a parent that was looked at.
 func (p *pass) outcome() Outcome {
 	outcome := Succeeded
-	for _, problem := range p.problems {
+	for _, issue := range p.problems {
 		switch {
-		case problem.Waiting:
+		case issue.Waiting:
 			outcome = max(outcome, Waiting)
-		case problem.Reason != v1.ReasonChildFailing: // which is not for templater to see to
+		case issue.Reason != v1.ReasonChildFailing: // which is not for templater to see to
 			outcome = Failed
 		}
 	}
@@ -140,20 +141,10 @@ func (p *pass) outcome() Outcome {
 // outcomeOfLeaving returns what became of a pass over a parent that is not there.
 func outcomeOfLeaving(result Result) Outcome {
 	switch {
-	case result.Retry == RetryBackoff:
+	case result.Retry == problem.RetryBackoff:
 		return Failed
-	case result.Retry != RetryOnChange || result.After > 0:
+	case result.Retry != problem.RetryOnChange || result.After > 0:
 		return Waiting
 	}
 	return Succeeded
-}
-
-// templateFailed reports whether one of the problems is the fault of a template.
-func (p problems) templateFailed() bool {
-	for _, problem := range p {
-		if problem.Reason == v1.ReasonTemplateError || problem.Reason == v1.ReasonTemplateFailed {
-			return true
-		}
-	}
-	return false
 }

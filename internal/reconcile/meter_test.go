@@ -15,6 +15,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -279,12 +280,12 @@ func TestDeletionsForATemplateControllerThatGoesAreMeasured(t *testing.T) {
 
 func TestOutcomeOfAParentThatIsNotThere(t *testing.T) {
 	for result, want := range map[Result]Outcome{
-		{}:                              Succeeded,
-		{After: 1}:                      Waiting,
-		{Retry: RetrySoon}:              Waiting,
-		{Retry: RetrySlow}:              Waiting,
-		{Retry: RetryBackoff}:           Failed,
-		{Retry: RetryBackoff, After: 1}: Failed,
+		{}:                                      Succeeded,
+		{After: 1}:                              Waiting,
+		{Retry: problem.RetrySoon}:              Waiting,
+		{Retry: problem.RetrySlow}:              Waiting,
+		{Retry: problem.RetryBackoff}:           Failed,
+		{Retry: problem.RetryBackoff, After: 1}: Failed,
 	} {
 		if got := outcomeOfLeaving(result); got != want {
 			t.Errorf("%+v: %v, want %v", result, got, want)

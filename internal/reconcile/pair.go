@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // mostLooks is how often a pass renders the children, where objects turn out to belong to other entries
@@ -26,7 +27,7 @@ func (p *pass) desire(observed []*live) (desire, []*wanted) {
 	d := desireFor(p.controller, p.parent, p.input(observed))
 	free, moved := pair(d, observed)
 	if moved { // what is written now tells the next pass
-		d.problems = append(d.problems, &Problem{Reason: v1.ReasonProgressing, Message: "objects take on the new names of their entries in spec.children", Waiting: true, Retry: RetryNow})
+		d.problems = append(d.problems, &problem.Problem{Reason: v1.ReasonProgressing, Message: "objects take on the new names of their entries in spec.children", Waiting: true, Retry: problem.RetryNow})
 	}
 	return d, free
 }

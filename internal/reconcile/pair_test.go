@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // growing makes one object more each time, and goes by what it has made before.
@@ -86,7 +87,7 @@ func TestRenamedEntryWithALongHistoryKeepsItsObjects(t *testing.T) {
 	requests := c.run()
 	for range 3 {
 		result, more := c.pass("apps", "one")
-		if requests = append(requests, more...); len(more) == 0 && result.Retry == RetryNow {
+		if requests = append(requests, more...); len(more) == 0 && result.Retry == problem.RetryNow {
 			t.Error("the pass asks for another one, and has done nothing")
 		}
 	}

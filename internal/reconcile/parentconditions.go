@@ -9,6 +9,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/fields"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // holdsCondition reports whether parents can hold the ready condition.
@@ -32,7 +33,7 @@ func (p *pass) withReady(status map[string]any, v verdict) map[string]any {
 		condition, _ := c.(map[string]any)
 		return condition["type"] == p.readyCondition
 	})
-	condition := map[string]any{"type": p.readyCondition, "status": v.status, "reason": v.reason, "message": told(v.message)}
+	condition := map[string]any{"type": p.readyCondition, "status": v.status, "reason": v.reason, "message": problem.Line(v.message)}
 	p.complement(condition)
 	status["conditions"] = append(conditions, condition)
 	return status
@@ -127,9 +128,8 @@ func fillWords(condition map[string]any, at string) string {
 
 // What a condition may hold by the convention that schemas follow (metav1.Condition).
 const (
-	longestType    = 316
-	longestReason  = 1024
-	longestMessage = 32768 // bytes, so that it is short enough however characters are counted
+	longestType   = 316
+	longestReason = 1024
 )
 
 var (
@@ -148,11 +148,7 @@ func reasonOf(kind string) string {
 }
 
 // bounded cuts the message of a status template's own condition that is longer than conditions may have.
-func bounded(message string) string { return object.Cut(message, longestMessage) }
-
-// told is each message of templater's own as conditions and Events have it: what others have chosen, as the names in it, cannot
-// break its line, hide in it or make it too long.
-func told(message string) string { return object.Line(message, longestMessage) }
+func bounded(message string) string { return object.Cut(message, problem.LongestMessage) }
 
 // complement adds what a condition owes to the parent: since when it has its
 // status, and of which generation it speaks.

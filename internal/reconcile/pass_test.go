@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -121,7 +122,7 @@ func TestStatusIsThatOfTheVersionThatWasRead(t *testing.T) {
 	c.refuse["create configmaps b"] = errors.New("no answer")
 	result, requests := c.pass("apps", "one")
 	wantRequests(t, "the parent has changed", requests, "create configmaps b", "status apps one")
-	if result.Retry == RetryOnChange {
+	if result.Retry == problem.RetryOnChange {
 		t.Errorf("retry %v, want one that brings the status", result.Retry)
 	}
 	if got := c.condition("apps", "one", "Ready"); got[:5] != "True " {

@@ -11,6 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/fields"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // wanted is a child as it should be.
@@ -49,9 +50,9 @@ func (l *live) id() identity   { return identity{l.kind.GroupKind(), l.object.Ke
 // String names the child in messages: "ConfigMap default/a".
 func (i identity) String() string {
 	if i.name.Namespace == "" {
-		return i.kind.Kind + " " + publicName(i.name.Name)
+		return i.kind.Kind + " " + problem.PublicName(i.name.Name)
 	}
-	return i.kind.Kind + " " + publicName(i.name.Namespace) + "/" + publicName(i.name.Name)
+	return i.kind.Kind + " " + problem.PublicName(i.name.Namespace) + "/" + problem.PublicName(i.name.Name)
 }
 
 // verb is what to do with a child.

@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -61,11 +62,11 @@ func TestNamespaceThatIsNotThereIsTold(t *testing.T) {
 	}
 	c.clock.SetTime(c.clock.Now().Add(recountTime))
 	c.run()
-	if got := c.controllersDue.due["apps"].Sub(c.clock.Now()); got != slowRetry {
-		t.Errorf("it is looked at again after %v, want %v", got, slowRetry)
+	if got := c.controllersDue.due["apps"].Sub(c.clock.Now()); got != problem.SlowRetry {
+		t.Errorf("it is looked at again after %v, want %v", got, problem.SlowRetry)
 	}
 	delete(c.lacks, "namespaces typo")
-	c.clock.SetTime(c.clock.Now().Add(slowRetry))
+	c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
 	c.run()
 	if got, want := c.condition("templatecontrollers", "apps", "Watching"), "True Watching: all kinds are watched"; got != want {
 		t.Errorf("condition once it is there\n%s\nwant\n%s", got, want)

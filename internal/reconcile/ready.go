@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // state is whether an object is ready.
@@ -95,12 +96,12 @@ func censusOf(all []*wanted, observed []*live) census {
 func (c census) progress() string {
 	text := fmt.Sprintf("%d of %d children are ready", c.ready, c.wanted)
 	if len(c.coming) > 0 {
-		text += ": " + listOf(c.coming, unready.String)
+		text += ": " + problem.JoinFunc(c.coming, unready.String)
 	}
 	return text
 }
 
 // failure says which have failed.
 func (c census) failure() string {
-	return fmt.Sprintf("%d of %d children have failed: ", len(c.failing), c.wanted) + listOf(c.failing, unready.String)
+	return fmt.Sprintf("%d of %d children have failed: ", len(c.failing), c.wanted) + problem.JoinFunc(c.failing, unready.String)
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // jobs makes a Job for each of spec.names.
@@ -60,7 +62,7 @@ func TestJobIsReadyWhenItIsDone(t *testing.T) {
 		}
 		result, again := c.pass("apps", "one")
 		wantRequests(t, "another pass", again)
-		if result.Outcome != Succeeded || result.Retry != RetryOnChange {
+		if result.Outcome != Succeeded || result.Retry != problem.RetryOnChange {
 			t.Errorf("result %+v: templater has done its work", result)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
@@ -56,7 +57,7 @@ type pass struct {
 	budget     budget.Pass // of the templates
 	memory     memoryHold
 	decoded    map[string]any // the parent: see content
-	problems   problems
+	problems   problem.List
 	parentSpec int64  // see specs
 	suspect    bool   // whether earlier passes have written
 	flaps      *flaps // nil while there is no suspicion of a loop
@@ -75,7 +76,7 @@ type pass struct {
 
 // Result says when a parent is worth another look although nothing changed.
 type Result struct {
-	Retry Retry
+	Retry problem.Retry
 	// After is when to look again where Retry is RetryOnChange; 0 means never.
 	After time.Duration
 	// Again is whether to look again at once, whatever the rest says: the templates may yield something else
@@ -129,8 +130,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 		p.flaps = r.breaker.flaps(key, p.specs())
 	}
 	result := p.run(ctx).also(p.collectStrays(ctx))
-	if result.Retry == RetryOnChange && (p.behind || !readable(c.own)) {
-		result.Retry = RetrySlow // something may be left to prune, and nobody tells when
+	if result.Retry == problem.RetryOnChange && (p.behind || !readable(c.own)) {
+		result.Retry = problem.RetrySlow // something may be left to prune, and nobody tells when
 	}
 	return result
 }
@@ -139,7 +140,7 @@ func (p *pass) run(ctx context.Context) Result {
 	observed := p.observe()
 	d, free := p.desire(observed)
 	if ctx.Err() != nil { // it was cut short, so that it does not know all
-		return Result{Retry: RetryBackoff, Outcome: Waiting}
+		return Result{Retry: problem.RetryBackoff, Outcome: Waiting}
 	}
 	p.settle(d.largest)
 	if len(d.unknown) > 0 {
@@ -163,7 +164,7 @@ func (p *pass) run(ctx context.Context) Result {
 	if p.written.any() && p.r.breaker.wrote(p.key, p.specs(), p.written) {
 		p.meter.Tripped()
 	}
-	if p.problems.templateFailed() {
+	if p.problems.TemplateFailed() {
 		p.meter.TemplateError()
 	}
 	if log := klog.FromContext(ctx).V(4); log.Enabled() {
@@ -186,7 +187,7 @@ func (p *pass) readable(all []*wanted) []*wanted {
 		if apierrors.IsForbidden(cache.Err()) {
 			reason = v1.ReasonForbidden
 		}
-		p.problems = append(p.problems, &Problem{Reason: reason, Message: fmt.Sprintf(
+		p.problems = append(p.problems, &problem.Problem{Reason: reason, Message: fmt.Sprintf(
 			"%s cannot read %s: the condition Watching of TemplateController %s says why%s", whoIs(p.as), p.claim(asChildren, s.kind, s.scope(w.name.Namespace)).brief(), p.name, untouched)})
 	}
 	return out
@@ -231,11 +232,11 @@ func (p *pass) settle(request int) {
 }
 
 func (p *pass) result() Result {
-	result := Result{Retry: p.problems.retry(), Again: p.seesMore(), Outcome: p.outcome()}
-	if result.Retry == RetryOnChange && p.unrenewed {
-		result.Retry = RetrySlow
+	result := Result{Retry: p.problems.Retry(), Again: p.seesMore(), Outcome: p.outcome()}
+	if result.Retry == problem.RetryOnChange && p.unrenewed {
+		result.Retry = problem.RetrySlow
 	}
-	if result.Retry == RetryOnChange {
+	if result.Retry == problem.RetryOnChange {
 		result.After = queue.Jitter(p.resync)
 		if p.failed() {
 			result = result.also(Result{After: sayAgain})
@@ -275,29 +276,35 @@ func (r *Reconciler) next(ctx, work context.Context, taken func()) bool {
 		result, err := r.guarded(work, key)
 		if err != nil {
 			klog.FromContext(ctx).Error(err, "pass failed, will retry", "controller", key.Controller, "parent", key.Parent.String())
-			result = Result{Retry: RetryBackoff, Outcome: Panicked}
+			result = Result{Retry: problem.RetryBackoff, Outcome: Panicked}
 		}
 		r.controllers.measure(key.Controller, result.Outcome, r.clock.Since(start))
 		r.again(key, result)
 	})
 }
 
+const (
+	// longestSoon bounds the waits of RetrySoon and RetryNow, of which the last begins with freshDataLag.
+	longestSoon  = 10 * time.Second
+	freshDataLag = 100 * time.Millisecond
+)
+
 // again puts the key back when it is due.
 func (r *Reconciler) again(key queue.Key, result Result) {
 	switch result.Retry {
-	case RetryOnChange:
+	case problem.RetryOnChange:
 		r.queue.Forget(key)
 		if result.After > 0 {
 			r.queue.AddAfter(key, result.After)
 		}
-	case RetrySlow:
+	case problem.RetrySlow:
 		r.queue.Forget(key)
-		r.queue.AddAfter(key, queue.Jitter(slowRetry))
-	case RetryBackoff:
+		r.queue.AddAfter(key, queue.Jitter(problem.SlowRetry))
+	case problem.RetryBackoff:
 		r.queue.AddRateLimited(key)
-	case RetrySoon:
+	case problem.RetrySoon:
 		r.queue.AddAfter(key, min(r.failures.When(key), queue.Jitter(longestSoon)))
-	case RetryNow:
+	case problem.RetryNow:
 		r.queue.AddAfter(key, min(r.failures.When(key)/(queue.FirstRetry/freshDataLag), queue.Jitter(longestSoon))) // newer data may be long in coming
 	}
 	if result.Again {

@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 func TestWhatBecomesOfWritesThatAreRefused(t *testing.T) {
@@ -22,11 +24,11 @@ func TestWhatBecomesOfWritesThatAreRefused(t *testing.T) {
 		request  string
 		err      error
 		want     string
-		retry    Retry
+		retry    problem.Retry
 	}{
 		"a deletion": {
 			"Apply", func(t *testing.T, c *cluster) { c.apply(with(t, app, "[a, b]", "[a]")) }, "delete configmaps b", denied,
-			"False ChildRejected: cannot delete ConfigMap ns/b: " + by, RetryBackoff,
+			"False ChildRejected: cannot delete ConfigMap ns/b: " + by, problem.RetryBackoff,
 		},
 		"the deletion of a child that is to be replaced and has lost its label": {
 			"Recreate", func(t *testing.T, c *cluster) {
@@ -37,23 +39,23 @@ func TestWhatBecomesOfWritesThatAreRefused(t *testing.T) {
 				c.hide("a")
 				c.apply(with(t, app, "[a, b]", "[a]", "hello", "bye"))
 			}, "delete-foreground configmaps a", denied,
-			"False ChildRejected: cannot delete ConfigMap ns/a: " + by, RetryBackoff,
+			"False ChildRejected: cannot delete ConfigMap ns/a: " + by, problem.RetryBackoff,
 		},
 		"a look at what is in the way": {
 			"Apply", hidden, "get configmaps a", errors.New("no answer"),
-			"False ChildRequestFailed: cannot create ConfigMap ns/a: the API server did not answer", RetryBackoff,
+			"False ChildRequestFailed: cannot create ConfigMap ns/a: the API server did not answer", problem.RetryBackoff,
 		},
 		"labels for a child that has lost them": {
 			"OnDelete", hidden, "mark configmaps a", denied,
-			"False ChildRejected: cannot create ConfigMap ns/a: " + by, RetryBackoff,
+			"False ChildRejected: cannot create ConfigMap ns/a: " + by, problem.RetryBackoff,
 		},
 		"a child whose namespace does not exist": {
 			"Apply", missing, "create configmaps a", apierrors.NewNotFound(corev1.Resource("namespaces"), "ns"),
-			"False NamespaceNotFound: cannot create ConfigMap ns/a: its namespace does not exist; create the namespace, or change metadata.namespace in the template", RetrySlow,
+			"False NamespaceNotFound: cannot create ConfigMap ns/a: its namespace does not exist; create the namespace, or change metadata.namespace in the template", problem.RetrySlow,
 		},
 		"a child that was there, and has gone": {
 			"Apply", missing, "create configmaps a", apierrors.NewAlreadyExists(corev1.Resource("configmaps"), "a"),
-			"False Progressing: ConfigMap ns/a has just gone", RetryNow,
+			"False Progressing: ConfigMap ns/a has just gone", problem.RetryNow,
 		},
 	} {
 		t.Run(why, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -178,7 +179,7 @@ func (r *rights) next(ctx context.Context) bool {
 		defer cancel()
 		f, err := r.ask(limited, c)
 		if err != nil { // asked again when the request is forbidden again
-			klog.FromContext(ctx).V(2).Info("cannot find out which rights are missing", "user", c.as, "resource", c.resource.String(), "reason", publicReason(err))
+			klog.FromContext(ctx).V(2).Info("cannot find out which rights are missing", "user", c.as, "resource", c.resource.String(), "reason", problem.PublicReason(err))
 		}
 		for _, controller := range r.take(c, f) {
 			r.changed(controller)

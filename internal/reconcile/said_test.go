@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/utils/clock"
 
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -36,7 +37,7 @@ func TestALastingFailureIsSaidAgain(t *testing.T) {
 		if diff := cmp.Diff(want, c.events); diff != "" {
 			t.Errorf("%s: Events (-want +got):\n%s", step.why, diff)
 		}
-		if result.Retry != RetryOnChange || result.After != sayAgain {
+		if result.Retry != problem.RetryOnChange || result.After != sayAgain {
 			t.Errorf("%s: looks again by %v after %s, want after %s", step.why, result.Retry, result.After, sayAgain)
 		}
 	}
@@ -114,9 +115,9 @@ func TestFaultsThatTheServerNamesInTurnAreToldTogether(t *testing.T) {
 		{"the first again", "a", ".y: bad", "cannot: .x: bad; .y: bad"},
 		{"another object", "b", ".y: bad", "cannot: .y: bad"},
 	} {
-		p := &Problem{Message: "cannot: " + step.found, Faults: []string{step.found}}
+		p := &problem.Problem{Message: "cannot: " + step.found, Faults: []string{step.found}}
 		for range 2 { // telling it twice changes nothing
-			p.tell(s.all(key, step.about, p.Faults))
+			p.SetFaults(s.all(key, step.about, p.Faults))
 		}
 		if p.Message != step.want {
 			t.Errorf("step %d, %s: got %q, want %q", i, step.why, p.Message, step.want)
@@ -125,21 +126,5 @@ func TestFaultsThatTheServerNamesInTurnAreToldTogether(t *testing.T) {
 	s.fresh(key, "") // all is well
 	if got := s.all(key, "b", []string{".z: bad"}); len(got) != 1 {
 		t.Errorf("after all was well: got %q", got)
-	}
-}
-
-func TestNamesThatNoObjectCanHaveAreNotTold(t *testing.T) {
-	for name, want := range map[string]string{
-		"my-name.example.org":    "my-name.example.org",
-		"system:node":            "system:node",
-		"a\n" + secret:           "…",
-		secret + " " + secret:    "…",
-		"":                       "…",
-		"-" + secret:             "…",
-		string(make([]byte, 99)): "…",
-	} {
-		if got := publicName(name); got != want {
-			t.Errorf("%q: got %q, want %q", name, got, want)
-		}
 	}
 }

@@ -2,23 +2,13 @@ package reconcile
 
 import (
 	"fmt"
-	"regexp"
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
-
-// reasonWord is what the reason of a condition looks like by convention. Anything else could be a value.
-var reasonWord = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{1,63}$`)
-
-// word puts the reason of a condition behind a text, if it is one.
-func word(text, reason string) string {
-	if !reasonWord.MatchString(reason) {
-		return text
-	}
-	return text + " (" + reason + ")"
-}
 
 // standingOf returns how an object stands, which depends on the object alone: kstatus knows, but for Jobs, which
 // are ready for it once they run, and for Pods, which may have failed and which it judges by the clock.
@@ -51,7 +41,7 @@ func standingOf(content map[string]any) standing {
 		reason = result.Conditions[0].Reason
 	}
 	if result.Status == status.FailedStatus {
-		return standing{stateFailing, word("failed", reason)}
+		return standing{stateFailing, problem.WithReason("failed", reason)}
 	}
 	return standing{stateComing, progressOf(gk, content, reason)}
 }
@@ -63,7 +53,7 @@ func jobStanding(content, state map[string]any) standing {
 		return standing{state: stateReady}
 	}
 	if c := trueCondition(state, "Failed"); c != nil {
-		return standing{stateFailing, word("failed", text(c, "reason"))}
+		return standing{stateFailing, problem.WithReason("failed", text(c, "reason"))}
 	}
 	spec, _ := content["spec"].(map[string]any)
 	switch completions := count(spec, "completions", count(spec, "parallelism", 1)); {
@@ -82,21 +72,21 @@ func podStanding(state map[string]any) standing {
 	case "Succeeded":
 		return standing{state: stateReady}
 	case "Failed":
-		return standing{stateFailing, word("failed", podReason(state, "terminated"))}
+		return standing{stateFailing, problem.WithReason("failed", podReason(state, "terminated"))}
 	default:
 		reason := podReason(state, "waiting")
 		switch {
 		case trueCondition(state, "Ready") != nil && phase == "Running":
 			return standing{state: stateReady}
 		case reason == crashing: // also while it is pending: its init containers come first
-			return standing{stateFailing, word("failed", reason)}
+			return standing{stateFailing, problem.WithReason("failed", reason)}
 		case phase == "Running":
-			return standing{stateComing, word("running, but not ready", reason)}
+			return standing{stateComing, problem.WithReason("running, but not ready", reason)}
 		}
 		if c := condition(state, "PodScheduled"); c["status"] == "False" {
 			reason = text(c, "reason")
 		}
-		return standing{stateComing, word("pending", reason)}
+		return standing{stateComing, problem.WithReason("pending", reason)}
 	}
 }
 
@@ -151,7 +141,7 @@ func progressOf(gk schema.GroupKind, content map[string]any, reason string) stri
 	case "CustomResourceDefinition.apiextensions.k8s.io":
 		return "not established yet"
 	}
-	return word("its condition says that it is not ready", reason)
+	return problem.WithReason("its condition says that it is not ready", reason)
 }
 
 // condition returns the condition of that type, or nil.

@@ -13,8 +13,10 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/fields"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // writeStatus writes the parent's status if it differs; observed are the children as they are
@@ -34,18 +36,18 @@ func (p *pass) writeStatus(ctx context.Context, all []*wanted, observed []*live)
 			now.childrenReady++
 		}
 	}
-	status, problem := p.template(observed)
-	if problem != nil {
-		p.problems = append(p.problems, problem)
+	status, issue := p.template(observed)
+	if issue != nil {
+		p.problems = append(p.problems, issue)
 	}
 	now.contested = p.leaveContested(status)
 	if len(p.census.failing) > 0 {
-		p.problems = append(p.problems, problemf(v1.ReasonChildFailing, "%s", p.census.failure()))
+		p.problems = append(p.problems, problem.Newf(v1.ReasonChildFailing, "%s", p.census.failure()))
 	}
-	if !p.problems.pending() {
+	if !p.problems.Pending() {
 		p.report(ctx, status, now)
 	}
-	if !p.problems.pending() { // report may meet a problem, too
+	if !p.problems.Pending() { // report may meet a problem, too
 		p.announce()
 	}
 	p.r.controllers.count(p.key, now)
@@ -53,7 +55,7 @@ func (p *pass) writeStatus(ctx context.Context, all []*wanted, observed []*live)
 
 // template renders the status template. When that fails, or the children's templates have left nothing to do it with, which
 // was told, the status stays as it is.
-func (p *pass) template(observed []*live) (map[string]any, *Problem) {
+func (p *pass) template(observed []*live) (map[string]any, *problem.Problem) {
 	if len(p.problems) > 0 && p.budget.UsedUp() {
 		return p.kept(), nil
 	}
@@ -61,14 +63,14 @@ func (p *pass) template(observed []*live) (map[string]any, *Problem) {
 	status, err := p.program.Status(p.input(observed))
 	p.settle(p.budget.Kept() - kept)
 	if err != nil {
-		return p.kept(), templateProblem(err)
+		return p.kept(), problem.FromTemplate(err)
 	}
 	if status == nil {
 		status = map[string]any{}
 	}
 	status = dropNulls(status)
 	if fault := cmp.Or(p.fillConditions(status), p.keyFault(map[string]any{"status": status})); fault != "" {
-		return p.kept(), problemf(v1.ReasonTemplateError, "status: %s", fault)
+		return p.kept(), problem.Newf(v1.ReasonTemplateError, "status: %s", fault)
 	}
 	return status, nil
 }
@@ -116,24 +118,24 @@ func (p *pass) report(ctx context.Context, status map[string]any, now *tally) {
 	switch {
 	case err == nil:
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-		p.problems = append(p.problems, &Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: RetryNow})
+		p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetryNow})
 	case lacksRight(err):
 		text, pending := p.lacking(err, p.claim(asStatus, p.kind, p.parent.Namespace()))
-		p.problems = append(p.problems, &Problem{Reason: v1.ReasonStatusRejected, Retry: RetrySoon, Message: "cannot write the status: " + text, Pending: pending})
+		p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonStatusRejected, Retry: problem.RetrySoon, Message: "cannot write the status: " + text, Pending: pending})
 		if !pending {
 			now.denied = "cannot write the status: " + text
 		}
 	default:
-		err = p.about(err, map[string]any{"status": status})
-		p.problems = append(p.problems, &Problem{
-			Reason: v1.ReasonStatusRejected, Retry: RetryBackoff,
-			Message: "cannot write the status: " + publicReason(err), Faults: schemaFaults(err), About: contentOf(status),
+		err = p.author().About(err, map[string]any{"status": status})
+		p.problems = append(p.problems, &problem.Problem{
+			Reason: v1.ReasonStatusRejected, Retry: problem.RetryBackoff,
+			Message: "cannot write the status: " + problem.PublicReason(err), Faults: problem.SchemaFaults(err), About: contentOf(status),
 		})
 		v = p.verdict()
 		p.confine(ctx, v)
 	}
 	if now.failed = p.failed(); now.failed {
-		now.reason = p.problems.first().Reason
+		now.reason = p.problems.First().Reason
 	}
 	now.ready = v.status == "True" && !now.failed
 }
@@ -153,7 +155,7 @@ func (p *pass) confine(ctx context.Context, v verdict) {
 		err = p.store(ctx, p.withReady(p.kept(), v))
 	}
 	if err != nil {
-		klog.FromContext(ctx).Info("cannot write the ready condition, will retry", "controller", p.name, "parent", p.key.Parent.String(), "reason", publicReason(err))
+		klog.FromContext(ctx).Info("cannot write the ready condition, will retry", "controller", p.name, "parent", p.key.Parent.String(), "reason", problem.PublicReason(err))
 	}
 }
 
@@ -163,10 +165,10 @@ func unfit(err error) bool {
 	if err == nil {
 		return false // mostly, and without an allocation
 	}
-	if len(schemaFaults(err)) > 0 {
+	if len(problem.SchemaFaults(err)) > 0 {
 		return false
 	}
-	switch kube.AnswerCode(err) {
+	switch answers.Code(err) {
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusInternalServerError:
 		return true
 	}
@@ -182,8 +184,8 @@ func contentOf(status map[string]any) string {
 
 // failed reports whether an error keeps templater from doing its work.
 func (p *pass) failed() bool {
-	problem := p.problems.first()
-	return problem != nil && !problem.Waiting
+	issue := p.problems.First()
+	return issue != nil && !issue.Waiting
 }
 
 // store applies the status, unless the parent has it already. The error is that of the
@@ -198,7 +200,7 @@ func (p *pass) store(ctx context.Context, status map[string]any) error {
 		return nil
 	}
 	if p.flaps != nil {
-		p.flaps.status(owned, status, p.path)
+		p.flaps.status(owned, status, p.author().Path)
 	}
 	metadata := map[string]any{"name": p.parent.Name(), "resourceVersion": p.parent.ResourceVersion()}
 	if ns := p.parent.Namespace(); ns != "" {
@@ -224,12 +226,12 @@ func (p *pass) store(ctx context.Context, status map[string]any) error {
 type verdict struct{ status, reason, message string }
 
 func (p *pass) verdict() verdict {
-	switch problem := p.problems.first(); {
-	case problem != nil:
-		if len(problem.Faults) > 0 {
-			problem.tell(p.r.said.all(p.key, problem.About, problem.Faults))
+	switch issue := p.problems.First(); {
+	case issue != nil:
+		if len(issue.Faults) > 0 {
+			issue.SetFaults(p.r.said.all(p.key, issue.About, issue.Faults))
 		}
-		return verdict{"False", problem.Reason, p.problems.message()}
+		return verdict{"False", issue.Reason, p.problems.Message()}
 	case p.plan.outdated > 0:
 		return verdict{"False", v1.ReasonOutdated, fmt.Sprintf("%d of %d children are out of date: delete them to have them made anew", p.plan.outdated, p.census.wanted)}
 	case p.plan.pending > 0 || p.census.ready < p.census.wanted:
@@ -240,13 +242,13 @@ func (p *pass) verdict() verdict {
 
 // announce publishes an Event when the problem is a new one, and a fault.
 func (p *pass) announce() {
-	problem := p.problems.first()
-	if problem == nil || problem.Waiting {
+	issue := p.problems.First()
+	if issue == nil || issue.Waiting {
 		p.r.said.fresh(p.key, "")
 		return
 	}
-	if p.r.said.fresh(p.key, problem.Reason+p.problems.message()) {
-		p.r.announce(p.as, p.key, kube.Announcement{About: p.parent, Type: corev1.EventTypeWarning, Reason: problem.Reason, Message: p.problems.message()})
+	if p.r.said.fresh(p.key, issue.Reason+p.problems.Message()) {
+		p.r.announce(p.as, p.key, kube.Announcement{About: p.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: p.problems.Message()})
 	}
 }
 
@@ -255,8 +257,8 @@ func (p *pass) loop() {
 	if !p.suspect || !p.r.breaker.tripped(p.key, p.specs()) {
 		return
 	}
-	p.problems = append(p.problems, &Problem{
-		Reason: v1.ReasonLoopDetected, Retry: RetrySlow,
+	p.problems = append(p.problems, &problem.Problem{
+		Reason: v1.ReasonLoopDetected, Retry: problem.RetrySlow,
 		Message: "slowed down: " + p.flaps.advice(),
 	})
 }

@@ -16,6 +16,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -30,7 +31,7 @@ func TestStatusThatTheServerRefusesIsReported(t *testing.T) {
 		t.Errorf("Events (-want +got):\n%s", diff)
 	}
 	result, _ := c.pass("apps", "one")
-	if result.Retry != RetryBackoff || len(c.events) != 1 {
+	if result.Retry != problem.RetryBackoff || len(c.events) != 1 {
 		t.Errorf("retry %v with Events %v; want RetryBackoff, and the Event once", result.Retry, c.events)
 	}
 }
@@ -236,7 +237,7 @@ func TestStatusThatMayNotBeWrittenIsTriedAgain(t *testing.T) {
 	c.apply(app)
 	c.refuse["status apps one"] = denial("", "patch", "apps/status", `in the namespace "ns"`)
 	c.run()
-	if result, _ := c.pass("apps", "one"); result.Retry != RetrySoon {
+	if result, _ := c.pass("apps", "one"); result.Retry != problem.RetrySoon {
 		t.Errorf("retry %v, want RetrySoon", result.Retry)
 	}
 	if got := c.controllers.entries["apps"].counts.parents; got.Ready != 0 || got.Failed != 1 {
@@ -263,7 +264,17 @@ func TestAFailureIsTriedAgainAsSoonAsEver(t *testing.T) {
 	c.gone(configMap("a"))
 	c.refuse["create configmaps a"] = errors.New("no answer")
 	c.fail("templatecontrollers", errors.New("no answer"))
-	if result, _ := c.pass("apps", "one"); result.Retry != RetryBackoff {
+	if result, _ := c.pass("apps", "one"); result.Retry != problem.RetryBackoff {
 		t.Errorf("retry %v, want RetryBackoff", result.Retry)
+	}
+}
+
+func TestAPassFailsByAFaultAndNotByWhatItWaitsFor(t *testing.T) {
+	fault, waiting := &problem.Problem{Reason: "A", Message: "fault"}, &problem.Problem{Reason: "B", Message: "waiting", Waiting: true}
+	for want, all := range map[bool]problem.List{true: {waiting, fault}, false: {waiting}} {
+		p := &pass{problems: all}
+		if got := p.failed(); got != want {
+			t.Errorf("%s: failed is %v", all.Message(), got)
+		}
 	}
 }

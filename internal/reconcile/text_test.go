@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // odd has characters that YAML takes for something else, or does not take, where they stand unescaped.
@@ -44,7 +45,7 @@ func TestConditionsOfATemplateControllerAreLines(t *testing.T) {
 	c.store(appsController, o)
 	c.deliver()
 	c.run()
-	if got := c.condition("templatecontrollers", "apps", "Ready"); !strings.Contains(got, object.Line("A"+odd, longestMessage)) {
+	if got := c.condition("templatecontrollers", "apps", "Ready"); !strings.Contains(got, object.Line("A"+odd, problem.LongestMessage)) {
 		t.Errorf("condition %q, want the kind in it as people can be shown it", got)
 	}
 }

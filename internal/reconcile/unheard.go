@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -49,7 +50,7 @@ func (r *Reconciler) announce(as string, key queue.Key, what kube.Announcement) 
 			r.controllers.queue.Add(name)
 		}
 	}
-	what.Message = told(what.Message)
+	what.Message = problem.Line(what.Message)
 	r.events.Announce(what) //nolint:forbidigo // this is the place
 }
 
@@ -58,7 +59,7 @@ func (s *said) wanted(key queue.Key, to audience) (wanted, news bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	last := s.refused[to]
-	if last == nil || s.clock.Since(last.at) >= slowRetry {
+	if last == nil || s.clock.Since(last.at) >= problem.SlowRetry {
 		return true, false
 	}
 	delete(s.last, key)
@@ -100,7 +101,7 @@ func (s *said) answered(key queue.Key, to audience, err error) (again []queue.Ke
 // sweep forgets refusals that keep nobody from asking any more; the lock is held.
 func (s *said) sweep() {
 	for to, last := range s.refused {
-		if s.clock.Since(last.at) >= slowRetry {
+		if s.clock.Since(last.at) >= problem.SlowRetry {
 			delete(s.refused, to)
 		}
 	}
@@ -133,7 +134,7 @@ func (s *said) silence(controller, as string) []unsaid {
 	for _, namespace := range sortedKeys(first) {
 		all = append(all, first[namespace])
 	}
-	return all[:min(len(all), mostListed)]
+	return all[:min(len(all), problem.MostListed)]
 }
 
 // unsaid is an Event that was refused.
@@ -146,7 +147,7 @@ type unsaid struct {
 func (c *Controllers) sayAgain(next *controller) {
 	all := c.said.silence(next.name, next.as)
 	for _, one := range all {
-		switch due := c.clock.Since(one.at) >= slowRetry; {
+		switch due := c.clock.Since(one.at) >= problem.SlowRetry; {
 		case due && next.parent(one.key.Parent) == nil:
 			c.said.forget(one.key) // it has left, and no pass has anything to say about it
 		case due:
@@ -154,7 +155,7 @@ func (c *Controllers) sayAgain(next *controller) {
 		}
 	}
 	if len(all) > 0 {
-		c.queue.AddAfter(next.name, slowRetry)
+		c.queue.AddAfter(next.name, problem.SlowRetry)
 	}
 }
 

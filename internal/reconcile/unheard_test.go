@@ -14,6 +14,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 const (
@@ -83,17 +84,17 @@ func TestEventsThatTheAccountMayNotWriteAreLeftOutUntilItMay(t *testing.T) {
 	}
 	c.wantSaid("looked at again and again", 1, nil, mayNotSay)
 	for tried := 2; tried < 5; tried++ {
-		c.clock.SetTime(c.clock.Now().Add(slowRetry))
+		c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
 		c.run()
 		c.wantSaid("a while later", tried, nil, mayNotSay)
 	}
 	c.allowEvents("ns")
 	c.run()
 	c.wantSaid("granted a moment ago", 4, nil, mayNotSay)
-	c.clock.SetTime(c.clock.Now().Add(slowRetry))
+	c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
 	c.run()
 	c.wantSaid("granted", 6, both, noCondition)
-	c.clock.SetTime(c.clock.Now().Add(slowRetry))
+	c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
 	c.run()
 	c.wantSaid("said once", 6, both, noCondition)
 }
@@ -109,7 +110,7 @@ func TestControllersOfOneAccountShareARefusal(t *testing.T) {
 		t.Errorf("the other says %s", got)
 	}
 	c.allowEvents("ns")
-	c.clock.SetTime(c.clock.Now().Add(slowRetry))
+	c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
 	c.run()
 	for _, name := range []string{"apps", "others"} {
 		if got := c.condition("templatecontrollers", name, "EventsWritable"); got != noCondition || len(c.events) != 4 {
@@ -143,7 +144,7 @@ func TestTheConditionAboutEventsEndsWithItsReason(t *testing.T) {
 			for range 4 {
 				c.run()
 				c.deliver()
-				c.clock.SetTime(c.clock.Now().Add(slowRetry))
+				c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
 			}
 			if got := c.condition("templatecontrollers", "apps", "EventsWritable"); got != row.want {
 				t.Errorf("the condition is\n%s, want\n%s", got, row.want)
@@ -178,7 +179,7 @@ func TestOnlyAMissingRightSilencesEvents(t *testing.T) {
 			c.apply(with(t, app, "name: one", "name: two", "[a, b]", "[c]"))
 			c.run()
 			c.wantSaid("refused", 2, nil, noCondition)
-			c.clock.SetTime(c.clock.Now().Add(2 * slowRetry))
+			c.clock.SetTime(c.clock.Now().Add(2 * problem.SlowRetry))
 			c.run()
 			c.wantSaid("later", 2, nil, noCondition)
 		})
@@ -212,7 +213,7 @@ func TestAnEventThatWasRefusedOnLeavingIsNotMissedForEver(t *testing.T) {
 	c.wantSaid("left", 1, nil, mayNotSay)
 	for range 3 {
 		c.deliver()
-		c.clock.SetTime(c.clock.Now().Add(slowRetry))
+		c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
 		c.run()
 	}
 	c.wantSaid("nobody has anything to say", 1, nil, noCondition)
@@ -233,7 +234,7 @@ func TestSilenceIsToldOfThreeNamespacesInOrder(t *testing.T) {
 	if diff := cmp.Diff([]string{"ns-0 0", "ns-1 1", "ns-2 12"}, got); diff != "" {
 		t.Errorf("told of (-want +got):\n%s", diff)
 	}
-	c.clock.SetTime(c.clock.Now().Add(slowRetry - time.Nanosecond))
+	c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry - time.Nanosecond))
 	if wanted, news := s.wanted(keyOf("apps", "1"), audience{robot, "ns-1"}); wanted || news {
 		t.Error("a moment before it is time, the server is asked again")
 	}

@@ -9,6 +9,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/seal"
 )
 
@@ -189,9 +190,9 @@ func (p *pass) alike(there *object.Object) bool {
 // whose says in messages whose an object is that is not ours.
 func (p *pass) whose(there *object.Object) string {
 	owner, has := there.Controller()
-	name := publicKind(owner.Kind) + " " + publicName(owner.Name)
+	name := problem.PublicKind(owner.Kind) + " " + problem.PublicName(owner.Name)
 	if owner.Kind == p.gvk.Kind && !p.parental(owner) {
-		name += " of " + publicVersion(owner.APIVersion) // which looks like the parent's kind
+		name += " of " + problem.PublicVersion(owner.APIVersion) // which looks like the parent's kind
 	}
 	other := there.Label(v1.LabelController) // the server checks labels
 	switch {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -127,7 +128,7 @@ func (k *Keeper) fill(ctx context.Context) error {
 		keys = Generate(time.Now())
 	}
 	after, err := k.write(ctx, version, keys)
-	if kube.MissingNamespace(err) && k.Outside {
+	if answers.MissingNamespace(err) && k.Outside {
 		if err := k.makeNamespace(ctx); err != nil {
 			return err
 		}
@@ -163,14 +164,14 @@ func (k *Keeper) name() string { return k.Namespace + "/" + SecretName }
 // explain says what keeps the Secret from being written. The server's own text may hold what was sent.
 func (k *Keeper) explain(err error) string {
 	switch {
-	case kube.MissingNamespace(err):
+	case answers.MissingNamespace(err):
 		return "namespace " + k.Namespace + " does not exist: create it, or give another --seal-namespace"
 	case apierrors.IsForbidden(err) && k.Outside:
 		return "no right to create or patch Secret " + k.name() + ", or its namespace: grant it, or give another --seal-namespace"
 	case apierrors.IsForbidden(err):
 		return "no right to create or patch Secret " + k.name() + ": kubectl apply -k config/default grants it"
 	}
-	if code := kube.AnswerCode(err); code != 0 {
+	if code := answers.Code(err); code != 0 {
 		return fmt.Sprintf("the API server answers %d to the write of Secret %s", code, k.name())
 	}
 	return "the API server does not answer"

@@ -1,4 +1,4 @@
-package reconcile
+package problem
 
 import (
 	"net/http"
@@ -67,7 +67,7 @@ func TestRuleOfTheServerIsToldWithoutTheValue(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			err := answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, row.err.Error(), causeOf(row.err))
-			got := publicReason(err)
+			got := PublicReason(err)
 			if want := "spec.x: " + row.want; got != want {
 				t.Errorf("got  %s\nwant %s\nof   %s", got, want, row.err.ErrorBody())
 			}
@@ -75,26 +75,6 @@ func TestRuleOfTheServerIsToldWithoutTheValue(t *testing.T) {
 				t.Error("a value is told")
 			}
 		})
-	}
-}
-
-func TestQuantityThatCannotBeReadIsFound(t *testing.T) {
-	for text, want := range map[string]string{
-		"{kind: Pod, apiVersion: v1, spec: {containers: [{resources: {limits: {cpu: 250m, memory: 1}}}, {resources: {requests: {cpu: 1, memory: " + secret + "}}}]}}": ".spec.containers[1].resources.requests.memory",
-		"{kind: Pod, apiVersion: v1, spec: {volumes: [{emptyDir: {sizeLimit: lots}}]}}":                                                                               ".spec.volumes[0].emptyDir.sizeLimit",
-		"{kind: Pod, apiVersion: v1, spec: {containers: [{resources: {limits: {cpu: 250m}}}]}}":                                                                       "",
-	} {
-		if got := quantityFault(parse(t, text).Object, ""); got != want {
-			t.Errorf("%s: got %q, want %q", text, got, want)
-		}
-	}
-	c := newCluster(t)
-	c.apply(with(t, apps, "data: {text: {{ $.spec.text }}}", "spec: {limits: {cpu: {{ $.spec.text }}}}"))
-	c.apply(app)
-	c.refuse["create configmaps a"] = answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `unable to convert unstructured object to v1, Kind=ConfigMap: quantities must match the regular expression '^([+-]?[0-9.]+)$'`)
-	c.run()
-	if got, want := c.condition("apps", "one", "Ready"), "False ChildRejected: cannot create ConfigMap ns/a: .spec.limits.cpu: "+badQuantity; got != want {
-		t.Errorf("ready condition %q, want %q", got, want)
 	}
 }
 

@@ -1,4 +1,4 @@
-package reconcile
+package problem
 
 import (
 	"errors"
@@ -7,43 +7,16 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kind"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/answers"
 )
 
-// refusal tells what the server's answer to the write of an object means. what names the
-// write: "create ConfigMap default/a".
-func (c *controller) refusal(err error, what string, at kube.Location, kind kind.Kind) *Problem {
-	p := &Problem{Reason: v1.ReasonChildRejected, Retry: RetryBackoff, Write: what}
-	switch {
-	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		p.Reason, p.Retry = v1.ReasonNamespaceEnding, RetrySlow
-		p.Message = "cannot " + what + ": its namespace is being deleted; change metadata.namespace in the template, or create the namespace anew once it is gone"
-	case lacksRight(err):
-		p.Reason, p.Retry = v1.ReasonChildForbidden, RetrySoon
-		text, pending := c.missingRight(err, at, kind)
-		p.Message, p.Pending = "cannot "+what+": "+text, pending
-	case kube.MissingNamespace(err):
-		p.Reason, p.Retry = v1.ReasonNamespaceNotFound, RetrySlow
-		p.Message = "cannot " + what + ": its namespace does not exist; create the namespace, or change metadata.namespace in the template"
-	default:
-		if answerOf(err) == NoAnswer {
-			p.Reason = v1.ReasonChildRequestFailed
-		}
-		p.Message, p.Faults = "cannot "+what+": "+publicReason(err), schemaFaults(err)
-	}
-	return p
-}
-
-// publicReason says why the server refused, from those parts of its answer that cannot
+// PublicReason says why the server refused, from those parts of its answer that cannot
 // hold a value of the object: the code, the reason, and the paths of fields.
 // The server's own text quotes values.
-func publicReason(err error) string {
+func PublicReason(err error) string {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		return "the API server did not answer"
@@ -54,8 +27,8 @@ func publicReason(err error) string {
 	if causes := publicCauses(err); causes != "" {
 		return causes
 	}
-	if faults := schemaFaults(err); len(faults) > 0 {
-		return list(faults)
+	if faults := SchemaFaults(err); len(faults) > 0 {
+		return Join(faults)
 	}
 	if fault := formFault(err.Error()); fault != "" {
 		return fault
@@ -106,13 +79,6 @@ var (
 	sameKey      = regexp.MustCompile(`(\.[^\s:]+): duplicate entries for key`)
 	wrongType    = regexp.MustCompile(`(\.[^\s:]+): expected ([a-z]+)(?: \([a-z, ]+\))?, got`)
 	strictField  = regexp.MustCompile(`unknown field "([^"\s]+)"`)
-	// The key of a list item in a path is a value: [name="x"].
-	listKey   = regexp.MustCompile(`\[[^\]]*\]?`)
-	plainPath = regexp.MustCompile(`^[-A-Za-z0-9_./…\[\]]+$`)
-	// These are what an owner reference should hold, which the server does not check.
-	plainKind    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,62}$`)
-	plainVersion = regexp.MustCompile(`^([a-z0-9][-a-z0-9.]{0,252}/)?[a-z0-9]{1,63}$`)
-	plainName    = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9._:]{0,252}$`)
 	// The text of an Invalid cause quotes the value; its tail does not.
 	immutable = regexp.MustCompile(`field is immutable|may not change once set`)
 )
@@ -121,13 +87,13 @@ var (
 // fault.
 func publicCauses(err error) string {
 	var out []string
-	for _, cause := range kube.AnswerDetails(err).Causes {
+	for _, cause := range answers.Details(err).Causes {
 		if cause.Field == "" {
 			continue
 		}
 		out = append(out, pathOf(err, cause.Field)+": "+fault(cause))
 	}
-	return list(out)
+	return Join(out)
 }
 
 // fault says what is wrong with a field, with the rule where it is known.
@@ -165,8 +131,8 @@ var faultWords = map[metav1.CauseType]string{
 	metav1.CauseTypeForbidden:              "may not be set or changed",
 }
 
-// schemaFaults lists the fields that server-side apply finds not to fit the schema.
-func schemaFaults(err error) []string {
+// SchemaFaults lists the fields that server-side apply finds not to fit the schema.
+func SchemaFaults(err error) []string {
 	text := err.Error()
 	var out []string
 	for _, m := range unknownField.FindAllStringSubmatch(text, -1) {
@@ -185,23 +151,11 @@ func schemaFaults(err error) []string {
 	return slices.Compact(out)
 }
 
-// longestPath is how long a path may be that is told. The deepest of Kubernetes' own kinds are half as long.
-const longestPath = 512
+// DoesNotFit reports whether the server says of what was written that it does not fit the schema.
+func DoesNotFit(err error) bool { return len(SchemaFaults(err)) > 0 || formFault(err.Error()) != "" }
 
-// publicPath returns the path with the keys of list items left out. A path that
-// still does not look like one may be a piece of a value, and is left out.
-func publicPath(path string) string {
-	path = listKey.ReplaceAllStringFunc(path, func(key string) string {
-		if strings.Trim(key, "[]0123456789") == "" {
-			return key
-		}
-		return "[…]"
-	})
-	if !plainPath.MatchString(path) || len(path) > longestPath {
-		return aField
-	}
-	return path
-}
+// DeniedByAdmission reports whether a webhook or a policy has refused a write.
+func DeniedByAdmission(err error) bool { return admission.MatchString(err.Error()) }
 
 // formFault says what is wrong with a value that has the right type and cannot be
 // read all the same. The server does not name the field.
@@ -223,46 +177,4 @@ func plainWord(kind string) string {
 		return "number"
 	}
 	return kind
-}
-
-// publicName returns the name of an object. One that no object can have is left out:
-// it may be any text.
-func publicName(name string) string { return plainly(name, plainName) }
-
-// publicKind and publicVersion do so for the kind and the version of an owner: whoever writes the reference writes there what
-// they want.
-func publicKind(kind string) string { return plainly(kind, plainKind) }
-
-func publicVersion(apiVersion string) string { return plainly(apiVersion, plainVersion) }
-
-// plainly returns a text as it is where it looks as such texts do.
-func plainly(text string, looks *regexp.Regexp) string {
-	if !looks.MatchString(text) {
-		return "…"
-	}
-	return text
-}
-
-// mostListed is how many of the same sort a message names.
-const mostListed = 3
-
-// list joins the first of them, and says how many more there are.
-func list(parts []string) string {
-	return listOf(parts, func(part string) string { return part })
-}
-
-// listOf is list for things that are yet to be put into words.
-func listOf[T any](all []T, say func(T) string) string {
-	var out strings.Builder
-	for i, each := range all {
-		if i == mostListed {
-			fmt.Fprintf(&out, "; and %d more", len(all)-mostListed)
-			break
-		}
-		if i > 0 {
-			out.WriteString("; ")
-		}
-		out.WriteString(say(each))
-	}
-	return out.String()
 }

@@ -1,4 +1,5 @@
-package kube
+// Package answers says what an error of the API server tells, by its code and its details alone. It needs no client.
+package answers
 
 import (
 	"errors"
@@ -7,8 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// AnswerCode returns the HTTP status of an error of the API server, or 0 where it has not answered.
-func AnswerCode(err error) int32 {
+// Code returns the HTTP status of an error of the API server, or 0 where it has not answered.
+func Code(err error) int32 {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) {
 		return status.Status().Code
@@ -16,8 +17,8 @@ func AnswerCode(err error) int32 {
 	return 0
 }
 
-// AnswerDetails returns the details of the API server's answer, which are empty where it gives none.
-func AnswerDetails(err error) metav1.StatusDetails {
+// Details returns the details of the API server's answer, which are empty where it gives none.
+func Details(err error) metav1.StatusDetails {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {
 		return metav1.StatusDetails{}
@@ -27,5 +28,5 @@ func AnswerDetails(err error) metav1.StatusDetails {
 
 // MissingNamespace reports whether a request was refused because the namespace of its object does not exist.
 func MissingNamespace(err error) bool {
-	return apierrors.IsNotFound(err) && AnswerDetails(err).Kind == "namespaces"
+	return apierrors.IsNotFound(err) && Details(err).Kind == "namespaces"
 }

@@ -14,6 +14,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 const secret = "s3cr3t"
@@ -157,44 +158,14 @@ func TestRefusalsTellWithoutValues(t *testing.T) {
 			if strings.Contains(got.Message, secret) {
 				t.Error("the message holds a value")
 			}
-			if got.Retry == RetryOnChange {
+			if got.Retry == problem.RetryOnChange {
 				t.Error("a refused request must be retried")
 			}
 		})
 	}
 }
 
-func TestManyCausesAreCutShort(t *testing.T) {
-	cause := metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "a"}
-	got := publicReason(answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "", cause, cause, cause, cause, cause))
-	if want := "a: invalid value; a: invalid value; a: invalid value; and 2 more"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
-func TestNamespaceThatIsMissingIsToldFromOneThatIsRefused(t *testing.T) {
-	namespaces := schema.GroupResource{Resource: "namespaces"}
-	for err, want := range map[error]bool{
-		apierrors.NewNotFound(namespaces, "x"):                                   true,
-		apierrors.NewNotFound(schema.GroupResource{Resource: "configmaps"}, "x"): false,
-		apierrors.NewForbidden(namespaces, "x", errors.New("quota")):             false,
-		errors.New("no answer"):                                                  false,
-	} {
-		if got := kube.MissingNamespace(err); got != want {
-			t.Errorf("%v: %v, want %v", err, got, want)
-		}
-	}
-}
-
-func TestAnswersWithoutWordsAreTold(t *testing.T) {
-	for want, err := range map[string]error{
-		"the API server answers 418":         answer(http.StatusTeapot, metav1.StatusReasonUnknown, secret),
-		"the API server answers 410 Expired": answer(http.StatusGone, metav1.StatusReasonExpired, secret),
-	} {
-		if got := publicReason(err); got != want {
-			t.Errorf("got %q, want %q", got, want)
-		}
-	}
+func TestNamespaceThatEndsIsTold(t *testing.T) {
 	ending := answer(http.StatusForbidden, metav1.StatusReasonForbidden, secret, metav1.StatusCause{Type: corev1.NamespaceTerminatingCause})
 	got := (&controller{}).refusal(ending, "create X", kube.Location{}, kind.Kind{})
 	if want := "cannot create X: its namespace is being deleted; "; got.Reason != v1.ReasonNamespaceEnding || !strings.HasPrefix(got.Message, want) {
@@ -202,22 +173,13 @@ func TestAnswersWithoutWordsAreTold(t *testing.T) {
 	}
 }
 
-func TestFaultsWithoutAWordAreToldByTheirSort(t *testing.T) {
-	if got := fault(metav1.StatusCause{Type: "Odd", Message: secret}); got != "Odd" {
-		t.Errorf("got %q", got)
-	}
-	err := answer(http.StatusBadRequest, metav1.StatusReasonBadRequest, `strict decoding error: unknown field "spec.x"`)
-	if got, want := publicReason(err), "spec.x: the schema has no such field"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if got := kube.AnswerDetails(errors.New(secret)); len(got.Causes) > 0 {
-		t.Errorf("details %v of an answer that nobody gave", got)
-	}
-}
-
-func TestCausesWithoutAFieldAreNotTold(t *testing.T) {
-	err := answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, secret, metav1.StatusCause{Type: metav1.CauseTypeFieldValueRequired}, metav1.StatusCause{Type: metav1.CauseTypeFieldValueRequired, Field: "spec.x"})
-	if got, want := publicReason(err), "spec.x: required value is missing"; got != want {
-		t.Errorf("got %q, want %q", got, want)
+func TestQuantityThatCannotBeReadIsTold(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "data: {text: {{ $.spec.text }}}", "spec: {limits: {cpu: {{ $.spec.text }}}}"))
+	c.apply(app)
+	c.refuse["create configmaps a"] = answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `unable to convert unstructured object to v1, Kind=ConfigMap: quantities must match the regular expression '^([+-]?[0-9.]+)$'`)
+	c.run()
+	if got, want := c.condition("apps", "one", "Ready"), "False ChildRejected: cannot create ConfigMap ns/a: .spec.limits.cpu: a quantity of resources is not valid; write it as 250m, 2 or 64Mi"; got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
 	}
 }

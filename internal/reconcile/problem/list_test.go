@@ -1,4 +1,4 @@
-package reconcile
+package problem
 
 import (
 	"testing"
@@ -9,20 +9,20 @@ import (
 func TestWhichProblemIsShown(t *testing.T) {
 	waits, one, two := &Problem{Waiting: true}, &Problem{Reason: v1.ReasonTemplateFailed}, &Problem{Reason: v1.ReasonTemplateError}
 	for why, row := range map[string]struct {
-		all    problems
+		all    List
 		first  *Problem
 		failed bool // whether a template has
 	}{
 		"there is none":              {nil, nil, false},
-		"something is still to come": {problems{waits}, waits, false},
-		"the first fault":            {problems{waits, one, two}, one, true},
-		"another sort of fault":      {problems{two, waits}, two, true},
-		"no template's":              {problems{{Reason: v1.ReasonChildRejected}, waits}, nil, false},
+		"something is still to come": {List{waits}, waits, false},
+		"the first fault":            {List{waits, one, two}, one, true},
+		"another sort of fault":      {List{two, waits}, two, true},
+		"no template's":              {List{{Reason: v1.ReasonChildRejected}, waits}, nil, false},
 	} {
-		if got := row.all.first(); row.first != nil && got != row.first || len(row.all) == 0 && got != nil {
+		if got := row.all.First(); row.first != nil && got != row.first || len(row.all) == 0 && got != nil {
 			t.Errorf("%s: %+v is shown, want %+v", why, got, row.first)
 		}
-		if got := row.all.templateFailed(); got != row.failed {
+		if got := row.all.TemplateFailed(); got != row.failed {
 			t.Errorf("%s: a template has failed: %v, want %v", why, got, row.failed)
 		}
 	}
@@ -30,26 +30,22 @@ func TestWhichProblemIsShown(t *testing.T) {
 
 func TestWhatWaitsIsNotToldBesideAFault(t *testing.T) {
 	fault, waiting := &Problem{Reason: "A", Message: "fault"}, &Problem{Reason: "B", Message: "waiting", Waiting: true}
-	for want, all := range map[string]problems{"fault": {waiting, fault}, "waiting": {waiting}} {
-		if got := all.message(); got != want {
+	for want, all := range map[string]List{"fault": {waiting, fault}, "waiting": {waiting}} {
+		if got := all.Message(); got != want {
 			t.Errorf("told %q, want %q", got, want)
-		}
-		p := &pass{problems: all}
-		if got := p.failed(); got != (want == "fault") {
-			t.Errorf("%s: failed is %v", want, got)
 		}
 	}
 }
 
 func TestWritesThatAreRefusedForOneReasonAreToldTogether(t *testing.T) {
-	refused := func(why string, writes ...string) (all problems) {
+	refused := func(why string, writes ...string) (all List) {
 		for _, write := range writes {
 			all = append(all, &Problem{Write: write, Message: "cannot " + write + ": " + why})
 		}
 		return all
 	}
 	for why, row := range map[string]struct {
-		all  problems
+		all  List
 		want string
 	}{
 		"one":                  {refused("no", "create Pod ns/a"), "cannot create Pod ns/a: no"},
@@ -62,9 +58,9 @@ func TestWritesThatAreRefusedForOneReasonAreToldTogether(t *testing.T) {
 		"another reason":       {append(refused("no", "create Pod a"), refused("never", "create Pod b")...), "cannot create Pod a: no; cannot create Pod b: never"},
 		"in the order met":     {append(refused("no", "create Pod a"), append(refused("never", "create Pod b"), refused("no", "create Pod c")...)...), "cannot create Pod a and c: no; cannot create Pod b: never"},
 		"a name with blanks":   {refused("no", "create ClusterRole a b", "create ClusterRole a c"), "cannot create ClusterRole a b and a c: no"},
-		"something else":       {problems{{Message: "no"}, {Message: "no"}, {Message: "never", Write: "create Pod a"}}, "no; never"},
+		"something else":       {List{{Message: "no"}, {Message: "no"}, {Message: "never", Write: "create Pod a"}}, "no; never"},
 	} {
-		if got := row.all.message(); got != row.want {
+		if got := row.all.Message(); got != row.want {
 			t.Errorf("%s: told %q, want %q", why, got, row.want)
 		}
 	}

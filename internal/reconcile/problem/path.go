@@ -1,24 +1,29 @@
-package reconcile
+package problem
 
 import (
 	"errors"
+	"regexp"
 	"strconv"
 	"strings"
 )
 
-// writeError is the answer to a write, with what was written. See path.
+// Author reports whether the author of templates wrote a word in them. Any other key of what they yield came
+// from data, and may not be told.
+type Author func(word string) bool
+
+// writeError is the answer to a write, with what was written. See Author.Path.
 type writeError struct {
 	error
-	wrote   func(word string) bool
+	wrote   Author
 	content map[string]any
 }
 
 func (e *writeError) Unwrap() error { return e.error }
 
-// about adds to the answer to a write what was written, so that no message about it tells a
+// About adds to the answer to a write what was written, so that no message about it tells a
 // key that came from data.
-func (c *controller) about(err error, content map[string]any) error {
-	return &writeError{err, c.program.Wrote, content}
+func (a Author) About(err error, content map[string]any) error {
+	return &writeError{err, a, content}
 }
 
 // pathOf returns the path of a field that an answer is about as it may be published.
@@ -44,16 +49,16 @@ func writtenPath(err error, path string) string {
 // aField stands for a path that may not be told.
 const aField = "a field"
 
-// path returns the path of a field of content that templates yielded as it may be published.
-func (c *controller) path(path string, contents ...map[string]any) string {
-	path, _ = authored(path, c.program.Wrote, contents...)
+// Path returns the path of a field of contents that templates yielded as it may be published.
+func (a Author) Path(path string, contents ...map[string]any) string {
+	path, _ = authored(path, a, contents...)
 	return publicPath(path)
 }
 
 // authored returns a path into contents, any of them, with … for each key there that the author
 // of the templates did not write: it came from data, as the keys of a map that is printed. What is not in
 // the contents is a field of the schema; whole tells that all of the path is there.
-func authored(path string, wrote func(word string) bool, contents ...map[string]any) (shown string, whole bool) {
+func authored(path string, wrote Author, contents ...map[string]any) (shown string, whole bool) {
 	var out strings.Builder
 	at := make([]any, len(contents))
 	for i, content := range contents {
@@ -139,4 +144,28 @@ func items(collections []any, in string) []any {
 		}
 	}
 	return all
+}
+
+// What a path that may be told looks like. The key of a list item in a path is a value: [name="x"].
+var (
+	listKey   = regexp.MustCompile(`\[[^\]]*\]?`)
+	plainPath = regexp.MustCompile(`^[-A-Za-z0-9_./…\[\]]+$`)
+)
+
+// longestPath is how long a path may be that is told. The deepest of Kubernetes' own kinds are half as long.
+const longestPath = 512
+
+// publicPath returns the path with the keys of list items left out. A path that
+// still does not look like one may be a piece of a value, and is left out.
+func publicPath(path string) string {
+	path = listKey.ReplaceAllStringFunc(path, func(key string) string {
+		if strings.Trim(key, "[]0123456789") == "" {
+			return key
+		}
+		return "[…]"
+	})
+	if !plainPath.MatchString(path) || len(path) > longestPath {
+		return aField
+	}
+	return path
 }

@@ -1,0 +1,39 @@
+package problem
+
+import "regexp"
+
+var (
+	// These are what an owner reference should hold, which the server does not check.
+	plainKind    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,62}$`)
+	plainVersion = regexp.MustCompile(`^([a-z0-9][-a-z0-9.]{0,252}/)?[a-z0-9]{1,63}$`)
+	plainName    = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9._:]{0,252}$`)
+)
+
+// PublicName returns the name of an object. One that no object can have is left out:
+// it may be any text.
+func PublicName(name string) string { return plainly(name, plainName) }
+
+// PublicKind does so for the kind of an owner: whoever writes the reference writes there what they want.
+func PublicKind(kind string) string { return plainly(kind, plainKind) }
+
+// PublicVersion does so for the API version of an owner.
+func PublicVersion(apiVersion string) string { return plainly(apiVersion, plainVersion) }
+
+// plainly returns a text as it is where it looks as such texts do.
+func plainly(text string, looks *regexp.Regexp) string {
+	if !looks.MatchString(text) {
+		return "…"
+	}
+	return text
+}
+
+// reasonWord is what the reason of a condition looks like by convention. Anything else could be a value.
+var reasonWord = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{1,63}$`)
+
+// WithReason puts the reason of a condition behind a text, if it is one.
+func WithReason(text, reason string) string {
+	if !reasonWord.MatchString(reason) {
+		return text
+	}
+	return text + " (" + reason + ")"
+}

@@ -1,0 +1,79 @@
+package problem
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/render"
+)
+
+// Problem says why a parent is not as its templates say. Reason and Message are
+// for the parent's ready condition and for Events; they hold no values of objects.
+type Problem struct {
+	Reason  string
+	Message string
+	// Faults are those at the end of the message that the server finds in what is written, and may name
+	// in part only; About tells what was written. They are added up from pass to pass.
+	Faults []string
+	About  string
+	// Write is what the server refuses, in the message: "create ConfigMap default/a". Empty in others.
+	Write string
+	Retry Retry
+	// Waiting is whether this is no fault: something is still to come.
+	Waiting bool
+	// Pending is whether the message is not worth telling yet: a better one is on its way.
+	Pending bool
+}
+
+// Retry says when a pass with a problem is worth repeating.
+type Retry int
+
+// The retries, from the laziest to the keenest.
+const (
+	// RetryOnChange waits until the parent, a child or the controller changes.
+	RetryOnChange Retry = iota
+	// RetrySlow looks again every 30 s.
+	RetrySlow
+	// RetryBackoff waits longer each time, to 5 min.
+	RetryBackoff
+	// RetrySoon waits longer each time, to 10 s.
+	RetrySoon
+	// RetryNow follows newer data that is on its way: quickly, and then longer each time, to 10 s.
+	RetryNow
+)
+
+// SlowRetry is how long RetrySlow waits, but for a jitter.
+const SlowRetry = 30 * time.Second
+
+// Newf returns a Problem that waits for input.
+func Newf(reason, format string, args ...any) *Problem {
+	return &Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// SetFaults replaces the faults at the end of the message.
+func (p *Problem) SetFaults(faults []string) {
+	if rest, ok := strings.CutSuffix(p.Message, Join(p.Faults)); ok {
+		p.Message, p.Faults = rest+Join(faults), faults
+	}
+}
+
+// FromTemplate tells what a failed rendering means.
+func FromTemplate(err error) *Problem {
+	var failure *render.Error
+	if !errors.As(err, &failure) {
+		return &Problem{Reason: v1.ReasonInternalError, Message: "rendering failed in an unexpected way, see the operator's log", Retry: RetryBackoff}
+	}
+	switch failure.Reason {
+	case render.Fail:
+		return Newf(v1.ReasonTemplateFailed, "%s", failure.Error())
+	case render.Wait:
+		return &Problem{Reason: v1.ReasonWaiting, Message: failure.Message, Waiting: true}
+	case render.Interrupted:
+		return &Problem{Reason: v1.ReasonProgressing, Message: failure.Message, Waiting: true, Pending: true, Retry: RetryNow}
+	case render.Invalid, render.Budget:
+	}
+	return Newf(v1.ReasonTemplateError, "%s", failure.Error())
+}
