@@ -13,7 +13,7 @@ ALL_MODULES := $(shell git ls-files '*go.mod' | sort | xargs -n1 dirname)
 # others stay without it, because they hold limits on time and memory.
 RACE := /(cmd|internal/(access|health|kind|kube|leader|metrics|operator|reconcile|serve|watch))(/|$$)
 # Tests of these packages that measure memory, and so are left out there. Other tests run once.
-PLAIN = $(shell grep -l '^//go:build !race' internal/reconcile/*_test.go | xargs sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' | paste -sd'|')
+PLAIN = $(shell grep -rl --include '*_test.go' '^//go:build !race' internal/reconcile | xargs sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' | paste -sd'|')
 
 IMAGE       ?= templater:dev
 PLATFORMS   ?= linux/amd64,linux/arm64
@@ -78,7 +78,7 @@ test-unit: ## Run the tests that need no cluster
 	$(call say,'Unit tests: the concurrent packages$(comma) with the race detector')
 	go test -race $$(go list ./... | grep -E '$(RACE)')
 	$(call say,'Unit tests: what the concurrent packages allocate and hold$(comma) which the race detector changes')
-	go test -run '^($(PLAIN))$$' ./internal/reconcile
+	go test -run '^($(PLAIN))$$' ./internal/reconcile/...
 
 .PHONY: test-fuzz
 test-fuzz: ## Fuzz internal/object and internal/render, FUZZTIME (20s) for each target; fewer than FUZZ_EXECS (2000) executions fail

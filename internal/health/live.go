@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -27,7 +27,7 @@ type Live struct {
 	// Watches returns how all watches fare.
 	Watches func() []watch.State
 	// Work returns what all workers have under way.
-	Work func() []reconcile.Work
+	Work func() []workers.Work
 	// Ask returns nil when the API server answers. It is called only when something seems
 	// to be stuck, and must not take long.
 	Ask func(context.Context) error

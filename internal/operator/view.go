@@ -14,6 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/health"
 	"github.com/templater-dev/templater/internal/metrics"
 	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/serve"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -134,7 +135,7 @@ func (v *view) health(p parts) http.Handler {
 	mux.Handle("GET /readyz", v.ready)
 	mux.Handle("GET /healthz", &health.Live{
 		Watches: p.watches.States, Now: v.now,
-		Work: func() []reconcile.Work { return append(p.manage.Busy(), p.reconciler.Busy()...) },
+		Work: func() []workers.Work { return append(p.manage.Busy(), p.reconciler.Busy()...) },
 		Ask:  func(ctx context.Context) error { return ask(ctx, p.server) },
 	})
 	return mux

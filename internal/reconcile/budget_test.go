@@ -9,6 +9,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/render/budget"
 )
 
@@ -70,21 +71,27 @@ func TestAPassIsCutShort(t *testing.T) {
 	if result := c.reconciler.Reconcile(ctx, key); result.Retry == problem.RetryOnChange || len(c.requests) > before {
 		t.Errorf("while it renders: retry %v, requests %v", result.Retry, c.requests[before:])
 	}
-	pool := c.reconciler.memory
-	other := pool.hold(t, "other")
-	pool.size = 0
-	must(t, other.Grow(budget.MaxBytes))
+	pool := workers.NewMemory(0, queue.NewTenants())
+	c.reconciler.memory = pool
+	var other workers.Hold
+	other.Open(t.Context(), pool, "other")
+	if err := other.Grow(budget.MaxBytes); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel = context.WithCancel(t.Context())
 	done := make(chan Result)
 	go func() { done <- c.reconciler.Reconcile(ctx, key) }()
-	pool.waits(t, 1)
+	eventually(t, "it waits for memory", func() bool {
+		_, waiting := pool.State()
+		return waiting == 1
+	})
 	cancel()
 	if result := <-done; result.Retry == problem.RetryOnChange || len(c.requests) > before {
 		t.Errorf("while it waits: retry %v, requests %v", result.Retry, c.requests[before:])
 	}
-	other.close()
-	if pool.used != 0 {
-		t.Errorf("%d bytes are held in the end", pool.used)
+	other.Close()
+	if used, _ := pool.State(); used != 0 {
+		t.Errorf("%d bytes are held in the end", used)
 	}
 	wantRequests(t, "the next pass", c.run(), "create configmaps more", "delete configmaps b", "status apps one")
 }
@@ -104,13 +111,16 @@ func TestPassesHoldWhatTheyNeed(t *testing.T) {
 		c.apply(app)
 		c.runControllers()
 		held := -1
-		c.during = func() { held = max(held, c.reconciler.memory.used) }
+		c.during = func() {
+			used, _ := c.reconciler.memory.State()
+			held = max(held, used)
+		}
 		c.run()
 		if held < row.least || held > row.most {
 			t.Errorf("%s: it holds %d bytes", why, held)
 		}
-		if c.reconciler.memory.used != 0 {
-			t.Errorf("%s: in the end %d bytes are held", why, c.reconciler.memory.used)
+		if used, _ := c.reconciler.memory.State(); used != 0 {
+			t.Errorf("%s: in the end %d bytes are held", why, used)
 		}
 	}
 }

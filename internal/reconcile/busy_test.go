@@ -16,11 +16,12 @@ import (
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/workers"
 )
 
 // asks tells the worker of a request, as a Client does, and returns what tells of the answer.
 func asks(ctx context.Context) func() {
-	own := deskOf(ctx)
+	own := workers.Of(ctx)
 	if own == nil {
 		return func() {}
 	}
@@ -56,7 +57,7 @@ func eventually(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-func works(busy []Work) []string {
+func works(busy []workers.Work) []string {
 	out := []string{}
 	for _, w := range busy {
 		out = append(out, w.String())
@@ -96,8 +97,8 @@ func TestATemplateControllerThatWaitsForPassesDoesNotHang(t *testing.T) {
 	c.apply(apps)
 	c.apply(app)
 	c.run()
-	ctx := c.controllers.desks.seat(t.Context())
-	deskOf(ctx).begin(queue.Key{Controller: "apps"})
+	ctx := c.controllers.tracker.Join(t.Context())
+	workers.Of(ctx).Begin(queue.Key{Controller: "apps"})
 	_, leave := c.controllers.enter("apps") // a pass that takes long
 	done := make(chan struct{})
 	go func() { c.controllers.stop(ctx, "apps"); close(done) }()

@@ -24,6 +24,7 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -77,8 +78,8 @@ type Controllers struct {
 	// patience is lossPatience, but in tests.
 	patience time.Duration
 	meters   Meters
-	desks    *desks
-	passing  *desks // of those who make passes
+	tracker  *workers.Tracker
+	passing  *workers.Tracker // of those who make passes
 	// grace is stopGrace, but in tests.
 	grace    time.Duration
 	class    string      // of the TemplateControllers that are served
@@ -180,9 +181,9 @@ func (c *Controllers) count(key queue.Key, now *tally) {
 // Sync brings the controller of that name in line with its TemplateController. The error
 // deserves a retry.
 func (c *Controllers) Sync(ctx context.Context, name string) error {
-	desk := deskOf(ctx)
-	desk.begin(queue.Key{Controller: name})
-	defer desk.end()
+	worker := workers.Of(ctx)
+	worker.Begin(queue.Key{Controller: name})
+	defer worker.End()
 	packed := c.cache.Get(types.NamespacedName{Name: name})
 	if packed == nil {
 		klog.FromContext(ctx).V(2).Info("TemplateController is gone", "controller", name)
@@ -342,11 +343,11 @@ const syncWorkers = 4
 func (c *Controllers) Run(ctx, work context.Context) {
 	stop := context.AfterFunc(ctx, c.queue.ShutDown)
 	defer stop()
-	crew := &crew{
-		desks: c.desks, grace: c.grace, places: syncWorkers, spare: syncWorkers,
-		next: func(work context.Context, taken func()) bool { return c.next(ctx, work, taken) },
+	pool := &workers.Pool{
+		Tracker: c.tracker, Grace: c.grace, Places: syncWorkers, Spare: syncWorkers,
+		Next: func(work context.Context, taken func()) bool { return c.next(ctx, work, taken) },
 	}
-	crew.run(ctx, work)
+	pool.Run(ctx, work)
 }
 
 // next syncs one controller and reports whether there may be more.
@@ -390,7 +391,7 @@ func (c *Controllers) guarded(ctx context.Context, name string) (err error) {
 }
 
 // Busy returns the TemplateControllers that are being synced.
-func (c *Controllers) Busy() []Work { return c.desks.busy() }
+func (c *Controllers) Busy() []workers.Work { return c.tracker.Busy() }
 
 // Pending returns the TemplateControllers that were there at first and that were not yet
 // looked at.

@@ -17,6 +17,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/workers"
 )
 
 // finalizing is how the deletion of a TemplateController gets on.
@@ -74,7 +75,7 @@ const stopGrace = 10 * time.Second
 // stop lets no pass of the controller begin, and returns when none is under way. Those that do not
 // end in time are cut short.
 func (c *Controllers) stop(ctx context.Context, name string) {
-	defer deskOf(ctx).wait()()
+	defer workers.Of(ctx).Wait()()
 	c.mu.Lock()
 	e := c.entries[name]
 	if e != nil {
@@ -84,7 +85,7 @@ func (c *Controllers) stop(ctx context.Context, name string) {
 	if e == nil {
 		return
 	}
-	impatient := time.AfterFunc(c.grace, func() { c.passing.cut(name) })
+	impatient := time.AfterFunc(c.grace, func() { c.passing.Cut(name) })
 	defer impatient.Stop()
 	e.passes.Wait()
 }
@@ -137,7 +138,7 @@ func (c *Controllers) deleteSome(ctx context.Context, from *controller, children
 	var errs []error
 	start, accepted := c.clock.Now(), 0
 	for _, l := range sortLive(children) {
-		if c.clock.Since(start) >= patience {
+		if c.clock.Since(start) >= workers.Patience {
 			break
 		}
 		done, issue := from.discard(ctx, l, metav1.DeletePropagationBackground)

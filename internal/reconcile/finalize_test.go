@@ -18,6 +18,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -83,7 +84,7 @@ func TestDeletingManyChildrenGivesOthersTheirTurn(t *testing.T) {
 		most int // in one look
 	}{
 		"many at a time":                   {0, deletionsAtATime},
-		"few where each takes long":        {patience / 4, 4},
+		"few where each takes long":        {workers.Patience / 4, 4},
 		"one at least, however slow it is": {time.Minute, 1},
 	} {
 		t.Run(why, func(t *testing.T) {

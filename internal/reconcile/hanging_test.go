@@ -10,6 +10,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/workers"
 )
 
 // telling is a Writer that tells of each child that is applied, and writes nothing.
@@ -117,16 +118,12 @@ func TestAControllerWhoseRequestsHangKeepsNoOtherFromItsPasses(t *testing.T) {
 		}
 	}
 	eventually(t, "each has as many passes as there are workers, since they hang", func() bool {
-		c.clock.SetTime(c.clock.Now().Add(patience))
+		c.clock.SetTime(c.clock.Now().Add(workers.Patience))
 		return passes("hangs") == 2 && passes("too") == 2
 	})
 	close(h.release)
 	slow.tells(t, 8, func() {})
-	eventually(t, "there are as many workers as before", func() bool {
-		c.reconciler.desks.mu.Lock()
-		defer c.reconciler.desks.mu.Unlock()
-		return len(c.reconciler.desks.all) == 2
-	})
+	eventually(t, "there are as many workers as before", func() bool { return c.reconciler.tracker.Workers() == 2 })
 	cancel()
 	<-stopped
 }

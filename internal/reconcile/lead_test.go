@@ -184,7 +184,7 @@ func TestPassesUnderWayEndBeforeTheHandover(t *testing.T) {
 	c.run()
 	_, leave := c.controllers.enter("apps")
 	c.apply(ofClass("b"))
-	ctx, done := c.controllers.desks.seat(t.Context()), make(chan error, 1)
+	ctx, done := c.controllers.tracker.Join(t.Context()), make(chan error, 1)
 	go func() { done <- c.controllers.Sync(ctx, "apps") }()
 	eventually(t, "it waits for the pass under way", func() bool {
 		select {
@@ -192,10 +192,7 @@ func TestPassesUnderWayEndBeforeTheHandover(t *testing.T) {
 			t.Fatalf("handed over although a pass is under way: %v", err)
 		default:
 		}
-		own := deskOf(ctx)
-		own.mu.Lock()
-		defer own.mu.Unlock()
-		return own.waiting && own.work.Key.Controller == "apps"
+		return c.controllers.get("apps") == nil
 	})
 	leave()
 	if err := <-done; err != nil {

@@ -219,7 +219,7 @@ func TestNothingIsRememberedOfATemplateControllerThatIsGone(t *testing.T) {
 	for what, n := range map[string]int{
 		"controllers": len(c.controllers.entries), "breaker": len(r.breaker.spent), "announced": len(r.said.last), "faults": len(r.said.faults),
 		"absent": len(r.absent.since), "paces": lengths(t, r.pacer, "lines"), "failures": lengths(t, r.failures, "failures"), "backlog": lengths(t, r.backlog, "waiting", "out", "outOf"),
-		"tenants": lengths(t, r.controllers.tenants, "of"), "turns": lengths(t, r.turns, "lanes", "shares", "passes"), "usage": lengths(t, r.desks, "processors.controllers", "processors.byTenant"),
+		"tenants": lengths(t, r.controllers.tenants, "of"), "turns": lengths(t, r.turns, "lanes", "shares", "passes"), "usage": lengths(t, r.tracker, "processors.controllers", "processors.byTenant"),
 	} {
 		if n > 0 {
 			t.Errorf("%s: %d entries are left of 200 TemplateControllers", what, n)

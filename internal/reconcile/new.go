@@ -9,6 +9,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -51,8 +52,8 @@ func New(o Options) (*Controllers, *Reconciler) {
 type shared struct {
 	tenants     *queue.Tenants
 	turns       *queue.Turns
-	processors  *processors
-	memory      *memoryPool
+	processors  *workers.Processors
+	memory      *workers.Memory
 	parents     queue.Queue
 	failures    *queue.Failures // of parents
 	controllers workqueue.TypedRateLimitingInterface[string]
@@ -62,7 +63,7 @@ func newShared(o Options) *shared {
 	tenants := queue.NewTenants()
 	s := &shared{
 		tenants: tenants, turns: queue.NewTurns(max(o.Workers, 1), tenants),
-		processors: newProcessors(o.Clock, tenants), memory: newMemoryPool(debug.SetMemoryLimit(-1), tenants),
+		processors: workers.NewProcessors(o.Clock, tenants), memory: workers.NewMemory(debug.SetMemoryLimit(-1), tenants),
 		controllers: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](queue.FirstRetry, 30*time.Second),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers", MetricsProvider: o.QueueMetrics}),
@@ -79,7 +80,7 @@ func (s *shared) join(o Options) (*Controllers, *Reconciler) {
 	backlog := queue.NewBacklog(s.parents, o.RolloutWorkers)
 	controllers := &Controllers{
 		clusters: o.Cluster, clock: o.Clock, seals: o.Seals, departed: &departed{}, parents: s.parents, backlog: backlog, entries: map[string]*entry{}, patience: lossPatience, class: o.ClassName,
-		accounts: o.RequireServiceAccount, meters: o.Meters, desks: newDesks(o.Clock, s.processors), passing: newDesks(o.Clock, s.processors), tenants: s.tenants, grace: stopGrace, first: map[string]struct{}{},
+		accounts: o.RequireServiceAccount, meters: o.Meters, tracker: workers.NewTracker(o.Clock, s.processors), passing: workers.NewTracker(o.Clock, s.processors), tenants: s.tenants, grace: stopGrace, first: map[string]struct{}{},
 		queue: s.controllers,
 	}
 	controllers.standby.Store(o.Standby)
@@ -90,7 +91,7 @@ func (s *shared) join(o Options) (*Controllers, *Reconciler) {
 		absent:  &absences{clock: o.Clock, since: map[queue.Key]time.Time{}},
 		breaker: &breaker{clock: o.Clock, spent: map[queue.Key]*spending{}},
 		said:    newSaid(o.Clock),
-		desks:   controllers.passing,
+		tracker: controllers.passing,
 	}
 	controllers.said = r.said
 	controllers.memories = []memory{r.pacer, r.absent, r.breaker, r.said, s.processors, s.tenants}

@@ -19,6 +19,7 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
 )
@@ -32,14 +33,14 @@ type Reconciler struct {
 	turns       *queue.Turns
 	workers     int
 	failures    *queue.Failures // of the queue
-	memory      *memoryPool
+	memory      *workers.Memory
 	clock       clock.PassiveClock
 	events      Announcer
 	pacer       *queue.Pacer
 	absent      *absences
 	breaker     *breaker
 	said        *said
-	desks       *desks
+	tracker     *workers.Tracker
 }
 
 // Announcer publishes Events on parents. It must not block.
@@ -55,7 +56,7 @@ type pass struct {
 	pause      func() error // see render.Input
 	parent     *object.Object
 	budget     budget.Pass // of the templates
-	memory     memoryHold
+	memory     workers.Hold
 	decoded    map[string]any // the parent: see content
 	problems   problem.List
 	parentSpec int64  // see specs
@@ -101,10 +102,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 	if r.backlog.Begin(key) {
 		defer r.backlog.Done(key)
 	}
-	desk := deskOf(ctx)
-	desk.begin(key)
-	p.pause = desk.pauses()
-	defer desk.end()
+	worker := workers.Of(ctx)
+	worker.Begin(key)
+	p.pause = worker.Pauses()
+	defer worker.End()
 	c, leave := r.controllers.enter(key.Controller)
 	defer leave()
 	if c == nil || c.spec.Suspend || c.unknown || !c.parentsSynced(key.Parent.Namespace) || c.syncing(key.Parent.Namespace) {
@@ -120,8 +121,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 		return Result{} // the garbage collector takes the children
 	}
 	p.controller, p.parent = c, parent
-	p.memory.open(ctx, r.memory, key.Controller)
-	defer p.memory.close()
+	p.memory.Open(ctx, r.memory, key.Controller)
+	defer p.memory.Close()
 	p.budget.Begin(&p.memory)
 	if p.suspect = r.breaker.knows(key); p.suspect {
 		if wait := r.breaker.wait(key, p.specs()); wait > 0 {
@@ -228,7 +229,7 @@ const perRequest = 8
 // settle gives back the memory that the templates have needed, but for what they have yielded and for a request of that
 // size at a time.
 func (p *pass) settle(request int) {
-	p.memory.settle(p.budget.Kept() + perRequest*request)
+	p.memory.Settle(p.budget.Kept() + perRequest*request)
 }
 
 func (p *pass) result() Result {
@@ -260,11 +261,11 @@ func (r *Reconciler) Run(ctx, work context.Context) {
 	var asking sync.WaitGroup
 	asking.Go(func() { r.controllers.rights.run(ctx) })
 	defer asking.Wait()
-	crew := &crew{
-		desks: r.desks, grace: r.controllers.grace, spare: r.workers, due: r.queue.Len, hangs: r.turns.Hangs,
-		next: func(work context.Context, taken func()) bool { return r.next(ctx, work, taken) },
+	pool := &workers.Pool{
+		Tracker: r.tracker, Grace: r.controllers.grace, Spare: r.workers, Due: r.queue.Len, Hangs: r.turns.Hangs,
+		Next: func(work context.Context, taken func()) bool { return r.next(ctx, work, taken) },
 	}
-	crew.run(ctx, work)
+	pool.Run(ctx, work)
 }
 
 // next works on one key and reports whether there may be more. No work begins after ctx,
@@ -347,4 +348,4 @@ func (c *controller) noteDeletion(l *live) {
 }
 
 // Busy returns the passes that are under way.
-func (r *Reconciler) Busy() []Work { return r.desks.busy() }
+func (r *Reconciler) Busy() []workers.Work { return r.tracker.Busy() }

@@ -1,4 +1,4 @@
-package reconcile
+package workers
 
 import (
 	"runtime"
@@ -18,13 +18,13 @@ const (
 	advance = 20 * time.Millisecond
 )
 
-// processors are shared by all work that computes; work that waits for an answer has none. Whoever waits
+// Processors are shared by all work that computes; work that waits for an answer has none. Whoever waits
 // for one gets it before all who have computed longer, tenants first and then the controllers of a tenant. Who comes
 // back after a while is level with the others, but for a small advance: nobody saves up. This is fair
 // queueing by start times. The order is looked at in each pause of the work that computes, which is about each
 // millisecond. One processor is left to the rest of the operator, so that watches and answers are read meanwhile. Who has
 // computed less than all who do now borrows it, so as not to wait even for a pause. It is safe for concurrent use.
-type processors struct {
+type Processors struct {
 	clock   clock.PassiveClock
 	tenants *queue.Tenants
 
@@ -50,23 +50,24 @@ type usage struct {
 
 // turn is what one worker has of the processors.
 type turn struct {
-	processors *processors
+	processors *Processors
 	usage      *usage // of its controller; nil = nothing is under way
 	computes   bool
 	since      time.Time     // when it began to, or was charged last
 	given      chan struct{} // tells that it computes
 }
 
-func newProcessors(clock clock.PassiveClock, tenants *queue.Tenants) *processors {
+// NewProcessors returns those of this process, of which nobody has any.
+func NewProcessors(clock clock.PassiveClock, tenants *queue.Tenants) *Processors {
 	number := runtime.GOMAXPROCS(0)
 	free := max(1, number-1)
-	return &processors{
+	return &Processors{
 		clock: clock, tenants: tenants, free: free, least: free - number,
 		byTenant: map[string]*usage{}, controllers: map[string]*usage{},
 	}
 }
 
-func (p *processors) turn() *turn { return &turn{processors: p, given: make(chan struct{}, 1)} }
+func (p *Processors) turn() *turn { return &turn{processors: p, given: make(chan struct{}, 1)} }
 
 // begin returns when the turn has a processor to work for a controller.
 func (t *turn) begin(controller string) {
@@ -175,7 +176,7 @@ func (t *turn) stop() {
 }
 
 // give hands out what is free; the lock is held.
-func (p *processors) give() {
+func (p *Processors) give() {
 	for {
 		at := p.best()
 		if at < 0 {
@@ -195,17 +196,17 @@ func (p *processors) give() {
 }
 
 // outdoes reports whether a turn that waits is before all that compute; the lock is held.
-func (p *processors) outdoes(t *turn) bool {
+func (p *Processors) outdoes(t *turn) bool {
 	return !slices.ContainsFunc(p.computing, func(other *turn) bool { return !t.usage.before(other.usage) })
 }
 
 // outdone reports whether one that computes is before a turn; the lock is held.
-func (p *processors) outdone(t *turn) bool {
+func (p *Processors) outdone(t *turn) bool {
 	return slices.ContainsFunc(p.computing, func(other *turn) bool { return other.usage.before(t.usage) })
 }
 
 // best returns whose turn it is of those that wait, -1 where nobody does; the lock is held.
-func (p *processors) best() int {
+func (p *Processors) best() int {
 	best := -1
 	for i, t := range p.waiting {
 		if best < 0 || t.usage.before(p.waiting[best].usage) {
@@ -216,7 +217,7 @@ func (p *processors) best() int {
 }
 
 // usage returns that of a controller; the lock is held.
-func (p *processors) usage(controller string) *usage {
+func (p *Processors) usage(controller string) *usage {
 	tenant, known := p.tenants.Of(controller)
 	if !known { // it is new, or gone: nothing is remembered of it
 		return &usage{name: controller, of: &usage{name: tenant, of: &p.all}}
@@ -240,14 +241,15 @@ func (p *processors) usage(controller string) *usage {
 }
 
 // forget drops a usage; the lock is held.
-func (p *processors) forget(u *usage) {
+func (p *Processors) forget(u *usage) {
 	delete(p.controllers, u.name)
 	if u.of.parts--; u.of.parts == 0 {
 		delete(p.byTenant, u.of.name)
 	}
 }
 
-func (p *processors) ForgetController(name string) {
+// ForgetController forgets about a controller that is gone.
+func (p *Processors) ForgetController(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if u := p.controllers[name]; u != nil {

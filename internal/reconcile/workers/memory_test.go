@@ -1,4 +1,4 @@
-package reconcile
+package workers
 
 import (
 	"context"
@@ -14,36 +14,31 @@ import (
 )
 
 // hold returns a hold of a pass that ends with the test.
-func (p *memoryPool) hold(t *testing.T, controller string) *memoryHold {
+func (p *Memory) hold(t *testing.T, controller string) *Hold {
 	t.Helper()
-	var h memoryHold
-	h.open(t.Context(), p, controller)
+	var h Hold
+	h.Open(t.Context(), p, controller)
 	return &h
 }
 
 // poolOf returns a pool of that many MiB, besides the room for the favoured.
-func poolOf(mebibytes int) *memoryPool {
-	return newMemoryPool(memoryShare*int64(mebibytes<<20+budget.MaxBytes), queue.NewTenants())
+func poolOf(mebibytes int) *Memory {
+	return NewMemory(memoryShare*int64(mebibytes<<20+budget.MaxBytes), queue.NewTenants())
 }
 
 // grow has h grow by so many MiB, and returns what comes of it.
-func grow(h *memoryHold, mebibytes int) <-chan error {
+func grow(h *Hold, mebibytes int) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- h.Grow(mebibytes << 20) }()
 	return done
 }
 
 // waits fails unless so many passes wait.
-func (p *memoryPool) waits(t *testing.T, want int) {
+func (p *Memory) waits(t *testing.T, want int) {
 	t.Helper()
 	eventually(t, "passes wait", func() bool {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		n := 0
-		for _, all := range p.waiting {
-			n += len(all)
-		}
-		return n == want
+		_, waiting := p.State()
+		return waiting == want
 	})
 }
 
@@ -61,7 +56,7 @@ func TestSharesOfTheMemoryLimit(t *testing.T) {
 		0:             0,
 		math.MaxInt64: assumedLimit/memoryShare - budget.MaxBytes,
 	} {
-		if got := newMemoryPool(limit, queue.NewTenants()).size; got != want {
+		if got := NewMemory(limit, queue.NewTenants()).size; got != want {
 			t.Errorf("of %d: %d, want %d", limit, got, want)
 		}
 	}
@@ -77,11 +72,11 @@ func TestPassesWaitForMemory(t *testing.T) {
 	must(t, favoured.Grow(40<<20)) // it has the room that is left for it, and does not wait
 	waiting := grow(third, 5)
 	p.waits(t, 1)
-	first.settle(2 << 20) // now there is room
+	first.Settle(2 << 20) // now there is room
 	must(t, <-waiting)
-	first.close()
-	favoured.close()
-	third.close()
+	first.Close()
+	favoured.Close()
+	third.Close()
 	if p.used != 0 || len(p.by) != 0 || p.favoured != nil || len(p.order) != 0 || len(p.waiting) != 0 {
 		t.Errorf("something is left: %+v", p)
 	}
@@ -108,8 +103,8 @@ func TestOneControllerLeavesMemoryToOthers(t *testing.T) {
 	}
 	other := p.hold(t, "other") // at once
 	must(t, other.Grow(10<<20))
-	other.close()
-	p.favoured.settle(2 << 20) // that does not make it less than half
+	other.Close()
+	p.favoured.Settle(2 << 20) // that does not make it less than half
 	must(t, other.Grow(10<<20))
 	p.waits(t, 1)
 }
@@ -125,7 +120,7 @@ func TestOneTenantLeavesMemoryToOthers(t *testing.T) {
 	p.waits(t, 1)
 	p.tenants.Set("two", &v1.ServiceAccountRef{Namespace: "other", Name: "b"}) // what it holds stays on the old account
 	must(t, p.hold(t, "other").Grow(10<<20))                                   // at once
-	p.favoured.close()
+	p.favoured.Close()
 	if used := p.by["namespace/greedy"]; used != 20<<20 { // another one was favoured
 		t.Errorf("%d bytes are used", used)
 	}
@@ -136,7 +131,7 @@ func TestControllersGetMemoryInTurn(t *testing.T) {
 	p := poolOf(2)
 	first := p.hold(t, "many")
 	must(t, first.Grow(64<<20)) // more than there is: it is favoured
-	holds := map[*memoryHold]<-chan error{}
+	holds := map[*Hold]<-chan error{}
 	for range 8 {
 		h := p.hold(t, "many")
 		holds[h] = grow(h, 4)
@@ -145,13 +140,13 @@ func TestControllersGetMemoryInTurn(t *testing.T) {
 	few := p.hold(t, "few")
 	fewDone := grow(few, 4)
 	p.waits(t, 9)
-	first.close()
+	first.Close()
 	p.waits(t, 8) // one of many
 	p.mu.Lock()
 	favoured := p.favoured
 	p.mu.Unlock()
 	must(t, <-holds[favoured])
-	favoured.close()
+	favoured.Close()
 	must(t, <-fewDone) // and then it is the turn of few
 	p.waits(t, 7)
 }
@@ -160,8 +155,8 @@ func TestWhoWaitsForMemoryCanBeStopped(t *testing.T) {
 	p := poolOf(0)
 	must(t, p.hold(t, "a").Grow(1<<20))
 	ctx, cancel := context.WithCancel(t.Context())
-	var h memoryHold
-	h.open(ctx, p, "b")
+	var h Hold
+	h.Open(ctx, p, "b")
 	done := grow(&h, 1)
 	p.waits(t, 1)
 	cancel()
@@ -172,7 +167,7 @@ func TestWhoWaitsForMemoryCanBeStopped(t *testing.T) {
 	if err := h.Grow(1); !errors.Is(err, context.Canceled) {
 		t.Errorf("later, the error is %v", err)
 	}
-	h.close()
+	h.Close()
 	if p.used != growth {
 		t.Errorf("%d bytes are used", p.used)
 	}
@@ -191,7 +186,7 @@ func TestPassesAskSeldom(t *testing.T) {
 	if must(t, h.Grow(1)); h.bytes != 2*growth {
 		t.Errorf("it holds %d bytes", h.bytes)
 	}
-	h.settle(growth / 2)
+	h.Settle(growth / 2)
 	if must(t, h.Grow(1)); h.bytes != growth/2+growth {
 		t.Errorf("after it has settled it holds %d bytes", h.bytes)
 	}
@@ -220,9 +215,9 @@ func TestAllPassesEnd(t *testing.T) {
 						}
 						p.mu.Unlock()
 					}
-					h.settle(rng.Intn(4 << 20))
+					h.Settle(rng.Intn(4 << 20))
 				}
-				h.close()
+				h.Close()
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-package reconcile
+package workers
 
 import (
 	"context"
@@ -19,7 +19,7 @@ const (
 	growth = 1 << 20
 )
 
-// memoryPool is the memory that the passes under way hold together, besides budget.FreeBytes for each. One that needs
+// Memory is the memory that the passes under way hold together, besides budget.FreeBytes for each. One that needs
 // more than there is waits until others end. It is safe for concurrent use.
 //
 // A pass that waits may hold much already, so all of them could wait for each other. Therefore there is room of its own
@@ -27,53 +27,63 @@ const (
 // there is room for these among those of the others, it is the turn of the next one. Those who wait are served in
 // turn by tenant. No tenant gets more than half of what all may hold, so that requests of one
 // that hang do not keep the others waiting.
-type memoryPool struct {
+type Memory struct {
 	size    int // what all may hold but for the favoured, in bytes
 	tenants *queue.Tenants
 
 	mu       sync.Mutex
 	used     int
-	by       map[string]int          // used, by tenant; none is 0
-	waiting  map[string][]*memoryAsk // by tenant, in order; none is empty
-	order    []string                // of the tenants in waiting
-	favoured *memoryHold             // nil = nobody
-	settled  bool                    // whether the favoured has made its objects
+	by       map[string]int       // used, by tenant; none is 0
+	waiting  map[string][]*waiter // by tenant, in order; none is empty
+	order    []string             // of the tenants in waiting
+	favoured *Hold                // nil = nobody
+	settled  bool                 // whether the favoured has made its objects
 }
 
-// memoryAsk is a pass that waits.
-type memoryAsk struct {
-	hold  *memoryHold
+// waiter is a pass that waits.
+type waiter struct {
+	hold  *Hold
 	bytes int
 	given chan struct{} // closed when it has them
 }
 
-// newMemoryPool returns the pool of a process with that limit, which is math.MaxInt64 where there is none.
-func newMemoryPool(limit int64, tenants *queue.Tenants) *memoryPool {
+// NewMemory returns the pool of a process with that limit, which is math.MaxInt64 where there is none.
+func NewMemory(limit int64, tenants *queue.Tenants) *Memory {
 	if limit == math.MaxInt64 {
 		limit = assumedLimit
 	}
-	return &memoryPool{size: max(0, int(limit/memoryShare)-budget.MaxBytes), tenants: tenants, by: map[string]int{}, waiting: map[string][]*memoryAsk{}}
+	return &Memory{size: max(0, int(limit/memoryShare)-budget.MaxBytes), tenants: tenants, by: map[string]int{}, waiting: map[string][]*waiter{}}
 }
 
-// memoryHold is what one pass holds of a pool, which is nothing for an ordinary one. It is the Memory of a
+// State returns how many bytes the passes under way hold, and how many of these passes wait for more.
+func (p *Memory) State() (used, waiting int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, all := range p.waiting {
+		waiting += len(all)
+	}
+	return p.used, waiting
+}
+
+// Hold is what one pass holds of a pool, which is nothing for an ordinary one. It is the Memory of a
 // budget.Pass. It is used by one goroutine.
-type memoryHold struct {
-	pool       *memoryPool
+type Hold struct {
+	pool       *Memory
 	controller string
 	tenant     string          // known once it has asked the pool
 	stop       <-chan struct{} // closed when the pass is to end
-	desk       *desk
+	worker     *Worker
 	bytes      int // the lock of the pool guards it
 	spare      int // of these, what was not asked for
 }
 
-// open readies a hold for a pass with that context; close is to be called at its end.
-func (h *memoryHold) open(ctx context.Context, pool *memoryPool, controller string) {
-	*h = memoryHold{pool: pool, controller: controller, stop: ctx.Done(), desk: deskOf(ctx)}
+// Open readies a hold for a pass with that context; close is to be called at its end.
+func (h *Hold) Open(ctx context.Context, pool *Memory, controller string) {
+	*h = Hold{pool: pool, controller: controller, stop: ctx.Done(), worker: Of(ctx)}
 }
 
 // Grow gives the pass more memory. It waits until there is room, and returns an error when the pass is to end.
-func (h *memoryHold) Grow(bytes int) error {
+func (h *Hold) Grow(bytes int) error {
 	select {
 	case <-h.stop:
 		return context.Canceled
@@ -86,7 +96,7 @@ func (h *memoryHold) Grow(bytes int) error {
 	more := max(bytes-h.spare, growth)
 	ask := h.pool.ask(h, more)
 	if ask != nil {
-		defer h.desk.wait()()
+		defer h.worker.Wait()()
 		select {
 		case <-ask.given:
 		case <-h.stop:
@@ -98,23 +108,23 @@ func (h *memoryHold) Grow(bytes int) error {
 	return nil
 }
 
-// settle gives back all but so many bytes: the pass has made its objects, and holds no more than these until it asks again.
-func (h *memoryHold) settle(bytes int) {
+// Settle gives back all but so many bytes: the pass has made its objects, and holds no more than these until it asks again.
+func (h *Hold) Settle(bytes int) {
 	if h.bytes > 0 { // nobody else writes it now
 		h.pool.giveBack(h, max(0, h.bytes-bytes))
 		h.spare = 0
 	}
 }
 
-// close gives all back.
-func (h *memoryHold) close() {
+// Close gives all back.
+func (h *Hold) Close() {
 	if h.bytes > 0 {
 		h.pool.giveBack(h, h.bytes)
 	}
 }
 
 // ask takes bytes for h, or returns what to wait for.
-func (p *memoryPool) ask(h *memoryHold, bytes int) *memoryAsk {
+func (p *Memory) ask(h *Hold, bytes int) *waiter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if h.tenant == "" { // it stays, also when the controller gets another account meanwhile
@@ -127,7 +137,7 @@ func (p *memoryPool) ask(h *memoryHold, bytes int) *memoryAsk {
 		p.take(h, bytes)
 		return nil
 	}
-	ask := &memoryAsk{hold: h, bytes: bytes, given: make(chan struct{})}
+	ask := &waiter{hold: h, bytes: bytes, given: make(chan struct{})}
 	if _, ok := p.waiting[h.tenant]; !ok {
 		p.order = append(p.order, h.tenant)
 	}
@@ -137,7 +147,7 @@ func (p *memoryPool) ask(h *memoryHold, bytes int) *memoryAsk {
 }
 
 // fits reports whether a tenant may have so many bytes more; the lock is held.
-func (p *memoryPool) fits(tenant string, bytes int) bool {
+func (p *Memory) fits(tenant string, bytes int) bool {
 	used, own := p.used+bytes, p.by[tenant]+bytes
 	if f := p.favoured; f != nil {
 		used -= f.bytes
@@ -148,14 +158,14 @@ func (p *memoryPool) fits(tenant string, bytes int) bool {
 	return used <= p.size && own <= p.size/2
 }
 
-func (p *memoryPool) take(h *memoryHold, bytes int) {
+func (p *Memory) take(h *Hold, bytes int) {
 	h.bytes += bytes
 	p.used += bytes
 	p.by[h.tenant] += bytes
 }
 
 // serve gives those who wait what there is, and favours one of them where nobody is favoured; the lock is held.
-func (p *memoryPool) serve() {
+func (p *Memory) serve() {
 	for p.serveOne() {
 	}
 	if p.favoured == nil && len(p.order) > 0 {
@@ -166,7 +176,7 @@ func (p *memoryPool) serve() {
 }
 
 // serveOne gives the first tenant in turn that may have it what it waits for.
-func (p *memoryPool) serveOne() bool {
+func (p *Memory) serveOne() bool {
 	for i, tenant := range p.order {
 		if p.fits(tenant, p.waiting[tenant][0].bytes) {
 			p.give(i)
@@ -177,7 +187,7 @@ func (p *memoryPool) serveOne() bool {
 }
 
 // give gives the tenant at a place in order what it waits for first, and puts it last.
-func (p *memoryPool) give(at int) {
+func (p *Memory) give(at int) {
 	tenant := p.order[at]
 	ask := p.waiting[tenant][0]
 	p.take(ask.hold, ask.bytes)
@@ -187,9 +197,9 @@ func (p *memoryPool) give(at int) {
 }
 
 // remove takes an ask out of those that wait.
-func (p *memoryPool) remove(ask *memoryAsk) {
+func (p *Memory) remove(ask *waiter) {
 	tenant := ask.hold.tenant
-	left := slices.DeleteFunc(p.waiting[tenant], func(each *memoryAsk) bool { return each == ask })
+	left := slices.DeleteFunc(p.waiting[tenant], func(each *waiter) bool { return each == ask })
 	if len(left) > 0 {
 		p.waiting[tenant] = left
 		return
@@ -199,7 +209,7 @@ func (p *memoryPool) remove(ask *memoryAsk) {
 }
 
 // withdraw ends an ask that nobody waits for any more.
-func (p *memoryPool) withdraw(ask *memoryAsk) {
+func (p *Memory) withdraw(ask *waiter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
@@ -212,7 +222,7 @@ func (p *memoryPool) withdraw(ask *memoryAsk) {
 
 // giveBack takes bytes from h, which asks for no more for now. When it was favoured, another one is, as soon as what
 // all hold has room without it.
-func (p *memoryPool) giveBack(h *memoryHold, bytes int) {
+func (p *Memory) giveBack(h *Hold, bytes int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	h.bytes -= bytes

@@ -1,4 +1,4 @@
-package reconcile
+package workers
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ import (
 
 // computers compute on one processor. They live in a bubble of synctest, whose time goes on when all of them sleep.
 type computers struct {
-	*processors
+	*Processors
 	mu    sync.Mutex
 	spent map[string]time.Duration // by controller
 	group sync.WaitGroup
@@ -31,7 +31,7 @@ func newComputers(tenants map[string]string) *computers {
 		}
 		all.Set(controller, account)
 	}
-	c := &computers{processors: newProcessors(clock.RealClock{}, all), spent: map[string]time.Duration{}}
+	c := &computers{Processors: NewProcessors(clock.RealClock{}, all), spent: map[string]time.Duration{}}
 	c.free, c.least = 1, 0
 	return c
 }
@@ -62,8 +62,8 @@ func (c *computers) compute(controller string, long time.Duration) (took <-chan 
 // state returns how many processors are free and who computes, once all of the bubble wait.
 func (c *computers) state() (free int, computing []string) {
 	synctest.Wait()
-	c.processors.mu.Lock()
-	defer c.processors.mu.Unlock()
+	c.Processors.mu.Lock()
+	defer c.Processors.mu.Unlock()
 	for _, t := range c.computing {
 		computing = append(computing, t.usage.name)
 	}
@@ -259,12 +259,12 @@ func TestAProcessorThatIsKeptForLongGoesToTheNextToo(t *testing.T) {
 func TestRequestsTakeNoProcessor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newComputers(map[string]string{"asks": "", "waits": "", "computes": ""})
-		d := newDesks(clock.RealClock{}, c.processors)
-		asks, waits := deskOf(d.seat(t.Context())), deskOf(d.seat(t.Context()))
-		asks.begin(keyOf("asks", "1"))
+		d := NewTracker(clock.RealClock{}, c.Processors)
+		asks, waits := Of(d.Join(t.Context())), Of(d.Join(t.Context()))
+		asks.Begin(keyOf("asks", "1"))
 		asks.Asked()
-		waits.begin(keyOf("waits", "1"))
-		goOn := waits.wait()
+		waits.Begin(keyOf("waits", "1"))
+		goOn := waits.Wait()
 		if took := <-c.compute("computes", 10*time.Millisecond); took != 10*time.Millisecond {
 			t.Errorf("10 ms took %v", took)
 		}
@@ -274,17 +274,17 @@ func TestRequestsTakeNoProcessor(t *testing.T) {
 		}
 		answered := make(chan struct{})
 		go func() { goOn(); close(answered) }()
-		elapse(patience)
-		if got := d.relieve(); !slices.Equal(got, []queue.Key{keyOf("asks", "1")}) || len(d.busy()) != 1 {
-			t.Errorf("%v are relieved and %v busy, want only the one that computes: the other one waits for a processor", got, d.busy())
+		elapse(Patience)
+		if got := d.relieve(); !slices.Equal(got, []queue.Key{keyOf("asks", "1")}) || len(d.Busy()) != 1 {
+			t.Errorf("%v are relieved and %v busy, want only the one that computes: the other one waits for a processor", got, d.Busy())
 		}
-		asks.end()
+		asks.End()
 		<-answered
 		d.leave(waits)
 		if err := waits.pause(); err == nil {
 			t.Error("who is cut short does not hear of it")
 		}
-		waits.end()
+		waits.End()
 		d.leave(asks)
 		c.expectIdle(t, 1)
 	})
@@ -309,7 +309,7 @@ func TestNothingIsRememberedOfUnknownControllers(t *testing.T) {
 		t.Errorf("%d controllers of %d tenants are remembered, want 2 of 2", len(c.controllers), len(c.byTenant))
 	}
 	for _, name := range []string{"a", "b", "gone"} {
-		c.processors.ForgetController(name)
+		c.Processors.ForgetController(name)
 		c.tenants.ForgetController(name)
 		if _, known := c.tenants.Of(name); known {
 			t.Errorf("the tenant of %s is left over", name)

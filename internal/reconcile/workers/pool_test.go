@@ -1,4 +1,4 @@
-package reconcile
+package workers
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 
 func TestWhoWaitsForLongIsRelievedOnce(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Now())
-	d := newDesks(clock, newProcessors(clock, queue.NewTenants()))
+	d := NewTracker(clock, NewProcessors(clock, queue.NewTenants()))
 	d.processors.free = 10
-	pass := deskOf(d.seat(t.Context()))
+	pass := Of(d.Join(t.Context()))
 	after := func(wait time.Duration, want int) {
 		t.Helper()
 		clock.SetTime(clock.Now().Add(wait))
@@ -23,23 +23,23 @@ func TestWhoWaitsForLongIsRelievedOnce(t *testing.T) {
 		}
 	}
 	after(time.Hour, 0) // nothing is under way
-	pass.begin(keyOf("a", "1"))
-	after(patience-1, 0)
+	pass.Begin(keyOf("a", "1"))
+	after(Patience-1, 0)
 	pass.Answered()
-	after(patience-1, 0)
+	after(Patience-1, 0)
 	after(1, 1)
 	after(time.Hour, 0)
 	if !pass.takeBack() {
 		t.Error("the worker does not know that it is relieved")
 	}
 	d.leave(pass)
-	next := deskOf(d.seat(t.Context()))
-	next.begin(keyOf("a", "2"))
-	after(patience-1, 0) // an hour later the controller is not slow any more
+	next := Of(d.Join(t.Context()))
+	next.Begin(keyOf("a", "2"))
+	after(Patience-1, 0) // an hour later the controller is not slow any more
 	after(1, 1)
-	slow, other := deskOf(d.seat(t.Context())), deskOf(d.seat(t.Context()))
-	slow.begin(keyOf("a", "3"))
-	other.begin(keyOf("b", "3"))
+	slow, other := Of(d.Join(t.Context())), Of(d.Join(t.Context()))
+	slow.Begin(keyOf("a", "3"))
+	other.Begin(keyOf("b", "3"))
 	after(leastPatience-1, 0)
 	after(1, 1)
 	if !slow.takeBack() || other.takeBack() {
@@ -47,16 +47,16 @@ func TestWhoWaitsForLongIsRelievedOnce(t *testing.T) {
 	}
 }
 
-func TestWhoWasCutShortGoesOnAtAnotherDesk(t *testing.T) {
+func TestWhoWasCutShortGoesOnAsAnotherWorker(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Now())
-	d := newDesks(clock, newProcessors(clock, queue.NewTenants()))
+	d := NewTracker(clock, NewProcessors(clock, queue.NewTenants()))
 	ctx, cancel := context.WithCancel(t.Context())
 	all, abort := context.WithCancel(t.Context())
 	defer abort()
 	var pieces []context.Context
-	crew := &crew{desks: d, places: 1, spare: 2}
+	pool := &Pool{Tracker: d, Places: 1, Spare: 2}
 	ended := false
-	crew.next = func(work context.Context, taken func()) bool {
+	pool.Next = func(work context.Context, taken func()) bool {
 		if len(pieces) == 4 {
 			if ended || work != pieces[3] {
 				t.Error("somebody goes on though all work is to end")
@@ -66,26 +66,26 @@ func TestWhoWasCutShortGoesOnAtAnotherDesk(t *testing.T) {
 		}
 		taken()
 		if pieces = append(pieces, work); work.Err() != nil || len(d.all) != 1 {
-			t.Errorf("piece %d begins with %v at one of %d desks", len(pieces), work.Err(), len(d.all))
+			t.Errorf("piece %d begins with %v by one of %d workers", len(pieces), work.Err(), len(d.all))
 		}
-		own := deskOf(work)
-		own.begin(keyOf("a", "1"))
-		defer own.end()
+		own := Of(work)
+		own.Begin(keyOf("a", "1"))
+		defer own.End()
 		switch len(pieces) {
 		case 2:
-			d.cut("b")
-			d.cut("a")
+			d.Cut("b")
+			d.Cut("a")
 		case 4:
 			cancel()
 			abort()
 		}
 		return true
 	}
-	crew.run(ctx, all)
+	pool.Run(ctx, all)
 	if pieces[0] != pieces[1] || pieces[1] == pieces[2] || pieces[2] != pieces[3] {
-		t.Error("only after work that was cut short, there is another desk")
+		t.Error("only after work that was cut short, there is another worker")
 	}
 	if len(d.all) != 0 {
-		t.Errorf("%d desks are left", len(d.all))
+		t.Errorf("%d workers are left", len(d.all))
 	}
 }

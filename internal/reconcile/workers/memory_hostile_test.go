@@ -1,6 +1,6 @@
 //go:build !race
 
-package reconcile
+package workers
 
 import (
 	"runtime/debug"
@@ -22,7 +22,7 @@ const hoarding = `{{ $json := print "[" (repeat 3000 "{\"\":1},") "1]" }}{{ $all
 func TestManyHostilePassesStayWithinTheMemoryLimit(t *testing.T) {
 	const limit, workers = 460 << 20, 32
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
-	pool := newMemoryPool(limit, queue.NewTenants())
+	pool := NewMemory(limit, queue.NewTenants())
 	p, err := render.Compile(render.Source{Children: []render.Template{{Name: "x", Text: hoarding}}})
 	must(t, err)
 	ended := make(chan struct{})
@@ -47,7 +47,7 @@ func TestManyHostilePassesStayWithinTheMemoryLimit(t *testing.T) {
 	for i := range workers {
 		all.Go(func() {
 			h := pool.hold(t, string(rune('a'+i%4)))
-			defer h.close()
+			defer h.Close()
 			var budget budget.Pass
 			budget.Begin(h)
 			if _, err := p.Child("x", &render.Input{Budget: &budget}); err == nil {

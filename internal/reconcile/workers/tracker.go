@@ -1,0 +1,119 @@
+package workers
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+)
+
+// Tracker knows what all workers have under way. It is safe for concurrent use.
+type Tracker struct {
+	clock      clock.PassiveClock
+	processors *Processors
+	mu         sync.Mutex
+	all        []*Worker
+	slow       map[string]time.Time // when work for a controller last took long
+}
+
+// NewTracker returns a tracker without workers.
+func NewTracker(clock clock.PassiveClock, processors *Processors) *Tracker {
+	return &Tracker{clock: clock, processors: processors, slow: map[string]time.Time{}}
+}
+
+// Join adds a worker, and returns the context that it works with.
+func (t *Tracker) Join(ctx context.Context) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	own := &Worker{clock: t.clock, cancel: cancel, over: ctx.Err, turn: t.processors.turn()}
+	own.pausing = own.pause
+	t.mu.Lock()
+	t.all = append(t.all, own)
+	t.mu.Unlock()
+	return kube.WithObserver(context.WithValue(ctx, workerKey{}, own), own)
+}
+
+// leave takes a worker away.
+func (t *Tracker) leave(own *Worker) {
+	own.cancel()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all = slices.DeleteFunc(t.all, func(each *Worker) bool { return each == own })
+}
+
+// Workers returns how many there are.
+func (t *Tracker) Workers() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.all)
+}
+
+// Busy returns what the workers have under way.
+func (t *Tracker) Busy() []Work {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []Work
+	for _, each := range t.all {
+		each.mu.Lock()
+		if each.busy && !each.waiting && !each.queued {
+			out = append(out, each.work)
+		}
+		each.mu.Unlock()
+	}
+	return out
+}
+
+// relieve tells the workers that wait for an answer for long that others have their places now, and
+// returns what these work on.
+func (t *Tracker) relieve() []queue.Key {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var relieved []queue.Key
+	now := t.clock.Now()
+	for controller, at := range t.slow {
+		if now.Sub(at) > slowTime {
+			delete(t.slow, controller)
+		}
+	}
+	for _, each := range t.all {
+		limit := Patience
+		each.mu.Lock()
+		controller := each.work.Key.Controller
+		if _, slow := t.slow[controller]; slow {
+			limit = leastPatience
+		}
+		if each.busy && !each.queued && !each.relieved && now.Sub(each.work.Since) >= limit {
+			each.relieved = true
+			t.slow[controller] = now
+			relieved = append(relieved, each.work.Key)
+		}
+		each.mu.Unlock()
+	}
+	return relieved
+}
+
+// reclaim takes processors back that work keeps for long without a pause.
+func (t *Tracker) reclaim() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, each := range t.all {
+		each.turn.reclaim()
+	}
+}
+
+// Cut ends the requests of all work that is under way for a controller.
+func (t *Tracker) Cut(controller string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, each := range t.all {
+		each.mu.Lock()
+		if each.work.Key.Controller == controller {
+			each.cancel()
+		}
+		each.mu.Unlock()
+	}
+}

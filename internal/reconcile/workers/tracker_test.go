@@ -1,0 +1,54 @@
+package workers
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	clocktesting "k8s.io/utils/clock/testing"
+
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+)
+
+func TestAnswersKeepAWorkerFromSeemingToHang(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	client, err := kube.NewClient(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	clock := clocktesting.NewFakePassiveClock(start)
+	d := NewTracker(clock, NewProcessors(clock, queue.NewTenants()))
+	ctx := d.Join(t.Context())
+	Of(ctx).Begin(queue.Key{Controller: "apps"})
+	clock.SetTime(start.Add(time.Minute))
+	if got := d.Busy()[0].Since; !got.Equal(start) {
+		t.Errorf("since %v, want the begin", got)
+	}
+	if _, err := client.Get(ctx, kube.Location{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespace: "ns", Name: "a"}); err == nil {
+		t.Error("there is an object")
+	}
+	if got := d.Busy()[0].Since; !got.Equal(start.Add(time.Minute)) {
+		t.Errorf("since %v, want the time of the answer", got)
+	}
+	Of(ctx).End()
+	if got := d.Busy(); len(got) > 0 {
+		t.Errorf("busy after the end: %v", works(got))
+	}
+	Of(t.Context()).Begin(queue.Key{}) // nobody works
+	Of(t.Context()).End()
+}
+
+func TestNothingGoesOnByAWorkerThatIsTakenAway(t *testing.T) {
+	d := NewTracker(clocktesting.NewFakePassiveClock(time.Now()), nil)
+	ctx := d.Join(t.Context())
+	d.leave(Of(ctx))
+	if ctx.Err() == nil || len(d.all) > 0 {
+		t.Errorf("%d workers are left, and the work goes on: %v", len(d.all), ctx.Err() == nil)
+	}
+}

@@ -1,0 +1,134 @@
+package workers
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+)
+
+// Work is what a worker has under way.
+type Work struct {
+	// Key is the parent that the pass is over. It has no parent where the
+	// TemplateController itself is synced.
+	Key queue.Key
+	// Since is when the work began, or when its last request was answered.
+	Since time.Time
+}
+
+// String is the work as logs and health checks show it.
+func (w Work) String() string {
+	if w.Key.Parent.Name == "" {
+		return "sync of TemplateController " + w.Key.Controller
+	}
+	return "pass over " + w.Key.Parent.String() + " for TemplateController " + w.Key.Controller
+}
+
+// workerKey is for the value of the context that a worker works with.
+type workerKey struct{}
+
+// Of returns the worker that works with the context. It is nil where there is none, as in tests; then nobody asks.
+func Of(ctx context.Context) *Worker {
+	w, _ := ctx.Value(workerKey{}).(*Worker)
+	return w
+}
+
+// Worker is one of those who work, and says what it has under way. It is safe for concurrent use, and allocates
+// nothing while it works.
+type Worker struct {
+	clock    clock.PassiveClock
+	cancel   context.CancelFunc // of what the worker works with
+	over     func() error       // why that has ended
+	pausing  func() error       // pause, made once
+	turn     *turn
+	mu       sync.Mutex
+	busy     bool
+	waiting  bool // for others to end their work first
+	queued   bool // for a processor
+	relieved bool // another worker has the place
+	work     Work
+}
+
+// Begin says that work for a key begins. It returns when there is a processor for it.
+func (w *Worker) Begin(key queue.Key) {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	w.busy, w.queued, w.work = true, true, Work{Key: key}
+	w.mu.Unlock()
+	w.turn.begin(key.Controller)
+	w.resume()
+}
+
+// resume says that the work goes on.
+func (w *Worker) resume() {
+	now := w.clock.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waiting, w.queued, w.work.Since = false, false, now
+}
+
+// End says that nothing is under way any more.
+func (w *Worker) End() {
+	if w == nil {
+		return
+	}
+	w.turn.end()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.busy, w.work = false, Work{}
+}
+
+// pause lets others compute whose turn it is. The error says that the work is to end.
+func (w *Worker) pause() error {
+	w.turn.pause()
+	return w.over()
+}
+
+// Pauses is pause as a function for those who compute for long, nil where nobody else does.
+func (w *Worker) Pauses() func() error {
+	if w == nil {
+		return nil
+	}
+	return w.pausing
+}
+
+// Wait says that others have to end their work first, until the function is called that it returns.
+func (w *Worker) Wait() func() {
+	if w == nil {
+		return func() {}
+	}
+	w.turn.put()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.waiting = true
+	return w.comeBack
+}
+
+// takeBack gives the place back that another worker has, and reports whether one had it.
+func (w *Worker) takeBack() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	relieved := w.relieved
+	w.relieved = false
+	return relieved
+}
+
+// Asked gives the processor back for the time of a request.
+func (w *Worker) Asked() { w.turn.put() }
+
+// Answered takes note of the end of a request.
+func (w *Worker) Answered() { w.comeBack() }
+
+// comeBack returns when there is a processor again.
+func (w *Worker) comeBack() {
+	w.mu.Lock()
+	w.queued = true
+	w.mu.Unlock()
+	w.turn.take()
+	w.resume()
+}
