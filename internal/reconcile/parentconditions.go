@@ -175,3 +175,9 @@ func (p *pass) transition(condition map[string]any) string {
 	}
 	return p.r.clock.Now().UTC().Format(time.RFC3339)
 }
+
+// text returns the text under a key, or "".
+func text(m map[string]any, key string) string {
+	s, _ := m[key].(string)
+	return s
+}

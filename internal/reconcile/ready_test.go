@@ -117,24 +117,3 @@ func TestFailureOfAChildStandsBehindThoseOfTemplates(t *testing.T) {
 		t.Errorf("ready condition %q: want both faults, that of the template first", got)
 	}
 }
-
-func TestStateOfAnObjectIsFoundOutOnce(t *testing.T) {
-	for text, want := range map[string]state{
-		"status: {conditions: [{type: Complete, status: 'True'}]}": stateReady,
-		"status: {conditions: [{type: Failed, status: 'True'}]}":   stateFailing,
-		"status: {}": stateComing,
-	} {
-		o := packed(t, parse(t, "{apiVersion: batch/v1, kind: Job, metadata: {name: a}, "+text+"}"))
-		for range 2 {
-			if got := stateOf(o); got != want {
-				t.Errorf("%s: state %d, want %d", text, got, want)
-			}
-		}
-		if allocated := testing.AllocsPerRun(10, func() { stateOf(o) }); allocated > 0 {
-			t.Errorf("%s: the state is found out again", text)
-		}
-		if gone := o.Terminating("2026-01-01T00:00:00Z"); stateOf(gone) != stateComing {
-			t.Errorf("%s: being deleted, it is still in another state", text)
-		}
-	}
-}

@@ -19,6 +19,7 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
@@ -208,7 +209,7 @@ func (p *pass) content() map[string]any {
 
 // input is what the templates see.
 func (p *pass) input(observed []*live) *render.Input {
-	return &render.Input{Parent: p.content(), Ready: readyContent, Pause: p.pause, Budget: &p.budget, Observed: func(child string) ([]map[string]any, error) {
+	return &render.Input{Parent: p.content(), Ready: readiness.IsReady, Pause: p.pause, Budget: &p.budget, Observed: func(child string) ([]map[string]any, error) {
 		var out []map[string]any
 		for _, l := range observed {
 			if l.child != child {

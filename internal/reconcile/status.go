@@ -17,6 +17,7 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/fields"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/readiness"
 )
 
 // writeStatus writes the parent's status if it differs; observed are the children as they are
@@ -32,7 +33,7 @@ func (p *pass) writeStatus(ctx context.Context, all []*wanted, observed []*live)
 		now.kinds |= p.sources[w.id().kind].bit
 	}
 	for _, l := range observed {
-		if stateOf(l.object) == stateReady {
+		if readiness.Of(l.object) == readiness.Ready {
 			now.childrenReady++
 		}
 	}

@@ -1,4 +1,4 @@
-package reconcile
+package readiness
 
 import (
 	"strings"
@@ -8,9 +8,9 @@ import (
 )
 
 func TestHowObjectsStand(t *testing.T) {
-	ready := standing{state: stateReady}
-	coming := func(why string) standing { return standing{stateComing, why} }
-	failed := func(why string) standing { return standing{stateFailing, why} }
+	ready := result{state: Ready}
+	coming := func(why string) result { return result{InProgress, why} }
+	failed := func(why string) result { return result{Failed, why} }
 	const (
 		job        = "{apiVersion: batch/v1, kind: Job, "
 		pod        = "{apiVersion: v1, kind: Pod, "
@@ -20,7 +20,7 @@ func TestHowObjectsStand(t *testing.T) {
 	)
 	for why, row := range map[string]struct {
 		text string
-		want standing
+		want result
 	}{
 		"a Job that nobody has looked at":              {job + "spec: {}}", coming("not started yet")},
 		"a Job that runs":                              {job + "spec: {completions: 3}, status: {startTime: x, active: 1, succeeded: 1}}", coming("running, 1 of 3 Pods have succeeded")},
@@ -74,12 +74,12 @@ func TestHowObjectsStand(t *testing.T) {
 		"one that is being deleted":                    {job + "metadata: {deletionTimestamp: x}, status: {conditions: [{type: Failed, status: 'True'}]}}", coming("being deleted")},
 	} {
 		t.Run(why, func(t *testing.T) {
-			content := parse(t, row.text).Object
-			got := standingOf(content)
-			if diff := cmp.Diff(row.want, got, cmp.AllowUnexported(standing{})); diff != "" {
-				t.Errorf("standing (-want +got):\n%s", diff)
+			content := parse(t, row.text)
+			got := compute(content)
+			if diff := cmp.Diff(row.want, got, cmp.AllowUnexported(result{})); diff != "" {
+				t.Errorf("result (-want +got):\n%s", diff)
 			}
-			if readyContent(content) != (row.want.state == stateReady) {
+			if IsReady(content) != (row.want.state == Ready) || Why(content) != row.want.why {
 				t.Error("templates are told something else")
 			}
 		})

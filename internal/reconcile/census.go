@@ -5,46 +5,8 @@ import (
 
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/readiness"
 )
-
-// state is whether an object is ready.
-type state int
-
-const (
-	// stateComing is an object that is not ready yet.
-	stateComing state = iota
-	// stateReady is an object that is ready: it is as its spec says, and what it is to do is done.
-	stateReady
-	// stateFailing is an object that is not ready and will hardly become so by itself.
-	stateFailing
-)
-
-// standing is the state of an object, and why it is not ready: in words of ours, with no text of the object but
-// the reason word of a condition.
-type standing struct {
-	state state
-	why   string // "" for one that is ready
-}
-
-// stateOf returns the state of a live object. One that is being deleted is not ready.
-func stateOf(o *object.Object) state {
-	switch {
-	case o.Deleting():
-		return stateComing
-	case o.Noted(object.Ready):
-		return stateReady
-	case o.Noted(object.Failing):
-		return stateFailing
-	case o.Noted(object.NotReady):
-		return stateComing
-	}
-	s := standingOf(o.Content()).state
-	o.Note(map[state]object.Fact{stateReady: object.Ready, stateFailing: object.Failing, stateComing: object.NotReady}[s])
-	return s
-}
-
-// readyContent is the same for the renderer.
-func readyContent(content map[string]any) bool { return standingOf(content).state == stateReady }
 
 // unready is a child that is wanted and not ready.
 type unready struct {
@@ -56,7 +18,7 @@ type unready struct {
 func (u unready) String() string {
 	why := "not there yet"
 	if u.object != nil {
-		why = standingOf(u.object.Content()).why
+		why = readiness.Why(u.object.Content())
 	}
 	return u.id.String() + ": " + why
 }
@@ -76,16 +38,16 @@ func censusOf(all []*wanted, observed []*live) census {
 	c := census{wanted: len(all)}
 	for _, w := range all {
 		u := unready{w.id(), there[w.id()]}
-		s := stateComing
+		s := readiness.InProgress
 		if u.object != nil {
-			s = stateOf(u.object)
+			s = readiness.Of(u.object)
 		}
 		switch s {
-		case stateReady:
+		case readiness.Ready:
 			c.ready++
-		case stateFailing:
+		case readiness.Failed:
 			c.failing = append(c.failing, u)
-		case stateComing:
+		case readiness.InProgress:
 			c.coming = append(c.coming, u)
 		}
 	}

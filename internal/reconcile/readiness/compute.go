@@ -1,4 +1,4 @@
-package reconcile
+package readiness
 
 import (
 	"fmt"
@@ -10,83 +10,83 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-// standingOf returns how an object stands, which depends on the object alone: kstatus knows, but for Jobs, which
+// compute returns how an object stands, which depends on the object alone: kstatus knows, but for Jobs, which
 // are ready for it once they run, and for Pods, which may have failed and which it judges by the clock.
-func standingOf(content map[string]any) standing {
+func compute(content map[string]any) result {
 	metadata, _ := content["metadata"].(map[string]any)
 	state, _ := content["status"].(map[string]any)
 	if metadata["deletionTimestamp"] != nil {
-		return standing{stateComing, "being deleted"}
+		return result{InProgress, "being deleted"}
 	}
 	u := &unstructured.Unstructured{Object: content}
 	gk := u.GroupVersionKind().GroupKind()
 	switch gk {
 	case schema.GroupKind{Group: "batch", Kind: "Job"}:
-		return jobStanding(content, state)
+		return jobResult(content, state)
 	case schema.GroupKind{Kind: "Pod"}:
-		return podStanding(state)
+		return podResult(state)
 	}
 	if state == nil && status.GetLegacyConditionsFn(u) == nil {
-		return standing{state: stateReady} // kstatus takes a while to say the same of an object that reports nothing
+		return result{state: Ready} // kstatus takes a while to say the same of an object that reports nothing
 	}
-	result, err := status.Compute(u)
+	computed, err := status.Compute(u)
 	switch {
 	case err != nil:
-		return standing{stateComing, "its status cannot be read"}
-	case result.Status == status.CurrentStatus:
-		return standing{state: stateReady}
+		return result{InProgress, "its status cannot be read"}
+	case computed.Status == status.CurrentStatus:
+		return result{state: Ready}
 	}
 	reason := ""
-	if len(result.Conditions) > 0 {
-		reason = result.Conditions[0].Reason
+	if len(computed.Conditions) > 0 {
+		reason = computed.Conditions[0].Reason
 	}
-	if result.Status == status.FailedStatus {
-		return standing{stateFailing, problem.WithReason("failed", reason)}
+	if computed.Status == status.FailedStatus {
+		return result{Failed, problem.WithReason("failed", reason)}
 	}
-	return standing{stateComing, progressOf(gk, content, reason)}
+	return result{InProgress, progressOf(gk, content, reason)}
 }
 
-// jobStanding is that of a Job, which is ready when it is complete. One that is suspended is not: its work is
+// jobResult is that of a Job, which is ready when it is complete. One that is suspended is not: its work is
 // still to be done.
-func jobStanding(content, state map[string]any) standing {
+func jobResult(content, state map[string]any) result {
 	if c := trueCondition(state, "Complete"); c != nil {
-		return standing{state: stateReady}
+		return result{state: Ready}
 	}
 	if c := trueCondition(state, "Failed"); c != nil {
-		return standing{stateFailing, problem.WithReason("failed", text(c, "reason"))}
+		return result{Failed, problem.WithReason("failed", text(c, "reason"))}
 	}
 	spec, _ := content["spec"].(map[string]any)
 	switch completions := count(spec, "completions", count(spec, "parallelism", 1)); {
 	case spec["suspend"] == true:
-		return standing{stateComing, "suspended"}
+		return result{InProgress, "suspended"}
 	case state["startTime"] == nil:
-		return standing{stateComing, "not started yet"}
+		return result{InProgress, "not started yet"}
 	default:
-		return standing{stateComing, fmt.Sprintf("running, %d of %d Pods have succeeded", count(state, "succeeded", 0), completions)}
+		return result{InProgress, fmt.Sprintf("running, %d of %d Pods have succeeded", count(state, "succeeded", 0), completions)}
 	}
 }
 
-// podStanding is that of a Pod. One that has succeeded is ready for good.
-func podStanding(state map[string]any) standing {
+// podResult is that of a Pod. One that has succeeded is ready for good.
+func podResult(state map[string]any) result {
 	switch phase := text(state, "phase"); phase {
 	case "Succeeded":
-		return standing{state: stateReady}
+		return result{state: Ready}
 	case "Failed":
-		return standing{stateFailing, problem.WithReason("failed", podReason(state, "terminated"))}
+		return result{Failed, problem.WithReason("failed", podReason(state, "terminated"))}
 	default:
 		reason := podReason(state, "waiting")
 		switch {
 		case trueCondition(state, "Ready") != nil && phase == "Running":
-			return standing{state: stateReady}
+			return result{state: Ready}
 		case reason == crashing: // also while it is pending: its init containers come first
-			return standing{stateFailing, problem.WithReason("failed", reason)}
+			return result{Failed, problem.WithReason("failed", reason)}
 		case phase == "Running":
-			return standing{stateComing, problem.WithReason("running, but not ready", reason)}
+			return result{InProgress, problem.WithReason("running, but not ready", reason)}
 		}
 		if c := condition(state, "PodScheduled"); c["status"] == "False" {
 			reason = text(c, "reason")
 		}
-		return standing{stateComing, problem.WithReason("pending", reason)}
+		return result{InProgress, problem.WithReason("pending", reason)}
 	}
 }
 
