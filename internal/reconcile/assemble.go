@@ -14,13 +14,14 @@ import (
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
 // assembly is what a TemplateController comes to on this cluster, now: the kinds
 // that are there, and what is to be watched.
 type assembly struct {
-	rejection *rejection
+	rejection *spec.Rejection
 	kind      kind.Kind // of the parents
 	kindErr   error     // why there is none
 	children  map[schema.GroupKind]childWant
@@ -30,7 +31,7 @@ type assembly struct {
 	namespace *watch.Want           // all Namespaces, for namespaceSelector; else nil
 	as        string                // user that reads and writes
 	// ending says what a TemplateController that is being deleted waits for, nil = nothing.
-	ending *rejection
+	ending *spec.Rejection
 }
 
 type childWant struct {
@@ -50,7 +51,7 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *entry) assembly {
 	c.mu.RLock()
 	a := assembly{
 		rejection: e.rejection, children: map[schema.GroupKind]childWant{}, settled: maps.Clone(e.settled), round: e.round,
-		parents: map[string]watch.Want{}, as: userOf(&tc.Spec),
+		parents: map[string]watch.Want{}, as: spec.User(&tc.Spec),
 	}
 	childKinds, in := maps.Clone(e.childKinds), maps.Clone(e.namespaces)
 	c.mu.RUnlock()
@@ -63,13 +64,13 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *entry) assembly {
 	if a.rejection != nil {
 		return a
 	}
-	a.kind, a.kindErr = c.kinds.Resolve(e.compiled.gvk)
+	a.kind, a.kindErr = c.kinds.Resolve(e.compiled.GVK)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case a.kindErr == nil:
 		e.gone = time.Time{}
-		if a.rejection = misfit(tc, a.kind); a.rejection == nil {
+		if a.rejection = spec.CheckKind(&tc.Spec, a.kind); a.rejection == nil {
 			a.watchParents(tc, e.compiled)
 		}
 	case !gone(a.kindErr):
@@ -125,22 +126,8 @@ func (a *assembly) recheck() time.Duration {
 	return again
 }
 
-// misfit returns why the spec cannot work for the kind, or nil.
-func misfit(tc *v1.TemplateController, kind kind.Kind) *rejection {
-	w, writes := tc.Spec.Watch, tc.Spec.Status != nil && tc.Spec.Status.Template != ""
-	switch {
-	case !kind.Namespaced && (len(w.Namespaces) > 0 || w.NamespaceSelector != nil):
-		return rejectf(v1.ReasonInvalidSpec, "spec.watch: %s is cluster-scoped: remove namespaces and namespaceSelector", kind.Kind)
-	case writes && !kind.Custom:
-		return rejectf(v1.ReasonBuiltInKind, "spec.status.template: %s is no custom kind, and templater writes no status into others: remove the template", kind.Kind)
-	case writes && kind.Status == nil:
-		return rejectf(v1.ReasonNoStatusSubresource, "spec.status.template: %s has no status subresource: add \"subresources: {status: {}}\" to version %s of its CustomResourceDefinition", kind.Kind, kind.Resource.Version)
-	}
-	return nil
-}
-
-func (a *assembly) watchParents(tc *v1.TemplateController, c *compiled) {
-	want := watch.Want{Resource: a.kind.Resource, Labels: c.labels.String(), Fields: c.fields, Role: watch.Parent, As: a.as}
+func (a *assembly) watchParents(tc *v1.TemplateController, c *spec.Compiled) {
+	want := watch.Want{Resource: a.kind.Resource, Labels: c.Labels.String(), Fields: c.Fields, Role: watch.Parent, As: a.as}
 	for _, ns := range tc.Spec.Watch.Namespaces {
 		want.Namespace = ns
 		a.parents[ns] = want
@@ -148,7 +135,7 @@ func (a *assembly) watchParents(tc *v1.TemplateController, c *compiled) {
 	if len(tc.Spec.Watch.Namespaces) == 0 {
 		a.parents[""] = want
 	}
-	if c.namespaceSelector != nil {
+	if c.NamespaceSelector != nil {
 		a.namespace = &watch.Want{Resource: namespaces, Role: watch.Namespace, As: a.as}
 	}
 }
@@ -180,8 +167,8 @@ func (a *assembly) build(tc *v1.TemplateController, e *entry, in *Controllers, c
 	// Also where the rest of the spec is rejected: it tells whose the children are.
 	c.gvk = schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind)
 	if e.compiled != nil {
-		c.program, c.resync = e.compiled.program, e.compiled.resync
-		c.labels, c.namespaceSelector, c.readyCondition = e.compiled.labels, e.compiled.namespaceSelector, e.compiled.readyCondition
+		c.program, c.resync = e.compiled.Program, e.compiled.Resync
+		c.labels, c.namespaceSelector, c.readyCondition = e.compiled.Labels, e.compiled.NamespaceSelector, e.compiled.ReadyCondition
 	}
 	for ns, want := range a.parents {
 		c.parents[ns] = caches[want]

@@ -16,6 +16,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -73,7 +74,7 @@ func TestFinalizersOfOthersAreTheirs(t *testing.T) {
 
 func TestNothingIsSaidOfTheStatusOfAKindThatIsNotKnown(t *testing.T) {
 	for why, a := range map[string]assembly{
-		"the spec is rejected":     {rejection: &rejection{}},
+		"the spec is rejected":     {rejection: &spec.Rejection{}},
 		"the kind cannot be found": {kindErr: errors.New("no answer")},
 	} {
 		if got := writableCondition(a, &controller{}, &counts{}); got.Status != metav1.ConditionUnknown {

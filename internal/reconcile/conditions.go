@@ -158,7 +158,7 @@ func conditionsOf(tc *v1.TemplateController, a assembly, next *controller, count
 	ready := metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1.ReasonReady, Message: "accepted and watching"}
 	switch {
 	case a.ending != nil:
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, a.ending.reason, a.ending.message
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, a.ending.Reason, a.ending.Message
 	case accepted.Status != metav1.ConditionTrue:
 		ready.Status, ready.Reason, ready.Message = accepted.Status, accepted.Reason, accepted.Message
 	case watching.Status != metav1.ConditionTrue:
@@ -171,7 +171,7 @@ func conditionsOf(tc *v1.TemplateController, a assembly, next *controller, count
 
 func acceptedCondition(a assembly) metav1.Condition {
 	if a.rejection != nil {
-		return metav1.Condition{Type: v1.ConditionAccepted, Status: metav1.ConditionFalse, Reason: a.rejection.reason, Message: a.rejection.message}
+		return metav1.Condition{Type: v1.ConditionAccepted, Status: metav1.ConditionFalse, Reason: a.rejection.Reason, Message: a.rejection.Message}
 	}
 	return metav1.Condition{Type: v1.ConditionAccepted, Status: metav1.ConditionTrue, Reason: v1.ReasonAccepted, Message: "the spec makes sense"}
 }

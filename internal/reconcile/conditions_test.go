@@ -16,6 +16,7 @@ import (
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -54,7 +55,7 @@ func TestKindsOfChildrenAreListedInOrder(t *testing.T) {
 	}
 	c := newCluster(t).controllers
 	tc := &v1.TemplateController{}
-	rejected := assembly{rejection: rejectf("No", "no")}
+	rejected := assembly{rejection: spec.Rejectf("No", "no")}
 	var got []string
 	for _, kind := range c.statusOf(tc, e, rejected, &controller{}).ChildKinds {
 		got = append(got, kind.Group+" "+kind.Kind)
@@ -75,7 +76,7 @@ func TestWhatIsRejectedHasAllItsParentsAndChildrenStill(t *testing.T) {
 		children int64
 	}{
 		"it is accepted": {assembly{}, v1.ParentCounts{Total: 1, Ready: 1}, 2},
-		"it is rejected": {assembly{rejection: rejectf("No", "no")}, v1.ParentCounts{Total: 3, Failed: 3}, 5},
+		"it is rejected": {assembly{rejection: spec.Rejectf("No", "no")}, v1.ParentCounts{Total: 3, Failed: 3}, 5},
 	} {
 		got := c.statusOf(tc, e, row.a, &controller{})
 		if got.Parents != row.parents || got.Children.Total != row.children {
@@ -120,7 +121,7 @@ func TestWhatIsKnownOfOtherWritersIsBelievedAfterARestart(t *testing.T) {
 }
 
 func TestWhatIsRejectedIsNotReadyForThatReason(t *testing.T) {
-	for _, condition := range conditionsOf(&v1.TemplateController{}, assembly{rejection: rejectf("Odd", "it is odd")}, &controller{}, newCounts()) {
+	for _, condition := range conditionsOf(&v1.TemplateController{}, assembly{rejection: spec.Rejectf("Odd", "it is odd")}, &controller{}, newCounts()) {
 		if condition.Type == v1.ConditionReady && (condition.Status != metav1.ConditionFalse || condition.Reason != "Odd" || condition.Message != "it is odd") {
 			t.Errorf("ready condition %+v", condition)
 		}

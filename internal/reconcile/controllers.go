@@ -26,6 +26,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/seal"
+	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -200,9 +201,9 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 	}
 	e := c.entry(tc)
 	if e.generation != tc.Generation {
-		compiled, rejection := compile(name, &tc.Spec)
+		compiled, rejection := spec.Compile(name, &tc.Spec)
 		if c.accounts && tc.Spec.ServiceAccountRef == nil {
-			rejection = rejectf(v1.ReasonServiceAccountRequired, "spec.serviceAccountRef is required here: name a ServiceAccount that has the rights to read and write what the templates are about")
+			rejection = spec.Rejectf(v1.ReasonServiceAccountRequired, "spec.serviceAccountRef is required here: name a ServiceAccount that has the rights to read and write what the templates are about")
 		}
 		c.mu.Lock()
 		e.generation, e.compiled, e.rejection = tc.Generation, compiled, rejection

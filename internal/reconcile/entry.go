@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/spec"
 )
 
 // entry is what is kept of one TemplateController, under the lock of Controllers.
@@ -19,8 +20,8 @@ type entry struct {
 	confirmed  bool      // whether it is known as the server has it: see Controllers.confirmed
 	recorded   bool      // whether this operator has written its status since it took it up
 	generation int64
-	compiled   *compiled
-	rejection  *rejection
+	compiled   *spec.Compiled
+	rejection  *spec.Rejection
 	current    *controller                 // nil = not running
 	gone       time.Time                   // since when the watched kind is missing
 	childKinds map[schema.GroupKind]string // all that there may be children of, to the version last used
@@ -74,6 +75,6 @@ func (c *Controllers) entry(tc *v1.TemplateController) *entry {
 		e.roam(tc.Status.ChildNamespaces)
 	}
 	e.learn(tc.Status.ChildKinds)
-	e.roam(scopeOf(&tc.Spec))
+	e.roam(spec.ChildNamespaces(&tc.Spec))
 	return e
 }

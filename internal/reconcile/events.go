@@ -141,7 +141,7 @@ func (c *Controllers) definitionChanged(event watch.Event) {
 func (c *Controllers) kindChanged(gk schema.GroupKind) {
 	for _, name := range c.names(func(e *entry) bool {
 		_, child := e.childKinds[gk]
-		return child || e.compiled != nil && e.compiled.gvk.GroupKind() == gk
+		return child || e.compiled != nil && e.compiled.GVK.GroupKind() == gk
 	}) {
 		c.queue.Add(name)
 	}

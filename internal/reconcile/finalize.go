@@ -18,6 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
+	"github.com/templater-dev/templater/internal/spec"
 )
 
 // finalizing is how the deletion of a TemplateController gets on.
@@ -25,7 +26,7 @@ type finalizing struct {
 	// leaving is whether it is on its way out, so that there is nothing else to do.
 	leaving bool
 	// waits says what for, nil = nothing.
-	waits *rejection
+	waits *spec.Rejection
 }
 
 // finalize sees to the finalizer of a TemplateController, which it has only
@@ -96,10 +97,10 @@ const deletionsAtATime = 100
 
 // deleteChildren asks for the deletion of children that go with their TemplateController, of some at a time, and
 // returns what it waits for, nil when none is left. The error deserves a retry.
-func (c *Controllers) deleteChildren(ctx context.Context, from *controller) (*rejection, error) {
+func (c *Controllers) deleteChildren(ctx context.Context, from *controller) (*spec.Rejection, error) {
 	if !from.completeEverywhere() { // comes again when the caches have synced
 		reason, message := from.childObstacle()
-		return rejectf(reason, "being deleted: waits until it can read its children: %s", message), nil
+		return spec.Rejectf(reason, "being deleted: waits until it can read its children: %s", message), nil
 	}
 	var left, due []*live
 	from.eachChild(func(s source, o *object.Object) {
@@ -129,7 +130,7 @@ func (c *Controllers) deleteChildren(ctx context.Context, from *controller) (*re
 	if refused.Reason == v1.ReasonChildForbidden {
 		reason = v1.ReasonForbidden
 	}
-	return &rejection{reason, "being deleted: " + refused.Message}, err
+	return &spec.Rejection{Reason: reason, Message: "being deleted: " + refused.Message}, err
 }
 
 // deleteSome asks for the deletion of children for a while, and has the TemplateController looked at again
@@ -159,14 +160,14 @@ func (c *Controllers) deleteSome(ctx context.Context, from *controller, children
 }
 
 // childrenLeft says that children are still to go. It names few, so that the text does not change with each one that goes.
-func childrenLeft(left []*live) *rejection {
+func childrenLeft(left []*live) *spec.Rejection {
 	const most = 3
 	if len(left) > most {
-		return rejectf(v1.ReasonDeleting, "being deleted: waits for its children to go, of which more than %d are left", most)
+		return spec.Rejectf(v1.ReasonDeleting, "being deleted: waits for its children to go, of which more than %d are left", most)
 	}
 	var names []string
 	for _, l := range sortLive(left) {
 		names = append(names, l.id().String())
 	}
-	return rejectf(v1.ReasonDeleting, "being deleted: waits for its children to go: %s; what keeps one is in its metadata.finalizers", problem.Join(names))
+	return spec.Rejectf(v1.ReasonDeleting, "being deleted: waits for its children to go: %s; what keeps one is in its metadata.finalizers", problem.Join(names))
 }

@@ -20,14 +20,15 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
 // robot is the account of asRobot.
-const robot = accountPrefix + "team:robot"
+const robot = spec.AccountPrefix + "team:robot"
 
 // itself is templater's own account.
-const itself = accountPrefix + "templater-system:templater"
+const itself = spec.AccountPrefix + "templater-system:templater"
 
 // asRobot is apps with an account, in one namespace.
 func asRobot(t *testing.T) string {
@@ -88,7 +89,7 @@ func TestChangingTheAccountLosesAndDoublesNothing(t *testing.T) {
 	c.run()
 	c.apply(with(t, asRobot(t), "name: robot", "name: other"))
 	wantRequests(t, "another account", c.run())
-	if want := c.owners["apps"][0]; want.As != accountPrefix+"team:other" {
+	if want := c.owners["apps"][0]; want.As != spec.AccountPrefix+"team:other" {
 		t.Errorf("read as %q", want.As)
 	}
 	c.apply(with(t, apps, "kind: App}", "kind: App, namespaces: [ns]}"))

@@ -8,29 +8,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/spec"
 )
-
-// accountPrefix begins the user name of a service account.
-// https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/
-const accountPrefix = "system:serviceaccount:"
-
-// userOf returns the user that a controller works as; empty is the operator itself.
-func userOf(spec *v1.TemplateControllerSpec) string {
-	if spec.ServiceAccountRef == nil {
-		return ""
-	}
-	return accountPrefix + spec.ServiceAccountRef.Namespace + ":" + spec.ServiceAccountRef.Name
-}
-
-// account returns namespace and name of the service account that a user is.
-func account(user string) (namespace, name string) {
-	namespace, name, _ = strings.Cut(strings.TrimPrefix(user, accountPrefix), ":")
-	return namespace, name
-}
 
 // The names in these texts of the server are those of users, resources and namespaces.
 var (
@@ -38,7 +20,7 @@ var (
 	authorization = regexp.MustCompile(`: User "[^"]*" cannot [-a-z:]+ resource "|cannot set blockOwnerDeletion`)
 	finalizers    = regexp.MustCompile(`cannot set blockOwnerDeletion`)
 	deniedVerb    = regexp.MustCompile(`: User "[^"]*" cannot ([-a-z:]+) resource "`)
-	deniedAccount = regexp.MustCompile(`: User "(` + accountPrefix + `[-.a-z0-9]+:[-.a-z0-9]+)" cannot `)
+	deniedAccount = regexp.MustCompile(`: User "(` + spec.AccountPrefix + `[-.a-z0-9]+:[-.a-z0-9]+)" cannot `)
 )
 
 // lacksRight reports whether it is for a missing right that the server forbids. Admission rules, such
@@ -122,7 +104,7 @@ func operator(err error) string {
 
 // mayNotAct says which right the operator lacks to act as the claim's user.
 func mayNotAct(need claim, f finding, operator string) string {
-	namespace, name := account(need.as)
+	namespace, name := spec.Account(need.as)
 	if !f.constrained {
 		return fmt.Sprintf(`templater may not act as %s: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [%s], verbs: [impersonate]} to a Role in namespace %s that a RoleBinding gives to %s`,
 			whoIs(need.as), name, namespace, operator)
@@ -145,7 +127,7 @@ func whoIs(user string) string {
 	if user == "" {
 		return "templater"
 	}
-	namespace, name := account(user)
+	namespace, name := spec.Account(user)
 	return "service account " + namespace + "/" + name
 }
 

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/spec"
 )
 
 // knowing is a controller that works as a user, who is there, and about whose claim the server has said that.
@@ -15,7 +16,7 @@ func knowing(t *testing.T, user string, need claim, f finding) *controller {
 	t.Helper()
 	c := newCluster(t)
 	r := c.controllers.rights
-	namespace, name := account(robot)
+	namespace, name := spec.Account(robot)
 	exists := claim{use: toExist, resource: serviceAccounts, namespaced: true, namespace: namespace, name: name}
 	for about, f := range map[claim]finding{need: f, exists: {known: true}} {
 		r.found[about] = &answered{finding: f, asked: c.clock.Now(), controllers: map[string]struct{}{}}

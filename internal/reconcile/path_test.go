@@ -7,16 +7,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/spec"
 )
 
 // controllerOf returns a controller with the template of a child.
 func controllerOf(t *testing.T, template string) *controller {
 	t.Helper()
-	c, r := compile("c", specWith("null", template))
+	compiled, r := spec.Compile("c", &v1.TemplateControllerSpec{
+		Watch:    v1.Watch{APIVersion: "v1", Kind: "ConfigMap"},
+		Children: []v1.Child{{Name: "a", Template: template}},
+	})
 	if r != nil {
-		t.Fatal(r.message)
+		t.Fatal(r.Message)
 	}
-	return &controller{name: "c", program: c.program}
+	return &controller{name: "c", program: compiled.Program}
 }
 
 // TestContestedFieldsTellNoKeysFromData has two TemplateControllers write a field whose name is a value.

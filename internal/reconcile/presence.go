@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/spec"
 )
 
 // What a spec names may not be there: the server lets an account act that does not exist, and lists what is in a
@@ -34,7 +35,7 @@ func (c *controller) accountIsAbsent() (text string, pending bool) {
 	if c.as == "" {
 		return "", false
 	}
-	namespace, name := account(c.as)
+	namespace, name := spec.Account(c.as)
 	f := c.rights.look(claim{use: toExist, resource: serviceAccounts, namespaced: true, namespace: namespace, name: name}, c.name)
 	if !f.absent {
 		return "", f.pending

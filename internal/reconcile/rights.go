@@ -15,6 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/spec"
 )
 
 const (
@@ -202,7 +203,7 @@ func (r *rights) ask(ctx context.Context, c claim) (finding, error) {
 	if err := r.limit.Wait(ctx); err != nil {
 		return finding{}, err
 	}
-	namespace, name := account(c.as)
+	namespace, name := spec.Account(c.as)
 	constrained, err := r.clusters("").Allowed(ctx, kube.Right{
 		Verb: "impersonate:serviceaccount", Namespace: namespace, Name: name,
 		Resource: schema.GroupResource{Group: "authentication.k8s.io", Resource: "serviceaccounts"},

@@ -9,20 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
-	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
-
-// scopeOf returns the namespaces that children are read in; nil means all. An account
-// needs no rights but in those of the parents. The operator reads in all of them, for it
-// shares its watches.
-func scopeOf(spec *v1.TemplateControllerSpec) []string {
-	if spec.ServiceAccountRef == nil || len(spec.Watch.Namespaces) == 0 {
-		return nil
-	}
-	return spec.Watch.Namespaces
-}
 
 // roam has children read in these namespaces, besides those that they may be in since before; no
 // scope means in all.
@@ -45,7 +35,7 @@ func (e *entry) roam(scope []string) {
 
 // leaving reports whether a namespace is watched only because children are left there.
 func (c *controller) leaving(namespace string) bool {
-	scope := scopeOf(c.spec)
+	scope := spec.ChildNamespaces(c.spec)
 	if scope == nil || namespace == "" {
 		return false
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/spec"
 )
 
 const (
@@ -44,7 +45,7 @@ func failingApps(t *testing.T, manifest string) string {
 func (c *cluster) forbidEvents(user, namespace string) {
 	c.refuse["create events "+namespace] = denial(user, "create", "events", fmt.Sprintf("in the namespace %q", namespace))
 	for _, verb := range []string{"create", "patch"} {
-		c.lacks[strings.Join([]string{strings.TrimPrefix(user, accountPrefix), verb, "events", namespace}, " ")] = true
+		c.lacks[strings.Join([]string{strings.TrimPrefix(user, spec.AccountPrefix), verb, "events", namespace}, " ")] = true
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/spec"
 )
 
 // as returns the cluster as that user sees it; its requests begin with the name of the
@@ -17,7 +18,7 @@ func (c *cluster) as(user string) Writer {
 	if user == "" {
 		return c
 	}
-	return &asUser{c, strings.TrimPrefix(user, accountPrefix)}
+	return &asUser{c, strings.TrimPrefix(user, spec.AccountPrefix)}
 }
 
 // asUser makes requests as a user.

@@ -39,9 +39,6 @@ const (
 	// FirstRetry is the wait before the first retry.
 	FirstRetry = 200 * time.Millisecond
 	lastRetry  = 5 * time.Minute
-	// longestSoon bounds the waits of RetrySoon and RetryNow, of which the last begins with freshDataLag.
-	longestSoon  = 10 * time.Second
-	freshDataLag = 100 * time.Millisecond
 )
 
 // retryDelay returns the wait before retry n, counted from 0: 200 ms, doubling, at

@@ -1,4 +1,4 @@
-package reconcile
+package spec
 
 import (
 	"strings"
@@ -24,14 +24,14 @@ func specWith(values, template string) *v1.TemplateControllerSpec {
 // TestNumbersInValues reads integers as integers, which range and the
 // functions for whole numbers take.
 func TestNumbersInValues(t *testing.T) {
-	c, r := compile("tc", specWith(
+	c, r := Compile("tc", specWith(
 		`{"count": 2, "big": 9007199254740993, "least": -9223372036854775808, "half": 0.5, "in": [{"whole": 3}], "none": null}`,
 		"apiVersion: v1\nkind: A\n{{ range $i := .values.count }}k{{ $i }}: {{ $.values.big }}\n{{ end }}"+
 			"l: {{ .values.least }}\nh: {{ .values.half }}\nw: {{ add (index .values.in 0).whole 1 }}\nx: {{ .values.in }}\n"))
 	if r != nil {
-		t.Fatal(r.message)
+		t.Fatal(r.Message)
 	}
-	objects, err := c.program.Child("a", &render.Input{})
+	objects, err := c.Program.Child("a", &render.Input{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,8 +57,8 @@ func TestValuesThatAreRefused(t *testing.T) {
 		`{"a\nb": 1e400}`:                                             "spec.values.a b: a number is too large",
 		`{"` + strings.Repeat("a", 40000) + `": 1e400}`:               "spec.values." + strings.Repeat("a", 1011) + "…: a number is too large", // a condition could not hold more
 	} {
-		_, r := compile("tc", specWith(values, "x"))
-		if r == nil || r.reason != v1.ReasonInvalidSpec || r.message != want {
+		_, r := Compile("tc", specWith(values, "x"))
+		if r == nil || r.Reason != v1.ReasonInvalidSpec || r.Message != want {
 			t.Errorf("%s: got %+v, want %s", values, r, want)
 		}
 	}
@@ -75,14 +75,14 @@ func TestResyncPeriods(t *testing.T) {
 	} {
 		spec := specWith("{}", "x")
 		spec.ResyncPeriod = text
-		c, r := compile("tc", spec)
+		c, r := Compile("tc", spec)
 		if message, refused := want.(string); refused {
-			if r == nil || r.reason != v1.ReasonInvalidSpec || r.message != message {
+			if r == nil || r.Reason != v1.ReasonInvalidSpec || r.Message != message {
 				t.Errorf("%q: got %+v, want %s", text, r, message)
 			}
 			continue
 		}
-		if r != nil || c.resync != want {
+		if r != nil || c.Resync != want {
 			t.Errorf("%q: got %+v, want %s", text, r, want)
 		}
 	}

@@ -1,7 +1,6 @@
-package reconcile
+package spec
 
 import (
-	"fmt"
 	"regexp"
 	"time"
 
@@ -17,35 +16,27 @@ import (
 	"github.com/templater-dev/templater/internal/render"
 )
 
-// compiled is what can be made of a spec without asking the server. It is made once per
+// Compiled is what can be made of a spec without asking the server. It is made once per
 // generation.
-type compiled struct {
-	program           *render.Program
-	gvk               schema.GroupVersionKind
-	resync            time.Duration
-	labels            labels.Selector
-	fields            string
-	namespaceSelector labels.Selector // nil = none
-	readyCondition    string
+type Compiled struct {
+	Program           *render.Program
+	GVK               schema.GroupVersionKind // of the parents
+	Resync            time.Duration           // 0 = never
+	Labels            labels.Selector         // of parents
+	Fields            string                  // a field selector in its text form; "" = all
+	NamespaceSelector labels.Selector         // nil = none
+	ReadyCondition    string                  // "" = none
 }
 
-// rejection says why a spec does not make sense: a reason and a message of the
-// Accepted condition.
-type rejection struct{ reason, message string }
-
-func rejectf(reason, format string, args ...any) *rejection {
-	return &rejection{reason, fmt.Sprintf(format, args...)}
-}
-
-// compile compiles the templates and parses the selectors of a spec.
-func compile(name string, spec *v1.TemplateControllerSpec) (*compiled, *rejection) {
+// Compile compiles the templates and parses the selectors of a spec.
+func Compile(name string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejection) {
 	gv, err := schema.ParseGroupVersion(spec.Watch.APIVersion)
 	if err != nil {
-		return nil, rejectf(v1.ReasonInvalidSpec, "spec.watch.apiVersion: write group/version, or version for the core group")
+		return nil, Rejectf(v1.ReasonInvalidSpec, "spec.watch.apiVersion: write group/version, or version for the core group")
 	}
-	c := &compiled{gvk: gv.WithKind(spec.Watch.Kind), readyCondition: v1.ConditionReady}
+	c := &Compiled{GVK: gv.WithKind(spec.Watch.Kind), ReadyCondition: v1.ConditionReady}
 	if spec.Status != nil && spec.Status.ReadyCondition != nil {
-		c.readyCondition = *spec.Status.ReadyCondition
+		c.ReadyCondition = *spec.Status.ReadyCondition
 	}
 	if r := c.parse(spec); r != nil {
 		return nil, r
@@ -54,36 +45,36 @@ func compile(name string, spec *v1.TemplateControllerSpec) (*compiled, *rejectio
 	if r != nil {
 		return nil, r
 	}
-	if c.program, err = render.Compile(source); err != nil {
-		return nil, rejectf(v1.ReasonInvalidTemplate, "%s", firstErrors(err))
+	if c.Program, err = render.Compile(source); err != nil {
+		return nil, Rejectf(v1.ReasonInvalidTemplate, "%s", firstErrors(err))
 	}
 	return c, nil
 }
 
-func (c *compiled) parse(spec *v1.TemplateControllerSpec) *rejection {
+func (c *Compiled) parse(spec *v1.TemplateControllerSpec) *Rejection {
 	var err error
 	if r := c.parsePeriod(spec.ResyncPeriod); r != nil {
 		return r
 	}
-	if c.labels, err = metav1.LabelSelectorAsSelector(spec.Watch.LabelSelector); err != nil {
+	if c.Labels, err = metav1.LabelSelectorAsSelector(spec.Watch.LabelSelector); err != nil {
 		return selectorFault("spec.watch.labelSelector", spec.Watch.LabelSelector)
 	}
 	if spec.Watch.LabelSelector == nil {
-		c.labels = labels.Everything()
+		c.Labels = labels.Everything()
 	}
 	if s := spec.Watch.NamespaceSelector; s != nil {
-		if c.namespaceSelector, err = metav1.LabelSelectorAsSelector(s); err != nil {
+		if c.NamespaceSelector, err = metav1.LabelSelectorAsSelector(s); err != nil {
 			return selectorFault("spec.watch.namespaceSelector", s)
 		}
-		if c.namespaceSelector.Empty() {
-			c.namespaceSelector = nil
+		if c.NamespaceSelector.Empty() {
+			c.NamespaceSelector = nil
 		}
 	}
 	selector, err := fields.ParseSelector(spec.Watch.FieldSelector)
 	if err != nil {
-		return rejectf(v1.ReasonInvalidSpec, "spec.watch.fieldSelector: write terms such as metadata.name=x, joined by commas")
+		return Rejectf(v1.ReasonInvalidSpec, "spec.watch.fieldSelector: write terms such as metadata.name=x, joined by commas")
 	}
-	c.fields = selector.String()
+	c.Fields = selector.String()
 	return nil
 }
 
@@ -93,31 +84,31 @@ const leastPeriod = time.Second
 // duration is what a duration looks like: GEP-2257 of the Gateway API.
 var duration = regexp.MustCompile(`^([0-9]{1,5}(h|m|s|ms)){1,4}$`)
 
-func (c *compiled) parsePeriod(text string) *rejection {
+func (c *Compiled) parsePeriod(text string) *Rejection {
 	if text == "" {
 		return nil
 	}
 	period, _ := time.ParseDuration(text) // it reads whatever looks like one
 	if !duration.MatchString(text) {
-		return rejectf(v1.ReasonInvalidSpec, "spec.resyncPeriod: write a duration of whole numbers and h, m, s or ms, such as 90s or 1h30m, or 0s for never")
+		return Rejectf(v1.ReasonInvalidSpec, "spec.resyncPeriod: write a duration of whole numbers and h, m, s or ms, such as 90s or 1h30m, or 0s for never")
 	}
 	if period != 0 && period < leastPeriod {
-		return rejectf(v1.ReasonInvalidSpec, "spec.resyncPeriod: write 1s or more, or 0s for never")
+		return Rejectf(v1.ReasonInvalidSpec, "spec.resyncPeriod: write 1s or more, or 0s for never")
 	}
-	c.resync = period
+	c.Resync = period
 	return nil
 }
 
 // selectorFault says which field of a selector is wrong, without its value.
-func selectorFault(where string, selector *metav1.LabelSelector) *rejection {
+func selectorFault(where string, selector *metav1.LabelSelector) *Rejection {
 	for _, fault := range validation.ValidateLabelSelector(selector, validation.LabelSelectorValidationOptions{}, field.NewPath(where)) {
-		return rejectf(v1.ReasonInvalidSpec, "%s is not valid: give keys and values that labels can have; the operators are In, NotIn, Exists and DoesNotExist, the last two without values", fault.Field)
+		return Rejectf(v1.ReasonInvalidSpec, "%s is not valid: give keys and values that labels can have; the operators are In, NotIn, Exists and DoesNotExist, the last two without values", fault.Field)
 	}
-	return rejectf(v1.ReasonInvalidSpec, "%s is not valid", where)
+	return Rejectf(v1.ReasonInvalidSpec, "%s is not valid", where)
 }
 
 // sourceOf returns the templates of a spec as the renderer takes them.
-func sourceOf(name string, spec *v1.TemplateControllerSpec) (render.Source, *rejection) {
+func sourceOf(name string, spec *v1.TemplateControllerSpec) (render.Source, *Rejection) {
 	source := render.Source{
 		Controller: name, LeftDelim: spec.Delimiters.Left, RightDelim: spec.Delimiters.Right,
 		Helpers: spec.Helpers,
@@ -125,7 +116,7 @@ func sourceOf(name string, spec *v1.TemplateControllerSpec) (render.Source, *rej
 	if spec.Values != nil {
 		var err error
 		if source.Values, err = render.ReadValues("spec.values", spec.Values.Raw); err != nil {
-			return source, rejectf(v1.ReasonInvalidSpec, "%s", err)
+			return source, Rejectf(v1.ReasonInvalidSpec, "%s", err)
 		}
 	}
 	for _, child := range spec.Children {

@@ -1,4 +1,4 @@
-package reconcile
+package spec
 
 import (
 	"errors"
@@ -25,8 +25,8 @@ func TestSpecsThatMakeNoSense(t *testing.T) {
 	} {
 		spec := specWith("{}", "x")
 		change(spec)
-		_, r := compile("tc", spec)
-		if r == nil || !strings.HasPrefix(r.reason+": "+r.message, want) {
+		_, r := Compile("tc", spec)
+		if r == nil || !strings.HasPrefix(r.Reason+": "+r.Message, want) {
 			t.Errorf("got %+v, want %s", r, want)
 		}
 	}
@@ -38,16 +38,16 @@ func TestWhatSpecsSay(t *testing.T) {
 	spec.ResyncPeriod = "90s"
 	spec.Watch.FieldSelector = "metadata.name=a"
 	spec.Watch.NamespaceSelector = &metav1.LabelSelector{}
-	c, r := compile("tc", spec)
+	c, r := Compile("tc", spec)
 	if r != nil {
-		t.Fatal(r.message)
+		t.Fatal(r.Message)
 	}
-	if c.readyCondition != "Fit" || c.resync != 90*time.Second || c.fields != "metadata.name=a" || c.namespaceSelector != nil || c.labels.String() != "" {
+	if c.ReadyCondition != "Fit" || c.Resync != 90*time.Second || c.Fields != "metadata.name=a" || c.NamespaceSelector != nil || c.Labels.String() != "" {
 		t.Errorf("got %+v", c)
 	}
 	spec.Watch.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
 	spec.Watch.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"c": "d"}}
-	if c, r = compile("tc", spec); r != nil || c.namespaceSelector.String() != "a=b" || c.labels.String() != "c=d" {
+	if c, r = Compile("tc", spec); r != nil || c.NamespaceSelector.String() != "a=b" || c.Labels.String() != "c=d" {
 		t.Errorf("got %+v, rejection %+v", c, r)
 	}
 }
@@ -90,8 +90,8 @@ func TestKindsThatDoNotFit(t *testing.T) {
 		"no status subresource for a status template":  {statusless, v1.Watch{}, writes, v1.ReasonNoStatusSubresource},
 	} {
 		got := ""
-		if r := misfit(&v1.TemplateController{Spec: v1.TemplateControllerSpec{Watch: row.watch, Status: row.status}}, row.kind); r != nil {
-			got = r.reason
+		if r := CheckKind(&v1.TemplateControllerSpec{Watch: row.watch, Status: row.status}, row.kind); r != nil {
+			got = r.Reason
 		}
 		if got != row.want {
 			t.Errorf("%s: got %q, want %q", why, got, row.want)

@@ -1,0 +1,31 @@
+package spec
+
+import (
+	"fmt"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
+)
+
+// Rejection says why a spec does not make sense: a reason and a message of the
+// Accepted condition.
+type Rejection struct{ Reason, Message string }
+
+// Rejectf returns a Rejection with a message of that format.
+func Rejectf(reason, format string, args ...any) *Rejection {
+	return &Rejection{reason, fmt.Sprintf(format, args...)}
+}
+
+// CheckKind returns why the spec cannot work for the kind of its parents, or nil.
+func CheckKind(spec *v1.TemplateControllerSpec, kind kind.Kind) *Rejection {
+	w, writes := spec.Watch, spec.Status != nil && spec.Status.Template != ""
+	switch {
+	case !kind.Namespaced && (len(w.Namespaces) > 0 || w.NamespaceSelector != nil):
+		return Rejectf(v1.ReasonInvalidSpec, "spec.watch: %s is cluster-scoped: remove namespaces and namespaceSelector", kind.Kind)
+	case writes && !kind.Custom:
+		return Rejectf(v1.ReasonBuiltInKind, "spec.status.template: %s is no custom kind, and templater writes no status into others: remove the template", kind.Kind)
+	case writes && kind.Status == nil:
+		return Rejectf(v1.ReasonNoStatusSubresource, "spec.status.template: %s has no status subresource: add \"subresources: {status: {}}\" to version %s of its CustomResourceDefinition", kind.Kind, kind.Resource.Version)
+	}
+	return nil
+}
