@@ -51,7 +51,7 @@ var held = map[string]string{
 	"Length of the name that `dnsLabel` makes":              "longest in funcs_text.go",
 	"Length of a condition's `type`":                        "longestType",
 	"Length of its `reason`":                                "longestReason",
-	"Length of its `message`":                               "longestMessage in parentconditions.go",
+	"Length of its `message`":                               "longestMessage in words.go",
 	"Times that the children are rendered":                  "mostLooks",
 	"Length of a message about a template":                  "longestMessage in errors.go",
 	"Length of an Event's text":                             "longestNote",
@@ -131,7 +131,7 @@ var quotes = []struct {
 	{"reconciling", "| every % seconds, and at once when a CRD", "slowRetry", 1e9},
 	{"reconciling", "which kinds it has | every % seconds |", "unansweredRetry", 1e9},
 	{"reconciling", "growing intervals up to % minutes", "lastRetry", 60e9},
-	{"reconciling", "A `message` of more than % bytes is cut", "longestMessage in parentconditions.go", 0},
+	{"reconciling", "A `message` of more than % bytes is cut", "longestMessage in words.go", 0},
 	{"reconciling", "When % passes over a parent have written", "loopBurst", 0},
 	{"reconciling", "end after % generations", "deepest", 0},
 	{"templates", "up to % characters", "longestMessage in errors.go", 0},
@@ -150,7 +150,7 @@ var quotes = []struct {
 func TestPagesQuoteTheNumbersOfTheCode(t *testing.T) {
 	code := constants(t)
 	for _, q := range quotes {
-		value, found := code[q.constant]
+		value, found := code[lower(q.constant)]
 		if !found {
 			t.Errorf("there is no single %s in the code", q.constant)
 			continue
@@ -194,7 +194,7 @@ func TestLimitsAreThoseOfTheCode(t *testing.T) {
 			t.Errorf("%q: nothing holds this number", row[0])
 			continue
 		}
-		want, found := code[where]
+		want, found := code[lower(where)]
 		if path, isField := strings.CutPrefix(where, "crd "); isField {
 			want, found = bounds[path]
 		} else if where == "rule metadata.name" {
@@ -211,7 +211,15 @@ func TestLimitsAreThoseOfTheCode(t *testing.T) {
 	}
 }
 
-// constants returns the numbers that constants of the operator have, by name, where no other one has it, and by
+// lower is the name of a constant of which it is no matter whether other packages may use it.
+func lower(name string) string {
+	if name == "" {
+		return ""
+	}
+	return strings.ToLower(name[:1]) + name[1:]
+}
+
+// constants returns the numbers that constants of the operator have, by name, which begins in lower case, where no other one has it, and by
 // name and file. Durations are in nanoseconds.
 func constants(t *testing.T) map[string]int64 {
 	t.Helper()
@@ -229,6 +237,7 @@ func constants(t *testing.T) map[string]int64 {
 				if decl, ok := n.(*ast.GenDecl); ok && decl.Tok == token.CONST {
 					for _, spec := range decl.Specs {
 						for name, value := range numbers(spec.(*ast.ValueSpec)) {
+							name = lower(name)
 							out[name], out[name+" in "+filepath.Base(path)] = value, value
 							count[name]++
 						}

@@ -42,7 +42,7 @@ func (p *pass) act(ctx context.Context) {
 // apply creates or changes one child.
 func (p *pass) apply(ctx context.Context, a action) *problem.Problem {
 	if p.flaps != nil {
-		p.flaps.apply(a, p.author().Path)
+		p.flaps.Apply(a.wanted.id().String(), a.wanted.content, a.drift, p.author().Path)
 	}
 	after, issue, err := p.write(ctx, a)
 	switch {
@@ -58,7 +58,7 @@ func (p *pass) apply(ctx context.Context, a action) *problem.Problem {
 		issue.NameQuantity(a.wanted.content, p.author())
 		return issue
 	}
-	p.written.children = true
+	p.written.Children = true
 	p.keep(after, a.wanted.kind)
 	klog.FromContext(ctx).Info("applied child", "controller", p.name, "parent", p.key.Parent.String(), "child", a.wanted.id().String(), "verb", a.verb, "taken", a.drift != "")
 	return nil
@@ -228,12 +228,12 @@ func (p *pass) remove(ctx context.Context, a action) *problem.Problem {
 		propagation = metav1.DeletePropagationForeground
 	}
 	if p.flaps != nil && !a.foreground {
-		p.flaps.remove(a.live.id().String())
+		p.flaps.Remove(a.live.id().String())
 	}
 	if accepted, issue := p.discard(ctx, a.live, propagation); !accepted {
 		return issue
 	}
-	p.written.children = true
+	p.written.Children = true
 	klog.FromContext(ctx).Info("deleted child", "controller", p.name, "parent", p.key.Parent.String(), "child", a.live.id().String())
 	return nil
 }

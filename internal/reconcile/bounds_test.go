@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/reconcile/loop"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/render"
@@ -128,12 +129,12 @@ func TestWhatIsReplacedDoesNotFlap(t *testing.T) {
 		c.apply(app)
 		c.run()
 		running := c.controllers.get("apps")
-		p := &pass{controller: running, r: c.reconciler, key: queue.Key{Controller: "apps", Parent: configMapName("one")}, parent: running.parent(configMapName("one")), flaps: newFlaps()}
+		p := &pass{controller: running, r: c.reconciler, key: queue.Key{Controller: "apps", Parent: configMapName("one")}, parent: running.parent(configMapName("one")), flaps: loop.NewFlaps()}
 		child := &live{child: "maps", kind: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}], object: packed(t, c.get("configmaps", "a"))}
 		if issue := p.remove(t.Context(), action{verb: remove, live: child, foreground: foreground}); issue != nil {
 			t.Fatal(issue.Message)
 		}
-		if got := len(p.flaps.own); got > 0 == foreground {
+		if got := lengths(t, p.flaps, "own"); got > 0 == foreground {
 			t.Errorf("in the foreground: %v, and %d templates yield something else each time", foreground, got)
 		}
 	}

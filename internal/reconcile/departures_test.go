@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/loop"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
@@ -179,7 +180,7 @@ func TestNothingIsRememberedOfAParentThatIsGone(t *testing.T) {
 	r, running, key := c.reconciler, c.controllers.get("xs"), queue.Key{Controller: "xs", Parent: configMapName("one")}
 	r.said.fresh(key, "bad")
 	r.said.all(key, "x", []string{"bad"})
-	r.breaker.spent[key] = &spending{}
+	r.breaker.Wrote(key, loop.Specs{}, loop.Written{Children: true})
 	r.absent.left(key)
 	inLine(r.pacer, key)
 	take(r.queue)
@@ -189,7 +190,7 @@ func TestNothingIsRememberedOfAParentThatIsGone(t *testing.T) {
 	_, last := r.said.last[key]
 	_, faults := r.said.faults[key]
 	_, absent := r.absent.since[key]
-	if last || faults || absent || r.breaker.knows(key) || lengths(t, r.pacer, "lines.xs.places") > 0 {
+	if last || faults || absent || r.breaker.Knows(key) || lengths(t, r.pacer, "lines.xs.places") > 0 {
 		t.Error("something is remembered")
 	}
 	if diff := cmp.Diff([]string{"ys/one"}, take(r.queue)); diff != "" {

@@ -32,7 +32,7 @@ func (r *Reconciler) leave(ctx context.Context, c *controller, key queue.Key) Re
 	r.controllers.count(key, nil)
 	r.controllers.freed(key.Parent)
 	r.said.forget(key)
-	r.breaker.forget(key)
+	r.breaker.Forget(key)
 	children := c.leftBehind(key)
 	if len(children) == 0 || c.outdatedKey(key) {
 		r.absent.end(key)

@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/loop"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/seal"
@@ -89,7 +90,7 @@ func (s *shared) join(o Options) (*Controllers, *Reconciler) {
 		controllers: controllers, queue: s.parents, backlog: backlog, turns: s.turns, memory: s.memory, workers: max(o.Workers, 1), failures: s.failures, clock: o.Clock, events: o.Events,
 		pacer:   queue.NewPacer(o.Clock),
 		absent:  &absences{clock: o.Clock, since: map[queue.Key]time.Time{}},
-		breaker: &breaker{clock: o.Clock, spent: map[queue.Key]*spending{}},
+		breaker: loop.NewBreaker(o.Clock),
 		said:    newSaid(o.Clock),
 		tracker: controllers.passing,
 	}

@@ -17,6 +17,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/loop"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
@@ -39,7 +40,7 @@ type Reconciler struct {
 	events      Announcer
 	pacer       *queue.Pacer
 	absent      *absences
-	breaker     *breaker
+	breaker     *loop.Breaker
 	said        *said
 	tracker     *workers.Tracker
 }
@@ -60,10 +61,11 @@ type pass struct {
 	memory     workers.Hold
 	decoded    map[string]any // the parent: see content
 	problems   problem.List
-	parentSpec int64  // see specs
-	suspect    bool   // whether earlier passes have written
-	flaps      *flaps // nil while there is no suspicion of a loop
-	written    written
+	parentSpec int64       // see specs
+	suspect    bool        // whether earlier passes have written
+	flaps      *loop.Flaps // nil while there is no suspicion of a loop
+	written    loop.Written
+	visible    bool // whether the status is another one: found out where templates read it
 	plan       plan
 	maker      *maker
 	census     census
@@ -125,11 +127,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 	p.memory.Open(ctx, r.memory, key.Controller)
 	defer p.memory.Close()
 	p.budget.Begin(&p.memory)
-	if p.suspect = r.breaker.knows(key); p.suspect {
-		if wait := r.breaker.wait(key, p.specs()); wait > 0 {
+	if p.suspect = r.breaker.Knows(key); p.suspect {
+		if wait := r.breaker.Wait(key, p.specs()); wait > 0 {
 			return Result{After: wait}
 		}
-		p.flaps = r.breaker.flaps(key, p.specs())
+		p.flaps = r.breaker.Flaps(key, p.specs())
 	}
 	result := p.run(ctx).also(p.collectStrays(ctx))
 	if result.Retry == problem.RetryOnChange && (p.behind || !readable(c.own)) {
@@ -155,22 +157,22 @@ func (p *pass) run(ctx context.Context) Result {
 	wanted := p.readable(free)
 	p.maker = d.maker
 	p.plan = p.plans(ctx, situation{children: p.spec.Children, wanted: wanted, live: observed, manager: p.manager, maker: d.maker})
-	p.written.before = fingerprint(observed)
+	p.written.Before = fingerprint(observed)
 	p.act(ctx)
 	p.loop()
-	if p.written.children {
+	if p.written.Children {
 		observed = p.observe()
 		pair(d, observed)
 	}
 	p.writeStatus(ctx, d.wanted, observed)
-	if p.written.any() && p.r.breaker.wrote(p.key, p.specs(), p.written) {
+	if p.written.Any() && p.r.breaker.Wrote(p.key, p.specs(), p.written) {
 		p.meter.Tripped()
 	}
 	if p.problems.TemplateFailed() {
 		p.meter.TemplateError()
 	}
 	if log := klog.FromContext(ctx).V(4); log.Enabled() {
-		log.Info("looked at parent", "controller", p.name, "parent", p.key.Parent.String(), "resourceVersion", p.parent.ResourceVersion(), "wroteChildren", p.written.children, "wroteStatus", p.written.status)
+		log.Info("looked at parent", "controller", p.name, "parent", p.key.Parent.String(), "resourceVersion", p.parent.ResourceVersion(), "wroteChildren", p.written.Children, "wroteStatus", p.written.Status)
 	}
 	return p.result()
 }
@@ -251,7 +253,7 @@ func (p *pass) result() Result {
 // watch tells of own writes. The status template has seen the children as they were written.
 func (p *pass) seesMore() bool {
 	reads := p.program.Reads()
-	return p.written.visible && reads.Status || p.written.children && reads.Children
+	return p.visible && reads.Status || p.written.Children && reads.Children
 }
 
 // Run works through the queue until ctx ends, and returns when all passes under way are

@@ -23,7 +23,7 @@ import (
 // writeStatus writes the parent's status if it differs; observed are the children as they are
 // after the writes. This is the one place where a pass reports.
 func (p *pass) writeStatus(ctx context.Context, all []*wanted, observed []*live) {
-	p.written.after = fingerprint(observed)
+	p.written.After = fingerprint(observed)
 	p.census = censusOf(all, observed)
 	now := &tally{children: int64(len(observed)), foreign: p.holdsCondition() && p.foreignCondition()}
 	if p.whole {
@@ -201,7 +201,7 @@ func (p *pass) store(ctx context.Context, status map[string]any) error {
 		return nil
 	}
 	if p.flaps != nil {
-		p.flaps.status(owned, status, p.author().Path)
+		p.flaps.Status(owned, status, p.author().Path)
 	}
 	metadata := map[string]any{"name": p.parent.Name(), "resourceVersion": p.parent.ResourceVersion()}
 	if ns := p.parent.Namespace(); ns != "" {
@@ -213,10 +213,10 @@ func (p *pass) store(ctx context.Context, status map[string]any) error {
 	if err != nil {
 		return err
 	}
-	p.written.status = true
+	p.written.Status = true
 	if p.program.Reads().Status {
 		now, _ := after.Content()["status"].(map[string]any)
-		p.written.visible = !fields.Equal(current, now)
+		p.visible = !fields.Equal(current, now)
 	}
 	p.parentCache(p.parent.Namespace()).Put(after, p.name)
 	klog.FromContext(ctx).V(2).Info("wrote status", "controller", p.name, "parent", p.key.Parent.String())
@@ -251,15 +251,4 @@ func (p *pass) announce() {
 	if p.r.said.fresh(p.key, issue.Reason+p.problems.Message()) {
 		p.r.announce(p.as, p.key, kube.Announcement{About: p.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: p.problems.Message()})
 	}
-}
-
-// loop reports a parent that keeps being written to while nothing about it changes.
-func (p *pass) loop() {
-	if !p.suspect || !p.r.breaker.tripped(p.key, p.specs()) {
-		return
-	}
-	p.problems = append(p.problems, &problem.Problem{
-		Reason: v1.ReasonLoopDetected, Retry: problem.RetrySlow,
-		Message: "slowed down: " + p.flaps.advice(),
-	})
 }

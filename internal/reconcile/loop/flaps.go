@@ -1,4 +1,4 @@
-package reconcile
+package loop
 
 import (
 	"maps"
@@ -11,9 +11,9 @@ import (
 // mostFlaps is how many fields are remembered of each sort.
 const mostFlaps = 5
 
-// flaps are the fields of a parent's status and children that are written over and over,
+// Flaps are the fields of a parent's status and children that are written over and over,
 // by whose doing that is.
-type flaps struct {
+type Flaps struct {
 	taken []string                  // somebody else changes them
 	own   []string                  // the templates yield something else each time
 	last  map[string]map[string]any // what was last written, by what it was
@@ -22,45 +22,44 @@ type flaps struct {
 // publisher returns the path of a field in contents as it may be told.
 type publisher func(path string, contents ...map[string]any) string
 
-func newFlaps() *flaps { return &flaps{last: map[string]map[string]any{}} }
+func NewFlaps() *Flaps { return &Flaps{last: map[string]map[string]any{}} }
 
 // take notes a field that somebody else had taken.
-func (f *flaps) take(field string) { f.taken = noted(f.taken, field) }
+func (f *Flaps) take(field string) { f.taken = noted(f.taken, field) }
 
-// apply notes the write of a child. When it is the same as the last time, somebody else has
-// undone that.
-func (f *flaps) apply(a action, public publisher) {
-	what := a.wanted.id().String()
+// Apply notes the write of a child with that content; drift is the field of it that somebody has taken, if known. When it is the
+// same as the last time, somebody else has undone that.
+func (f *Flaps) Apply(what string, content map[string]any, drift string, public publisher) {
 	last := f.last[what]
-	path, again := f.since(what, a.wanted.content)
+	path, again := f.since(what, content)
 	switch {
-	case a.drift != "":
-		f.take(what + " " + public(a.drift, a.wanted.content))
+	case drift != "":
+		f.take(what + " " + public(drift, content))
 	case path != "":
-		f.own = noted(f.own, what+" "+public(path, a.wanted.content, last))
+		f.own = noted(f.own, what+" "+public(path, content, last))
 	case again:
 		f.take(what)
 	}
 }
 
-// status notes the write of a status; owned are the fields of the parent's status that are ours. Conditions
+// Status notes the write of a status; owned are the fields of the parent's status that are ours. Conditions
 // are left out: they follow the rest.
-func (f *flaps) status(owned fields.Set, status map[string]any, public publisher) {
+func (f *Flaps) Status(owned fields.Set, Status map[string]any, public publisher) {
 	last := f.last["status"]
-	status = maps.Clone(status)
-	delete(status, "conditions")
-	path, again := f.since("status", status)
-	switch taken := owned.UncoveredValue(status); {
+	Status = maps.Clone(Status)
+	delete(Status, "conditions")
+	path, again := f.since("status", Status)
+	switch taken := owned.UncoveredValue(Status); {
 	case path != "":
-		f.own = noted(f.own, ".status"+public(path, status, last))
+		f.own = noted(f.own, ".status"+public(path, Status, last))
 	case again && taken != "":
-		f.take(".status" + public(taken, status))
+		f.take(".status" + public(taken, Status))
 	}
 }
 
 // since returns the first field in which the content differs from the last of that name, and whether there
 // was one.
-func (f *flaps) since(name string, content map[string]any) (path string, again bool) {
+func (f *Flaps) since(name string, content map[string]any) (path string, again bool) {
 	last, again := f.last[name]
 	f.last[name] = content
 	if !again {
@@ -69,8 +68,8 @@ func (f *flaps) since(name string, content map[string]any) (path string, again b
 	return differs(content, last), true
 }
 
-// remove notes a child that the templates yield no more.
-func (f *flaps) remove(what string) {
+// Remove notes a child that the templates yield no more.
+func (f *Flaps) Remove(what string) {
 	delete(f.last, what)
 	f.own = noted(f.own, what)
 }
@@ -82,8 +81,8 @@ func noted(fields []string, field string) []string {
 	return slices.Sorted(slices.Values(append(fields, field)))
 }
 
-// advice says what flaps, and what to do.
-func (f *flaps) advice() string {
+// Advice says what flaps, and what to do.
+func (f *Flaps) Advice() string {
 	var out []string
 	if f != nil && len(f.taken) > 0 {
 		out = append(out, "somebody else keeps changing "+strings.Join(f.taken, ", ")+": find out who (kubectl get -o yaml --show-managed-fields), and let one of the two leave it alone")
@@ -101,7 +100,7 @@ func (f *flaps) advice() string {
 func differs(a, b map[string]any) string {
 	keys := maps.Clone(a)
 	maps.Copy(keys, b)
-	for _, name := range sortedKeys(keys) {
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
 		x, xok := a[name]
 		y, yok := b[name]
 		if xok && yok && fields.Equal(x, y) {

@@ -5,7 +5,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/templater-dev/templater/internal/reconcile/loop"
+)
+
+// What package loop allows.
+const (
+	loopBurst  = 60
+	loopRefill = 5 * time.Second
+	loopPause  = 30 * time.Second
 )
 
 func TestLoopIsSlowedDownAndReported(t *testing.T) {
@@ -115,7 +125,24 @@ func TestAnEditEndsTheLoopAlsoOfAParentWithoutGeneration(t *testing.T) {
 
 func TestNobodyWaitsWhoHasNotWritten(t *testing.T) {
 	c := newCluster(t)
-	if wait := c.reconciler.breaker.wait(keyOf("a", "1"), specs{}); wait != 0 {
+	if wait := c.reconciler.breaker.Wait(keyOf("a", "1"), loop.Specs{}); wait != 0 {
 		t.Errorf("waits for %v", wait)
+	}
+}
+
+func TestWhatPassesWorkFromIsFoundOutCheaply(t *testing.T) {
+	for generation, decoded := range map[int64]bool{3: false, 0: true} {
+		parent := parse(t, app)
+		parent.SetGeneration(generation)
+		p := &pass{controller: &controller{}, parent: packed(t, parent)}
+		if got := p.specs(); got.Parent == 0 || generation > 0 && got.Parent != generation {
+			t.Errorf("generation %d: works from %d", generation, got.Parent)
+		}
+		if got := p.decoded != nil; got != decoded {
+			t.Errorf("generation %d: the parent is decoded: %v, want %v", generation, got, decoded)
+		}
+		if diff := cmp.Diff(p.parent.Content(), p.content()); diff != "" {
+			t.Errorf("generation %d: the parent has changed (-want +got):\n%s", generation, diff)
+		}
 	}
 }

@@ -1,0 +1,149 @@
+package loop
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+)
+
+const (
+	// loopBurst passes that write may follow each other freely while the
+	// parent's spec stays the same; a roll-out of many children needs some.
+	loopBurst = 60
+	// loopRefill is how long it takes until one more is allowed.
+	loopRefill = 5 * time.Second
+	// loopPause is the time between passes while none is allowed.
+	loopPause = 30 * time.Second
+)
+
+// Breaker slows down parents whose passes keep writing although nothing calls for it, as when two
+// controllers fight over a field. A pass counts that writes children while the specs of the parent and of
+// the TemplateController stay the same, or the status while the children stay the same, too. It delays
+// passes and never drops one, and recovers by itself. It is safe for concurrent use.
+type Breaker struct {
+	clock clock.PassiveClock
+	mu    sync.Mutex
+	spent map[queue.Key]*spending
+}
+
+// NewBreaker returns a breaker that knows of no parent.
+func NewBreaker(clock clock.PassiveClock) *Breaker {
+	return &Breaker{clock: clock, spent: map[queue.Key]*spending{}}
+}
+
+// Specs tell from which specs a pass works: the generation of the TemplateController, and that of the parent or, where
+// its kind has none, a hash of what users write.
+type Specs struct{ Parent, Controller int64 }
+
+type spending struct {
+	specs    Specs
+	passes   float64   // passes that wrote, less what has been refilled
+	at       time.Time // of the last refill
+	wrote    time.Time // the last pass that did
+	until    time.Time // no pass before
+	children uint64    // their fingerprint as the last pass that wrote left them
+	flaps    *Flaps    // what is written over and over; nil until there is reason to ask
+}
+
+// Knows reports whether passes over key have written lately.
+func (b *Breaker) Knows(key queue.Key) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.spent[key] != nil
+}
+
+// Wait returns how long to wait before the next pass over key, or 0.
+func (b *Breaker) Wait(key queue.Key, of Specs) time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.spent[key]
+	if s == nil || s.specs != of {
+		return 0
+	}
+	now := b.clock.Now()
+	if now.Sub(s.wrote) > loopBurst*loopRefill {
+		delete(b.spent, key) // what it remembers has been refilled
+	}
+	return max(0, s.until.Sub(now))
+}
+
+// Written is what a pass has written.
+type Written struct {
+	Children, Status bool
+	Before, After    uint64 // fingerprints of the children
+}
+
+// Any reports whether anything was written.
+func (w Written) Any() bool { return w.Children || w.Status }
+
+// Wrote counts a pass that wrote, and reports whether it was one too many.
+func (b *Breaker) Wrote(key queue.Key, of Specs, w Written) bool {
+	if !w.Any() {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := b.clock.Now()
+	s := b.spent[key]
+	if s == nil || s.specs != of {
+		s = &spending{specs: of, at: now}
+		b.spent[key] = s
+	}
+	s.refill(now)
+	s.wrote = now
+	called := s.children != w.Before // by a child that has changed
+	s.children = w.After
+	if !w.Children && called {
+		return false
+	}
+	s.passes++
+	if s.passes > loopBurst/2 && s.flaps == nil {
+		s.flaps = NewFlaps()
+	}
+	if s.passes <= loopBurst {
+		return false
+	}
+	s.until = now.Add(loopPause)
+	return true
+}
+
+// Tripped reports whether the parent has been written to too often.
+func (b *Breaker) Tripped(key queue.Key, of Specs) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.spent[key]
+	return s != nil && s.specs == of && b.clock.Since(s.until) < loopPause
+}
+
+// Flaps returns where passes over key are to note what they write, or nil while there is no
+// reason to. Only the one pass under way over that key may use it.
+func (b *Breaker) Flaps(key queue.Key, of Specs) *Flaps {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s := b.spent[key]; s != nil && s.specs == of {
+		return s.flaps
+	}
+	return nil
+}
+
+func (s *spending) refill(now time.Time) {
+	s.passes = max(0, s.passes-now.Sub(s.at).Seconds()/loopRefill.Seconds())
+	s.at = now
+}
+
+// Forget forgets about a parent that is gone.
+func (b *Breaker) Forget(key queue.Key) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.spent, key)
+}
+
+// ForgetController forgets about a controller that is gone.
+func (b *Breaker) ForgetController(name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	queue.DropController(b.spent, name)
+}

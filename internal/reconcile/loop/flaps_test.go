@@ -1,0 +1,95 @@
+package loop
+
+import (
+	"testing"
+
+	"github.com/templater-dev/templater/internal/reconcile/fields"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+)
+
+func TestFlapsTellWhoseDoingItIs(t *testing.T) {
+	public := problem.Author(func(string) bool { return true }).Path
+	write := func(n int64) func(*Flaps) {
+		return func(f *Flaps) {
+			f.Apply("ConfigMap ns/a", map[string]any{"data": map[string]any{"n": n, "m": int64(1)}}, "", public)
+		}
+	}
+	repair := func(f *Flaps) {
+		f.Apply("ConfigMap ns/a", nil, ".data.n", public)
+	}
+	owned := fields.Set{"f:count": map[string]any{}}
+	status := func(owned fields.Set, count int64) func(*Flaps) {
+		return func(f *Flaps) {
+			f.Status(owned, map[string]any{"count": count, "conditions": []any{count}}, public)
+		}
+	}
+	const (
+		nobody = "every pass over this object writes again; find out who else writes to it or its children (kubectl get -o yaml --show-managed-fields)"
+		other  = "somebody else keeps changing "
+		find   = ": find out who (kubectl get -o yaml --show-managed-fields), and let one of the two leave it alone"
+		own    = "the templates yield something else each time for "
+		let    = ": let them not depend on what they bring about"
+	)
+	for why, row := range map[string]struct {
+		writes []func(*Flaps)
+		want   string
+	}{
+		"nothing is known yet":                                   {want: nobody},
+		"the first write says nothing":                           {[]func(*Flaps){write(1)}, nobody},
+		"the template yields other values":                       {[]func(*Flaps){write(1), write(2), write(3)}, own + "ConfigMap ns/a .data.n" + let},
+		"the same is written again, so somebody has undone it":   {[]func(*Flaps){write(1), write(1)}, other + "ConfigMap ns/a" + find},
+		"somebody has taken a field of a child":                  {[]func(*Flaps){repair}, other + "ConfigMap ns/a .data.n" + find},
+		"the status template yields other values":                {[]func(*Flaps){status(owned, 1), status(owned, 2)}, own + ".status.count" + let},
+		"somebody has taken a field of the status":               {[]func(*Flaps){status(owned, 1), status(nil, 1)}, other + ".status.count" + find},
+		"conditions follow the rest":                             {[]func(*Flaps){status(owned, 1), status(owned, 1)}, nobody},
+		"both":                                                   {[]func(*Flaps){write(1), write(1), status(owned, 1), status(owned, 2)}, other + "ConfigMap ns/a" + find + "; " + own + ".status.count" + let},
+		"a child that the template yields and takes back":        {[]func(*Flaps){func(f *Flaps) { f.Remove("ConfigMap ns/a") }, write(1)}, own + "ConfigMap ns/a" + let},
+		"one that it yields again":                               {[]func(*Flaps){write(1), func(f *Flaps) { f.Remove("ConfigMap ns/a") }, write(1)}, own + "ConfigMap ns/a" + let},
+		"the first status says nothing":                          {[]func(*Flaps){status(nil, 1)}, nobody},
+		"what is found stays the same, whatever is written next": {[]func(*Flaps){write(1), write(2), write(2), write(4)}, other + "ConfigMap ns/a" + find + "; " + own + "ConfigMap ns/a .data.n" + let},
+	} {
+		t.Run(why, func(t *testing.T) {
+			f := NewFlaps()
+			for _, write := range row.writes {
+				write(f)
+			}
+			if got := f.Advice(); got != row.want {
+				t.Errorf("advice:\n%s\nwant:\n%s", got, row.want)
+			}
+		})
+	}
+	if got := (*Flaps)(nil).Advice(); got != nobody {
+		t.Errorf("advice without flaps: %s", got)
+	}
+}
+
+func TestFewFlapsAreRemembered(t *testing.T) {
+	f := NewFlaps()
+	for _, field := range []string{"g", "f", "e", "d", "c", "b", "a"} {
+		f.take(field)
+		f.take(field)
+	}
+	if len(f.taken) != mostFlaps || f.taken[0] != "c" {
+		t.Errorf("remembered %v, want the first %d, sorted", f.taken, mostFlaps)
+	}
+}
+
+func TestWhereContentsDiffer(t *testing.T) {
+	for why, row := range map[string]struct {
+		a, b map[string]any
+		want string
+	}{
+		"nowhere":                         {map[string]any{"a": "x"}, map[string]any{"a": "x"}, ""},
+		"null is there in the first":      {map[string]any{"a": nil}, map[string]any{}, ".a"},
+		"null is there in the second":     {map[string]any{}, map[string]any{"a": nil}, ".a"},
+		"null is there in both":           {map[string]any{"a": nil}, map[string]any{"a": nil}, ""},
+		"a field below":                   {map[string]any{"a": map[string]any{"b": "x"}}, map[string]any{"a": map[string]any{"b": "y"}}, ".a.b"},
+		"a mapping against a scalar":      {map[string]any{"a": map[string]any{"b": "x"}}, map[string]any{"a": "x"}, ".a"},
+		"a scalar against a mapping":      {map[string]any{"a": "x"}, map[string]any{"a": map[string]any{"b": "x"}}, ".a"},
+		"the first of two, by their name": {map[string]any{"b": "x", "a": "x"}, map[string]any{"b": "y", "a": "y"}, ".a"},
+	} {
+		if got := differs(row.a, row.b); got != row.want {
+			t.Errorf("%s: %q, want %q", why, got, row.want)
+		}
+	}
+}
