@@ -8,17 +8,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
 )
 
 // The values of the labels result, and verb.
 var (
-	outcomes = [reconcile.Outcomes]string{
-		reconcile.Skipped: "skipped", reconcile.Succeeded: "success", reconcile.Waiting: "waiting", reconcile.Failed: "failed", reconcile.Panicked: "panic",
+	outcomes = [measure.Outcomes]string{
+		measure.Skipped: "skipped", measure.Succeeded: "success", measure.Waiting: "waiting", measure.Failed: "failed", measure.Panicked: "panic",
 	}
-	verbs   = [reconcile.Verbs]string{reconcile.Create: "create", reconcile.Update: "update", reconcile.Delete: "delete"}
-	answers = [reconcile.Answers]string{
-		reconcile.Accepted: "success", reconcile.Conflict: "conflict", reconcile.Forbidden: "forbidden", reconcile.Rejected: "rejected", reconcile.NoAnswer: "error",
+	verbs   = [measure.Verbs]string{measure.Create: "create", measure.Update: "update", measure.Delete: "delete"}
+	answers = [measure.Answers]string{
+		measure.Accepted: "success", measure.Conflict: "conflict", measure.Forbidden: "forbidden", measure.Rejected: "rejected", measure.NoAnswer: "error",
 	}
 )
 
@@ -48,8 +48,8 @@ type meters struct {
 }
 
 var (
-	_ reconcile.Meters     = (*meters)(nil)
-	_ reconcile.Meter      = (*meter)(nil)
+	_ measure.Meters       = (*meters)(nil)
+	_ measure.Meter        = (*meter)(nil)
 	_ prometheus.Collector = (*meters)(nil)
 )
 
@@ -60,7 +60,7 @@ func newMeters() *meters {
 }
 
 // Begin returns the meter of a TemplateController that is new.
-func (m *meters) Begin(controller string) reconcile.Meter {
+func (m *meters) Begin(controller string) measure.Meter {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.durations.DeleteLabelValues(controller)
@@ -98,24 +98,24 @@ func (m *meters) Collect(out chan<- prometheus.Metric) {
 // meter measures the work for one TemplateController.
 type meter struct {
 	controller             string
-	passes                 [reconcile.Outcomes]atomic.Uint64
+	passes                 [measure.Outcomes]atomic.Uint64
 	durations              prometheus.Observer
-	writes                 [reconcile.Verbs][reconcile.Answers]atomic.Uint64
+	writes                 [measure.Verbs][measure.Answers]atomic.Uint64
 	templateErrors, trips  atomic.Uint64
 	total, inOrder, failed atomic.Int64 // parents
 	ready                  atomic.Bool
 }
 
-func (m *meter) Pass(outcome reconcile.Outcome, took time.Duration) {
+func (m *meter) Pass(outcome measure.Outcome, took time.Duration) {
 	m.passes[outcome].Add(1)
-	if outcome != reconcile.Skipped {
+	if outcome != measure.Skipped {
 		m.durations.Observe(took.Seconds())
 	}
 }
 
 func (m *meter) TemplateError() { m.templateErrors.Add(1) }
 
-func (m *meter) Write(verb reconcile.Verb, answer reconcile.Answer) { m.writes[verb][answer].Add(1) }
+func (m *meter) Write(verb measure.Verb, answer measure.Answer) { m.writes[verb][answer].Add(1) }
 
 func (m *meter) Tripped() { m.trips.Add(1) }
 
@@ -141,7 +141,7 @@ func (m *meter) collect(out chan<- prometheus.Metric) {
 		for answer := range m.writes[verb] {
 			// A failure that does not happen needs no series. Successes have one from the start, so that
 			// the first one counts as an increase.
-			if n := &m.writes[verb][answer]; n.Load() > 0 || reconcile.Answer(answer) == reconcile.Accepted {
+			if n := &m.writes[verb][answer]; n.Load() > 0 || measure.Answer(answer) == measure.Accepted {
 				count(writes, n, verbs[verb], answers[answer])
 			}
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/client-go/util/workqueue"
 
-	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -34,7 +34,7 @@ func New() *Registry {
 }
 
 // Meters measures the work of the reconciler.
-func (r *Registry) Meters() reconcile.Meters { return r.meters }
+func (r *Registry) Meters() measure.Meters { return r.meters }
 
 // Queues measures the queues of the reconciler.
 func (r *Registry) Queues() workqueue.MetricsProvider { return r.queues }

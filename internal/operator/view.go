@@ -14,6 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/health"
 	"github.com/templater-dev/templater/internal/metrics"
 	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/serve"
 	"github.com/templater-dev/templater/internal/watch"
@@ -63,7 +64,7 @@ func (v *view) secure(config *rest.Config) (err error) {
 	return err
 }
 
-func (v *view) meters() reconcile.Meters {
+func (v *view) meters() measure.Meters {
 	if v.registry == nil {
 		return nil
 	}

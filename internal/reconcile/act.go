@@ -14,6 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/seal"
 )
@@ -79,7 +80,7 @@ func (p *pass) reseal(ctx context.Context, l *live) {
 	w := &wanted{child: &v1.Child{Name: l.from}, kind: l.kind, name: l.object.Key(), marks: marks{maker: p.maker, child: &v1.Child{Name: l.from}, kind: l.kind.GroupKind()}}
 	change := kube.Metadata{UID: l.object.UID(), Annotations: map[string]any{v1.AnnotationSeal: w.marks.renewed(l.object)}}
 	after, err := p.cluster.SetMetadata(ctx, l.location(), change, p.manager)
-	p.meter.Write(Update, answerOf(err))
+	p.meter.Write(measure.Update, answerOf(err))
 	if err != nil {
 		p.unrenewed = true
 		klog.FromContext(ctx).Info("cannot renew the seal of a child, will retry", "controller", p.name, "parent", p.key.Parent.String(), "child", l.id().String(), "reason", problem.PublicReason(err))
@@ -123,16 +124,16 @@ func (p *pass) change(ctx context.Context, w *wanted, there *object.Object) (*ob
 // mark gives an object its marks, and changes nothing else.
 func (p *pass) mark(ctx context.Context, w *wanted, there *object.Object) (*object.Object, error) {
 	after, err := p.cluster.SetMetadata(ctx, w.location(), w.marks.change(there), p.manager)
-	p.meter.Write(Update, answerOf(err))
+	p.meter.Write(measure.Update, answerOf(err))
 	return after, err
 }
 
 // send applies the child with one more field in its metadata.
 func (p *pass) send(ctx context.Context, w *wanted, field, value string) (*object.Object, error) {
 	after, err := p.cluster.Apply(ctx, w.location(), w.body(field, value), p.manager)
-	verb := Update
+	verb := measure.Update
 	if field == "resourceVersion" {
-		verb = Create
+		verb = measure.Create
 	}
 	p.meter.Write(verb, answerOf(err))
 	if err == nil {
@@ -242,7 +243,7 @@ func (p *pass) remove(ctx context.Context, a action) *problem.Problem {
 // is no problem, another object has that name now, of which the watch tells.
 func (c *controller) discard(ctx context.Context, l *live, propagation metav1.DeletionPropagation) (accepted bool, issue *problem.Problem) {
 	err := c.cluster.Delete(ctx, l.location(), l.object.UID(), propagation)
-	c.meter.Write(Delete, answerOf(err))
+	c.meter.Write(measure.Delete, answerOf(err))
 	switch {
 	case stale(err):
 		return false, nil

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
@@ -117,7 +118,7 @@ func TestStatusWithoutAnEndIsSlowedDown(t *testing.T) {
 	}
 	c.clock.SetTime(c.clock.Now().Add(loopPause))
 	result, _ := c.pass("apps", "one")
-	if diff := cmp.Diff(Result{Retry: problem.RetrySlow, Outcome: Failed, Again: true}, result); diff != "" {
+	if diff := cmp.Diff(Result{Retry: problem.RetrySlow, Outcome: measure.Failed, Again: true}, result); diff != "" {
 		t.Errorf("result (-want +got):\n%s", diff)
 	}
 	if got, want := c.condition("apps", "one", "Ready"), "False LoopDetected: slowed down: the templates yield something else each time for .status.count: let them not depend on what they bring about"; got != want {

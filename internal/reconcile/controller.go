@@ -13,6 +13,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/seal"
@@ -41,7 +42,7 @@ type controller struct {
 	// adopting is whether children may lack a seal: see adopts.
 	adopting bool
 	resync   time.Duration // 0 = never
-	meter    Meter
+	meter    measure.Meter
 
 	gvk  schema.GroupVersionKind // of the parents
 	kind kind.Kind

@@ -22,6 +22,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
@@ -78,7 +79,7 @@ type Controllers struct {
 	accounts bool
 	// patience is lossPatience, but in tests.
 	patience time.Duration
-	meters   Meters
+	meters   measure.Meters
 	tracker  *workers.Tracker
 	passing  *workers.Tracker // of those who make passes
 	// grace is stopGrace, but in tests.
@@ -112,7 +113,7 @@ func (c *Controllers) enter(name string) (*controller, func()) {
 }
 
 // measure counts a pass, unless the TemplateController is gone.
-func (c *Controllers) measure(name string, outcome Outcome, took time.Duration) {
+func (c *Controllers) measure(name string, outcome measure.Outcome, took time.Duration) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if e := c.entries[name]; e != nil {

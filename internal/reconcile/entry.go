@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/spec"
 )
 
@@ -34,7 +35,7 @@ type entry struct {
 	underWay   atomic.Int32   // how many they are
 	round      int64          // of looks at all parents: the present generation, and the kinds that are known
 	bits       map[schema.GroupKind]uint64
-	meter      Meter
+	meter      measure.Meter
 }
 
 func newEntry(uid types.UID) *entry {

@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
@@ -240,7 +241,7 @@ func TestParentReplacedByOneThatDoesNotMatchLeavesNoChildren(t *testing.T) {
 	c.clock.SetTime(c.clock.Now().Add(collectorTime / 2))
 	result, requests := c.pass("apps", "one")
 	wantRequests(t, "while they are the garbage collector's", requests, "get apps one")
-	if want := (Result{After: collectorTime / 2, Outcome: Waiting}); result != want {
+	if want := (Result{After: collectorTime / 2, Outcome: measure.Waiting}); result != want {
 		t.Errorf("got %+v, want %+v", result, want)
 	}
 	c.clock.SetTime(c.clock.Now().Add(collectorTime / 2))

@@ -15,6 +15,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
@@ -26,7 +27,7 @@ type tallies struct {
 	ended []string
 }
 
-func (m *tallies) Begin(controller string) Meter {
+func (m *tallies) Begin(controller string) measure.Meter {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.each[controller] = &counted{counts: map[string]int{}}
@@ -54,12 +55,14 @@ func (m *counted) add(what string) {
 	m.counts[what]++
 }
 
-func (m *counted) Pass(outcome Outcome, _ time.Duration) { m.add(fmt.Sprint("pass ", outcome)) }
-func (m *counted) TemplateError()                        { m.add("template error") }
-func (m *counted) Write(verb Verb, answer Answer)        { m.add(fmt.Sprint("write ", verb, " ", answer)) }
-func (m *counted) Tripped()                              { m.add("trip") }
-func (m *counted) Parents(now v1.ParentCounts)           { m.parents = now }
-func (m *counted) Ready(now bool)                        { m.ready = now }
+func (m *counted) Pass(outcome measure.Outcome, _ time.Duration) { m.add(fmt.Sprint("pass ", outcome)) }
+func (m *counted) TemplateError()                                { m.add("template error") }
+func (m *counted) Write(verb measure.Verb, answer measure.Answer) {
+	m.add(fmt.Sprint("write ", verb, " ", answer))
+}
+func (m *counted) Tripped()                    { m.add("trip") }
+func (m *counted) Parents(now v1.ParentCounts) { m.parents = now }
+func (m *counted) Ready(now bool)              { m.ready = now }
 
 // measured returns a cluster with an operator that is measured.
 func measured(t *testing.T) (*cluster, *tallies) {
@@ -87,59 +90,59 @@ func (m *tallies) one(t *testing.T, c *cluster) map[string]int {
 }
 
 func TestEachPassHasOneOutcome(t *testing.T) {
-	pass := func(o Outcome) string { return fmt.Sprint("pass ", o) }
-	write := func(v Verb, a Answer) string { return fmt.Sprint("write ", v, " ", a) }
+	pass := func(o measure.Outcome) string { return fmt.Sprint("pass ", o) }
+	write := func(v measure.Verb, a measure.Answer) string { return fmt.Sprint("write ", v, " ", a) }
 	for why, row := range map[string]struct {
 		before func(*testing.T, *cluster)
 		want   map[string]int
 	}{
-		"nothing is to do": {func(*testing.T, *cluster) {}, map[string]int{pass(Succeeded): 1}},
+		"nothing is to do": {func(*testing.T, *cluster) {}, map[string]int{pass(measure.Succeeded): 1}},
 		"a child is missing": {
 			func(_ *testing.T, c *cluster) { c.gone(configMap("a")) },
-			map[string]int{pass(Succeeded): 1, write(Create, Accepted): 1},
+			map[string]int{pass(measure.Succeeded): 1, write(measure.Create, measure.Accepted): 1},
 		},
 		"a child is there that is no longer wanted": {
 			func(t *testing.T, c *cluster) { c.apply(with(t, app, "[a, b]", "[a]")) },
-			map[string]int{pass(Succeeded): 1, write(Delete, Accepted): 1},
+			map[string]int{pass(measure.Succeeded): 1, write(measure.Delete, measure.Accepted): 1},
 		},
 		"a template fails": {
 			func(t *testing.T, c *cluster) { c.apply(with(t, app, ", text: hello", "")) },
-			map[string]int{pass(Failed): 1, "template error": 1},
+			map[string]int{pass(measure.Failed): 1, "template error": 1},
 		},
 		"a template gives up": {
 			func(t *testing.T, c *cluster) {
 				c.apply(with(t, apps, "count: {{ len .children.maps }}", "count: {{ fail \"no\" }}"))
 				c.runControllers()
 			},
-			map[string]int{pass(Failed): 1, "template error": 1},
+			map[string]int{pass(measure.Failed): 1, "template error": 1},
 		},
 		"the server refuses a write, and the pass is to be repeated": {
 			func(_ *testing.T, c *cluster) {
 				c.gone(configMap("a"))
 				c.refuse["create configmaps a"] = answer(http.StatusUnprocessableEntity, "Invalid", "no")
 			},
-			map[string]int{pass(Failed): 1, write(Create, Rejected): 1},
+			map[string]int{pass(measure.Failed): 1, write(measure.Create, measure.Rejected): 1},
 		},
 		"the server does not answer": {
 			func(_ *testing.T, c *cluster) {
 				c.gone(configMap("a"))
 				c.refuse["create configmaps a"] = errors.New("connection refused")
 			},
-			map[string]int{pass(Failed): 1, write(Create, NoAnswer): 1},
+			map[string]int{pass(measure.Failed): 1, write(measure.Create, measure.NoAnswer): 1},
 		},
 		"a child changes at the moment": {
 			func(t *testing.T, c *cluster) {
 				c.apply(with(t, app, "hello", "bye"))
 				c.refuse["update configmaps a"] = apierrors.NewConflict(configMap("a").Resource.GroupResource(), "a", nil)
 			},
-			map[string]int{pass(Waiting): 1, write(Update, Conflict): 1, write(Update, Accepted): 1},
+			map[string]int{pass(measure.Waiting): 1, write(measure.Update, measure.Conflict): 1, write(measure.Update, measure.Accepted): 1},
 		},
 		"the parent changes at the moment": {
 			func(t *testing.T, c *cluster) {
 				c.apply(with(t, app, "hello", "bye"))
 				c.refuse["status apps one"] = apierrors.NewConflict(configMap("a").Resource.GroupResource(), "one", nil)
 			},
-			map[string]int{pass(Waiting): 1, write(Update, Accepted): 2},
+			map[string]int{pass(measure.Waiting): 1, write(measure.Update, measure.Accepted): 2},
 		},
 		"the TemplateController is suspended": {
 			func(t *testing.T, c *cluster) {
@@ -148,13 +151,13 @@ func TestEachPassHasOneOutcome(t *testing.T) {
 					t.Fatal(err)
 				}
 			},
-			map[string]int{pass(Skipped): 1},
+			map[string]int{pass(measure.Skipped): 1},
 		},
 		"the parent has gone, and the garbage collector has its time": {
 			func(t *testing.T, c *cluster) {
 				c.gone(locationOf(parse(t, app)))
 			},
-			map[string]int{pass(Waiting): 1},
+			map[string]int{pass(measure.Waiting): 1},
 		},
 		"the parent has gone with its children": {
 			func(t *testing.T, c *cluster) {
@@ -162,11 +165,11 @@ func TestEachPassHasOneOutcome(t *testing.T) {
 				c.gone(configMap("b"))
 				c.gone(locationOf(parse(t, app)))
 			},
-			map[string]int{pass(Succeeded): 1},
+			map[string]int{pass(measure.Succeeded): 1},
 		},
 		"there is a bug": {
 			func(_ *testing.T, c *cluster) { c.reconciler.breaker = nil },
-			map[string]int{pass(Panicked): 1},
+			map[string]int{pass(measure.Panicked): 1},
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -188,20 +191,20 @@ func TestAnswersAreToldApart(t *testing.T) {
 	configMaps := configMap("a").Resource.GroupResource()
 	for why, row := range map[string]struct {
 		err  error
-		want Answer
+		want measure.Answer
 	}{
-		"done":                    {nil, Accepted},
-		"another object":          {apierrors.NewConflict(configMaps, "a", nil), Conflict},
-		"there already":           {apierrors.NewAlreadyExists(configMaps, "a"), Conflict},
-		"a right is missing":      {answer(http.StatusForbidden, "Forbidden", `configmaps is forbidden: User "x" cannot create resource "configmaps"`), Forbidden},
-		"a quota is used up":      {answer(http.StatusForbidden, "Forbidden", "exceeded quota: q, requested: pods=1"), Rejected},
-		"the object is not valid": {answer(http.StatusUnprocessableEntity, "Invalid", "no"), Rejected},
-		"an unknown field, which the server answers 500 to": {answer(http.StatusInternalServerError, "", ".data.x: field not declared in schema"), Rejected},
-		"the server fails":                    {answer(http.StatusInternalServerError, "InternalError", "etcd"), NoAnswer},
-		"the server has too much to do":       {answer(http.StatusTooManyRequests, "TooManyRequests", "later"), NoAnswer},
-		"a value of the wrong form, likewise": {answer(http.StatusInternalServerError, "", "unable to convert unstructured object to v1, Kind=Secret: illegal base64 data"), Rejected},
-		"an answer without a code":            {answer(0, "", "what"), NoAnswer},
-		"the server is not to be reached":     {errors.New("connection refused"), NoAnswer},
+		"done":                    {nil, measure.Accepted},
+		"another object":          {apierrors.NewConflict(configMaps, "a", nil), measure.Conflict},
+		"there already":           {apierrors.NewAlreadyExists(configMaps, "a"), measure.Conflict},
+		"a right is missing":      {answer(http.StatusForbidden, "Forbidden", `configmaps is forbidden: User "x" cannot create resource "configmaps"`), measure.Forbidden},
+		"a quota is used up":      {answer(http.StatusForbidden, "Forbidden", "exceeded quota: q, requested: pods=1"), measure.Rejected},
+		"the object is not valid": {answer(http.StatusUnprocessableEntity, "Invalid", "no"), measure.Rejected},
+		"an unknown field, which the server answers 500 to": {answer(http.StatusInternalServerError, "", ".data.x: field not declared in schema"), measure.Rejected},
+		"the server fails":                    {answer(http.StatusInternalServerError, "InternalError", "etcd"), measure.NoAnswer},
+		"the server has too much to do":       {answer(http.StatusTooManyRequests, "TooManyRequests", "later"), measure.NoAnswer},
+		"a value of the wrong form, likewise": {answer(http.StatusInternalServerError, "", "unable to convert unstructured object to v1, Kind=Secret: illegal base64 data"), measure.Rejected},
+		"an answer without a code":            {answer(0, "", "what"), measure.NoAnswer},
+		"the server is not to be reached":     {errors.New("connection refused"), measure.NoAnswer},
 	} {
 		if got := answerOf(row.err); got != row.want {
 			t.Errorf("%s: %d, want %d", why, got, row.want)
@@ -273,19 +276,19 @@ func TestDeletionsForATemplateControllerThatGoesAreMeasured(t *testing.T) {
 	c.goes()
 	c.run()
 	got := m.each["apps"].counts
-	if done, refused := got[fmt.Sprint("write ", Delete, " ", Accepted)], got[fmt.Sprint("write ", Delete, " ", Rejected)]; done != 1 || refused == 0 {
+	if done, refused := got[fmt.Sprint("write ", measure.Delete, " ", measure.Accepted)], got[fmt.Sprint("write ", measure.Delete, " ", measure.Rejected)]; done != 1 || refused == 0 {
 		t.Errorf("%d deletions accepted and %d rejected, want 1 and some", done, refused)
 	}
 }
 
 func TestOutcomeOfAParentThatIsNotThere(t *testing.T) {
-	for result, want := range map[Result]Outcome{
-		{}:                                      Succeeded,
-		{After: 1}:                              Waiting,
-		{Retry: problem.RetrySoon}:              Waiting,
-		{Retry: problem.RetrySlow}:              Waiting,
-		{Retry: problem.RetryBackoff}:           Failed,
-		{Retry: problem.RetryBackoff, After: 1}: Failed,
+	for result, want := range map[Result]measure.Outcome{
+		{}:                                      measure.Succeeded,
+		{After: 1}:                              measure.Waiting,
+		{Retry: problem.RetrySoon}:              measure.Waiting,
+		{Retry: problem.RetrySlow}:              measure.Waiting,
+		{Retry: problem.RetryBackoff}:           measure.Failed,
+		{Retry: problem.RetryBackoff, After: 1}: measure.Failed,
 	} {
 		if got := outcomeOfLeaving(result); got != want {
 			t.Errorf("%+v: %v, want %v", result, got, want)

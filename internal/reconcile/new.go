@@ -9,6 +9,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/loop"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/seal"
@@ -30,7 +31,7 @@ type Options struct {
 	RolloutWorkers int
 	// Meters measures the work, and QueueMetrics the queues, "parents" and "controllers"; nil is
 	// for not at all.
-	Meters       Meters
+	Meters       measure.Meters
 	QueueMetrics workqueue.MetricsProvider
 	// ClassName is the class of the TemplateControllers that are served.
 	ClassName string
@@ -76,7 +77,7 @@ func newShared(o Options) *shared {
 // join makes the two halves.
 func (s *shared) join(o Options) (*Controllers, *Reconciler) {
 	if o.Meters == nil {
-		o.Meters = unmeasured{}
+		o.Meters = measure.Nothing{}
 	}
 	backlog := queue.NewBacklog(s.parents, o.RolloutWorkers)
 	controllers := &Controllers{

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
@@ -62,7 +63,7 @@ func TestJobIsReadyWhenItIsDone(t *testing.T) {
 		}
 		result, again := c.pass("apps", "one")
 		wantRequests(t, "another pass", again)
-		if result.Outcome != Succeeded || result.Retry != problem.RetryOnChange {
+		if result.Outcome != measure.Succeeded || result.Retry != problem.RetryOnChange {
 			t.Errorf("result %+v: templater has done its work", result)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/loop"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
@@ -87,7 +88,7 @@ type Result struct {
 	// for what the pass has written.
 	Again bool
 	// Outcome is what became of the pass.
-	Outcome Outcome
+	Outcome measure.Outcome
 }
 
 // also adds when to look again for another reason.
@@ -144,12 +145,12 @@ func (p *pass) run(ctx context.Context) Result {
 	observed := p.observe()
 	d, free := p.desire(observed)
 	if ctx.Err() != nil { // it was cut short, so that it does not know all
-		return Result{Retry: problem.RetryBackoff, Outcome: Waiting}
+		return Result{Retry: problem.RetryBackoff, Outcome: measure.Waiting}
 	}
 	p.settle(d.largest)
 	if len(d.unknown) > 0 {
 		p.r.controllers.addKinds(p.name, d.unknown)
-		return Result{Outcome: Waiting} // comes again when the new kinds can be read
+		return Result{Outcome: measure.Waiting} // comes again when the new kinds can be read
 	}
 	p.r.controllers.miss(p.name, d.missing)
 	p.problems = append(p.problems, d.problems...)
@@ -280,7 +281,7 @@ func (r *Reconciler) next(ctx, work context.Context, taken func()) bool {
 		result, err := r.guarded(work, key)
 		if err != nil {
 			klog.FromContext(ctx).Error(err, "pass failed, will retry", "controller", key.Controller, "parent", key.Parent.String())
-			result = Result{Retry: problem.RetryBackoff, Outcome: Panicked}
+			result = Result{Retry: problem.RetryBackoff, Outcome: measure.Panicked}
 		}
 		r.controllers.measure(key.Controller, result.Outcome, r.clock.Since(start))
 		r.again(key, result)

@@ -8,6 +8,7 @@ import (
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/answers"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
@@ -27,7 +28,7 @@ func (c *controller) refusal(err error, what string, at kube.Location, kind kind
 		p.Reason, p.Retry = v1.ReasonNamespaceNotFound, problem.RetrySlow
 		p.Message = "cannot " + what + ": its namespace does not exist; create the namespace, or change metadata.namespace in the template"
 	default:
-		if answerOf(err) == NoAnswer {
+		if answerOf(err) == measure.NoAnswer {
 			p.Reason = v1.ReasonChildRequestFailed
 		}
 		p.Message, p.Faults = "cannot "+what+": "+problem.PublicReason(err), problem.SchemaFaults(err)

@@ -1,14 +1,10 @@
-package reconcile
+// Package measure says what of the work for a TemplateController is measured, whoever does it.
+package measure
 
 import (
-	"errors"
-	"net/http"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // Meters has a Meter for each TemplateController. It must be safe for concurrent use.
@@ -89,62 +85,29 @@ const (
 	Answers
 )
 
-// answerOf returns what the error of a write means.
-func answerOf(err error) Answer {
-	switch {
-	case err == nil:
-		return Accepted
-	case stale(err), apierrors.IsAlreadyExists(err):
-		return Conflict
-	case lacksRight(err):
-		return Forbidden
-	}
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return NoAnswer
-	}
-	switch code := status.Status().Code; {
-	case problem.DoesNotFit(err): // which come as 500
-		return Rejected
-	case code >= http.StatusInternalServerError || code == http.StatusTooManyRequests || code == 0:
-		return NoAnswer
-	}
-	return Rejected
-}
+// Nothing is for an operator that nobody measures.
+type Nothing struct{}
 
-// unmeasured is for an operator that nobody measures.
-type unmeasured struct{}
+// Begin measures nothing.
+func (Nothing) Begin(string) Meter { return Nothing{} }
 
-func (unmeasured) Begin(string) Meter          { return unmeasured{} }
-func (unmeasured) End(string)                  {}
-func (unmeasured) Pass(Outcome, time.Duration) {}
-func (unmeasured) TemplateError()              {}
-func (unmeasured) Write(Verb, Answer)          {}
-func (unmeasured) Tripped()                    {}
-func (unmeasured) Parents(v1.ParentCounts)     {}
-func (unmeasured) Ready(bool)                  {}
+// End forgets nothing.
+func (Nothing) End(string) {}
 
-// outcome returns what became of a pass over a parent that was looked at.
-func (p *pass) outcome() Outcome {
-	outcome := Succeeded
-	for _, issue := range p.problems {
-		switch {
-		case issue.Waiting:
-			outcome = max(outcome, Waiting)
-		case issue.Reason != v1.ReasonChildFailing: // which is not for templater to see to
-			outcome = Failed
-		}
-	}
-	return outcome
-}
+// Pass counts nothing.
+func (Nothing) Pass(Outcome, time.Duration) {}
 
-// outcomeOfLeaving returns what became of a pass over a parent that is not there.
-func outcomeOfLeaving(result Result) Outcome {
-	switch {
-	case result.Retry == problem.RetryBackoff:
-		return Failed
-	case result.Retry != problem.RetryOnChange || result.After > 0:
-		return Waiting
-	}
-	return Succeeded
-}
+// TemplateError counts nothing.
+func (Nothing) TemplateError() {}
+
+// Write counts nothing.
+func (Nothing) Write(Verb, Answer) {}
+
+// Tripped counts nothing.
+func (Nothing) Tripped() {}
+
+// Parents tells nobody.
+func (Nothing) Parents(v1.ParentCounts) {}
+
+// Ready tells nobody.
+func (Nothing) Ready(bool) {}
