@@ -34,7 +34,7 @@ type Cache struct {
 	selector labels.Selector
 	notify   func(Event)
 	changed  func() // synced or failure changed
-	pulse    pulse
+	liveness liveness
 
 	mu      sync.RWMutex
 	items   map[types.NamespacedName]*item
@@ -73,7 +73,7 @@ func NewCache(want Want, notify func(Event), changed func()) (*Cache, error) {
 		want: want, selector: selector, notify: notify, changed: changed,
 		items: map[types.NamespacedName]*item{}, index: newIndex(want.Role),
 	}
-	c.pulse.begin(time.Now)
+	c.liveness.begin(time.Now)
 	return c, nil
 }
 

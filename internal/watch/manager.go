@@ -138,7 +138,7 @@ func (m *Manager) newCache(want Want) (*Cache, error) {
 			m.handler.StateChanged(want)
 		})
 	if err == nil {
-		cache.pulse.begin(m.now)
+		cache.liveness.begin(m.now)
 	}
 	return cache, err
 }
@@ -177,7 +177,7 @@ func (m *Manager) listerWatcher(want Want, cache *Cache) toolscache.ListerWatche
 			if err != nil && ctx.Err() == nil {
 				cache.Fail(err)
 			}
-			cache.pulse.answered(err)
+			cache.liveness.answered(err)
 			return list, err
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
@@ -188,7 +188,7 @@ func (m *Manager) listerWatcher(want Want, cache *Cache) toolscache.ListerWatche
 			if ctx.Err() == nil && (err != nil || cache.Synced()) {
 				cache.Fail(err)
 			}
-			cache.pulse.answered(err)
+			cache.liveness.answered(err)
 			return w, err
 		},
 	}, client)

@@ -68,7 +68,7 @@ func TestACacheHearsHowRequestsGo(t *testing.T) {
 			clock := clocktesting.NewFakePassiveClock(begin)
 			want := Want{Resource: configMaps, Labels: "a=b", Fields: "c=d"}
 			cache := newRecorder(t, want).Cache
-			cache.pulse.begin(clock.Now)
+			cache.liveness.begin(clock.Now)
 			if row.synced {
 				if err := cache.Replace(nil, "1"); err != nil {
 					t.Fatal(err)

@@ -26,7 +26,7 @@ func (c *Cache) Update(obj any) (err error) {
 	if err != nil {
 		return err
 	}
-	c.pulse.beat()
+	c.liveness.progressed()
 	if event, changed := c.update(o); changed {
 		c.notify(event)
 	}
@@ -48,7 +48,7 @@ func (c *Cache) Delete(obj any) (err error) {
 	if err != nil {
 		return err
 	}
-	c.pulse.beat()
+	c.liveness.progressed()
 	if old := c.remove(o); old != nil {
 		c.notify(Event{Old: old})
 	}
@@ -82,7 +82,7 @@ func (c *Cache) Replace(list []any, resourceVersion string) (err error) {
 		objects[o.Key()] = o
 	}
 	version, _ := strconv.ParseUint(resourceVersion, 10, 64)
-	c.pulse.beat()
+	c.liveness.progressed()
 	events, state := c.replace(objects, version)
 	for _, event := range events {
 		c.notify(event)
@@ -133,7 +133,7 @@ var ErrDefect = errors.New("a defect in templater: please report it with the sta
 
 // Bookmark takes note of how far the watch has come.
 func (c *Cache) Bookmark(resourceVersion string) error {
-	c.pulse.beat()
+	c.liveness.progressed()
 	version, err := strconv.ParseUint(resourceVersion, 10, 64)
 	if err != nil {
 		return nil // a server whose versions are no numbers: there is nothing to note
@@ -150,7 +150,7 @@ func (c *Cache) Resync() error { return nil }
 // Transformer returns what has a list trimmed while it comes in, which may take long.
 func (c *Cache) Transformer() toolscache.TransformFunc {
 	return func(obj any) (any, error) {
-		c.pulse.beat()
+		c.liveness.progressed()
 		return c.object(obj)
 	}
 }

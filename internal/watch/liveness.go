@@ -19,30 +19,30 @@ type State struct {
 	Heard time.Time
 }
 
-// pulse remembers when a watch was last seen alive. It is safe for concurrent use and
+// liveness remembers when a watch was last seen alive. It is safe for concurrent use and
 // allocates nothing. Times are kept as distances, so that a clock that is set does not count.
-type pulse struct {
+type liveness struct {
 	now      func() time.Time
 	begun    time.Time
 	progress atomic.Int64 // nanoseconds after begun
 	heard    atomic.Int64 // likewise
 }
 
-func (p *pulse) begin(now func() time.Time) { p.now, p.begun = now, now() }
+func (l *liveness) begin(now func() time.Time) { l.now, l.begun = now, now() }
 
-// beat takes note of progress.
-func (p *pulse) beat() {
-	d := int64(p.now().Sub(p.begun))
-	p.progress.Store(d)
-	p.heard.Store(d)
+// progressed takes note of progress.
+func (l *liveness) progressed() {
+	d := int64(l.now().Sub(l.begun))
+	l.progress.Store(d)
+	l.heard.Store(d)
 }
 
 // answered takes note of how a request went.
-func (p *pulse) answered(err error) {
-	d := int64(p.now().Sub(p.begun))
-	p.heard.Store(d)
+func (l *liveness) answered(err error) {
+	d := int64(l.now().Sub(l.begun))
+	l.heard.Store(d)
 	if err == nil {
-		p.progress.Store(d)
+		l.progress.Store(d)
 	}
 }
 
@@ -52,8 +52,8 @@ func (c *Cache) State() State {
 	defer c.mu.RUnlock()
 	return State{
 		Want: c.want, Synced: c.synced, Err: c.err(),
-		Progress: c.pulse.begun.Add(time.Duration(c.pulse.progress.Load())),
-		Heard:    c.pulse.begun.Add(time.Duration(c.pulse.heard.Load())),
+		Progress: c.liveness.begun.Add(time.Duration(c.liveness.progress.Load())),
+		Heard:    c.liveness.begun.Add(time.Duration(c.liveness.heard.Load())),
 	}
 }
 

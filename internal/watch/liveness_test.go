@@ -24,14 +24,14 @@ func TestEverySignOfLifeIsNoted(t *testing.T) {
 		"the end of one":                 {func(c *Cache) error { return c.Delete(child("a", "1", 3)) }, time.Minute, time.Minute},
 		"a bookmark":                     {func(c *Cache) error { return c.Bookmark("7") }, time.Minute, time.Minute},
 		"one whose version is no number": {func(c *Cache) error { return c.Bookmark("x") }, time.Minute, time.Minute},
-		"an answer":                      {func(c *Cache) error { c.pulse.answered(nil); return nil }, time.Minute, time.Minute},
-		"a refusal":                      {func(c *Cache) error { c.pulse.answered(errors.New("no")); return nil }, 0, time.Minute},
+		"an answer":                      {func(c *Cache) error { c.liveness.answered(nil); return nil }, time.Minute, time.Minute},
+		"a refusal":                      {func(c *Cache) error { c.liveness.answered(errors.New("no")); return nil }, 0, time.Minute},
 		"an own write that is answered":  {func(c *Cache) error { c.Put(child("a", "1", 3), "me"); return nil }, 0, 0},
 	} {
 		t.Run(why, func(t *testing.T) {
 			clock := clocktesting.NewFakePassiveClock(begin)
 			c := newRecorder(t, Want{Resource: configMaps, Role: Child}).Cache
-			c.pulse.begin(clock.Now)
+			c.liveness.begin(clock.Now)
 			clock.SetTime(begin.Add(time.Minute))
 			if err := row.happens(c); err != nil {
 				t.Fatal(err)
@@ -45,9 +45,9 @@ func TestEverySignOfLifeIsNoted(t *testing.T) {
 }
 
 func TestAPulseAllocatesNothing(t *testing.T) {
-	var p pulse
+	var p liveness
 	p.begin(time.Now)
-	if got := testing.AllocsPerRun(100, p.beat); got > 0 {
+	if got := testing.AllocsPerRun(100, p.progressed); got > 0 {
 		t.Errorf("%.0f allocations, want none", got)
 	}
 }
