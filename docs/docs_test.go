@@ -21,6 +21,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/metrics"
 	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // root is the top of the repository.
@@ -147,7 +148,7 @@ func TestFirstTemplateControllerOfTheReadmeWorks(t *testing.T) {
 	}
 	program, err := render.Compile(render.Source{
 		Controller: tc.Name,
-		Children:   []render.Template{{Name: tc.Spec.Children[0].Name, Text: tc.Spec.Children[0].Template}},
+		Children:   []syntax.Template{{Name: tc.Spec.Children[0].Name, Text: tc.Spec.Children[0].Template}},
 		Status:     tc.Spec.Status.Template,
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 
 	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 var fence = regexp.MustCompile("(?s)```yaml\n(.*?)```")
@@ -43,7 +44,7 @@ func compile(t *testing.T, child, status string) *render.Program {
 	t.Helper()
 	program, err := render.Compile(render.Source{
 		Controller: "shops",
-		Children:   []render.Template{{Name: "example", Text: child}, {Name: "pods", Text: "#"}, {Name: "web", Text: "#"}, {Name: "db", Text: "#"}},
+		Children:   []syntax.Template{{Name: "example", Text: child}, {Name: "pods", Text: "#"}, {Name: "web", Text: "#"}, {Name: "db", Text: "#"}},
 		Status:     status,
 	})
 	if err != nil {
@@ -63,8 +64,8 @@ func TestExamplesOfTemplatesRender(t *testing.T) {
 		}
 		t.Log(text)
 		_, err := compile(t, text, "").Child("example", in)
-		var failure *render.Error
-		if err != nil && (!errors.As(err, &failure) || failure.Reason != render.Wait) {
+		var failure *syntax.Error
+		if err != nil && (!errors.As(err, &failure) || failure.Reason != syntax.Wait) {
 			t.Error(err)
 		}
 	}

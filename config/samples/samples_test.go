@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // load reads a file of one YAML document.
@@ -39,7 +40,7 @@ func program(t *testing.T, sample string) *render.Program {
 		}
 	}
 	for _, child := range tc.Spec.Children {
-		source.Children = append(source.Children, render.Template{Name: child.Name, Text: child.Template})
+		source.Children = append(source.Children, syntax.Template{Name: child.Name, Text: child.Template})
 	}
 	compiled, err := render.Compile(source)
 	if err != nil {

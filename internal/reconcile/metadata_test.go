@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // mayWrite says what becomes of a field of metadata that the author of a template writes.
@@ -90,7 +91,7 @@ func authorWrites(t *testing.T, name string, value any, want mayWrite) {
 // valueSupplies renders an object with metadata from a value.
 func valueSupplies(t *testing.T, template string, meta map[string]any) error {
 	t.Helper()
-	p, err := render.Compile(render.Source{Children: []render.Template{{Name: "x", Text: "apiVersion: v1\nkind: A\n" + template}}})
+	p, err := render.Compile(render.Source{Children: []syntax.Template{{Name: "x", Text: "apiVersion: v1\nkind: A\n" + template}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,8 @@ package render
 import (
 	"runtime/debug"
 	"testing"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // TestAllocations holds what rendering allocates once a template's output was
@@ -16,7 +18,7 @@ import (
 // When it goes down, lower the limit. It may be 10 % above what is measured,
 // for other versions of Go.
 func TestAllocations(t *testing.T) {
-	p, err := Compile(Source{Status: benchStatus, Children: []Template{{"configMap", benchConfigMap}, {"pod", benchPod}, {"x", ""}}})
+	p, err := Compile(Source{Status: benchStatus, Children: []syntax.Template{{Name: "configMap", Text: benchConfigMap}, {Name: "pod", Text: benchPod}, {Name: "x", Text: ""}}})
 	if err != nil {
 		t.Fatal(err)
 	}

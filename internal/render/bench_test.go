@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 const benchConfigMap = `apiVersion: v1
@@ -56,7 +58,7 @@ func BenchmarkCompile(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := Compile(Source{Children: []Template{{Name: "x", Text: text}}}); err != nil {
+				if _, err := Compile(Source{Children: []syntax.Template{{Name: "x", Text: text}}}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -67,7 +69,7 @@ func BenchmarkCompile(b *testing.B) {
 func BenchmarkChild(b *testing.B) {
 	in := benchInput()
 	for name, text := range benchTemplates() {
-		p, err := Compile(Source{Children: []Template{{Name: "x", Text: text}}})
+		p, err := Compile(Source{Children: []syntax.Template{{Name: "x", Text: text}}})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -86,7 +88,7 @@ func BenchmarkChild(b *testing.B) {
 func BenchmarkUnseen(b *testing.B) {
 	in := benchInput()
 	for name, text := range benchTemplates() {
-		p, err := Compile(Source{Children: []Template{{Name: "x", Text: text}}})
+		p, err := Compile(Source{Children: []syntax.Template{{Name: "x", Text: text}}})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -121,7 +123,7 @@ func benchPods(versions bool) func(string) ([]map[string]any, error) {
 // BenchmarkStatus renders a status from a hundred children, with and without
 // the fields that templates must not see.
 func BenchmarkStatus(b *testing.B) {
-	p, err := Compile(Source{Children: []Template{{Name: "x"}}, Status: benchStatus})
+	p, err := Compile(Source{Children: []syntax.Template{{Name: "x"}}, Status: benchStatus})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -144,7 +146,7 @@ func BenchmarkStatus(b *testing.B) {
 func BenchmarkExhaustion(b *testing.B) {
 	in := &Input{Parent: map[string]any{"spec": map[string]any{"laughs": laughs, "merges": laughingMerges}}}
 	for why, text := range exhausting {
-		p, err := Compile(Source{Children: []Template{{Name: "x", Text: text}}})
+		p, err := Compile(Source{Children: []syntax.Template{{Name: "x", Text: text}}})
 		if err != nil {
 			b.Fatal(err)
 		}

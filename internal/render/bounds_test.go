@@ -1,8 +1,6 @@
 package render
 
 import (
-	"fmt"
-	"strings"
 	"testing"
 	"text/template/parse"
 )
@@ -53,17 +51,5 @@ func TestMarginIsThatOfTheLastLine(t *testing.T) {
 func TestPluckTakesWhatIsThere(t *testing.T) {
 	if got, err := renderValue(t, `{{ pluck "a" (dict "a" 1) (dict "b" 2) (dict "a" 3) | toJson }}`); err != nil || got != "[1,3]" {
 		t.Errorf("got %s, %v", got, err)
-	}
-}
-
-// TestDefinitionsAreCheckedOnce would not end if each use were checked anew: there are 2^60 of them.
-func TestDefinitionsAreCheckedOnce(t *testing.T) {
-	var helpers strings.Builder
-	fmt.Fprint(&helpers, `{{ define "t0" }}x{{ end }}`)
-	for i := range 60 {
-		fmt.Fprintf(&helpers, `{{ define "t%d" }}{{ template "t%d" . }}{{ template "t%d" . }}{{ end }}`, i+1, i, i)
-	}
-	if _, err := Compile(Source{Helpers: helpers.String(), Status: `a: {{ template "t60" . }}`}); err != nil {
-		t.Error(err)
 	}
 }

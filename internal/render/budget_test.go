@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // exhausting are templates that would hang or fill the operator if nothing
@@ -255,7 +256,7 @@ func TestExhaustion(t *testing.T) {
 	in := &Input{Parent: map[string]any{"spec": map[string]any{"laughs": laughs, "merges": laughingMerges}}}
 	for why, text := range exhausting {
 		t.Run(why, func(t *testing.T) {
-			p, err := Compile(Source{Children: []Template{{Name: "x", Text: text}}})
+			p, err := Compile(Source{Children: []syntax.Template{{Name: "x", Text: text}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -263,7 +264,7 @@ func TestExhaustion(t *testing.T) {
 			in := *in
 			in.Budget = from.budget()
 			bytes := allocated(func() { _, err = p.Child("x", &in) })
-			e, ok := errors.AsType[*Error](err)
+			e, ok := errors.AsType[*syntax.Error](err)
 			if want := cmp.Or(wanted[why], budget.ErrWork.Error()); !ok || e.Message != want {
 				t.Errorf("error is %v, want %s", err, want)
 			}
@@ -342,7 +343,7 @@ func TestScalarsAreOutput(t *testing.T) {
 	}
 	p := programOf(t, head+"a: &a '{{ .spec.long }}'\nb: ["+strings.Repeat("*a, ", 500)+"]")
 	_, err := p.Child("x", &Input{Parent: map[string]any{"spec": map[string]any{"long": strings.Repeat("l", 10_000)}}})
-	if e, ok := errors.AsType[*Error](err); !ok || e.Message != budget.ErrOutput.Error() {
+	if e, ok := errors.AsType[*syntax.Error](err); !ok || e.Message != budget.ErrOutput.Error() {
 		t.Errorf("500 aliases of 10000 characters: %v", err)
 	}
 }

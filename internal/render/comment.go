@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // A # before printed text of several lines comments out the first of them and
@@ -25,7 +26,7 @@ const markSign = "c"
 
 // suspect is an action that prints several lines, with a # before it.
 type suspect struct {
-	src *text
+	src *syntax.Text
 	pos int
 }
 
@@ -40,7 +41,7 @@ func (o *output) suspect(x *exec, at int, n parse.Node) error {
 	if err := x.Charge(2 * (len(o.buf) - hash)); err != nil { // which move
 		return err
 	}
-	x.suspects = append(x.suspects, suspect{x.src, start(n)})
+	x.suspects = append(x.suspects, suspect{x.src, syntax.Start(n)})
 	o.insert(hash+1, mark)
 	return x.Write(len(mark))
 }
@@ -184,6 +185,6 @@ func (x *exec) inComment(t *yamlText) error {
 }
 
 func (s suspect) error() error {
-	return s.src.errorAt(s.pos, Invalid, "what is printed here has several lines, and the # before it comments out only the first of them; "+
+	return s.src.ErrorAt(s.pos, syntax.Invalid, "what is printed here has several lines, and the # before it comments out only the first of them; "+
 		"to comment an action out, write {{/* … */}}")
 }

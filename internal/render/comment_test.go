@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 const commentedOut = "the # before it comments out only the first"
@@ -19,7 +21,7 @@ const commentHelpers = `{{ define "lines" }}{{ .spec.s }}
 // renderComment renders a child and returns it as JSON, or the error's place and words.
 func renderComment(t *testing.T, text string) (string, error) {
 	t.Helper()
-	p, err := Compile(Source{Helpers: commentHelpers, Children: []Template{{Name: "x", Text: "apiVersion: v1\nkind: A\n" + text}}})
+	p, err := Compile(Source{Helpers: commentHelpers, Children: []syntax.Template{{Name: "x", Text: "apiVersion: v1\nkind: A\n" + text}}})
 	if err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
@@ -96,7 +98,7 @@ func TestCommentedOut(t *testing.T) {
 		"# a\n{{ toYaml .spec.map }}":                                 `"hostPID": true`,
 	} {
 		got, err := renderComment(t, text)
-		e, failed := errors.AsType[*Error](err)
+		e, failed := errors.AsType[*syntax.Error](err)
 		switch {
 		case strings.HasPrefix(want, `"`):
 			if err != nil || !strings.Contains(got, want) {
@@ -150,7 +152,7 @@ func TestCommentsByStructure(t *testing.T) {
 // the place before which it stands, or from the action that has printed what it stands in.
 func TestOriginsAroundMarks(t *testing.T) {
 	const before, mark = "ab# de# hi", "MARK"
-	src := newText("a", strings.Repeat(".", 99))
+	src := syntax.NewText("a", strings.Repeat(".", 99))
 	pieces := []piece{{at: 0, pos: 10, src: src, literal: true}, {at: 4, pos: 50, src: src}, {at: 7, pos: 20, src: src, literal: true}}
 	old := &output{buf: []byte(before), pieces: pieces}
 	for at := range len(before) + 1 {

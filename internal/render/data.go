@@ -8,50 +8,30 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // closed is a map with a fixed set of keys: the data that a template sees at
 // its root, and the children by name. Its values are made when asked for.
-// Asking for another key is an error rather than nil.
 type closed struct {
-	prefix string   // how its keys are written: "." or ".observed."
-	keys   []string // sorted
-	gone   map[string]string
-	view   *view
-	load   func(v *view, key string) (any, error)
+	syntax.Keys
+	view *view
+	load func(v *view, key string) (any, error)
 }
 
 // get returns the value of a key.
 func (c *closed) get(key string) (any, error) {
-	if err := c.check(key); err != nil {
+	if err := c.Check(key); err != nil {
 		return nil, err
 	}
 	return c.load(c.view, key)
 }
 
-// check returns an error unless key is among the keys.
-func (c *closed) check(key string) error {
-	if _, found := slices.BinarySearch(c.keys, key); found {
-		return nil
-	}
-	if why := c.gone[key]; why != "" {
-		return errors.New(why)
-	}
-	known := make([]string, len(c.keys))
-	for i, k := range c.keys {
-		known[i] = c.prefix + k
-	}
-	list := "there are none"
-	if len(known) > 0 {
-		list = "known: " + strings.Join(known, " ")
-	}
-	return fmt.Errorf("there is no %s%s%s; %s", c.prefix, key, didYouMean(c.prefix, key, c.keys), list)
-}
-
 // all returns an ordinary map with the same content.
 func (c *closed) all() (map[string]any, error) {
-	m := make(map[string]any, len(c.keys))
-	for _, key := range c.keys {
+	m := make(map[string]any, len(c.Names))
+	for _, key := range c.Names {
 		v, err := c.get(key)
 		if err != nil {
 			return nil, err
@@ -179,7 +159,7 @@ func (x *exec) empty(v any) bool {
 	case map[string]any:
 		return len(v) == 0
 	case *closed:
-		return len(v.keys) == 0
+		return len(v.Names) == 0
 	}
 	return false
 }
@@ -199,4 +179,14 @@ func (x *exec) blank(text string) bool {
 		}
 		text = after
 	}
+}
+
+// sortedKeys returns the keys of m in order, without paying for it.
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // TestNormal takes what decoders of JSON make of numbers.
@@ -40,7 +42,7 @@ func TestNormal(t *testing.T) {
 // TestErrorsUnwrap lets errors.As find a finding.
 func TestErrorsUnwrap(t *testing.T) {
 	_, err := Compile(Source{Status: "{{ foo }}"})
-	if e, ok := errors.AsType[*Error](err); !ok || e.Line != 1 {
+	if e, ok := errors.AsType[*syntax.Error](err); !ok || e.Line != 1 {
 		t.Errorf("got %v", err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"text/template"
 
 	"github.com/Masterminds/sprig/v3"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // TestLikeTextTemplate executes templates here and with text/template. Their
@@ -84,14 +86,14 @@ func TestLikeTextTemplate(t *testing.T) {
 
 // executeText returns the text that a template writes, with its values.
 func executeText(text string, parent map[string]any) (string, error) {
-	p, err := Compile(Source{Children: []Template{{Name: "x", Text: text}}})
+	p, err := Compile(Source{Children: []syntax.Template{{Name: "x", Text: text}}})
 	if err != nil {
 		return "", err
 	}
 	u := p.children["x"]
 	x := p.start(u, &Input{Parent: parent})
 	if err := x.invoke("", &x.view.root); err != nil {
-		return "", x.located(err, u.own[""].tree.Root)
+		return "", x.located(err, u.Body())
 	}
 	return x.fill(string(x.out.buf), false)
 }

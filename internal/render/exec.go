@@ -6,6 +6,7 @@ import (
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // exec is one execution of a child's or the status template. It is used by
@@ -17,7 +18,7 @@ type exec struct {
 	unit  *unit
 	in    *Input
 	view  view
-	src   *text // the text that the current template comes from
+	src   *syntax.Text // the text that the current template comes from
 	vars  []variable
 	args  []any // stack of function arguments
 	out   *output
@@ -46,14 +47,14 @@ func (x *exec) located(err error, n parse.Node) error {
 	if err == nil {
 		return nil
 	}
-	if at, ok := errors.AsType[*Error](err); ok {
+	if at, ok := errors.AsType[*syntax.Error](err); ok {
 		return at
 	}
-	return x.src.errorAt(start(n), reasonOf(err), err.Error())
+	return x.src.ErrorAt(syntax.Start(n), reasonOf(err), err.Error())
 }
 
 func (x *exec) failf(n parse.Node, format string, args ...any) error {
-	return x.src.errorAt(start(n), Invalid, fmt.Sprintf(format, args...))
+	return x.src.ErrorAt(syntax.Start(n), syntax.Invalid, fmt.Sprintf(format, args...))
 }
 
 // walk executes a node.
@@ -103,7 +104,7 @@ func (x *exec) walkAction(dot any, n *parse.ActionNode) error {
 		return err
 	}
 	if v == nil {
-		return x.failf(n.Pipe.Cmds[0], "%s has no value; give it one, or use default, required or if", excerpt(n.Pipe))
+		return x.failf(n.Pipe.Cmds[0], "%s has no value; give it one, or use default, required or if", syntax.Excerpt(n.Pipe))
 	}
 	return x.located(x.out.value(x, v, n), n)
 }
@@ -173,7 +174,7 @@ func (x *exec) iterate(n *parse.RangeNode, v any) (ran bool, err error) {
 	case int64:
 		return x.iterateInt(n, v)
 	}
-	return false, x.failf(n.Pipe, "range needs a list, a map or an integer; %s is %s", excerpt(n.Pipe), kindOf(v))
+	return false, x.failf(n.Pipe, "range needs a list, a map or an integer; %s is %s", syntax.Excerpt(n.Pipe), kindOf(v))
 }
 
 func (x *exec) iterateList(n *parse.RangeNode, list []any) (bool, error) {
@@ -268,7 +269,7 @@ func (x *exec) walkTemplate(dot any, n *parse.TemplateNode) error {
 
 // invoke executes the template of that name with its own variables.
 func (x *exec) invoke(name string, dot any) error {
-	def, ok := x.unit.lookup(name)
+	def, ok := x.unit.Lookup(name)
 	if !ok {
 		return errors.New("there is no define block of that name")
 	}
@@ -276,11 +277,11 @@ func (x *exec) invoke(name string, dot any) error {
 		return errIncludes
 	}
 	src, mark := x.src, len(x.vars)
-	x.src, x.depth = def.src, x.depth+1
+	x.src, x.depth = def.Text, x.depth+1
 	// The parser has made sure that a template names only variables of its
 	// own, so those of the caller may stay below on the stack.
 	x.vars = append(x.vars, variable{"$", dot})
-	err := x.walk(dot, def.tree.Root)
+	err := x.walk(dot, def.Tree.Root)
 	x.pop(mark)
 	x.src, x.depth = src, x.depth-1
 	return err

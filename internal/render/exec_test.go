@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // TestControl has the actions that choose, repeat and declare.
@@ -70,7 +72,7 @@ func TestControl(t *testing.T) {
 		`{{ 0b11 }}`: `3`, `{{ 1e3 }}`: `1000`, `{{ 0e1 }}{{ 1E1 }}`: `"010"`,
 	} {
 		got, err := renderValue(t, text)
-		if e, ok := errors.AsType[*Error](err); ok {
+		if e, ok := errors.AsType[*syntax.Error](err); ok {
 			got = "error: " + e.Message
 		}
 		if got != want {
@@ -107,7 +109,7 @@ func TestDepths(t *testing.T) {
 			t.Errorf("%s with %s: %v", text, row.most, err)
 		}
 		_, err := renderValue(t, strings.ReplaceAll(text, "N", row.further))
-		if e, ok := errors.AsType[*Error](err); !ok || e.Message != want {
+		if e, ok := errors.AsType[*syntax.Error](err); !ok || e.Message != want {
 			t.Errorf("%s with %s: %v", text, row.further, err)
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // TestExecutionsForget looks at what an execution keeps for the next one: memory, but none of the data in it.
@@ -72,29 +74,9 @@ func TestPanicsAreTold(t *testing.T) {
 	if got := x.panicked("a.go:1").Error(); got != "children[x]: internal: the renderer panicked at a.go:1; please report this template" {
 		t.Errorf("no action: %s", got)
 	}
-	x.place, x.src = x.unit.own[""].tree.Root, nil
+	x.place, x.src = x.unit.Body(), nil
 	if got := x.panicked("a.go:1").Error(); !strings.HasPrefix(got, "children[x]: internal") {
 		t.Errorf("no text: %s", got)
-	}
-}
-
-// TestMessagesAreOneLine cuts messages at 1024 characters.
-func TestMessagesAreOneLine(t *testing.T) {
-	for text, want := range map[string]string{
-		"a":                                      "a",
-		" a \n b\t":                              "a b",
-		strings.Repeat("é", 1024):                strings.Repeat("é", 1024),
-		strings.Repeat("é", 1025):                strings.Repeat("é", 1023) + "…",
-		strings.Repeat("a", 1025):                strings.Repeat("a", 1023) + "…",
-		"a" + strings.Repeat(" ", 5000) + "b":    "a…",
-		"a" + strings.Repeat(" ", 4094) + "b":    "a b",
-		"a" + strings.Repeat(" ", 4095) + "b":    "a…",
-		strings.Repeat("\U0001f600", 1024):       strings.Repeat("\U0001f600", 1024),
-		strings.Repeat("\U0001f600", 1024) + "a": strings.Repeat("\U0001f600", 1023) + "…",
-	} {
-		if got := oneLine(text); got != want {
-			t.Errorf("%.20q: %d characters", text, len([]rune(got)))
-		}
 	}
 }
 
@@ -110,7 +92,7 @@ func TestRefusedFunctionsOfHelm(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("in order (-want +got):\n%s", diff)
 	}
-	if f := functions["include"]; f.Rendered != Keeps {
+	if f := functions["include"]; f.Rendered != syntax.Keeps {
 		t.Errorf("include %s rendered text", f.Rendered)
 	}
 }

@@ -4,10 +4,11 @@ import (
 	"maps"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 func init() {
-	p := group{source: "sprig", rendered: Passes}
+	p := group{source: "sprig", rendered: syntax.Passes}
 	p.add(names("get"), 2, 2, "the value of a key, or nothing", func(c *call) any { return c.lookup(c.args[0], c.str(1)) })
 	p.add(names("set"), 3, 3, "a copy of the map in which a key has a value", set)
 	p.add(names("unset"), 2, 2, "a copy of the map without a key", func(c *call) any {
@@ -31,9 +32,9 @@ func init() {
 		func(c *call) any { return c.args[0] })
 	p.add(names("dig"), 3, -1, "the value at a path of keys in the last argument, or else the default before it", dig)
 
-	n := group{source: "sprig", rendered: Passes, nilOK: true}
+	n := group{source: "sprig", rendered: syntax.Passes, nilOK: true}
 	n.add(names("dict"), 0, -1, "a map of keys and values", dict)
-	b := group{source: "text/template", rendered: Passes, nilOK: true}
+	b := group{source: "text/template", rendered: syntax.Passes, nilOK: true}
 	b.add(names("index"), 1, -1, "the value at a path of keys and positions, or nothing", index)
 }
 
@@ -45,8 +46,8 @@ func (c *call) lookup(v any, key string) any {
 	case map[string]any:
 		return v[key]
 	case *closed:
-		if v.check(key) != nil {
-			return c.fail("there is no such key; look at what the template sees under %s", v.prefix)
+		if v.Check(key) != nil {
+			return c.fail("there is no such key; look at what the template sees under %s", v.Prefix)
 		}
 		value, err := v.get(key)
 		c.failed(err)

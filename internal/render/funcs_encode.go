@@ -19,10 +19,11 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 func init() {
-	g := group{source: "sprig", rendered: Expands}
+	g := group{source: "sprig", rendered: syntax.Expands}
 	g.text1("sha1sum", 1, "the SHA-1 hash in hexadecimal", func(s string) string {
 		sum := sha1.Sum([]byte(s)) //nolint:gosec // see the import
 		return hex.EncodeToString(sum[:])
@@ -59,17 +60,17 @@ func init() {
 	})
 	g.add(names("durationRound"), 1, 1, "a duration in its largest unit", durationRound)
 
-	k := group{source: "templater", rendered: Expands, nilOK: true}
+	k := group{source: "templater", rendered: syntax.Expands, nilOK: true}
 	k.add(names("toYaml"), 1, 1, "the value as YAML", func(c *call) any { return c.written(c.x.toYAML(c.args[0])) })
-	s := group{source: "sprig", rendered: Expands, nilOK: true}
+	s := group{source: "sprig", rendered: syntax.Expands, nilOK: true}
 	s.add(names("toJson", "mustToJson", "toRawJson", "mustToRawJson"), 1, 1, "the value as JSON",
 		func(c *call) any { return c.written(c.x.toJSON(c.args[0], false)) })
 	s.add(names("toPrettyJson", "mustToPrettyJson"), 1, 1, "the value as JSON on several lines",
 		func(c *call) any { return c.written(c.x.toJSON(c.args[0], true)) })
 
-	y := group{source: "templater", rendered: Parses}
+	y := group{source: "templater", rendered: syntax.Parses}
 	y.add(names("fromYaml"), 1, 1, "the value that the YAML stands for", fromYAML)
-	j := group{source: "sprig", rendered: Parses}
+	j := group{source: "sprig", rendered: syntax.Parses}
 	j.add(names("fromJson", "mustFromJson"), 1, 1, "the value that the JSON stands for", fromJSON)
 }
 
@@ -211,7 +212,7 @@ func fromYAML(c *call) any {
 // unreadable reports text that could not be parsed. What is wrong with data
 // cannot be said without quoting it.
 func (c *call) unreadable(err error, say bool, language string) any {
-	if _, placed := errors.AsType[*Error](err); placed || budget.Ended(err) {
+	if _, placed := errors.AsType[*syntax.Error](err); placed || budget.Ended(err) {
 		c.failed(err) // which is what counts
 	}
 	if say {

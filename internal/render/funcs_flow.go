@@ -4,29 +4,30 @@ import (
 	"errors"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 func init() {
-	p := group{source: "templater", rendered: Passes}
+	p := group{source: "templater", rendered: syntax.Passes}
 	p.add(names("include"), 2, 2, "what the template of that name yields with the second argument as its dot", include)
-	functions["include"].Rendered = Keeps
-	n := group{source: "templater", rendered: Passes, nilOK: true}
+	functions["include"].Rendered = syntax.Keeps
+	n := group{source: "templater", rendered: syntax.Passes, nilOK: true}
 	n.add(names("required"), 2, 2, "the second argument; if it is missing or empty, rendering fails with the first as its message",
 		func(c *call) any {
 			if c.x.empty(c.args[1]) {
-				return c.stop(Fail)
+				return c.stop(syntax.Fail)
 			}
 			return c.args[1]
 		})
-	s := group{source: "sprig", rendered: Expands}
-	s.add(names("fail"), 1, 1, "nothing: rendering fails with this message, until something changes", func(c *call) any { return c.stop(Fail) })
-	w := group{source: "templater", rendered: Expands}
+	s := group{source: "sprig", rendered: syntax.Expands}
+	s.add(names("fail"), 1, 1, "nothing: rendering fails with this message, until something changes", func(c *call) any { return c.stop(syntax.Fail) })
+	w := group{source: "templater", rendered: syntax.Expands}
 	w.add(names("wait"), 1, 1, "nothing: children stay as they are and the parent is not ready yet, for this reason",
-		func(c *call) any { return c.stop(Wait) })
+		func(c *call) any { return c.stop(syntax.Wait) })
 }
 
 // stop ends rendering with the author's own message, argument 0.
-func (c *call) stop(reason Reason) any {
+func (c *call) stop(reason syntax.Reason) any {
 	if c.args[0] == nil {
 		return c.fail("argument 1, the message, has no value")
 	}
@@ -39,24 +40,24 @@ func (c *call) stop(reason Reason) any {
 
 // stopError is how fail, required and wait travel.
 type stopError struct {
-	reason  Reason
+	reason  syntax.Reason
 	message string
 }
 
 func (e *stopError) Error() string { return e.message }
 
 // reasonOf tells what kind of error err is.
-func reasonOf(err error) Reason {
+func reasonOf(err error) syntax.Reason {
 	if stop, ok := errors.AsType[*stopError](err); ok {
 		return stop.reason
 	}
 	if _, ok := errors.AsType[budget.Error](err); ok {
-		return Budget
+		return syntax.Budget
 	}
 	if _, ok := errors.AsType[*budget.InterruptedError](err); ok {
-		return Interrupted
+		return syntax.Interrupted
 	}
-	return Invalid
+	return syntax.Invalid
 }
 
 // include yields rendered text: the output of a template with its tokens.

@@ -6,10 +6,11 @@ import (
 	"strings"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 func init() {
-	p := group{source: "sprig", rendered: Passes}
+	p := group{source: "sprig", rendered: syntax.Passes}
 	p.add(names("append", "push", "mustAppend", "mustPush"), 2, 2, "the list with an item at its end", func(c *call) any {
 		return c.concat(c.list(0), c.args[1:])
 	})
@@ -35,7 +36,7 @@ func init() {
 	p.add(names("slice", "mustSlice"), 1, 3, "the items, or characters, from a position to before another", slice)
 	p.add(names("chunk", "mustChunk"), 2, 2, "the items in lists of a given length", chunk)
 
-	n := group{source: "sprig", rendered: Passes, nilOK: true}
+	n := group{source: "sprig", rendered: syntax.Passes, nilOK: true}
 	n.add(names("list", "tuple"), 0, -1, "a list of the arguments", func(c *call) any { return c.concat(c.args, nil) })
 	n.add(names("first", "mustFirst"), 1, 1, "the first item, or nothing if the list is empty", func(c *call) any {
 		return itemOf(c.list(0), 0)
@@ -44,7 +45,7 @@ func init() {
 		return slices.ContainsFunc(c.list(1), func(v any) bool { return c.same(c.args[0], v) })
 	})
 
-	e := group{source: "sprig", rendered: Expands}
+	e := group{source: "sprig", rendered: syntax.Expands}
 	e.add(names("join"), 2, 2, "the items as text with the first argument between them", joinList)
 	e.add(names("sortAlpha"), 1, 1, "the items as text in order", sortAlpha)
 	e.add(names("toStrings"), 1, 1, "the items as text", func(c *call) any { return c.stringList(c.texts(0)) })

@@ -4,10 +4,11 @@ import (
 	"cmp"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 func init() {
-	b := group{source: "text/template", rendered: Expands, nilOK: true}
+	b := group{source: "text/template", rendered: syntax.Expands, nilOK: true}
 	b.add(names("eq"), 2, -1, "whether the first argument equals any of the others", func(c *call) any {
 		for i := 1; i < len(c.args); i++ {
 			if c.equal(0, i) {
@@ -18,19 +19,19 @@ func init() {
 	})
 	b.add(names("ne"), 2, 2, "whether the arguments differ", func(c *call) any { return !c.equal(0, 1) })
 	b.add(names("not"), 1, 1, "whether the argument is false, 0, empty or missing", func(c *call) any { return !c.x.truth(c.args[0]) })
-	lazy := group{source: "text/template", rendered: Passes, nilOK: true}
+	lazy := group{source: "text/template", rendered: syntax.Passes, nilOK: true}
 	lazy.add(names("and"), 1, -1, "the first argument that is not true, or the last", nil)
 	lazy.add(names("or"), 1, -1, "the first argument that is true, or the last", nil)
 	functions["and"].lazy, functions["or"].lazy = lazyAnd, lazyOr
 
-	o := group{source: "text/template", rendered: Expands}
+	o := group{source: "text/template", rendered: syntax.Expands}
 	o.add(names("lt"), 2, 2, "whether the first argument is less than the second", func(c *call) any { return c.compare() < 0 })
 	o.add(names("le"), 2, 2, "whether the first argument is at most the second", func(c *call) any { return c.compare() <= 0 })
 	o.add(names("gt"), 2, 2, "whether the first argument is greater than the second", func(c *call) any { return c.compare() > 0 })
 	o.add(names("ge"), 2, 2, "whether the first argument is at least the second", func(c *call) any { return c.compare() >= 0 })
 	o.add(names("len"), 1, 1, "the number of items, entries or bytes", length)
 
-	n := group{source: "sprig", rendered: Passes, nilOK: true}
+	n := group{source: "sprig", rendered: syntax.Passes, nilOK: true}
 	n.add(names("default"), 1, 2, `the second argument, or the first if the second is missing, "", [] or {}; 0 and false stay`, fallback)
 	n.add(names("coalesce"), 0, -1, "the first argument that is not empty, or nothing", func(c *call) any {
 		for _, v := range c.args {
@@ -46,9 +47,9 @@ func init() {
 		}
 		return c.args[1]
 	})
-	e := group{source: "sprig", rendered: Expands, nilOK: true}
+	e := group{source: "sprig", rendered: syntax.Expands, nilOK: true}
 	e.add(names("empty"), 1, 1, `whether the argument is missing, "", [] or {}`, func(c *call) any { return c.x.empty(c.args[0]) })
-	s := group{source: "sprig", rendered: Expands}
+	s := group{source: "sprig", rendered: syntax.Expands}
 	s.add(names("all"), 0, -1, "whether if takes all arguments as true", func(c *call) any { return c.count() == len(c.args) })
 	s.add(names("any"), 0, -1, "whether if takes an argument as true", func(c *call) any { return c.count() > 0 })
 	s.add(names("deepEqual"), 2, 2, "whether the arguments are equal, with all they contain", func(c *call) any {
@@ -89,7 +90,7 @@ func length(c *call) any {
 	case map[string]any:
 		return len(v)
 	case *closed:
-		return len(v.keys)
+		return len(v.Names)
 	}
 	if !isText(c.args[0]) {
 		return c.fail("%s has no length", kindOf(c.args[0]))

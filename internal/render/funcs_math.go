@@ -4,10 +4,12 @@ import (
 	"math"
 	"math/bits"
 	"strconv"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 func init() {
-	g := group{source: "sprig", rendered: Expands}
+	g := group{source: "sprig", rendered: syntax.Expands}
 	g.add(names("add"), 0, -1, "the sum of whole numbers", func(c *call) any { return c.fold(0, 0, addInt) })
 	g.add(names("add1"), 1, 1, "the whole number plus 1", func(c *call) any { return c.checked(addInt(c.integer(0), 1)) })
 	g.add(names("sub"), 2, 2, "the first whole number minus the second", func(c *call) any {

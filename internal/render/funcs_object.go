@@ -6,10 +6,11 @@ import (
 	"strings"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 func init() {
-	g := group{source: "templater", rendered: Passes, nilOK: true}
+	g := group{source: "templater", rendered: syntax.Passes, nilOK: true}
 	g.add(names("where"), 3, 3, "the objects of a list, the third argument, whose field at a path, the first, equals the second",
 		func(c *call) any { return c.where(true) })
 	g.add(names("whereNot"), 3, 3, "the objects whose field at a path does not equal the second argument",

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/Masterminds/sprig/v3"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // sprigFuncs are sprig's own functions, for those that we only wrap.
@@ -41,7 +43,7 @@ func (g group) escaper(name string, grow int, doc string, do func(string) string
 }
 
 func init() {
-	g := group{source: "sprig", rendered: Expands}
+	g := group{source: "sprig", rendered: syntax.Expands}
 	g.text1("upper", 3, "the text in upper case", strings.ToUpper)
 	g.text1("lower", 3, "the text in lower case", strings.ToLower)
 	g.text1("title", 3, "the text with each word's first letter in upper case", sprigFunc[func(string) string]("title"))
@@ -85,23 +87,23 @@ func init() {
 	g.add(names("toString"), 1, 1, "a number, a boolean or a text as text", func(c *call) any { return c.str(0) })
 	g.add(names("hello"), 0, 0, "a greeting", func(*call) any { return "Hello!" })
 
-	b := group{source: "text/template", rendered: Expands}
+	b := group{source: "text/template", rendered: syntax.Expands}
 	b.add(names("print"), 0, -1, "the texts one after the other, with spaces between operands that are not strings", func(c *call) any { return c.printed() })
 	b.add(names("println"), 0, -1, "the texts with spaces between them and a line end", func(c *call) any { return c.joinArgs(" ") + "\n" })
 	b.escaper("html", 6, "the texts, put together as by print, with HTML's special characters escaped", template.HTMLEscapeString)
 	b.escaper("js", 6, "the texts, put together as by print, as they stand between quotes in JavaScript", template.JSEscapeString)
 	b.escaper("urlquery", 3, "the texts, put together as by print, as they stand in the query of a URL", url.QueryEscape)
 
-	k := group{source: "sprig", rendered: Keeps}
+	k := group{source: "sprig", rendered: syntax.Keeps}
 	k.add(names("trim"), 1, 1, "the text without white space at its ends", trim)
 	k.add(names("indent"), 2, 2, "the text with its lines indented", func(c *call) any { return indent(c, "") })
 	k.add(names("nindent"), 2, 2, "the text on a new line with its lines indented", func(c *call) any { return indent(c, "\n") })
 	k.add(names("quote"), 1, -1, "the texts in double quotes", func(c *call) any { return quoted(c, '"', doubleQuoted) })
 	k.add(names("squote"), 1, -1, "the texts in single quotes", func(c *call) any { return quoted(c, '\'', singleQuoted) })
 
-	o := group{source: "templater", rendered: Expands}
+	o := group{source: "templater", rendered: syntax.Expands}
 	o.add(names("dnsLabel"), 1, 1, "a valid name of at most 63 characters; one that differs from the text ends with a hash of it", dnsLabel)
-	s := group{source: "templater", rendered: Keeps}
+	s := group{source: "templater", rendered: syntax.Keeps}
 	s.add(names("shellQuote"), 1, 1, "the text as one word of a POSIX shell", shellQuote)
 }
 

@@ -5,62 +5,27 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"text/template/parse"
-)
 
-// Function describes a function that templates may call, or may not.
-type Function struct {
-	Name string
-	// Source says where the name comes from: "text/template", "sprig",
-	// "helm" or "templater".
-	Source string
-	// Doc says what it yields, in one line.
-	Doc string
-	// Nil tells whether its arguments may be missing.
-	Nil bool
-	// Rendered says what happens to text from include, toYaml, toJson and
-	// quote among its arguments.
-	Rendered Treatment
-	// Refused says why it may not be called and what to use instead; ""
-	// means that it may.
-	Refused string
-}
-
-// Treatment says what a function does with rendered text.
-type Treatment string
-
-const (
-	// Expands means that the function sees the characters that the text
-	// stands for, and that what it yields is plain.
-	Expands Treatment = "expands"
-	// Keeps means that the function's result is rendered text, too.
-	Keeps Treatment = "keeps"
-	// Passes means that the function hands its arguments on as they are.
-	Passes Treatment = "passes"
-	// Parses means that the function reads the text as YAML or JSON, and
-	// restores values only then.
-	Parses Treatment = "parses"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // Functions lists every function of text/template and sprig and our own,
 // allowed or refused, sorted by name.
-func Functions() []Function {
-	all := make([]Function, 0, len(functions)+len(refused))
+func Functions() []syntax.Function {
+	all := syntax.Refused()
 	for _, f := range functions {
 		all = append(all, f.Function)
 	}
-	for _, f := range refused {
-		all = append(all, f)
-	}
-	slices.SortFunc(all, func(a, b Function) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(all, func(a, b syntax.Function) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 
 // function is a function that templates may call.
 type function struct {
-	Function
-	min, max int // number of arguments; max < 0 means any number
-	do       func(*call) any
+	syntax.Function
+	do func(*call) any
 	// lazy, if set, evaluates its own arguments.
 	lazy func(x *exec, dot any, nodes []parse.Node, final any) (any, error)
 }
@@ -74,18 +39,27 @@ var functions = map[string]*function{}
 type group struct {
 	source   string
 	nilOK    bool
-	rendered Treatment
+	rendered syntax.Treatment
 }
 
 // add registers a function under one or more names.
 func (g group) add(names []string, minArgs, maxArgs int, doc string, do func(*call) any) {
 	for _, name := range names {
 		functions[name] = &function{
-			Function: Function{Name: name, Source: g.source, Doc: doc, Nil: g.nilOK, Rendered: g.rendered},
-			min:      minArgs, max: maxArgs, do: do,
+			Function: syntax.Function{Name: name, Source: g.source, Doc: doc, Nil: g.nilOK, Rendered: g.rendered, Min: minArgs, Max: maxArgs},
+			do:       do,
 		}
 	}
 }
+
+// signatures returns what templates may call, by name.
+var signatures = sync.OnceValue(func() map[string]*syntax.Function {
+	all := make(map[string]*syntax.Function, len(functions))
+	for name, f := range functions {
+		all[name] = &f.Function
+	}
+	return all
+})
 
 func names(n ...string) []string { return n }
 
@@ -105,7 +79,7 @@ func (x *exec) call(f *function, args []any, nodes []parse.Node) (any, error) {
 	if err := x.Charge(costCall); err != nil {
 		return nil, err
 	}
-	if err := f.arity(len(args)); err != nil {
+	if err := f.Arity(len(args)); err != nil {
 		return nil, err
 	}
 	if !f.Nil {
@@ -123,30 +97,10 @@ func (x *exec) call(f *function, args []any, nodes []parse.Node) (any, error) {
 	return c.result(v)
 }
 
-// arity checks the number of arguments.
-func (f *function) arity(n int) error {
-	switch {
-	case n >= f.min && (f.max < 0 || n <= f.max):
-		return nil
-	case f.max < 0:
-		return fmt.Errorf("%s needs at least %s, not %d", f.Name, arguments(f.min), n)
-	case f.min == f.max:
-		return fmt.Errorf("%s needs %s, not %d", f.Name, arguments(f.min), n)
-	}
-	return fmt.Errorf("%s needs %d to %s, not %d", f.Name, f.min, arguments(f.max), n)
-}
-
-func arguments(n int) string {
-	if n == 1 {
-		return "1 argument"
-	}
-	return fmt.Sprintf("%d arguments", n)
-}
-
 func missing(name string, i int, nodes []parse.Node) error {
 	what := "the value before the |"
 	if i < len(nodes) {
-		what = excerpt(nodes[i])
+		what = syntax.Excerpt(nodes[i])
 	}
 	return fmt.Errorf("%s: argument %d, %s, has no value; give it one, or use default, required or if", name, i+1, what)
 }
@@ -176,7 +130,7 @@ func (c *call) result(v any) (any, error) {
 // computes reports whether the result was computed from rendered text, rather
 // than chosen from the arguments. Such a result is never shared with anything.
 func (c *call) computes() bool {
-	return c.derived && (c.f.Rendered == Expands || c.f.Rendered == Keeps)
+	return c.derived && (c.f.Rendered == syntax.Expands || c.f.Rendered == syntax.Keeps)
 }
 
 // markDerived marks the items of a list that a function made from rendered

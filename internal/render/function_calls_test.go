@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // yield renders calls of functions. Each must yield the JSON, or fail with the message behind "error: ".
@@ -15,7 +16,7 @@ func yield(t *testing.T, want map[string]string) {
 	t.Helper()
 	for call, want := range want {
 		got, err := renderValue(t, "{{ "+call+" }}")
-		if e, ok := errors.AsType[*Error](err); ok {
+		if e, ok := errors.AsType[*syntax.Error](err); ok {
 			got = "error: " + e.Message
 		}
 		if got != want {

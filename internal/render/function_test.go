@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/Masterminds/sprig/v3"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // builtins are the functions of text/template, from its documentation; there
@@ -22,12 +24,12 @@ var builtins = []string{
 func TestEveryFunctionIsClassified(t *testing.T) {
 	for _, name := range append(sortedKeys(sprig.GenericFuncMap()), builtins...) {
 		_, allowed := functions[name]
-		_, isRefused := refused[name]
+		isRefused := slices.ContainsFunc(syntax.Refused(), func(f syntax.Function) bool { return f.Name == name })
 		if allowed == isRefused {
 			t.Errorf("%s: allowed is %v, refused is %v; it must be on exactly one list", name, allowed, isRefused)
 		}
 	}
-	if diff := len(Functions()) - len(functions) - len(refused); diff != 0 {
+	if diff := len(Functions()) - len(functions) - len(syntax.Refused()); diff != 0 {
 		t.Errorf("Functions() has %d entries too many", diff)
 	}
 }
@@ -67,10 +69,10 @@ func TestNilRule(t *testing.T) {
 		if f.Nil != slices.Contains(published, f.Name) {
 			t.Errorf("%s: takes missing values: %v, which is not what is published", f.Name, f.Nil)
 		}
-		if f.Nil || functions[f.Name].min == 0 && functions[f.Name].max == 0 {
+		if f.Nil || functions[f.Name].Min == 0 && functions[f.Name].Max == 0 {
 			continue
 		}
-		text := fmt.Sprintf("{{ %s%s }}", f.Name, strings.Repeat(" .spec.missing", max(functions[f.Name].min, 1)))
+		text := fmt.Sprintf("{{ %s%s }}", f.Name, strings.Repeat(" .spec.missing", max(functions[f.Name].Min, 1)))
 		_, err := executeText(text, nil)
 		if err == nil || !strings.Contains(err.Error(), f.Name+": argument 1, .spec.missing, has no value") {
 			t.Errorf("%s: got error %v", text, err)
@@ -80,9 +82,9 @@ func TestNilRule(t *testing.T) {
 
 // TestRefusedFunctions checks that each is a compile error with its reason.
 func TestRefusedFunctions(t *testing.T) {
-	for name, f := range refused {
-		_, err := Compile(Source{Children: []Template{{Name: "a", Text: "x: {{ " + name + " }}"}}})
-		want := "children[a]:1:7: there is no function " + name + ": " + f.Refused
+	for _, f := range syntax.Refused() {
+		_, err := Compile(Source{Children: []syntax.Template{{Name: "a", Text: "x: {{ " + f.Name + " }}"}}})
+		want := "children[a]:1:7: there is no function " + f.Name + ": " + f.Refused
 		if err == nil || err.Error() != want {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
@@ -96,7 +98,7 @@ func TestRenderedText(t *testing.T) {
 	parent := map[string]any{"s": "a: 'b\"\n- c", "m": map[string]any{"k": "v: \n w"}}
 	calls := 0
 	for _, f := range Functions() {
-		if f.Refused != "" || f.Rendered == Parses {
+		if f.Refused != "" || f.Rendered == syntax.Parses {
 			continue
 		}
 		for _, arg := range []string{`(toYaml .spec.m)`, `(toJson .spec.m)`, `(quote .spec.s)`, `(include "t" .spec.s)`} {
@@ -131,7 +133,7 @@ func withDefine(expression string) string {
 // harmless in those of the others.
 func callsOf(f *function) []string {
 	var calls []string
-	for n := max(f.min, 1); n <= max(f.min, 3) && (f.max < 0 || n <= f.max); n++ {
+	for n := max(f.Min, 1); n <= max(f.Min, 3) && (f.Max < 0 || n <= f.Max); n++ {
 		for at := range n {
 			for _, other := range []string{"1", `"t"`, `(list "t")`, `(dict "t" "u")`} {
 				for _, form := range []string{"%s", "(list %s)", "(dict %s 1)", `(dict "t" %s)`} {

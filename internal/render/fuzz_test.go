@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // injectable are templates that print strings in every way there is. They
@@ -129,7 +131,7 @@ func compileInjectable(t testing.TB) *Program {
 		if name == "secret" {
 			text = strings.Replace(text, "kind: A", "kind: Secret", 1)
 		}
-		src.Children = append(src.Children, Template{Name: name, Text: "apiVersion: v1\n" + text})
+		src.Children = append(src.Children, syntax.Template{Name: name, Text: "apiVersion: v1\n" + text})
 	}
 	p, err := Compile(src)
 	if err != nil {
@@ -191,7 +193,7 @@ func checkInjection(t *testing.T, p *Program, name string, s [4]string) {
 // a function cut out of data.
 func checkRefusal(t *testing.T, name string, err error) {
 	t.Helper()
-	e, ok := errors.AsType[*Error](err)
+	e, ok := errors.AsType[*syntax.Error](err)
 	switch {
 	case !ok:
 		t.Fatalf("%s: error is a %T", name, err)

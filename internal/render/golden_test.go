@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 var update = flag.Bool("update", false, "rewrite the want sections of golden files")
@@ -74,7 +76,7 @@ func renderArchive(t *testing.T, archive *txtar.Archive) string {
 		name := strings.TrimSuffix(filepath.Base(f.Name), ".json")
 		switch {
 		case strings.HasPrefix(f.Name, "children/"):
-			src.Children = append(src.Children, Template{Name: name, Text: string(f.Data)})
+			src.Children = append(src.Children, syntax.Template{Name: name, Text: string(f.Data)})
 		case f.Name == "status":
 			src.Status = string(f.Data)
 		case f.Name == "helpers":
@@ -97,7 +99,7 @@ func renderArchive(t *testing.T, archive *txtar.Archive) string {
 	var out strings.Builder
 	program, err := Compile(src)
 	if err != nil {
-		for _, e := range err.(Errors) { //nolint:errorlint // exactly what is documented
+		for _, e := range err.(syntax.Errors) { //nolint:errorlint // exactly what is documented
 			fmt.Fprintf(&out, "compile error: %v\n", e)
 		}
 		return out.String()
@@ -126,7 +128,7 @@ func describe(t *testing.T, out *strings.Builder, heading string, err error) {
 		fmt.Fprintf(out, "== %s\n", heading)
 		return
 	}
-	e, ok := errors.AsType[*Error](err)
+	e, ok := errors.AsType[*syntax.Error](err)
 	if !ok {
 		t.Fatalf("error of %s is a %T", heading, err)
 	}

@@ -8,12 +8,6 @@ const (
 	maxDocuments = 2000
 	// maxIncludes bounds the depth of include and template calls.
 	maxIncludes = 64
-	// maxNesting bounds the nesting of blocks and parentheses in a
-	// template's own text, so that recursion over it cannot exhaust the stack.
-	maxNesting = 200
-	// maxTemplate bounds the text of one template, in bytes. An object in
-	// etcd is at most 1.5 MB.
-	maxTemplate = 512 << 10
 )
 
 const errIncludes budget.Error = "templates include each other more than 64 deep"

@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // TestKeys has keys of a child's template that are refused, or not.
@@ -50,7 +51,7 @@ func TestKeys(t *testing.T) {
 		"!!map {a: 1}":                     `{"a":1}`,
 	} {
 		got, err := renderDocument(t, "v:\n  "+strings.ReplaceAll(text, "\n", "\n  "))
-		if e, ok := errors.AsType[*Error](err); ok {
+		if e, ok := errors.AsType[*syntax.Error](err); ok {
 			got = "error: " + e.Message
 		}
 		got = strings.ReplaceAll(got, `\u003c`, "<")
@@ -68,7 +69,7 @@ func childOf(t *testing.T, text string) string {
 	t.Helper()
 	p := programOf(t, "apiVersion: v1\nkind: A\nv:\n  "+strings.ReplaceAll(text, "\n", "\n  "))
 	objects, err := p.Child("x", &Input{})
-	if e, ok := errors.AsType[*Error](err); ok {
+	if e, ok := errors.AsType[*syntax.Error](err); ok {
 		return "error: " + e.Message
 	}
 	return strings.NewReplacer("\n", "", " ", "").Replace(encodeJSON(t, objects[0].Content["v"]))
@@ -106,7 +107,7 @@ func TestObjects(t *testing.T) {
 	} {
 		_, err := programOf(t, text).Child("x", &Input{})
 		got := ""
-		if e, ok := errors.AsType[*Error](err); ok {
+		if e, ok := errors.AsType[*syntax.Error](err); ok {
 			got = e.Message
 		}
 		if got != want {

@@ -42,7 +42,7 @@ func (c *converter) line(n *yaml.Node) int {
 	if src == nil {
 		return 0
 	}
-	line, _ := src.position(pos)
+	line, _ := src.Position(pos)
 	return line
 }
 

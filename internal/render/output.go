@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sort"
 	"text/template/parse"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // output is the text that a template writes, and where each piece of it comes
@@ -18,7 +20,7 @@ type output struct {
 // The characters of literal text correspond one to one to the author's.
 type piece struct {
 	at, pos int
-	src     *text
+	src     *syntax.Text
 	literal bool
 }
 
@@ -38,7 +40,7 @@ func (o *output) text(x *exec, n *parse.TextNode) error {
 // value writes a value that the action n printed.
 func (o *output) value(x *exec, v any, n parse.Node) error {
 	from := len(o.buf)
-	o.pieces = append(o.pieces, piece{at: from, pos: start(n), src: x.src})
+	o.pieces = append(o.pieces, piece{at: from, pos: syntax.Start(n), src: x.src})
 	var err error
 	o.buf, err = x.appendPrinted(o.buf, v)
 	if err != nil {
@@ -54,7 +56,7 @@ func (o *output) value(x *exec, v any, n parse.Node) error {
 }
 
 // origin returns the place in a template that a byte of the output came from.
-func (o *output) origin(offset int) (*text, int) {
+func (o *output) origin(offset int) (*syntax.Text, int) {
 	i := sort.Search(len(o.pieces), func(i int) bool { return o.pieces[i].at > offset }) - 1
 	if i < 0 {
 		return nil, 0
@@ -74,9 +76,9 @@ func (o *output) explained(err error, offset int) error {
 	for i := at; i >= max(0, at-1); i-- {
 		if by, lacks := o.lacksIndentation(i); lacks {
 			p := o.pieces[i]
-			line, _ := p.src.position(p.pos)
+			line, _ := p.src.Position(p.pos)
 			return fmt.Errorf("%w; what line %d of %s prints has several lines, which are not indented to their place: write {{- … | nindent %d }}",
-				err, line, p.src.name, by)
+				err, line, p.src.Name, by)
 		}
 	}
 	return err
@@ -111,7 +113,7 @@ func (o *output) misplaced(marker string) error {
 		place := len(before) - len(bytes.TrimLeft(before, " -"))
 		for line := range bytes.Lines(rest) {
 			if from := spaces(line); from < place && bytes.HasPrefix(bytes.TrimLeft(line, " -"), []byte(marker)) {
-				return p.src.errorAt(p.pos, Invalid, fmt.Sprintf("what is printed here has several lines, and a key or an item from data in them stands "+
+				return p.src.ErrorAt(p.pos, syntax.Invalid, fmt.Sprintf("what is printed here has several lines, and a key or an item from data in them stands "+
 					"further left than its place: write {{- … | nindent %d }}", indentation(before)))
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // TestHints tells when an error is about printed text that lacks indentation, and when it is not.
@@ -25,7 +26,7 @@ func TestHints(t *testing.T) {
 	} {
 		p := programOf(t, text)
 		_, err := p.Child("x", &Input{Parent: map[string]any{"spec": map[string]any{"one": "a", "map": map[string]any{"k": "v", "l": "w"}}}})
-		e, ok := errors.AsType[*Error](err)
+		e, ok := errors.AsType[*syntax.Error](err)
 		if !ok || strings.Contains(e.Message, "write {{-") != (want != "") || !strings.Contains(e.Message, want) {
 			t.Errorf("%s\n%v, want %s", text, err, want)
 		}
@@ -33,37 +34,11 @@ func TestHints(t *testing.T) {
 }
 
 func TestOrigins(t *testing.T) {
-	src := newText("a", "0123456789")
+	src := syntax.NewText("a", "0123456789")
 	o := &output{buf: []byte("abcdef"), pieces: []piece{{at: 0, pos: 1, src: src, literal: true}, {at: 2, pos: 5, src: src}, {at: 4, pos: 8, src: src, literal: true}}}
 	for offset, want := range map[int]int{-1: 0, 0: 1, 1: 2, 2: 5, 3: 5, 4: 8, 5: 9} {
 		if from, pos := o.origin(offset); pos != want || (from == nil) != (offset < 0) {
 			t.Errorf("byte %d: %v, %d, want %d", offset, from, pos, want)
-		}
-	}
-}
-
-func TestPositions(t *testing.T) {
-	text := newText("a", "\ufeffé\nb\n")
-	for offset, want := range map[int][2]int{-5: {1, 1}, 0: {1, 1}, 2: {1, 2}, 3: {2, 1}, 4: {2, 2}, 5: {3, 1}, 99: {3, 1}} {
-		if line, column := text.position(offset); line != want[0] || column != want[1] {
-			t.Errorf("byte %d: %d:%d, want %v", offset, line, column, want)
-		}
-	}
-}
-
-func TestExcerpts(t *testing.T) {
-	for text, want := range map[string]string{
-		strings.Repeat("a", 58):       `"` + strings.Repeat("a", 58) + `"`,
-		strings.Repeat("a", 59):       `"` + strings.Repeat("a", 59) + `…`,
-		strings.Repeat("é", 40):       `"` + strings.Repeat("é", 29) + `…`,
-		"a" + strings.Repeat("é", 40): `"a` + strings.Repeat("é", 29) + `…`,
-	} {
-		tree, err := parse.Parse("t", "{{ \""+text+"\" }}", "", "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := excerpt(tree["t"].Root.Nodes[0].(*parse.ActionNode).Pipe); got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
 }
@@ -91,7 +66,7 @@ func TestRootThatIsNoJSON(t *testing.T) {
 	} {
 		p := programOf(t, "a: "+action)
 		_, err := p.Child("x", &Input{Parent: map[string]any{"spec": uint64(1)}, Ready: running})
-		e, ok := errors.AsType[*Error](err)
+		e, ok := errors.AsType[*syntax.Error](err)
 		if !ok || e.Message != "data has a uint64, which is not JSON" {
 			t.Errorf("%s: %v", action, err)
 		}
@@ -111,18 +86,10 @@ func TestWhatTheAuthorHasMisplacedIsTheAuthors(t *testing.T) {
 }
 
 func TestTextIsOutput(t *testing.T) {
-	x, o := &exec{Meter: budget.Meter{Output: 1}, src: newText("a", "")}, &output{}
+	x, o := &exec{Meter: budget.Meter{Output: 1}, src: syntax.NewText("a", "")}, &output{}
 	for text, want := range map[string]error{"ab": budget.ErrOutput} {
 		if err := o.text(x, &parse.TextNode{Text: []byte(text)}); !errors.Is(err, want) || len(o.buf) > 0 {
 			t.Errorf("%d of 1 byte: %v, %d are written", len(text), err, len(o.buf))
-		}
-	}
-}
-
-func TestAVariableBeginsWhereItStands(t *testing.T) {
-	for want, n := range map[int]parse.Node{7: &parse.VariableNode{Pos: 7, Ident: []string{"$x"}}, 5: &parse.VariableNode{Pos: 7, Ident: []string{"$x", "a"}}} {
-		if got := start(n); got != want {
-			t.Errorf("%s: %d, want %d", n, got, want)
 		}
 	}
 }

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // passTemplates are two entries and a status that each use up a third of a budget, and more.
 func passTemplates(t *testing.T, times int) *Program {
 	t.Helper()
 	text := fmt.Sprintf("{{ range %d }}{{ $x := 1 }}{{ end }}apiVersion: v1\nkind: A\n", times)
-	p, err := Compile(Source{Children: []Template{{"a", text}, {"b", text}}, Status: text})
+	p, err := Compile(Source{Children: []syntax.Template{{Name: "a", Text: text}, {Name: "b", Text: text}}, Status: text})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,10 +41,10 @@ func TestOneBudgetForAPass(t *testing.T) {
 		_, errB := p.Child("b", in)
 		_, errStatus := p.Status(in)
 		for place, err := range map[string]error{"children[a]": errA, "children[b]": errB, "status": errStatus} {
-			e, ok := errors.AsType[*Error](err)
+			e, ok := errors.AsType[*syntax.Error](err)
 			switch {
 			case !row.fails[place] && err == nil:
-			case !row.fails[place] || !ok || e.Reason != Budget || e.Template != place || e.Message != budget.ErrWork.Error():
+			case !row.fails[place] || !ok || e.Reason != syntax.Budget || e.Template != place || e.Message != budget.ErrWork.Error():
 				t.Errorf("%s: %s: %v", why, place, err)
 			}
 		}
@@ -55,7 +56,7 @@ func TestOneBudgetForAPass(t *testing.T) {
 
 // TestSmallPassesAskForNothing holds that an ordinary pass never asks for memory.
 func TestSmallPassesAskForNothing(t *testing.T) {
-	p, err := Compile(Source{Children: []Template{{"configMap", benchConfigMap}, {"pod", benchPod}, {"x", ""}}, Status: benchStatus})
+	p, err := Compile(Source{Children: []syntax.Template{{Name: "configMap", Text: benchConfigMap}, {Name: "pod", Text: benchPod}, {Name: "x", Text: ""}}, Status: benchStatus})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +79,7 @@ func TestSmallPassesAskForNothing(t *testing.T) {
 // TestManyPodsFit makes a thousand Pods in one pass, and tells their state.
 func TestManyPodsFit(t *testing.T) {
 	p, err := Compile(Source{
-		Children: []Template{{"x", "{{ range $i := until 1000 }}---\n" + strings.ReplaceAll(strings.ReplaceAll(benchPod, "{{ .", "{{ $."), "{{ index .", "{{ index $.") + "{{ end }}"}},
+		Children: []syntax.Template{{Name: "x", Text: "{{ range $i := until 1000 }}---\n" + strings.ReplaceAll(strings.ReplaceAll(benchPod, "{{ .", "{{ $."), "{{ index .", "{{ index $.") + "{{ end }}"}},
 		Status:   benchStatus,
 	})
 	if err != nil {
@@ -103,14 +104,14 @@ func TestInterruption(t *testing.T) {
 	from := &source{most: 3 * budget.FreeBytes}
 	pass := from.budget()
 	in := &Input{Budget: pass, Parent: map[string]any{"spec": map[string]any{"text": "a: 1"}}}
-	p, err := Compile(Source{Children: []Template{{"a", `{{ range 1000000000 }}{{ end }}`}, {"b", `{{ fromYaml .spec.text }}`}}})
+	p, err := Compile(Source{Children: []syntax.Template{{Name: "a", Text: `{{ range 1000000000 }}{{ end }}`}, {Name: "b", Text: `{{ fromYaml .spec.text }}`}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"a", "b"} {
 		_, err := p.Child(name, in)
-		e, ok := errors.AsType[*Error](err)
-		if !ok || e.Reason != Interrupted || e.Template != "children["+name+"]" || e.Message != "the pass was interrupted, and is repeated" {
+		e, ok := errors.AsType[*syntax.Error](err)
+		if !ok || e.Reason != syntax.Interrupted || e.Template != "children["+name+"]" || e.Message != "the pass was interrupted, and is repeated" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -125,7 +126,7 @@ func TestInterruption(t *testing.T) {
 // TestKept adds up what the templates of a pass have yielded.
 func TestKept(t *testing.T) {
 	const nodeBytes = 256 // as package budget has it
-	p, err := Compile(Source{Children: []Template{{"a", "apiVersion: v1\nkind: A\na: {{ .spec.long }}"}}})
+	p, err := Compile(Source{Children: []syntax.Template{{Name: "a", Text: "apiVersion: v1\nkind: A\na: {{ .spec.long }}"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func TestKept(t *testing.T) {
 
 // TestObservedIsPaidFor reads children that cost more than there is.
 func TestObservedIsPaidFor(t *testing.T) {
-	p, err := Compile(Source{Children: []Template{{"x", ""}}, Status: "a: {{ len .children.x }}"})
+	p, err := Compile(Source{Children: []syntax.Template{{Name: "x", Text: ""}}, Status: "a: {{ len .children.x }}"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +153,7 @@ func TestObservedIsPaidFor(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = p.Status(in)
-	if e, ok := errors.AsType[*Error](err); !ok || e.Reason != Budget || e.Line != 1 || e.Column != 11 {
+	if e, ok := errors.AsType[*syntax.Error](err); !ok || e.Reason != syntax.Budget || e.Line != 1 || e.Column != 11 {
 		t.Errorf("the second time: %v", err)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"math"
 	"testing"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // TestDataThatIsNoJSON meets values that no decoder of JSON makes, wherever a template comes by them.
@@ -17,8 +19,8 @@ func TestDataThatIsNoJSON(t *testing.T) {
 		_, err := p.Child("x", &Input{Parent: map[string]any{"spec": map[string]any{
 			"bad": math.NaN(), "list": []any{math.NaN()}, "map": map[string]any{"a": math.NaN()},
 		}}})
-		e, ok := errors.AsType[*Error](err)
-		if want := "a number is not finite"; !ok || e.Reason != Invalid || e.Message != want && e.Message != "a number is too large" {
+		e, ok := errors.AsType[*syntax.Error](err)
+		if want := "a number is not finite"; !ok || e.Reason != syntax.Invalid || e.Message != want && e.Message != "a number is too large" {
 			t.Errorf("%s: %v, want %s", action, err, want)
 		}
 	}

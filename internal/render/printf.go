@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 func init() {
-	g := group{source: "text/template", rendered: Expands}
+	g := group{source: "text/template", rendered: syntax.Expands}
 	g.add(names("printf"), 1, -1, "the arguments in the format, the first argument", printf)
 }
 

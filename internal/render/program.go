@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
-	"text/template/parse"
 
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // Program is a compiled [Source]. It is safe for concurrent use.
@@ -20,45 +21,57 @@ type Program struct {
 	values     map[string]any
 	names      []string // of the children, sorted
 	children   map[string]*unit
-	status     *unit   // nil if there is no status template
-	texts      []*text // all of them, as written
+	status     *unit          // nil if there is no status template
+	texts      []*syntax.Text // all of them, as written
 	marker     string
-	reads      Reads
+	reads      syntax.Reads
 	pool       sync.Pool // of *exec
 }
 
-// unit is one template with the define blocks that it can call.
+// unit is one template and what its output was parsed to.
 type unit struct {
-	text    *text
-	status  bool
-	shapes  shapes                // of its output
-	own     map[string]definition // its body is under ""
-	helpers map[string]definition // shared by all units
+	*syntax.Unit
+	shapes shapes
 }
 
-// lookup returns the definition of that name.
-func (u *unit) lookup(name string) (definition, bool) {
-	if def, ok := u.own[name]; ok {
-		return def, true
+// Compile parses and checks all templates. The error is a [syntax.Errors] with
+// every finding.
+func Compile(src Source) (*Program, error) {
+	t, err := syntax.Parse(syntax.Source{
+		LeftDelim: src.LeftDelim, RightDelim: src.RightDelim, Helpers: src.Helpers, Children: src.Children, Status: src.Status, Functions: signatures(),
+	})
+	if err != nil {
+		return nil, err
 	}
-	def, ok := u.helpers[name]
-	return def, ok
-}
-
-// definition is a parsed template body and the text that it is from.
-type definition struct {
-	tree *parse.Tree
-	src  *text
+	p := &Program{controller: src.Controller, values: src.Values, names: t.Names, children: make(map[string]*unit, len(t.Children)), texts: t.Texts, reads: t.Reads}
+	for i, child := range t.Children {
+		p.children[src.Children[i].Name] = &unit{Unit: child}
+	}
+	if t.Status != nil {
+		p.status = &unit{Unit: t.Status}
+	}
+	p.marker = chooseMarker(p.texts)
+	if p.marker > string(lastMarker) {
+		return nil, syntax.Errors{{Template: "helpers", Reason: syntax.Invalid, Message: "the templates use every private-use character of Unicode"}}
+	}
+	return p, nil
 }
 
 // Reads tells what the templates read of that which changes by what they yield. It errs on the side of more.
-func (p *Program) Reads() Reads { return p.reads }
+func (p *Program) Reads() syntax.Reads { return p.reads }
+
+// Wrote reports whether the author of the templates wrote a word: it stands
+// in one of them by itself. A key of what they yield that is no such word came
+// from data or was computed from it, so no message may hold it.
+func (p *Program) Wrote(word string) bool {
+	return slices.ContainsFunc(p.texts, func(t *syntax.Text) bool { return t.Has(word) })
+}
 
 // Child renders the template of a child. The error is an [*Error].
 func (p *Program) Child(name string, in *Input) ([]Object, error) {
 	u, ok := p.children[name]
 	if !ok {
-		return nil, &Error{Template: childName(name), Reason: Invalid, Message: "there is no template for this child"}
+		return nil, &syntax.Error{Template: syntax.ChildName(name), Reason: syntax.Invalid, Message: "there is no template for this child"}
 	}
 	var objects []Object
 	err := p.render(u, in, func(c *converter, n *yaml.Node) error {
@@ -121,7 +134,7 @@ func (p *Program) render(u *unit, in *Input, do func(*converter, *yaml.Node) err
 		p.finish(x)
 	}()
 	if err := x.invoke("", &x.view.root); err != nil {
-		return x.located(err, u.own[""].tree.Root)
+		return x.located(err, u.Body())
 	}
 	if err := x.mapped(x.convert(do)); err != nil {
 		return err
@@ -137,7 +150,7 @@ func (p *Program) start(u *unit, in *Input) *exec {
 		x.marker = p.marker
 	}
 	x.Meter = x.allowance(in)
-	x.unit, x.in, x.src = u, in, u.text
+	x.unit, x.in, x.src = u, in, u.Text
 	x.view.open(p, u, in, &x.Meter)
 	return x
 }
@@ -175,7 +188,7 @@ func (x *exec) mapped(err error) error {
 	if err == nil {
 		return nil
 	}
-	if at, ok := errors.AsType[*Error](err); ok {
+	if at, ok := errors.AsType[*syntax.Error](err); ok {
 		return at
 	}
 	offset := -1
@@ -185,9 +198,9 @@ func (x *exec) mapped(err error) error {
 	src, pos := x.out.origin(offset)
 	err = x.out.explained(err, offset)
 	if src == nil {
-		return &Error{Template: x.unit.text.name, Reason: reasonOf(err), Message: oneLine(err.Error())}
+		return &syntax.Error{Template: x.unit.Text.Name, Reason: reasonOf(err), Message: syntax.OneLine(err.Error())}
 	}
-	return src.errorAt(pos, reasonOf(err), err.Error())
+	return src.ErrorAt(pos, reasonOf(err), err.Error())
 }
 
 // panicSite returns the line of this package in which a panic arose that is
@@ -197,7 +210,7 @@ func panicSite() string {
 	frames := runtime.CallersFrames(stack[:runtime.Callers(3, stack[:])])
 	for {
 		frame, more := frames.Next()
-		if strings.Contains(frame.Function, "internal/render.") {
+		if strings.Contains(frame.Function, "internal/render") {
 			return fmt.Sprintf("%s:%d", filepath.Base(frame.File), frame.Line)
 		}
 		if !more {
@@ -211,9 +224,7 @@ func panicSite() string {
 func (x *exec) panicked(site string) error {
 	message := "internal: the renderer panicked at " + site + "; please report this template"
 	if x.place == nil || x.src == nil {
-		return &Error{Template: x.unit.text.name, Reason: Invalid, Message: message}
+		return &syntax.Error{Template: x.unit.Text.Name, Reason: syntax.Invalid, Message: message}
 	}
-	return x.src.errorAt(start(x.place), Invalid, message)
+	return x.src.ErrorAt(syntax.Start(x.place), syntax.Invalid, message)
 }
-
-func childName(name string) string { return "children[" + name + "]" }

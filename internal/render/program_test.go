@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // TestInputIsNotChanged renders with functions that elsewhere change their
@@ -52,7 +54,7 @@ i: {{ index .spec.t 0 | splitList "," }}
 // TestObservedIsAskedOnce reads live children in every way there is.
 func TestObservedIsAskedOnce(t *testing.T) {
 	p, err := Compile(Source{
-		Children: []Template{{"a", "apiVersion: v1\nkind: A\nn: {{ len .observed.b }}{{ len .observed.b }}\n"}, {"b", ""}, {"c", ""}},
+		Children: []syntax.Template{{Name: "a", Text: "apiVersion: v1\nkind: A\nn: {{ len .observed.b }}{{ len .observed.b }}\n"}, {Name: "b", Text: ""}, {Name: "c", Text: ""}},
 		Status:   `a: {{ len .children.a }}{{ len .observed.a }}{{ index .children "a" | len }}{{ if .children }}{{ .controller.name }}{{ end }}`,
 	})
 	if err != nil {
@@ -77,8 +79,7 @@ func TestObservedIsAskedOnce(t *testing.T) {
 // TestConcurrentUse renders with one program from many goroutines, each with
 // its own data, among them some that fail.
 func TestConcurrentUse(t *testing.T) {
-	p, err := Compile(Source{Helpers: `{{ define "n" }}{{ .spec.n }}{{ end }}`, Children: []Template{{"a",
-		"apiVersion: v1\nkind: A\nn: {{ include \"n\" . | quote }}\nx: {{ required \"no x\" .spec.x }}\n"}}})
+	p, err := Compile(Source{Helpers: `{{ define "n" }}{{ .spec.n }}{{ end }}`, Children: []syntax.Template{{Name: "a", Text: "apiVersion: v1\nkind: A\nn: {{ include \"n\" . | quote }}\nx: {{ required \"no x\" .spec.x }}\n"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +238,7 @@ func TestByteOrderMark(t *testing.T) {
 // TestThousandPods stays within the budget.
 func TestThousandPods(t *testing.T) {
 	text := "{{ range $i := until 1000 }}---\n" + strings.ReplaceAll(strings.ReplaceAll(benchPod, "{{ .", "{{ $."), "{{ index .", "{{ index $.") + "{{ end }}"
-	p, err := Compile(Source{Children: []Template{{"pods", text}}})
+	p, err := Compile(Source{Children: []syntax.Template{{Name: "pods", Text: text}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +261,7 @@ func TestStatusIsAMap(t *testing.T) {
 
 // TestFieldsThatChangeByThemselvesAreNotSeen, and stay where they are.
 func TestFieldsThatChangeByThemselvesAreNotSeen(t *testing.T) {
-	p, err := Compile(Source{Children: []Template{{Name: "a"}}, Status: `
+	p, err := Compile(Source{Children: []syntax.Template{{Name: "a"}}, Status: `
 a: {{ keys .metadata | sortAlpha }}
 b: {{ keys .parent.metadata | sortAlpha }}
 c: {{ range .observed.a }}{{ keys .metadata | sortAlpha }}{{ end }}
@@ -294,7 +295,7 @@ func TestObjectsAreCounted(t *testing.T) {
 }
 
 func TestErrorsThatHaveAPlaceKeepIt(t *testing.T) {
-	x, at := &exec{out: &output{}, unit: &unit{text: newText("a", "")}}, &Error{Template: "b", Line: 3, Column: 5}
+	x, at := &exec{out: &output{}, unit: &unit{Unit: &syntax.Unit{Text: syntax.NewText("a", "")}}}, &syntax.Error{Template: "b", Line: 3, Column: 5}
 	if got := x.mapped(at); !errors.Is(got, at) {
 		t.Errorf("got %v", got)
 	}

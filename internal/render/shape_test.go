@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // outcome is what one execution yields.
@@ -34,7 +35,7 @@ func outcomeOf(p *Program, in *Input) outcome {
 		})
 	}
 	if err != nil { // finding out where takes work, too
-		out.Error = x.mapped(x.located(err, u.own[""].tree.Root)).Error()
+		out.Error = x.mapped(x.located(err, u.Body())).Error()
 		return out
 	}
 	out.Left = fmt.Sprint(x.Work+x.own.Left(), x.Output, x.Nodes)
@@ -44,7 +45,7 @@ func outcomeOf(p *Program, in *Input) outcome {
 // programOf compiles a template as the child x.
 func programOf(t testing.TB, text string) *Program {
 	t.Helper()
-	p, err := Compile(Source{Helpers: injectableHelpers, Children: []Template{{"x", text}}})
+	p, err := Compile(Source{Helpers: injectableHelpers, Children: []syntax.Template{{Name: "x", Text: text}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,7 @@ func TestShapesChangeNothing(t *testing.T) {
 		if !strings.Contains(text, "apiVersion:") {
 			text = "apiVersion: v1\nkind: A\n" + text
 		}
-		if _, err := Compile(Source{Helpers: injectableHelpers, Children: []Template{{"x", text}}}); err != nil {
+		if _, err := Compile(Source{Helpers: injectableHelpers, Children: []syntax.Template{{Name: "x", Text: text}}}); err != nil {
 			continue
 		}
 		p := programOf(t, text)

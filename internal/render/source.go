@@ -1,6 +1,10 @@
 package render
 
-import "github.com/templater-dev/templater/internal/render/budget"
+import (
+	"github.com/templater-dev/templater/internal/render/budget"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
+)
 
 // Source is what a TemplateController says, as plain data. It must not change
 // while a [Program] that was compiled from it is in use.
@@ -14,13 +18,10 @@ type Source struct {
 	// Helpers holds define blocks, visible to every other template.
 	Helpers string
 	// Children holds the templates of the children, in order.
-	Children []Template
+	Children []syntax.Template
 	// Status is the template of the parent's status; "" means there is none.
 	Status string
 }
-
-// Template is a named template of one child.
-type Template struct{ Name, Text string }
 
 // Input is the data of one pass. Nothing in it is changed or kept. Objects
 // may carry metadata.managedFields and metadata.resourceVersion; templates do

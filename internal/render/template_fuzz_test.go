@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // canary is what all strings of the parent contain in FuzzTemplate.
@@ -20,7 +22,7 @@ func FuzzTemplate(f *testing.F) {
 		f.Add(text)
 	}
 	for _, name := range sortedKeys(functions) {
-		f.Add("a: {{ " + name + strings.Repeat(" .spec.a", functions[name].min) + " }}")
+		f.Add("a: {{ " + name + strings.Repeat(" .spec.a", functions[name].Min) + " }}")
 	}
 	f.Fuzz(func(t *testing.T, text string) { checkTemplate(t, text) })
 }
@@ -75,9 +77,9 @@ func wholeTemplates(t testing.TB) []string {
 
 // checkTemplate renders a template as a child and as a status.
 func checkTemplate(t *testing.T, text string) {
-	p, err := Compile(Source{Helpers: injectableHelpers, Children: []Template{{"x", text}}, Status: text})
+	p, err := Compile(Source{Helpers: injectableHelpers, Children: []syntax.Template{{Name: "x", Text: text}}, Status: text})
 	if err != nil {
-		var all Errors
+		var all syntax.Errors
 		if !errors.As(err, &all) || len(all) == 0 {
 			t.Errorf("%q: compile error is %T: %v", text, err, err)
 		}
@@ -94,13 +96,13 @@ func checkTemplate(t *testing.T, text string) {
 
 func checkMessage(t *testing.T, text string, err error) {
 	t.Helper()
-	e, ok := errors.AsType[*Error](err)
+	e, ok := errors.AsType[*syntax.Error](err)
 	switch {
 	case !ok || e.Message == "":
 		t.Errorf("%q: error is %T: %v", text, err, err)
 	case strings.Contains(e.Message, "internal:"):
 		t.Errorf("%q: %v", text, err)
-	case e.Reason == Fail || e.Reason == Wait: // the author's own words
+	case e.Reason == syntax.Fail || e.Reason == syntax.Wait: // the author's own words
 	case strings.Contains(e.Message, canary) && !strings.Contains(text, canary):
 		t.Errorf("%q: the error quotes data: %v", text, err)
 	case strings.ContainsAny(e.Message, "\n\ue000"):

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // rendered is template output with tokens in it; see the package comment. It
@@ -88,15 +90,15 @@ var escapedMarker = regexp.MustCompile(`\\(?:u|U0000)([0-9a-fA-F]{4})`)
 
 // chooseMarker returns a private-use character that none of texts contains,
 // in the form of an escape either.
-func chooseMarker(texts []*text) string {
+func chooseMarker(texts []*syntax.Text) string {
 	used := map[rune]bool{}
 	for _, t := range texts {
-		for _, r := range t.content {
+		for _, r := range t.Content {
 			if r >= firstMarker {
 				used[r] = true
 			}
 		}
-		for _, m := range escapedMarker.FindAllStringSubmatch(t.content, -1) {
+		for _, m := range escapedMarker.FindAllStringSubmatch(t.Content, -1) {
 			r, _ := strconv.ParseUint(m[1], 16, 16)
 			used[rune(r)] = true
 		}

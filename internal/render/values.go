@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // ReadValues reads a JSON mapping as [Source] takes it: numbers that are
@@ -55,7 +57,7 @@ func readNumber(path string, v any) (any, error) {
 	}
 	number, err := parseNumber(string(n))
 	if err != nil {
-		return nil, errors.New(oneLine(path) + ": " + err.Error())
+		return nil, errors.New(syntax.OneLine(path) + ": " + err.Error())
 	}
 	return number, nil
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // parentOf is the parent of the table tests.
@@ -30,7 +32,7 @@ func renderDocument(t *testing.T, text string) (string, error) {
 		`{{ define "map" }}` + "\nk: {{ .spec.s }}\nevil: {{ .spec.evil }}\n" + `{{ end }}` +
 		`{{ define "blank" }}{{ .spec.empty }}{{ end }}` +
 		`{{ define "json" }}{"a": "{{ .spec.s }}"}{{ end }}`
-	p, err := Compile(Source{Status: text, Helpers: helpers, Children: []Template{{Name: "pods"}},
+	p, err := Compile(Source{Status: text, Helpers: helpers, Children: []syntax.Template{{Name: "pods"}},
 		Controller: "tc", Values: map[string]any{"color": "red", "count": 2}})
 	if err != nil {
 		return "", err

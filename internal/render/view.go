@@ -2,9 +2,10 @@ package render
 
 import (
 	"maps"
-	"slices"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // view is what one execution sees: the root of its data and the maps with a
@@ -23,27 +24,13 @@ type view struct {
 	lists            map[string]any
 }
 
-// The keys at the root of a template's data.
-var (
-	statusKeys     = []string{"children", "controller", "metadata", "observed", "parent", "spec", "status", "values"}
-	rootKeys       = slices.DeleteFunc(slices.Clone(statusKeys), func(k string) bool { return k == "children" })
-	controllerKeys = []string{"name"}
-	// goneFromChildren says why keys are not there in a child's template.
-	goneFromChildren = map[string]string{
-		"children": ".children is not available in a child's template yet; use .observed.NAME",
-	}
-)
-
 // open sets what the execution of a unit sees.
 func (v *view) open(p *Program, u *unit, in *Input, b *budget.Meter) {
 	v.program, v.in, v.budget = p, in, b
-	v.root = closed{prefix: ".", keys: rootKeys, gone: goneFromChildren, view: v, load: (*view).top}
-	if u.status {
-		v.root.keys, v.root.gone = statusKeys, nil
-	}
-	v.controller = closed{prefix: ".controller.", keys: controllerKeys, view: v, load: (*view).controllerName}
-	v.children = closed{prefix: ".children.", keys: p.names, view: v, load: (*view).list}
-	v.observed = closed{prefix: ".observed.", keys: p.names, view: v, load: (*view).list}
+	v.root = closed{Keys: syntax.RootKeys(u.Status), view: v, load: (*view).top}
+	v.controller = closed{Keys: syntax.ControllerKeys(), view: v, load: (*view).controllerName}
+	v.children = closed{Keys: syntax.Keys{Prefix: ".children.", Names: p.names}, view: v, load: (*view).list}
+	v.observed = closed{Keys: syntax.Keys{Prefix: ".observed.", Names: p.names}, view: v, load: (*view).list}
 }
 
 // top returns the value of a key at the root.

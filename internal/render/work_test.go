@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // workInput has data of known sizes.
@@ -101,8 +102,8 @@ var needy = []string{
 
 // ranOut reports whether err says that a part of the budget is used up.
 func ranOut(err error, part budget.Error) bool {
-	e, isError := errors.AsType[*Error](err)
-	return errors.Is(err, part) || isError && e.Message == part.Error() && e.Reason == Budget
+	e, isError := errors.AsType[*syntax.Error](err)
+	return errors.Is(err, part) || isError && e.Message == part.Error() && e.Reason == syntax.Budget
 }
 
 // TestLackOfBudget renders with less and less of one part of the budget than it takes. Wherever that runs out, rendering

@@ -1,12 +1,16 @@
 package render
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
+)
 
 // TestWrote tells the author's keys from those that come from data.
 func TestWrote(t *testing.T) {
 	p, err := Compile(Source{
 		Helpers:  `{{ define "h" }}{{ dict "made" .spec.kept }}{{ end }}`,
-		Children: []Template{{"a", "data:\n  app.example.org/name: x\n  'in quotes': {flow: 1,next: 2}\n  k-{{ .spec.n }}: tokens a.b\nlast"}},
+		Children: []syntax.Template{{Name: "a", Text: "data:\n  app.example.org/name: x\n  'in quotes': {flow: 1,next: 2}\n  k-{{ .spec.n }}: tokens a.b\nlast"}},
 		Status:   "{{ with .spec }}end:{{ .hidden }}\n{{ end }}",
 	})
 	if err != nil {

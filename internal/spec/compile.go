@@ -14,6 +14,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // Compiled is what can be made of a spec without asking the server. It is made once per
@@ -120,7 +121,7 @@ func sourceOf(name string, spec *v1.TemplateControllerSpec) (render.Source, *Rej
 		}
 	}
 	for _, child := range spec.Children {
-		source.Children = append(source.Children, render.Template{Name: child.Name, Text: child.Template})
+		source.Children = append(source.Children, syntax.Template{Name: child.Name, Text: child.Template})
 	}
 	if spec.Status != nil {
 		source.Status = spec.Status.Template

@@ -8,12 +8,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // authorOf returns the author of the template of a child.
 func authorOf(t *testing.T, template string) Author {
 	t.Helper()
-	program, err := render.Compile(render.Source{Controller: "c", Children: []render.Template{{Name: "a", Text: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n" + template}}})
+	program, err := render.Compile(render.Source{Controller: "c", Children: []syntax.Template{{Name: "a", Text: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n" + template}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // Problem says why a parent is not as its templates say. Reason and Message are
@@ -62,18 +62,18 @@ func (p *Problem) SetFaults(faults []string) {
 
 // FromTemplate tells what a failed rendering means.
 func FromTemplate(err error) *Problem {
-	var failure *render.Error
+	var failure *syntax.Error
 	if !errors.As(err, &failure) {
 		return &Problem{Reason: v1.ReasonInternalError, Message: "rendering failed in an unexpected way, see the operator's log", Retry: RetryBackoff}
 	}
 	switch failure.Reason {
-	case render.Fail:
+	case syntax.Fail:
 		return Newf(v1.ReasonTemplateFailed, "%s", failure.Error())
-	case render.Wait:
+	case syntax.Wait:
 		return &Problem{Reason: v1.ReasonWaiting, Message: failure.Message, Waiting: true}
-	case render.Interrupted:
+	case syntax.Interrupted:
 		return &Problem{Reason: v1.ReasonProgressing, Message: failure.Message, Waiting: true, Pending: true, Retry: RetryNow}
-	case render.Invalid, render.Budget:
+	case syntax.Invalid, syntax.Budget:
 	}
 	return Newf(v1.ReasonTemplateError, "%s", failure.Error())
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // hoarding holds all that a pass may use at once.
@@ -23,7 +24,7 @@ func TestManyHostilePassesStayWithinTheMemoryLimit(t *testing.T) {
 	const limit, workers = 460 << 20, 32
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(limit))
 	pool := NewMemory(limit, queue.NewTenants())
-	p, err := render.Compile(render.Source{Children: []render.Template{{Name: "x", Text: hoarding}}})
+	p, err := render.Compile(render.Source{Children: []syntax.Template{{Name: "x", Text: hoarding}}})
 	must(t, err)
 	ended := make(chan struct{})
 	var peak, held uint64

@@ -12,6 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 var update = flag.Bool("update", false, "write the generated parts of docs/helm.md")
@@ -67,13 +68,13 @@ func functionTables() string {
 		{"text/template", "Functions of Go templates"},
 	} {
 		fmt.Fprintf(&out, "\n### %s\n\n| Function | Yields |\n|---|---|\n", source.title)
-		writeRows(&out, functions(func(f render.Function) bool { return f.Refused == "" && f.Source == source.name }))
+		writeRows(&out, functions(func(f syntax.Function) bool { return f.Refused == "" && f.Source == source.name }))
 	}
 	out.WriteString("\n### Functions that are not there\n\n| Function | Why, and what to use |\n|---|---|\n")
-	writeRows(&out, functions(func(f render.Function) bool { return f.Refused != "" }))
+	writeRows(&out, functions(func(f syntax.Function) bool { return f.Refused != "" }))
 	out.WriteString("\n### Functions that take a missing value\n\nAll others refuse one: ")
 	var names []string
-	for _, f := range functions(func(f render.Function) bool { return f.Refused == "" && f.Nil }) {
+	for _, f := range functions(func(f syntax.Function) bool { return f.Refused == "" && f.Nil }) {
 		names = append(names, "`"+f.Name+"`")
 	}
 	out.WriteString(strings.Join(names, " ") + "\n")
@@ -81,7 +82,7 @@ func functionTables() string {
 }
 
 // writeRows writes a row for each text about functions, with all names that it is about.
-func writeRows(out *strings.Builder, all []render.Function) {
+func writeRows(out *strings.Builder, all []syntax.Function) {
 	names := map[string]string{}
 	var texts []string
 	for _, f := range all {
@@ -96,8 +97,8 @@ func writeRows(out *strings.Builder, all []render.Function) {
 	}
 }
 
-func functions(keep func(render.Function) bool) []render.Function {
-	return slices.DeleteFunc(render.Functions(), func(f render.Function) bool { return !keep(f) })
+func functions(keep func(syntax.Function) bool) []syntax.Function {
+	return slices.DeleteFunc(render.Functions(), func(f syntax.Function) bool { return !keep(f) })
 }
 
 // cell escapes text for a cell of a Markdown table.

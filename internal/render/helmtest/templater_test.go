@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // templater renders a snippet as the template of a child.
@@ -18,7 +19,7 @@ func templater(s snippet) ([]any, error) {
 		Controller: "snippets",
 		Values:     values,
 		Helpers:    translate(s.Helpers),
-		Children:   []render.Template{{Name: "snippet", Text: translate(s.manifest())}},
+		Children:   []syntax.Template{{Name: "snippet", Text: translate(s.manifest())}},
 	})
 	if err != nil {
 		return nil, err

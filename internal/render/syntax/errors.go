@@ -1,4 +1,4 @@
-package render
+package syntax
 
 import (
 	"fmt"
@@ -19,7 +19,7 @@ const (
 	Wait Reason = "Wait"
 	// Budget means that the template asked for too much work or output.
 	Budget Reason = "Budget"
-	// Interrupted means that the pass was ended from outside: see Memory.
+	// Interrupted means that the pass was ended from outside: see budget.Memory.
 	Interrupted Reason = "Interrupted"
 )
 
@@ -42,8 +42,8 @@ type Error struct {
 // text, and what fail, wait and required say may be computed from data.
 const longestMessage = 1024
 
-// oneLine makes a message of text of any length.
-func oneLine(text string) string {
+// OneLine makes a message of text of any length.
+func OneLine(text string) string {
 	// A character has at most four bytes; this bounds the work.
 	head := cut(text, min(len(text), longestMessage*utf8.UTFMax))
 	line := strings.Join(strings.Fields(head), " ")
@@ -65,7 +65,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.Template, e.Line, e.Column, e.Message)
 }
 
-// Errors holds every finding of [Compile], in the order of the templates.
+// Errors holds every finding of [Parse], in the order of the templates.
 type Errors []*Error
 
 // Error returns all findings on one line, separated by semicolons.

@@ -1,4 +1,4 @@
-package render
+package syntax
 
 import (
 	"cmp"
@@ -13,9 +13,9 @@ const mostUnclosed = 10
 // text has other faults, too. The parser names only the last line: so ends are
 // added until it is content, and what is around the place behind the text is
 // what lacks them.
-func (c *compiler) unclosed(t *text) []*Error {
+func (c *compiler) unclosed(t *Text) []*Error {
 	const behind = "\ue000behind" // no delimiter, and no white space that could be trimmed
-	content := t.content + behind
+	content := t.Content + behind
 	for range mostUnclosed {
 		content += c.left() + "end" + c.right()
 		trees := map[string]*parse.Tree{}
@@ -24,9 +24,9 @@ func (c *compiler) unclosed(t *text) []*Error {
 		if _, err := tree.Parse(content, c.src.LeftDelim, c.src.RightDelim, trees); err != nil {
 			continue
 		}
-		for _, name := range sortedKeys(trees) {
+		for _, name := range sorted(trees) {
 			root := trees[name].Root
-			if around, found := enclosing(root, len(t.content)); found {
+			if around, found := enclosing(root, len(t.Content)); found {
 				return c.unclosedAt(t, name, root, around)
 			}
 		}
@@ -36,13 +36,13 @@ func (c *compiler) unclosed(t *text) []*Error {
 
 // unclosedAt makes findings of the blocks around a place, and of the define
 // block that they are in, if they are in one.
-func (c *compiler) unclosedAt(t *text, name string, root *parse.ListNode, around []parse.Node) []*Error {
+func (c *compiler) unclosedAt(t *Text, name string, root *parse.ListNode, around []parse.Node) []*Error {
 	var found []*Error
 	add := func(inside int) {
-		at := strings.LastIndex(t.content[:min(inside, len(t.content))], c.left())
-		action := strings.TrimLeft(t.content[max(at, 0)+len(c.left()):], "- \t\r\n")
+		at := strings.LastIndex(t.Content[:min(inside, len(t.Content))], c.left())
+		action := strings.TrimLeft(t.Content[max(at, 0)+len(c.left()):], "- \t\r\n")
 		if at >= 0 && !strings.HasPrefix(action, "else") { // which has no end of its own
-			found = append(found, t.errorAt(at, Invalid, "the block that begins here has no end"))
+			found = append(found, t.ErrorAt(at, Invalid, "the block that begins here has no end"))
 		}
 	}
 	if name != "" {

@@ -1,7 +1,15 @@
-package render
+package syntax
+
+import (
+	"maps"
+	"slices"
+)
 
 // refused holds the functions that templates may not call, by name.
 var refused = map[string]Function{}
+
+// Refused lists the functions that templates may not call, in no order.
+func Refused() []Function { return slices.Collect(maps.Values(refused)) }
 
 // refuse registers functions that are not there, for one reason.
 func refuse(source, why string, names ...string) {

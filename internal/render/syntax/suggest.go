@@ -1,6 +1,7 @@
-package render
+package syntax
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -70,12 +71,9 @@ func distance(a, b string) int {
 	return rows[2][len(b)]
 }
 
-// sortedKeys returns the keys of m in order, without paying for it.
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
+// sorted returns the keys of m in order.
+func sorted[V any](m map[string]V) []string {
+	keys := slices.AppendSeq(make([]string, 0, len(m)), maps.Keys(m))
 	slices.Sort(keys)
 	return keys
 }

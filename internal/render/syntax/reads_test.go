@@ -1,4 +1,4 @@
-package render
+package syntax
 
 import "testing"
 
@@ -44,12 +44,12 @@ func TestWhatTemplatesReadIsKnown(t *testing.T) {
 			if row.child == "" {
 				row.child = "a: b"
 			}
-			p, err := Compile(Source{Helpers: row.helpers, Children: []Template{{"a", row.child}}, Status: row.status})
+			got, err := Parse(Source{Helpers: row.helpers, Children: []Template{{"a", row.child}}, Status: row.status, Functions: testFunctions})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := p.Reads(); got != row.want {
-				t.Errorf("got %+v, want %+v", got, row.want)
+			if got.Reads != row.want {
+				t.Errorf("got %+v, want %+v", got.Reads, row.want)
 			}
 		})
 	}

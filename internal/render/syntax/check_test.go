@@ -1,6 +1,9 @@
-package render
+package syntax
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -60,29 +63,49 @@ func TestFindings(t *testing.T) {
 	}
 }
 
-// TestLastMarker leaves one character for tokens.
-func TestLastMarker(t *testing.T) {
-	var all strings.Builder
-	for r := firstMarker; r < lastMarker; r++ {
-		all.WriteRune(r)
-	}
-	p, err := Compile(Source{Status: "# " + all.String() + "\na: {{ .spec.a }}"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	status, err := p.Status(&Input{Parent: map[string]any{"spec": map[string]any{"a": "b"}}})
-	if err != nil || p.marker != string(lastMarker) || status["a"] != "b" {
-		t.Errorf("marker %q, %v, %v", p.marker, status, err)
+// testFunctions are enough to call in tests.
+var testFunctions = map[string]*Function{}
+
+func init() {
+	for _, f := range []Function{
+		{Name: "dict", Max: -1}, {Name: "get", Min: 2, Max: 2}, {Name: "hello"}, {Name: "include", Min: 2, Max: 2}, {Name: "index", Min: 1, Max: -1}, {Name: "keys", Min: 1, Max: -1}, {Name: "len", Min: 1, Max: 1},
+		{Name: "set", Min: 3, Max: 3}, {Name: "sha256sum", Min: 1, Max: 1}, {Name: "toJson", Min: 1, Max: 1}, {Name: "unset", Min: 2, Max: 2}, {Name: "upper", Min: 1, Max: 1},
+	} {
+		testFunctions[f.Name] = &f
 	}
 }
 
-func TestWordsStandByThemselves(t *testing.T) {
-	for text, want := range map[string]bool{
-		"a": true, "a b": true, "b a": true, "(a)": true, "a:": true, ":a": true, "[a": true, "`a{": true, "@a": true, ";a": true, "\x7fa": true, ",a": true,
-		"": false, "ab": false, "ba": false, "0a": false, "9a": false, "a9": false, "a0": false, "za": false, "Aa": false, "Za": false, "_a": false, "-a": false, ".a": false, "/a": false, "éa": false, "aé": false, "\x80a": false, "ab a": true,
-	} {
-		if got := standsIn(text, "a"); got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
+func wantFindings(t *testing.T, src Source, want []string) {
+	t.Helper()
+	src.Functions = testFunctions
+	_, err := Parse(src)
+	var got []string
+	if list, ok := errors.AsType[Errors](err); ok {
+		for _, e := range list {
+			got = append(got, e.Error())
 		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// TestFindingsAreBounded makes mistakes by the thousand.
+func TestFindingsAreBounded(t *testing.T) {
+	_, err := Parse(Source{Status: strings.Repeat("{{ foo }}", 50_000)})
+	if list, _ := errors.AsType[Errors](err); len(list) != maxFindings {
+		t.Errorf("got %d findings", len(list))
+	}
+}
+
+// TestDefinitionsAreCheckedOnce would not end if each use were checked anew: there are 2^60 of them.
+func TestDefinitionsAreCheckedOnce(t *testing.T) {
+	var helpers strings.Builder
+	fmt.Fprint(&helpers, `{{ define "t0" }}x{{ end }}`)
+	for i := range 60 {
+		fmt.Fprintf(&helpers, `{{ define "t%d" }}{{ template "t%d" . }}{{ template "t%d" . }}{{ end }}`, i+1, i, i)
+	}
+	if _, err := Parse(Source{Helpers: helpers.String(), Status: `a: {{ template "t60" . }}`}); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,18 +1,9 @@
-package render
+package syntax
 
 import "strings"
 
-// Wrote reports whether the author of the templates wrote a word: it stands
-// in one of them by itself. A key of what they yield that is no such word came
-// from data or was computed from it, so no message may hold it.
-func (p *Program) Wrote(word string) bool {
-	for _, t := range p.texts {
-		if standsIn(t.content, word) {
-			return true
-		}
-	}
-	return false
-}
+// Has reports whether a word stands in the text by itself.
+func (t *Text) Has(word string) bool { return standsIn(t.Content, word) }
 
 func standsIn(text, word string) bool {
 	for from := 0; word != ""; {
@@ -35,5 +26,5 @@ func inWord(text string, at int) bool {
 		return false
 	}
 	c := text[at]
-	return isLetter(c) || c >= '0' && c <= '9' || c >= 0x80 || strings.IndexByte("_-./", c) >= 0
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c >= 0x80 || strings.IndexByte("_-./", c) >= 0
 }

@@ -1,4 +1,4 @@
-package render
+package syntax
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 // checker looks through the templates of a unit for what is bound to fail.
 type checker struct {
 	c *compiler
-	u *unit
+	u *Unit
 	// src is the text that the current template is from.
-	src *text
+	src *Text
 }
 
 // Reads tells what templates read of that which changes by what they yield.
@@ -33,7 +33,7 @@ func (k *checker) reads(keys []string) {
 	if whole || key == "status" || key == "parent" && (len(keys) == 1 || keys[1] == "status") {
 		r.Status = true
 	}
-	if !k.u.status && (whole || key == "children" || key == "observed") {
+	if !k.u.Status && (whole || key == "children" || key == "observed") {
 		r.Children = true
 	}
 }
@@ -53,37 +53,37 @@ type scope struct {
 }
 
 // check adds the findings in a unit and in the helpers.
-func (c *compiler) check(u *unit) {
+func (c *compiler) check(u *Unit) {
 	k := &checker{c: c, u: u}
-	for _, name := range sortedKeys(u.own) {
+	for _, name := range sorted(u.own) {
 		k.template(u.own[name], name == "")
 	}
 }
 
 // checkHelpers adds the findings in helpers that do not depend on who calls.
-func (c *compiler) checkHelpers(helpers map[string]definition) {
-	k := &checker{c: c, u: &unit{helpers: helpers}}
-	for _, name := range sortedKeys(helpers) {
+func (c *compiler) checkHelpers(helpers map[string]Definition) {
+	k := &checker{c: c, u: &Unit{helpers: helpers}}
+	for _, name := range sorted(helpers) {
 		k.template(helpers[name], false)
 	}
 }
 
 // template checks a definition once for what its dot may be. What does not
 // depend on dot is found either way.
-func (k *checker) template(def definition, root bool) {
-	v := visit{def.tree, root, k.u.status}
+func (k *checker) template(def Definition, root bool) {
+	v := visit{def.Tree, root, k.u.Status}
 	if k.c.visited[v] {
 		return
 	}
 	k.c.visited[v] = true
 	src := k.src
-	k.src = def.src
-	k.list(def.tree.Root, scope{dot: root, dollar: root})
+	k.src = def.Text
+	k.list(def.Tree.Root, scope{dot: root, dollar: root})
 	k.src = src
 }
 
 func (k *checker) errorf(n parse.Node, format string, args ...any) {
-	k.c.add(k.src.errorAt(start(n), Invalid, fmt.Sprintf(format, args...)))
+	k.c.add(k.src.ErrorAt(Start(n), Invalid, fmt.Sprintf(format, args...)))
 }
 
 func (k *checker) list(list *parse.ListNode, s scope) {
@@ -163,13 +163,13 @@ func rootOperand(n parse.Node, s scope) bool {
 // helpers, for they are shared by all templates.
 func (k *checker) call(at parse.Node, name string, root bool) {
 	def, ok := k.u.helpers[name]
-	if own := k.u.own[name]; name != "" && own.src == k.src {
+	if own := k.u.own[name]; name != "" && own.Text == k.src {
 		def, ok = own, true
 	}
 	if !ok {
-		known := sortedKeys(k.u.helpers)
-		if k.src == k.u.text {
-			known = append(known, sortedKeys(k.u.own)...)
+		known := sorted(k.u.helpers)
+		if k.src == k.u.Text {
+			known = append(known, sorted(k.u.own)...)
 		}
 		k.errorf(at, "there is no define block named %q%s", name, didYouMean("", name, known))
 		return
@@ -218,7 +218,7 @@ func (k *checker) command(cmd *parse.CommandNode, piped bool, s scope) {
 			k.errorf(cmd, "nil is not a command")
 		}
 		if args > 0 {
-			k.errorf(cmd, "%s is not a function, so it cannot be given arguments", excerpt(cmd.Args[0]))
+			k.errorf(cmd, "%s is not a function, so it cannot be given arguments", Excerpt(cmd.Args[0]))
 		}
 		k.operand(cmd.Args[0], s)
 	}
@@ -244,8 +244,8 @@ func (k *checker) include(cmd *parse.CommandNode, piped bool, s scope) bool {
 
 // function checks that a function is there and takes so many arguments.
 func (k *checker) function(name *parse.IdentifierNode, args int) {
-	if f, ok := functions[name.Ident]; ok {
-		if err := f.arity(args); err != nil {
+	if f, ok := k.c.src.Functions[name.Ident]; ok {
+		if err := f.Arity(args); err != nil {
 			k.errorf(name, "%s", err)
 		}
 		return
@@ -254,7 +254,7 @@ func (k *checker) function(name *parse.IdentifierNode, args int) {
 		k.errorf(name, "there is no function %s: %s", name.Ident, f.Refused)
 		return
 	}
-	k.errorf(name, "there is no function %s%s", excerpt(name), didYouMean("", name.Ident, sortedKeys(functions)))
+	k.errorf(name, "there is no function %s%s", Excerpt(name), didYouMean("", name.Ident, sorted(k.c.src.Functions)))
 }
 
 func (k *checker) operand(n parse.Node, s scope) {
@@ -281,7 +281,7 @@ func (k *checker) operand(n parse.Node, s scope) {
 		k.function(n, 0)
 	case *parse.NumberNode:
 		if !n.IsInt && (!n.IsFloat || n.IsUint) {
-			k.errorf(n, "the number %s does not fit in 64 bits", excerpt(n))
+			k.errorf(n, "the number %s does not fit in 64 bits", Excerpt(n))
 		}
 	}
 }
@@ -291,17 +291,15 @@ func (k *checker) path(n parse.Node, keys []string) {
 	if len(keys) == 0 {
 		return
 	}
-	root := closed{prefix: ".", keys: rootKeys, gone: goneFromChildren}
-	if k.u.status {
-		root.keys, root.gone = statusKeys, nil
-	}
-	err := root.check(keys[0])
+	root := RootKeys(k.u.Status)
+	err := root.Check(keys[0])
 	if err == nil && len(keys) > 1 {
 		switch keys[0] {
 		case "children", "observed":
-			err = (&closed{prefix: "." + keys[0] + ".", keys: k.c.names}).check(keys[1])
+			err = (&Keys{Prefix: "." + keys[0] + ".", Names: k.c.names}).Check(keys[1])
 		case "controller":
-			err = (&closed{prefix: ".controller.", keys: controllerKeys}).check(keys[1])
+			controller := ControllerKeys()
+			err = controller.Check(keys[1])
 		}
 	}
 	if err != nil {

@@ -1,0 +1,56 @@
+package syntax
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Keys is the closed set of keys of a map that templates see. Asking for
+// another key is an error rather than nil.
+type Keys struct {
+	Prefix string   // how they are written: "." or ".observed."
+	Names  []string // sorted
+	gone   map[string]string
+}
+
+// RootKeys returns the keys at the root of what a status template sees, or that of a child.
+func RootKeys(status bool) Keys {
+	if status {
+		return Keys{Prefix: ".", Names: statusKeys}
+	}
+	return Keys{Prefix: ".", Names: childKeys, gone: goneFromChildren}
+}
+
+// ControllerKeys returns the keys below .controller.
+func ControllerKeys() Keys { return Keys{Prefix: ".controller.", Names: controllerKeys} }
+
+var (
+	statusKeys     = []string{"children", "controller", "metadata", "observed", "parent", "spec", "status", "values"}
+	childKeys      = slices.DeleteFunc(slices.Clone(statusKeys), func(k string) bool { return k == "children" })
+	controllerKeys = []string{"name"}
+	// goneFromChildren says why keys are not there in a child's template.
+	goneFromChildren = map[string]string{
+		"children": ".children is not available in a child's template yet; use .observed.NAME",
+	}
+)
+
+// Check returns an error unless key is among the keys.
+func (k *Keys) Check(key string) error {
+	if _, found := slices.BinarySearch(k.Names, key); found {
+		return nil
+	}
+	if why := k.gone[key]; why != "" {
+		return errors.New(why)
+	}
+	known := make([]string, len(k.Names))
+	for i, name := range k.Names {
+		known[i] = k.Prefix + name
+	}
+	list := "there are none"
+	if len(known) > 0 {
+		list = "known: " + strings.Join(known, " ")
+	}
+	return fmt.Errorf("there is no %s%s%s; %s", k.Prefix, key, didYouMean(k.Prefix, key, k.Names), list)
+}

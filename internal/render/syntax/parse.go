@@ -1,0 +1,243 @@
+// Package syntax parses and checks templates: it finds what can be known of them without data, and says where.
+package syntax
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"text/template/parse"
+)
+
+// Source is what there is to parse.
+type Source struct {
+	// LeftDelim and RightDelim enclose actions; "" means {{ and }}.
+	LeftDelim, RightDelim string
+	// Helpers holds define blocks, visible to every other template.
+	Helpers string
+	// Children holds the templates of the children, in order.
+	Children []Template
+	// Status is the template of the parent's status; "" means there is none.
+	Status string
+	// Functions holds what templates may call, by name.
+	Functions map[string]*Function
+}
+
+// Template is a named template of one child.
+type Template struct{ Name, Text string }
+
+// Templates is what a [Source] was parsed to.
+type Templates struct {
+	Names    []string // of the children, sorted
+	Children []*Unit  // in the order of the source
+	Status   *Unit    // nil if there is no status template
+	Texts    []*Text  // all of them, as written
+	Reads    Reads
+}
+
+// Parse parses and checks all templates. The error is an [Errors] with
+// every finding.
+func Parse(src Source) (Templates, error) {
+	c := &compiler{src: src, names: childNames(src.Children), visited: map[visit]bool{}}
+	if c.left() == c.right() {
+		return Templates{}, Errors{{Template: "delimiters", Reason: Invalid, Message: "left and right are the same, so the end of an action " +
+			"cannot be told from its beginning; give two different ones"}}
+	}
+	helpers := c.helpers()
+	t := Templates{Names: c.names, Children: make([]*Unit, len(src.Children))}
+	for i, child := range src.Children {
+		if slices.ContainsFunc(src.Children[:i], func(o Template) bool { return o.Name == child.Name }) {
+			c.add(&Error{Template: ChildName(child.Name), Reason: Invalid, Message: "there are two children of this name"})
+		}
+		t.Children[i] = c.unit(NewText(ChildName(child.Name), child.Text), helpers, false)
+	}
+	if src.Status != "" {
+		t.Status = c.unit(NewText("status", src.Status), helpers, true)
+	}
+	if len(c.errors) > 0 {
+		return Templates{}, c.errors
+	}
+	t.Texts, t.Reads = c.texts, c.reads
+	return t, nil
+}
+
+// ChildName returns how errors name the template of a child.
+func ChildName(name string) string { return "children[" + name + "]" }
+
+func childNames(children []Template) []string {
+	names := make([]string, len(children))
+	for i, child := range children {
+		names[i] = child.Name
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Unit is one template with the define blocks that it can call.
+type Unit struct {
+	Text    *Text
+	Status  bool                  // whether it is the status template
+	own     map[string]Definition // its body is under ""
+	helpers map[string]Definition // shared by all units
+}
+
+// Body returns what is executed first.
+func (u *Unit) Body() *parse.ListNode { return u.own[""].Tree.Root }
+
+// Lookup returns the definition of that name; the body is that of "".
+func (u *Unit) Lookup(name string) (Definition, bool) {
+	if def, ok := u.own[name]; ok {
+		return def, true
+	}
+	def, ok := u.helpers[name]
+	return def, ok
+}
+
+// Definition is a parsed template body and the text that it is from.
+type Definition struct {
+	Tree *parse.Tree
+	Text *Text
+}
+
+// What is parsed is bounded, so that recursion over it cannot exhaust the stack.
+const (
+	// maxNesting bounds the nesting of blocks and parentheses.
+	maxNesting = 200
+	// maxTemplate bounds the text of one template, in bytes. An object in
+	// etcd is at most 1.5 MB.
+	maxTemplate = 512 << 10
+)
+
+// compiler gathers findings.
+type compiler struct {
+	src     Source
+	names   []string // of the children, sorted
+	texts   []*Text
+	errors  Errors
+	visited map[visit]bool
+	reads   Reads
+}
+
+// maxFindings is the number of findings after which nobody reads on.
+const maxFindings = 50
+
+// full reports whether there are enough findings.
+func (c *compiler) full() bool { return len(c.errors) >= maxFindings }
+
+// add keeps a finding, unless it is there already: a define block is checked
+// for each kind of dot that it may be called with.
+func (c *compiler) add(e *Error) {
+	if !c.full() && !slices.ContainsFunc(c.errors, func(o *Error) bool { return *o == *e }) {
+		c.errors = append(c.errors, e)
+	}
+}
+
+// helpers parses the define blocks that all templates share.
+func (c *compiler) helpers() map[string]Definition {
+	t := NewText("helpers", c.src.Helpers)
+	trees := c.parse(t)
+	defined := map[string]Definition{}
+	for name, tree := range trees {
+		if name != "" {
+			defined[name] = Definition{tree, t}
+			continue
+		}
+		for _, n := range tree.Root.Nodes {
+			if !parse.IsEmptyTree(n) {
+				c.add(t.ErrorAt(Start(n), Invalid, "helpers hold only define blocks; nothing else here would ever be rendered"))
+				break
+			}
+		}
+	}
+	c.checkHelpers(defined)
+	return defined
+}
+
+// unit parses and checks a template.
+func (c *compiler) unit(t *Text, helpers map[string]Definition, status bool) *Unit {
+	u := &Unit{Text: t, Status: status, own: map[string]Definition{}, helpers: helpers}
+	trees := c.parse(t)
+	for _, name := range sorted(trees) {
+		if _, twice := helpers[name]; twice {
+			c.add(t.ErrorAt(int(trees[name].Root.Pos), Invalid, fmt.Sprintf("a define block named %q is in helpers already", name)))
+		}
+		u.own[name] = Definition{trees[name], t}
+	}
+	if trees != nil {
+		c.check(u)
+	}
+	return u
+}
+
+// parse returns the trees of a text by name, its body under "", or nil after
+// an error.
+func (c *compiler) parse(t *Text) map[string]*parse.Tree {
+	c.texts = append(c.texts, t)
+	if len(t.Content) > maxTemplate {
+		c.add(&Error{Template: t.Name, Reason: Invalid, Message: fmt.Sprintf("the template is longer than %d bytes", maxTemplate)})
+		return nil
+	}
+	trees := map[string]*parse.Tree{}
+	tree := parse.New("")
+	// Functions are checked later, to find all mistakes and say more.
+	tree.Mode = parse.SkipFuncCheck
+	_, err := tree.Parse(t.Content, c.src.LeftDelim, c.src.RightDelim, trees)
+	if err != nil {
+		c.addParseError(t, err)
+		return nil
+	}
+	return trees
+}
+
+// parseErrorText is how package parse writes errors: a line, no column, and
+// text that may quote the template.
+var parseErrorText = regexp.MustCompile(`^template: [^:]*:(\d+):(?:\d+:)? (.*)$`)
+
+// addParseError adds what the parser found.
+func (c *compiler) addParseError(t *Text, err error) {
+	e := parseError(t, err)
+	var blocks []*Error
+	if e.Message == missingEnd {
+		blocks = c.unclosed(t)
+	}
+	for _, block := range blocks {
+		c.add(block)
+	}
+	if len(blocks) == 0 {
+		c.add(e)
+	}
+}
+
+// missingEnd is said where it is not known which block it is about.
+const missingEnd = "the template ends within a block: an end is missing"
+
+func parseError(t *Text, err error) *Error {
+	e := &Error{Template: t.Name, Reason: Invalid, Message: OneLine(strings.TrimPrefix(err.Error(), "template: "))}
+	if m := parseErrorText.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " ")); m != nil {
+		e.Line, _ = strconv.Atoi(m[1])
+		e.Message = OneLine(plainParseError(m[2]))
+	}
+	return e
+}
+
+// plainParseErrors are the errors of package parse that name no remedy.
+var plainParseErrors = []struct {
+	text  *regexp.Regexp
+	plain string
+}{
+	{regexp.MustCompile(`^unexpected EOF$`), missingEnd},
+	{regexp.MustCompile(`^unexpected \{\{end\}\}$`), "there is no block for this end: remove it"},
+	{regexp.MustCompile(`^unclosed action$`), "the action is not closed: its right delimiter is missing"},
+	{regexp.MustCompile(`^unclosed action started at [^:]*:(\d+)$`), "the action that begins in line $1 is not closed: its right delimiter is missing"},
+	{regexp.MustCompile(`^(.*) in action started at [^:]*:(\d+)$`), "$1 in the action that begins in line $2: its right delimiter may be missing"},
+}
+
+func plainParseError(text string) string {
+	for _, e := range plainParseErrors {
+		if e.text.MatchString(text) {
+			return e.text.ReplaceAllString(text, e.plain)
+		}
+	}
+	return text
+}

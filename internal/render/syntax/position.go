@@ -1,0 +1,80 @@
+package syntax
+
+import (
+	"sort"
+	"strings"
+	"text/template/parse"
+	"unicode/utf8"
+)
+
+// Text is a template as the author wrote it.
+type Text struct {
+	Name    string // as in Error.Template
+	Content string
+	starts  []int // offsets at which lines begin
+}
+
+// NewText returns a text of that name.
+func NewText(name, content string) *Text {
+	// YAML does not count a byte order mark as a character of the line.
+	content = strings.TrimPrefix(content, "\ufeff")
+	starts := make([]int, 1, strings.Count(content, "\n")+1)
+	for i := range len(content) {
+		if content[i] == '\n' {
+			starts = append(starts, i+1)
+		}
+	}
+	return &Text{Name: name, Content: content, starts: starts}
+}
+
+// Position returns the 1-based line and column, in characters, of an offset.
+func (t *Text) Position(offset int) (line, column int) {
+	offset = max(0, min(offset, len(t.Content)))
+	line = sort.SearchInts(t.starts, offset+1)
+	start := t.starts[line-1]
+	return line, utf8.RuneCountInString(t.Content[start:offset]) + 1
+}
+
+// ErrorAt returns an Error that points at offset.
+func (t *Text) ErrorAt(offset int, reason Reason, message string) *Error {
+	line, column := t.Position(offset)
+	return &Error{Template: t.Name, Line: line, Column: column, Reason: reason, Message: OneLine(message)}
+}
+
+// Start returns the offset where the author's text of a node begins. The
+// parser reports the second field of .a.b and of $x.a as their position, and
+// the dot as that of (f).a.
+func Start(n parse.Node) int {
+	pos := int(n.Position())
+	switch n := n.(type) {
+	case *parse.FieldNode:
+		if len(n.Ident) > 1 {
+			return pos - len(n.Ident[0]) - 1
+		}
+	case *parse.VariableNode:
+		if len(n.Ident) > 1 {
+			return pos - len(n.Ident[0])
+		}
+	case *parse.ChainNode:
+		return Start(n.Node)
+	}
+	return pos
+}
+
+// Excerpt returns a node's own text, shortened to fit in a message.
+func Excerpt(n parse.Node) string {
+	const limit = 60
+	s := strings.Join(strings.Fields(n.String()), " ")
+	if len(s) <= limit {
+		return s
+	}
+	return cut(s, limit) + "…"
+}
+
+// cut returns s up to byte n, without half a character at its end.
+func cut(s string, n int) string {
+	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
+}

@@ -1,0 +1,41 @@
+package syntax
+
+import (
+	"strings"
+	"testing"
+	"text/template/parse"
+)
+
+func TestPositions(t *testing.T) {
+	text := NewText("a", "\ufeffé\nb\n")
+	for offset, want := range map[int][2]int{-5: {1, 1}, 0: {1, 1}, 2: {1, 2}, 3: {2, 1}, 4: {2, 2}, 5: {3, 1}, 99: {3, 1}} {
+		if line, column := text.Position(offset); line != want[0] || column != want[1] {
+			t.Errorf("byte %d: %d:%d, want %v", offset, line, column, want)
+		}
+	}
+}
+
+func TestExcerpts(t *testing.T) {
+	for text, want := range map[string]string{
+		strings.Repeat("a", 58):       `"` + strings.Repeat("a", 58) + `"`,
+		strings.Repeat("a", 59):       `"` + strings.Repeat("a", 59) + `…`,
+		strings.Repeat("é", 40):       `"` + strings.Repeat("é", 29) + `…`,
+		"a" + strings.Repeat("é", 40): `"a` + strings.Repeat("é", 29) + `…`,
+	} {
+		tree, err := parse.Parse("t", "{{ \""+text+"\" }}", "", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := Excerpt(tree["t"].Root.Nodes[0].(*parse.ActionNode).Pipe); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestAVariableBeginsWhereItStands(t *testing.T) {
+	for want, n := range map[int]parse.Node{7: &parse.VariableNode{Pos: 7, Ident: []string{"$x"}}, 5: &parse.VariableNode{Pos: 7, Ident: []string{"$x", "a"}}} {
+		if got := Start(n); got != want {
+			t.Errorf("%s: %d, want %d", n, got, want)
+		}
+	}
+}
