@@ -158,8 +158,9 @@ func (a *assembly) wants() []watch.Want {
 // build puts the controller together. Where the spec is rejected it has only the
 // children.
 func (a *assembly) build(tc *v1.TemplateController, e *entry, in *Controllers, caches map[watch.Want]*watch.Cache) *controller {
+	keys := in.seals.Round() // before what it says of adoption, which may be newer then
 	c := &controller{
-		name: tc.Name, manager: v1.FieldManagerPrefix + tc.Name, spec: &tc.Spec, kinds: in.kinds,
+		keys: keys, name: tc.Name, manager: v1.FieldManagerPrefix + tc.Name, spec: &tc.Spec, kinds: in.kinds,
 		as: a.as, cluster: in.clusters(a.as), rights: in.rights, own: in.cache, seals: in.seals, departed: in.departed, clock: in.clock, adopting: adopting(tc, in.seals.Since()),
 		kind: a.kind, gone: e.gone, parents: map[string]*watch.Cache{}, sources: map[schema.GroupKind]source{},
 		settled: a.settled, unknown: a.kindErr != nil && e.gone.IsZero(), generation: e.generation, round: a.round, meter: e.meter,

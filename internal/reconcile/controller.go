@@ -39,8 +39,9 @@ type controller struct {
 	seals    *seal.Ring
 	clock    clock.PassiveClock
 	departed *departed
-	// adopting is whether children may lack a seal: see adopts.
+	// adopting is whether children may lack a seal, as the keys of that round say: see adopts.
 	adopting bool
+	keys     uint32
 	resync   time.Duration // 0 = never
 	meter    measure.Meter
 

@@ -303,6 +303,34 @@ func TestChildrenFromBeforeTheKeysAreSealedOnce(t *testing.T) {
 	}
 }
 
+// TestAPassBetweenNewKeysAndTheirAdoptionDecidesNothing has an administrator vouch for all that is there, and a pass come before the
+// TemplateController is looked at: only that has children adopted that have no seal.
+func TestAPassBetweenNewKeysAndTheirAdoptionDecidesNothing(t *testing.T) {
+	c := running(t, apps)
+	c.older("1")
+	c.start()
+	c.settle()
+	c.strip("a")
+	c.start()
+	c.settle()
+	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False ChildConflict") {
+		t.Fatalf("ready condition is %q", got)
+	}
+	keys := *c.keys
+	keys.Since = c.clock.Now()
+	c.keys = &keys
+	c.controllers.seals.Set(c.keys)
+	c.pass("apps", "one")
+	c.controllers.KeysChanged()
+	c.settle()
+	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "True") {
+		t.Errorf("ready condition is %q", got)
+	}
+	if got := c.sealOf("a"); !strings.HasPrefix(got, "1:") {
+		t.Errorf("the seal is %q", got)
+	}
+}
+
 // TestWhatIsNotOlderThanTheKeysIsNotSealed has look-alikes while children from before are being sealed.
 func TestWhatIsNotOlderThanTheKeysIsNotSealed(t *testing.T) {
 	for why, change := range map[string]func(c *cluster, o *unstructured.Unstructured){

@@ -31,9 +31,10 @@ func (c *controller) genuine(o *object.Object, kind schema.GroupKind) bool {
 		return false
 	}
 	ours := c.sealed(o, kind) || c.adopts(o)
-	if ours {
+	switch {
+	case ours:
 		o.Note(object.Ours)
-	} else {
+	case round == c.keys: // else the next look at the TemplateController may find that the object is to be adopted
 		o.Refuse(round)
 	}
 	return ours
