@@ -403,13 +403,10 @@ func TestNamespaceThatAnAccountLeavesIsCleared(t *testing.T) {
 	s.patchController(`{"spec":{"watch":{"namespaces":["@ns-2"]}}}`)
 	op = startOperator(t)
 	waitGone(t, s.in(configMaps), "one-drop-a")
-	tc := s.waitController("@id", func(o *unstructured.Unstructured) error {
+	s.waitController("@id", func(o *unstructured.Unstructured) error {
 		namespaces, _, _ := unstructured.NestedStringSlice(o.Object, "status", "childNamespaces")
-		return same("status.childNamespaces", []string{s.ns + "-2"}, namespaces)
+		return errors.Join(same("status.childNamespaces", []string{s.ns + "-2"}, namespaces), condition(o, "Watching", "False", "Forbidden")) // in the new namespace
 	})
-	if err := condition(tc, "Watching", "False", "Forbidden"); err != nil { // of the new namespace
-		t.Error(err)
-	}
 	op.Stop()
 }
 
