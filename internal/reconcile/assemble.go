@@ -2,10 +2,8 @@ package reconcile
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -185,33 +183,6 @@ func (a *assembly) build(tc *v1.TemplateController, e *entry, in *Controllers, c
 		c.namespaces = caches[*a.namespace]
 	}
 	return c
-}
-
-// state tells in which state the controller and its caches are: when it
-// differs from the last one, all parents are worth a look.
-func (a *assembly) state(generation int64, c *controller) string {
-	var s strings.Builder
-	fmt.Fprint(&s, generation, c.seals.Round(), c.spec.Suspend, a.rejection != nil, gone(a.kindErr), a.kind.Revision)
-	for _, ns := range sortedKeys(c.parents) {
-		cache := c.parents[ns]
-		fmt.Fprintf(&s, " %s=%p:%v:%d", ns, cache, readable(cache), cache.Failures())
-	}
-	names := map[string]source{}
-	for gk, child := range c.sources {
-		names[gk.String()] = child
-	}
-	for _, name := range sortedKeys(names) {
-		fmt.Fprintf(&s, " %s:%s:%v", name, names[name].kind.Revision, names[name].err != nil)
-		for _, ns := range sortedKeys(names[name].caches) {
-			cache := names[name].caches[ns]
-			// A pass may have met a failure that is over before anybody else has seen it.
-			fmt.Fprintf(&s, " %s=%p:%v:%d", ns, cache, readable(cache), cache.Failures())
-		}
-	}
-	if c.namespaces != nil {
-		fmt.Fprint(&s, readable(c.namespaces), c.namespaces.Failures())
-	}
-	return s.String()
 }
 
 // gone reports whether there is no object of a kind, because the server does not have the kind at all.

@@ -107,17 +107,22 @@ func TestWhenKindsAreAskedForAgain(t *testing.T) {
 }
 
 func TestStateTellsWhatParentsAreToBeLookedAtFor(t *testing.T) {
-	states := map[string]string{}
+	states := map[string]*state{}
 	for what, s := range map[string]source{
 		"as it was":      {kind: kind.Kind{Revision: "1"}},
 		"another schema": {kind: kind.Kind{Revision: "2"}},
 		"it is away":     {kind: kind.Kind{Revision: "1"}, err: errors.New("away")},
 	} {
 		c := &controller{spec: &v1.TemplateControllerSpec{}, seals: &seal.Ring{}, sources: map[schema.GroupKind]source{{Kind: "A"}: s}}
-		state := (&assembly{}).state(1, c)
-		if other, same := states[state]; same {
-			t.Errorf("%q has the state of %q", what, other)
+		now := (&assembly{}).state(1, c)
+		for other, state := range states {
+			if now.equal(state) {
+				t.Errorf("%q has the state of %q", what, other)
+			}
 		}
-		states[state] = what
+		if again := (&assembly{}).state(1, c); !again.equal(now) {
+			t.Errorf("%q: a second look finds another state", what)
+		}
+		states[what] = now
 	}
 }

@@ -3,7 +3,6 @@ package reconcile
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"runtime/debug"
 	"slices"
@@ -12,14 +11,12 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
@@ -27,7 +24,6 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/seal"
-	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -180,71 +176,6 @@ func (c *Controllers) count(key queue.Key, now *tally) {
 	}
 }
 
-// Sync brings the controller of that name in line with its TemplateController. The error
-// deserves a retry.
-func (c *Controllers) Sync(ctx context.Context, name string) error {
-	worker := workers.Of(ctx)
-	worker.Begin(queue.Key{Controller: name})
-	defer worker.End()
-	packed := c.cache.Get(types.NamespacedName{Name: name})
-	if packed == nil {
-		klog.FromContext(ctx).V(2).Info("TemplateController is gone", "controller", name)
-		return c.forget(name)
-	}
-	tc := &v1.TemplateController{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(packed.Content(), tc); err != nil {
-		return fmt.Errorf("read TemplateController %s: %w", name, err)
-	}
-	tc.ResourceVersion = packed.ResourceVersion()
-	c.tenants.Set(name, tc.Spec.ServiceAccountRef)
-	if tc.Spec.ClassName != c.class {
-		return c.release(ctx, tc)
-	}
-	e := c.entry(tc)
-	if e.generation != tc.Generation {
-		compiled, rejection := spec.Compile(name, &tc.Spec)
-		if c.accounts && tc.Spec.ServiceAccountRef == nil {
-			rejection = spec.Rejectf(v1.ReasonServiceAccountRequired, "spec.serviceAccountRef is required here: name a ServiceAccount that has the rights to read and write what the templates are about")
-		}
-		c.mu.Lock()
-		e.generation, e.compiled, e.rejection = tc.Generation, compiled, rejection
-		e.round++
-		clear(e.settled)
-		clear(e.missing)
-		c.mu.Unlock()
-	}
-	c.shed(name, e)
-	a := c.assemble(tc, e)
-	caches, err := c.watches.Set(name, a.wants())
-	if err != nil {
-		return fmt.Errorf("watch for TemplateController %s: %w", name, err)
-	}
-	next := a.build(tc, e, c, caches)
-	if again := a.recheck(); again > 0 {
-		c.queue.AddAfter(name, again)
-	}
-	if !c.serve(ctx, tc, e) {
-		return nil
-	}
-	c.seeOff(ctx, e, next)
-	ending, err := c.finalize(ctx, tc, packed, next)
-	if a.ending = ending.waits; a.ending != nil {
-		err = errors.Join(err, c.writeStatus(ctx, tc, e, a, next))
-		c.askAgain(next)
-	}
-	if ending.leaving || err != nil {
-		return err
-	}
-	// The kinds of children must be on record before the first child of that kind is.
-	if err := c.writeStatus(ctx, tc, e, a, next); err != nil {
-		return err
-	}
-	c.start(e, a, next)
-	c.askAgain(next)
-	klog.FromContext(ctx).V(4).Info("looked at TemplateController", "controller", name, "resourceVersion", tc.ResourceVersion)
-	return nil
-}
-
 // askAgain has a controller looked at later that may not read something, or that watches a namespace that is not
 // there, to say what is missing still.
 func (c *Controllers) askAgain(next *controller) {
@@ -278,7 +209,7 @@ func (c *Controllers) start(e *entry, a assembly, next *controller) {
 	if a.rejection != nil {
 		next = nil
 	}
-	fresh := state != e.state
+	fresh := !state.equal(e.state)
 	e.current, e.state = next, state
 	c.mu.Unlock()
 	if fresh {

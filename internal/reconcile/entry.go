@@ -29,7 +29,7 @@ type entry struct {
 	namespaces map[string]bool             // that children may be in; nil = all
 	settled    map[schema.GroupKind]bool   // those whose version was taken up since the last generation
 	missing    map[schema.GroupKind]bool   // those that templates asked for and the server does not have
-	state      string                      // of the caches, when the parents were last enqueued
+	state      *state                      // of the caches, when the parents were last enqueued
 	counts     *counts
 	passes     sync.WaitGroup // those that are under way
 	underWay   atomic.Int32   // how many they are

@@ -80,7 +80,7 @@ func (c *Controllers) stop(ctx context.Context, name string) {
 	c.mu.Lock()
 	e := c.entries[name]
 	if e != nil {
-		e.current, e.state = nil, ""
+		e.current, e.state = nil, nil
 	}
 	c.mu.Unlock()
 	if e == nil {

@@ -150,7 +150,7 @@ func TestAnotherSchemaHasAllParentsLookedAt(t *testing.T) {
 	c.reconciler.queue.AddRateLimited(key)
 	c.controllers.queue.Add("apps")
 	c.run()
-	if c.controllers.entries["apps"].state == before {
+	if c.controllers.entries["apps"].state.equal(before) {
 		t.Error("a change of the definition goes unnoticed")
 	}
 	if n := c.reconciler.queue.NumRequeues(key); n != 0 {

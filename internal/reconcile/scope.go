@@ -42,9 +42,9 @@ func (c *controller) leaving(namespace string) bool {
 	return !slices.Contains(scope, namespace)
 }
 
-// seeOff stops reading in namespaces that the controller is leaving, once no child is left there. It
+// retreat stops reading in namespaces that the controller is leaving, once no child is left there. It
 // gives up where the account has no rights any more.
-func (c *Controllers) seeOff(ctx context.Context, e *entry, next *controller) {
+func (c *Controllers) retreat(ctx context.Context, e *entry, next *controller) {
 	left := false
 	for ns := range e.namespaces {
 		if !next.leaving(ns) {

@@ -88,7 +88,7 @@ func TestWhenANamespaceIsReadNoMore(t *testing.T) {
 			name: "apps", seals: ring(t), gvk: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}, sources: map[schema.GroupKind]source{{Kind: "ConfigMap"}: row.source},
 			spec: &v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Watch: v1.Watch{Namespaces: []string{"ns"}}},
 		}
-		c.controllers.seeOff(t.Context(), e, next)
+		c.controllers.retreat(t.Context(), e, next)
 		if e.namespaces["old"] != row.stays || !e.namespaces["ns"] || len(before) != 2 {
 			t.Errorf("%s: %v are read, and %v in the set that was in use; stays is to be %v", why, e.namespaces, before, row.stays)
 		}
