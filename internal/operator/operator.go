@@ -3,25 +3,19 @@
 package operator
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/leader"
@@ -120,79 +114,6 @@ func (h *handler) Changed(want watch.Want, event watch.Event) {
 		return
 	}
 	h.Controllers.Changed(want, event)
-}
-
-func run(ctx context.Context, o Options, election election) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	work, abort := context.WithCancel(context.WithoutCancel(ctx))
-	defer abort()
-	view := newView(o.Serve) // before the clients, whose requests it measures
-	if err := view.secure(limited(o.Config)); err != nil {
-		return err
-	}
-	config := election.Guard(o.Config)
-	cluster, err := kube.NewClient(config)
-	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
-	}
-	client, err := discovery.NewDiscoveryClientForConfig(limited(config))
-	if err != nil {
-		return fmt.Errorf("make a client: %w", err)
-	}
-	announcer := kube.NewAnnouncer(work, cluster)
-	defer announcer.Close()
-	ring := &seal.Ring{}
-	manage, reconciler := reconcile.New(reconcile.Options{
-		Cluster: func(as string) reconcile.Writer { return cluster.As(as) },
-		Events:  announcer, Clock: clock.RealClock{}, Workers: o.Workers, RolloutWorkers: o.RolloutWorkers, ClassName: o.ClassName, Standby: true, Seals: ring,
-		RequireServiceAccount: o.RequireServiceAccount, Meters: view.meters(), QueueMetrics: view.queues(),
-	})
-	defer manage.Close()
-	keeper := seal.NewKeeper(&seal.Keeper{
-		Ring: ring, Namespace: cmp.Or(o.SealNamespace, DefaultSealNamespace), Outside: o.SealNamespace == "", Writer: cluster, Changed: manage.KeysChanged,
-	})
-	watches := watch.NewManager(ctx, func(as string) watch.Client { return cluster.As(as) }, &handler{manage, keeper, ctx})
-	if err := view.open(ctx, parts{client.RESTClient(), watches, manage, reconciler}); err != nil {
-		return err
-	}
-	defer view.close(ctx)
-	keys := seal.Want(keeper.Namespace)
-	caches, err := watches.Set("", []watch.Want{definitions, controllers, keys}) //nolint:contextcheck // the watches live as long as the manager, not as this call
-	if err != nil {
-		return err
-	}
-	defer watches.Wait()
-	if err := await(ctx, caches); err != nil {
-		return nil // stopped before it began
-	}
-	keeper.Take(ctx, caches[keys].Get(types.NamespacedName{Namespace: keeper.Namespace, Name: seal.SecretName}))
-	manage.Attach(watches, caches[controllers], kind.NewResolver(caches[definitions], kube.NewDiscovery(client), time.Now))
-	view.ready.Begin()
-	klog.FromContext(ctx).Info("running", "templateControllers", caches[controllers].Len())
-	term, end := context.WithCancel(context.WithoutCancel(ctx))
-	defer end()
-	result := make(chan error, 1)
-	var keeping sync.WaitGroup
-	defer keeping.Wait()
-	go func() {
-		err := election.Run(term, func() {
-			klog.FromContext(ctx).Info("leading", "class", o.ClassName)
-			keeping.Go(func() { keeper.Keep(ctx, manage.Lead) })
-		})
-		stop()
-		abort()
-		result <- err
-	}()
-	var workers sync.WaitGroup
-	workers.Go(func() { manage.Run(ctx, work) })
-	workers.Go(func() { reconciler.Run(ctx, work) })
-	workers.Wait()
-	abort() // Events that are still on their way
-	end()   // only now may another replica begin
-	err = <-result
-	klog.FromContext(ctx).Info("stopped")
-	return err
 }
 
 // limited returns the config for clients that make no watches: none of their requests

@@ -22,6 +22,7 @@ type Flaps struct {
 // publisher returns the path of a field in contents as it may be told.
 type publisher func(path string, contents ...map[string]any) string
 
+// NewFlaps returns flaps of which nothing is known.
 func NewFlaps() *Flaps { return &Flaps{last: map[string]map[string]any{}} }
 
 // take notes a field that somebody else had taken.

@@ -1,0 +1,181 @@
+package operator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/seal"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// process is an operator: what its steps have made so far.
+type process struct {
+	Options
+	election election
+	stop     context.CancelFunc // ends the operator
+	abort    context.CancelFunc // ends all work
+	closers  []func()           // undo what the steps have begun, in their order
+
+	view       *view
+	cluster    *kube.Client
+	discovery  *discovery.DiscoveryClient
+	ring       *seal.Ring
+	manage     *reconcile.Controllers
+	reconciler *reconcile.Reconciler
+	keeper     *seal.Keeper
+	watches    *watch.Manager
+	caches     map[watch.Want]*watch.Cache // of what the operator itself watches
+}
+
+// errStopped says that the operator was told to stop before it began.
+var errStopped = errors.New("stopped before it began")
+
+// run runs the operator until ctx ends. The steps before the last one begin what does not wait.
+func run(ctx context.Context, o Options, election election) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	work, abort := context.WithCancel(context.WithoutCancel(ctx))
+	defer abort()
+	p := &process{Options: o, election: election, stop: stop, abort: abort, ring: &seal.Ring{}}
+	defer p.close()
+	for _, step := range []func(ctx, work context.Context) error{
+		p.measure, // the requests of the clients, too
+		p.connect,
+		p.makeControllers,
+		p.makeWatches,
+		p.openView,
+		p.readOwn, // definitions, TemplateControllers and the keys of the seals
+		p.attach,
+		p.workOn, // until the operator is told to stop
+	} {
+		switch err := step(ctx, work); {
+		case errors.Is(err, errStopped):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+	return nil
+}
+
+// close ends what has begun, the last of it first.
+func (p *process) close() {
+	for _, end := range slices.Backward(p.closers) {
+		end()
+	}
+}
+
+func (p *process) closing(end func()) { p.closers = append(p.closers, end) }
+
+// measure makes what others see of the operator.
+func (p *process) measure(context.Context, context.Context) error {
+	p.view = newView(p.Serve)
+	return p.view.secure(limited(p.Config))
+}
+
+// connect makes the clients, which write only while this replica leads.
+func (p *process) connect(context.Context, context.Context) (err error) {
+	config := p.election.Guard(p.Config)
+	if p.cluster, err = kube.NewClient(config); err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	if p.discovery, err = discovery.NewDiscoveryClientForConfig(limited(config)); err != nil {
+		return fmt.Errorf("make a client: %w", err)
+	}
+	return nil
+}
+
+// makeControllers makes what does the work, and what has it write Events.
+func (p *process) makeControllers(_, work context.Context) error {
+	announcer := kube.NewAnnouncer(work, p.cluster)
+	p.closing(announcer.Close)
+	p.manage, p.reconciler = reconcile.New(reconcile.Options{
+		Cluster: func(as string) reconcile.Writer { return p.cluster.As(as) },
+		Events:  announcer, Clock: clock.RealClock{}, Workers: p.Workers, RolloutWorkers: p.RolloutWorkers, ClassName: p.ClassName, Standby: true, Seals: p.ring,
+		RequireServiceAccount: p.RequireServiceAccount, Meters: p.view.meters(), QueueMetrics: p.view.queues(),
+	})
+	p.closing(p.manage.Close)
+	return nil
+}
+
+// makeWatches makes what watches, and what keeps the keys of the seals.
+func (p *process) makeWatches(ctx, _ context.Context) error {
+	p.keeper = seal.NewKeeper(&seal.Keeper{
+		Ring: p.ring, Namespace: cmp.Or(p.SealNamespace, DefaultSealNamespace), Outside: p.SealNamespace == "", Writer: p.cluster, Changed: p.manage.KeysChanged,
+	})
+	p.watches = watch.NewManager(ctx, func(as string) watch.Client { return p.cluster.As(as) }, &handler{p.manage, p.keeper, ctx})
+	return nil
+}
+
+// openView lets others look at the operator.
+func (p *process) openView(ctx, _ context.Context) error {
+	if err := p.view.open(ctx, parts{p.discovery.RESTClient(), p.watches, p.manage, p.reconciler}); err != nil {
+		return err
+	}
+	p.closing(func() { p.view.close(ctx) })
+	return nil
+}
+
+// readOwn watches what the operator itself has to know, and returns when that is known.
+func (p *process) readOwn(ctx, _ context.Context) (err error) {
+	p.caches, err = p.watches.Set("", []watch.Want{definitions, controllers, seal.Want(p.keeper.Namespace)}) //nolint:contextcheck // the watches live as long as the manager, not as this call
+	if err != nil {
+		return err
+	}
+	p.closing(p.watches.Wait)
+	if err := await(ctx, p.caches); err != nil {
+		return errStopped
+	}
+	return nil
+}
+
+// attach gives the controllers what they read from. From now on the operator is ready.
+func (p *process) attach(ctx, _ context.Context) error {
+	keys := p.caches[seal.Want(p.keeper.Namespace)]
+	p.keeper.Take(ctx, keys.Get(types.NamespacedName{Namespace: p.keeper.Namespace, Name: seal.SecretName}))
+	p.manage.Attach(p.watches, p.caches[controllers], kind.NewResolver(p.caches[definitions], kube.NewDiscovery(p.discovery), time.Now))
+	p.view.ready.Begin()
+	klog.FromContext(ctx).Info("running", "templateControllers", p.caches[controllers].Len())
+	return nil
+}
+
+// workOn does the work, and writes while this replica leads. It returns when all passes under way are finished and
+// the lease is released. The error is that of the election.
+func (p *process) workOn(ctx, work context.Context) error {
+	term, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
+	result := make(chan error, 1)
+	var keeping sync.WaitGroup
+	defer keeping.Wait()
+	go func() {
+		err := p.election.Run(term, func() {
+			klog.FromContext(ctx).Info("leading", "class", p.ClassName)
+			keeping.Go(func() { p.keeper.Keep(ctx, p.manage.Lead) })
+		})
+		p.stop()
+		p.abort()
+		result <- err
+	}()
+	var workers sync.WaitGroup
+	workers.Go(func() { p.manage.Run(ctx, work) })
+	workers.Go(func() { p.reconciler.Run(ctx, work) })
+	workers.Wait()
+	p.abort() // Events that are still on their way
+	end()     // only now may another replica begin
+	err := <-result
+	klog.FromContext(ctx).Info("stopped")
+	return err
+}
