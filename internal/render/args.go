@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 // str returns argument i as text: the characters of a string, the decimal of
@@ -18,21 +19,21 @@ func (c *call) strOf(v any, i int) string {
 	case string:
 		c.pay(len(v))
 		return v
-	case derived:
+	case token.Derived:
 		c.derived = true
 		c.pay(len(v))
 		return string(v)
-	case rendered:
+	case token.Rendered:
 		c.derived = true
-		s, err := c.x.expand(v)
+		s, err := c.x.Expand(v)
 		c.failed(err)
 		return s
 	case bool:
 		return strconv.FormatBool(v)
 	case int64, float64:
-		return scalarText(v)
+		return token.ScalarText(v)
 	}
-	c.fail("argument %d is %s, not text; toJson makes text of it", i+1, kindOf(v))
+	c.fail("argument %d is %s, not text; toJson makes text of it", i+1, token.KindOf(v))
 	return ""
 }
 
@@ -44,7 +45,7 @@ func (c *call) scalarOf(v any) any {
 	case string:
 		c.pay(len(s))
 		return v
-	case derived, rendered:
+	case token.Derived, token.Rendered:
 		return c.strOf(v, 0)
 	}
 	n, err := normal(v)
@@ -70,7 +71,7 @@ func (c *call) integer(i int) int64 {
 		}
 		return n
 	default:
-		c.fail("argument %d is %s, not a number", i+1, kindOf(v))
+		c.fail("argument %d is %s, not a number", i+1, token.KindOf(v))
 	}
 	return 0
 }
@@ -97,7 +98,7 @@ func (c *call) float(i int) float64 {
 		}
 		return f
 	default:
-		c.fail("argument %d is %s, not a number", i+1, kindOf(v))
+		c.fail("argument %d is %s, not a number", i+1, token.KindOf(v))
 	}
 	return 0
 }
@@ -106,7 +107,7 @@ func (c *call) float(i int) float64 {
 func (c *call) boolean(i int) bool {
 	b, ok := c.args[i].(bool)
 	if !ok {
-		c.fail("argument %d is %s, not a boolean", i+1, kindOf(c.args[i]))
+		c.fail("argument %d is %s, not a boolean", i+1, token.KindOf(c.args[i]))
 	}
 	return b
 }
@@ -120,7 +121,7 @@ func (c *call) list(i int) []any {
 	case nil:
 		return nil
 	}
-	c.fail("argument %d is %s, not a list", i+1, kindOf(c.args[i]))
+	c.fail("argument %d is %s, not a list", i+1, token.KindOf(c.args[i]))
 	return nil
 }
 
@@ -136,7 +137,7 @@ func (c *call) dict(i int) map[string]any {
 	case nil:
 		return nil
 	}
-	c.fail("argument %d is %s, not a map", i+1, kindOf(c.args[i]))
+	c.fail("argument %d is %s, not a map", i+1, token.KindOf(c.args[i]))
 	return nil
 }
 

@@ -5,17 +5,6 @@ import (
 	"text/template/parse"
 )
 
-func TestTextsThatNeedNoQuotes(t *testing.T) {
-	for text, want := range map[string]bool{
-		"a": true, "z": true, "A": true, "Z": true, "_a": true, "/a": true, "a0": true, "a9": true, "aZ": true, "a.b/c": true, "a b": true, "a:b": true,
-		"": false, "9a": false, "-a": false, "a ": false, "a:": false, "a  b": false, "a: b": false, "a;": false, "[a": false, "a\n": false, "é": false, "Yes": false,
-	} {
-		if got := plainSafe(text); got != want {
-			t.Errorf("%q: %v, want %v", text, got, want)
-		}
-	}
-}
-
 func TestNumbersAsWritten(t *testing.T) {
 	for text, want := range map[string]any{
 		"7": int64(7), "0x1e": int64(30), "0X1E": int64(30), "-0x1e": int64(-30), "0x1P4": 16.0, "10.5": 10.5, "'.'": int64('.'), "1e3": 1000.0, "0x1p4": 16.0, "2.0": 2.0,
@@ -27,23 +16,6 @@ func TestNumbersAsWritten(t *testing.T) {
 		number := tree["t"].Root.Nodes[0].(*parse.ActionNode).Pipe.Cmds[0].Args[0].(*parse.NumberNode)
 		if got := constant(number); got != want {
 			t.Errorf("%s: %v (%T), want %v", text, got, got, want)
-		}
-	}
-}
-
-func TestMarginIsThatOfTheLastLine(t *testing.T) {
-	for _, row := range []struct {
-		margin, text string
-		first        bool
-		want         string
-	}{
-		{"  ", "x", false, "  "},
-		{"", "  x", true, "  "},
-		{"  ", "\nx", false, ""},
-		{"", "a\n\t b", false, "\t "},
-	} {
-		if got := marginAfter(row.margin, row.text, row.first); got != row.want {
-			t.Errorf("%q after %q: %q, want %q", row.text, row.margin, got, row.want)
 		}
 	}
 }

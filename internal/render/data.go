@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 // closed is a map with a fixed set of keys: the data that a template sees at
@@ -46,7 +45,7 @@ func (c *closed) all() (map[string]any, error) {
 // besides its own. The content of lists and maps is left for later.
 func normal(v any) (any, error) {
 	switch n := v.(type) {
-	case nil, bool, string, int64, []any, map[string]any, rendered, derived, *closed:
+	case nil, bool, string, int64, []any, map[string]any, token.Rendered, token.Derived, *closed:
 		return v, nil
 	case float64:
 		if math.IsNaN(n) || math.IsInf(n, 0) {
@@ -60,27 +59,9 @@ func normal(v any) (any, error) {
 	case float32:
 		return normal(float64(n))
 	case json.Number:
-		return parseNumber(string(n))
+		return token.ParseNumber(string(n))
 	}
 	return nil, fmt.Errorf("data has a %T, which is not JSON", v)
-}
-
-// parseNumber reads a JSON number: an int64 if it is written as an integer, a
-// float64 otherwise. An integer beyond int64 is an error, for a float64 would
-// not be exact.
-func parseNumber(s string) (any, error) {
-	if !strings.ContainsAny(s, ".eE") {
-		n, err := strconv.ParseInt(s, 10, 64)
-		if err != nil {
-			return nil, errors.New("an integer does not fit in 64 bits; quote it to make it a string")
-		}
-		return n, nil
-	}
-	f, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		return nil, errors.New("a number is too large")
-	}
-	return f, nil
 }
 
 // field returns the value of a key of v, nil when the key is missing. A field
@@ -94,24 +75,7 @@ func field(v any, key string) (any, error) {
 	case *closed:
 		return v.get(key)
 	}
-	return nil, fmt.Errorf("%s has no fields, so there is no .%s in it", kindOf(v), key)
-}
-
-// kindOf names the kind of a value for people.
-func kindOf(v any) string {
-	switch v.(type) {
-	case nil:
-		return "a missing value"
-	case bool:
-		return "a boolean"
-	case int64, float64:
-		return "a number"
-	case string, derived, rendered:
-		return "a string"
-	case []any:
-		return "a list"
-	}
-	return "a map"
+	return nil, fmt.Errorf("%s has no fields, so there is no .%s in it", token.KindOf(v), key)
 }
 
 // keys returns the keys of m in order.
@@ -149,11 +113,11 @@ func (x *exec) empty(v any) bool {
 		return true
 	case string:
 		return v == ""
-	case derived:
+	case token.Derived:
 		return v == ""
-	case rendered:
+	case token.Rendered:
 		_ = x.Charge(len(v)) // when this fails, so does the next step
-		return x.blank(string(v))
+		return x.Blank(string(v))
 	case []any:
 		return len(v) == 0
 	case map[string]any:
@@ -162,23 +126,6 @@ func (x *exec) empty(v any) bool {
 		return len(v.Names) == 0
 	}
 	return false
-}
-
-// blank reports whether text stands for no characters at all.
-func (x *exec) blank(text string) bool {
-	for {
-		before, tok, after, ok := x.tokens.next(text)
-		if before != "" {
-			return false
-		}
-		if !ok {
-			return true
-		}
-		if tok == nil || tok.value != "" || tok.mode == yamlScalar {
-			return false
-		}
-		text = after
-	}
 }
 
 // sortedKeys returns the keys of m in order, without paying for it.

@@ -95,5 +95,5 @@ func executeText(text string, parent map[string]any) (string, error) {
 	if err := x.invoke("", &x.view.root); err != nil {
 		return "", x.located(err, u.Body())
 	}
-	return x.fill(string(x.out.buf), false)
+	return x.Fill(string(x.out.buf), false)
 }

@@ -30,8 +30,8 @@
 // # Kinds of text
 //
 // A string is one of three types while a template runs. A plain string holds
-// characters and no tokens. [rendered] text, from include, toYaml, toJson or
-// quote, is template output that has tokens in it. [derived] text is plain,
+// characters and no tokens. [token.Rendered] text, from include, toYaml, toJson or
+// quote, is template output that has tokens in it. [token.Derived] text is plain,
 // spans lines and was computed from rendered text; it must not be indented,
 // since its line ends may be structure or content and nobody can tell.
 package render

@@ -75,7 +75,7 @@ func (x *exec) load(t *yamlText, do func(*yaml.Node) error) error {
 		case source.failed != nil:
 			return source.failed
 		case err != nil:
-			return t.explain(err, x.marker)
+			return t.explain(err, x.Marker)
 		}
 		root := &n
 		if n.Kind == yaml.DocumentNode {

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 func TestWhatParsingCosts(t *testing.T) {
@@ -37,7 +38,7 @@ func TestPlacesInYAML(t *testing.T) {
 	if diff := cmp.Diff([]int{0, 4, 7, 10, 14, 18, len(text)}, lineStarts(text)); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
-	x := &exec{Meter: newBudget()}
+	x := &exec{Table: token.Table{Meter: newBudget()}}
 	parsed, err := x.read(text, true)
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +59,7 @@ func TestDirectives(t *testing.T) {
 }
 
 func TestBangsAreNoticed(t *testing.T) {
-	x := &exec{Meter: newBudget()}
+	x := &exec{Table: token.Table{Meter: newBudget()}}
 	for text, want := range map[string]bool{"a": false, "!a": false, "a!b": false, "a!": true, "[!]": true, "[!,": true, "!}": true, "!{": true, "![": true, "! a": true, "!\ta": true, "!\n": true, "!\r": true, "!\u0085": true, "!\u2028": true, "!\u2029": true} {
 		parsed, err := x.read(text, true)
 		if err != nil || parsed.bangs != want {
@@ -97,7 +98,7 @@ func TestChompingIsFound(t *testing.T) {
 		"&a":              {c: clip, units: 8 + 2, fails: true},
 		"":                {c: clip, units: 8, fails: true},
 	} {
-		x := &exec{Meter: newBudget()}
+		x := &exec{Table: token.Table{Meter: newBudget()}}
 		parsed := &yamlText{content: text, starts: []int{0}}
 		got, err := x.chomping(parsed, &yaml.Node{Line: 1, Column: 1})
 		if got != want.c || (err != nil) != want.fails || budget.MaxWork-x.Work != want.units {
@@ -110,7 +111,7 @@ func TestChompingIsFound(t *testing.T) {
 			}
 		}
 	}
-	x := &exec{Meter: newBudget()}
+	x := &exec{Table: token.Table{Meter: newBudget()}}
 	if _, err := x.chomping(&yamlText{content: "|-", starts: []int{0}}, &yaml.Node{Line: 2, Column: 1}); err == nil {
 		t.Error("a line that is not there: no error")
 	}

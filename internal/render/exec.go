@@ -7,14 +7,14 @@ import (
 
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 // exec is one execution of a child's or the status template. It is used by
 // one goroutine and reused through a pool.
 type exec struct {
-	budget.Meter
-	own budget.Pass // where the pass has none
-	tokens
+	token.Table
+	own   budget.Pass // where the pass has none
 	unit  *unit
 	in    *Input
 	view  view
@@ -174,7 +174,7 @@ func (x *exec) iterate(n *parse.RangeNode, v any) (ran bool, err error) {
 	case int64:
 		return x.iterateInt(n, v)
 	}
-	return false, x.failf(n.Pipe, "range needs a list, a map or an integer; %s is %s", syntax.Excerpt(n.Pipe), kindOf(v))
+	return false, x.failf(n.Pipe, "range needs a list, a map or an integer; %s is %s", syntax.Excerpt(n.Pipe), token.KindOf(v))
 }
 
 func (x *exec) iterateList(n *parse.RangeNode, list []any) (bool, error) {

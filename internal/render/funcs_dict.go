@@ -5,6 +5,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 func init() {
@@ -53,7 +54,7 @@ func (c *call) lookup(v any, key string) any {
 		c.failed(err)
 		return value
 	}
-	return c.fail("%s has no keys", kindOf(v))
+	return c.fail("%s has no keys", token.KindOf(v))
 }
 
 func set(c *call) any {
@@ -179,7 +180,7 @@ func dig(c *call) any {
 				v = c.lookup(root, c.str(i))
 				continue
 			}
-			return c.fail("on the way to argument %d is %s, not a map", i+1, kindOf(v))
+			return c.fail("on the way to argument %d is %s, not a map", i+1, token.KindOf(v))
 		}
 		if v, ok = m[c.str(i)]; !ok || v == nil {
 			return c.args[last-1]
@@ -209,7 +210,7 @@ func index(c *call) any {
 		case isCollection(v):
 			v = c.lookup(v, c.str(i))
 		default:
-			return c.fail("%s has no keys and positions", kindOf(v))
+			return c.fail("%s has no keys and positions", token.KindOf(v))
 		}
 	}
 	return v

@@ -20,6 +20,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 func init() {
@@ -87,7 +88,7 @@ func (c *call) decoded(out []byte, err error) any {
 	return string(out)
 }
 
-func (c *call) written(r rendered, err error) any {
+func (c *call) written(r token.Rendered, err error) any {
 	c.failed(err)
 	c.pay(len(r))
 	return r
@@ -182,7 +183,7 @@ func durationRound(c *call) any {
 // fromYAML parses rendered text with its tokens in it and restores them
 // afterwards. Any other text is data, in which nothing is a token.
 func fromYAML(c *call) any {
-	r, isRendered := c.args[0].(rendered)
+	r, isRendered := c.args[0].(token.Rendered)
 	content := string(r)
 	if !isRendered {
 		content = strings.TrimPrefix(c.str(0), "\ufeff")
@@ -222,7 +223,7 @@ func (c *call) unreadable(err error, say bool, language string) any {
 }
 
 func fromJSON(c *call) any {
-	if _, ok := c.args[0].(rendered); ok {
+	if _, ok := c.args[0].(token.Rendered); ok {
 		return fromYAML(c)
 	}
 	s := c.str(0)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 func init() {
@@ -69,7 +70,7 @@ func include(c *call) any {
 	outer, place := c.x.out, c.x.place
 	c.x.out = &output{}
 	err := c.x.invoke(name, c.args[1])
-	text := rendered(c.x.out.buf)
+	text := token.Rendered(c.x.out.buf)
 	c.x.out, c.x.place = outer, place
 	if err != nil {
 		c.failed(err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 func init() {
@@ -148,7 +149,7 @@ func slice(c *call) any {
 			return nil
 		}
 		if c.derived && hasLineEnd(s[from:to]) {
-			return derived(s[from:to])
+			return token.Derived(s[from:to])
 		}
 		return s[from:to]
 	}
@@ -278,7 +279,7 @@ func (c *call) numbered(parts []string) any {
 	}
 	for i, p := range parts {
 		if m["_"+strconv.Itoa(i)] = p; c.derived && hasLineEnd(p) {
-			m["_"+strconv.Itoa(i)] = derived(p)
+			m["_"+strconv.Itoa(i)] = token.Derived(p)
 		}
 	}
 	return m
@@ -338,7 +339,7 @@ func seq(c *call) any {
 	}
 	var parts []string
 	for _, n := range c.numbers(start, stop+past, step) {
-		parts = append(parts, scalarText(n))
+		parts = append(parts, token.ScalarText(n))
 	}
 	return c.join(parts, " ")
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 func init() {
@@ -93,7 +94,7 @@ func length(c *call) any {
 		return len(v.Names)
 	}
 	if !isText(c.args[0]) {
-		return c.fail("%s has no length", kindOf(c.args[0]))
+		return c.fail("%s has no length", token.KindOf(c.args[0]))
 	}
 	return len(c.str(0))
 }
@@ -109,8 +110,8 @@ func (c *call) equal(i, j int) bool {
 		c.fail("cannot compare lists and maps; use deepEqual")
 		return false
 	}
-	if kindOf(a) != kindOf(b) {
-		c.fail("cannot compare %s with %s; int, float64 and toString convert", kindOf(a), kindOf(b))
+	if token.KindOf(a) != token.KindOf(b) {
+		c.fail("cannot compare %s with %s; int, float64 and toString convert", token.KindOf(a), token.KindOf(b))
 		return false
 	}
 	if isNumber(a) {
@@ -128,7 +129,7 @@ func (c *call) compare() int {
 	case isText(a) && isText(b):
 		return cmp.Compare(a.(string), b.(string))
 	}
-	c.fail("cannot order %s and %s; int, float64 and toString convert", kindOf(a), kindOf(b))
+	c.fail("cannot order %s and %s; int, float64 and toString convert", token.KindOf(a), token.KindOf(b))
 	return 0
 }
 

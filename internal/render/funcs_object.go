@@ -7,6 +7,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 func init() {
@@ -88,7 +89,7 @@ func (c *call) at(object any, path []string) any {
 		case *closed:
 			v = c.lookup(m, key)
 		default:
-			return c.fail("the path leads into %s, which has no fields", kindOf(v))
+			return c.fail("the path leads into %s, which has no fields", token.KindOf(v))
 		}
 	}
 	return v

@@ -5,6 +5,8 @@ import (
 	"regexp/syntax"
 	"strings"
 	"testing"
+
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 func TestExpressionFunctions(t *testing.T) {
@@ -83,7 +85,7 @@ func TestLargestExpression(t *testing.T) {
 			}
 			size = instructions(tree)
 		}
-		c := &call{x: &exec{Meter: newBudget()}, f: functions["regexMatch"], args: []any{text, "a"}}
+		c := &call{x: &exec{Table: token.Table{Meter: newBudget()}}, f: functions["regexMatch"], args: []any{text, "a"}}
 		if e := c.expression(); (e != nil) != (want == nil) || want != nil && (c.err == nil || c.err.Error() != want.Error()) {
 			t.Errorf("%s, of %d: %v", text, size, c.err)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/Masterminds/sprig/v3"
 
 	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 // sprigFuncs are sprig's own functions, for those that we only wrap.
@@ -98,8 +99,8 @@ func init() {
 	k.add(names("trim"), 1, 1, "the text without white space at its ends", trim)
 	k.add(names("indent"), 2, 2, "the text with its lines indented", func(c *call) any { return indent(c, "") })
 	k.add(names("nindent"), 2, 2, "the text on a new line with its lines indented", func(c *call) any { return indent(c, "\n") })
-	k.add(names("quote"), 1, -1, "the texts in double quotes", func(c *call) any { return quoted(c, '"', doubleQuoted) })
-	k.add(names("squote"), 1, -1, "the texts in single quotes", func(c *call) any { return quoted(c, '\'', singleQuoted) })
+	k.add(names("quote"), 1, -1, "the texts in double quotes", func(c *call) any { return quoted(c, '"', token.DoubleQuoted) })
+	k.add(names("squote"), 1, -1, "the texts in single quotes", func(c *call) any { return quoted(c, '\'', token.SingleQuoted) })
 
 	o := group{source: "templater", rendered: syntax.Expands}
 	o.add(names("dnsLabel"), 1, 1, "a valid name of at most 63 characters; one that differs from the text ends with a hash of it", dnsLabel)
@@ -238,7 +239,7 @@ func (c *call) printed() string {
 
 func isText(v any) bool {
 	switch v.(type) {
-	case string, derived, rendered:
+	case string, token.Derived, token.Rendered:
 		return true
 	}
 	return false
@@ -246,11 +247,11 @@ func isText(v any) bool {
 
 // trim trims the text itself, never the values in it.
 func trim(c *call) any {
-	if r, ok := c.args[0].(rendered); ok {
+	if r, ok := c.args[0].(token.Rendered); ok {
 		if !c.pay(len(r)) {
 			return nil
 		}
-		return rendered(strings.TrimSpace(string(r)))
+		return token.Rendered(strings.TrimSpace(string(r)))
 	}
 	return strings.TrimSpace(c.str(0))
 }
@@ -265,34 +266,34 @@ func indent(c *call, before string) any {
 	}
 	var s string
 	switch v := c.args[1].(type) {
-	case rendered:
+	case token.Rendered:
 		s = string(v)
-	case derived:
+	case token.Derived:
 		return c.fail("text of several lines that was computed from rendered text cannot be indented; " +
 			"put the text in a define block and indent what include yields")
 	default:
-		s = string(c.x.tokens.add(nil, c.str(1), asIs))
+		s = string(c.x.Add(nil, c.str(1), token.AsIs))
 	}
 	if !c.pay(len(before) + len(s) + (strings.Count(s, "\n")+1)*int(n)) {
 		return nil
 	}
 	margin := strings.Repeat(" ", int(n))
-	return rendered(before + margin + strings.ReplaceAll(s, "\n", "\n"+margin))
+	return token.Rendered(before + margin + strings.ReplaceAll(s, "\n", "\n"+margin))
 }
 
 // quoted puts each argument between quotes, as a token that is encoded for
 // that kind of quotes. As in sprig, several are separated by spaces.
-func quoted(c *call, mark byte, m mode) any {
+func quoted(c *call, mark byte, m token.Mode) any {
 	var out []byte
 	for i := range c.args {
 		if i > 0 {
 			out = append(out, ' ')
 		}
 		out = append(out, mark)
-		out = c.x.tokens.add(out, c.str(i), m)
+		out = c.x.Add(out, c.str(i), m)
 		out = append(out, mark)
 	}
-	return rendered(out)
+	return token.Rendered(out)
 }
 
 // dnsLabel keeps letters, digits and dashes; all else becomes a dash. A name that
@@ -332,5 +333,5 @@ func shellQuote(c *call) any {
 		return nil
 	}
 	word := "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-	return rendered(c.x.tokens.add(nil, word, verbatim))
+	return token.Rendered(c.x.Add(nil, word, token.Verbatim))
 }

@@ -9,6 +9,7 @@ import (
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 // Functions lists every function of text/template and sprig and our own,
@@ -114,7 +115,7 @@ func (c *call) result(v any) (any, error) {
 			return nil, err
 		}
 		if c.computes() && hasLineEnd(r) {
-			return derived(r), nil
+			return token.Derived(r), nil
 		}
 		return v, nil
 	case []any:
@@ -138,7 +139,7 @@ func (c *call) computes() bool {
 func markDerived(list []any) {
 	for i, item := range list {
 		if s, _ := item.(string); hasLineEnd(s) {
-			list[i] = derived(s)
+			list[i] = token.Derived(s)
 		}
 	}
 }

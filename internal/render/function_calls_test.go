@@ -9,6 +9,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 // yield renders calls of functions. Each must yield the JSON, or fail with the message behind "error: ".
@@ -33,7 +34,7 @@ func TestPayingForMany(t *testing.T) {
 		"nothing": {}, "many for nothing": {n: math.MaxInt}, "all there is": {n: budget.MaxWork, units: 1, paid: budget.MaxWork}, "all there is, in parts": {n: budget.MaxWork / 4, units: 4, paid: budget.MaxWork},
 		"less than nothing": {n: -1, fails: true}, "less than nothing, each": {n: -1, units: -1, fails: true}, "more than there is": {n: budget.MaxWork + 1, units: 1, fails: true}, "what overflows": {n: 1 << 62, units: 4, fails: true},
 	} {
-		c := &call{x: &exec{Meter: newBudget()}}
+		c := &call{x: &exec{Table: token.Table{Meter: newBudget()}}}
 		ok := c.payFor(row.n, row.units)
 		if ok == row.fails || errors.Is(c.err, budget.ErrWork) != row.fails || ok && budget.MaxWork-c.x.Work != row.paid {
 			t.Errorf("%s: %v, %v, %d left", why, ok, c.err, c.x.Work)
@@ -95,7 +96,7 @@ func TestLinesThatAreComputed(t *testing.T) {
 
 // TestArgumentsAreCounted has a call that the compiler refuses, too.
 func TestArgumentsAreCounted(t *testing.T) {
-	x := &exec{Meter: newBudget()}
+	x := &exec{Table: token.Table{Meter: newBudget()}}
 	if v, err := x.call(functions["upper"], nil, nil); err == nil || err.Error() != "upper needs 1 argument, not 0" {
 		t.Errorf("got %v, %v", v, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 // level says where in an object a map is, as far as reserved keys go.
@@ -71,7 +72,7 @@ func (c *converter) value(n *yaml.Node, at level, depth int) (any, error) {
 // properties checks a node's anchor and tag. Tags make types depend on text,
 // so the only one is !!str, besides those that say what is plain to see.
 func (c *converter) properties(n *yaml.Node) error {
-	if c.from.template && (c.x.has(n.Anchor) || c.x.has(n.Tag)) {
+	if c.from.template && (c.x.Has(n.Anchor) || c.x.Has(n.Tag)) {
 		return c.fail(n, "a value cannot be part of an anchor or a tag")
 	}
 	if tagged, err := c.tagged(n); !tagged {
@@ -196,7 +197,7 @@ func (c *converter) literal(n *yaml.Node, name string) error {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
 	}
-	if n.Kind != yaml.ScalarNode || c.x.has(n.Value) {
+	if n.Kind != yaml.ScalarNode || c.x.Has(n.Value) {
 		return c.fail(n, "%s must stand in the template as it is, so that rights are known beforehand; use if to choose between several", name)
 	}
 	return nil
@@ -254,7 +255,7 @@ func (c *converter) duplicate(key *yaml.Node, name string) error {
 // fromData reports whether a key, or some of it, was not written by the
 // author.
 func (c *converter) fromData(key *yaml.Node) bool {
-	return !c.from.template || c.x.has(key.Value)
+	return !c.from.template || c.x.Has(key.Value)
 }
 
 // key returns the text of a key.
@@ -291,7 +292,7 @@ func (c *converter) key(n *yaml.Node, at level) (string, error) {
 
 // scalar returns the value of a scalar.
 func (c *converter) scalar(n *yaml.Node) (any, error) {
-	if !c.from.template || !c.x.has(n.Value) {
+	if !c.from.template || !c.x.Has(n.Value) {
 		if err := c.x.Keep(len(n.Value)); err != nil {
 			return nil, err
 		}
@@ -300,29 +301,29 @@ func (c *converter) scalar(n *yaml.Node) (any, error) {
 		}
 		return resolve(n.Value)
 	}
-	if tok := c.x.whole(n.Value); tok != nil && n.Style == 0 && (tok.mode == asIs || tok.mode == yamlScalar) {
+	if tok := c.x.Whole(n.Value); tok != nil && n.Style == 0 && (tok.Mode == token.AsIs || tok.Mode == token.YAMLScalar) {
 		return c.restore(tok)
 	}
 	return c.text(n)
 }
 
 // restore returns the value of a token that is a scalar by itself.
-func (c *converter) restore(tok *token) (any, error) {
-	s, _ := tok.value.(string)
+func (c *converter) restore(tok *token.Token) (any, error) {
+	s, _ := tok.Value.(string)
 	if !utf8.ValidString(s) {
-		return nil, errEncoding
+		return nil, token.ErrEncoding
 	}
-	return tok.value, c.x.Keep(len(s))
+	return tok.Value, c.x.Keep(len(s))
 }
 
 // text returns the characters of a scalar that has tokens in it.
 func (c *converter) text(n *yaml.Node) (string, error) {
-	if tok := c.x.whole(n.Value); tok != nil && standsForItself(tok.mode, n.Style) {
+	if tok := c.x.Whole(n.Value); tok != nil && standsForItself(tok.Mode, n.Style) {
 		v, err := c.restore(tok)
-		return scalarText(v), err
+		return token.ScalarText(v), err
 	}
 	block := n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0
-	s, err := c.x.fill(n.Value, block)
+	s, err := c.x.Fill(n.Value, block)
 	if err != nil {
 		return "", err
 	}
@@ -339,12 +340,12 @@ func (c *converter) text(n *yaml.Node) (string, error) {
 // standsForItself reports whether a token that fills a scalar of this style
 // yields the characters of its value: the quotes, if any, are those that its
 // encoding is made for.
-func standsForItself(m mode, style yaml.Style) bool {
+func standsForItself(m token.Mode, style yaml.Style) bool {
 	switch m {
-	case asIs, yamlScalar, verbatim:
-	case doubleQuoted:
+	case token.AsIs, token.YAMLScalar, token.Verbatim:
+	case token.DoubleQuoted:
 		return style&yaml.DoubleQuotedStyle != 0
-	case singleQuoted:
+	case token.SingleQuoted:
 		return style&yaml.SingleQuotedStyle != 0
 	}
 	return style == 0

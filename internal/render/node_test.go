@@ -9,6 +9,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 // TestKeys has keys of a child's template that are refused, or not.
@@ -143,13 +144,13 @@ func TestProperties(t *testing.T) {
 		"the end":                       {n: yaml.Node{Kind: yaml.ScalarNode, Line: 1, Column: 4}},
 		"an alias":                      {n: yaml.Node{Kind: yaml.AliasNode, Line: 1, Column: 1}},
 	} {
-		x := &exec{Meter: newBudget(), tokens: tokens{marker: marker}}
+		x := &exec{Table: token.Table{Meter: newBudget(), Marker: marker}}
 		c := &converter{x: x, from: &yamlText{content: "! a", starts: []int{0}, bangs: true, template: !row.data}}
 		if err := c.properties(&row.n); (err != nil) != row.fails {
 			t.Errorf("%s: %v", why, err)
 		}
 	}
-	x := &exec{tokens: tokens{marker: marker}}
+	x := &exec{Table: token.Table{Marker: marker}}
 	c := &converter{x: x, from: &yamlText{content: "! a", starts: []int{0}, bangs: true}}
 	if err := c.properties(&yaml.Node{Kind: yaml.ScalarNode, Line: 1, Column: 1}); !errors.Is(err, budget.ErrWork) {
 		t.Errorf("with no work left: %v", err)

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 // child converts a document of a child's template and normalises it.
@@ -16,7 +18,7 @@ func (c *converter) child(n *yaml.Node) (map[string]any, error) {
 	}
 	object, ok := v.(map[string]any)
 	if !ok {
-		return nil, c.fail(n, "an object is a map with apiVersion and kind, not %s", kindOf(v))
+		return nil, c.fail(n, "an object is a map with apiVersion and kind, not %s", token.KindOf(v))
 	}
 	for _, key := range [...]string{"apiVersion", "kind"} {
 		if s, _ := object[key].(string); s == "" {
@@ -26,7 +28,7 @@ func (c *converter) child(n *yaml.Node) (map[string]any, error) {
 	if metadata, there := object["metadata"]; there {
 		m, ok := metadata.(map[string]any)
 		if !ok {
-			return nil, c.fail(n, "the object's metadata is %s, not a map", kindOf(metadata))
+			return nil, c.fail(n, "the object's metadata is %s, not a map", token.KindOf(metadata))
 		}
 		dropEmpty(m)
 	}

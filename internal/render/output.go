@@ -7,6 +7,7 @@ import (
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 // output is the text that a template writes, and where each piece of it comes
@@ -49,7 +50,7 @@ func (o *output) value(x *exec, v any, n parse.Node) error {
 	if err := x.Write(len(o.buf) - from); err != nil {
 		return err
 	}
-	if _, several := v.(rendered); !several {
+	if _, several := v.(token.Rendered); !several {
 		return nil
 	}
 	return o.suspect(x, from, n)

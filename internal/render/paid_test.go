@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 var errEnough = errors.New("enough")
@@ -97,7 +98,7 @@ var (
 // checkParsing parses a text and compares what that allocates with what it is charged, of which it may be that many times as much.
 func checkParsing(t *testing.T, text string, times uint64) {
 	t.Helper()
-	x := &exec{Meter: newBudget()}
+	x := &exec{Table: token.Table{Meter: newBudget()}}
 	bytes := allocated(func() {
 		if parsed, err := x.read(text, false); err == nil {
 			_ = x.documents(parsed, func(*yaml.Node) error { return nil })

@@ -5,21 +5,22 @@ import (
 	"errors"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 // appendPrinted appends what an action prints: a token for a string, a number or
 // a boolean, flow YAML made of tokens for a map or a list, and rendered text as
 // it is.
 func (x *exec) appendPrinted(out []byte, v any) ([]byte, error) {
-	if r, ok := v.(rendered); ok {
+	if r, ok := v.(token.Rendered); ok {
 		if err := x.Charge(costGrown * len(r)); err != nil {
 			return out, err
 		}
 		return append(out, r...), nil
 	}
-	w := writer{x: x, out: out, strings: asIs}
+	w := writer{x: x, out: out, strings: token.AsIs}
 	if isCollection(v) {
-		w.strings = yamlScalar
+		w.strings = token.YAMLScalar
 	}
 	err := w.flow(v, 0)
 	return w.out, err
@@ -37,7 +38,7 @@ func isCollection(v any) bool {
 type writer struct {
 	x       *exec
 	out     []byte
-	strings mode
+	strings token.Mode
 	pretty  bool // JSON on several lines
 }
 
@@ -61,7 +62,7 @@ func (w *writer) scalar(v any) error {
 	case string:
 		w.string(v)
 	case bool, int64, float64:
-		w.out = w.x.tokens.add(w.out, v, asIs)
+		w.out = w.x.Add(w.out, v, token.AsIs)
 	default:
 		return errors.New("internal: not a scalar")
 	}
@@ -70,12 +71,12 @@ func (w *writer) scalar(v any) error {
 
 // string writes the token of s, a string, between double quotes if its mode says so.
 func (w *writer) string(s any) {
-	if w.strings != doubleQuoted {
-		w.out = w.x.tokens.add(w.out, s, w.strings)
+	if w.strings != token.DoubleQuoted {
+		w.out = w.x.Add(w.out, s, w.strings)
 		return
 	}
 	w.out = append(w.out, '"')
-	w.out = w.x.tokens.add(w.out, s, doubleQuoted)
+	w.out = w.x.Add(w.out, s, token.DoubleQuoted)
 	w.out = append(w.out, '"')
 }
 
@@ -83,9 +84,9 @@ func (w *writer) string(s any) {
 // other values alone.
 func (x *exec) plain(v any) (any, error) {
 	switch v := v.(type) {
-	case rendered:
-		return x.expand(v)
-	case derived:
+	case token.Rendered:
+		return x.Expand(v)
+	case token.Derived:
 		return string(v), nil
 	}
 	return v, nil
@@ -146,7 +147,7 @@ func (w *writer) flowMap(m map[string]any, depth int) error {
 		w.separate(i, depth+1)
 		w.string(key)
 		w.out = append(w.out, ':')
-		if w.pretty || w.strings != doubleQuoted {
+		if w.pretty || w.strings != token.DoubleQuoted {
 			w.out = append(w.out, ' ')
 		}
 		if err := w.flow(m[key], depth+1); err != nil {
@@ -165,7 +166,7 @@ func (w *writer) separate(i, depth int) {
 	switch {
 	case w.pretty:
 		w.newLine(2 * depth)
-	case i > 0 && w.strings != doubleQuoted:
+	case i > 0 && w.strings != token.DoubleQuoted:
 		w.out = append(w.out, ' ')
 	}
 }
@@ -264,15 +265,15 @@ func (w *writer) underKey(v any, indent, depth int) error {
 }
 
 // toYAML returns v as block YAML without a final line end.
-func (x *exec) toYAML(v any) (rendered, error) {
-	w := writer{x: x, strings: yamlScalar}
+func (x *exec) toYAML(v any) (token.Rendered, error) {
+	w := writer{x: x, strings: token.YAMLScalar}
 	err := w.block(v, 0, 0)
-	return rendered(w.out), err
+	return token.Rendered(w.out), err
 }
 
 // toJSON returns v as JSON, on one line or, if pretty, on several.
-func (x *exec) toJSON(v any, pretty bool) (rendered, error) {
-	w := writer{x: x, strings: doubleQuoted, pretty: pretty}
+func (x *exec) toJSON(v any, pretty bool) (token.Rendered, error) {
+	w := writer{x: x, strings: token.DoubleQuoted, pretty: pretty}
 	err := w.flow(v, 0)
-	return rendered(w.out), err
+	return token.Rendered(w.out), err
 }

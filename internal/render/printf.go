@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 func init() {
@@ -84,19 +85,19 @@ func (c *call) verb(spec string, verb byte, i int) string {
 	}
 	v := c.scalar(i)
 	if isCollection(v) {
-		c.fail("argument %d is %s; toJson makes text of it", i+1, kindOf(v))
+		c.fail("argument %d is %s; toJson makes text of it", i+1, token.KindOf(v))
 		return ""
 	}
 	v, fits := fitVerb(v, verb)
 	if !fits {
-		c.fail("argument %d is %s, which %%%c cannot format", i+1, kindOf(v), verb)
+		c.fail("argument %d is %s, which %%%c cannot format", i+1, token.KindOf(v), verb)
 		return ""
 	}
 	if s, _ := v.(string); !c.pay(4 * len(s)) {
 		return ""
 	}
 	if f, isFloat := v.(float64); isFloat && verb == 'v' && plainSpec(spec) {
-		v, verb = formatFloat(f), 's' // the same text as printing it
+		v, verb = token.FormatFloat(f), 's' // the same text as printing it
 	}
 	return fmt.Sprintf(spec+string(verb), v)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 // Program is a compiled [Source]. It is safe for concurrent use.
@@ -50,8 +51,11 @@ func Compile(src Source) (*Program, error) {
 	if t.Status != nil {
 		p.status = &unit{Unit: t.Status}
 	}
-	p.marker = chooseMarker(p.texts)
-	if p.marker > string(lastMarker) {
+	contents := make([]string, len(p.texts))
+	for i, text := range p.texts {
+		contents[i] = text.Content
+	}
+	if p.marker = token.ChooseMarker(contents); p.marker == "" {
 		return nil, syntax.Errors{{Template: "helpers", Reason: syntax.Invalid, Message: "the templates use every private-use character of Unicode"}}
 	}
 	return p, nil
@@ -110,7 +114,7 @@ func (p *Program) Status(in *Input) (map[string]any, error) {
 		}
 		m, ok := v.(map[string]any)
 		if !ok {
-			return c.fail(n, "a status is a map, not %s", kindOf(v))
+			return c.fail(n, "a status is a map, not %s", token.KindOf(v))
 		}
 		status = m
 		return nil
@@ -139,7 +143,7 @@ func (p *Program) render(u *unit, in *Input, do func(*converter, *yaml.Node) err
 	if err := x.mapped(x.convert(do)); err != nil {
 		return err
 	}
-	return x.out.misplaced(x.marker)
+	return x.out.misplaced(x.Marker)
 }
 
 // start readies an exec for one execution.
@@ -147,7 +151,7 @@ func (p *Program) start(u *unit, in *Input) *exec {
 	x, _ := p.pool.Get().(*exec)
 	if x == nil {
 		x = &exec{out: &output{}}
-		x.marker = p.marker
+		x.Marker = p.marker
 	}
 	x.Meter = x.allowance(in)
 	x.unit, x.in, x.src = u, in, u.Text
@@ -169,14 +173,13 @@ func (x *exec) allowance(in *Input) budget.Meter {
 // has grown large. The variables are gone with their blocks.
 func (p *Program) finish(x *exec) {
 	const large = 64 << 10
-	if cap(x.out.buf) > large || cap(x.out.pieces) > large/8 || cap(x.tokens.all) > large/8 || cap(x.suspects) > large/8 {
+	if cap(x.out.buf) > large || cap(x.out.pieces) > large/8 || cap(x.suspects) > large/8 || x.Table.Reset() {
 		return
 	}
 	x.out.reset()
-	clear(x.tokens.all)
 	clear(x.args)
 	clear(x.suspects)
-	x.tokens.all, x.args, x.suspects = x.tokens.all[:0], x.args[:0], x.suspects[:0]
+	x.args, x.suspects = x.args[:0], x.suspects[:0]
 	x.unit, x.in, x.src, x.place, x.expressions = nil, nil, nil, nil, nil
 	x.view = view{}
 	p.pool.Put(x)

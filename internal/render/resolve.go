@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 // resolve returns the value of a plain scalar that the author wrote. It reads
@@ -30,7 +32,7 @@ func resolve(s string) (any, error) {
 	case "false", "False", "FALSE":
 		return false, nil
 	}
-	if ambiguous[strings.ToLower(s)] {
+	if token.Ambiguous(s) {
 		return nil, errors.New("unquoted " + s + " is a boolean to some versions of YAML; write true or false, or put it in quotes")
 	}
 	return s, nil
@@ -54,7 +56,7 @@ func resolveNumber(s string) (any, error) {
 	case strings.Trim(s, numeric) != "":
 		return s, nil // such as 100m or 1Gi, of which there are many
 	case decimalInt.MatchString(s):
-		return parseNumber(s)
+		return token.ParseNumber(s)
 	case decimalFloat.MatchString(s):
 		f, err := strconv.ParseFloat(s, 64)
 		if err != nil {

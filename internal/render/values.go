@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 // ReadValues reads a JSON mapping as [Source] takes it: numbers that are
@@ -55,7 +56,7 @@ func readNumber(path string, v any) (any, error) {
 	if !isNumber {
 		return v, readNumbers(path, v)
 	}
-	number, err := parseNumber(string(n))
+	number, err := token.ParseNumber(string(n))
 	if err != nil {
 		return nil, errors.New(syntax.OneLine(path) + ": " + err.Error())
 	}

@@ -1,4 +1,4 @@
-package render
+package token
 
 import (
 	"errors"
@@ -6,47 +6,48 @@ import (
 	"unicode/utf8"
 )
 
-var (
-	errEncoding = errors.New("a value is not valid UTF-8; encode it with b64enc")
-	errToken    = errors.New("internal: a token is left over")
-)
+// ErrEncoding is for a value that is no text at all.
+var ErrEncoding = errors.New("a value is not valid UTF-8; encode it with b64enc")
 
-// expand returns the characters that rendered text stands for.
-func (x *exec) expand(r rendered) (string, error) {
-	return x.fill(x.unmarked(string(r)), true)
+// errToken is a fault of ours.
+var errToken = errors.New("internal: a token is left over")
+
+// Expand returns the characters that rendered text stands for.
+func (t *Table) Expand(r Rendered) (string, error) {
+	return t.Fill(t.Unmarked(string(r)), true)
 }
 
-// fill puts the value of each token into text. With indent, the later lines
+// Fill puts the value of each token into text. With indent, the later lines
 // of a value that goes in as it is get the indentation of the line on which
 // the token stands.
-func (x *exec) fill(text string, indent bool) (string, error) {
-	if err := x.Charge(2 * len(text)); err != nil {
+func (t *Table) Fill(text string, indent bool) (string, error) {
+	if err := t.Charge(2 * len(text)); err != nil {
 		return "", err
 	}
-	if !x.tokens.has(text) {
+	if !t.Has(text) {
 		return text, nil
 	}
-	size, err := x.filledSize(text, indent)
+	size, err := t.filledSize(text, indent)
 	if err != nil {
 		return "", err
 	}
-	if err := x.Charge(size); err != nil {
+	if err := t.Charge(size); err != nil {
 		return "", err
 	}
 	out := make([]byte, 0, size)
 	margin := ""
 	for first := true; ; first = false {
-		before, tok, after, ok := x.tokens.next(text)
+		before, tok, after, ok := t.next(text)
 		out = append(out, before...)
 		if !ok {
 			return string(out), nil
 		}
 		margin = marginAfter(margin, before, first)
-		if s, _ := tok.value.(string); !utf8.ValidString(s) {
-			return "", errEncoding
+		if s, _ := tok.Value.(string); !utf8.ValidString(s) {
+			return "", ErrEncoding
 		}
 		value := tok.encoded()
-		if indent && tok.mode == asIs && margin != "" {
+		if indent && tok.Mode == AsIs && margin != "" {
 			out = appendIndented(out, value, margin, after)
 		} else {
 			out = append(out, value...)
@@ -57,10 +58,10 @@ func (x *exec) fill(text string, indent bool) (string, error) {
 
 // filledSize returns an upper bound of the size of the filled text, so that
 // it can be charged before it is made.
-func (x *exec) filledSize(text string, indent bool) (int, error) {
+func (t *Table) filledSize(text string, indent bool) (int, error) {
 	size, margin := 0, ""
 	for first := true; ; first = false {
-		before, tok, after, ok := x.tokens.next(text)
+		before, tok, after, ok := t.next(text)
 		size += len(before)
 		if !ok {
 			return size, nil
@@ -69,12 +70,12 @@ func (x *exec) filledSize(text string, indent bool) (int, error) {
 			return 0, errToken
 		}
 		n := tok.encodedSize()
-		if err := x.Charge(n); err != nil {
+		if err := t.Charge(n); err != nil {
 			return 0, err
 		}
 		margin = marginAfter(margin, before, first)
-		if indent && tok.mode == asIs {
-			s, _ := tok.value.(string)
+		if indent && tok.Mode == AsIs {
+			s, _ := tok.Value.(string)
 			n += strings.Count(s, "\n") * len(margin)
 		}
 		size += n
@@ -108,4 +109,21 @@ func marginAfter(margin, text string, first bool) string {
 	}
 	line := text[end+1:]
 	return line[:len(line)-len(strings.TrimLeft(line, " \t"))]
+}
+
+// Blank reports whether text stands for no characters at all.
+func (t *Table) Blank(text string) bool {
+	for {
+		before, tok, after, ok := t.next(text)
+		if before != "" {
+			return false
+		}
+		if !ok {
+			return true
+		}
+		if tok == nil || tok.Value != "" || tok.Mode == YAMLScalar {
+			return false
+		}
+		text = after
+	}
 }

@@ -1,69 +1,57 @@
-package render
+package token
 
 import (
-	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 )
 
-// scalarText returns the characters of a token's value.
-func scalarText(v any) string {
+// ScalarText returns the characters of a token's value.
+func ScalarText(v any) string {
 	switch v := v.(type) {
 	case string:
 		return v
 	case int64:
 		return strconv.FormatInt(v, 10)
 	case float64:
-		return formatFloat(v)
+		return FormatFloat(v)
 	case bool:
 		return strconv.FormatBool(v)
 	}
 	return ""
 }
 
-// formatFloat writes a finite number as encoding/json does: the shortest text
-// that reads back as the same number, with an exponent only when it is far
-// from 1.
-func formatFloat(f float64) string {
-	format := byte('f')
-	if abs := math.Abs(f); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
-		format = 'e'
-	}
-	return strconv.FormatFloat(f, format, -1, 64)
-}
-
 // encoded returns the text that stands for a token in larger text.
-func (t *token) encoded() string {
-	s := scalarText(t.value)
-	str, isString := t.value.(string)
+func (t *Token) encoded() string {
+	s := ScalarText(t.Value)
+	str, isString := t.Value.(string)
 	if !isString {
 		return s
 	}
-	switch t.mode {
-	case yamlScalar:
+	switch t.Mode {
+	case YAMLScalar:
 		if plainSafe(str) {
 			return str
 		}
 		return `"` + escape(str) + `"`
-	case doubleQuoted:
+	case DoubleQuoted:
 		return escape(str)
-	case singleQuoted:
+	case SingleQuoted:
 		return strings.ReplaceAll(str, "'", "''")
-	case asIs, verbatim:
+	case AsIs, Verbatim:
 	}
 	return str
 }
 
 // encodedSize returns an upper bound of len(encoded()), without making it.
-func (t *token) encodedSize() int {
-	s, isString := t.value.(string)
+func (t *Token) encodedSize() int {
+	s, isString := t.Value.(string)
 	switch {
 	case !isString:
 		return 32
-	case t.mode == asIs || t.mode == verbatim:
+	case t.Mode == AsIs || t.Mode == Verbatim:
 		return len(s)
-	case t.mode == singleQuoted:
+	case t.Mode == SingleQuoted:
 		return len(s) + strings.Count(s, "'")
 	}
 	n := len(s) + 2
@@ -120,7 +108,7 @@ func appendEscaped(out []byte, r rune) []byte {
 // plainSafe reports whether every YAML parser, of 1.1 or 1.2, reads s without
 // quotes as the string s, in block and in flow context.
 func plainSafe(s string) bool {
-	if s == "" || s[len(s)-1] == ' ' || s[len(s)-1] == ':' || ambiguous[strings.ToLower(s)] {
+	if s == "" || s[len(s)-1] == ' ' || s[len(s)-1] == ':' || Ambiguous(s) {
 		return false
 	}
 	if c := s[0]; !isLetter(c) && c != '_' && c != '/' {
@@ -140,8 +128,10 @@ func plainSafe(s string) bool {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// ambiguous holds the words, in lower case, that some version of YAML reads
-// as something other than a string.
+// Ambiguous reports whether some version of YAML reads a word as something other than a string.
+func Ambiguous(word string) bool { return ambiguous[strings.ToLower(word)] }
+
+// ambiguous holds such words in lower case.
 var ambiguous = map[string]bool{
 	"null": true, "true": true, "false": true,
 	"yes": true, "no": true, "on": true, "off": true, "y": true, "n": true,

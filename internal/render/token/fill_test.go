@@ -1,4 +1,4 @@
-package render
+package token
 
 import (
 	"errors"
@@ -9,10 +9,10 @@ import (
 
 // TestFilling puts values into text in which letters stand for tokens.
 func TestFilling(t *testing.T) {
-	tokensOf := func() *exec {
-		return &exec{Meter: newBudget(), tokens: tokens{marker: "\ue000", all: []token{
-			{"1\n2", asIs}, {"1\n2\n", verbatim}, {`"`, doubleQuoted}, {int64(5), asIs}, {"1\n", asIs}, {"\xff", asIs}, {"1\n\n2", asIs}, {"1\n\n", asIs},
-		}}}
+	tokensOf := func() *Table {
+		return &Table{Meter: newMeter(), Marker: "\ue000", all: []Token{
+			{"1\n2", AsIs}, {"1\n2\n", Verbatim}, {`"`, DoubleQuoted}, {int64(5), AsIs}, {"1\n", AsIs}, {"\xff", AsIs}, {"1\n\n2", AsIs}, {"1\n\n", AsIs},
+		}}
 	}
 	const lines, word, quote, number, line, bytes, gap, gaps = "\ue0000x", "\ue0001x", "\ue0002x", "\ue0003x", "\ue0004x", "\ue0005x", "\ue0006x", "\ue0007x"
 	for text, row := range map[string]struct {
@@ -38,7 +38,7 @@ func TestFilling(t *testing.T) {
 		"  " + gap:                      {indent: true, want: "  1\n\n  2", units: 4 + 2 + 8},
 		"  " + gaps + "a":               {indent: true, want: "  1\n\n  a", units: 3 + 3 + 7},
 		lines + "a":                     {indent: true, want: "1\n2a", units: 3 + 4},
-		"a" + bytes:                     {err: errEncoding, units: 1 + 2},
+		"a" + bytes:                     {err: ErrEncoding, units: 1 + 2},
 		"\ue000":                        {err: errToken},
 		"\ue0000":                       {err: errToken},
 		"\ue0008x":                      {err: errToken},
@@ -47,7 +47,7 @@ func TestFilling(t *testing.T) {
 		"a" + number + "b\ue000" + "cx": {err: errToken, units: 32},
 	} {
 		x := tokensOf()
-		got, err := x.fill(text, row.indent)
+		got, err := x.Fill(text, row.indent)
 		if got != row.want || !errors.Is(err, row.err) || budget.MaxWork-x.Work != 2*len(text)+row.units {
 			t.Errorf("%q: %q, %v, %d units, want %q, %v, %d", text, got, err, budget.MaxWork-x.Work-2*len(text), row.want, row.err, row.units)
 		}
@@ -56,7 +56,7 @@ func TestFilling(t *testing.T) {
 		}
 		for units := range 2*len(text) + row.units {
 			x.Work = units
-			if _, err := x.fill(text, row.indent); !errors.Is(err, budget.ErrWork) {
+			if _, err := x.Fill(text, row.indent); !errors.Is(err, budget.ErrWork) {
 				t.Errorf("%q with %d units: %v", text, units, err)
 			}
 		}
@@ -64,9 +64,9 @@ func TestFilling(t *testing.T) {
 }
 
 func TestTokensThatFillText(t *testing.T) {
-	x := &tokens{marker: "\ue000", all: []token{{"a", asIs}}}
+	x := &Table{Marker: "\ue000", all: []Token{{"a", AsIs}}}
 	for text, want := range map[string]bool{"\ue0000x": true, "a\ue0000x": false, "\ue0000xa": false, "\ue0001x": false, "a": false, "": false} {
-		if got := x.whole(text) != nil; got != want {
+		if got := x.Whole(text) != nil; got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)
 		}
 	}
@@ -74,13 +74,35 @@ func TestTokensThatFillText(t *testing.T) {
 
 // TestBlankText asks whether rendered text stands for no characters at all.
 func TestBlankText(t *testing.T) {
-	x := &exec{tokens: tokens{marker: "\ue000", all: []token{{"", asIs}, {"", yamlScalar}, {"a", asIs}, {int64(0), asIs}}}}
+	x := &Table{Marker: "\ue000", all: []Token{{"", AsIs}, {"", YAMLScalar}, {"a", AsIs}, {int64(0), AsIs}}}
 	for text, want := range map[string]bool{
 		"": true, "\ue0000x": true, "\ue0000x\ue0000x": true, "\ue0001x": false, "\ue0002x": false, "\ue0003x": false,
 		"a": false, "\ue0000xa": false, "a\ue0000x": false, "\ue0009x": false, "\ue0000x\ue0002x": false,
 	} {
-		if got := x.blank(text); got != want {
+		if got := x.Blank(text); got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// newMeter has much left.
+func newMeter() budget.Meter {
+	return budget.Meter{Work: budget.MaxWork, Output: 4 << 20, Nodes: 100_000}
+}
+
+func TestMarginIsThatOfTheLastLine(t *testing.T) {
+	for _, row := range []struct {
+		margin, text string
+		first        bool
+		want         string
+	}{
+		{"  ", "x", false, "  "},
+		{"", "  x", true, "  "},
+		{"  ", "\nx", false, ""},
+		{"", "a\n\t b", false, "\t "},
+	} {
+		if got := marginAfter(row.margin, row.text, row.first); got != row.want {
+			t.Errorf("%q after %q: %q, want %q", row.text, row.margin, got, row.want)
 		}
 	}
 }

@@ -1,0 +1,78 @@
+package token
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+)
+
+// markSign is what a mark has before its number. But for that, it is written as a token is.
+const markSign = "c"
+
+// NewMark returns a mark: text that stands for no characters at all, and that is found again in what was parsed.
+// Marks are numbered from 0 on.
+func (t *Table) NewMark() string {
+	mark := t.Marker + markSign + strconv.Itoa(t.marks) + string(tokenEnd)
+	t.marks++
+	return mark
+}
+
+// HasMarks reports whether there are marks.
+func (t *Table) HasMarks() bool { return t.marks > 0 }
+
+// CommentStart returns the offset of the last # in the last line of text that may begin a
+// comment, or -1. Behind a letter, as in C# and where a token ends, it is a part of a word.
+func CommentStart(text []byte) int {
+	line := bytes.LastIndexFunc(text, IsLineEnd) + 1
+	for i := len(text) - 1; i >= line; i-- {
+		if text[i] == '#' && (i == line || !isLetter(text[i-1])) {
+			return i
+		}
+	}
+	return -1
+}
+
+// IsLineEnd reports whether the YAML library ends a line there.
+func IsLineEnd(r rune) bool {
+	return r == '\n' || r == '\r' || r == 0x85 || r == 0x2028 || r == 0x2029
+}
+
+// NextMark splits text at its first mark: what comes before, its number, and
+// what comes after.
+func (t *Table) NextMark(text string) (before string, id int, after string, ok bool) {
+	before, rest, found := strings.Cut(text, t.Marker+markSign)
+	if !found {
+		return text, 0, "", false
+	}
+	number, after, _ := strings.Cut(rest, string(tokenEnd))
+	id, err := strconv.Atoi(number)
+	return before, id, after, err == nil
+}
+
+// Unmarked returns rendered text without marks.
+func (t *Table) Unmarked(text string) string {
+	if t.marks == 0 || !strings.Contains(text, t.Marker+markSign) {
+		return text
+	}
+	var out strings.Builder
+	for {
+		before, _, after, ok := t.NextMark(text)
+		out.WriteString(before)
+		if !ok {
+			return out.String()
+		}
+		text = after
+	}
+}
+
+// Marks returns the numbers of the marks in a text, in their order.
+func (t *Table) Marks(text string) []int {
+	var all []int
+	for {
+		_, id, after, ok := t.NextMark(text)
+		if !ok {
+			return all
+		}
+		all, text = append(all, id), after
+	}
+}

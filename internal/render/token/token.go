@@ -1,0 +1,104 @@
+// Package token keeps values apart from text: text has tokens in it, which stand for values until all structure is known.
+package token
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/templater-dev/templater/internal/render/budget"
+)
+
+// Rendered is template output with tokens in it. It
+// means something only within the execution that made it.
+type Rendered string
+
+// Derived is plain text of several lines, computed from rendered text.
+type Derived string
+
+// Mode says how the value of a token goes into larger text, such as a block
+// scalar. Where a token is a whole scalar by itself, the value is restored
+// as it is.
+type Mode uint8
+
+// The modes of a [Token].
+const (
+	AsIs         Mode = iota // the characters themselves; later lines are indented
+	Verbatim                 // the characters themselves, not indented
+	YAMLScalar               // a YAML scalar on one line, with quotes where needed
+	DoubleQuoted             // what stands between double quotes in JSON and YAML
+	SingleQuoted             // what stands between single quotes in YAML
+)
+
+// Token is a value that text stands in for: a string, int64, float64 or bool.
+type Token struct {
+	Value any
+	Mode  Mode
+}
+
+// A token is written as the marker, its number in decimal and tokenEnd. The
+// marker is a single character that no template contains, so it can neither
+// be imitated by the author's text nor be cut in two. Data need not be
+// searched for it: data gets into text only as a token.
+const tokenEnd = 'x'
+
+// Table holds the tokens of one execution, and what that may still use: filling text is paid for.
+type Table struct {
+	budget.Meter
+	// Marker is what tokens begin with: see ChooseMarker.
+	Marker string
+	all    []Token
+	marks  int // see NewMark
+}
+
+// Add appends to out a token that stands for value.
+func (t *Table) Add(out []byte, value any, m Mode) []byte {
+	out = append(out, t.Marker...)
+	out = strconv.AppendInt(out, int64(len(t.all)), 10)
+	t.all = append(t.all, Token{value, m})
+	return append(out, tokenEnd)
+}
+
+// next splits text at its first token: what comes before, the token, and what
+// comes after. It yields ok = false when text has none. A marker without a
+// known token behind it is our own fault and yields a nil token.
+func (t *Table) next(text string) (before string, tok *Token, after string, ok bool) {
+	before, rest, found := strings.Cut(text, t.Marker)
+	if !found {
+		return text, nil, "", false
+	}
+	number, after, closed := strings.Cut(rest, string(tokenEnd))
+	id, err := strconv.Atoi(number)
+	if !closed || err != nil || id < 0 || id >= len(t.all) {
+		return before, nil, rest, true
+	}
+	return before, &t.all[id], after, true
+}
+
+// Whole returns the token that text consists of, or nil.
+func (t *Table) Whole(text string) *Token {
+	if !strings.HasPrefix(text, t.Marker) {
+		return nil
+	}
+	_, tok, after, _ := t.next(text)
+	if after != "" {
+		return nil
+	}
+	return tok
+}
+
+// Has reports whether text holds a token.
+func (t *Table) Has(text string) bool { return strings.Contains(text, t.Marker) }
+
+// mostKept is for how many tokens a table keeps memory.
+const mostKept = 8 << 10
+
+// Reset forgets the tokens, and keeps their memory for others. It does neither where that has grown
+// large, and reports so.
+func (t *Table) Reset() (large bool) {
+	if cap(t.all) > mostKept {
+		return true
+	}
+	clear(t.all)
+	t.all, t.marks = t.all[:0], 0
+	return false
+}
