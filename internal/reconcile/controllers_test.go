@@ -24,6 +24,25 @@ func TestParentsOfNobodyAreNotCounted(t *testing.T) {
 	}
 }
 
+func TestTemplateControllerIsLookedAtWhenACountChanges(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.settle()
+	one := queue.Key{Controller: "apps", Parent: configMapName("one")}
+	for _, step := range []struct {
+		why     string
+		now     tally
+		changed bool
+	}{{"as before", c.controllers.entries["apps"].counts.tallies[one.Parent], false}, {"it has failed", tally{failed: true}, true}} {
+		clear(c.controllersDue.due)
+		c.controllers.count(one, &step.now)
+		if _, due := c.controllersDue.due["apps"]; due != step.changed {
+			t.Errorf("%s: it is looked at: %v, want %v", step.why, due, step.changed)
+		}
+	}
+}
+
 func TestVersionOfAKindIsTakenUpOnce(t *testing.T) {
 	c, e := newCluster(t), newEntry("u")
 	c.controllers.entries["apps"] = e

@@ -88,6 +88,14 @@ func authorWrites(t *testing.T, name string, value any, want mayWrite) {
 	}
 }
 
+func TestFieldsOfTheServerThatAreNullAreLeftOut(t *testing.T) {
+	for name, row := range metadataFields {
+		if row.author != kept {
+			authorWrites(t, name, nil, dropped)
+		}
+	}
+}
+
 // valueSupplies renders an object with metadata from a value.
 func valueSupplies(t *testing.T, template string, meta map[string]any) error {
 	t.Helper()

@@ -331,6 +331,30 @@ func TestAPassBetweenNewKeysAndTheirAdoptionDecidesNothing(t *testing.T) {
 	}
 }
 
+func TestChildrenFromBeforeTheKeysAreSealedUntilNoneIsLeft(t *testing.T) {
+	c := running(t, apps)
+	c.strip("a", "b")
+	c.older("9")
+	c.start()
+	c.refuse["update configmaps a"] = errors.New("no answer")
+	look := func() (since string) {
+		c.run()
+		c.deliver()
+		c.controllers.queue.Add("apps")
+		c.run()
+		since, _, _ = unstructured.NestedString(c.get("templatecontrollers", "apps").Object, "status", "sealedSince")
+		return since
+	}
+	if since := look(); since != "" || !strings.HasPrefix(c.sealOf("b"), "9:") {
+		t.Errorf("one of two is sealed, the seal of the other is %q, and status.sealedSince is %q", c.sealOf("b"), since)
+	}
+	delete(c.refuse, "update configmaps a")
+	c.settle()
+	if since := look(); since == "" || !strings.HasPrefix(c.sealOf("a"), "9:") {
+		t.Errorf("both are sealed, the seal of one is %q, and status.sealedSince is %q", c.sealOf("a"), since)
+	}
+}
+
 // TestWhatIsNotOlderThanTheKeysIsNotSealed has look-alikes while children from before are being sealed.
 func TestWhatIsNotOlderThanTheKeysIsNotSealed(t *testing.T) {
 	for why, change := range map[string]func(c *cluster, o *unstructured.Unstructured){

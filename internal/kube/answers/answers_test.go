@@ -2,11 +2,34 @@ package answers
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
+
+func TestWhatTheServerAnswers(t *testing.T) {
+	namespaces, maps := schema.GroupResource{Resource: "namespaces"}, schema.GroupResource{Resource: "configmaps"}
+	for why, row := range map[string]struct {
+		err     error
+		code    int32
+		kind    string
+		missing bool // a namespace
+	}{
+		"it has not answered":         {errors.New("no answer"), 0, "", false},
+		"the namespace is not there":  {apierrors.NewNotFound(namespaces, "a"), 404, "namespaces", true},
+		"as an error is handed on":    {fmt.Errorf("create: %w", apierrors.NewNotFound(namespaces, "a")), 404, "namespaces", true},
+		"the object is not there":     {apierrors.NewNotFound(maps, "a"), 404, "configmaps", false},
+		"the namespace was changed":   {apierrors.NewConflict(namespaces, "a", errors.New("changed")), 409, "namespaces", false},
+		"an answer that says no more": {&apierrors.StatusError{ErrStatus: metav1.Status{Code: 500}}, 500, "", false},
+	} {
+		if code, kind, missing := Code(row.err), Details(row.err).Kind, MissingNamespace(row.err); code != row.code || kind != row.kind || missing != row.missing {
+			t.Errorf("%s: code %d, kind %q, a namespace is missing: %v; want %d, %q, %v", why, code, kind, missing, row.code, row.kind, row.missing)
+		}
+	}
+}
 
 func TestNamespaceThatIsMissingIsToldFromOneThatIsRefused(t *testing.T) {
 	namespaces := schema.GroupResource{Resource: "namespaces"}

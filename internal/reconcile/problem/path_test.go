@@ -23,11 +23,12 @@ func authorOf(t *testing.T, template string) Author {
 
 // TestKeysFromDataAreNotTold answers the write of a child that holds keys from data.
 func TestKeysFromDataAreNotTold(t *testing.T) {
-	author := authorOf(t, "spec:\n  known: 1\n  list: [{ {{- .spec.key }}: 1}]\n  map: {{ .spec.map }}\n")
+	author := authorOf(t, "spec:\n  known: 1\n  list: [{ {{- .spec.key }}: 1}]\n  lists: [[{ {{- .spec.key }}: 1}]]\n  map: {{ .spec.map }}\n")
 	content := map[string]any{
 		"spec": map[string]any{
 			"known": map[string]any{}, "list": []any{map[string]any{secret: map[string]any{"deep": 1}}},
-			"map": map[string]any{secret: map[string]any{"known": 1}, secret + ".known": 1, "a b " + secret: 1, secret[:3]: 1},
+			"lists": []any{[]any{map[string]any{secret: 1}}},
+			"map":   map[string]any{secret: map[string]any{"known": 1}, secret + ".known": 1, "a b " + secret: 1, secret[:3]: 1},
 		},
 	}
 	for why, row := range map[string]struct{ path, want string }{
@@ -38,6 +39,7 @@ func TestKeysFromDataAreNotTold(t *testing.T) {
 		"below a key":                         {".spec.map." + secret + ".known.x", ".spec.map.….x"},
 		"the keys of a list item are a value": {`.spec.list[name="` + secret + `"].` + secret + ".deep", ".spec.list[…].….…"},
 		"an item of a list":                   {"spec.list[0]." + secret, "spec.list[0].…"},
+		"an item of a list of lists":          {"spec.lists[0][0]." + secret, "spec.lists[0][0].…"},
 		"a key in brackets":                   {"spec.map[" + secret + "].known", "spec.map[…].known"},
 		"a bracket that does not close":       {"spec.list[" + secret, "spec.list[…]"},
 		"a key that another one begins with":  {".spec.map." + secret[:3] + "x", ".spec.map." + secret[:3] + "x"},

@@ -82,6 +82,20 @@ func TestPassesWaitForMemory(t *testing.T) {
 	}
 }
 
+// TestAnotherIsFavouredOnceOneHasMadeItsObjects has the favoured keep little, while one waits that wants more than there is.
+func TestAnotherIsFavouredOnceOneHasMadeItsObjects(t *testing.T) {
+	p := poolOf(2)
+	first := p.hold(t, "a")
+	must(t, first.Grow(64<<20))
+	next := grow(p.hold(t, "b"), 64)
+	p.waits(t, 1)
+	first.settle(1<<20 + 1)
+	p.waits(t, 1) // it is more than half of all
+	first.settle(1 << 20)
+	p.waits(t, 0)
+	must(t, <-next)
+}
+
 // TestOneControllerLeavesMemoryToOthers has a controller take all that it may have, with passes that do not end.
 func TestOneControllerLeavesMemoryToOthers(t *testing.T) {
 	p := poolOf(20)

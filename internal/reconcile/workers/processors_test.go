@@ -256,6 +256,33 @@ func TestAProcessorThatIsKeptForLongGoesToTheNextToo(t *testing.T) {
 	})
 }
 
+func TestProcessorsAreTakenBackFromAllDesks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newComputers(map[string]string{"first": "", "second": "", "next": ""})
+		c.free = 2
+		d := newDesks(clock.RealClock{}, c.processors)
+		var all []*desk
+		for _, name := range []string{"first", "second"} {
+			own := deskOf(d.seat(t.Context()))
+			own.begin(keyOf(name, "1"))
+			all = append(all, own)
+		}
+		for range 2 {
+			c.compute("next", time.Millisecond)
+		}
+		elapse(longTurn)
+		d.reclaim()
+		for _, own := range all {
+			if own.turn.computes {
+				t.Error("a processor is kept though others wait")
+			}
+			own.end()
+			d.leave(own)
+		}
+		c.expectIdle(t, 2)
+	})
+}
+
 func TestRequestsTakeNoProcessor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newComputers(map[string]string{"asks": "", "waits": "", "computes": ""})
