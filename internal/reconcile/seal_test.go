@@ -367,6 +367,10 @@ func TestWhatIsNotOlderThanTheKeysIsNotSealed(t *testing.T) {
 			o.SetOwnerReferences(nil)
 			o.SetManagedFields(nil)
 		},
+		"we hold nothing of it, and its label names another parent than its owner": func(_ *cluster, o *unstructured.Unstructured) {
+			o.SetManagedFields(nil)
+			o.SetLabels(plus(o.GetLabels(), v1.LabelParentUID, "other"))
+		},
 		"another kind of object owns it": func(_ *cluster, o *unstructured.Unstructured) {
 			owners := o.GetOwnerReferences()
 			owners[0].Kind = "Other"

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -218,6 +219,17 @@ func TestWhatWaitsIsNotReady(t *testing.T) {
 	}
 	if got, want := (census{wanted: 1}).progress(), "0 of 1 children are ready"; got != want {
 		t.Errorf("progress %q, want %q", got, want)
+	}
+}
+
+func TestFaultsThatWereToldAreKeptWhileSomethingElseIsWrong(t *testing.T) {
+	c := newCluster(t)
+	key, told := keyOf("apps", "one"), []string{".a: bad"}
+	p := &pass{controller: &controller{}, r: c.reconciler, key: key, problems: problem.List{{Message: "no"}}}
+	c.reconciler.said.all(key, "x", told)
+	p.verdict()
+	if got := c.reconciler.said.all(key, "x", nil); !slices.Equal(got, told) {
+		t.Errorf("faults %q, want %q", got, told)
 	}
 }
 

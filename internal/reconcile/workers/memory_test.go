@@ -89,9 +89,9 @@ func TestAnotherIsFavouredOnceOneHasMadeItsObjects(t *testing.T) {
 	must(t, first.Grow(64<<20))
 	next := grow(p.hold(t, "b"), 64)
 	p.waits(t, 1)
-	first.settle(1<<20 + 1)
+	first.Settle(1<<20 + 1)
 	p.waits(t, 1) // it is more than half of all
-	first.settle(1 << 20)
+	first.Settle(1 << 20)
 	p.waits(t, 0)
 	must(t, <-next)
 }

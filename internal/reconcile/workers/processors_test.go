@@ -256,15 +256,15 @@ func TestAProcessorThatIsKeptForLongGoesToTheNextToo(t *testing.T) {
 	})
 }
 
-func TestProcessorsAreTakenBackFromAllDesks(t *testing.T) {
+func TestProcessorsAreTakenBackFromAllWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newComputers(map[string]string{"first": "", "second": "", "next": ""})
 		c.free = 2
-		d := newDesks(clock.RealClock{}, c.processors)
-		var all []*desk
+		d := NewTracker(clock.RealClock{}, c.Processors)
+		var all []*Worker
 		for _, name := range []string{"first", "second"} {
-			own := deskOf(d.seat(t.Context()))
-			own.begin(keyOf(name, "1"))
+			own := Of(d.Join(t.Context()))
+			own.Begin(keyOf(name, "1"))
 			all = append(all, own)
 		}
 		for range 2 {
@@ -276,7 +276,7 @@ func TestProcessorsAreTakenBackFromAllDesks(t *testing.T) {
 			if own.turn.computes {
 				t.Error("a processor is kept though others wait")
 			}
-			own.end()
+			own.End()
 			d.leave(own)
 		}
 		c.expectIdle(t, 2)
