@@ -369,7 +369,9 @@ func TestWhatIsNotOlderThanTheKeysIsNotSealed(t *testing.T) {
 		},
 		"we hold nothing of it, and its label names another parent than its owner": func(_ *cluster, o *unstructured.Unstructured) {
 			o.SetManagedFields(nil)
-			o.SetLabels(plus(o.GetLabels(), v1.LabelParentUID, "other"))
+			labels := o.GetLabels()
+			labels[v1.LabelParentUID] = "other"
+			o.SetLabels(labels)
 		},
 		"another kind of object owns it": func(_ *cluster, o *unstructured.Unstructured) {
 			owners := o.GetOwnerReferences()
@@ -394,6 +396,52 @@ func TestWhatIsNotOlderThanTheKeysIsNotSealed(t *testing.T) {
 				t.Errorf("it was changed:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestWhatLooksLikeAChildFromBeforeTheKeys takes from a child, or changes, what says whose it is.
+func TestWhatLooksLikeAChildFromBeforeTheKeys(t *testing.T) {
+	c := running(t, apps)
+	c.strip("a")
+	c.older("9")
+	c.start()
+	c.runControllers()
+	running := c.controllers.get("apps")
+	free := func(o *unstructured.Unstructured) { o.SetManagedFields(nil) } // we hold nothing of it
+	orphan := func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) }
+	label := func(key string) func(*unstructured.Unstructured) {
+		return func(o *unstructured.Unstructured) {
+			labels := o.GetLabels()
+			labels[key] = "other"
+			o.SetLabels(labels)
+		}
+	}
+	other := func(o *unstructured.Unstructured) {
+		owners := o.GetOwnerReferences()
+		owners[0].Kind = "Other"
+		o.SetOwnerReferences(owners)
+	}
+	for why, row := range map[string]struct {
+		changes []func(*unstructured.Unstructured)
+		want    bool
+	}{
+		"it is as it was made":                                {nil, true},
+		"the labels alone tell":                               {[]func(*unstructured.Unstructured){free}, true},
+		"nothing is ours, and it is another controller's":     {[]func(*unstructured.Unstructured){free, label(v1.LabelController)}, false},
+		"nothing is ours, and it is another parent's":         {[]func(*unstructured.Unstructured){free, label(v1.LabelParentUID)}, false},
+		"fields are ours, whatever the labels say":            {[]func(*unstructured.Unstructured){label(v1.LabelController), label(v1.LabelParentUID)}, true},
+		"it is owned by another kind":                         {[]func(*unstructured.Unstructured){other}, false},
+		"nobody owns it":                                      {[]func(*unstructured.Unstructured){orphan}, true},
+		"nobody owns it, and nothing is ours":                 {[]func(*unstructured.Unstructured){orphan, free}, false},
+		"nobody owns it, and the label names another than us": {[]func(*unstructured.Unstructured){orphan, label(v1.LabelController)}, false},
+	} {
+		o := c.get("configmaps", "a").DeepCopy()
+		for _, change := range row.changes {
+			change(o)
+		}
+		if got := running.adopts(packed(t, o)); got != row.want {
+			t.Errorf("%s: %v, want %v", why, got, row.want)
+		}
 	}
 }
 
