@@ -99,7 +99,7 @@ var held = map[string]string{
 	"Passes that may write to one parent":                   "loopBurst",
 	"After that one more is allowed every":                  "loopRefill",
 	"The passes between are apart by":                       "loopPause",
-	"An answer about missing rights":                        "rightsAge",
+	"An answer about missing rights":                        "BelievedFor",
 	"Questions about missing rights":                        "asksPerSecond",
 	"How many of them may wait":                             "mostAsked",
 	"A request that is no watch":                            "RequestLimit",

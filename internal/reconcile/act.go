@@ -54,7 +54,7 @@ func (p *pass) apply(ctx context.Context, a action) *problem.Problem {
 	case stale(err):
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: a.wanted.id().String() + " is being replaced", Waiting: true, Retry: problem.RetrySoon}
 	case err != nil:
-		issue = p.refusal(p.author().About(err, a.wanted.content), string(a.verb)+" "+a.wanted.id().String(), a.wanted.location(), a.wanted.kind)
+		issue = p.rights.Refusal(p.author().About(err, a.wanted.content), string(a.verb)+" "+a.wanted.id().String(), a.wanted.location().Namespace, a.wanted.kind)
 		issue.About = a.wanted.hash
 		issue.NameQuantity(a.wanted.content, p.author())
 		return issue
@@ -248,7 +248,7 @@ func (c *controller) discard(ctx context.Context, l *live, propagation metav1.De
 	case stale(err):
 		return false, nil
 	case err != nil:
-		return false, c.refusal(err, "delete "+l.id().String(), l.location(), l.kind)
+		return false, c.rights.Refusal(err, "delete "+l.id().String(), l.location().Namespace, l.kind)
 	}
 	c.noteDeletion(l)
 	return true, nil

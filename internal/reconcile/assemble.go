@@ -159,7 +159,7 @@ func (a *assembly) build(tc *v1.TemplateController, e *entry, in *Controllers, c
 	keys := in.seals.Round() // before what it says of adoption, which may be newer then
 	c := &controller{
 		keys: keys, name: tc.Name, manager: v1.FieldManagerPrefix + tc.Name, spec: &tc.Spec, kinds: in.kinds,
-		as: a.as, cluster: in.clusters(a.as), rights: in.rights, own: in.cache, seals: in.seals, departed: in.departed, clock: in.clock, adopting: adopting(tc, in.seals.Since()),
+		as: a.as, cluster: in.clusters(a.as), rights: in.rights.For(tc.Name, a.as, a.kind), own: in.cache, seals: in.seals, departed: in.departed, clock: in.clock, adopting: adopting(tc, in.seals.Since()),
 		kind: a.kind, gone: e.gone, parents: map[string]*watch.Cache{}, sources: map[schema.GroupKind]source{},
 		settled: a.settled, unknown: a.kindErr != nil && e.gone.IsZero(), generation: e.generation, round: a.round, meter: e.meter,
 	}

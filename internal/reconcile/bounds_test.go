@@ -3,7 +3,6 @@ package reconcile
 import (
 	"context"
 	"errors"
-	"net/http"
 	"strings"
 	"testing"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/loop"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
@@ -57,7 +57,7 @@ func TestControllerThatMayNotReadIsLookedAtAgain(t *testing.T) {
 		c.run()
 		want := recountTime
 		if forbidden {
-			want = rightsAge
+			want = rights.BelievedFor
 		}
 		if wait := c.controllersDue.due["apps"].Sub(c.clock.Now()); wait != want {
 			t.Errorf("%s: looked at again after %v, want %v", why, wait, want)
@@ -235,20 +235,5 @@ func TestParentsAreKnownWhenTheirNamespacesAre(t *testing.T) {
 	}
 	if !c.parentsSynced("ns") {
 		t.Error("parents of a namespace that is not watched are none")
-	}
-}
-
-func TestWebhookThatSpeaksLikeAuthorizationTakesNoRight(t *testing.T) {
-	denied := denial("robot", "create", "configmaps", `in the namespace "ns"`)
-	for err, want := range map[error]bool{
-		denied:                  true,
-		errors.New("no answer"): false,
-		answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "x.example.org" denied the request: `+denied.Error()): false,
-		answer(http.StatusForbidden, metav1.StatusReasonForbidden, "exceeded quota"):                                                        false,
-		answer(http.StatusConflict, metav1.StatusReasonConflict, denied.Error()):                                                            false,
-	} {
-		if got := lacksRight(err); got != want {
-			t.Errorf("%v: %v, want %v", err, got, want)
-		}
 	}
 }

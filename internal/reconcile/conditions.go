@@ -20,6 +20,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -206,7 +207,7 @@ func (c *controller) obstacle() (reason, message string) { return c.obstacleTo(c
 
 // childObstacle is the same for the children alone.
 func (c *controller) childObstacle() (reason, message string) {
-	of := slices.DeleteFunc(c.caches(), func(n namedCache) bool { return n.need.use != asChildren })
+	of := slices.DeleteFunc(c.caches(), func(n namedCache) bool { return n.need.Use != rights.Children })
 	if reason, message = c.obstacleTo(of); reason == "" {
 		return v1.ReasonSyncing, "they are being read"
 	}
@@ -237,13 +238,13 @@ func (c *controller) obstacleTo(caches []namedCache) (reason, message string) {
 }
 
 // alsoMissing tells of the right to write the parents' status, where the one to read them is missing.
-func (c *controller) alsoMissing(need claim) []string {
-	if need.use != asParents || !c.writesStatus() {
+func (c *controller) alsoMissing(need rights.Claim) []string {
+	if need.Use != rights.Parents || !c.writesStatus() {
 		return nil
 	}
-	need.use = asStatus
-	if f := c.rights.look(need, c.name); len(f.missing) > 0 {
-		return []string{mayNot(need, f.missing, f.missing)}
+	need.Use = rights.Status
+	if text := c.rights.Known(need); text != "" {
+		return []string{text}
 	}
 	return nil
 }
@@ -280,19 +281,19 @@ func (c *controller) lostKind() (reason, message string) {
 func (c *controller) unreadable(cache namedCache) (reason, message string) {
 	switch err := cache.cache.Err(); {
 	case apierrors.IsForbidden(err):
-		text, pending := c.lacking(err, cache.need)
+		text, pending := c.rights.Missing(err, cache.need)
 		if pending {
-			return v1.ReasonSyncing, "reading " + cache.need.brief()
+			return v1.ReasonSyncing, "reading " + cache.need.Brief()
 		}
 		return v1.ReasonForbidden, text
 	case apierrors.IsBadRequest(err): // only a selector can be bad in a list
-		return v1.ReasonListFailed, fmt.Sprintf("cannot list %s by spec.watch.fieldSelector: it names a field that cannot be selected by; metadata.name can be, and what the CustomResourceDefinition lists as selectableFields", cache.need.brief())
+		return v1.ReasonListFailed, fmt.Sprintf("cannot list %s by spec.watch.fieldSelector: it names a field that cannot be selected by; metadata.name can be, and what the CustomResourceDefinition lists as selectableFields", cache.need.Brief())
 	case errors.Is(err, watch.ErrDefect):
-		return v1.ReasonListFailed, fmt.Sprintf("cannot read %s: %s%s", cache.need.brief(), err, untouched)
+		return v1.ReasonListFailed, fmt.Sprintf("cannot read %s: %s%s", cache.need.Brief(), err, untouched)
 	case err != nil:
-		return v1.ReasonListFailed, fmt.Sprintf("cannot list or watch %s: %s%s", cache.need.brief(), problem.PublicReason(err), untouched)
+		return v1.ReasonListFailed, fmt.Sprintf("cannot list or watch %s: %s%s", cache.need.Brief(), problem.PublicReason(err), untouched)
 	case !cache.cache.Synced():
-		return v1.ReasonSyncing, "reading " + cache.need.brief()
+		return v1.ReasonSyncing, "reading " + cache.need.Brief()
 	}
 	return "", ""
 }
@@ -342,7 +343,7 @@ func (c *controller) parentsForbidden() bool {
 
 // namedCache is a cache, and what it takes to fill it.
 type namedCache struct {
-	need  claim
+	need  rights.Claim
 	cache *watch.Cache
 }
 
@@ -351,10 +352,10 @@ type namedCache struct {
 func (c *controller) caches() []namedCache {
 	var out []namedCache
 	for _, ns := range sortedKeys(c.parents) {
-		out = append(out, namedCache{c.claim(asParents, c.kind, ns), c.parents[ns]})
+		out = append(out, namedCache{c.rights.Claim(rights.Parents, c.kind, ns), c.parents[ns]})
 	}
 	if c.namespaces != nil {
-		out = append(out, namedCache{claim{as: c.as, use: asNamespaces, resource: namespaces.GroupResource()}, c.namespaces})
+		out = append(out, namedCache{rights.Claim{As: c.as, Use: rights.Namespaces, Resource: namespaces.GroupResource()}, c.namespaces})
 	}
 	byName := map[string]source{}
 	for _, s := range c.sources {
@@ -364,7 +365,7 @@ func (c *controller) caches() []namedCache {
 		s := byName[name]
 		for _, ns := range sortedKeys(s.caches) {
 			if !c.leaving(ns) {
-				out = append(out, namedCache{c.claim(asChildren, s.kind, ns), s.caches[ns]})
+				out = append(out, namedCache{c.rights.Claim(rights.Children, s.kind, ns), s.caches[ns]})
 			}
 		}
 	}

@@ -11,11 +11,13 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -128,15 +130,38 @@ func TestWhatIsRejectedIsNotReadyForThatReason(t *testing.T) {
 	}
 }
 
+// lacking is a rights.Reviewer of a user who lacks these verbs.
+type lacking []string
+
+func (l lacking) Allowed(_ context.Context, right kube.Right) (bool, error) {
+	return !slices.Contains(l, right.Verb), nil
+}
+
+func (lacking) Get(context.Context, kube.Location) (*object.Object, error) { return nil, nil }
+
+// deprived is a controller that works as a user, who is there and lacks these verbs. What it has looked up is known once
+// found is called.
+func deprived(t *testing.T, user string, verbs ...string) (c *controller, found func()) {
+	t.Helper()
+	as := func(string) rights.Reviewer { return lacking(verbs) }
+	r := rights.New(as, clocktesting.NewFakePassiveClock(time.Now()), nil, func(string) {})
+	found = func() {
+		for r.Len() > 0 {
+			r.Next(t.Context())
+		}
+	}
+	return &controller{as: user, rights: r.For("", user, kind.Kind{})}, found
+}
+
 func TestThreeMissingRightsAreNamed(t *testing.T) {
-	c := knowing(t, "", claim{}, finding{})
+	c, found := deprived(t, "", "list")
 	c.parents = map[string]*watch.Cache{}
 	for _, ns := range []string{"a", "b", "c", "d"} {
 		c.parents[ns] = cacheOf(t)
 		c.parents[ns].Fail(denial("x", "list", "apps", "in the namespace"))
-		need := c.claim(asParents, c.kind, ns)
-		c.rights.found[need] = &answered{finding: finding{known: true, missing: []string{"list"}}, asked: c.rights.clock.Now(), controllers: map[string]struct{}{}}
 	}
+	c.obstacle()
+	found()
 	reason, message := c.obstacle()
 	if n := strings.Count(message, "may not list"); reason != v1.ReasonForbidden || n != 3 {
 		t.Errorf("%s names %d rights: %s", reason, n, message)
@@ -145,17 +170,19 @@ func TestThreeMissingRightsAreNamed(t *testing.T) {
 
 func TestRightToWriteTheStatusIsNamedWithThatToReadParents(t *testing.T) {
 	for why, row := range map[string]struct {
-		use    use
+		use    rights.Use
 		status *kind.StatusSchema
 		want   int
 	}{
-		"parents with a status":    {asParents, &kind.StatusSchema{}, 1},
-		"parents without a status": {asParents, nil, 0},
-		"children":                 {asChildren, &kind.StatusSchema{}, 0},
+		"parents with a status":    {rights.Parents, &kind.StatusSchema{}, 1},
+		"parents without a status": {rights.Parents, nil, 0},
+		"children":                 {rights.Children, &kind.StatusSchema{}, 0},
 	} {
-		c := knowing(t, "", claim{use: asStatus}, finding{known: true, missing: []string{"patch"}})
+		c, found := deprived(t, "", "patch")
 		c.kind.Status, c.readyCondition, c.spec = row.status, v1.ConditionReady, &v1.TemplateControllerSpec{}
-		if got := c.alsoMissing(claim{use: row.use}); len(got) != row.want {
+		c.alsoMissing(rights.Claim{Use: row.use})
+		found()
+		if got := c.alsoMissing(rights.Claim{Use: row.use}); len(got) != row.want {
 			t.Errorf("%s: %q, want %d", why, got, row.want)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
@@ -35,7 +36,7 @@ type controller struct {
 	kinds    resolver
 	as       string // user; empty = the operator itself
 	cluster  Writer // as that user
-	rights   *rights
+	rights   rights.Subject
 	seals    *seal.Ring
 	clock    clock.PassiveClock
 	departed *departed

@@ -22,6 +22,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
@@ -67,7 +68,7 @@ type Controllers struct {
 	queue    workqueue.TypedRateLimitingInterface[string]
 	parents  queue.Queue
 	backlog  *queue.Backlog
-	rights   *rights
+	rights   *rights.Tracker
 	tenants  *queue.Tenants
 	seals    *seal.Ring
 	departed *departed
@@ -181,7 +182,7 @@ func (c *Controllers) count(key queue.Key, now *tally) {
 func (c *Controllers) askAgain(next *controller) {
 	switch {
 	case next.forbidden():
-		c.queue.AddAfter(next.name, rightsAge)
+		c.queue.AddAfter(next.name, rights.BelievedFor)
 	case len(next.absentNamespaces()) > 0:
 		c.queue.AddAfter(next.name, problem.SlowRetry)
 	}

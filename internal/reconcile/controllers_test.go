@@ -96,7 +96,7 @@ func TestEndOfTheOperatorEndsAllQueues(t *testing.T) {
 	c := newCluster(t)
 	c.controllers.Close()
 	for name, ended := range map[string]bool{
-		"controllers": c.controllers.queue.ShuttingDown(), "parents": c.reconciler.queue.ShuttingDown(), "rights": c.controllers.rights.queue.ShuttingDown(),
+		"controllers": c.controllers.queue.ShuttingDown(), "parents": c.reconciler.queue.ShuttingDown(), "rights": !c.controllers.rights.Next(t.Context()),
 	} {
 		if !ended {
 			t.Errorf("the queue of %s goes on", name)

@@ -107,8 +107,8 @@ func (c *cluster) work() bool {
 		c.reconciler.queue.Done(key)
 		progress = true
 	}
-	for c.controllers.rights.queue.Len() > 0 {
-		c.controllers.rights.next(c.t.Context())
+	for c.controllers.rights.Len() > 0 {
+		c.controllers.rights.Next(c.t.Context())
 		progress = true
 	}
 	return progress

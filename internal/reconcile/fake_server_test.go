@@ -72,7 +72,7 @@ func (c *cluster) Get(_ context.Context, at kube.Location) (*object.Object, erro
 }
 
 // accounts are ServiceAccounts.
-var accounts = serviceAccounts.WithVersion("v1")
+var accounts = schema.GroupVersionResource{Version: "v1", Resource: "serviceaccounts"}
 
 // named answers whether what a spec names is there: all is but what the server is said to lack. What it was asked is not
 // among the requests.

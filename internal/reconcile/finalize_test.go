@@ -18,6 +18,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -159,8 +160,8 @@ func TestTemplateControllerThatGoesIsLookedAtAgainWhileItMayNotRead(t *testing.T
 	c.goes()
 	clear(c.controllersDue.due)
 	c.run()
-	if wait := c.controllersDue.due["apps"].Sub(c.clock.Now()); wait != rightsAge {
-		t.Errorf("looked at again after %v, want %v", wait, rightsAge)
+	if wait := c.controllersDue.due["apps"].Sub(c.clock.Now()); wait != rights.BelievedFor {
+		t.Errorf("looked at again after %v, want %v", wait, rights.BelievedFor)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -435,77 +434,6 @@ func TestUsersHearOfTheirOwnWatchesOnly(t *testing.T) {
 	}
 }
 
-func TestRightsAreAskedForOnceInAWhile(t *testing.T) {
-	c := newCluster(t)
-	var told []string
-	r := newRights(c.as, c.clock, nil, func(controller string) { told = append(told, controller) })
-	need := claim{as: robot, use: asNamespaces, resource: namespaces.GroupResource()}
-	c.lacks["team:robot list namespaces"] = true
-	work := func() (finding, int) {
-		before := len(c.asked)
-		r.look(need, "one")
-		r.look(need, "two")
-		for r.queue.Len() > 0 {
-			r.next(t.Context())
-		}
-		return r.look(need, "one"), len(c.asked) - before
-	}
-	f, asked := work()
-	if !f.known || !slices.Equal(f.missing, []string{"list"}) || asked != 2 {
-		t.Errorf("finding %+v after %d questions, want list missing after 2", f, asked)
-	}
-	slices.Sort(told)
-	if !slices.Equal(told, []string{"one", "two"}) {
-		t.Errorf("told %v, want both that asked", told)
-	}
-	if _, asked := work(); asked != 0 {
-		t.Errorf("%d questions again at once", asked)
-	}
-	c.clock.SetTime(c.clock.Now().Add(rightsAge))
-	if _, asked := work(); asked != 2 || len(told) != 2 {
-		t.Errorf("%d questions after a while and %d told, want 2 and nobody new", asked, len(told))
-	}
-	c.refuse["ask team:robot list namespaces"] = errors.New("no answer")
-	c.clock.SetTime(c.clock.Now().Add(rightsAge))
-	if f, asked := work(); asked != 1 || !slices.Equal(f.missing, []string{"list"}) {
-		t.Errorf("finding %+v after %d questions without an answer, want the last one", f, asked)
-	}
-	clear(c.refuse)
-	clear(c.lacks)
-	c.clock.SetTime(c.clock.Now().Add(rightsAge))
-	if f, _ := work(); len(f.missing) > 0 || len(told) != 4 {
-		t.Errorf("finding %+v and told %v once it is granted", f, told)
-	}
-	c.clock.SetTime(c.clock.Now().Add(rightsKept + time.Second))
-	need.as = ""
-	work()
-	if len(r.found) != 1 {
-		t.Errorf("%d findings are kept, want none that nobody asks for", len(r.found))
-	}
-}
-
-func TestManyMissingRightsDoNotPileUp(t *testing.T) {
-	c := newCluster(t)
-	for i := range 2 * mostAsked {
-		need := claim{use: asChildren, resource: namespaces.GroupResource(), namespaced: true, namespace: fmt.Sprint("n", i)}
-		c.controllers.rights.look(need, "c")
-	}
-	if got := c.controllers.rights.queue.Len(); got != mostAsked {
-		t.Errorf("%d claims wait, want %d", got, mostAsked)
-	}
-}
-
-func TestRightsEndWithTheirContext(t *testing.T) {
-	c := newCluster(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	c.controllers.rights.look(claim{use: asStatus}, "c")
-	c.controllers.rights.run(ctx) // returns
-	if len(c.asked) > 0 {
-		t.Errorf("asked %v", c.asked)
-	}
-}
-
 func TestParentThatMayNotBeAskedForIsTriedAgain(t *testing.T) {
 	c := leavesBehind(t, false)
 	c.refuse["team:robot: get apps one"] = denial(robot, "get", "apps", `in the namespace "ns"`)
@@ -562,8 +490,8 @@ func TestMissingRightIsToldOnceItIsKnown(t *testing.T) {
 			if result.Retry != problem.RetrySoon || len(c.events) > 0 {
 				t.Errorf("retry %v and Events %v, want a retry soon and no Event yet", result.Retry, c.events)
 			}
-			for c.controllers.rights.queue.Len() > 0 {
-				c.controllers.rights.next(t.Context())
+			for c.controllers.rights.Len() > 0 {
+				c.controllers.rights.Next(t.Context())
 			}
 			c.pass("apps", "one")
 			c.deliver()

@@ -18,6 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
 )
 
 // collectorTime is how long children whose parent is gone are left to the
@@ -116,7 +117,7 @@ func (r *Reconciler) askForParent(ctx context.Context, c *controller, key queue.
 		return nil, nil
 	}
 	if err != nil {
-		klog.FromContext(ctx).Info("cannot ask for a parent whose children are left, will retry", "controller", key.Controller, "parent", key.Parent.String(), "reason", c.whyNot(err, c.claim(asParents, c.kind, key.Parent.Namespace)))
+		klog.FromContext(ctx).Info("cannot ask for a parent whose children are left, will retry", "controller", key.Controller, "parent", key.Parent.String(), "reason", c.rights.WhyNot(err, c.rights.Claim(rights.Parents, c.kind, key.Parent.Namespace)))
 		return nil, err
 	}
 	return parent, nil

@@ -11,6 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/loop"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
@@ -86,7 +87,7 @@ func (s *shared) join(o Options) (*Controllers, *Reconciler) {
 		queue: s.controllers,
 	}
 	controllers.standby.Store(o.Standby)
-	controllers.rights = newRights(o.Cluster, o.Clock, o.QueueMetrics, controllers.queue.Add)
+	controllers.rights = rights.New(func(user string) rights.Reviewer { return o.Cluster(user) }, o.Clock, o.QueueMetrics, controllers.queue.Add)
 	r := &Reconciler{
 		controllers: controllers, queue: s.parents, backlog: backlog, turns: s.turns, memory: s.memory, workers: max(o.Workers, 1), failures: s.failures, clock: o.Clock, events: o.Events,
 		pacer:   queue.NewPacer(o.Clock),
@@ -115,5 +116,5 @@ func (c *Controllers) Attach(watches watcher, templateControllers *watch.Cache, 
 func (c *Controllers) Close() {
 	c.queue.ShutDown()
 	c.parents.ShutDown()
-	c.rights.queue.ShutDown()
+	c.rights.ShutDown()
 }

@@ -1,14 +1,12 @@
 package reconcile
 
 import (
-	"errors"
-	"net/http"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
 )
 
 // answerOf returns what the error of a write means.
@@ -18,17 +16,9 @@ func answerOf(err error) measure.Answer {
 		return measure.Accepted
 	case stale(err), apierrors.IsAlreadyExists(err):
 		return measure.Conflict
-	case lacksRight(err):
+	case rights.Denied(err):
 		return measure.Forbidden
-	}
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return measure.NoAnswer
-	}
-	switch code := status.Status().Code; {
-	case problem.DoesNotFit(err): // which come as 500
-		return measure.Rejected
-	case code >= http.StatusInternalServerError || code == http.StatusTooManyRequests || code == 0:
+	case problem.Unanswered(err):
 		return measure.NoAnswer
 	}
 	return measure.Rejected

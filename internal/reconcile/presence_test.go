@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -93,8 +94,8 @@ func TestNamespaceWhoseParentsAreNotReadYetIsNotAskedFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		(&controller{rights: c.controllers.rights, parents: map[string]*watch.Cache{row.namespace: caches[want]}}).absentNamespaces()
-		if got := c.controllers.rights.queue.Len() > 0; got != row.asked {
+		(&controller{rights: c.controllers.rights.For("", "", kind.Kind{}), parents: map[string]*watch.Cache{row.namespace: caches[want]}}).absentNamespaces()
+		if got := c.controllers.rights.Len() > 0; got != row.asked {
 			t.Errorf("namespace %q, whose parents are read: %v; asked for: %v, want %v", row.namespace, row.read, got, row.asked)
 		}
 	}

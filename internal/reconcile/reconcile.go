@@ -22,6 +22,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
@@ -193,7 +194,7 @@ func (p *pass) readable(all []*wanted) []*wanted {
 			reason = v1.ReasonForbidden
 		}
 		p.problems = append(p.problems, &problem.Problem{Reason: reason, Message: fmt.Sprintf(
-			"%s cannot read %s: the condition Watching of TemplateController %s says why%s", whoIs(p.as), p.claim(asChildren, s.kind, s.scope(w.name.Namespace)).brief(), p.name, untouched)})
+			"%s cannot read %s: the condition Watching of TemplateController %s says why%s", rights.Who(p.as), p.rights.Claim(rights.Children, s.kind, s.scope(w.name.Namespace)).Brief(), p.name, untouched)})
 	}
 	return out
 }
@@ -263,7 +264,7 @@ func (r *Reconciler) Run(ctx, work context.Context) {
 	stop := context.AfterFunc(ctx, r.queue.ShutDown)
 	defer stop()
 	var asking sync.WaitGroup
-	asking.Go(func() { r.controllers.rights.run(ctx) })
+	asking.Go(func() { r.controllers.rights.Run(ctx) })
 	defer asking.Wait()
 	pool := &workers.Pool{
 		Tracker: r.tracker, Grace: r.controllers.grace, Spare: r.workers, Due: r.queue.Len, Hangs: r.turns.Hangs,

@@ -124,3 +124,14 @@ func TestChildThatIsMadeOnceIsNotOutOfDateWhenItHasLostItsLabel(t *testing.T) {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
 }
+
+func TestQuantityThatCannotBeReadIsTold(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "data: {text: {{ $.spec.text }}}", "spec: {limits: {cpu: {{ $.spec.text }}}}"))
+	c.apply(app)
+	c.refuse["create configmaps a"] = answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `unable to convert unstructured object to v1, Kind=ConfigMap: quantities must match the regular expression '^([+-]?[0-9.]+)$'`)
+	c.run()
+	if got, want := c.condition("apps", "one", "Ready"), "False ChildRejected: cannot create ConfigMap ns/a: .spec.limits.cpu: a quantity of resources is not valid; write it as 250m, 2 or 64Mi"; got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+}

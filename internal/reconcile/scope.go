@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -61,7 +62,7 @@ func (c *Controllers) retreat(ctx context.Context, e *entry, next *controller) {
 		c.queue.Add(next.name) // to end the watches
 	}
 	if left {
-		c.queue.AddAfter(next.name, rightsAge)
+		c.queue.AddAfter(next.name, rights.BelievedFor)
 	}
 }
 

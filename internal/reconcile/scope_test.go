@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -93,7 +94,7 @@ func TestWhenANamespaceIsReadNoMore(t *testing.T) {
 			t.Errorf("%s: %v are read, and %v in the set that was in use; stays is to be %v", why, e.namespaces, before, row.stays)
 		}
 		due, later := c.controllersDue.due["apps"]
-		if at := c.controllers.queue.Len(); at != 1 == !row.stays || later != row.stays || later && due.Sub(c.clock.Now()) != rightsAge {
+		if at := c.controllers.queue.Len(); at != 1 == !row.stays || later != row.stays || later && due.Sub(c.clock.Now()) != rights.BelievedFor {
 			t.Errorf("%s: looked at again at once: %d, later: %v", why, at, later)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/fields"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
 )
 
 // writeStatus writes the parent's status if it differs; observed are the children as they are
@@ -120,8 +121,8 @@ func (p *pass) report(ctx context.Context, status map[string]any, now *tally) {
 	case err == nil:
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetryNow})
-	case lacksRight(err):
-		text, pending := p.lacking(err, p.claim(asStatus, p.kind, p.parent.Namespace()))
+	case rights.Denied(err):
+		text, pending := p.rights.Missing(err, p.rights.Claim(rights.Status, p.kind, p.parent.Namespace()))
 		p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonStatusRejected, Retry: problem.RetrySoon, Message: "cannot write the status: " + text, Pending: pending})
 		if !pending {
 			now.denied = "cannot write the status: " + text

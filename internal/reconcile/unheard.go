@@ -12,6 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
 )
 
 // Events are written as the account of the controller. Where that may not do so, they are left out: the
@@ -85,7 +86,7 @@ func (s *said) answered(key queue.Key, to audience, err error) (again []queue.Ke
 			}
 		}
 		return again, controllersOf(append(again, key))
-	case lacksRight(err):
+	case rights.Denied(err):
 		s.sweep()
 		_, known := s.unheard[key]
 		delete(s.last, key)
@@ -164,11 +165,11 @@ func (c *Controllers) sayAgain(next *controller) {
 func (c *controller) eventsCondition(said *said) (condition *metav1.Condition, pending bool) {
 	var texts []string
 	for _, one := range said.silence(c.name, c.as) {
-		need := claim{as: c.as, use: asEvents, resource: events, namespaced: true, namespace: one.namespace}
+		need := rights.Claim{As: c.as, Use: rights.Events, Resource: events, Namespaced: true, Namespace: one.namespace}
 		if c.gvk.Group == "" && c.gvk.Kind == "Namespace" { // each is one more where Events are written
-			need.namespace, need.unlimited = "", true
+			need.Namespace, need.Unlimited = "", true
 		}
-		text, more := c.lacking(one.err, need)
+		text, more := c.rights.Missing(one.err, need)
 		pending = pending || more
 		texts = append(texts, text)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/spec"
 )
 
@@ -311,11 +312,10 @@ func TestAnAccountThatIsNotThereIsToldOfOnce(t *testing.T) {
 func TestThereIsMoreToSayAboutEventsAsLongAsOneNamespaceIsUnknown(t *testing.T) {
 	for _, unknown := range []string{"a", "b"} {
 		known := map[string]string{"a": "b", "b": "a"}[unknown]
-		need := claim{as: robot, use: asEvents, resource: events, namespaced: true, namespace: known}
-		c := knowing(t, robot, need, finding{known: true, missing: []string{"create"}})
-		for _, a := range c.rights.found {
-			a.used = c.rights.clock.Now()
-		}
+		need := rights.Claim{As: robot, Use: rights.Events, Resource: events, Namespaced: true, Namespace: known}
+		c, found := deprived(t, robot, "create")
+		c.rights.Missing(denial(robot, "create", "events", ""), need)
+		found()
 		s := newSaid(clocktesting.NewFakePassiveClock(time.Now()))
 		for _, namespace := range []string{unknown, known} {
 			s.answered(keyOf(c.name, namespace), audience{robot, namespace}, denial(robot, "create", "events", ""))
@@ -329,7 +329,7 @@ func TestThereIsMoreToSayAboutEventsAsLongAsOneNamespaceIsUnknown(t *testing.T) 
 // Each Namespace has its own Events, and a Role in each would have to be made anew with every parent. Those about others are in default.
 func TestTheRightToWriteEventsAboutNamespacesIsProposedForAllOfThem(t *testing.T) {
 	const rule = "add {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]} to a "
-	events := claim{as: robot, use: asEvents, resource: events, namespaced: true}
+	events := rights.Claim{As: robot, Use: rights.Events, Resource: events, Namespaced: true}
 	for kind, row := range map[string]struct {
 		namespace string
 		unlimited bool
@@ -341,8 +341,10 @@ func TestTheRightToWriteEventsAboutNamespacesIsProposedForAllOfThem(t *testing.T
 		"Cluster.example.org":   {"default", false, "in namespace default: " + rule + "Role in namespace default that a RoleBinding gives to it"},
 	} {
 		need := events
-		need.namespace, need.unlimited = row.namespace, row.unlimited
-		c := knowing(t, robot, need, finding{known: true, missing: []string{"create", "patch"}})
+		need.Namespace, need.Unlimited = row.namespace, row.unlimited
+		c, found := deprived(t, robot, "create", "patch")
+		c.rights.Missing(denial(robot, "create", "events", ""), need)
+		found()
 		c.gvk = schema.ParseGroupKind(kind).WithVersion("v1")
 		s := newSaid(clocktesting.NewFakePassiveClock(time.Now()))
 		for _, name := range []string{"a", "b"} {

@@ -154,6 +154,23 @@ func SchemaFaults(err error) []string {
 // DoesNotFit reports whether the server says of what was written that it does not fit the schema.
 func DoesNotFit(err error) bool { return len(SchemaFaults(err)) > 0 || formFault(err.Error()) != "" }
 
+// The HTTP status codes of a server that cannot answer now; any above the second says so, too.
+const tooManyRequests, serverError = 429, 500
+
+// Unanswered reports whether the server was not reached, has failed, or is overloaded, and so says nothing about what was
+// written.
+func Unanswered(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return true
+	}
+	code := status.Status().Code
+	if DoesNotFit(err) { // which comes as 500
+		return false
+	}
+	return code >= serverError || code == tooManyRequests || code == 0
+}
+
 // DeniedByAdmission reports whether a webhook or a policy has refused a write.
 func DeniedByAdmission(err error) bool { return admission.MatchString(err.Error()) }
 

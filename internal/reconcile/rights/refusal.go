@@ -1,4 +1,4 @@
-package reconcile
+package rights
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -6,29 +6,27 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/answers"
-	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-// refusal tells what the server's answer to the write of an object means. what names the
+// Refusal tells what the server's answer to the write of an object of that kind in a namespace means. what names the
 // write: "create ConfigMap default/a".
-func (c *controller) refusal(err error, what string, at kube.Location, kind kind.Kind) *problem.Problem {
+func (s *Subject) Refusal(err error, what, namespace string, kind kind.Kind) *problem.Problem {
 	p := &problem.Problem{Reason: v1.ReasonChildRejected, Retry: problem.RetryBackoff, Write: what}
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		p.Reason, p.Retry = v1.ReasonNamespaceEnding, problem.RetrySlow
 		p.Message = "cannot " + what + ": its namespace is being deleted; change metadata.namespace in the template, or create the namespace anew once it is gone"
-	case lacksRight(err):
+	case Denied(err):
 		p.Reason, p.Retry = v1.ReasonChildForbidden, problem.RetrySoon
-		text, pending := c.missingRight(err, at, kind)
+		text, pending := s.missingToWrite(err, namespace, kind)
 		p.Message, p.Pending = "cannot "+what+": "+text, pending
 	case answers.MissingNamespace(err):
 		p.Reason, p.Retry = v1.ReasonNamespaceNotFound, problem.RetrySlow
 		p.Message = "cannot " + what + ": its namespace does not exist; create the namespace, or change metadata.namespace in the template"
 	default:
-		if answerOf(err) == measure.NoAnswer {
+		if problem.Unanswered(err) {
 			p.Reason = v1.ReasonChildRequestFailed
 		}
 		p.Message, p.Faults = "cannot "+what+": "+problem.PublicReason(err), problem.SchemaFaults(err)

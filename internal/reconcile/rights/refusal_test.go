@@ -1,4 +1,4 @@
-package reconcile
+package rights
 
 import (
 	"errors"
@@ -13,21 +13,11 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-const secret = "s3cr3t"
-
-func answer(code int32, reason metav1.StatusReason, message string, causes ...metav1.StatusCause) error {
-	return &apierrors.StatusError{ErrStatus: metav1.Status{
-		Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message,
-		Details: &metav1.StatusDetails{Causes: causes},
-	}}
-}
-
 func TestRefusalsTellWithoutValues(t *testing.T) {
-	c := &controller{name: "c", rights: newCluster(t).controllers.rights, kind: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}]}
+	c := newServer(t).tracker().For("c", "", app)
 	kind := kind.Kind{Kind: "Deployment", Namespaced: true, Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}}
 	noNamespace := apierrors.NewNotFound(corev1.Resource("namespaces"), "gone")
 	for why, row := range map[string]struct {
@@ -151,7 +141,7 @@ func TestRefusalsTellWithoutValues(t *testing.T) {
 			if noNamespace.ErrStatus.Details != nil {
 				noNamespace.ErrStatus.Details.Kind = "namespaces"
 			}
-			got := c.refusal(row.err, "update X", kube.Location{Resource: kind.Resource, Namespace: "ns", Name: "x"}, kind)
+			got := c.Refusal(row.err, "update X", "ns", kind)
 			if got.Reason != row.reason || got.Message != row.want {
 				t.Errorf("got  %s: %s\nwant %s: %s", got.Reason, got.Message, row.reason, row.want)
 			}
@@ -167,19 +157,23 @@ func TestRefusalsTellWithoutValues(t *testing.T) {
 
 func TestNamespaceThatEndsIsTold(t *testing.T) {
 	ending := answer(http.StatusForbidden, metav1.StatusReasonForbidden, secret, metav1.StatusCause{Type: corev1.NamespaceTerminatingCause})
-	got := (&controller{}).refusal(ending, "create X", kube.Location{}, kind.Kind{})
+	got := (&Subject{}).Refusal(ending, "create X", "", kind.Kind{})
 	if want := "cannot create X: its namespace is being deleted; "; got.Reason != v1.ReasonNamespaceEnding || !strings.HasPrefix(got.Message, want) {
 		t.Errorf("got %+v, want %s", got, want)
 	}
 }
 
-func TestQuantityThatCannotBeReadIsTold(t *testing.T) {
-	c := newCluster(t)
-	c.apply(with(t, apps, "data: {text: {{ $.spec.text }}}", "spec: {limits: {cpu: {{ $.spec.text }}}}"))
-	c.apply(app)
-	c.refuse["create configmaps a"] = answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `unable to convert unstructured object to v1, Kind=ConfigMap: quantities must match the regular expression '^([+-]?[0-9.]+)$'`)
-	c.run()
-	if got, want := c.condition("apps", "one", "Ready"), "False ChildRejected: cannot create ConfigMap ns/a: .spec.limits.cpu: a quantity of resources is not valid; write it as 250m, 2 or 64Mi"; got != want {
-		t.Errorf("ready condition %q, want %q", got, want)
+func TestWebhookThatSpeaksLikeAuthorizationTakesNoRight(t *testing.T) {
+	denied := denial("robot", "create", "configmaps", `in the namespace "ns"`)
+	for err, want := range map[error]bool{
+		denied:                  true,
+		errors.New("no answer"): false,
+		answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "x.example.org" denied the request: `+denied.Error()): false,
+		answer(http.StatusForbidden, metav1.StatusReasonForbidden, "exceeded quota"):                                                        false,
+		answer(http.StatusConflict, metav1.StatusReasonConflict, denied.Error()):                                                            false,
+	} {
+		if got := Denied(err); got != want {
+			t.Errorf("%v: %v, want %v", err, got, want)
+		}
 	}
 }

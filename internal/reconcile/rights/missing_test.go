@@ -1,4 +1,4 @@
-package reconcile
+package rights
 
 import (
 	"context"
@@ -11,41 +11,40 @@ import (
 	"github.com/templater-dev/templater/internal/spec"
 )
 
-// knowing is a controller that works as a user, who is there, and about whose claim the server has said that.
-func knowing(t *testing.T, user string, need claim, f finding) *controller {
+// knowing is a subject that works as a user, who is there, and about whose claim the server has said that.
+func knowing(t *testing.T, user string, need Claim, f finding) Subject {
 	t.Helper()
-	c := newCluster(t)
-	r := c.controllers.rights
+	r := newServer(t).tracker()
 	namespace, name := spec.Account(robot)
-	exists := claim{use: toExist, resource: serviceAccounts, namespaced: true, namespace: namespace, name: name}
-	for about, f := range map[claim]finding{need: f, exists: {known: true}} {
-		r.found[about] = &answered{finding: f, asked: c.clock.Now(), controllers: map[string]struct{}{}}
+	exists := Claim{Use: Existence, Resource: serviceAccounts, Namespaced: true, Namespace: namespace, Name: name}
+	for about, f := range map[Claim]finding{need: f, exists: {known: true}} {
+		r.found[about] = &answered{finding: f, asked: r.clock.Now(), controllers: map[string]struct{}{}}
 	}
-	return &controller{as: user, rights: r}
+	return r.For("", user, kind.Kind{})
 }
 
 // TestWhoCanBeLimited offers to limit spec.watch.namespaces only where the API allows that.
 func TestWhoCanBeLimited(t *testing.T) {
 	child := kind.Kind{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespaced: true}
 	for namespaced, want := range map[bool]string{true: ", or limit spec.watch.namespaces", false: ""} {
-		c := &controller{as: robot, kind: kind.Kind{Namespaced: namespaced}}
-		if got := c.claim(asChildren, child, "").role(); got != "a ClusterRole that a ClusterRoleBinding gives to it"+want {
+		c := (*Tracker)(nil).For("", robot, kind.Kind{Namespaced: namespaced})
+		if got := c.Claim(Children, child, "").role(); got != "a ClusterRole that a ClusterRoleBinding gives to it"+want {
 			t.Errorf("parents in namespaces: %v: %q, want %q in the end", namespaced, got, want)
 		}
 	}
 }
 
 func TestWhichRightsAreNamed(t *testing.T) {
-	need := claim{as: robot, use: asParents, resource: schema.GroupResource{Group: "example.org", Resource: "apps"}, namespaced: true, namespace: "ns"}
+	need := Claim{As: robot, Use: Parents, Resource: schema.GroupResource{Group: "example.org", Resource: "apps"}, Namespaced: true, Namespace: "ns"}
 	own, acting, everywhere, cluster := need, need, need, need
-	own.as, acting.acting = "", true
-	everywhere.namespace = ""
-	cluster.namespace, cluster.namespaced = "", false
+	own.As, acting.acting = "", true
+	everywhere.Namespace = ""
+	cluster.Namespace, cluster.Namespaced = "", false
 	unlimited := everywhere
-	unlimited.unlimited = true
+	unlimited.Unlimited = true
 	const role = " to a Role in namespace ns that a RoleBinding gives to "
 	for why, row := range map[string]struct {
-		need, about claim
+		need, about Claim
 		found       finding
 		verb        string // that the server denies
 		want        string
@@ -84,30 +83,31 @@ func TestWhichRightsAreNamed(t *testing.T) {
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
-			c := knowing(t, row.need.as, row.about, row.found)
+			c := knowing(t, row.need.As, row.about, row.found)
 			err := denial("x", row.verb, "apps", `in the namespace "ns"`)
-			if got, pending := c.lacking(err, row.need); got != row.want || pending {
+			if got, pending := c.Missing(err, row.need); got != row.want || pending {
 				t.Errorf("pending is %v, and the text\n%s\nwant\n%s", pending, got, row.want)
 			}
-			if got := c.whyNot(err, row.need); got != row.want {
+			if got := c.WhyNot(err, row.need); got != row.want {
 				t.Errorf("reason\n%s\nwant\n%s", got, row.want)
 			}
 		})
 	}
-	if got, want := (&controller{}).whyNot(errors.New(secret), need), "the API server did not answer"; got != want {
+	if got, want := (&Subject{}).WhyNot(errors.New(secret), need), "the API server did not answer"; got != want {
 		t.Errorf("reason %q, want %q", got, want)
 	}
 }
 
 func TestRightToBlockTheDeletionOfParents(t *testing.T) {
 	err := answer(403, "Forbidden", `configmaps "a" is forbidden: cannot set blockOwnerDeletion if an ownerReference refers to a resource you can't set finalizers on: , <nil>`)
-	for owner, want := range map[string]string{
-		"App":     "service account team/robot may not update apps/finalizers.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/finalizers], verbs: [update]} to a Role in namespace ns that a RoleBinding gives to it, which the admission plugin OwnerReferencesPermissionEnforcement asks for, so that the child can block the deletion of its parent",
-		"Cluster": "service account team/robot may not update clusters/finalizers.example.org in the cluster: add {apiGroups: [example.org], resources: [clusters/finalizers], verbs: [update]} to a ClusterRole that a ClusterRoleBinding gives to it, which the admission plugin OwnerReferencesPermissionEnforcement asks for, so that the child can block the deletion of its parent",
+	cluster := kind.Kind{Kind: "Cluster", Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "clusters"}}
+	for owner, want := range map[kind.Kind]string{
+		app:     "service account team/robot may not update apps/finalizers.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps/finalizers], verbs: [update]} to a Role in namespace ns that a RoleBinding gives to it, which the admission plugin OwnerReferencesPermissionEnforcement asks for, so that the child can block the deletion of its parent",
+		cluster: "service account team/robot may not update clusters/finalizers.example.org in the cluster: add {apiGroups: [example.org], resources: [clusters/finalizers], verbs: [update]} to a ClusterRole that a ClusterRoleBinding gives to it, which the admission plugin OwnerReferencesPermissionEnforcement asks for, so that the child can block the deletion of its parent",
 	} {
-		c := &controller{as: robot, kind: fakeKinds[schema.GroupKind{Group: "example.org", Kind: owner}]}
-		if got, pending := c.missingRight(err, configMap("a"), kind.Kind{}); got != want || pending {
-			t.Errorf("%s: pending is %v, and the text\n%s\nwant\n%s", owner, pending, got, want)
+		c := (*Tracker)(nil).For("", robot, owner)
+		if got, pending := c.missingToWrite(err, "ns", kind.Kind{}); got != want || pending {
+			t.Errorf("%s: pending is %v, and the text\n%s\nwant\n%s", owner.Kind, pending, got, want)
 		}
 	}
 }
@@ -130,34 +130,33 @@ func TestFindingsThatSayTheSame(t *testing.T) {
 }
 
 func TestRightsAreToldOnceItIsKnownWhetherTheAccountIsThere(t *testing.T) {
-	need := claim{as: robot, use: asParents, resource: schema.GroupResource{Group: "example.org", Resource: "apps"}, namespaced: true, namespace: "ns"}
-	for _, unknown := range []use{toExist, asParents} {
+	need := Claim{As: robot, Use: Parents, Resource: schema.GroupResource{Group: "example.org", Resource: "apps"}, Namespaced: true, Namespace: "ns"}
+	for _, unknown := range []Use{Existence, Parents} {
 		c := knowing(t, robot, need, finding{known: true, missing: []string{"get"}})
-		for about, a := range c.rights.found {
-			if a.used = c.rights.clock.Now(); about.use == unknown {
-				delete(c.rights.found, about)
+		for about, a := range c.tracker.found {
+			if a.used = c.tracker.clock.Now(); about.Use == unknown {
+				delete(c.tracker.found, about)
 			}
 		}
-		if text, pending := c.lacking(denial(robot, "get", "apps", ""), need); !pending {
+		if text, pending := c.Missing(denial(robot, "get", "apps", ""), need); !pending {
 			t.Errorf("not everything is known, and told is %q", text)
 		}
 	}
 }
 
 func TestNobodyIsAskedWhenTimeIsUp(t *testing.T) {
-	c := newCluster(t)
+	c := newServer(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	for _, about := range []claim{{as: robot, use: asParents}, {as: robot, use: asParents, acting: true}, {use: toExist, resource: namespaces.GroupResource(), name: "ns"}} {
-		if _, err := c.controllers.rights.ask(ctx, about); err == nil || len(c.asked)+len(c.sought) > 0 {
+	for _, about := range []Claim{{As: robot, Use: Parents}, {As: robot, Use: Parents, acting: true}, {Use: Existence, Resource: namespaces, Name: "ns"}} {
+		if _, err := c.tracker().ask(ctx, about); err == nil || len(c.asked)+len(c.sought) > 0 {
 			t.Errorf("asked for %v %v, %v", c.asked, c.sought, err)
 		}
 	}
 }
 
 func TestAFindingIsNewToThoseWhoHaveAskedSince(t *testing.T) {
-	c := newCluster(t)
-	r, about := c.controllers.rights, claim{as: robot, use: asParents}
+	r, about := newServer(t).tracker(), Claim{As: robot, Use: Parents}
 	r.look(about, "apps")
 	if got := r.take(about, finding{known: true}); len(got) != 1 {
 		t.Errorf("told %v, want apps", got)

@@ -1,0 +1,81 @@
+package rights
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestRightsAreAskedForOnceInAWhile(t *testing.T) {
+	c := newServer(t)
+	r := c.tracker()
+	need := Claim{As: robot, Use: Namespaces, Resource: namespaces}
+	c.lacks["team:robot list namespaces"] = true
+	work := func() (finding, int) {
+		before := len(c.asked)
+		r.look(need, "one")
+		r.look(need, "two")
+		for r.queue.Len() > 0 {
+			r.Next(t.Context())
+		}
+		return r.look(need, "one"), len(c.asked) - before
+	}
+	f, asked := work()
+	if !f.known || !slices.Equal(f.missing, []string{"list"}) || asked != 2 {
+		t.Errorf("finding %+v after %d questions, want list missing after 2", f, asked)
+	}
+	slices.Sort(c.told)
+	if !slices.Equal(c.told, []string{"one", "two"}) {
+		t.Errorf("told %v, want both that asked", c.told)
+	}
+	if _, asked := work(); asked != 0 {
+		t.Errorf("%d questions again at once", asked)
+	}
+	c.clock.SetTime(c.clock.Now().Add(BelievedFor))
+	if _, asked := work(); asked != 2 || len(c.told) != 2 {
+		t.Errorf("%d questions after a while and %d told, want 2 and nobody new", asked, len(c.told))
+	}
+	c.fails["team:robot list namespaces"] = errors.New("no answer")
+	c.clock.SetTime(c.clock.Now().Add(BelievedFor))
+	if f, asked := work(); asked != 1 || !slices.Equal(f.missing, []string{"list"}) {
+		t.Errorf("finding %+v after %d questions without an answer, want the last one", f, asked)
+	}
+	clear(c.fails)
+	clear(c.lacks)
+	c.clock.SetTime(c.clock.Now().Add(BelievedFor))
+	if f, _ := work(); len(f.missing) > 0 || len(c.told) != 4 {
+		t.Errorf("finding %+v and told %v once it is granted", f, c.told)
+	}
+	c.clock.SetTime(c.clock.Now().Add(longestUnused + time.Second))
+	need.As = ""
+	work()
+	if len(r.found) != 1 {
+		t.Errorf("%d findings are kept, want none that nobody asks for", len(r.found))
+	}
+}
+
+func TestManyMissingRightsDoNotPileUp(t *testing.T) {
+	r := newServer(t).tracker()
+	for i := range 2 * mostAsked {
+		need := Claim{Use: Children, Resource: namespaces, Namespaced: true, Namespace: fmt.Sprint("n", i)}
+		r.look(need, "c")
+	}
+	if got := r.Len(); got != mostAsked {
+		t.Errorf("%d claims wait, want %d", got, mostAsked)
+	}
+}
+
+func TestRightsEndWithTheirContext(t *testing.T) {
+	c := newServer(t)
+	r := c.tracker()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r.look(Claim{Use: Status}, "c")
+	r.Run(ctx) // returns
+	if len(c.asked) > 0 {
+		t.Errorf("asked %v", c.asked)
+	}
+}
