@@ -134,7 +134,9 @@ watch: {apiVersion: "@group/v1", kind: Thing, namespaces: ["@ns"], labelSelector
 
 // TestTemplatesThatComputeWithoutEndKeepNobodyWaiting has one account with several controllers of 64 entries, each of which uses
 // all the work that it may, and changes 34 parents every second. Time depends on the machine. So the passes are counted that end while
-// a neighbour's parent waits. Those under way have equal shares, and may all end at one moment: the median tells how it is else.
+// a neighbour's parent waits: on a quiet machine none or one. Where other programs keep the processors busy, the passes of others go on
+// while the API server works for the parent. In any case they are fewer than half of those that are due when it comes, which all came
+// first before there were turns.
 func TestTemplatesThatComputeWithoutEndKeepNobodyWaiting(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
@@ -143,12 +145,14 @@ func TestTemplatesThatComputeWithoutEndKeepNobodyWaiting(t *testing.T) {
 	startOperator(t, args...)
 	n := newNeighbour(s)
 	quiet := n.waits(10)
+	const number, controllers, parents = 11, 3, 34
+	const most = controllers * parents / 2
 	spec := "\nchildren:"
 	for i := range 64 {
 		spec += fmt.Sprintf("\n- name: e%d\n  template: '{{ range 1000000000 }}{{ end }}'", i)
 	}
-	s.greedy(3, 34, spec)
-	stop := s.touch(34)
+	s.greedy(controllers, parents, spec)
+	stop := s.touch(parents)
 	eventually(t, soon, func() error {
 		m, err := v.scrape()
 		if under := m[`workqueue_unfinished_work_seconds{name="parents"}`]; err == nil && under < 3 {
@@ -156,7 +160,6 @@ func TestTemplatesThatComputeWithoutEndKeepNobodyWaiting(t *testing.T) {
 		}
 		return err
 	})
-	const number, most = 11, 6
 	var beside []time.Duration
 	var ended []float64
 	for range number {
