@@ -359,7 +359,7 @@ func TestIndexFindsChildrenOfOneParent(t *testing.T) {
 	}
 }
 
-func TestDefinitionsAreSlimmedAndFiled(t *testing.T) {
+func TestDefinitionsAreTrimmedAndFiled(t *testing.T) {
 	definition := pack(map[string]any{
 		"metadata": map[string]any{"name": "x", "annotations": map[string]any{"a": "long"}},
 		"spec": map[string]any{"group": "g", "names": map[string]any{"kind": "K"}, "conversion": map[string]any{}, "versions": []any{map[string]any{
@@ -378,11 +378,11 @@ func TestDefinitionsAreSlimmedAndFiled(t *testing.T) {
 	}
 	r := newRecorder(t, Want{Role: Definition})
 	transformed := func() error {
-		slim, err := r.Transformer()(definition)
+		trimmed, err := r.Transformer()(definition)
 		if err != nil {
 			return err
 		}
-		return r.Replace([]any{slim}, "1")
+		return r.Replace([]any{trimmed}, "1")
 	}
 	for how, bring := range map[string]func() error{
 		"by a watch-list": transformed,

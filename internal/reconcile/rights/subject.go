@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/spec"
 )
 
-// Subject asks for the rights that one TemplateController needs. The zero Subject knows of none.
+// Subject asks for the rights that one TemplateController needs.
 type Subject struct {
 	tracker    *Tracker
 	controller string // who hears when something changes
