@@ -22,7 +22,7 @@ ARCHIVE     := bin/templater.tar
 
 FUZZTIME    ?= 20s
 FUZZ_EXECS  ?= 2000
-MUTATE      ?= internal/kind internal/kube internal/kube/answers internal/watch internal/render internal/reconcile internal/reconcile/problem internal/reconcile/rights internal/spec
+MUTATE      ?= internal/kind internal/kube internal/kube/answers internal/watch internal/render internal/render/budget internal/render/syntax internal/render/token internal/render/document internal/reconcile internal/reconcile/problem internal/reconcile/rights internal/spec
 MUTATE_FLAGS ?=
 E2E_TIMEOUT ?= 40m
 # The tests that cannot run beside others: one takes the cluster, with a real node, to itself, the other its process.
@@ -81,11 +81,11 @@ test-unit: ## Run the tests that need no cluster
 	go test -run '^($(PLAIN))$$' ./internal/reconcile/...
 
 .PHONY: test-fuzz
-test-fuzz: ## Fuzz internal/object and internal/render, FUZZTIME (20s) for each target; fewer than FUZZ_EXECS (2000) executions fail
+test-fuzz: ## Fuzz internal/object, internal/render and internal/render/document, FUZZTIME (20s) for each target; fewer than FUZZ_EXECS (2000) executions fail
 	$(call say,'Fuzzing: $(FUZZTIME) for each target')
 	@set -eo pipefail; \
 	log=$$(mktemp); trap 'rm -f $$log' EXIT; \
-	for package in ./internal/object ./internal/render; do \
+	for package in ./internal/object ./internal/render ./internal/render/document; do \
 		targets=$$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); \
 		if [ -z "$$targets" ]; then echo "no fuzz target found in $$package"; exit 1; fi; \
 		for target in $$targets; do \

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/templater-dev/templater/internal/render/document"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -95,7 +96,7 @@ func BenchmarkUnseen(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				p.children["x"].shapes = shapes{}
+				p.children["x"].shapes = document.Shapes{}
 				if _, err := p.Child("x", in); err != nil {
 					b.Fatal(err)
 				}

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v4"
-
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/document"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -334,7 +333,7 @@ func TestScalarsAreOutput(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := x.Output
-		if err := x.convert(func(c *converter, n *yaml.Node) error { _, err := c.child(n); return err }); err != nil {
+		if err := x.unit.shapes.Read(&x.Table, x.out.buf, func(d document.Document) error { _, err := d.Object(); return err }); err != nil {
 			t.Fatalf("%s: %v", why, err)
 		}
 		if paid := before - x.Output; paid < len(long) || paid > len(long)+100 {

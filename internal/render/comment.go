@@ -2,14 +2,9 @@ package render
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
-	"strings"
 	"text/template/parse"
 
-	"go.yaml.in/yaml/v4"
-
-	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
@@ -60,69 +55,6 @@ func (o *output) insert(at int, text string) {
 	behind := within
 	behind.at, behind.literal = at+len(text), true
 	o.pieces = slices.Insert(o.pieces, i, within, behind)
-}
-
-// marks returns the marks in a text, in their order; nil means none.
-func (x *exec) marks(t *yamlText) []int {
-	if !t.template || !x.HasMarks() {
-		return nil
-	}
-	return x.Marks(t.content)
-}
-
-// unmark takes the marks out of the scalars of a document, and adds them to found.
-func (x *exec) unmark(n *yaml.Node, found map[int]bool) {
-	for _, id := range x.Marks(n.Value) {
-		found[id] = true
-	}
-	n.Value = x.Unmarked(n.Value)
-	for _, below := range n.Content {
-		x.unmark(below, found)
-	}
-}
-
-// uncommented is documents for text with marks.
-func (x *exec) uncommented(t *yamlText, marks []int, do func(*yaml.Node) error) error {
-	found := map[int]bool{}
-	err := x.load(t, func(n *yaml.Node) error {
-		x.unmark(n, found)
-		return do(n)
-	})
-	if budget.Ended(err) {
-		return err
-	}
-	if err != nil { // which may be about what follows a comment
-		return cmp.Or(x.inComment(t), err)
-	}
-	for _, id := range marks {
-		if !found[id] {
-			return x.suspects[id].error()
-		}
-	}
-	return nil
-}
-
-// inComment returns the error of the first suspect in a comment, as far as that can be told from the text up to
-// the end of its line, or nil.
-func (x *exec) inComment(t *yamlText) error {
-	rest := t.content
-	for {
-		_, id, after, ok := x.NextMark(rest)
-		if !ok {
-			return nil
-		}
-		rest = after
-		line := strings.IndexFunc(after, token.IsLineEnd)
-		head, err := x.read(t.content[:len(t.content)-len(after)+max(line, 0)], true)
-		if err != nil {
-			return nil //nolint:nilerr // there is another one to tell
-		}
-		found := map[int]bool{}
-		err = x.load(head, func(n *yaml.Node) error { x.unmark(n, found); return nil })
-		if err == nil && !found[id] {
-			return x.suspects[id].error()
-		}
-	}
 }
 
 func (s suspect) error() error {

@@ -25,7 +25,14 @@
 //
 // Output that is the same for two parents, but for what its tokens stand for,
 // is parsed once. This changes how long rendering takes and nothing else: see
-// shape.
+// [document.Shapes].
+//
+// # Parts
+//
+// Package syntax parses and checks templates, as far as that is possible without data.
+// This package executes them, with package token for values that must not
+// become text, and package budget for what they may use. Package document makes
+// objects of what they write.
 //
 // # Kinds of text
 //

@@ -16,9 +16,9 @@ import (
 	"strings"
 
 	version "github.com/Masterminds/semver/v3"
-	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/document"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
@@ -188,16 +188,11 @@ func fromYAML(c *call) any {
 	if !isRendered {
 		content = strings.TrimPrefix(c.str(0), "\ufeff")
 	}
-	text, err := c.x.read(content, isRendered)
-	if err != nil {
-		return c.unreadable(err, isRendered, "YAML")
-	}
 	var value any
 	found := 0
-	conv := converter{x: c.x, from: text}
-	err = c.x.documents(text, func(n *yaml.Node) error {
+	err := document.Read(&c.x.Table, content, isRendered, func(d document.Document) error {
 		var err error
-		value, err = conv.value(n, elsewhere, 0)
+		value, err = d.Value()
 		found++
 		return err
 	})
@@ -213,6 +208,9 @@ func fromYAML(c *call) any {
 // unreadable reports text that could not be parsed. What is wrong with data
 // cannot be said without quoting it.
 func (c *call) unreadable(err error, say bool, language string) any {
+	if hidden, ok := errors.AsType[*document.CommentError](err); ok {
+		c.failed(c.x.suspects[hidden.Mark].error())
+	}
 	if _, placed := errors.AsType[*syntax.Error](err); placed || budget.Ended(err) {
 		c.failed(err) // which is what counts
 	}

@@ -5,11 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v4"
-
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/syntax"
-	"github.com/templater-dev/templater/internal/render/token"
 )
 
 // TestKeys has keys of a child's template that are refused, or not.
@@ -117,53 +114,6 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// TestProperties checks nodes that the parser may make of what others than the author wrote.
-func TestProperties(t *testing.T) {
-	const marker = "\ue000"
-	for why, row := range map[string]struct {
-		n      yaml.Node
-		data   bool
-		fails  bool
-		column int
-	}{
-		"neither":                       {n: yaml.Node{Kind: yaml.ScalarNode}},
-		"a token in an anchor":          {n: yaml.Node{Kind: yaml.ScalarNode, Anchor: marker + "0x"}, fails: true},
-		"a token in a tag":              {n: yaml.Node{Kind: yaml.ScalarNode, Tag: marker + "0x"}, fails: true},
-		"what looks like one, in data":  {n: yaml.Node{Kind: yaml.ScalarNode, Anchor: marker + "0x"}, data: true},
-		"text":                          {n: yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Style: yaml.TaggedStyle}},
-		"a map that is text":            {n: yaml.Node{Kind: yaml.MappingNode, Tag: "!!str", Style: yaml.TaggedStyle}, fails: true},
-		"a map":                         {n: yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Style: yaml.TaggedStyle}},
-		"a list that is a map":          {n: yaml.Node{Kind: yaml.SequenceNode, Tag: "!!map", Style: yaml.TaggedStyle}, fails: true},
-		"a list":                        {n: yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq", Style: yaml.TaggedStyle}},
-		"a list that is something else": {n: yaml.Node{Kind: yaml.SequenceNode, Tag: "!x", Style: yaml.TaggedStyle}, fails: true},
-		"a map that is a list":          {n: yaml.Node{Kind: yaml.MappingNode, Tag: "!!seq", Style: yaml.TaggedStyle}, fails: true},
-		"a number":                      {n: yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Style: yaml.TaggedStyle}, fails: true},
-		"a tag that is not told":        {n: yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Line: 1, Column: 1}, fails: true},
-		"no tag at the place":           {n: yaml.Node{Kind: yaml.ScalarNode, Line: 1, Column: 2}},
-		"a place that is not there":     {n: yaml.Node{Kind: yaml.ScalarNode, Line: 2, Column: 1}},
-		"the end":                       {n: yaml.Node{Kind: yaml.ScalarNode, Line: 1, Column: 4}},
-		"an alias":                      {n: yaml.Node{Kind: yaml.AliasNode, Line: 1, Column: 1}},
-	} {
-		x := &exec{Table: token.Table{Meter: newBudget(), Marker: marker}}
-		c := &converter{x: x, from: &yamlText{content: "! a", starts: []int{0}, bangs: true, template: !row.data}}
-		if err := c.properties(&row.n); (err != nil) != row.fails {
-			t.Errorf("%s: %v", why, err)
-		}
-	}
-	x := &exec{Table: token.Table{Marker: marker}}
-	c := &converter{x: x, from: &yamlText{content: "! a", starts: []int{0}, bangs: true}}
-	if err := c.properties(&yaml.Node{Kind: yaml.ScalarNode, Line: 1, Column: 1}); !errors.Is(err, budget.ErrWork) {
-		t.Errorf("with no work left: %v", err)
-	}
-	if _, err := c.value(&yaml.Node{}, elsewhere, 0); !errors.Is(err, budget.ErrNodes) {
-		t.Errorf("with no nodes left: %v", err)
-	}
-	x.Meter = newBudget()
-	if _, err := c.value(&yaml.Node{}, elsewhere, 0); err == nil || err.Error() != "this is not supported YAML" {
-		t.Errorf("a node of no kind: %v", err)
-	}
-}
-
 // TestDataIsNoTemplate reads data that looks like tokens, which it is not.
 func TestDataIsNoTemplate(t *testing.T) {
 	p := programOf(t, "apiVersion: v1\nkind: A\nv: {{ fromYaml .spec.a }}")
@@ -187,13 +137,6 @@ func TestKeysOfDataAreOutput(t *testing.T) {
 	left, err := spend(p, &Input{Parent: map[string]any{"spec": map[string]any{"a": strings.Repeat("k", 1000) + ": 1"}}}, newBudget())
 	if err != nil || maxOutput-left.Output != 1001 {
 		t.Errorf("%d bytes are paid for, %v", maxOutput-left.Output, err)
-	}
-}
-
-func TestPlaceOfANodeThatIsNowhere(t *testing.T) {
-	c := &converter{x: &exec{out: &output{}}, from: &yamlText{}}
-	if got := c.line(&yaml.Node{}); got != 0 {
-		t.Errorf("line %d, want none", got)
 	}
 }
 
@@ -236,5 +179,31 @@ func TestMergesAreAsDeepAsDataMayBe(t *testing.T) {
 		if got := childOf(t, "{<<: "+strings.Repeat("[", depth)+strings.Repeat("]", depth)+"}"); got != want {
 			t.Errorf("%d lists: %s, want %s", depth, got, want)
 		}
+	}
+}
+
+// TestNothing tells what drops its key from what is empty, but there.
+func TestNothing(t *testing.T) {
+	for text, want := range map[string]string{
+		"a:": `{}`, "a: &x": `{"a":null}`, "a: ''": `{"a":""}`, "a: \"\"": `{"a":""}`, "a: |": `{"a":""}`, "a: !!str": `{"a":""}`, "a: {b: }": `{"a":{}}`,
+		"a:\nb: 1": `{"b":1}`, "- &x": "[null]", "- ''": `[""]`,
+	} {
+		if got, err := renderDocument(t, "v:\n  "+strings.ReplaceAll(text, "\n", "\n  ")); err != nil || got != want {
+			t.Errorf("%q: %s, %v, want %s", text, got, err, want)
+		}
+	}
+}
+
+func TestDirectivesAreRefused(t *testing.T) {
+	for _, text := range []string{"%YAML 1.1\n---\na: b", "a: b\n---\n%YAML 1.1\n---\nc: d"} {
+		if _, err := programOf(t, text).Child("x", &Input{}); err == nil || !strings.Contains(err.Error(), "YAML directives are not supported") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+func TestLinesOfOutputThatIsNotThere(t *testing.T) {
+	if got := (&exec{out: &output{}}).line(-1); got != 0 {
+		t.Errorf("line %d, want none", got)
 	}
 }

@@ -3,16 +3,12 @@ package render
 import (
 	"errors"
 	"fmt"
-	"math/rand"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
-	"go.yaml.in/yaml/v4"
-
 	"github.com/templater-dev/templater/internal/render/budget"
-	"github.com/templater-dev/templater/internal/render/token"
 )
 
 var errEnough = errors.New("enough")
@@ -85,58 +81,4 @@ func TestCallsArePaidFor(t *testing.T) {
 			}
 		}
 	}
-}
-
-// parts are those of which random YAML is made, and around is where it stands.
-var (
-	parts  = []string{":", "-", " ", "\n", ",", "[", "]", "{", "}", "?", "'", `"`, "a", "&a", "*a", "!", "#", "|", ">", "\t", `\`, ": ", "? ", "- ", "\n ", "\u2028", "é"}
-	around = [][2]string{
-		{"", ""}, {"[", "]"}, {"{", "}"}, {"- ", ""}, {"a: ", ""}, {"? ", ""}, {"- - - - - - - - - -\n ", ""}, {"a: {b: [", ""}, {"'", "'"}, {`"`, `"`}, {"|\n ", ""}, {"a: >\n ", ""},
-	}
-)
-
-// checkParsing parses a text and compares what that allocates with what it is charged, of which it may be that many times as much.
-func checkParsing(t *testing.T, text string, times uint64) {
-	t.Helper()
-	x := &exec{Table: token.Table{Meter: newBudget()}}
-	bytes := allocated(func() {
-		if parsed, err := x.read(text, false); err == nil {
-			_ = x.documents(parsed, func(*yaml.Node) error { return nil })
-		}
-	})
-	if paid := uint64(budget.MaxWork-x.Work) * unitBytes; bytes > times*paid { //nolint:gosec // it is not negative
-		t.Errorf("%d bytes of %.80q: %d KiB are allocated, %d KiB are paid for", len(text), text, bytes>>10, paid>>10)
-	}
-}
-
-// TestParsingIsPaidFor parses what takes most for its length: a few characters over and over.
-func TestParsingIsPaidFor(t *testing.T) {
-	rng := rand.New(rand.NewSource(1))
-	texts := []string{
-		"[" + strings.Repeat(": -", 79_000) + "]", "[" + strings.Repeat(": - ", 30_000) + "]", strings.Repeat("? ", 3000), "{" + strings.Repeat("*a :", 5000), "{" + strings.Repeat("\n#\na", 5000),
-		"[" + strings.Repeat("'\t:!?", 5000), strings.Repeat("! ", 5000), "{" + strings.Repeat("\n-: \\,", 5000), "{:{" + strings.Repeat("}", 1000),
-	}
-	for range 1500 {
-		var s strings.Builder
-		for range 1 + rng.Intn(6) {
-			s.WriteString(parts[rng.Intn(len(parts))])
-		}
-		where := around[rng.Intn(len(around))]
-		texts = append(texts, where[0]+strings.Repeat(s.String(), []int{300, 1000, 3000, 10_000}[rng.Intn(4)]/s.Len())+where[1])
-	}
-	for _, text := range texts {
-		checkParsing(t, text, 1)
-	}
-}
-
-// FuzzParsingIsPaidFor looks for much worse.
-func FuzzParsingIsPaidFor(f *testing.F) {
-	for i, part := range parts {
-		f.Add(part, around[i%len(around)][0], uint16(1000)) //nolint:gosec // small
-	}
-	f.Fuzz(func(t *testing.T, part, before string, times uint16) {
-		if len(part) > 0 && len(part) < 30 && len(before) < 30 {
-			checkParsing(t, before+strings.Repeat(part, int(times)), 2)
-		}
-	})
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/templater-dev/templater/internal/render/document"
 )
 
 func TestWorkIsDoneWithPauses(t *testing.T) {
@@ -48,7 +50,7 @@ func TestWorkIsDoneWithPauses(t *testing.T) {
 				}
 				return nil
 			}
-			p.children["x"].shapes = shapes{}
+			p.children["x"].shapes = document.Shapes{}
 			if _, err := p.Child("x", in); err == nil || at != last+1 {
 				t.Errorf("%s: the error of pause %d: %v after %d", what, last+1, err, at)
 				break

@@ -9,9 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	"go.yaml.in/yaml/v4"
-
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/document"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
@@ -32,7 +31,7 @@ type Program struct {
 // unit is one template and what its output was parsed to.
 type unit struct {
 	*syntax.Unit
-	shapes shapes
+	shapes document.Shapes
 }
 
 // Compile parses and checks all templates. The error is a [syntax.Errors] with
@@ -78,15 +77,15 @@ func (p *Program) Child(name string, in *Input) ([]Object, error) {
 		return nil, &syntax.Error{Template: syntax.ChildName(name), Reason: syntax.Invalid, Message: "there is no template for this child"}
 	}
 	var objects []Object
-	err := p.render(u, in, func(c *converter, n *yaml.Node) error {
+	err := p.render(u, in, func(x *exec, d document.Document) error {
 		if len(objects) == maxDocuments {
 			return budget.Error(fmt.Sprintf("the template yields more than %d objects", maxDocuments))
 		}
-		content, err := c.child(n)
+		content, err := d.Object()
 		if err != nil {
 			return err
 		}
-		objects = append(objects, Object{Content: content, Line: c.line(n)})
+		objects = append(objects, Object{Content: content, Line: x.line(d.Offset())})
 		return nil
 	})
 	if err != nil {
@@ -103,18 +102,18 @@ func (p *Program) Status(in *Input) (map[string]any, error) {
 	}
 	status := map[string]any{}
 	found := false
-	err := p.render(p.status, in, func(c *converter, n *yaml.Node) error {
+	err := p.render(p.status, in, func(_ *exec, d document.Document) error {
 		if found {
-			return c.fail(n, "a status is one YAML document; remove what follows ---")
+			return d.Errorf("a status is one YAML document; remove what follows ---")
 		}
 		found = true
-		v, err := c.value(n, elsewhere, 0)
+		v, err := d.Value()
 		if err != nil {
 			return err
 		}
 		m, ok := v.(map[string]any)
 		if !ok {
-			return c.fail(n, "a status is a map, not %s", token.KindOf(v))
+			return d.Errorf("a status is a map, not %s", token.KindOf(v))
 		}
 		status = m
 		return nil
@@ -126,7 +125,7 @@ func (p *Program) Status(in *Input) (map[string]any, error) {
 }
 
 // render executes a unit and calls do with each document of its output.
-func (p *Program) render(u *unit, in *Input, do func(*converter, *yaml.Node) error) (err error) {
+func (p *Program) render(u *unit, in *Input, do func(*exec, document.Document) error) (err error) {
 	x := p.start(u, in)
 	defer func() {
 		x.GiveBack()
@@ -140,7 +139,8 @@ func (p *Program) render(u *unit, in *Input, do func(*converter, *yaml.Node) err
 	if err := x.invoke("", &x.view.root); err != nil {
 		return x.located(err, u.Body())
 	}
-	if err := x.mapped(x.convert(do)); err != nil {
+	err = u.shapes.Read(&x.Table, x.out.buf, func(d document.Document) error { return do(x, d) })
+	if err = x.mapped(err); err != nil {
 		return err
 	}
 	return x.out.misplaced(x.Marker)
@@ -194,9 +194,12 @@ func (x *exec) mapped(err error) error {
 	if at, ok := errors.AsType[*syntax.Error](err); ok {
 		return at
 	}
+	if hidden, ok := errors.AsType[*document.CommentError](err); ok {
+		return x.suspects[hidden.Mark].error()
+	}
 	offset := -1
-	if at, ok := errors.AsType[*syntaxError](err); ok {
-		offset = at.offset
+	if at, ok := errors.AsType[*document.Error](err); ok {
+		offset = at.Offset
 	}
 	src, pos := x.out.origin(offset)
 	err = x.out.explained(err, offset)
@@ -204,6 +207,16 @@ func (x *exec) mapped(err error) error {
 		return &syntax.Error{Template: x.unit.Text.Name, Reason: reasonOf(err), Message: syntax.OneLine(err.Error())}
 	}
 	return src.ErrorAt(pos, reasonOf(err), err.Error())
+}
+
+// line returns the line of the template that a byte of the output came from, or 0.
+func (x *exec) line(offset int) int {
+	src, pos := x.out.origin(offset)
+	if src == nil {
+		return 0
+	}
+	line, _ := src.Position(pos)
+	return line
 }
 
 // panicSite returns the line of this package in which a panic arose that is

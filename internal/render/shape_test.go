@@ -1,16 +1,15 @@
 package render
 
 import (
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.yaml.in/yaml/v4"
 
-	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/document"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -28,9 +27,9 @@ func outcomeOf(p *Program, in *Input) outcome {
 	x := p.start(u, in)
 	err := x.invoke("", &x.view.root)
 	if err == nil {
-		err = x.convert(func(c *converter, n *yaml.Node) error {
-			content, err := c.child(n)
-			out.Objects = append(out.Objects, Object{Content: content, Line: c.line(n)})
+		err = u.shapes.Read(&x.Table, x.out.buf, func(d document.Document) error {
+			content, err := d.Object()
+			out.Objects = append(out.Objects, Object{Content: content, Line: x.line(d.Offset())})
 			return err
 		})
 	}
@@ -67,9 +66,9 @@ func TestShapesChangeNothing(t *testing.T) {
 		p := programOf(t, text)
 		for _, s := range append(parents, parents...) {
 			in := &Input{Parent: parentWith(s)}
-			parsed := p.children["x"].shapes.next.Load()
+			known := p.children["x"].shapes.Outputs()
 			got := outcomeOf(p, in)
-			if len(got.Objects) > 0 && got.Error == "" && p.children["x"].shapes.next.Load() == parsed {
+			if len(got.Objects) > 0 && got.Error == "" && slices.Equal(p.children["x"].shapes.Outputs(), known) {
 				seen++
 			}
 			if diff := cmp.Diff(outcomeOf(programOf(t, text), in), got); diff != "" {
@@ -82,6 +81,13 @@ func TestShapesChangeNothing(t *testing.T) {
 	}
 }
 
+// What package document keeps.
+const (
+	maxShapes    = 4
+	maxShapeText = 16 << 10
+	maxShapeList = 255 // items of a list of {}
+)
+
 // TestShapesAreFew renders output that must not be kept, or not for long.
 func TestShapesAreFew(t *testing.T) {
 	const object = "apiVersion: v1\nkind: A\n"
@@ -93,7 +99,7 @@ func TestShapesAreFew(t *testing.T) {
 		"a shape for each branch":               {object + "{{ if .spec.odd }}a: 1{{ end }}\n", 2},
 		"no more shapes than there is room for": {object + "{{ range .spec.n }}a{{ . }}: {{ . }}\n{{ end }}", maxShapes},
 		"text that is too long":                 {object + "a: {{ .spec.n }}" + strings.Repeat("x", maxShapeText), 0},
-		"too many nodes":                        {object + "a:\n" + strings.Repeat("- {}\n", maxShapeCost/(costIndicator+costBracket)) + "b: {{ .spec.n }}", 0},
+		"too many nodes":                        {object + "a:\n" + strings.Repeat("- {}\n", maxShapeList) + "b: {{ .spec.n }}", 0},
 		"an error in the text":                  {object + "a: [ {{ .spec.n }}\n", 0},
 		"an error in what it means":             {object + "a: 0777\nb: {{ .spec.n }}\n", 0},
 	} {
@@ -102,10 +108,8 @@ func TestShapesAreFew(t *testing.T) {
 			_, _ = p.Child("x", &Input{Parent: map[string]any{"spec": map[string]any{"n": int64(i), "odd": i%2 == 1}}})
 		}
 		kept := map[string]bool{}
-		for i := range p.children["x"].shapes.known {
-			if known := p.children["x"].shapes.known[i].Load(); known != nil {
-				kept[known.content] = true
-			}
+		for _, output := range p.children["x"].shapes.Outputs() {
+			kept[output] = true
 		}
 		if len(kept) != c.kept {
 			t.Errorf("%s: %d shapes, want %d", why, len(kept), c.kept)
@@ -144,11 +148,4 @@ b: {<<: *b, "d": '{{ .spec.s }}'}
 		})
 	}
 	wg.Wait()
-}
-
-func TestParsingIsPaidForEachTime(t *testing.T) {
-	known := &shape{yamlText: &yamlText{content: "a: 1", cost: parsingCost("a: 1")}}
-	if err := new(exec).convertKnown(known, nil); !errors.Is(err, budget.ErrWork) {
-		t.Errorf("a shape that is known, and no work left: %v", err)
-	}
 }

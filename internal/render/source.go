@@ -2,7 +2,6 @@ package render
 
 import (
 	"github.com/templater-dev/templater/internal/render/budget"
-
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 

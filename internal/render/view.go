@@ -4,7 +4,6 @@ import (
 	"maps"
 
 	"github.com/templater-dev/templater/internal/render/budget"
-
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 

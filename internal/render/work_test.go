@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/document"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -42,7 +42,7 @@ func spend(p *Program, in *Input, b budget.Meter) (budget.Meter, error) {
 	x.Meter = b
 	err := x.invoke("", &x.view.root)
 	if err == nil {
-		err = x.convert(func(c *converter, n *yaml.Node) error { _, err := c.child(n); return err })
+		err = x.unit.shapes.Read(&x.Table, x.out.buf, func(d document.Document) error { _, err := d.Object(); return err })
 	}
 	return x.Meter, err
 }
@@ -120,7 +120,7 @@ func TestLackOfBudget(t *testing.T) {
 		}
 		for work := 0; work < full.Work-left.Work; work += max(3, (full.Work-left.Work)/200|1) {
 			if work%2 == 0 {
-				p.children["x"].shapes = shapes{}
+				p.children["x"].shapes = document.Shapes{}
 			}
 			if _, err := spend(p, in, budget.Meter{Work: work, Output: full.Output, Nodes: full.Nodes}); !ranOut(err, budget.ErrWork) {
 				t.Errorf("%s\nwith %d of %d units: %v", text, work, full.Work-left.Work, err)
@@ -134,7 +134,7 @@ func TestLackOfBudget(t *testing.T) {
 			}
 		}
 		for nodes := range full.Nodes - left.Nodes {
-			p.children["x"].shapes = shapes{}
+			p.children["x"].shapes = document.Shapes{}
 			if _, err := spend(p, in, budget.Meter{Work: full.Work, Output: full.Output, Nodes: nodes}); !ranOut(err, budget.ErrNodes) {
 				t.Errorf("%s\nwith %d of %d nodes: %v", text, nodes, full.Nodes-left.Nodes, err)
 				break

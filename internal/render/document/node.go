@@ -1,4 +1,4 @@
-package render
+package document
 
 import (
 	"fmt"
@@ -20,9 +20,12 @@ const (
 	atMetadata
 )
 
+// costMap is for a map that is not empty.
+const costMap = 128
+
 // converter makes JSON data of YAML nodes and restores tokens on the way.
 type converter struct {
-	x    *exec
+	x    *token.Table
 	from *yamlText // what the nodes were parsed from
 	// object tells whether the result is a child, in which keys are reserved.
 	object bool
@@ -37,7 +40,7 @@ func (c *converter) wrap(n *yaml.Node, err error) error {
 	if budget.Ended(err) {
 		return err
 	}
-	return &syntaxError{c.from.offset(n.Line, n.Column), err.Error()}
+	return &Error{c.from.offset(n.Line, n.Column), err.Error()}
 }
 
 // value converts a node and all below it.
@@ -328,7 +331,7 @@ func (c *converter) text(n *yaml.Node) (string, error) {
 		return "", err
 	}
 	if block {
-		how, err := c.x.chomping(c.from, n)
+		how, err := chompingIn(c.x, c.from, n)
 		if err != nil {
 			return "", err
 		}

@@ -1,9 +1,11 @@
-package render
+package document
 
 import (
 	"sync/atomic"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 // shape is the output of a template, tokens and all, and what it was parsed
@@ -26,27 +28,27 @@ type shape struct {
 	documents []*yaml.Node
 }
 
-// What a unit keeps. The owners of parents have a say in what shapes there
+// What a template keeps. The owners of parents have a say in what shapes there
 // are, so all of this is small: at worst about 200 KB for a shape and 800 KB
-// for a unit. A Pod takes 7 KB.
+// for a template. A Pod takes 7 KB.
 const (
 	maxShapes    = 4
 	maxShapeText = 16 << 10 // bytes
 	maxShapeCost = 500_000  // there are at most 1,000 nodes
 )
 
-// shapes holds the shapes of a unit that were parsed last, but not those used
+// Shapes holds the shapes of a template that were parsed last, but not those used
 // last, so that looking one up writes nothing. Two executions may put in the
 // same shape at the same time; that does no harm. It is safe for concurrent
 // use.
-type shapes struct {
+type Shapes struct {
 	next  atomic.Uint32
 	known [maxShapes]atomic.Pointer[shape]
 }
 
 // find returns the shape of an output, or nil if it is not known. It compares
 // whole texts, which takes less than a hash where there are so few.
-func (s *shapes) find(output []byte) *shape {
+func (s *Shapes) find(output []byte) *shape {
 	for i := range s.known {
 		if known := s.known[i].Load(); known != nil && known.content == string(output) {
 			return known
@@ -56,43 +58,55 @@ func (s *shapes) find(output []byte) *shape {
 }
 
 // keep puts a shape in the place of the oldest one.
-func (s *shapes) keep(parsed *shape) {
+func (s *Shapes) keep(parsed *shape) {
 	s.known[(s.next.Add(1)-1)%maxShapes].Store(parsed)
 }
 
-// convert calls do with each document of the output. What it charges, calls
+// Outputs returns what is known, in no order.
+func (s *Shapes) Outputs() []string {
+	var all []string
+	for i := range s.known {
+		if known := s.known[i].Load(); known != nil {
+			all = append(all, known.content)
+		}
+	}
+	return all
+}
+
+// Read calls do with each document of a template's output. What it charges, calls
 // do with and returns is the same whether the output was seen before or not.
 // Only output that is without error to its end is remembered.
-func (x *exec) convert(do func(*converter, *yaml.Node) error) error {
-	if known := x.unit.shapes.find(x.out.buf); known != nil {
-		return x.convertKnown(known, do)
+func (s *Shapes) Read(x *token.Table, output []byte, do func(Document) error) error {
+	if known := s.find(output); known != nil {
+		return known.read(x, do)
 	}
-	text, err := x.read(string(x.out.buf), true)
+	text, err := read(x, string(output), true)
 	if err != nil {
 		return err
 	}
 	parsed := shape{yamlText: text}
 	small := len(text.content) <= maxShapeText && text.cost <= maxShapeCost
 	c := &converter{x: x, from: text}
-	err = x.documents(text, func(n *yaml.Node) error {
+	err = documents(x, text, func(n *yaml.Node) error {
 		if small {
 			parsed.documents = append(parsed.documents, n)
 		}
-		return do(c, n)
+		return do(Document{c, n})
 	})
 	if err == nil && small {
-		x.unit.shapes.keep(&parsed)
+		s.keep(&parsed)
 	}
 	return err
 }
 
-func (x *exec) convertKnown(known *shape, do func(*converter, *yaml.Node) error) error {
-	if err := x.Charge(known.cost); err != nil {
+// read is Read for a shape that is known.
+func (s *shape) read(x *token.Table, do func(Document) error) error {
+	if err := x.Charge(s.cost); err != nil {
 		return err
 	}
-	c := &converter{x: x, from: known.yamlText}
-	for _, n := range known.documents {
-		if err := do(c, n); err != nil {
+	c := &converter{x: x, from: s.yamlText}
+	for _, n := range s.documents {
+		if err := do(Document{c, n}); err != nil {
 			return err
 		}
 	}

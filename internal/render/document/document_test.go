@@ -1,4 +1,4 @@
-package render
+package document
 
 import (
 	"errors"
@@ -38,8 +38,8 @@ func TestPlacesInYAML(t *testing.T) {
 	if diff := cmp.Diff([]int{0, 4, 7, 10, 14, 18, len(text)}, lineStarts(text)); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
-	x := &exec{Table: token.Table{Meter: newBudget()}}
-	parsed, err := x.read(text, true)
+	x := &token.Table{Meter: newMeter()}
+	parsed, err := read(x, text, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,9 +59,9 @@ func TestDirectives(t *testing.T) {
 }
 
 func TestBangsAreNoticed(t *testing.T) {
-	x := &exec{Table: token.Table{Meter: newBudget()}}
+	x := &token.Table{Meter: newMeter()}
 	for text, want := range map[string]bool{"a": false, "!a": false, "a!b": false, "a!": true, "[!]": true, "[!,": true, "!}": true, "!{": true, "![": true, "! a": true, "!\ta": true, "!\n": true, "!\r": true, "!\u0085": true, "!\u2028": true, "!\u2029": true} {
-		parsed, err := x.read(text, true)
+		parsed, err := read(x, text, true)
 		if err != nil || parsed.bangs != want {
 			t.Errorf("%q: %v, want %v", text, parsed, want)
 		}
@@ -98,34 +98,22 @@ func TestChompingIsFound(t *testing.T) {
 		"&a":              {c: clip, units: 8 + 2, fails: true},
 		"":                {c: clip, units: 8, fails: true},
 	} {
-		x := &exec{Table: token.Table{Meter: newBudget()}}
+		x := &token.Table{Meter: newMeter()}
 		parsed := &yamlText{content: text, starts: []int{0}}
-		got, err := x.chomping(parsed, &yaml.Node{Line: 1, Column: 1})
+		got, err := chompingIn(x, parsed, &yaml.Node{Line: 1, Column: 1})
 		if got != want.c || (err != nil) != want.fails || budget.MaxWork-x.Work != want.units {
 			t.Errorf("%q: %q, %v, %d units", text, got, err, budget.MaxWork-x.Work)
 		}
 		for units := range want.units {
 			x.Work = units
-			if _, err := x.chomping(parsed, &yaml.Node{Line: 1, Column: 1}); !errors.Is(err, budget.ErrWork) {
+			if _, err := chompingIn(x, parsed, &yaml.Node{Line: 1, Column: 1}); !errors.Is(err, budget.ErrWork) {
 				t.Errorf("%q with %d units: %v", text, units, err)
 			}
 		}
 	}
-	x := &exec{Table: token.Table{Meter: newBudget()}}
-	if _, err := x.chomping(&yamlText{content: "|-", starts: []int{0}}, &yaml.Node{Line: 2, Column: 1}); err == nil {
+	x := &token.Table{Meter: newMeter()}
+	if _, err := chompingIn(x, &yamlText{content: "|-", starts: []int{0}}, &yaml.Node{Line: 2, Column: 1}); err == nil {
 		t.Error("a line that is not there: no error")
-	}
-}
-
-// TestNothing tells what drops its key from what is empty, but there.
-func TestNothing(t *testing.T) {
-	for text, want := range map[string]string{
-		"a:": `{}`, "a: &x": `{"a":null}`, "a: ''": `{"a":""}`, "a: \"\"": `{"a":""}`, "a: |": `{"a":""}`, "a: !!str": `{"a":""}`, "a: {b: }": `{"a":{}}`,
-		"a:\nb: 1": `{"b":1}`, "- &x": "[null]", "- ''": `[""]`,
-	} {
-		if got, err := renderDocument(t, "v:\n  "+strings.ReplaceAll(text, "\n", "\n  ")); err != nil || got != want {
-			t.Errorf("%q: %s, %v, want %s", text, got, err, want)
-		}
 	}
 }
 
@@ -134,25 +122,25 @@ func TestWordsOfTheParser(t *testing.T) {
 	text := &yamlText{content: "ab\nMcd", starts: []int{0, 3}}
 	for why, row := range map[string]struct {
 		err  error
-		want syntaxError
+		want Error
 	}{
-		"another error":                 {io.ErrUnexpectedEOF, syntaxError{-1, "the text is not valid YAML"}},
-		"the scanner":                   {&yaml.LoadError{Stage: "scanner", Message: "so", Mark: yaml.Mark{Line: 1, Column: 2}}, syntaxError{1, "YAML: so"}},
-		"the parser":                    {&yaml.LoadError{Stage: "parser", Message: "so", Mark: yaml.Mark{Line: 1, Column: 1}}, syntaxError{0, "YAML: so"}},
-		"the composer":                  {&yaml.LoadError{Stage: "composer", Message: "so", Mark: yaml.Mark{Line: 2, Column: 2}}, syntaxError{4, "YAML: so"}},
-		"the reader":                    {&yaml.LoadError{Stage: "reader", Message: "so"}, syntaxError{-1, "YAML: a character or a tag is not allowed"}},
-		"a token in the words":          {&yaml.LoadError{Stage: "parser", Message: "so M"}, syntaxError{-1, "YAML: a value cannot stand here; it may be a scalar or a part of one"}},
-		"a token at the place":          {&yaml.LoadError{Stage: "parser", Message: "so", Mark: yaml.Mark{Line: 2, Column: 1}}, syntaxError{3, "YAML: a value cannot stand here; it may be a scalar or a part of one"}},
-		"the place is before the token": {&yaml.LoadError{Stage: "parser", Message: "so", Mark: yaml.Mark{Line: 1, Column: 3}}, syntaxError{2, "YAML: so"}},
+		"another error":                 {io.ErrUnexpectedEOF, Error{-1, "the text is not valid YAML"}},
+		"the scanner":                   {&yaml.LoadError{Stage: "scanner", Message: "so", Mark: yaml.Mark{Line: 1, Column: 2}}, Error{1, "YAML: so"}},
+		"the parser":                    {&yaml.LoadError{Stage: "parser", Message: "so", Mark: yaml.Mark{Line: 1, Column: 1}}, Error{0, "YAML: so"}},
+		"the composer":                  {&yaml.LoadError{Stage: "composer", Message: "so", Mark: yaml.Mark{Line: 2, Column: 2}}, Error{4, "YAML: so"}},
+		"the reader":                    {&yaml.LoadError{Stage: "reader", Message: "so"}, Error{-1, "YAML: a character or a tag is not allowed"}},
+		"a token in the words":          {&yaml.LoadError{Stage: "parser", Message: "so M"}, Error{-1, "YAML: a value cannot stand here; it may be a scalar or a part of one"}},
+		"a token at the place":          {&yaml.LoadError{Stage: "parser", Message: "so", Mark: yaml.Mark{Line: 2, Column: 1}}, Error{3, "YAML: a value cannot stand here; it may be a scalar or a part of one"}},
+		"the place is before the token": {&yaml.LoadError{Stage: "parser", Message: "so", Mark: yaml.Mark{Line: 1, Column: 3}}, Error{2, "YAML: so"}},
 	} {
-		got, ok := errors.AsType[*syntaxError](text.explain(row.err, "M"))
+		got, ok := errors.AsType[*Error](text.explain(row.err, "M"))
 		if !ok || *got != row.want {
 			t.Errorf("%s: %+v, want %+v", why, got, row.want)
 		}
 	}
 	text = &yamlText{content: "M", starts: []int{0}}
-	want := syntaxError{0, "YAML: a value cannot stand here; it may be a scalar or a part of one"}
-	got, ok := errors.AsType[*syntaxError](text.explain(&yaml.LoadError{Stage: "parser", Message: "so", Mark: yaml.Mark{Line: 1, Column: 1}}, "M"))
+	want := Error{0, "YAML: a value cannot stand here; it may be a scalar or a part of one"}
+	got, ok := errors.AsType[*Error](text.explain(&yaml.LoadError{Stage: "parser", Message: "so", Mark: yaml.Mark{Line: 1, Column: 1}}, "M"))
 	if !ok || *got != want {
 		t.Errorf("a token at the beginning: %+v", got)
 	}
@@ -166,10 +154,7 @@ func TestGaps(t *testing.T) {
 	}
 }
 
-func TestDirectivesAreRefused(t *testing.T) {
-	for _, text := range []string{"%YAML 1.1\n---\na: b", "a: b\n---\n%YAML 1.1\n---\nc: d"} {
-		if _, err := programOf(t, text).Child("x", &Input{}); err == nil || !strings.Contains(err.Error(), "YAML directives are not supported") {
-			t.Errorf("%q: %v", text, err)
-		}
-	}
+// newMeter has much left.
+func newMeter() budget.Meter {
+	return budget.Meter{Work: budget.MaxWork, Output: 4 << 20, Nodes: 100_000}
 }

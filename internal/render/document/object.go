@@ -1,4 +1,4 @@
-package render
+package document
 
 import (
 	"encoding/base64"
@@ -36,16 +36,6 @@ func (c *converter) child(n *yaml.Node) (map[string]any, error) {
 		return nil, c.wrap(n, err)
 	}
 	return object, nil
-}
-
-// line returns the line of the template that a node came from.
-func (c *converter) line(n *yaml.Node) int {
-	src, pos := c.x.out.origin(c.from.offset(n.Line, n.Column))
-	if src == nil {
-		return 0
-	}
-	line, _ := src.Position(pos)
-	return line
 }
 
 // dropEmpty drops fields that mean nothing when empty but, on a custom

@@ -1,0 +1,107 @@
+package document
+
+import "strings"
+
+// What parsing YAML costs, in units of work. These were found by parsing random text, and hold for the worst of it:
+// see TestParsingIsPaidFor.
+const (
+	costParser    = 24_000 // a parser, with its buffers
+	costByte      = 6
+	costWord      = 20   // white space, behind which a word may begin
+	costLine      = 80   // a line end
+	costKey       = 200  // the : behind a key, or the - before an item
+	costIndicator = 560  // another one of : ? and -, behind which others may follow on the same line
+	costInFlow    = 800  // one of these once there was a bracket or a brace
+	costComma     = 1000 // within brackets and braces, of which the parser may keep all tokens until the last
+	costBracket   = 1400
+	costClosing   = 320
+	costQuote     = 300
+	costProperty  = 380 // an alias, an anchor or a tag
+	costComment   = 700
+)
+
+// parsingCost returns what parsing text costs, in time and memory. What the parser allocates
+// depends on the number of tokens, and there cannot be more of them than of the characters that begin one.
+func parsingCost(content string) int {
+	cost, flow := costParser+costByte*len(content), false
+	for i := range len(content) {
+		switch c := content[i]; c {
+		case ' ', '\t':
+			cost += costWord
+		case '\n', '\r':
+			if cost += costLine; strings.HasPrefix(content[i+1:], "---\n") { // nothing goes on in the next document
+				flow = false
+			}
+		case ':', '?', '-':
+			cost += indicatorCost(content, i, flow)
+		case ',':
+			cost += costComma
+		case '[', '{':
+			cost += costBracket
+			flow = true
+		case ']', '}':
+			cost += costClosing
+		case '\'', '"':
+			if begins(content, i) {
+				cost += costQuote
+			}
+		case '*', '&', '!':
+			if begins(content, i) {
+				cost += costProperty
+			}
+		case '#':
+			if begins(content, i) {
+				cost += costComment
+			}
+		case 0x85, 0xa8, 0xa9:
+			if endsLine(content[:i+1]) {
+				cost += costLine
+			}
+		}
+	}
+	return cost
+}
+
+// indicatorCost returns what the : ? or - at a position costs.
+func indicatorCost(content string, i int, flow bool) int {
+	switch {
+	case !indicates(content, i):
+		return 0
+	case flow:
+		return costInFlow
+	case simple(content, i):
+		return costKey
+	}
+	return costIndicator
+}
+
+// indicates reports whether the : ? or - at a position may be more than a part of a word.
+func indicates(content string, i int) bool {
+	if i+1 == len(content) || isGap(content[i+1]) {
+		return true
+	}
+	return content[i] == ':' && (strings.IndexByte(",[]{}", content[i+1]) >= 0 ||
+		i == 0 || isGap(content[i-1]) || strings.IndexByte(`'"]}`, content[i-1]) >= 0)
+}
+
+// simple reports whether the : at a position stands right behind a key, or the - is the first character of
+// its line or is behind a few spaces.
+func simple(content string, i int) bool {
+	switch content[i] {
+	case ':':
+		return i > 0 && !isGap(content[i-1])
+	case '-':
+		const longest = 40
+		for n := i - 1; n >= 0 && i-n < longest; n-- {
+			if content[n] != ' ' {
+				return content[n] == '\n'
+			}
+		}
+	}
+	return false
+}
+
+// begins reports whether a token may begin at a position.
+func begins(content string, i int) bool {
+	return i == 0 || isGap(content[i-1]) || strings.IndexByte(`'"[]{},`, content[i-1]) >= 0
+}

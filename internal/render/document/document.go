@@ -1,0 +1,225 @@
+// Package document makes objects of text: it parses the output of templates as YAML and puts the values back that its tokens stand for.
+package document
+
+import (
+	"errors"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/templater-dev/templater/internal/render/token"
+)
+
+// yamlText is text that is read as YAML. It does not change.
+type yamlText struct {
+	content  string
+	cost     int   // of parsing it
+	starts   []int // offsets of lines, as YAML counts them
+	bangs    bool  // whether a tag "!" may be in there
+	template bool  // whether it came from a template: in plain data nothing is a token
+}
+
+// hasBang reports whether the tag "!" may be in there.
+func hasBang(content string) bool {
+	for {
+		_, after, found := strings.Cut(content, "!")
+		if !found {
+			return false
+		}
+		if after == "" || isGap(after[0]) || strings.IndexByte(",[]{}", after[0]) >= 0 {
+			return true
+		}
+		content = after
+	}
+}
+
+// Error is an error of text at an offset.
+type Error struct {
+	Offset  int // -1 is for an unknown place
+	Message string
+}
+
+// Error returns the message.
+func (e *Error) Error() string { return e.Message }
+
+// CommentError says that a mark is in a comment.
+type CommentError struct{ Mark int }
+
+// Error is for nobody: who has made the mark knows what to say.
+func (e *CommentError) Error() string { return "a mark is in a comment" }
+
+// read pays for parsing text, as much each time, before that is done.
+func read(x *token.Table, content string, template bool) (*yamlText, error) {
+	cost := parsingCost(content)
+	if err := x.Charge(cost); err != nil {
+		return nil, err
+	}
+	return &yamlText{content: content, cost: cost, starts: lineStarts(content), bangs: hasBang(content), template: template}, nil
+}
+
+// Read parses text, and calls do with each document that is not empty. Text is a template's output, with tokens in it, or
+// plain data, in which nothing is a token.
+func Read(x *token.Table, content string, template bool, do func(Document) error) error {
+	text, err := read(x, content, template)
+	if err != nil {
+		return err
+	}
+	c := &converter{x: x, from: text}
+	return documents(x, text, func(n *yaml.Node) error { return do(Document{c, n}) })
+}
+
+// Document is one of the documents of a text.
+type Document struct {
+	c    *converter
+	node *yaml.Node
+}
+
+// Object returns the document as an object, normalised. Keys that would change what it is, or whose it is, are refused where
+// they come from data.
+func (d Document) Object() (map[string]any, error) { return d.c.child(d.node) }
+
+// Value returns the document as plain JSON data.
+func (d Document) Value() (any, error) { return d.c.value(d.node, elsewhere, 0) }
+
+// Offset returns where the document begins in its text, or -1.
+func (d Document) Offset() int { return d.c.from.offset(d.node.Line, d.node.Column) }
+
+// Errorf returns an [Error] that points at the document.
+func (d Document) Errorf(format string, args ...any) error { return d.c.fail(d.node, format, args...) }
+
+// documents parses text and calls do with each document that is not empty.
+func documents(x *token.Table, t *yamlText, do func(*yaml.Node) error) error {
+	if marks := marks(x, t); marks != nil {
+		return uncommented(x, t, marks, do)
+	}
+	return load(x, t, do)
+}
+
+func load(x *token.Table, t *yamlText, do func(*yaml.Node) error) error {
+	if at := directive(t.content); at >= 0 {
+		return &Error{at, "YAML directives are not supported; remove the line that begins with %"}
+	}
+	source := &reading{Reader: *strings.NewReader(t.content), x: x}
+	loader, err := yaml.NewLoader(source, yaml.WithV4Defaults())
+	if err != nil {
+		return err
+	}
+	for {
+		var n yaml.Node
+		err := loader.Load(&n)
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case source.failed != nil:
+			return source.failed
+		case err != nil:
+			return t.explain(err, x.Marker)
+		}
+		root := &n
+		if n.Kind == yaml.DocumentNode {
+			root = n.Content[0]
+		}
+		if isNothing(root) {
+			continue
+		}
+		if err := do(root); err != nil {
+			return err
+		}
+	}
+}
+
+// reading is text with a pause before each piece that a parser reads of it, which is half a KiB.
+type reading struct {
+	strings.Reader
+	x      *token.Table
+	failed error // what the last pause ended with
+}
+
+// Read reads the next piece.
+func (r *reading) Read(p []byte) (int, error) {
+	if r.failed = r.x.Pause(); r.failed != nil {
+		return 0, r.failed
+	}
+	return r.Reader.Read(p)
+}
+
+// isGap reports whether a byte may belong to white space or to a line end.
+func isGap(c byte) bool { return c <= ' ' || c >= 0x80 }
+
+// directive returns the offset of a line that begins with %, or -1.
+func directive(content string) int {
+	if strings.HasPrefix(content, "%") {
+		return 0
+	}
+	if i := strings.Index(content, "\n%"); i >= 0 {
+		return i + 1
+	}
+	return -1
+}
+
+// isNothing reports whether a node has no text at all, as the value of "a:".
+func isNothing(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && n.Style == 0 && n.Value == "" && n.Anchor == ""
+}
+
+// explain makes a syntaxError of what the YAML library says. Its words are
+// taken over where they cannot hold anything but the author's own text.
+func (t *yamlText) explain(err error, marker string) error {
+	load, ok := errors.AsType[*yaml.LoadError](err)
+	if !ok {
+		return &Error{-1, "the text is not valid YAML"}
+	}
+	message := load.Message
+	switch load.Stage {
+	case "scanner", "parser", "composer":
+	default:
+		message = "a character or a tag is not allowed"
+	}
+	at := t.offset(load.Mark.Line, load.Mark.Column)
+	if strings.Contains(message, marker) || at >= 0 && strings.HasPrefix(t.content[at:], marker) {
+		message = "a value cannot stand here; it may be a scalar or a part of one"
+	}
+	return &Error{at, "YAML: " + message}
+}
+
+// offset returns where in the content a line and column are, both 1-based and
+// the column in characters, or -1 if they are nowhere.
+func (t *yamlText) offset(line, column int) int {
+	if line < 1 || line > len(t.starts) {
+		return -1
+	}
+	at := t.starts[line-1]
+	for range column - 1 {
+		_, size := utf8.DecodeRuneInString(t.content[at:])
+		at += size
+	}
+	return at
+}
+
+// lineStarts returns the offsets of lines. To the YAML library, a line ends
+// with \n, \r, \r\n, NEL, LS or PS.
+func lineStarts(s string) []int {
+	starts := make([]int, 1, strings.Count(s, "\n")+2)
+	for i := range len(s) {
+		switch s[i] {
+		case '\n':
+			starts = append(starts, i+1)
+		case '\r':
+			if !strings.HasPrefix(s[i+1:], "\n") {
+				starts = append(starts, i+1)
+			}
+		case 0x85, 0xa8, 0xa9:
+			if endsLine(s[:i+1]) {
+				starts = append(starts, i+1)
+			}
+		}
+	}
+	return starts
+}
+
+// endsLine reports whether s ends with one of the line ends beyond ASCII.
+func endsLine(s string) bool {
+	return strings.HasSuffix(s, "\u0085") || strings.HasSuffix(s, "\u2028") || strings.HasSuffix(s, "\u2029")
+}
