@@ -9,28 +9,17 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 )
 
-// Children may be older than the keys that seal them: after an upgrade from a version without seals, or when the keys are lost. Those
-// are sealed as they are found, and counted as children until then. Once none is left, the TemplateController's status
-// says so, and an object without a seal is no child of it ever after.
-
-// adopting reports whether children of a TemplateController may be older than the keys of the seals, which are there since then.
-func adopting(tc *v1.TemplateController, since time.Time) bool {
-	if since.IsZero() || !tc.CreationTimestamp.Time.Before(since) {
-		return false
-	}
-	return tc.Status.SealedSince == nil || !tc.Status.SealedSince.Time.Equal(since)
-}
-
-// sealedSince is what the status says of the seals of the children. It ends the adoption where none is left without.
+// sealedSince is what the status says of the seals of the children. It ends the adoption where none is left without:
+// see child.Ownership.
 func (c *Controllers) sealedSince(tc *v1.TemplateController, e *entry, a assembly, next *controller) *metav1.Time {
-	if !next.adopting {
+	if !next.factory.Adopting {
 		return tc.Status.SealedSince
 	}
 	if a.rejection != nil || a.kindErr != nil || next.spec.Suspend || !next.allSealed(c.clock.Since(e.since) < strayPatience) {
 		c.queue.AddAfter(tc.Name, strayPatience) // nobody may tell that the last one has gone
 		return tc.Status.SealedSince
 	}
-	next.adopting = false
+	next.factory.Adopting = false
 	since := metav1.NewTime(c.seals.Since())
 	return &since
 }
@@ -50,7 +39,7 @@ func (c *controller) allSealed(strays bool) bool {
 	}
 	all := true
 	c.eachChild(func(s source, o *object.Object) {
-		if !all || o.Deleting() || !c.made(o, s.kind.GroupKind()) || c.sealed(o, s.kind.GroupKind()) {
+		if !all || !c.factory.Unsealed(o, s.kind.GroupKind()) {
 			return
 		}
 		parent := c.parent(c.parentOf(o))

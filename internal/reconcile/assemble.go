@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/spec"
@@ -158,8 +159,8 @@ func (a *assembly) wants() []watch.Want {
 func (a *assembly) build(tc *v1.TemplateController, e *entry, in *Controllers, caches map[watch.Want]*watch.Cache) *controller {
 	keys := in.seals.Round() // before what it says of adoption, which may be newer then
 	c := &controller{
-		keys: keys, name: tc.Name, manager: v1.FieldManagerPrefix + tc.Name, spec: &tc.Spec, kinds: in.kinds,
-		as: a.as, cluster: in.clusters(a.as), rights: in.rights.For(tc.Name, a.as, a.kind), own: in.cache, seals: in.seals, departed: in.departed, clock: in.clock, adopting: adopting(tc, in.seals.Since()),
+		name: tc.Name, manager: v1.FieldManagerPrefix + tc.Name, spec: &tc.Spec, kinds: in.kinds,
+		as: a.as, cluster: in.clusters(a.as), rights: in.rights.For(tc.Name, a.as, a.kind), own: in.cache,
 		kind: a.kind, gone: e.gone, parents: map[string]*watch.Cache{}, sources: map[schema.GroupKind]source{},
 		settled: a.settled, unknown: a.kindErr != nil && e.gone.IsZero(), generation: e.generation, round: a.round, meter: e.meter,
 	}
@@ -169,12 +170,19 @@ func (a *assembly) build(tc *v1.TemplateController, e *entry, in *Controllers, c
 		c.program, c.resync = e.compiled.Program, e.compiled.Resync
 		c.labels, c.namespaceSelector, c.readyCondition = e.compiled.Labels, e.compiled.NamespaceSelector, e.compiled.ReadyCondition
 	}
+	c.factory = &child.Factory{
+		Ownership: &child.Ownership{
+			Controller: c.name, Manager: c.manager, Parents: c.gvk.GroupKind(), APIVersion: tc.Spec.Watch.APIVersion,
+			Seals: in.seals, Departed: in.departed, Adopting: child.Adopting(tc, in.seals.Since()), Round: keys,
+		},
+		Spec: c.spec, Program: c.program, ParentKind: c.kind, Cluster: c, Clock: in.clock,
+	}
 	for ns, want := range a.parents {
 		c.parents[ns] = caches[want]
 	}
-	for gk, child := range a.children {
-		s := source{child.kind, make(map[string]*watch.Cache, len(child.wants)), child.err, e.bit(gk)}
-		for ns, want := range child.wants {
+	for gk, of := range a.children {
+		s := source{of.kind, make(map[string]*watch.Cache, len(of.wants)), of.err, e.bit(gk)}
+		for ns, want := range of.wants {
 			s.caches[ns] = caches[want]
 		}
 		c.sources[gk] = s

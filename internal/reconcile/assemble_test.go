@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/seal"
 )
@@ -113,7 +114,7 @@ func TestStateTellsWhatParentsAreToBeLookedAtFor(t *testing.T) {
 		"another schema": {kind: kind.Kind{Revision: "2"}},
 		"it is away":     {kind: kind.Kind{Revision: "1"}, err: errors.New("away")},
 	} {
-		c := &controller{spec: &v1.TemplateControllerSpec{}, seals: &seal.Ring{}, sources: map[schema.GroupKind]source{{Kind: "A"}: s}}
+		c := &controller{spec: &v1.TemplateControllerSpec{}, factory: &child.Factory{Ownership: &child.Ownership{Seals: &seal.Ring{}}}, sources: map[schema.GroupKind]source{{Kind: "A"}: s}}
 		now := (&assembly{}).state(1, c)
 		for other, state := range states {
 			if now.equal(state) {

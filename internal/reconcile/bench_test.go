@@ -1,10 +1,8 @@
 package reconcile
 
 import (
-	"fmt"
 	"testing"
 
-	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -27,32 +25,10 @@ func quietPass(tb testing.TB) func() {
 	}
 }
 
-// quietSituation has that many children, of which nothing is different.
-func quietSituation(tb testing.TB, children int) situation {
-	tb.Helper()
-	var sides []side
-	for i := range children {
-		sides = append(sides, side{name: fmt.Sprint("c-", i), group: "g", hash: "1"})
-	}
-	return situationFor(tb, v1.Child{Name: "g"}, sides, sides)
-}
-
 func BenchmarkQuietPass(b *testing.B) {
 	pass := quietPass(b)
 	b.ReportAllocs()
 	for b.Loop() {
 		pass()
-	}
-}
-
-func BenchmarkPlan(b *testing.B) {
-	for _, n := range []int{1, 10, 100} {
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			s := quietSituation(b, n)
-			b.ReportAllocs()
-			for b.Loop() {
-				planFor(s)
-			}
-		})
 	}
 }

@@ -11,12 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/loop"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
-	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -107,21 +107,6 @@ func TestNamespaceThatIsNotThereIsNotSelected(t *testing.T) {
 	}
 }
 
-func TestKindsThatCannotBeCreated(t *testing.T) {
-	for why, row := range map[string]struct {
-		err    error
-		reason string
-		retry  problem.Retry
-	}{
-		"the server does not have it": {&kind.NotFoundError{GVK: schema.GroupVersionKind{Version: "v1", Kind: "X"}}, v1.ReasonChildKindNotFound, problem.RetrySlow},
-		"the server does not answer":  {errors.New("no answer"), v1.ReasonChildRequestFailed, problem.RetryBackoff},
-	} {
-		if p := kindProblem(&v1.Child{Name: "a"}, render.Object{}, row.err); p.Reason != row.reason || p.Retry != row.retry {
-			t.Errorf("%s: %s, retry %v; want %s, %v", why, p.Reason, p.Retry, row.reason, row.retry)
-		}
-	}
-}
-
 func TestWhatIsReplacedDoesNotFlap(t *testing.T) {
 	for _, foreground := range []bool{false, true} {
 		c := newCluster(t)
@@ -130,8 +115,8 @@ func TestWhatIsReplacedDoesNotFlap(t *testing.T) {
 		c.run()
 		running := c.controllers.get("apps")
 		p := &pass{controller: running, r: c.reconciler, key: queue.Key{Controller: "apps", Parent: configMapName("one")}, parent: running.parent(configMapName("one")), flaps: loop.NewFlaps()}
-		child := &live{child: "maps", kind: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}], object: packed(t, c.get("configmaps", "a"))}
-		if issue := p.remove(t.Context(), action{verb: remove, live: child, foreground: foreground}); issue != nil {
+		live := child.NewLive(fakeKinds[schema.GroupKind{Kind: "ConfigMap"}], packed(t, c.get("configmaps", "a")))
+		if issue := p.remove(t.Context(), plan.Action{Verb: plan.Delete, Live: live, Foreground: foreground}); issue != nil {
 			t.Fatal(issue.Message)
 		}
 		if got := lengths(t, p.flaps, "own"); got > 0 == foreground {
@@ -159,13 +144,6 @@ func TestParentThatMatchesAfterAllLosesNothing(t *testing.T) {
 	wantRequests(t, "a parent that no watch shows", requests, "get apps one")
 	if result.Retry != problem.RetrySoon {
 		t.Errorf("retry %v, want %v", result.Retry, problem.RetrySoon)
-	}
-}
-
-func TestObjectWithoutOwnersHasAListOfThem(t *testing.T) {
-	m := marks{maker: one(t), child: &v1.Child{DeletionPolicy: v1.DeletionOrphan}}
-	if got := m.references(packed(t, parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"))); got == nil || len(got) > 0 {
-		t.Errorf("got %v, want an empty list: in a patch, nothing is not null", got)
 	}
 }
 

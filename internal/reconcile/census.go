@@ -4,13 +4,14 @@ import (
 	"fmt"
 
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 )
 
 // unready is a child that is wanted and not ready.
 type unready struct {
-	id     identity
+	id     child.ID
 	object *object.Object // nil while it is not there
 }
 
@@ -30,14 +31,14 @@ type census struct {
 }
 
 // censusOf looks at the children that are wanted.
-func censusOf(all []*wanted, observed []*live) census {
-	there := make(map[identity]*object.Object, len(observed))
+func censusOf(all []*child.Wanted, observed []*child.Live) census {
+	there := make(map[child.ID]*object.Object, len(observed))
 	for _, l := range observed {
-		there[l.id()] = l.object
+		there[l.ID()] = l.Object
 	}
 	c := census{wanted: len(all)}
 	for _, w := range all {
-		u := unready{w.id(), there[w.id()]}
+		u := unready{w.ID(), there[w.ID()]}
 		s := readiness.InProgress
 		if u.object != nil {
 			s = readiness.Of(u.object)

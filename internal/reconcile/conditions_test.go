@@ -17,6 +17,7 @@ import (
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
@@ -31,6 +32,9 @@ type statusless struct {
 func (w statusless) ApplyStatus(context.Context, kube.Location, []byte, string) (*object.Object, error) {
 	return nil, w.err
 }
+
+// noChildren makes none, and adopts none.
+var noChildren = &child.Factory{Ownership: &child.Ownership{}}
 
 func TestTemplateControllerWhoseStatusCannotBeWrittenIsTriedAgain(t *testing.T) {
 	c := newCluster(t)
@@ -59,7 +63,7 @@ func TestKindsOfChildrenAreListedInOrder(t *testing.T) {
 	tc := &v1.TemplateController{}
 	rejected := assembly{rejection: spec.Rejectf("No", "no")}
 	var got []string
-	for _, kind := range c.statusOf(tc, e, rejected, &controller{}).ChildKinds {
+	for _, kind := range c.statusOf(tc, e, rejected, &controller{factory: noChildren}).ChildKinds {
 		got = append(got, kind.Group+" "+kind.Kind)
 	}
 	if !slices.Equal(got, want) {
@@ -80,7 +84,7 @@ func TestWhatIsRejectedHasAllItsParentsAndChildrenStill(t *testing.T) {
 		"it is accepted": {assembly{}, v1.ParentCounts{Total: 1, Ready: 1}, 2},
 		"it is rejected": {assembly{rejection: spec.Rejectf("No", "no")}, v1.ParentCounts{Total: 3, Failed: 3}, 5},
 	} {
-		got := c.statusOf(tc, e, row.a, &controller{})
+		got := c.statusOf(tc, e, row.a, &controller{factory: noChildren})
 		if got.Parents != row.parents || got.Children.Total != row.children {
 			t.Errorf("%s: parents %+v and %d children, want %+v and %d", why, got.Parents, got.Children.Total, row.parents, row.children)
 		}
@@ -110,7 +114,7 @@ func TestWhatIsKnownOfOtherWritersIsBelievedAfterARestart(t *testing.T) {
 		}
 		c.clock.SetTime(c.clock.Now().Add(row.took))
 		got := map[string]metav1.Condition{}
-		for _, condition := range c.controllers.statusOf(tc, e, assembly{}, &controller{readyCondition: "Ready"}).Conditions {
+		for _, condition := range c.controllers.statusOf(tc, e, assembly{}, &controller{factory: noChildren, readyCondition: "Ready"}).Conditions {
 			got[condition.Type] = condition
 		}
 		if reason := got[v1.ConditionStatusWritable].Reason; reason != row.want {

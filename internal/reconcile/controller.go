@@ -2,22 +2,23 @@ package reconcile
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/clock"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/render"
-	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -29,22 +30,17 @@ type resolver interface {
 // controller is a TemplateController that is running. It is made anew when
 // anything about it changes, and is not changed itself.
 type controller struct {
-	name     string
-	manager  string // field manager
-	spec     *v1.TemplateControllerSpec
-	program  *render.Program
-	kinds    resolver
-	as       string // user; empty = the operator itself
-	cluster  Writer // as that user
-	rights   rights.Subject
-	seals    *seal.Ring
-	clock    clock.PassiveClock
-	departed *departed
-	// adopting is whether children may lack a seal, as the keys of that round say: see adopts.
-	adopting bool
-	keys     uint32
-	resync   time.Duration // 0 = never
-	meter    measure.Meter
+	name    string
+	manager string // field manager
+	spec    *v1.TemplateControllerSpec
+	program *render.Program
+	kinds   resolver
+	as      string // user; empty = the operator itself
+	cluster Writer // as that user
+	rights  rights.Subject
+	factory *child.Factory // of the children of its parents
+	resync  time.Duration  // 0 = never
+	meter   measure.Meter
 
 	gvk  schema.GroupVersionKind // of the parents
 	kind kind.Kind
@@ -123,9 +119,9 @@ func (c *controller) inNamespace(namespace string) bool {
 	return ns != nil && c.namespaceSelector.Matches(ns)
 }
 
-// selects reports whether all selectors but the fieldSelector match
+// Selects reports whether all selectors but the fieldSelector match
 // an object in that namespace with those labels.
-func (c *controller) selects(namespace string, set labels.Labels) bool {
+func (c *controller) Selects(namespace string, set labels.Labels) bool {
 	listed := len(c.spec.Watch.Namespaces) == 0 || c.parents[namespace] != nil
 	return listed && c.inNamespace(namespace) && c.labels.Matches(set)
 }
@@ -231,18 +227,18 @@ func (c *controller) parentOf(child *object.Object) types.NamespacedName {
 }
 
 // childrenNamed returns the children of parents of that name, whatever their UID.
-func (c *controller) childrenNamed(parent types.NamespacedName) []*live {
-	return c.children(parent.Namespace, func(cache *watch.Cache) []*object.Object { return cache.ChildrenNamed(c.name, parent) }, c.made)
+func (c *controller) childrenNamed(parent types.NamespacedName) []*child.Live {
+	return c.children(parent.Namespace, func(cache *watch.Cache) []*object.Object { return cache.ChildrenNamed(c.name, parent) }, c.factory.Made)
 }
 
 // childrenOf returns the children of one parent.
-func (c *controller) childrenOf(parent *object.Object) []*live {
-	return c.children(parent.Namespace(), func(cache *watch.Cache) []*object.Object { return cache.Children(c.name, parent.UID()) }, func(o *object.Object, kind schema.GroupKind) bool { return c.belongs(o, kind, parent.UID()) })
+func (c *controller) childrenOf(parent *object.Object) []*child.Live {
+	return c.children(parent.Namespace(), func(cache *watch.Cache) []*object.Object { return cache.Children(c.name, parent.UID()) }, func(o *object.Object, kind schema.GroupKind) bool { return c.factory.Belongs(o, kind, parent.UID()) })
 }
 
 // children returns those in a namespace, or in all where it is empty.
-func (c *controller) children(namespace string, find func(*watch.Cache) []*object.Object, keep func(*object.Object, schema.GroupKind) bool) []*live {
-	var out []*live
+func (c *controller) children(namespace string, find func(*watch.Cache) []*object.Object, keep func(*object.Object, schema.GroupKind) bool) []*child.Live {
+	var out []*child.Live
 	for _, s := range c.sources {
 		for in, cache := range s.caches {
 			if in != namespace && in != "" && namespace != "" {
@@ -250,19 +246,28 @@ func (c *controller) children(namespace string, find func(*watch.Cache) []*objec
 			}
 			for _, o := range find(cache) {
 				if keep(o, s.kind.GroupKind()) {
-					out = append(out, newLive(s.kind, o))
+					out = append(out, child.NewLive(s.kind, o))
 				}
 			}
 		}
 	}
-	return sortLive(out)
+	return child.Sort(out)
 }
 
-// newLive returns an object of ours under the entry that it was made from: its seal tells, or, where it has lost that, its label.
-func newLive(kind kind.Kind, o *object.Object) *live {
-	entry := o.Label(v1.LabelChild)
-	if o.Noted(object.Sealed) && !o.Noted(object.Settled) {
-		entry = seal.Read(o.Annotation(v1.AnnotationSeal)).Entry
+// Resolve returns a kind; that of a source is current. See child.Cluster.
+func (c *controller) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
+	if s := c.sources[gvk.GroupKind()]; s.kind.Resource.Version == gvk.Version {
+		return s.kind, nil
 	}
-	return &live{child: entry, from: entry, kind: kind, object: o}
+	return c.kinds.Resolve(gvk)
+}
+
+// Known reports whether the children of a kind are read, in that version or in one that stays as it is.
+func (c *controller) Known(gvk schema.GroupVersionKind) bool {
+	s := c.sources[gvk.GroupKind()]
+	return s.there() && (s.kind.Resource.Version == gvk.Version || c.settled[gvk.GroupKind()])
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	return slices.Sorted(maps.Keys(m))
 }

@@ -19,6 +19,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -71,7 +72,7 @@ type Controllers struct {
 	rights   *rights.Tracker
 	tenants  *queue.Tenants
 	seals    *seal.Ring
-	departed *departed
+	departed *child.Departed
 	// accounts is whether a TemplateController must name a service account.
 	accounts bool
 	// patience is lossPatience, but in tests.

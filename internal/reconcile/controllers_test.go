@@ -169,7 +169,7 @@ func TestWhichObjectsAreParents(t *testing.T) {
 		if got := c.selective(); got != row.selective {
 			t.Errorf("%s: selective is %v, want %v", why, got, row.selective)
 		}
-		if got := c.selects("other", labels.Set{"tier": "front"}); got != row.selects {
+		if got := c.Selects("other", labels.Set{"tier": "front"}); got != row.selects {
 			t.Errorf("%s: selects is %v, want %v", why, got, row.selects)
 		}
 	}

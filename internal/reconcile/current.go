@@ -7,6 +7,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
@@ -45,15 +46,15 @@ func (c *Controllers) record(e *entry) {
 }
 
 // plans plans the pass. Nothing is removed by what may be superseded.
-func (p *pass) plans(ctx context.Context, s situation) plan {
+func (p *pass) plans(ctx context.Context, s plan.Input) plan.Plan {
 	p.behind = !readable(p.own)
-	s.complete = len(p.problems) == 0 && p.complete(p.key.Parent.Namespace)
-	p.sure = s.complete
-	out := planFor(s)
-	if len(out.remove) == 0 || p.r.controllers.confirmed(ctx, p.controller) {
+	s.Complete = len(p.problems) == 0 && p.complete(p.key.Parent.Namespace)
+	p.sure = s.Complete
+	out := plan.Make(s)
+	if len(out.Remove) == 0 || p.r.controllers.confirmed(ctx, p.controller) {
 		return out
 	}
 	p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for what is new in TemplateController " + p.name})
-	s.complete = false
-	return planFor(s)
+	s.Complete = false
+	return plan.Make(s)
 }

@@ -26,7 +26,7 @@ func (c *Controllers) Changed(want watch.Want, event watch.Event) {
 		c.parentChanged(want, event)
 	case watch.Child:
 		if event.New == nil && event.Old.Noted(object.Ours) {
-			c.departed.note(event.Old.Label(v1.LabelController), types.UID(event.Old.Label(v1.LabelParentUID)), event.Old.UID())
+			c.departed.Note(event.Old.Label(v1.LabelController), types.UID(event.Old.Label(v1.LabelParentUID)), event.Old.UID())
 		}
 		delay := c.lossDelay(event)
 		c.childChanged(want, event.Old, event.Writer, delay)

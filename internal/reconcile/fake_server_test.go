@@ -177,7 +177,8 @@ func (c *cluster) ApplyStatus(_ context.Context, at kube.Location, body []byte, 
 		return nil, conflict(at)
 	}
 	status := map[string]any{"status": content["status"]}
-	conditions, _ := below(content, "status")["conditions"].([]any)
+	state, _ := content["status"].(map[string]any)
+	conditions, _ := state["conditions"].([]any)
 	for _, each := range conditions {
 		condition, _ := each.(map[string]any)
 		if manager == ownWriter || condition["type"] == v1.ConditionReady {

@@ -112,6 +112,14 @@ func keysOf(t testing.TB, ids ...string) *seal.Keys {
 	return keys
 }
 
+// ring has one key, the same each time.
+func ring(t testing.TB) *seal.Ring {
+	t.Helper()
+	r := &seal.Ring{}
+	r.Set(keysOf(t, "1"))
+	return r
+}
+
 // seal gives an object the seal that it has when templater makes it, as its labels say.
 func (c *cluster) seal(o *unstructured.Unstructured) {
 	ring, labels := &seal.Ring{}, o.GetLabels()

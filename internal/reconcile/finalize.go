@@ -16,6 +16,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/spec"
@@ -102,10 +103,10 @@ func (c *Controllers) deleteChildren(ctx context.Context, from *controller) (*sp
 		reason, message := from.childObstacle()
 		return spec.Rejectf(reason, "being deleted: waits until it can read its children: %s", message), nil
 	}
-	var left, due []*live
+	var left, due []*child.Live
 	from.eachChild(func(s source, o *object.Object) {
-		l := newLive(s.kind, o)
-		if !from.goes(l) {
+		l := child.NewLive(s.kind, o)
+		if !from.factory.GoesWith(l, from.spec.Children) {
 			return
 		}
 		left = append(left, l)
@@ -135,10 +136,10 @@ func (c *Controllers) deleteChildren(ctx context.Context, from *controller) (*sp
 
 // deleteSome asks for the deletion of children for a while, and has the TemplateController looked at again
 // where that leads on. It returns the first refusal, too.
-func (c *Controllers) deleteSome(ctx context.Context, from *controller, children []*live) (refused *problem.Problem, err error) {
+func (c *Controllers) deleteSome(ctx context.Context, from *controller, children []*child.Live) (refused *problem.Problem, err error) {
 	var errs []error
 	start, accepted := c.clock.Now(), 0
-	for _, l := range sortLive(children) {
+	for _, l := range child.Sort(children) {
 		if c.clock.Since(start) >= workers.Patience {
 			break
 		}
@@ -151,7 +152,7 @@ func (c *Controllers) deleteSome(ctx context.Context, from *controller, children
 			continue
 		}
 		accepted++
-		klog.FromContext(ctx).Info("deleted child of a TemplateController that goes", "controller", from.name, "child", l.id().String())
+		klog.FromContext(ctx).Info("deleted child of a TemplateController that goes", "controller", from.name, "child", l.ID().String())
 	}
 	if accepted > 0 {
 		c.queue.Add(from.name) // until there is no more to ask for
@@ -160,14 +161,14 @@ func (c *Controllers) deleteSome(ctx context.Context, from *controller, children
 }
 
 // childrenLeft says that children are still to go. It names few, so that the text does not change with each one that goes.
-func childrenLeft(left []*live) *spec.Rejection {
+func childrenLeft(left []*child.Live) *spec.Rejection {
 	const most = 3
 	if len(left) > most {
 		return spec.Rejectf(v1.ReasonDeleting, "being deleted: waits for its children to go, of which more than %d are left", most)
 	}
 	var names []string
-	for _, l := range sortLive(left) {
-		names = append(names, l.id().String())
+	for _, l := range child.Sort(left) {
+		names = append(names, l.ID().String())
 	}
 	return spec.Rejectf(v1.ReasonDeleting, "being deleted: waits for its children to go: %s; what keeps one is in its metadata.finalizers", problem.Join(names))
 }

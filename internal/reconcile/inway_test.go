@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/seal"
 )
@@ -65,7 +66,7 @@ func TestWhoseTheObjectInTheWayIs(t *testing.T) {
 	c.run()
 	running := c.controllers.get("apps")
 	p := &pass{controller: running, r: c.reconciler, key: queue.Key{Controller: "apps", Parent: configMapName("one")}, parent: running.parent(configMapName("one"))}
-	w := &wanted{child: &v1.Child{Name: "maps"}, kind: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}], name: configMapName("a")}
+	w := &child.Wanted{Entry: &v1.Child{Name: "maps"}, Kind: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}], Name: configMapName("a")}
 	for why, row := range map[string]struct {
 		found  found
 		want   string // "" = it is ours
@@ -96,11 +97,11 @@ func TestWhoseTheObjectInTheWayIs(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			o := row.found.object(t)
-			issue := p.inTheWay(o, w)
+			issue := p.factory.InTheWay(o, w, p.parent)
 			if (issue == nil) != (row.want == "") || issue != nil && !strings.Contains(issue.Message, row.want) {
 				t.Errorf("got %+v, want %q", issue, row.want)
 			}
-			if got := p.bereft(o, w.kind.GroupKind()); got != row.bereft {
+			if got := p.factory.Bereft(o, w.Kind.GroupKind(), p.parent); got != row.bereft {
 				t.Errorf("bereft = %v, want %v", got, row.bereft)
 			}
 		})

@@ -16,6 +16,8 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
@@ -86,9 +88,9 @@ func (c *controller) outdatedKey(key queue.Key) bool {
 }
 
 // divide takes those children apart that belong to an earlier parent of that name.
-func divide(children []*live, parent types.UID) (own, strays []*live) {
+func divide(children []*child.Live, parent types.UID) (own, strays []*child.Live) {
 	for _, l := range children {
-		if l.stray(parent) {
+		if l.OfAnother(parent) {
 			strays = append(strays, l)
 		} else {
 			own = append(own, l)
@@ -100,10 +102,10 @@ func divide(children []*live, parent types.UID) (own, strays []*live) {
 // leftBehind returns the children of parents of that name that somebody has to see
 // to. Those that are to outlive their parent are of interest only while
 // the parent may still be there, without matching.
-func (c *controller) leftBehind(key queue.Key) []*live {
+func (c *controller) leftBehind(key queue.Key) []*child.Live {
 	mayExist := c.parentMayExist()
-	return slices.DeleteFunc(c.childrenNamed(key.Parent), func(l *live) bool {
-		return l.object.Deleting() || !mayExist && l.outlives()
+	return slices.DeleteFunc(c.childrenNamed(key.Parent), func(l *child.Live) bool {
+		return l.Object.Deleting() || !mayExist && l.Outlives()
 	})
 }
 
@@ -129,14 +131,14 @@ func (c *controller) locateParent(key queue.Key) kube.Location {
 
 // collect deletes the children of a parent that is gone, which the garbage collector
 // has left: it loses sight of those of a kind that was there for a short time only.
-func (r *Reconciler) collect(ctx context.Context, c *controller, key queue.Key, children []*live) Result {
+func (r *Reconciler) collect(ctx context.Context, c *controller, key queue.Key, children []*child.Live) Result {
 	p := &pass{controller: c, r: r, key: key}
 	for _, l := range children {
-		if l.object.Owners() != 1 || l.outlives() {
+		if !l.Collectable() {
 			continue // another owner may still need it
 		}
-		if issue := p.remove(ctx, action{verb: remove, live: l}); issue != nil {
-			klog.FromContext(ctx).Info("cannot delete the child of a parent that is gone, will retry", "controller", c.name, "child", l.id().String(), "reason", issue.Message)
+		if issue := p.remove(ctx, plan.Action{Verb: plan.Delete, Live: l}); issue != nil {
+			klog.FromContext(ctx).Info("cannot delete the child of a parent that is gone, will retry", "controller", c.name, "child", l.ID().String(), "reason", issue.Message)
 			return Result{Retry: problem.RetryBackoff}
 		}
 	}
@@ -147,7 +149,7 @@ func (r *Reconciler) collect(ctx context.Context, c *controller, key queue.Key, 
 // departure is a parent that exists but matches no longer, and its children.
 type departure struct {
 	parent   *object.Object
-	children []*live
+	children []*child.Live
 }
 
 // dismiss removes the children of a parent that no longer matches, as their prunePolicy says.
@@ -168,10 +170,10 @@ func (r *Reconciler) dismiss(ctx context.Context, c *controller, key queue.Key, 
 	p := &pass{controller: c, r: r, key: key, parent: d.parent}
 	removed := 0
 	for _, l := range d.children {
-		if entries(c.spec.Children).prunePolicy(l) == v1.PruneOrphan || !l.madeFor(d.parent.UID()) {
+		if !child.Entries(c.spec.Children).Dismisses(l, d.parent.UID()) {
 			continue
 		}
-		if issue := p.remove(ctx, action{verb: remove, live: l}); issue != nil {
+		if issue := p.remove(ctx, plan.Action{Verb: plan.Delete, Live: l}); issue != nil {
 			r.announce(c.as, key, kube.Announcement{About: d.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: issue.Message})
 			return Result{Retry: problem.RetryBackoff}
 		}
@@ -188,7 +190,7 @@ func (r *Reconciler) dismiss(ctx context.Context, c *controller, key queue.Key, 
 
 // matches reports whether the parent matches all selectors, as the server sees it.
 func (r *Reconciler) matches(ctx context.Context, c *controller, key queue.Key, parent *object.Object) (bool, error) {
-	if !c.selects(parent.Namespace(), parent) {
+	if !c.Selects(parent.Namespace(), parent) {
 		return false, nil
 	}
 	if c.spec.Watch.FieldSelector == "" {
@@ -203,7 +205,7 @@ func (r *Reconciler) matches(ctx context.Context, c *controller, key queue.Key, 
 func (p *pass) collectStrays(ctx context.Context) Result {
 	strays := p.bereaved
 	for _, l := range p.childrenNamed(p.key.Parent) {
-		if l.stray(p.parent.UID()) && !l.object.Deleting() {
+		if l.OfAnother(p.parent.UID()) && !l.Object.Deleting() {
 			strays = append(strays, l)
 		}
 	}

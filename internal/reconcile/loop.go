@@ -6,6 +6,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/loop"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
@@ -45,13 +46,13 @@ func contentHash(content map[string]any) int64 {
 var seed = maphash.MakeSeed()
 
 // fingerprint differs for different states of the children.
-func fingerprint(children []*live) uint64 {
+func fingerprint(children []*child.Live) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)
 	for _, l := range children {
-		_, _ = h.WriteString(string(l.object.UID())) // a hash takes everything
+		_, _ = h.WriteString(string(l.Object.UID())) // a hash takes everything
 		_ = h.WriteByte('@')
-		_, _ = h.WriteString(l.object.ResourceVersion())
+		_, _ = h.WriteString(l.Object.ResourceVersion())
 		_ = h.WriteByte(' ')
 	}
 	return h.Sum64()

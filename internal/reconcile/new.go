@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/loop"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -82,7 +83,7 @@ func (s *shared) join(o Options) (*Controllers, *Reconciler) {
 	}
 	backlog := queue.NewBacklog(s.parents, o.RolloutWorkers)
 	controllers := &Controllers{
-		clusters: o.Cluster, clock: o.Clock, seals: o.Seals, departed: &departed{}, parents: s.parents, backlog: backlog, entries: map[string]*entry{}, patience: lossPatience, class: o.ClassName,
+		clusters: o.Cluster, clock: o.Clock, seals: o.Seals, departed: &child.Departed{}, parents: s.parents, backlog: backlog, entries: map[string]*entry{}, patience: lossPatience, class: o.ClassName,
 		accounts: o.RequireServiceAccount, meters: o.Meters, tracker: workers.NewTracker(o.Clock, s.processors), passing: workers.NewTracker(o.Clock, s.processors), tenants: s.tenants, grace: stopGrace, first: map[string]struct{}{},
 		queue: s.controllers,
 	}

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/loop"
 	"github.com/templater-dev/templater/internal/spec"
 )
@@ -23,7 +24,7 @@ func controllerOf(t *testing.T, template string) *controller {
 	if r != nil {
 		t.Fatal(r.Message)
 	}
-	return &controller{name: "c", program: compiled.Program}
+	return &controller{name: "c", program: compiled.Program, factory: &child.Factory{Program: compiled.Program}}
 }
 
 // TestContestedFieldsTellNoKeysFromData has two TemplateControllers write a field whose name is a value.
@@ -71,7 +72,7 @@ func TestKeysThatAreTooLongAreToldByTheirPlace(t *testing.T) {
 		"the document holds a key":  {long: 1},
 		"spec.known.… holds a key ": {"spec": map[string]any{"known": map[string]any{secret: map[string]any{long: 1}}}},
 	} {
-		if got := c.keyFault(content); !strings.HasPrefix(got, want) {
+		if got := c.factory.KeyFault(content); !strings.HasPrefix(got, want) {
 			t.Errorf("got %q, want %s", got, want)
 		}
 	}

@@ -17,8 +17,10 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/loop"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
@@ -68,8 +70,8 @@ type pass struct {
 	flaps      *loop.Flaps // nil while there is no suspicion of a loop
 	written    loop.Written
 	visible    bool // whether the status is another one: found out where templates read it
-	plan       plan
-	maker      *maker
+	plan       plan.Plan
+	maker      *child.Maker
 	census     census
 	whole      bool // whether all that the templates want is known
 	sure       bool // whether all is known that decides what is to go
@@ -77,7 +79,7 @@ type pass struct {
 	unrenewed  bool // whether a seal could not be renewed
 	// bereaved are children of an earlier parent of that name that no watch shows, because they have lost
 	// their label.
-	bereaved []*live
+	bereaved []*child.Live
 }
 
 // Result says when a parent is worth another look although nothing changed.
@@ -148,25 +150,25 @@ func (p *pass) run(ctx context.Context) Result {
 	if ctx.Err() != nil { // it was cut short, so that it does not know all
 		return Result{Retry: problem.RetryBackoff, Outcome: measure.Waiting}
 	}
-	p.settle(d.largest)
-	if len(d.unknown) > 0 {
-		p.r.controllers.addKinds(p.name, d.unknown)
+	p.settle(d.Largest)
+	if len(d.Unknown) > 0 {
+		p.r.controllers.addKinds(p.name, d.Unknown)
 		return Result{Outcome: measure.Waiting} // comes again when the new kinds can be read
 	}
-	p.r.controllers.miss(p.name, d.missing)
-	p.problems = append(p.problems, d.problems...)
-	p.whole = len(d.problems) == 0
+	p.r.controllers.miss(p.name, d.Missing)
+	p.problems = append(p.problems, d.Problems...)
+	p.whole = len(d.Problems) == 0
 	wanted := p.readable(free)
-	p.maker = d.maker
-	p.plan = p.plans(ctx, situation{children: p.spec.Children, wanted: wanted, live: observed, manager: p.manager, maker: d.maker})
+	p.maker = d.Maker
+	p.plan = p.plans(ctx, plan.Input{Entries: p.spec.Children, Wanted: wanted, Live: observed, Maker: d.Maker})
 	p.written.Before = fingerprint(observed)
 	p.act(ctx)
 	p.loop()
 	if p.written.Children {
 		observed = p.observe()
-		pair(d, observed)
+		d.Pair(observed)
 	}
-	p.writeStatus(ctx, d.wanted, observed)
+	p.writeStatus(ctx, d.Wanted, observed)
 	if p.written.Any() && p.r.breaker.Wrote(p.key, p.specs(), p.written) {
 		p.meter.Tripped()
 	}
@@ -180,11 +182,11 @@ func (p *pass) run(ctx context.Context) Result {
 }
 
 // readable leaves out what is of a kind that may not be listed: what is there of it is not known.
-func (p *pass) readable(all []*wanted) []*wanted {
-	out := make([]*wanted, 0, len(all))
+func (p *pass) readable(all []*child.Wanted) []*child.Wanted {
+	out := make([]*child.Wanted, 0, len(all))
 	for _, w := range all {
-		s := p.sources[w.kind.GroupKind()]
-		cache := s.in(w.name.Namespace)
+		s := p.sources[w.Kind.GroupKind()]
+		cache := s.in(w.Name.Namespace)
 		if readable(cache) {
 			out = append(out, w)
 			continue
@@ -194,13 +196,13 @@ func (p *pass) readable(all []*wanted) []*wanted {
 			reason = v1.ReasonForbidden
 		}
 		p.problems = append(p.problems, &problem.Problem{Reason: reason, Message: fmt.Sprintf(
-			"%s cannot read %s: the condition Watching of TemplateController %s says why%s", rights.Who(p.as), p.rights.Claim(rights.Children, s.kind, s.scope(w.name.Namespace)).Brief(), p.name, untouched)})
+			"%s cannot read %s: the condition Watching of TemplateController %s says why%s", rights.Who(p.as), p.rights.Claim(rights.Children, s.kind, s.scope(w.Name.Namespace)).Brief(), p.name, untouched)})
 	}
 	return out
 }
 
 // observe returns the children as they are now, own writes included.
-func (p *pass) observe() []*live { return p.childrenOf(p.parent) }
+func (p *pass) observe() []*child.Live { return p.childrenOf(p.parent) }
 
 // content is the parent as JSON data, which nobody may change.
 func (p *pass) content() map[string]any {
@@ -212,17 +214,17 @@ func (p *pass) content() map[string]any {
 }
 
 // input is what the templates see.
-func (p *pass) input(observed []*live) *render.Input {
+func (p *pass) input(observed []*child.Live) *render.Input {
 	return &render.Input{Parent: p.content(), Ready: readiness.IsReady, Pause: p.pause, Budget: &p.budget, Observed: func(child string) ([]map[string]any, error) {
 		var out []map[string]any
 		for _, l := range observed {
-			if l.child != child {
+			if l.Entry != child {
 				continue
 			}
-			if err := p.budget.Spend(l.object.ContentBytes()); err != nil {
+			if err := p.budget.Spend(l.Object.ContentBytes()); err != nil {
 				return nil, err
 			}
-			out = append(out, l.object.Content())
+			out = append(out, l.Object.Content())
 		}
 		return out, nil
 	}}
@@ -346,9 +348,9 @@ func (r *Reconciler) confess(key queue.Key) {
 var errPanic = errors.New("panic in a pass: this is a bug, please report it with the stack from the log")
 
 // noteDeletion has the cache know what the server has accepted to delete.
-func (c *controller) noteDeletion(l *live) {
-	if cache := c.sources[l.kind.GroupKind()].in(l.object.Namespace()); cache != nil {
-		cache.Deleting(l.object.Key(), l.object.UID())
+func (c *controller) noteDeletion(l *child.Live) {
+	if cache := c.sources[l.Kind.GroupKind()].in(l.Object.Namespace()); cache != nil {
+		cache.Deleting(l.Object.Key(), l.Object.UID())
 	}
 }
 

@@ -87,7 +87,7 @@ func (c *controller) hasLeft(ctx context.Context, namespace string) bool {
 func (c *controller) within(cache *watch.Cache, kind schema.GroupKind) bool {
 	found := false
 	cache.EachChild(c.name, func(o *object.Object) {
-		if c.made(o, kind) {
+		if c.factory.Made(o, kind) {
 			found = true
 		}
 	})

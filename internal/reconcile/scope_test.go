@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -58,8 +59,8 @@ func TestNamespacesThatChildrenMayBeIn(t *testing.T) {
 }
 
 func TestWhenANamespaceIsReadNoMore(t *testing.T) {
-	const child = "apiVersion: v1\nkind: ConfigMap\nmetadata: {resourceVersion: \"1\", labels: {templater.dev/controller: apps, templater.dev/parent-uid: u}, namespace: old, name: "
-	made := parse(t, child+"a"+", ownerReferences: [{apiVersion: example.org/v1, kind: App, name: one, uid: u, controller: true}]}")
+	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {resourceVersion: \"1\", labels: {templater.dev/controller: apps, templater.dev/parent-uid: u}, namespace: old, name: "
+	made := parse(t, manifest+"a"+", ownerReferences: [{apiVersion: example.org/v1, kind: App, name: one, uid: u, controller: true}]}")
 	(&cluster{keys: keysOf(t, "1")}).seal(made)
 	written, err := made.MarshalJSON()
 	if err != nil {
@@ -77,7 +78,7 @@ func TestWhenANamespaceIsReadNoMore(t *testing.T) {
 		"nothing was ever read there":             {source{}, false},
 		"nothing is there":                        {source{caches: map[string]*watch.Cache{"old": cacheOf(t)}}, false},
 		"a child is there":                        {source{kind: configMaps, caches: map[string]*watch.Cache{"old": cacheOf(t, string(written))}}, true},
-		"what is there is nobody's":               {source{kind: configMaps, caches: map[string]*watch.Cache{"old": cacheOf(t, child+"a}")}}, false},
+		"what is there is nobody's":               {source{kind: configMaps, caches: map[string]*watch.Cache{"old": cacheOf(t, manifest+"a}")}}, false},
 		"it is not known yet what is there":       {source{caches: map[string]*watch.Cache{"old": unread}}, true},
 		"it is not known where children are read": {source{err: errors.New("no answer")}, true},
 	} {
@@ -86,7 +87,7 @@ func TestWhenANamespaceIsReadNoMore(t *testing.T) {
 		e := newEntry("u")
 		e.namespaces = before
 		next := &controller{
-			name: "apps", seals: ring(t), gvk: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}, sources: map[schema.GroupKind]source{{Kind: "ConfigMap"}: row.source},
+			name: "apps", factory: &child.Factory{Ownership: &child.Ownership{Controller: "apps", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: ring(t)}}, gvk: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}, sources: map[schema.GroupKind]source{{Kind: "ConfigMap"}: row.source},
 			spec: &v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Watch: v1.Watch{Namespaces: []string{"ns"}}},
 		}
 		c.controllers.retreat(t.Context(), e, next)

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/seal"
@@ -439,7 +438,7 @@ func TestWhatLooksLikeAChildFromBeforeTheKeys(t *testing.T) {
 		for _, change := range row.changes {
 			change(o)
 		}
-		if got := running.adopts(packed(t, o)); got != row.want {
+		if got := running.factory.Made(packed(t, o), schema.GroupKind{Kind: "ConfigMap"}); got != row.want {
 			t.Errorf("%s: %v, want %v", why, got, row.want)
 		}
 	}
@@ -462,30 +461,6 @@ func TestChildrenFromBeforeTheKeysMayComeLate(t *testing.T) {
 			slices.Sort(requests)
 			wantRequests(t, "then", requests, "update configmaps a", "update configmaps b")
 		})
-	}
-}
-
-func TestAdoptionIsForOlderTemplateControllersOnly(t *testing.T) {
-	since := time.Unix(1767225600, 0)
-	at := func(d time.Duration) metav1.Time { return metav1.NewTime(since.Add(d)) }
-	done, before := at(0), at(-time.Hour)
-	for why, row := range map[string]struct {
-		made  metav1.Time
-		done  *metav1.Time
-		since time.Time
-		want  bool
-	}{
-		"it is older":                          {at(-time.Second), nil, since, true},
-		"it is as old":                         {at(0), nil, since, false},
-		"it is newer":                          {at(time.Second), nil, since, false},
-		"all are sealed":                       {at(-time.Second), &done, since, false},
-		"all were sealed when a key was lost":  {at(-time.Hour), &before, since, true},
-		"nobody knows since when there is one": {at(-time.Second), nil, time.Time{}, false},
-	} {
-		tc := &v1.TemplateController{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: row.made}, Status: v1.TemplateControllerStatus{SealedSince: row.done}}
-		if got := adopting(tc, row.since); got != row.want {
-			t.Errorf("%s: %v", why, got)
-		}
 	}
 }
 
@@ -561,19 +536,5 @@ func TestOtherStrategiesLeaveDriftUnderOurName(t *testing.T) {
 		fields["f:data"].(map[string]any)["f:more"] = map[string]any{}
 		c.impersonate("a", "edited", fields)
 		wantRequests(t, strategy, c.run())
-	}
-}
-
-func TestDeparted(t *testing.T) {
-	d := &departed{}
-	d.note("apps", "parent", "child")
-	if !d.has("apps", "parent", "child") || d.has("other", "parent", "child") || d.has("apps", "other", "child") || d.has("apps", "parent", "other") {
-		t.Error("it remembers something else")
-	}
-	for i := range 20 * departures {
-		d.note("apps", "parent", types.UID(strconv.Itoa(i)))
-	}
-	if d.has("apps", "parent", "child") {
-		t.Error("it never forgets")
 	}
 }

@@ -45,7 +45,7 @@ type sourceState struct {
 func (a *assembly) state(generation int64, c *controller) *state {
 	s := &state{
 		facts: facts{
-			generation: generation, round: c.seals.Round(), suspended: c.spec.Suspend, rejected: a.rejection != nil,
+			generation: generation, round: c.factory.Seals.Round(), suspended: c.spec.Suspend, rejected: a.rejection != nil,
 			gone: gone(a.kindErr), revision: a.kind.Revision, hasNamespaces: c.namespaces != nil,
 		},
 		parents: cacheStates(c.parents), children: make(map[schema.GroupKind]sourceState, len(c.sources)), namespaces: cacheStateOf(c.namespaces),

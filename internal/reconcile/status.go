@@ -15,6 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/fields"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
@@ -23,7 +24,7 @@ import (
 
 // writeStatus writes the parent's status if it differs; observed are the children as they are
 // after the writes. This is the one place where a pass reports.
-func (p *pass) writeStatus(ctx context.Context, all []*wanted, observed []*live) {
+func (p *pass) writeStatus(ctx context.Context, all []*child.Wanted, observed []*child.Live) {
 	p.written.After = fingerprint(observed)
 	p.census = censusOf(all, observed)
 	now := &tally{children: int64(len(observed)), foreign: p.holdsCondition() && p.foreignCondition()}
@@ -31,10 +32,10 @@ func (p *pass) writeStatus(ctx context.Context, all []*wanted, observed []*live)
 		now.round = p.round
 	}
 	for _, w := range all {
-		now.kinds |= p.sources[w.id().kind].bit
+		now.kinds |= p.sources[w.ID().Kind].bit
 	}
 	for _, l := range observed {
-		if readiness.Of(l.object) == readiness.Ready {
+		if readiness.Of(l.Object) == readiness.Ready {
 			now.childrenReady++
 		}
 	}
@@ -57,7 +58,7 @@ func (p *pass) writeStatus(ctx context.Context, all []*wanted, observed []*live)
 
 // template renders the status template. When that fails, or the children's templates have left nothing to do it with, which
 // was told, the status stays as it is.
-func (p *pass) template(observed []*live) (map[string]any, *problem.Problem) {
+func (p *pass) template(observed []*child.Live) (map[string]any, *problem.Problem) {
 	if len(p.problems) > 0 && p.budget.UsedUp() {
 		return p.kept(), nil
 	}
@@ -71,7 +72,7 @@ func (p *pass) template(observed []*live) (map[string]any, *problem.Problem) {
 		status = map[string]any{}
 	}
 	status = dropNulls(status)
-	if fault := cmp.Or(p.fillConditions(status), p.keyFault(map[string]any{"status": status})); fault != "" {
+	if fault := cmp.Or(p.fillConditions(status), p.factory.KeyFault(map[string]any{"status": status})); fault != "" {
 		return p.kept(), problem.Newf(v1.ReasonTemplateError, "status: %s", fault)
 	}
 	return status, nil
@@ -181,7 +182,7 @@ func unfit(err error) bool {
 func contentOf(status map[string]any) string {
 	status = maps.Clone(status)
 	delete(status, "conditions")
-	return hash(object.Append(nil, status))
+	return child.Hash(object.Append(nil, status))
 }
 
 // failed reports whether an error keeps templater from doing its work.
@@ -234,9 +235,9 @@ func (p *pass) verdict() verdict {
 			issue.SetFaults(p.r.said.all(p.key, issue.About, issue.Faults))
 		}
 		return verdict{"False", issue.Reason, p.problems.Message()}
-	case p.plan.outdated > 0:
-		return verdict{"False", v1.ReasonOutdated, fmt.Sprintf("%d of %d children are out of date: delete them to have them made anew", p.plan.outdated, p.census.wanted)}
-	case p.plan.pending > 0 || p.census.ready < p.census.wanted:
+	case p.plan.Outdated > 0:
+		return verdict{"False", v1.ReasonOutdated, fmt.Sprintf("%d of %d children are out of date: delete them to have them made anew", p.plan.Outdated, p.census.wanted)}
+	case p.plan.Pending > 0 || p.census.ready < p.census.wanted:
 		return verdict{"False", v1.ReasonProgressing, p.census.progress()}
 	}
 	return verdict{"True", v1.ReasonReady, fmt.Sprintf("all children are ready: %d", p.census.wanted)}

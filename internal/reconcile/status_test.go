@@ -17,6 +17,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
@@ -213,7 +214,7 @@ func TestStatusNamesItsParent(t *testing.T) {
 }
 
 func TestWhatWaitsIsNotReady(t *testing.T) {
-	p := &pass{controller: &controller{}, plan: plan{pending: 1}, census: census{wanted: 1, ready: 1}}
+	p := &pass{controller: &controller{}, plan: plan.Plan{Pending: 1}, census: census{wanted: 1, ready: 1}}
 	if got := p.verdict(); got.status != "False" || got.reason != v1.ReasonProgressing {
 		t.Errorf("verdict %+v", got)
 	}

@@ -1,4 +1,4 @@
-package reconcile
+package child
 
 import (
 	"cmp"
@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// sortLive sorts by kind, namespace and name, p-2 before p-10, and returns its argument.
-func sortLive(children []*live) []*live {
-	slices.SortFunc(children, func(a, b *live) int {
-		x, y := a.id(), b.id()
+// Sort sorts by kind, namespace and name, p-2 before p-10, and returns its argument.
+func Sort(children []*Live) []*Live {
+	slices.SortFunc(children, func(a, b *Live) int {
+		x, y := a.ID(), b.ID()
 		return cmp.Or(
-			cmp.Compare(x.kind.Group, y.kind.Group), cmp.Compare(x.kind.Kind, y.kind.Kind),
-			compareNatural(x.name.Namespace, y.name.Namespace), compareNatural(x.name.Name, y.name.Name))
+			cmp.Compare(x.Kind.Group, y.Kind.Group), cmp.Compare(x.Kind.Kind, y.Kind.Kind),
+			compareNatural(x.Name.Namespace, y.Name.Namespace), compareNatural(x.Name.Name, y.Name.Name))
 	})
 	return children
 }

@@ -1,7 +1,9 @@
-package reconcile
+package plan
 
 import (
+	"encoding/base64"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,7 +13,9 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/seal"
 )
 
@@ -26,33 +30,45 @@ type side struct {
 // ring has one key, the same each time.
 func ring(t testing.TB) *seal.Ring {
 	t.Helper()
+	keys, err := seal.Parse(map[string]any{"1": base64.StdEncoding.EncodeToString([]byte(strings.Repeat("1", 32)))}, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	r := &seal.Ring{}
-	r.Set(keysOf(t, "1"))
+	r.Set(keys)
 	return r
 }
 
-// one is the parent of all sides.
-func one(t testing.TB) *maker {
+// configMaps is the kind of all sides.
+var configMaps = kind.Kind{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Kind: "ConfigMap", Namespaced: true}
+
+// one makes the children of the parent of all sides.
+func one(t testing.TB) *child.Maker {
 	t.Helper()
-	return &maker{controller: "m", apiVersion: "example.org/v1", kind: "App", parent: packed(t, parse(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, uid: u}}")), depth: 1, seals: ring(t), clock: clocktesting.NewFakePassiveClock(time.Time{})}
+	parent, err := object.From(map[string]any{"apiVersion": "example.org/v1", "kind": "App", "metadata": map[string]any{"name": "one", "uid": "u"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rule := &child.Ownership{Controller: "m", Manager: "templater/m", APIVersion: "example.org/v1", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: ring(t), Departed: &child.Departed{}}
+	return &child.Maker{Ownership: rule, Parent: parent, Depth: 1, Clock: clocktesting.NewFakePassiveClock(time.Time{})}
 }
 
-// situationFor returns what a plan is made of.
-func situationFor(t testing.TB, child v1.Child, wantedSides, liveSides []side) situation {
+// inputFor returns what a plan is made of.
+func inputFor(t testing.TB, entry v1.Child, wantedSides, liveSides []side) Input {
 	t.Helper()
-	kind := fakeKinds[schema.GroupKind{Kind: "ConfigMap"}]
-	s := situation{children: []v1.Child{child}, manager: "templater/m", complete: true}
-	var d desire
-	maker := one(t)
-	s.maker = maker
+	in := Input{Entries: []v1.Child{entry}, Maker: one(t), Complete: true}
+	var d child.Desired
 	for _, w := range wantedSides {
-		d.wanted = append(d.wanted, &wanted{child: &s.children[0], kind: kind, name: nameOf(w.content()), content: w.author(), hash: w.hash, marks: marks{maker: maker, child: &s.children[0], kind: kind.GroupKind()}})
+		d.Wanted = append(d.Wanted, &child.Wanted{
+			Entry: &in.Entries[0], Kind: configMaps, Name: types.NamespacedName{Namespace: "ns", Name: w.name},
+			Content: w.author(), Hash: w.hash, Marks: in.Maker.Marks(&in.Entries[0], configMaps.GroupKind(), false),
+		})
 	}
 	for _, l := range liveSides {
-		s.live = append(s.live, &live{child: l.group, from: l.group, kind: kind, object: l.object(t)})
+		in.Live = append(in.Live, &child.Live{Entry: l.group, MadeFrom: l.group, Kind: configMaps, Object: l.object(t)})
 	}
-	s.wanted, _ = pair(d, s.live)
-	return s
+	in.Wanted, _ = d.Pair(in.Live)
+	return in
 }
 
 // author is the content without what templater adds.
@@ -89,7 +105,7 @@ func (s side) content() map[string]any {
 func (s side) object(t testing.TB) *object.Object {
 	t.Helper()
 	content := s.content()
-	subject := one(t).subject(types.NamespacedName{Namespace: "ns", Name: s.name}, schema.GroupKind{Kind: "ConfigMap"})
+	subject := seal.Subject{Controller: "m", Parent: "u", Kind: configMaps.GroupKind(), Name: types.NamespacedName{Namespace: "ns", Name: s.name}}
 	content["metadata"].(map[string]any)["annotations"].(map[string]any)[v1.AnnotationSeal] = ring(t).Seal(subject, seal.Note{Entry: s.group})
 	o, err := object.From(content)
 	if err != nil {
@@ -98,27 +114,27 @@ func (s side) object(t testing.TB) *object.Object {
 	return o
 }
 
-func planText(p plan) []string {
+func planText(p Plan) []string {
 	out := []string{}
-	for _, a := range p.apply {
-		text := fmt.Sprint(a.verb, " ", a.wanted.name.Name)
-		if a.drift != "" {
-			text += " because of " + a.drift
+	for _, a := range p.Apply {
+		text := fmt.Sprint(a.Verb, " ", a.Wanted.Name.Name)
+		if a.Drift != "" {
+			text += " because of " + a.Drift
 		}
 		out = append(out, text)
 	}
-	for _, a := range p.remove {
-		text := fmt.Sprint(a.verb, " ", a.live.object.Name())
-		if a.foreground {
+	for _, a := range p.Remove {
+		text := fmt.Sprint(a.Verb, " ", a.Live.Object.Name())
+		if a.Foreground {
 			text += " in the foreground"
 		}
 		out = append(out, text)
 	}
-	if p.pending > 0 {
-		out = append(out, fmt.Sprint(p.pending, " pending"))
+	if p.Pending > 0 {
+		out = append(out, fmt.Sprint(p.Pending, " pending"))
 	}
-	if p.outdated > 0 {
-		out = append(out, fmt.Sprint(p.outdated, " outdated"))
+	if p.Outdated > 0 {
+		out = append(out, fmt.Sprint(p.Outdated, " outdated"))
 	}
 	return out
 }
@@ -251,15 +267,15 @@ func TestPlan(t *testing.T) {
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
-			child := v1.Child{Name: "g", UpdateStrategy: v1.UpdateStrategy{Type: row.strategy}, PrunePolicy: row.policy}
+			entry := v1.Child{Name: "g", UpdateStrategy: v1.UpdateStrategy{Type: row.strategy}, PrunePolicy: row.policy}
 			for i := range row.live {
 				if row.live[i].group == "" {
 					row.live[i].group = "g"
 				}
 			}
-			s := situationFor(t, child, row.wanted, row.live)
-			s.complete = !row.incomplete
-			if diff := cmp.Diff(row.want, planText(planFor(s))); diff != "" {
+			s := inputFor(t, entry, row.wanted, row.live)
+			s.Complete = !row.incomplete
+			if diff := cmp.Diff(row.want, planText(Make(s))); diff != "" {
 				t.Errorf("plan (-want +got):\n%s", diff)
 			}
 		})
@@ -267,42 +283,26 @@ func TestPlan(t *testing.T) {
 }
 
 func TestOnlyTheGroupThatIsReplacedAsAWholeGoesInTheForeground(t *testing.T) {
-	s := situationFor(t, v1.Child{Name: "g", UpdateStrategy: v1.UpdateStrategy{Type: v1.UpdateRecreate}}, nil,
+	s := inputFor(t, v1.Child{Name: "g", UpdateStrategy: v1.UpdateStrategy{Type: v1.UpdateRecreate}}, nil,
 		[]side{{name: "a", group: "g", hash: "1"}, {name: "b", group: "h", hash: "1"}})
-	s.children = append(s.children, v1.Child{Name: "h"})
-	if diff := cmp.Diff([]string{"delete a in the foreground", "delete b"}, planText(planFor(s))); diff != "" {
+	s.Entries = append(s.Entries, v1.Child{Name: "h"})
+	if diff := cmp.Diff([]string{"delete a in the foreground", "delete b"}, planText(Make(s))); diff != "" {
 		t.Errorf("plan (-want +got):\n%s", diff)
 	}
 }
 
 func TestOnlyTheEntryUnderRecreateIsReplaced(t *testing.T) {
-	s := situationFor(t, v1.Child{Name: "g"}, []side{{name: "a", hash: "2"}}, []side{{name: "a", group: "g", hash: "1"}})
-	s.children = append(s.children, v1.Child{Name: "h", UpdateStrategy: v1.UpdateStrategy{Type: v1.UpdateRecreate}})
-	if diff := cmp.Diff([]string{"update a"}, planText(planFor(s))); diff != "" {
+	s := inputFor(t, v1.Child{Name: "g"}, []side{{name: "a", hash: "2"}}, []side{{name: "a", group: "g", hash: "1"}})
+	s.Entries = append(s.Entries, v1.Child{Name: "h", UpdateStrategy: v1.UpdateStrategy{Type: v1.UpdateRecreate}})
+	if diff := cmp.Diff([]string{"update a"}, planText(Make(s))); diff != "" {
 		t.Errorf("plan (-want +got):\n%s", diff)
 	}
 }
 
-func TestEntryOfAChildIsTheOneThatWantsIt(t *testing.T) {
-	all := entries{{Name: "g"}, {Name: "h"}}
-	from := side{name: "a", group: "g"}.object(t)
-	for why, row := range map[string]struct {
-		l    *live
-		want string
-	}{
-		"another one wants it": {&live{object: from, wanted: &wanted{child: &all[1]}}, "h"},
-		"nobody wants it":      {&live{object: from, from: "g"}, "g"},
-	} {
-		if got := all.of(row.l); got == nil || got.Name != row.want {
-			t.Errorf("%s: %v, want %s", why, got, row.want)
-		}
-	}
-}
-
 func TestOnlyTheEntryUnderRecreateIsHeldBack(t *testing.T) {
-	s := situationFor(t, v1.Child{Name: "h"}, []side{{name: "c", hash: "1"}}, []side{{name: "b", group: "h", hash: "1"}})
-	s.children = append(s.children, v1.Child{Name: "g", UpdateStrategy: v1.UpdateStrategy{Type: v1.UpdateRecreate}})
-	if diff := cmp.Diff([]string{"create c", "delete b"}, planText(planFor(s))); diff != "" {
+	s := inputFor(t, v1.Child{Name: "h"}, []side{{name: "c", hash: "1"}}, []side{{name: "b", group: "h", hash: "1"}})
+	s.Entries = append(s.Entries, v1.Child{Name: "g", UpdateStrategy: v1.UpdateStrategy{Type: v1.UpdateRecreate}})
+	if diff := cmp.Diff([]string{"create c", "delete b"}, planText(Make(s))); diff != "" {
 		t.Errorf("plan (-want +got):\n%s", diff)
 	}
 }

@@ -1,4 +1,4 @@
-package reconcile
+package child
 
 import (
 	"crypto/sha256"
@@ -8,33 +8,34 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-// body returns the text of the child as it is applied: what its author wants, what templater adds,
+// Body returns the text of the child as it is applied: what its author wants, what templater adds,
 // and one more field of metadata.
-func (w *wanted) body(field, value string) []byte {
-	content := maps.Clone(w.content)
+func (w *Wanted) Body(field, value string) []byte {
+	content := maps.Clone(w.Content)
 	metadata := maps.Clone(below(content, "metadata"))
 	content["metadata"] = metadata
 	metadata[field] = value
 	labels := maps.Clone(below(metadata, "labels"))
 	metadata["labels"] = labels
-	for _, m := range w.marks.labels() {
+	for _, m := range w.Marks.labels() {
 		if m.value != "" {
 			labels[m.key] = m.value
 		}
 	}
 	annotations := maps.Clone(below(metadata, "annotations"))
 	metadata["annotations"] = annotations
-	annotations[v1.AnnotationHash] = w.hash
-	annotations[v1.AnnotationSeal] = w.marks.seal(w.name)
-	for _, m := range w.marks.annotations() {
+	annotations[v1.AnnotationHash] = w.Hash
+	annotations[v1.AnnotationSeal] = w.Marks.seal(w.Name)
+	for _, m := range w.Marks.annotations() {
 		if m.value != "" {
 			annotations[m.key] = m.value
 		}
 	}
-	if !w.marks.orphan() {
-		metadata["ownerReferences"] = []any{w.marks.reference()}
+	if !w.Marks.orphan() {
+		metadata["ownerReferences"] = []any{w.Marks.reference()}
 	}
 	return object.Append(make([]byte, 0, 2048), content)
 }
@@ -48,8 +49,8 @@ func below(m map[string]any, key string) map[string]any {
 	return inner
 }
 
-// keyFault says where a key is that the server cannot read in what is applied, or "".
-func (c *controller) keyFault(content map[string]any) string {
+// KeyFault says where a key is that the server cannot read in what is applied, or "".
+func (f *Factory) KeyFault(content map[string]any) string {
 	path := object.LongKey(content)
 	switch path {
 	case "":
@@ -57,13 +58,13 @@ func (c *controller) keyFault(content map[string]any) string {
 	case ".":
 		path = "the document"
 	default:
-		path = c.author().Path(path, content)
+		path = problem.Author(f.Program.Wrote).Path(path, content)
 	}
 	return fmt.Sprintf("%s holds a key of more than %d characters, as JSON writes them, which the API server cannot read: shorten it", path, object.LongestKey-len(`""`))
 }
 
-// hash tells one text from another: 32 hexadecimal digits.
-func hash(text []byte) string {
+// Hash tells one text from another: 32 hexadecimal digits.
+func Hash(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
 }

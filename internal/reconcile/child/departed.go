@@ -1,4 +1,4 @@
-package reconcile
+package child
 
 import (
 	"hash/maphash"
@@ -7,9 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// departed remembers objects of ours that a watch has ceased to show: one that has lost all that we mark it with is ours still. It
+// Departed remembers objects of ours that a watch has ceased to show: one that has lost all that we mark it with is ours still. It
 // has room for some, and holds no text. It is safe for concurrent use.
-type departed struct {
+type Departed struct {
 	hashes [departures]atomic.Uint64
 }
 
@@ -17,12 +17,13 @@ const departures = 1024
 
 var departedSeed = maphash.MakeSeed()
 
-func (d *departed) note(controller string, parent, child types.UID) {
+// Note remembers an object with that UID, made by a controller for a parent.
+func (d *Departed) Note(controller string, parent, child types.UID) {
 	h := departedHash(controller, parent, child)
 	d.hashes[h%departures].Store(h)
 }
 
-func (d *departed) has(controller string, parent, child types.UID) bool {
+func (d *Departed) has(controller string, parent, child types.UID) bool {
 	h := departedHash(controller, parent, child)
 	return d.hashes[h%departures].Load() == h
 }

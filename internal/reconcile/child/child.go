@@ -1,0 +1,77 @@
+package child
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/seal"
+)
+
+// Wanted is a child as it should be.
+type Wanted struct {
+	Entry   *v1.Child // of spec.children
+	Kind    kind.Kind
+	Name    types.NamespacedName
+	Content map[string]any // as its author wants it; see Marks for what comes on top
+	Hash    string         // of Content
+	Marks   Marks
+	Live    *Live // nil while it is not there: see Pair
+
+	bytes int // of Content as JSON
+	// disputed is whether another document wants the object, too.
+	disputed bool
+	line     int32 // of the template where the document begins
+}
+
+// Live is a child as it is.
+type Live struct {
+	Entry    string // the one of spec.children that it belongs to: see Pair
+	MadeFrom string // the entry that it was made from
+	Kind     kind.Kind
+	Object   *object.Object
+	Wanted   *Wanted // nil where nobody wants it any more
+}
+
+// NewLive returns an object of ours under the entry that it was made from: its seal tells, or, where it has lost that, its label.
+func NewLive(kind kind.Kind, o *object.Object) *Live {
+	entry := o.Label(v1.LabelChild)
+	if o.Noted(object.Sealed) && !o.Noted(object.Settled) {
+		entry = seal.Read(o.Annotation(v1.AnnotationSeal)).Entry
+	}
+	return &Live{Entry: entry, MadeFrom: entry, Kind: kind, Object: o}
+}
+
+// ID tells one child of a parent from another, whatever its version.
+type ID struct {
+	Kind schema.GroupKind
+	Name types.NamespacedName
+}
+
+// ID returns which child it is.
+func (w *Wanted) ID() ID { return ID{w.Kind.GroupKind(), w.Name} }
+
+// ID returns which child it is.
+func (l *Live) ID() ID { return ID{l.Kind.GroupKind(), l.Object.Key()} }
+
+// String names the child in messages: "ConfigMap default/a".
+func (i ID) String() string {
+	if i.Name.Namespace == "" {
+		return i.Kind.Kind + " " + problem.PublicName(i.Name.Name)
+	}
+	return i.Kind.Kind + " " + problem.PublicName(i.Name.Namespace) + "/" + problem.PublicName(i.Name.Name)
+}
+
+// Outdated reports whether the object was last made or changed for something else than its author wants now.
+func (w *Wanted) Outdated(o *object.Object) bool {
+	return o.Annotation(v1.AnnotationHash) != w.Hash
+}
+
+// Applied takes note of what an apply of the child has left: an object of ours, whose time tells the server's clock.
+func (w *Wanted) Applied(after *object.Object) {
+	after.Note(object.Ours | object.Fresh)
+	w.Marks.maker.Seals.Calibrate(seal.Read(after.Annotation(v1.AnnotationSeal)).Applied, after.AppliedAt())
+}

@@ -1,0 +1,71 @@
+package child
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/seal"
+)
+
+// InTheWay says why an object cannot be taken for the child of that name, or nil when it is ours.
+func (r *Ownership) InTheWay(there *object.Object, child *Wanted, parent *object.Object) *problem.Problem {
+	owner, _ := there.Controller()
+	switch {
+	case there.Deleting():
+		return &problem.Problem{Reason: v1.ReasonProgressing, Message: child.ID().String() + " is being deleted; it is made anew once it is gone", Waiting: true, Retry: problem.RetrySoon}
+	case r.Ours(there, child.Kind.GroupKind(), parent.UID()):
+		return nil
+	case r.earlier(owner, parent):
+		return &problem.Problem{Reason: v1.ReasonProgressing, Message: child.ID().String() + " belongs to an earlier object of the parent's name; it is made anew once that one is collected", Waiting: true, Retry: problem.RetrySoon}
+	}
+	conflict := problem.Newf(v1.ReasonChildConflict, "%s exists already and %s", child.ID(), r.conflict(there, child.Kind.GroupKind(), parent))
+	conflict.Retry = problem.RetrySlow
+	return conflict
+}
+
+// conflict says in messages whose an object is that is in the way, and what to do.
+func (r *Ownership) conflict(there *object.Object, kind schema.GroupKind, parent *object.Object) string {
+	const remedy = "delete it, or choose another name in the template"
+	if !r.alike(there, parent) {
+		return r.whose(there) + ": templater does not take it; " + remedy
+	}
+	_, verdict := r.Seals.Open(there.Annotation(v1.AnnotationSeal), r.subject(there.Key(), kind, parent.UID()))
+	switch verdict {
+	case seal.None:
+		return "looks like a child of this object, but has no seal of templater's: somebody else has made it, or has taken the seal away; look at it, then " + remedy + restore
+	case seal.Foreign:
+		return "looks like a child of this object, but its seal is by a key that templater does not have; put that key back, or look at the object, then " + remedy + restore
+	case seal.Broken, seal.Valid:
+	}
+	return "looks like a child of this object, but its seal is not for it: somebody has copied or changed it; look at it, then " + remedy + restore
+}
+
+// restore is where the remedy is told that keeps the object.
+const restore = "; docs/operations.md says how to keep it"
+
+// alike reports whether an object that is not ours says that it is the parent's child.
+func (r *Ownership) alike(there, parent *object.Object) bool {
+	owner, has := there.Controller()
+	return (!has || owner.UID == parent.UID()) && there.Label(v1.LabelController) == r.Controller && there.Label(v1.LabelParentUID) == string(parent.UID())
+}
+
+// whose says in messages whose an object is that is not ours.
+func (r *Ownership) whose(there *object.Object) string {
+	owner, has := there.Controller()
+	name := problem.PublicKind(owner.Kind) + " " + problem.PublicName(owner.Name)
+	if owner.Kind == r.Parents.Kind && !r.parental(owner) {
+		name += " of " + problem.PublicVersion(owner.APIVersion) // which looks like the parent's kind
+	}
+	other := there.Label(v1.LabelController) // the server checks labels
+	switch {
+	case has && other != "":
+		return "belongs to TemplateController " + other + " for " + name
+	case has:
+		return "belongs to " + name
+	case other != "":
+		return "belongs to TemplateController " + other
+	}
+	return "belongs to nobody"
+}

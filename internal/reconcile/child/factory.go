@@ -1,0 +1,196 @@
+package child
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/render"
+)
+
+// deepest is how many templater parents a child may descend from. A chain of
+// controllers that feed each other ends there instead of running forever.
+const deepest = 8
+
+// Cluster is what a Factory asks about the cluster, as far as that is known.
+type Cluster interface {
+	// Resolve returns the kind in that version. The error is a *kind.NotFoundError when the server does not have it,
+	// else that of a failed request.
+	Resolve(gvk schema.GroupVersionKind) (kind.Kind, error)
+	// Known reports whether children of the kind are known, in that version or in another one that will do.
+	Known(gvk schema.GroupVersionKind) bool
+	// Selects reports whether an object in that namespace with those labels would be a parent, if it were of the
+	// parents' kind. It does not look at the fieldSelector.
+	Selects(namespace string, set labels.Labels) bool
+}
+
+// Factory makes the children of the parents of one TemplateController. It is safe for concurrent use.
+type Factory struct {
+	*Ownership
+	Spec       *v1.TemplateControllerSpec
+	Program    *render.Program
+	ParentKind kind.Kind
+	Cluster    Cluster
+	Clock      clock.PassiveClock
+}
+
+// Desired is what the templates want for one parent.
+type Desired struct {
+	Maker    *Maker
+	Wanted   []*Wanted
+	Problems problem.List
+	Failed   []string // entries of spec.children of which nobody knows all that they want
+	Largest  int      // the bytes of the largest document, as JSON
+	// Unknown are kinds that the controller has never created, or in another version.
+	Unknown []schema.GroupVersionKind
+	// Missing are kinds that the server does not have.
+	Missing []schema.GroupKind
+}
+
+// Render renders all templates and turns what they yield into children. Of several documents
+// for one object none is wanted: nobody knows which is meant.
+func (f *Factory) Render(parent *object.Object, in *render.Input) Desired {
+	d := Desired{Maker: &Maker{Ownership: f.Ownership, Parent: parent, Depth: depthOf(parent) + 1, Clock: f.Clock}}
+	first := map[ID]*Wanted{}
+	for i := range f.Spec.Children {
+		child := &f.Spec.Children[i]
+		if len(d.Failed) > 0 && in.Budget.UsedUp() { // which was told
+			d.Failed = append(d.Failed, child.Name)
+			continue
+		}
+		objects, err := f.Program.Child(child.Name, in)
+		if err != nil {
+			d.Problems = append(d.Problems, problem.FromTemplate(err))
+			d.Failed = append(d.Failed, child.Name)
+			continue
+		}
+		for _, o := range objects {
+			w, issue := f.want(child, d.Maker, o)
+			if issue != nil {
+				d.Problems = append(d.Problems, issue)
+				d.Failed = append(d.Failed, child.Name)
+				if issue.Reason == v1.ReasonChildKindNotFound {
+					d.Missing = append(d.Missing, gvkOf(o.Content).GroupKind())
+				}
+				continue
+			}
+			if other := first[w.ID()]; other != nil {
+				d.Problems = append(d.Problems, invalid(child, o, "%s is already yielded by children[%s]:%d, and neither is applied: give each object its own name", w.ID(), other.Entry.Name, other.line))
+				other.disputed = true
+				continue
+			}
+			d.Largest = max(d.Largest, w.bytes)
+			first[w.ID()] = w
+			d.Wanted = append(d.Wanted, w)
+		}
+	}
+	d.Wanted = slices.DeleteFunc(d.Wanted, func(w *Wanted) bool { return w.disputed })
+	for _, w := range d.Wanted {
+		d.note(f.Cluster, w)
+	}
+	return d
+}
+
+// note remembers a kind that is new to the controller, or that the server has again
+// since the controller was made.
+func (d *Desired) note(c Cluster, w *Wanted) {
+	gvk := gvkOf(w.Content)
+	if c.Known(gvk) {
+		return
+	}
+	for _, known := range d.Unknown {
+		if known.GroupKind() == gvk.GroupKind() {
+			return
+		}
+	}
+	d.Unknown = append(d.Unknown, gvk)
+}
+
+func invalid(child *v1.Child, o render.Object, format string, args ...any) *problem.Problem {
+	return problem.Newf(v1.ReasonInvalidChild, "children[%s]:%d: %s", child.Name, o.Line, fmt.Sprintf(format, args...))
+}
+
+// want turns one rendered document into a child.
+func (f *Factory) want(child *v1.Child, maker *Maker, o render.Object) (*Wanted, *problem.Problem) {
+	if fault := cmp.Or(shapeFault(o.Content), f.KeyFault(o.Content)); fault != "" {
+		return nil, invalid(child, o, "%s", fault)
+	}
+	gvk := gvkOf(o.Content)
+	kind, err := f.Cluster.Resolve(gvk)
+	if err != nil {
+		return nil, kindProblem(child, o, err)
+	}
+	if fault := f.place(o.Content, kind, maker.Parent); fault != "" {
+		return nil, invalid(child, o, "%s", fault)
+	}
+	labels, _ := below(o.Content, "metadata")["labels"].(map[string]any)
+	w := &Wanted{Entry: child, Kind: kind, Name: nameOf(o.Content), Content: o.Content, line: int32(o.Line), Marks: maker.Marks(child, kind.GroupKind(), labels[v1.LabelManagedBy] == nil)}
+	if f.watches(w, gvk) {
+		return nil, invalid(child, o, "this %s would be watched by this very TemplateController, which would make children for it without end: narrow spec.watch by a labelSelector that the child does not match", gvk.Kind)
+	}
+	if maker.Depth > deepest {
+		return nil, invalid(child, o, "this child descends from %d parents of templater: TemplateControllers make children for each other without end; change what one of them watches, or makes", deepest)
+	}
+	text := texts.Get().(*[]byte) //nolint:forcetypeassert // texts has no others
+	*text = object.Append((*text)[:0], o.Content)
+	w.Hash, w.bytes = Hash(*text), len(*text)
+	if cap(*text) <= largestText {
+		texts.Put(text)
+	}
+	return w, nil
+}
+
+// largestText is how large a text may have grown to be used again, in bytes.
+const largestText = 64 << 10
+
+// texts are those of documents, needed for their hashes alone.
+var texts = sync.Pool{New: func() any { return new([]byte) }}
+
+func kindProblem(child *v1.Child, o render.Object, err error) *problem.Problem {
+	var missing *kind.NotFoundError
+	if errors.As(err, &missing) {
+		p := invalid(child, o, "%s: install it, or correct apiVersion and kind", missing)
+		p.Reason, p.Retry = v1.ReasonChildKindNotFound, problem.RetrySlow
+		return p
+	}
+	p := invalid(child, o, "cannot ask the API server for its kinds: %s", problem.PublicReason(err))
+	p.Reason, p.Retry = v1.ReasonChildRequestFailed, problem.RetryBackoff
+	return p
+}
+
+// watches reports whether the child would be a parent of the same controller.
+// Field selectors are not looked at: deepest ends what they let through.
+func (f *Factory) watches(w *Wanted, gvk schema.GroupVersionKind) bool {
+	if gvk.GroupKind() != f.Parents || f.Spec.Watch.FieldSelector != "" {
+		return false
+	}
+	set := labels.Set{}
+	for key, value := range below(below(w.Content, "metadata"), "labels") {
+		set[key], _ = value.(string)
+	}
+	for _, m := range w.Marks.labels() {
+		if m.value != "" {
+			set[m.key] = m.value
+		}
+	}
+	return f.Cluster.Selects(w.Name.Namespace, set)
+}
+
+func depthOf(o *object.Object) int {
+	depth, err := strconv.Atoi(o.Annotation(v1.AnnotationDepth))
+	if err != nil {
+		return 0
+	}
+	return max(0, depth)
+}

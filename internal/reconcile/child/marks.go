@@ -1,0 +1,204 @@
+package child
+
+import (
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/object"
+)
+
+// Marks are what templater adds to a child: labels, annotations and an owner reference. They are no part of
+// what its author wants, so that a difference in them never replaces an object.
+type Marks struct {
+	maker *Maker
+	entry *v1.Child
+	kind  schema.GroupKind // of the object
+	// managedBy is whether templater sets the common label, which is left alone where the author does.
+	managedBy bool
+}
+
+// Maker is who makes the children of one parent.
+type Maker struct {
+	*Ownership
+	Parent *object.Object
+	Depth  int // of the children
+	Clock  clock.PassiveClock
+}
+
+// Change is a change of an object's metadata.
+type Change struct {
+	// UID is that of the object to change.
+	UID types.UID
+	// Version is the resource version that the object must still have; empty = any.
+	Version string
+	// Labels and Annotations are set, or taken away where the value is nil.
+	Labels, Annotations map[string]any
+	// Owners, JSON data, replace all owner references, unless nil.
+	Owners []any
+}
+
+// Marks are those of a child that is made from an entry; managedBy is whether templater sets the common label.
+func (m *Maker) Marks(entry *v1.Child, kind schema.GroupKind, managedBy bool) Marks {
+	return Marks{maker: m, entry: entry, kind: kind, managedBy: managedBy}
+}
+
+// Unwanted stands for a child that nobody wants any more and that stays, with the marks of its entry: they are all that
+// tells its policies once the entry is gone.
+func (m *Maker) Unwanted(entry *v1.Child, l *Live) *Wanted {
+	return &Wanted{Entry: entry, Kind: l.Kind, Name: l.Object.Key(), Marks: m.Marks(entry, l.Kind.GroupKind(), false)}
+}
+
+// NeedsSeal reports whether an object of ours lacks our seal for the parent, or has it by another key than the newest.
+func (m *Maker) NeedsSeal(l *Live) bool {
+	_, holds := m.openFor(l.Object, l.Kind.GroupKind())
+	return !holds || m.Seals.Worn(l.Object.Annotation(v1.AnnotationSeal))
+}
+
+// Reseal is what renews the seal of an object of ours that no entry knows.
+func (m *Maker) Reseal(l *Live) Change {
+	marks := m.Marks(&v1.Child{Name: l.MadeFrom}, l.Kind.GroupKind(), false)
+	return Change{UID: l.Object.UID(), Annotations: map[string]any{v1.AnnotationSeal: marks.renewed(l.Object)}}
+}
+
+// mark is a label or an annotation that templater sees to; an empty value is for none.
+type mark struct {
+	key, value string
+	// given is whether another value will do, too, once there is one.
+	given bool
+}
+
+func (m Marks) labels() [4]mark {
+	all := [4]mark{
+		{key: v1.LabelController, value: m.maker.Controller},
+		{key: v1.LabelChild, value: m.entry.Name},
+		{key: v1.LabelParentUID, value: string(m.maker.Parent.UID())},
+		{key: v1.LabelManagedBy, given: true},
+	}
+	if m.managedBy {
+		all[3].value = v1.ManagedBy
+	}
+	return all
+}
+
+func (m Marks) annotations() [3]mark {
+	all := [3]mark{{key: v1.AnnotationDepth, value: strconv.Itoa(m.maker.Depth)}, {key: v1.AnnotationPrune}, {key: v1.AnnotationParent}}
+	if m.entry.PrunePolicy == v1.PruneOrphan {
+		all[1].value = string(v1.PruneOrphan)
+	}
+	if m.orphan() {
+		all[2].value = m.maker.Parent.Name()
+	}
+	return all
+}
+
+// orphan reports whether the child is to outlive its parent.
+func (m Marks) orphan() bool { return m.entry.DeletionPolicy == v1.DeletionOrphan }
+
+// owner is the owner reference, which the child has unless it is to outlive its parent.
+func (m Marks) owner() object.Owner {
+	return object.Owner{APIVersion: m.maker.APIVersion, Kind: m.maker.Parents.Kind, Name: m.maker.Parent.Name(), UID: m.maker.Parent.UID(), Controller: true, Block: true}
+}
+
+// reference is owner as JSON data.
+func (m Marks) reference() map[string]any {
+	o := m.owner()
+	return map[string]any{
+		"apiVersion": o.APIVersion, "kind": o.Kind, "name": o.Name, "uid": string(o.UID),
+		"controller": o.Controller, "blockOwnerDeletion": o.Block,
+	}
+}
+
+// Differ reports whether an object lacks some of the marks, or has some too many.
+func (m Marks) Differ(o *object.Object) bool {
+	for _, label := range m.labels() {
+		if value, has := o.Lookup(label.key); label.differs(value, has) {
+			return true
+		}
+	}
+	for _, annotation := range m.annotations() {
+		if value := o.Annotation(annotation.key); annotation.differs(value, value != "") {
+			return true
+		}
+	}
+	return m.ownerDiffers(o) || m.Unsealed(o)
+}
+
+func (m mark) differs(value string, has bool) bool {
+	if m.given {
+		return m.value != "" && !has
+	}
+	return m.value != value
+}
+
+func (m Marks) ownerDiffers(o *object.Object) bool {
+	owner, _ := o.Owner(m.maker.Parent.UID())
+	if m.orphan() {
+		return owner.Controller // another reference is somebody else's
+	}
+	return owner != m.owner()
+}
+
+// Change is what gives an object the marks, and leaves alone whatever else somebody has changed.
+func (m Marks) Change(o *object.Object) Change {
+	change := Change{UID: o.UID(), Labels: map[string]any{}, Annotations: map[string]any{}}
+	for _, label := range m.labels() {
+		if value, has := o.Lookup(label.key); label.differs(value, has) {
+			change.Labels[label.key] = label.wanted()
+		}
+	}
+	for _, annotation := range m.annotations() {
+		if value := o.Annotation(annotation.key); annotation.differs(value, value != "") {
+			change.Annotations[annotation.key] = annotation.wanted()
+		}
+	}
+	if m.Unsealed(o) || m.Worn(o) {
+		change.Annotations[v1.AnnotationSeal] = m.renewed(o)
+	}
+	if m.ownerDiffers(o) {
+		change.Owners = m.references(o)
+		change.Version = o.ResourceVersion() // the list is replaced as a whole
+	}
+	return change
+}
+
+// wanted is the value in a merge patch, where nil takes the key away.
+func (m mark) wanted() any {
+	if m.value == "" {
+		return nil
+	}
+	return m.value
+}
+
+// references are the owner references that an object should have; those of others stay.
+func (m Marks) references(o *object.Object) []any {
+	there, _ := below(o.Content(), "metadata")["ownerReferences"].([]any)
+	uid := string(m.maker.Parent.UID())
+	out := slices.DeleteFunc(there, func(reference any) bool {
+		r, _ := reference.(map[string]any)
+		return r["uid"] == uid
+	})
+	if !m.orphan() {
+		out = append(out, m.reference())
+	}
+	if out == nil {
+		return []any{}
+	}
+	return out
+}
+
+// added is what others may change among the marks without a difference that counts, as far as templater sets it.
+var added = map[string]any{"metadata": map[string]any{"labels": map[string]any{v1.LabelManagedBy: v1.ManagedBy}}}
+
+// Added is the content that is added by templater and counts as what its author wants: under the strategy Apply it is
+// given back when somebody else has taken it. It is nil where nothing is added, and nobody may change it.
+func (m Marks) Added() map[string]any {
+	if !m.managedBy {
+		return nil
+	}
+	return added
+}

@@ -1,0 +1,189 @@
+package child
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/seal"
+)
+
+// Ownership is the rule for whose an object is, for one TemplateController. Labels, owner references and field managers say
+// nothing, for anybody may write them. An object is ours when it carries our seal, or did so when this process first saw it.
+//
+// Objects may be older than the keys that seal them: after an upgrade from a version without seals, or when the keys are lost.
+// Those are adopted: sealed as they are found, and counted as children until then. Once none is left, the
+// TemplateController's status says so, and an object without a seal is no child of it ever after.
+type Ownership struct {
+	Controller string           // name of the TemplateController
+	Manager    string           // its field manager
+	Parents    schema.GroupKind // the parents' kind
+	APIVersion string           // of the parents, as the spec has it
+	Seals      *seal.Ring
+	// Departed are objects of ours that no watch shows any more.
+	Departed *Departed
+	// Adopting is whether children may lack a seal, as the keys of that round say.
+	Adopting bool
+	Round    uint32
+}
+
+// Adopting reports whether children of a TemplateController may be older than the keys of the seals, which are there since then.
+func Adopting(tc *v1.TemplateController, since time.Time) bool {
+	if since.IsZero() || !tc.CreationTimestamp.Time.Before(since) {
+		return false
+	}
+	return tc.Status.SealedSince == nil || !tc.Status.SealedSince.Time.Equal(since)
+}
+
+// Made reports whether an object with the label of this controller is a child of any of its parents, be they there or not.
+func (r *Ownership) Made(o *object.Object, kind schema.GroupKind) bool {
+	if owner, has := o.Controller(); has && !r.parental(owner) {
+		return false
+	}
+	return r.genuine(o, kind)
+}
+
+// Belongs reports whether an object with the labels of this controller and of the parent with that UID is its child.
+func (r *Ownership) Belongs(o *object.Object, kind schema.GroupKind, parent types.UID) bool {
+	if owner, has := o.Controller(); has && owner.UID != parent {
+		return false
+	}
+	return r.genuine(o, kind)
+}
+
+// Ours reports whether any object is a child of the parent with that UID: one that has lost its labels is, too.
+func (r *Ownership) Ours(o *object.Object, kind schema.GroupKind, parent types.UID) bool {
+	if owner, has := o.Controller(); has && owner.UID != parent {
+		return false
+	}
+	if o.Label(v1.LabelController) == r.Controller && o.Label(v1.LabelParentUID) == string(parent) {
+		return r.genuine(o, kind)
+	}
+	return r.sealedFor(o, kind, parent) || r.Departed.has(r.Controller, parent, o.UID()) || r.adopts(o) && (o.Label(v1.LabelParentUID) == string(parent) || ownedBy(o, parent))
+}
+
+// Bereft reports whether we have made the object for an earlier object of the parent's name, which is gone.
+func (r *Ownership) Bereft(there *object.Object, kind schema.GroupKind, parent *object.Object) bool {
+	owner, _ := there.Controller()
+	return r.earlier(owner, parent) && !there.Deleting() && r.Ours(there, kind, owner.UID)
+}
+
+// GoesWith reports whether an object with the label of this controller is deleted with the TemplateController. Its entry may
+// have it stay.
+func (r *Ownership) GoesWith(l *Live, all Entries) bool {
+	return r.Made(l.Object, l.Kind.GroupKind()) && all.Prunes(l) && all.deletionPolicy(l) != v1.DeletionOrphan
+}
+
+// Unsealed reports whether a child with the label of this controller, of any of its parents, is still to be sealed.
+func (r *Ownership) Unsealed(o *object.Object, kind schema.GroupKind) bool {
+	return !o.Deleting() && r.Made(o, kind) && !r.sealed(o, kind)
+}
+
+// genuine reports whether templater has made an object with the label of this controller for the parent that its label names.
+func (r *Ownership) genuine(o *object.Object, kind schema.GroupKind) bool {
+	if o.Noted(object.Ours) {
+		return true
+	}
+	round := r.Seals.Round()
+	if o.Refused(round) {
+		return false
+	}
+	ours := r.sealed(o, kind) || r.adopts(o)
+	switch {
+	case ours:
+		o.Note(object.Ours)
+	case round == r.Round: // else the next look at the TemplateController may find that the object is to be adopted
+		o.Refuse(round)
+	}
+	return ours
+}
+
+// sealed reports whether an object with the label of this controller carries our seal for the parent that its label names.
+func (r *Ownership) sealed(o *object.Object, kind schema.GroupKind) bool {
+	if o.Noted(object.Sealed) {
+		return true
+	}
+	holds := r.sealedFor(o, kind, types.UID(o.Label(v1.LabelParentUID)))
+	if holds {
+		o.Note(object.Sealed)
+	}
+	return holds
+}
+
+// sealedFor reports whether the object carries our seal for the parent with that UID, whatever its labels say.
+func (r *Ownership) sealedFor(o *object.Object, kind schema.GroupKind, parent types.UID) bool {
+	_, holds := r.open(o, r.subject(o.Key(), kind, parent))
+	return holds
+}
+
+// subject is what the seal of an object of ours has to be for.
+func (r *Ownership) subject(name types.NamespacedName, kind schema.GroupKind, parent types.UID) seal.Subject {
+	return seal.Subject{Controller: r.Controller, Parent: parent, Kind: kind, Name: name}
+}
+
+// open returns what the seal of an object says, and whether it holds for the subject.
+func (r *Ownership) open(o *object.Object, subject seal.Subject) (seal.Note, bool) {
+	note, verdict := r.Seals.Open(o.Annotation(v1.AnnotationSeal), subject)
+	return note, verdict == seal.Valid && !older(note, o)
+}
+
+// adopts reports whether an object that lacks our seal counts as ours all the same: it was there before the keys that there are, has
+// no seal by them, and looks like a child. That ends once all such objects have been sealed.
+func (r *Ownership) adopts(o *object.Object) bool {
+	if !r.Adopting {
+		return false
+	}
+	if _, verdict := r.Seals.Open(o.Annotation(v1.AnnotationSeal), seal.Subject{}); verdict == seal.Broken {
+		return false
+	}
+	if made := createdAt(o); made.IsZero() || !made.Before(r.Seals.Since()) {
+		return false
+	}
+	if owner, has := o.Controller(); has {
+		return r.parental(owner) && (r.applied(o) || o.Label(v1.LabelController) == r.Controller && o.Label(v1.LabelParentUID) == string(owner.UID))
+	}
+	return r.applied(o) && o.Label(v1.LabelController) == r.Controller
+}
+
+// applied reports whether this controller holds fields of the object by Apply, as it does of all that it makes.
+func (r *Ownership) applied(o *object.Object) bool { return o.Applied(r.Manager, "") != nil }
+
+// parental reports whether an owner is of the parents' kind, in whatever version.
+func (r *Ownership) parental(owner object.Owner) bool {
+	return schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind() == r.Parents
+}
+
+// earlier reports whether an owner is an object of the parent's name that was there before it.
+func (r *Ownership) earlier(owner object.Owner, parent *object.Object) bool {
+	return r.parental(owner) && owner.Name == parent.Name() && owner.UID != parent.UID()
+}
+
+// older reports whether a seal is older than the object that carries it: somebody has deleted ours, and made another one of
+// its name with all that it had.
+func older(note seal.Note, o *object.Object) bool {
+	return createdAt(o).Sub(note.Applied) > seal.Tolerance
+}
+
+// createdAt returns when the object was made, by the clock of the server, the zero time where that is not known.
+func createdAt(o *object.Object) time.Time {
+	at, err := time.Parse(time.RFC3339, o.Text("metadata", "creationTimestamp"))
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+func laterOf(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func ownedBy(o *object.Object, parent types.UID) bool {
+	_, has := o.Owner(parent)
+	return has
+}

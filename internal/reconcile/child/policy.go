@@ -1,0 +1,70 @@
+package child
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+)
+
+// Entries are those of spec.children. A child's policies are those of its entry; one whose entry is gone carries its own.
+type Entries []v1.Child
+
+// Of returns the entry that a child belongs to, or nil when it is gone: the one that wants it, else the one that it was
+// made from.
+func (e Entries) Of(l *Live) *v1.Child {
+	if l.Wanted != nil {
+		return l.Wanted.Entry
+	}
+	i := slices.IndexFunc(e, func(c v1.Child) bool { return c.Name == l.MadeFrom })
+	if i < 0 {
+		return nil
+	}
+	return &e[i]
+}
+
+// Prunes reports whether a child goes when nobody wants it any more, or its parent does not match any more.
+func (e Entries) Prunes(l *Live) bool { return e.prunePolicy(l) != v1.PruneOrphan }
+
+// Dismisses reports whether a child goes when its parent, the one with that UID, does not match any more.
+func (e Entries) Dismisses(l *Live, parent types.UID) bool {
+	return e.Prunes(l) && l.madeFor(parent)
+}
+
+func (e Entries) prunePolicy(l *Live) v1.PrunePolicy {
+	if c := e.Of(l); c != nil {
+		return c.PrunePolicy
+	}
+	return v1.PrunePolicy(l.Object.Annotation(v1.AnnotationPrune))
+}
+
+func (e Entries) deletionPolicy(l *Live) v1.DeletionPolicy {
+	if c := e.Of(l); c != nil {
+		return c.DeletionPolicy
+	}
+	if l.Object.Annotation(v1.AnnotationParent) != "" {
+		return v1.DeletionOrphan
+	}
+	return v1.DeletionDelete
+}
+
+// Outlives reports whether the child is to outlive its parent.
+func (l *Live) Outlives() bool {
+	_, owned := l.Object.Controller()
+	return !owned
+}
+
+// OfAnother reports whether the child belongs to another parent than the one with that UID.
+func (l *Live) OfAnother(parent types.UID) bool {
+	owner, owned := l.Object.Controller()
+	return owned && owner.UID != parent
+}
+
+// Collectable reports whether the child is of no use once its parent is gone: another owner may still need it.
+func (l *Live) Collectable() bool { return l.Object.Owners() == 1 && !l.Outlives() }
+
+// madeFor reports whether the child was made for the parent with that UID.
+func (l *Live) madeFor(parent types.UID) bool {
+	return l.Object.Label(v1.LabelParentUID) == string(parent)
+}

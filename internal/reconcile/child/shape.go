@@ -1,0 +1,124 @@
+package child
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/validate/content"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/object"
+)
+
+// gvkOf returns the kind of a document whose shape is in order.
+func gvkOf(content map[string]any) schema.GroupVersionKind {
+	apiVersion, _ := content["apiVersion"].(string)
+	kind, _ := content["kind"].(string)
+	return schema.FromAPIVersionAndKind(apiVersion, kind)
+}
+
+func nameOf(content map[string]any) types.NamespacedName {
+	metadata, _ := content["metadata"].(map[string]any)
+	namespace, _ := metadata["namespace"].(string)
+	name, _ := metadata["name"].(string)
+	return types.NamespacedName{Namespace: namespace, Name: name}
+}
+
+// place fills in the namespace. It returns what is wrong, or "".
+func (f *Factory) place(content map[string]any, kind kind.Kind, parent *object.Object) string {
+	switch ns := nameOf(content).Namespace; {
+	case !kind.Namespaced && f.ParentKind.Namespaced:
+		return fmt.Sprintf("a %s is cluster-scoped and cannot belong to the namespaced %s: owner references do not cross that line; watch a cluster-scoped kind instead", kind.Kind, f.ParentKind.Kind)
+	case !kind.Namespaced && ns != "":
+		return fmt.Sprintf("a %s is cluster-scoped: remove metadata.namespace", kind.Kind)
+	case !kind.Namespaced:
+	case f.ParentKind.Namespaced && ns == "":
+		below(content, "metadata")["namespace"] = parent.Namespace()
+	case f.ParentKind.Namespaced && ns != parent.Namespace():
+		return "the child must be in its parent's namespace, because owner references do not cross namespaces: remove metadata.namespace"
+	case ns == "":
+		return fmt.Sprintf("a %s is namespaced and its parent is not: set metadata.namespace", kind.Kind)
+	}
+	return ""
+}
+
+// ownPrefix is that of templater's own labels and annotations.
+const ownPrefix = "templater.dev/"
+
+// serverOwned are fields of metadata that only the server, or templater, sets.
+var serverOwned = []struct{ field, advice string }{
+	{"generateName", "templater must know the name of each child beforehand: set metadata.name"},
+	{"ownerReferences", "templater sets the owner reference itself: remove it; to have none, set deletionPolicy: Orphan"},
+	{"uid", "the API server sets it: remove it"},
+	{"resourceVersion", "the API server sets it: remove it"},
+	{"generation", "the API server sets it: remove it"},
+	{"managedFields", "the API server sets it: remove it"},
+	{"deletionTimestamp", "the API server sets it: remove it"},
+	{"deletionGracePeriodSeconds", "the API server sets it: remove it"},
+	{"selfLink", "the API server sets it: remove it"},
+}
+
+// shapeFault returns why a document is no object that templater can make, or "".
+func shapeFault(content map[string]any) string {
+	for _, key := range []string{"apiVersion", "kind"} {
+		if s, _ := content[key].(string); s == "" {
+			return "the document has no " + key + ": every child needs apiVersion, kind and metadata.name"
+		}
+	}
+	if gv, err := schema.ParseGroupVersion(content["apiVersion"].(string)); err != nil || gv.Version == "" || gv.String() != content["apiVersion"] { //nolint:forcetypeassert // seen above
+		return "apiVersion is neither VERSION nor GROUP/VERSION"
+	}
+	if _, ok := content["status"]; ok {
+		return "status is not for a template to set: remove it"
+	}
+	metadata, _ := content["metadata"].(map[string]any)
+	for _, owned := range serverOwned {
+		if metadata[owned.field] != nil {
+			return "metadata." + owned.field + " may not be set: " + owned.advice
+		}
+		delete(metadata, owned.field)
+	}
+	delete(metadata, "creationTimestamp") // manifests made by Go programs hold a null
+	if s, _ := metadata["name"].(string); s == "" {
+		return "the document has no metadata.name, or one that is no text: every child needs apiVersion, kind and metadata.name"
+	}
+	return metadataFault(metadata)
+}
+
+func metadataFault(metadata map[string]any) string {
+	if name, _ := metadata["name"].(string); len(content.IsPathSegmentName(name)) > 0 {
+		return "metadata.name is no valid name: it may not hold / or %, nor be . or .."
+	}
+	if value, ok := metadata["namespace"]; ok {
+		ns, ok := value.(string)
+		if !ok {
+			return "metadata.namespace is no text: quote it"
+		}
+		if ns != "" && len(content.IsDNS1123Label(ns)) > 0 {
+			return "metadata.namespace is no valid name: it may hold lower-case letters, digits and -"
+		}
+	}
+	for _, key := range []string{"labels", "annotations"} {
+		value := metadata[key]
+		if value == nil { // left out, or an explicit null, which the server drops
+			continue
+		}
+		m, ok := value.(map[string]any)
+		if !ok {
+			return "metadata." + key + " is no mapping"
+		}
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			if _, ok := m[name].(string); !ok {
+				return "metadata." + key + " holds a value that is no text: quote it"
+			}
+			if strings.HasPrefix(name, ownPrefix) {
+				return "metadata." + key + " holds a key of " + ownPrefix + ", which templater sets itself: remove it"
+			}
+		}
+	}
+	return ""
+}

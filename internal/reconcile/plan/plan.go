@@ -1,0 +1,214 @@
+package plan
+
+import (
+	"slices"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/fields"
+)
+
+// Verb is what to do with a child.
+type Verb string
+
+// The verbs.
+const (
+	Create Verb = "create"
+	Update Verb = "update"
+	Mark   Verb = "mark" // leaves all but the marks alone
+	Seal   Verb = "seal" // renews the seal of what no entry of spec.children knows
+	Delete Verb = "delete"
+)
+
+// Action is one write.
+type Action struct {
+	Verb   Verb
+	Wanted *child.Wanted // nil to delete and to seal
+	Live   *child.Live   // nil to create
+	// Drift is the path of a field that somebody else has taken, "" for
+	// other reasons.
+	Drift string
+	// Foreground waits for dependents before the object is gone.
+	Foreground bool
+}
+
+// Plan is the difference between what is there and what should be.
+type Plan struct {
+	// Apply comes first: all but Delete.
+	Apply []Action
+	// Remove comes after all of Apply has succeeded.
+	Remove []Action
+	// Outdated counts children that their strategy leaves as they are.
+	Outdated int
+	// Pending counts children that wait for another to be gone.
+	Pending int
+}
+
+// Input is what a plan is made of.
+type Input struct {
+	Entries child.Entries
+	Wanted  []*child.Wanted // and Live: see child.Desired.Pair
+	Live    []*child.Live
+	Maker   *child.Maker
+	// Complete is whether Wanted and Live are all that there is. If not, nothing
+	// is removed.
+	Complete bool
+}
+
+// Make returns what brings what is live in line with what is wanted.
+func Make(in Input) Plan {
+	blocked := in.blocked()
+	var p Plan
+	for _, w := range in.Wanted {
+		if w.Live == nil {
+			p.create(w, blocked[w.Entry.Name])
+		} else {
+			in.update(&p, w, w.Live)
+		}
+	}
+	for _, l := range in.Live {
+		if l.Wanted == nil {
+			in.unwanted(&p, l)
+		}
+	}
+	if in.Complete {
+		in.recreate(&p)
+	}
+	return p
+}
+
+// create plans for a wanted child that is not there. blocked holds it back.
+func (p *Plan) create(w *child.Wanted, blocked bool) {
+	if blocked {
+		p.Pending++
+		return
+	}
+	p.Apply = append(p.Apply, Action{Verb: Create, Wanted: w})
+}
+
+// update plans for a wanted child that is there.
+func (in Input) update(p *Plan, w *child.Wanted, l *child.Live) {
+	if l.Object.Deleting() {
+		p.Pending++
+		return
+	}
+	old, marked := w.Outdated(l.Object), !w.Marks.Differ(l.Object)
+	switch w.Entry.UpdateStrategy.Type {
+	case v1.UpdateCreateOnly:
+	case v1.UpdateOnDelete:
+		if old {
+			p.Outdated++
+		}
+	case v1.UpdateRecreate:
+		if old {
+			p.Pending++
+			marked = marked || in.Complete // it goes
+		}
+	case v1.UpdateApply:
+		fallthrough
+	default:
+		if old || !marked {
+			p.Apply = append(p.Apply, Action{Verb: Update, Wanted: w, Live: l})
+		} else if path := lost(w, l, in.Maker.Manager); path != "" {
+			p.Apply = append(p.Apply, Action{Verb: Update, Wanted: w, Live: l, Drift: path})
+		} else if w.Marks.Worn(l.Object) {
+			p.Apply = append(p.Apply, Action{Verb: Mark, Wanted: w, Live: l})
+		}
+		return
+	}
+	if !marked || w.Marks.Worn(l.Object) {
+		p.Apply = append(p.Apply, Action{Verb: Mark, Wanted: w, Live: l})
+	}
+}
+
+// unwanted plans for a child that is no longer wanted. One that stays gets the marks of its entry: they are all
+// that tells its policies once the entry is gone.
+func (in Input) unwanted(p *Plan, l *child.Live) {
+	if l.Object.Deleting() {
+		return
+	}
+	if in.Complete && in.Entries.Prunes(l) {
+		p.Remove = append(p.Remove, Action{Verb: Delete, Live: l})
+		return
+	}
+	if entry := in.Entries.Of(l); entry != nil {
+		w := in.Maker.Unwanted(entry, l)
+		if w.Marks.Differ(l.Object) || w.Marks.Worn(l.Object) {
+			p.Apply = append(p.Apply, Action{Verb: Mark, Wanted: w, Live: l})
+		}
+		return
+	}
+	if in.Maker.NeedsSeal(l) {
+		p.Apply = append(p.Apply, Action{Verb: Seal, Live: l})
+	}
+}
+
+// recreate plans the deletion of what the Recreate strategy replaces.
+func (in Input) recreate(p *Plan) {
+	if !in.recreates() {
+		return
+	}
+	for _, l := range in.Live {
+		if replaced(l) && !l.Object.Deleting() {
+			p.Remove = append(p.Remove, Action{Verb: Delete, Live: l, Foreground: true})
+		}
+	}
+	for i, a := range p.Remove {
+		if entry := in.Entries.Of(a.Live); entry != nil && entry.UpdateStrategy.Type == v1.UpdateRecreate {
+			p.Remove[i].Foreground = true
+		}
+	}
+}
+
+// replaced reports whether the Recreate strategy replaces the object.
+func replaced(l *child.Live) bool {
+	return l.Wanted != nil && l.Wanted.Entry.UpdateStrategy.Type == v1.UpdateRecreate && l.Wanted.Outdated(l.Object)
+}
+
+// blocked returns the entries under which the Recreate strategy makes nothing until what
+// it replaces is gone: all children of the entry go first.
+func (in Input) blocked() map[string]bool {
+	if !in.recreates() {
+		return nil
+	}
+	blocked := map[string]bool{}
+	for _, l := range in.Live {
+		if replaced(l) {
+			blocked[l.Entry] = true
+			continue
+		}
+		entry := in.Entries.Of(l)
+		if l.Wanted == nil && entry != nil && entry.UpdateStrategy.Type == v1.UpdateRecreate && entry.PrunePolicy != v1.PruneOrphan {
+			blocked[entry.Name] = true
+		}
+	}
+	return blocked
+}
+
+// recreates reports whether any child has the Recreate strategy.
+func (in Input) recreates() bool {
+	return slices.ContainsFunc(in.Entries, func(c v1.Child) bool { return c.UpdateStrategy.Type == v1.UpdateRecreate })
+}
+
+// lost returns the path of a field that we applied and hold no more, or "". The object
+// was last applied from what is wanted.
+func lost(w *child.Wanted, l *child.Live, manager string) string {
+	altered := w.Marks.Altered(l.Object)
+	if !altered && l.Object.Noted(object.Covered) {
+		return ""
+	}
+	held := fields.Set(l.Object.Applied(manager, ""))
+	path := held.Uncovered(w.Content)
+	if added := w.Marks.Added(); path == "" && added != nil {
+		path = held.Uncovered(added)
+	}
+	switch {
+	case path != "": // tells more than that somebody has taken it
+	case altered:
+		return ".metadata.managedFields"
+	default:
+		l.Object.Note(object.Covered)
+	}
+	return path
+}
