@@ -3,7 +3,6 @@ package syntax
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -60,33 +59,6 @@ func TestFindings(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			wantFindings(t, c.src, c.want)
 		})
-	}
-}
-
-// testFunctions are enough to call in tests.
-var testFunctions = map[string]*Function{}
-
-func init() {
-	for _, f := range []Function{
-		{Name: "dict", Max: -1}, {Name: "get", Min: 2, Max: 2}, {Name: "hello"}, {Name: "include", Min: 2, Max: 2}, {Name: "index", Min: 1, Max: -1}, {Name: "keys", Min: 1, Max: -1}, {Name: "len", Min: 1, Max: 1},
-		{Name: "set", Min: 3, Max: 3}, {Name: "sha256sum", Min: 1, Max: 1}, {Name: "toJson", Min: 1, Max: 1}, {Name: "unset", Min: 2, Max: 2}, {Name: "upper", Min: 1, Max: 1},
-	} {
-		testFunctions[f.Name] = &f
-	}
-}
-
-func wantFindings(t *testing.T, src Source, want []string) {
-	t.Helper()
-	src.Functions = testFunctions
-	_, err := Parse(src)
-	var got []string
-	if list, ok := errors.AsType[Errors](err); ok {
-		for _, e := range list {
-			got = append(got, e.Error())
-		}
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
