@@ -60,3 +60,101 @@ func TestSpending(t *testing.T) {
 		}
 	}
 }
+
+// TestDrawing takes more than a pass has granted, a little at a time, with a pause each time.
+func TestDrawing(t *testing.T) {
+	from, pauses := &source{most: MaxBytes}, 0
+	var b Pass
+	b.Begin(from)
+	if b.Left() != MaxWork || b.Kept() != 0 || b.UsedUp() {
+		t.Errorf("a fresh pass: %+v", b)
+	}
+	m := b.Draw(func() error { pauses++; return nil })
+	if m.Work != grant || m.Output != maxOutput || m.Nodes != maxNodes || b.Left() != MaxWork-grant {
+		t.Errorf("drawn is %+v of %+v", m, b)
+	}
+	for _, row := range []struct{ charge, work, left, asked, pauses int }{
+		{grant, 0, MaxWork - grant, 0, 0},
+		{1, grant - 1, MaxWork - 2*grant, 1, 1},
+		{3 * grant, 0, MaxWork - 4*grant - 1, 2, 2},
+		{MaxWork - 4*grant - 1, 0, 0, 3, 3},
+	} {
+		if err := m.Charge(row.charge); err != nil || m.Work != row.work || b.Left() != row.left || from.asked != row.asked || pauses != row.pauses {
+			t.Errorf("%d units: %v, %d are left and %d of the pass; asked %d times, %d pauses", row.charge, err, m.Work, b.Left(), from.asked, pauses)
+		}
+	}
+	if b.UsedUp() {
+		t.Error("used up before more was wanted")
+	}
+	if err := m.Charge(1); !errors.Is(err, ErrWork) || !Ended(err) || !b.UsedUp() || m.Work != 0 {
+		t.Errorf("one more: %v, %+v", err, b)
+	}
+	if err := m.Charge(-1); !errors.Is(err, ErrWork) {
+		t.Errorf("less than nothing: %v", err)
+	}
+}
+
+// TestLending has an execution and the pass take turns.
+func TestLending(t *testing.T) {
+	var b Pass
+	b.Begin(nil)
+	m := b.Draw(nil)
+	m.Lend()
+	if err := b.Spend(10 * unitBytes); err != nil || m.Work != 0 || b.Left() != MaxWork-10 {
+		t.Errorf("%v, %d are left and %d of the pass", err, m.Work, b.Left())
+	}
+	m.TakeBack()
+	if m.Work != grant-10 || b.Left() != MaxWork-grant {
+		t.Errorf("%d are left and %d of the pass", m.Work, b.Left())
+	}
+	must(t, m.Node(), m.Keep(5), m.Pause())
+	if want := grant - 10 - CostItem - 5*costKept; m.Work != want || m.Output != maxOutput-5 {
+		t.Errorf("%d units are left, want %d; %d bytes", m.Work, want, m.Output)
+	}
+	for range 2 {
+		m.GiveBack()
+		if kept := nodeBytes + 5; b.Kept() != kept || b.Left() != MaxWork-10-CostItem-5*costKept || m != (Meter{}) {
+			t.Errorf("%d are kept, want %d; %d are left of the pass", b.Kept(), kept, b.Left())
+		}
+	}
+	if err := m.Keep(1); !errors.Is(err, ErrOutput) {
+		t.Errorf("no output is left: %v", err)
+	}
+	m.Lend()
+	m.TakeBack()
+	must(t, m.Pause())
+}
+
+// TestPassesEndFromOutside has the memory or a pause end a pass, for good.
+func TestPassesEndFromOutside(t *testing.T) {
+	stop := errors.New("stop")
+	for why, row := range map[string]struct {
+		most  int
+		pause error
+	}{"no memory": {}, "a pause": {most: MaxBytes, pause: stop}} {
+		from := &source{most: row.most}
+		var b Pass
+		b.Begin(from)
+		m := b.Draw(func() error { return row.pause })
+		err := m.Charge(grant + 1)
+		var ended *InterruptedError
+		if !errors.As(err, &ended) || !Ended(err) || ended.Unwrap() == nil || m.Work != 0 || err.Error() != "the pass was interrupted, and is repeated" {
+			t.Errorf("%s: %v, %d are left", why, err, m.Work)
+		}
+		if row.pause != nil && (!errors.Is(err, stop) || m.Pause() == nil) {
+			t.Errorf("%s: %v", why, err)
+		}
+		for range 2 {
+			if again := b.Spend(MaxBytes); !Ended(again) || errors.Is(again, ErrWork) || from.asked != 1 || b.UsedUp() {
+				t.Errorf("%s, again: %v, asked %d times", why, again, from.asked)
+			}
+		}
+	}
+}
+
+func must(t *testing.T, errs ...error) {
+	t.Helper()
+	if err := errors.Join(errs...); err != nil {
+		t.Error(err)
+	}
+}
