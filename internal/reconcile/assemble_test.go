@@ -12,6 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/seal"
 )
 
@@ -25,9 +26,9 @@ func TestKindThatWasGoneCostsNoChildWhileTheServerDoesNotAnswer(t *testing.T) {
 		c.refuse["kind App"] = err
 		c.controllers.queue.Add("apps")
 		c.run()
-		c.clock.SetTime(c.clock.Now().Add(collectorTime - 1))
+		c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime - 1))
 	}
-	c.clock.SetTime(c.clock.Now().Add(collectorTime))
+	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
 	c.controllers.enqueueAll(c.controllers.get("apps"))
 	wantRequests(t, "there may be parents", c.run())
 }

@@ -96,7 +96,7 @@ func TestWhatBecomesOfAParentThatLeaves(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			c := left(t, row.watched)
 			row.change(c)
-			c.reconciler.absent.left(queue.Key{Controller: "apps", Parent: configMapName("one")})
+			c.reconciler.absent.Left(queue.Key{Controller: "apps", Parent: configMapName("one")})
 			result, requests := c.pass("apps", "one")
 			wantRequests(t, why, requests, row.requests...)
 			if result.Retry != row.retry {
@@ -105,7 +105,7 @@ func TestWhatBecomesOfAParentThatLeaves(t *testing.T) {
 			if diff := cmp.Diff(row.events, c.events); diff != "" {
 				t.Errorf("Events (-want +got):\n%s", diff)
 			}
-			if n := len(c.reconciler.absent.since); row.retry == problem.RetryOnChange && n > 0 {
+			if n := lengths(t, c.reconciler.absent, "since"); row.retry == problem.RetryOnChange && n > 0 {
 				t.Errorf("%d parents count as absent", n)
 			}
 		})
@@ -122,8 +122,8 @@ func TestNobodyIsAskedAboutATemplateControllerThatDeletesNothing(t *testing.T) {
 	c.superseded()
 	result, requests := c.pass("apps", "one")
 	wantRequests(t, "an earlier parent's child is left to the garbage collector", requests, "get apps one")
-	if result.After != collectorTime {
-		t.Errorf("looks again after %v, want %v", result.After, collectorTime)
+	if result.After != queue.CollectorTime {
+		t.Errorf("looks again after %v, want %v", result.After, queue.CollectorTime)
 	}
 }
 
@@ -152,10 +152,10 @@ func TestWhatIsCollectedWithoutAParent(t *testing.T) {
 			row.change(c)
 			c.gone(locationOf(c.get("apps", "one")))
 			c.pass("apps", "one")
-			c.clock.SetTime(c.clock.Now().Add(collectorTime))
+			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
 			result, requests := c.pass("apps", "one")
 			wantRequests(t, why, requests, row.want...)
-			if n := len(c.reconciler.absent.since); result.Retry != row.retry || n > 0 != (row.retry == problem.RetryBackoff) {
+			if n := lengths(t, c.reconciler.absent, "since"); result.Retry != row.retry || n > 0 != (row.retry == problem.RetryBackoff) {
 				t.Errorf("retry %v, want %v; %d parents count as absent", result.Retry, row.retry, n)
 			}
 		})
@@ -181,7 +181,7 @@ func TestNothingIsRememberedOfAParentThatIsGone(t *testing.T) {
 	r.said.fresh(key, "bad")
 	r.said.all(key, "x", []string{"bad"})
 	r.breaker.Wrote(key, loop.Specs{}, loop.Written{Children: true})
-	r.absent.left(key)
+	r.absent.Left(key)
 	inLine(r.pacer, key)
 	take(r.queue)
 	if result := r.leave(t.Context(), running, key); result != (Result{}) {
@@ -189,7 +189,7 @@ func TestNothingIsRememberedOfAParentThatIsGone(t *testing.T) {
 	}
 	_, last := r.said.last[key]
 	_, faults := r.said.faults[key]
-	_, absent := r.absent.since[key]
+	absent := lengths(t, r.absent, "since") > 0
 	if last || faults || absent || r.breaker.Knows(key) || lengths(t, r.pacer, "lines.xs.places") > 0 {
 		t.Error("something is remembered")
 	}
@@ -203,7 +203,7 @@ func TestParentsOfAKindThatIsGoneStandInNoLine(t *testing.T) {
 	running := *c.controllers.get("apps")
 	running.gone = c.clock.Now()
 	result := c.reconciler.leave(t.Context(), &running, queue.Key{Controller: "apps", Parent: configMapName("one")})
-	if result.After != collectorTime || lengths(t, c.reconciler.pacer, "lines") > 0 {
+	if result.After != queue.CollectorTime || lengths(t, c.reconciler.pacer, "lines") > 0 {
 		t.Errorf("result %+v, and %d lines", result, lengths(t, c.reconciler.pacer, "lines"))
 	}
 }
@@ -306,14 +306,14 @@ func TestStraysOfAnEarlierParent(t *testing.T) {
 			c.run()
 			row.change(c)
 			c.pass("apps", "one")
-			c.clock.SetTime(c.clock.Now().Add(collectorTime))
+			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
 			result, requests := c.pass("apps", "one")
 			requests = slices.DeleteFunc(requests, func(r string) bool { return strings.HasPrefix(r, "status") })
 			wantRequests(t, why, requests, row.want...)
-			if result.After == collectorTime != row.after {
+			if result.After == queue.CollectorTime != row.after {
 				t.Errorf("looks again after %v", result.After)
 			}
-			if n := len(c.reconciler.absent.since); !row.after && n > 0 {
+			if n := lengths(t, c.reconciler.absent, "since"); !row.after && n > 0 {
 				t.Errorf("%d parents count as absent", n)
 			}
 		})
@@ -326,13 +326,13 @@ func TestParentThatIsBackStandsInNoLine(t *testing.T) {
 	c.apply(app)
 	c.settle()
 	key := queue.Key{Controller: "apps", Parent: configMapName("one")}
-	c.reconciler.absent.left(key)
+	c.reconciler.absent.Left(key)
 	inLine(c.reconciler.pacer, key)
 	if n := lengths(t, c.reconciler.pacer, "lines.apps.places"); n != 1 {
 		t.Fatalf("%d stand in line, want 1", n)
 	}
 	c.pass("apps", "one")
-	if n := len(c.reconciler.absent.since) + lengths(t, c.reconciler.pacer, "lines.apps.places"); n > 0 {
+	if n := lengths(t, c.reconciler.absent, "since") + lengths(t, c.reconciler.pacer, "lines.apps.places"); n > 0 {
 		t.Errorf("%d things are remembered of its absence", n)
 	}
 }

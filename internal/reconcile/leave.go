@@ -4,14 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
@@ -22,10 +19,6 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 )
-
-// collectorTime is how long children whose parent is gone are left to the
-// garbage collector before templater looks after them itself.
-const collectorTime = 60 * time.Second
 
 // leave sees to the children of a parent that is not there, or does not match any
 // more; a watch shows both alike. Where all objects of the kind are parents
@@ -38,14 +31,14 @@ func (r *Reconciler) leave(ctx context.Context, c *controller, key queue.Key) Re
 	r.breaker.Forget(key)
 	children := c.leftBehind(key)
 	if len(children) == 0 || c.outdatedKey(key) {
-		r.absent.end(key)
+		r.absent.End(key)
 		r.pacer.End(key)
 		return Result{}
 	}
 	if !c.current(key.Parent.Namespace) {
 		return Result{Retry: problem.RetrySlow}
 	}
-	left, mayExist := r.absent.left(key), c.parentMayExist()
+	left, mayExist := r.absent.Left(key), c.parentMayExist()
 	if left > 0 && !mayExist {
 		return Result{After: left}
 	}
@@ -69,7 +62,7 @@ func (r *Reconciler) leave(ctx context.Context, c *controller, key queue.Key) Re
 	case result != Result{}:
 		return result
 	case len(strays) == 0:
-		r.absent.end(key)
+		r.absent.End(key)
 		return Result{}
 	case left > 0:
 		return Result{After: left}
@@ -142,7 +135,7 @@ func (r *Reconciler) collect(ctx context.Context, c *controller, key queue.Key, 
 			return Result{Retry: problem.RetryBackoff}
 		}
 	}
-	r.absent.end(key)
+	r.absent.End(key)
 	return Result{}
 }
 
@@ -210,49 +203,16 @@ func (p *pass) collectStrays(ctx context.Context) Result {
 		}
 	}
 	if len(strays) == 0 {
-		p.r.absent.end(p.key)
+		p.r.absent.End(p.key)
 		p.r.pacer.End(p.key)
 		return Result{}
 	}
-	if left := p.r.absent.left(p.key); left > 0 {
+	if left := p.r.absent.Left(p.key); left > 0 {
 		return Result{After: left}
 	}
 	// A watch that has failed may still show an earlier parent, so that the strays are the present one's.
 	if now, _ := p.r.askForParent(ctx, p.controller, p.key); now == nil || now.UID() != p.parent.UID() {
-		return Result{After: collectorTime}
+		return Result{After: queue.CollectorTime}
 	}
 	return p.r.collect(ctx, p.controller, p.key, strays)
-}
-
-// absences remembers since when parents are missed that still have children. It
-// is safe for concurrent use.
-type absences struct {
-	clock clock.PassiveClock
-	mu    sync.Mutex
-	since map[queue.Key]time.Time
-}
-
-// left returns how much of the garbage collector's time is left; the first
-// call for a key begins it.
-func (a *absences) left(key queue.Key) time.Duration {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	since, ok := a.since[key]
-	if !ok {
-		since = a.clock.Now()
-		a.since[key] = since
-	}
-	return max(0, collectorTime-a.clock.Since(since))
-}
-
-func (a *absences) end(key queue.Key) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.since, key)
-}
-
-func (a *absences) ForgetController(name string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	queue.DropController(a.since, name)
 }

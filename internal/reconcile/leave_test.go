@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	clocktesting "k8s.io/utils/clock/testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
@@ -27,10 +26,10 @@ func TestParentThatGoesIsLeftToTheGarbageCollector(t *testing.T) {
 	c.gone(locationOf(parse(t, app)))
 	wantRequests(t, "deletion of the parent", c.run())
 	result, _ := c.pass("apps", "one")
-	if result.After <= 0 || result.After > collectorTime {
-		t.Errorf("looks again after %v, want at most %v", result.After, collectorTime)
+	if result.After <= 0 || result.After > queue.CollectorTime {
+		t.Errorf("looks again after %v, want at most %v", result.After, queue.CollectorTime)
 	}
-	c.clock.SetTime(c.clock.Now().Add(collectorTime))
+	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
 	_, requests := c.pass("apps", "one")
 	wantRequests(t, "after a minute", requests, "get apps one", "delete configmaps a", "delete configmaps b")
 	_, requests = c.pass("apps", "one")
@@ -52,7 +51,7 @@ func TestKeyFromBeforeTheKindCameBackCostsNoChild(t *testing.T) {
 		if result != (Result{Outcome: result.Outcome}) {
 			t.Errorf("%s: the key comes again: %+v", when, result)
 		}
-		c.clock.SetTime(c.clock.Now().Add(collectorTime))
+		c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
 	}
 }
 
@@ -93,7 +92,7 @@ func TestChildOfAnEarlierParentThatIsHiddenDoesNotStayForEver(t *testing.T) {
 			c.run()
 			_, requests := c.pass("apps", "one")
 			wantRequests(t, "at once", requests, "create configmaps a", "get configmaps a")
-			c.clock.SetTime(c.clock.Now().Add(collectorTime))
+			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
 			_, requests = c.pass("apps", "one")
 			wantRequests(t, "after a minute", requests, row.want...)
 		})
@@ -124,7 +123,7 @@ func TestChildOfALaterParentIsNoStray(t *testing.T) {
 			one.SetUID(row.parent)
 			c.objects[locationOf(one)] = one // the watch does not tell
 			c.refuse["get apps one"] = row.fault
-			c.clock.SetTime(c.clock.Now().Add(collectorTime))
+			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
 			_, requests := c.pass("apps", "one")
 			wantRequests(t, "after a minute", requests, append([]string{"get apps one"}, row.want...)...)
 		})
@@ -157,7 +156,7 @@ func TestStrayThatTheServerDoesNotDeleteIsTriedAgain(t *testing.T) {
 		t.Errorf("it is looked at again as %+v, want as resyncPeriod says", result)
 	}
 	c.refuse["delete configmaps a"] = errors.New("no answer")
-	c.clock.SetTime(c.clock.Now().Add(collectorTime))
+	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
 	result, requests := c.pass("apps", "one")
 	wantRequests(t, "after a minute", requests, "get apps one", "delete configmaps a")
 	if result.Retry != problem.RetryBackoff {
@@ -238,13 +237,13 @@ func TestParentReplacedByOneThatDoesNotMatchLeavesNoChildren(t *testing.T) {
 	next := c.apply(with(t, app, "tier: front", "tier: back"))
 	next.SetUID("uid-next")
 	wantRequests(t, "at once", c.run(), "get apps one")
-	c.clock.SetTime(c.clock.Now().Add(collectorTime / 2))
+	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime / 2))
 	result, requests := c.pass("apps", "one")
 	wantRequests(t, "while they are the garbage collector's", requests, "get apps one")
-	if want := (Result{After: collectorTime / 2, Outcome: measure.Waiting}); result != want {
+	if want := (Result{After: queue.CollectorTime / 2, Outcome: measure.Waiting}); result != want {
 		t.Errorf("got %+v, want %+v", result, want)
 	}
-	c.clock.SetTime(c.clock.Now().Add(collectorTime / 2))
+	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime / 2))
 	_, requests = c.pass("apps", "one")
 	wantRequests(t, "after a minute", requests, "get apps one", "delete configmaps a", "delete configmaps b")
 	_, requests = c.pass("apps", "one")
@@ -267,17 +266,7 @@ func TestKindThatGoesTakesItsChildren(t *testing.T) {
 	if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False KindNotFound: the cluster has no kind App in example.org/v1: install its CustomResourceDefinition, or correct spec.watch; work begins by itself then"; got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
-	c.clock.SetTime(c.clock.Now().Add(collectorTime))
+	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
 	c.controllers.enqueueAll(c.controllers.get("apps"))
 	wantRequests(t, "after a minute", c.run(), "delete configmaps a", "delete configmaps b")
-}
-
-func TestAbsencesAreForgottenWithTheTemplateController(t *testing.T) {
-	a := &absences{clock: clocktesting.NewFakePassiveClock(time.Now()), since: map[queue.Key]time.Time{}}
-	a.left(keyOf("a", "1"))
-	a.left(keyOf("b", "1"))
-	a.ForgetController("a")
-	if _, kept := a.since[keyOf("b", "1")]; len(a.since) != 1 || !kept {
-		t.Errorf("remembered %v, want those of the other", a.since)
-	}
 }

@@ -41,7 +41,7 @@ func TestVersionThatIsServedNoMoreCostsNoChild(t *testing.T) {
 			if got := c.condition("templatecontrollers", "apps", "Watching"); got != want {
 				t.Errorf("condition %q, want %q", got, want)
 			}
-			c.clock.SetTime(c.clock.Now().Add(2 * collectorTime))
+			c.clock.SetTime(c.clock.Now().Add(2 * queue.CollectorTime))
 			c.controllers.enqueueAll(c.controllers.get("apps"))
 			wantRequests(t, "after two minutes", c.run())
 			delete(c.refuse, "kind App")
@@ -218,7 +218,7 @@ func TestNothingIsRememberedOfATemplateControllerThatIsGone(t *testing.T) {
 	r := c.reconciler
 	for what, n := range map[string]int{
 		"controllers": len(c.controllers.entries), "breaker": lengths(t, r.breaker, "spent"), "announced": len(r.said.last), "faults": len(r.said.faults),
-		"absent": len(r.absent.since), "paces": lengths(t, r.pacer, "lines"), "failures": lengths(t, r.failures, "failures"), "backlog": lengths(t, r.backlog, "waiting", "out", "outOf"),
+		"absent": lengths(t, r.absent, "since"), "paces": lengths(t, r.pacer, "lines"), "failures": lengths(t, r.failures, "failures"), "backlog": lengths(t, r.backlog, "waiting", "out", "outOf"),
 		"tenants": lengths(t, r.controllers.tenants, "of"), "turns": lengths(t, r.turns, "lanes", "shares", "passes"), "usage": lengths(t, r.tracker, "processors.controllers", "processors.byTenant"),
 	} {
 		if n > 0 {

@@ -8,6 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 // lookAlike puts an object of somebody else there that has all labels and annotations of a child.
@@ -59,7 +61,7 @@ func TestLookAlikesAreNoChildren(t *testing.T) {
 				c.gone(locationOf(parse(t, app)))
 			}, []string{}},
 			{func(c *cluster) {
-				c.clock.SetTime(c.clock.Now().Add(collectorTime))
+				c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
 				c.reconciler.queue.Add(keyOf("apps", "one"))
 			}, []string{"delete configmaps a", "delete configmaps b", "get apps one"}},
 		}},

@@ -92,7 +92,7 @@ func (s *shared) join(o Options) (*Controllers, *Reconciler) {
 	r := &Reconciler{
 		controllers: controllers, queue: s.parents, backlog: backlog, turns: s.turns, memory: s.memory, workers: max(o.Workers, 1), failures: s.failures, clock: o.Clock, events: o.Events,
 		pacer:   queue.NewPacer(o.Clock),
-		absent:  &absences{clock: o.Clock, since: map[queue.Key]time.Time{}},
+		absent:  queue.NewAbsences(o.Clock),
 		breaker: loop.NewBreaker(o.Clock),
 		said:    newSaid(o.Clock),
 		tracker: controllers.passing,

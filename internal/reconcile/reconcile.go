@@ -43,7 +43,7 @@ type Reconciler struct {
 	clock       clock.PassiveClock
 	events      Announcer
 	pacer       *queue.Pacer
-	absent      *absences
+	absent      *queue.Absences
 	breaker     *loop.Breaker
 	said        *said
 	tracker     *workers.Tracker
