@@ -125,7 +125,7 @@ func (c *Controllers) tellOfEvents(tc *v1.TemplateController, status *v1.Templat
 	var now *metav1.Condition
 	pending := false
 	if next != nil {
-		now, pending = next.eventsCondition(c.said)
+		now, pending = eventsCondition(next, c.events)
 	}
 	switch {
 	case pending, now == nil && before == nil:

@@ -19,6 +19,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/announce"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
@@ -86,7 +87,7 @@ type Controllers struct {
 	standby  atomic.Bool // whether another replica leads
 	led      atomic.Bool // whether the standby is over
 	memories []memory    // of parents
-	said     *said
+	events   *announce.Recorder
 
 	mu      sync.RWMutex
 	entries map[string]*entry
@@ -187,7 +188,7 @@ func (c *Controllers) askAgain(next *controller) {
 	case len(next.absentNamespaces()) > 0:
 		c.queue.AddAfter(next.name, problem.SlowRetry)
 	}
-	c.sayAgain(next)
+	c.tryEventsAgain(next)
 }
 
 func (c *Controllers) forget(name string) error {

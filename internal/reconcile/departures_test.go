@@ -178,8 +178,8 @@ func TestNothingIsRememberedOfAParentThatIsGone(t *testing.T) {
 	c.apply(painter("ys", "color: blue"))
 	c.settle()
 	r, running, key := c.reconciler, c.controllers.get("xs"), queue.Key{Controller: "xs", Parent: configMapName("one")}
-	r.said.fresh(key, "bad")
-	r.said.all(key, "x", []string{"bad"})
+	r.events.Fresh(key, "bad")
+	r.events.Faults(key, "x", []string{"bad"})
 	r.breaker.Wrote(key, loop.Specs{}, loop.Written{Children: true})
 	r.absent.Left(key)
 	inLine(r.pacer, key)
@@ -187,8 +187,8 @@ func TestNothingIsRememberedOfAParentThatIsGone(t *testing.T) {
 	if result := r.leave(t.Context(), running, key); result != (Result{}) {
 		t.Errorf("result %+v", result)
 	}
-	_, last := r.said.last[key]
-	_, faults := r.said.faults[key]
+	last := lengths(t, r.events, "last") > 0
+	faults := lengths(t, r.events, "faults") > 0
 	absent := lengths(t, r.absent, "since") > 0
 	if last || faults || absent || r.breaker.Knows(key) || lengths(t, r.pacer, "lines.xs.places") > 0 {
 		t.Error("something is remembered")

@@ -86,7 +86,10 @@ func (c *cluster) standby() { c.startWith(Options{Standby: true}) }
 
 func (c *cluster) startWith(o Options) {
 	c.caches, c.owners, c.brought = map[watch.Want]*watch.Cache{}, map[string][]watch.Want{}, map[watch.Want]int{}
-	o.Cluster, o.Events, o.Clock, o.RequireServiceAccount, o.Seals = c.as, c, c.clock, c.strict, &seal.Ring{}
+	o.Cluster, o.Clock, o.RequireServiceAccount, o.Seals = c.as, c.clock, c.strict, &seal.Ring{}
+	if o.Events == nil {
+		o.Events = c
+	}
 	o.Seals.Set(c.keys)
 	c.controllers, c.reconciler = c.operator(o)
 	c.controllers.patience = 0

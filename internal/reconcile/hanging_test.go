@@ -63,8 +63,7 @@ func several(t *testing.T, parents int, controllers ...string) *cluster {
 	t.Helper()
 	c := newCluster(t)
 	c.controllers.Close()
-	c.startWith(Options{Workers: 2})
-	c.reconciler.events = mute{} // many speak at a time
+	c.startWith(Options{Workers: 2, Events: mute{}}) // many speak at a time
 	for _, name := range controllers {
 		c.apply(with(t, apps, "name: apps", "name: "+name, "{name: {{ . }}}", "{name: "+name+"-{{ $.metadata.name }}}"))
 	}

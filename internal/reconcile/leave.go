@@ -27,7 +27,7 @@ import (
 func (r *Reconciler) leave(ctx context.Context, c *controller, key queue.Key) Result {
 	r.controllers.count(key, nil)
 	r.controllers.freed(key.Parent)
-	r.said.forget(key)
+	r.events.Forget(key)
 	r.breaker.Forget(key)
 	children := c.leftBehind(key)
 	if len(children) == 0 || c.outdatedKey(key) {
@@ -167,13 +167,13 @@ func (r *Reconciler) dismiss(ctx context.Context, c *controller, key queue.Key, 
 			continue
 		}
 		if issue := p.remove(ctx, plan.Action{Verb: plan.Delete, Live: l}); issue != nil {
-			r.announce(c.as, key, kube.Announcement{About: d.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: issue.Message})
+			r.events.Announce(c.as, key, kube.Announcement{About: d.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: issue.Message})
 			return Result{Retry: problem.RetryBackoff}
 		}
 		removed++
 	}
 	if removed > 0 {
-		r.announce(c.as, key, kube.Announcement{
+		r.events.Announce(c.as, key, kube.Announcement{
 			About: d.parent, Type: corev1.EventTypeNormal, Reason: v1.ReasonLeaving,
 			Message: fmt.Sprintf("TemplateController %s no longer selects this object: its children are deleted", c.name),
 		})

@@ -217,7 +217,7 @@ func TestNothingIsRememberedOfATemplateControllerThatIsGone(t *testing.T) {
 	}
 	r := c.reconciler
 	for what, n := range map[string]int{
-		"controllers": len(c.controllers.entries), "breaker": lengths(t, r.breaker, "spent"), "announced": len(r.said.last), "faults": len(r.said.faults),
+		"controllers": len(c.controllers.entries), "breaker": lengths(t, r.breaker, "spent"), "announced": lengths(t, r.events, "last"), "faults": lengths(t, r.events, "faults"),
 		"absent": lengths(t, r.absent, "since"), "paces": lengths(t, r.pacer, "lines"), "failures": lengths(t, r.failures, "failures"), "backlog": lengths(t, r.backlog, "waiting", "out", "outOf"),
 		"tenants": lengths(t, r.controllers.tenants, "of"), "turns": lengths(t, r.turns, "lanes", "shares", "passes"), "usage": lengths(t, r.tracker, "processors.controllers", "processors.byTenant"),
 	} {

@@ -8,6 +8,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/announce"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/loop"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
@@ -23,7 +24,7 @@ type Options struct {
 	// Cluster returns what makes the requests as that user; empty is the operator itself.
 	Cluster func(as string) Writer
 	// Events publishes Events on parents.
-	Events Announcer
+	Events announce.Publisher
 	// Clock tells the time.
 	Clock clock.PassiveClock
 	// Workers is how many parents are worked on at a time; 0 counts as 1.
@@ -90,15 +91,15 @@ func (s *shared) join(o Options) (*Controllers, *Reconciler) {
 	controllers.standby.Store(o.Standby)
 	controllers.rights = rights.New(func(user string) rights.Reviewer { return o.Cluster(user) }, o.Clock, o.QueueMetrics, controllers.queue.Add)
 	r := &Reconciler{
-		controllers: controllers, queue: s.parents, backlog: backlog, turns: s.turns, memory: s.memory, workers: max(o.Workers, 1), failures: s.failures, clock: o.Clock, events: o.Events,
+		controllers: controllers, queue: s.parents, backlog: backlog, turns: s.turns, memory: s.memory, workers: max(o.Workers, 1), failures: s.failures, clock: o.Clock,
 		pacer:   queue.NewPacer(o.Clock),
 		absent:  queue.NewAbsences(o.Clock),
 		breaker: loop.NewBreaker(o.Clock),
-		said:    newSaid(o.Clock),
+		events:  announce.New(announce.Options{Events: o.Events, Clock: o.Clock, Parents: s.parents, Controllers: s.controllers, Delay: countsDelay}),
 		tracker: controllers.passing,
 	}
-	controllers.said = r.said
-	controllers.memories = []memory{r.pacer, r.absent, r.breaker, r.said, s.processors, s.tenants}
+	controllers.events = r.events
+	controllers.memories = []memory{r.pacer, r.absent, r.breaker, r.events, s.processors, s.tenants}
 	return controllers, r
 }
 

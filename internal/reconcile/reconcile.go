@@ -17,6 +17,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/announce"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/loop"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
@@ -41,17 +42,11 @@ type Reconciler struct {
 	failures    *queue.Failures // of the queue
 	memory      *workers.Memory
 	clock       clock.PassiveClock
-	events      Announcer
+	events      *announce.Recorder
 	pacer       *queue.Pacer
 	absent      *queue.Absences
 	breaker     *loop.Breaker
-	said        *said
 	tracker     *workers.Tracker
-}
-
-// Announcer publishes Events on parents. It must not block.
-type Announcer interface {
-	Announce(kube.Announcement)
 }
 
 // pass is one look at one parent.
@@ -247,7 +242,7 @@ func (p *pass) result() Result {
 	if result.Retry == problem.RetryOnChange {
 		result.After = queue.Jitter(p.resync)
 		if p.failed() {
-			result = result.also(Result{After: sayAgain})
+			result = result.also(Result{After: announce.RepeatAfter})
 		}
 	}
 	return result
@@ -340,8 +335,8 @@ func (r *Reconciler) confess(key queue.Key) {
 	if c == nil {
 		return
 	}
-	if parent := c.parent(key.Parent); parent != nil && r.said.fresh(key, v1.ReasonInternalError+text) {
-		r.announce(c.as, key, kube.Announcement{About: parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonInternalError, Message: text})
+	if parent := c.parent(key.Parent); parent != nil && r.events.Fresh(key, v1.ReasonInternalError+text) {
+		r.events.Announce(c.as, key, kube.Announcement{About: parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonInternalError, Message: text})
 	}
 }
 

@@ -232,7 +232,7 @@ func (p *pass) verdict() verdict {
 	switch issue := p.problems.First(); {
 	case issue != nil:
 		if len(issue.Faults) > 0 {
-			issue.SetFaults(p.r.said.all(p.key, issue.About, issue.Faults))
+			issue.SetFaults(p.r.events.Faults(p.key, issue.About, issue.Faults))
 		}
 		return verdict{"False", issue.Reason, p.problems.Message()}
 	case p.plan.Outdated > 0:
@@ -247,10 +247,10 @@ func (p *pass) verdict() verdict {
 func (p *pass) announce() {
 	issue := p.problems.First()
 	if issue == nil || issue.Waiting {
-		p.r.said.fresh(p.key, "")
+		p.r.events.Fresh(p.key, "")
 		return
 	}
-	if p.r.said.fresh(p.key, issue.Reason+p.problems.Message()) {
-		p.r.announce(p.as, p.key, kube.Announcement{About: p.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: p.problems.Message()})
+	if p.r.events.Fresh(p.key, issue.Reason+p.problems.Message()) {
+		p.r.events.Announce(p.as, p.key, kube.Announcement{About: p.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: p.problems.Message()})
 	}
 }

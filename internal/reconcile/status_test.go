@@ -227,9 +227,9 @@ func TestFaultsThatWereToldAreKeptWhileSomethingElseIsWrong(t *testing.T) {
 	c := newCluster(t)
 	key, told := keyOf("apps", "one"), []string{".a: bad"}
 	p := &pass{controller: &controller{}, r: c.reconciler, key: key, problems: problem.List{{Message: "no"}}}
-	c.reconciler.said.all(key, "x", told)
+	c.reconciler.events.Faults(key, "x", told)
 	p.verdict()
-	if got := c.reconciler.said.all(key, "x", nil); !slices.Equal(got, told) {
+	if got := c.reconciler.events.Faults(key, "x", nil); !slices.Equal(got, told) {
 		t.Errorf("faults %q, want %q", got, told)
 	}
 }

@@ -8,12 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/client-go/util/workqueue"
+
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/announce"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/spec"
@@ -221,60 +224,37 @@ func TestAnEventThatWasRefusedOnLeavingIsNotMissedForEver(t *testing.T) {
 	c.wantSaid("nobody has anything to say", 1, nil, noCondition)
 }
 
-func TestSilenceIsToldOfThreeNamespacesInOrder(t *testing.T) {
-	c := newCluster(t)
-	s := c.reconciler.said
-	for i := range 20 { // parents 0 to 19, in five namespaces by turns
-		s.answered(keyOf("apps", fmt.Sprint(i)), audience{robot, fmt.Sprint("ns-", i%5)}, denial(robot, "create", "events", ""))
-	}
-	s.answered(keyOf("others", "0"), audience{robot, "a"}, denial(robot, "create", "events", ""))
-	s.answered(keyOf("apps", "20"), audience{"other", "a"}, denial("other", "create", "events", ""))
-	var got []string
-	for _, one := range s.silence("apps", robot) {
-		got = append(got, one.namespace+" "+one.key.Parent.Name)
-	}
-	if diff := cmp.Diff([]string{"ns-0 0", "ns-1 1", "ns-2 12"}, got); diff != "" {
-		t.Errorf("told of (-want +got):\n%s", diff)
-	}
-	c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry - time.Nanosecond))
-	if wanted, news := s.wanted(keyOf("apps", "1"), audience{robot, "ns-1"}); wanted || news {
-		t.Error("a moment before it is time, the server is asked again")
-	}
-	c.clock.SetTime(c.clock.Now().Add(time.Nanosecond))
-	if wanted, _ := s.wanted(keyOf("apps", "1"), audience{robot, "ns-1"}); !wanted {
-		t.Error("when it is time, the server is not asked")
-	}
-	before := len(s.unheard)
-	again, changed := s.answered(keyOf("apps", "1"), audience{robot, "ns-1"}, nil)
-	if len(again) != 3 || len(changed) != 1 || before-len(s.unheard) != 4 {
-		t.Errorf("once it is granted: %v again, %v changed, %d refused before and %d after", again, changed, before, len(s.unheard))
-	}
-	s.answered(keyOf("apps", "3"), audience{robot, "ns-3"}, denial(robot, "create", "events", ""))
-	if len(s.refused) != 1 {
-		t.Errorf("%d refusals are kept, want those that are fresh", len(s.refused))
+// denying refuses all Events, as the server does where a user may not write them.
+type denying struct{ user string }
+
+func (d denying) Announce(what kube.Announcement) {
+	if what.Wanted() {
+		what.Answered(denial(d.user, "create", "events", ""))
 	}
 }
 
 func TestAnEventThatIsNotAskedForIsToldOfOnce(t *testing.T) {
 	c := unheard(t)
-	to, key := audience{robot, "ns"}, keyOf("others", "x")
+	key := keyOf("others", "x")
 	o := packed(t, c.objects[appAt("one")])
 	for _, step := range []struct {
 		why  string
 		told bool
 	}{{"the first", true}, {"the same again", false}} {
 		clear(c.controllersDue.due)
-		c.reconciler.announce(robot, key, kube.Announcement{About: o, Type: "Warning", Reason: "R", Message: "text"})
+		c.reconciler.events.Announce(robot, key, kube.Announcement{About: o, Type: "Warning", Reason: "R", Message: "text"})
 		if _, told := c.controllersDue.due["others"]; told != step.told {
 			t.Errorf("%s: the TemplateController is looked at: %v, want %v", step.why, told, step.told)
 		}
 	}
-	s := c.reconciler.said
-	if s.answered(key, to, nil); len(s.refused)+len(s.unheard) != 0 {
-		t.Errorf("one that arrived leaves %d refusals, %d unheard", len(s.refused), len(s.unheard))
+	clear(c.refuse)
+	c.clock.SetTime(c.clock.Now().Add(problem.SlowRetry))
+	said := len(c.events)
+	for range 2 {
+		c.reconciler.events.Announce(robot, key, kube.Announcement{About: o, Type: "Warning", Reason: "R", Message: "text"})
 	}
-	if wanted, news := s.wanted(key, to); !wanted || news {
-		t.Error("after one that arrived, no other is asked for")
+	if n := lengths(t, c.reconciler.events, "refused", "unheard"); n != 0 || len(c.events) != said+2 {
+		t.Errorf("after one that arrived, %d refusals are left, and %d others arrive, want 1", n, len(c.events)-said-1)
 	}
 }
 
@@ -312,15 +292,15 @@ func TestAnAccountThatIsNotThereIsToldOfOnce(t *testing.T) {
 func TestThereIsMoreToSayAboutEventsAsLongAsOneNamespaceIsUnknown(t *testing.T) {
 	for _, unknown := range []string{"a", "b"} {
 		known := map[string]string{"a": "b", "b": "a"}[unknown]
-		need := rights.Claim{As: robot, Use: rights.Events, Resource: events, Namespaced: true, Namespace: known}
+		need := rights.Claim{As: robot, Use: rights.Events, Resource: eventsResource, Namespaced: true, Namespace: known}
 		c, found := deprived(t, robot, "create")
 		c.rights.Missing(denial(robot, "create", "events", ""), need)
 		found()
-		s := newSaid(clocktesting.NewFakePassiveClock(time.Now()))
+		s := announce.New(announce.Options{Events: denying{robot}, Clock: clocktesting.NewFakePassiveClock(time.Now()), Controllers: workqueue.NewTypedDelayingQueue[string]()})
 		for _, namespace := range []string{unknown, known} {
-			s.answered(keyOf(c.name, namespace), audience{robot, namespace}, denial(robot, "create", "events", ""))
+			s.Announce(robot, keyOf(c.name, namespace), kube.Announcement{About: packed(t, parse(t, with(t, app, "namespace: ns", "namespace: "+namespace)))})
 		}
-		if _, pending := c.eventsCondition(s); !pending {
+		if _, pending := eventsCondition(c, s); !pending {
 			t.Errorf("nothing is known about namespace %s, and all counts as said", unknown)
 		}
 	}
@@ -329,7 +309,7 @@ func TestThereIsMoreToSayAboutEventsAsLongAsOneNamespaceIsUnknown(t *testing.T) 
 // Each Namespace has its own Events, and a Role in each would have to be made anew with every parent. Those about others are in default.
 func TestTheRightToWriteEventsAboutNamespacesIsProposedForAllOfThem(t *testing.T) {
 	const rule = "add {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]} to a "
-	events := rights.Claim{As: robot, Use: rights.Events, Resource: events, Namespaced: true}
+	events := rights.Claim{As: robot, Use: rights.Events, Resource: eventsResource, Namespaced: true}
 	for kind, row := range map[string]struct {
 		namespace string
 		unlimited bool
@@ -346,14 +326,14 @@ func TestTheRightToWriteEventsAboutNamespacesIsProposedForAllOfThem(t *testing.T
 		c.rights.Missing(denial(robot, "create", "events", ""), need)
 		found()
 		c.gvk = schema.ParseGroupKind(kind).WithVersion("v1")
-		s := newSaid(clocktesting.NewFakePassiveClock(time.Now()))
+		s := announce.New(announce.Options{Events: denying{robot}, Clock: clocktesting.NewFakePassiveClock(time.Now()), Controllers: workqueue.NewTypedDelayingQueue[string]()})
 		for _, name := range []string{"a", "b"} {
 			if row.namespace != "" {
 				name = row.namespace
 			}
-			s.answered(keyOf(c.name, name), audience{robot, name}, denial(robot, "create", "events", ""))
+			s.Announce(robot, keyOf(c.name, name), kube.Announcement{About: packed(t, parse(t, with(t, app, "namespace: ns", "namespace: "+name)))})
 		}
-		got, pending := c.eventsCondition(s)
+		got, pending := eventsCondition(c, s)
 		if want := "Events about parents are left out: service account team/robot may not create and patch events.events.k8s.io " + row.want; pending || got == nil || got.Message != want {
 			t.Errorf("%s: pending is %v, and the condition is\n%+v, want\n%s", kind, pending, got, want)
 		}

@@ -1,0 +1,116 @@
+package announce
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
+)
+
+// Events are written as the account of the controller. Where that may not do so, they are left out: the
+// TemplateController says so, the server is not asked again for a while, and the parents that there was something to say
+// about are looked at again once it is allowed.
+
+// audience is who writes Events, and where.
+type audience struct{ as, namespace string }
+
+// refusal is what the server answered to an Event when it missed a right.
+type refusal struct {
+	audience
+	err error
+	at  time.Time
+}
+
+// wanted reports whether an Event is worth a request. If not, it counts as not said; news is whether that is new.
+func (r *Recorder) wanted(key queue.Key, to audience) (wanted, news bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	last := r.refused[to]
+	if last == nil || r.o.Clock.Since(last.at) >= problem.SlowRetry {
+		return true, false
+	}
+	delete(r.last, key)
+	_, known := r.unheard[key]
+	r.unheard[key] = last
+	return false, !known
+}
+
+// answered takes the server's answer to an Event. It returns the parents that Events can be said about now, and the controllers
+// whose condition may have changed.
+func (r *Recorder) answered(key queue.Key, to audience, err error) (again []queue.Key, changed []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case err == nil && len(r.refused)+len(r.unheard) == 0: // as nearly always
+	case err == nil:
+		delete(r.refused, to)
+		delete(r.unheard, key)
+		for other, refused := range r.unheard {
+			if refused.audience == to {
+				delete(r.unheard, other)
+				again = append(again, other)
+			}
+		}
+		return again, controllersOf(append(again, key))
+	case rights.Denied(err):
+		r.sweep()
+		_, known := r.unheard[key]
+		delete(r.last, key)
+		r.refused[to] = &refusal{to, err, r.o.Clock.Now()}
+		r.unheard[key] = r.refused[to]
+		if !known {
+			return nil, []string{key.Controller}
+		}
+	}
+	return nil, nil
+}
+
+// sweep forgets refusals that keep nobody from asking any more; the lock is held.
+func (r *Recorder) sweep() {
+	for to, last := range r.refused {
+		if r.o.Clock.Since(last.at) >= problem.SlowRetry {
+			delete(r.refused, to)
+		}
+	}
+}
+
+func controllersOf(keys []queue.Key) []string {
+	names := map[string]bool{}
+	for _, key := range keys {
+		names[key.Controller] = true
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// Silenced returns some refusals of Events of a controller that works as the user, in order of their namespaces, each with a
+// parent that one is about.
+func (r *Recorder) Silenced(controller, as string) []Unsaid {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	first := map[string]Unsaid{}
+	for key, last := range r.unheard {
+		if key.Controller != controller || last.as != as {
+			continue
+		}
+		known, found := first[last.namespace]
+		if !found || key.Parent.String() < known.Key.Parent.String() {
+			first[last.namespace] = Unsaid{Key: key, Namespace: last.namespace, Err: last.err, At: last.at}
+		}
+	}
+	var all []Unsaid
+	for _, namespace := range slices.Sorted(maps.Keys(first)) {
+		all = append(all, first[namespace])
+	}
+	return all[:min(len(all), problem.MostListed)]
+}
+
+// Unsaid is an Event about a parent that was refused.
+type Unsaid struct {
+	Key       queue.Key
+	Namespace string // that it was to be written in
+	Err       error  // what the server answered
+	At        time.Time
+}
