@@ -20,7 +20,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/leader"
 	"github.com/templater-dev/templater/internal/reconcile"
-	"github.com/templater-dev/templater/internal/seal"
+	"github.com/templater-dev/templater/internal/seal/keeper"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -104,7 +104,7 @@ func Run(ctx context.Context, o Options) error {
 // handler passes on what the watches tell: of the Secret to the keeper of the keys, of all else to the controllers.
 type handler struct {
 	*reconcile.Controllers
-	keeper *seal.Keeper
+	keeper *keeper.Keeper
 	ctx    context.Context //nolint:containedctx // of the operator, for its logger
 }
 
@@ -149,7 +149,7 @@ func obstacle(want watch.Want, err error) string {
 	case apierrors.IsNotFound(err) && want == controllers:
 		return "the cluster does not know TemplateControllers: kubectl apply -k config/crd"
 	case apierrors.IsForbidden(err) && want.Role == watch.Seal:
-		return "the operator may not list and watch Secret " + want.Namespace + "/" + seal.SecretName + ", which holds the keys of the seals: kubectl apply -k config/default grants it"
+		return "the operator may not list and watch Secret " + want.Namespace + "/" + keeper.SecretName + ", which holds the keys of the seals: kubectl apply -k config/default grants it"
 	case apierrors.IsForbidden(err):
 		return "the operator may not list and watch " + want.Resource.GroupResource().String()
 	case code != 0:

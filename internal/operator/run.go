@@ -18,6 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/seal"
+	"github.com/templater-dev/templater/internal/seal/keeper"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -35,7 +36,7 @@ type process struct {
 	ring       *seal.Ring
 	manage     *reconcile.Controllers
 	reconciler *reconcile.Reconciler
-	keeper     *seal.Keeper
+	keeper     *keeper.Keeper
 	watches    *watch.Manager
 	caches     map[watch.Want]*watch.Cache // of what the operator itself watches
 }
@@ -113,7 +114,7 @@ func (p *process) makeControllers(_, work context.Context) error {
 
 // makeWatches makes what watches, and what keeps the keys of the seals.
 func (p *process) makeWatches(ctx, _ context.Context) error {
-	p.keeper = seal.NewKeeper(&seal.Keeper{
+	p.keeper = keeper.New(&keeper.Keeper{
 		Ring: p.ring, Namespace: cmp.Or(p.SealNamespace, DefaultSealNamespace), Outside: p.SealNamespace == "", Writer: p.cluster, Changed: p.manage.KeysChanged,
 	})
 	p.watches = watch.NewManager(ctx, func(as string) watch.Client { return p.cluster.As(as) }, &handler{p.manage, p.keeper, ctx})
@@ -131,7 +132,7 @@ func (p *process) openView(ctx, _ context.Context) error {
 
 // readOwn watches what the operator itself has to know, and returns when that is known.
 func (p *process) readOwn(ctx, _ context.Context) (err error) {
-	p.caches, err = p.watches.Set("", []watch.Want{definitions, controllers, seal.Want(p.keeper.Namespace)}) //nolint:contextcheck // the watches live as long as the manager, not as this call
+	p.caches, err = p.watches.Set("", []watch.Want{definitions, controllers, keeper.Want(p.keeper.Namespace)}) //nolint:contextcheck // the watches live as long as the manager, not as this call
 	if err != nil {
 		return err
 	}
@@ -144,8 +145,8 @@ func (p *process) readOwn(ctx, _ context.Context) (err error) {
 
 // attach gives the controllers what they read from. From now on the operator is ready.
 func (p *process) attach(ctx, _ context.Context) error {
-	keys := p.caches[seal.Want(p.keeper.Namespace)]
-	p.keeper.Take(ctx, keys.Get(types.NamespacedName{Namespace: p.keeper.Namespace, Name: seal.SecretName}))
+	keys := p.caches[keeper.Want(p.keeper.Namespace)]
+	p.keeper.Take(ctx, keys.Get(types.NamespacedName{Namespace: p.keeper.Namespace, Name: keeper.SecretName}))
 	p.manage.Attach(p.watches, p.caches[controllers], kind.NewResolver(p.caches[definitions], kube.NewDiscovery(p.discovery), time.Now))
 	p.view.ready.Begin()
 	klog.FromContext(ctx).Info("running", "templateControllers", p.caches[controllers].Len())

@@ -1,7 +1,8 @@
-package seal
+package keeper
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -11,12 +12,14 @@ import (
 	"time"
 
 	"github.com/go-logr/logr/funcr"
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/seal"
 )
 
 // server answers as an API server does that has one Secret, or none.
@@ -67,8 +70,8 @@ func keeping(t *testing.T, s *server, k *Keeper, secret *object.Object) (ready c
 		defer mu.Unlock()
 		lines = append(lines, args)
 	}, funcr.Options{}))
-	k.Ring, k.Namespace, k.Writer, k.Changed = &Ring{}, "ns", s, func() {}
-	NewKeeper(k)
+	k.Ring, k.Namespace, k.Writer, k.Changed = &seal.Ring{}, "ns", s, func() {}
+	New(k)
 	k.Take(ctx, secret)
 	ready = make(chan struct{})
 	ctx, cancel := context.WithCancel(ctx)
@@ -80,6 +83,32 @@ func keeping(t *testing.T, s *server, k *Keeper, secret *object.Object) (ready c
 		defer mu.Unlock()
 		return strings.Join(lines, "\n")
 	}
+}
+
+// dataOf is that of a Secret with keys of these numbers, the same each time.
+func dataOf(ids ...string) map[string]any {
+	data := map[string]any{}
+	for _, id := range ids {
+		data[id] = base64.StdEncoding.EncodeToString([]byte(strings.Repeat(id[:1], 32)))
+	}
+	return data
+}
+
+// holds reports whether the keys are those of dataOf, and no others.
+func holds(t *testing.T, keys *seal.Keys, ids ...string) bool {
+	t.Helper()
+	want, err := seal.Parse(dataOf(ids...), time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return same(keys, want)
+}
+
+func same(a, b *seal.Keys) bool {
+	x, y := a.Data(), b.Data()
+	delete(x, "since")
+	delete(y, "since")
+	return a.Since.Equal(b.Since) && cmp.Equal(x, y)
 }
 
 func wait(t *testing.T, c chan struct{}) {
@@ -117,10 +146,10 @@ func TestKeyIsMadeOnceByWhoLeads(t *testing.T) {
 			}
 		}
 		// Another replica takes what the first one has made, and the first one takes its own.
-		other := &Keeper{Ring: &Ring{}, Changed: func() {}}
-		NewKeeper(other).Take(t.Context(), s.secret)
+		other := &Keeper{Ring: &seal.Ring{}, Changed: func() {}}
+		New(other).Take(t.Context(), s.secret)
 		k.Take(t.Context(), s.secret)
-		if !other.Ring.Keys().same(k.Ring.Keys()) || k.Ring.Round() != 1 {
+		if !same(other.Ring.Keys(), k.Ring.Keys()) || k.Ring.Round() != 1 {
 			t.Errorf("%s: two replicas have different keys, or the second look changed them", why)
 		}
 		if !slices.Equal(s.requests, []string{"secrets"}) {
@@ -134,7 +163,7 @@ func TestKeyThatIsThereIsUsed(t *testing.T) {
 	k := &Keeper{}
 	ready, _ := keeping(t, s, k, secretOf(t, "5", dataOf("5")))
 	wait(t, ready)
-	if len(s.requests) > 0 || !k.Ring.Keys().same(keysOf(t, "5")) {
+	if len(s.requests) > 0 || !holds(t, k.Ring.Keys(), "5") {
 		t.Errorf("requests %v, keys %v", s.requests, k.Ring.Keys().IDs())
 	}
 }
@@ -160,8 +189,8 @@ func TestSecretThatIsEmptiedGetsItsKeysBack(t *testing.T) {
 			}
 			<-time.After(time.Millisecond)
 		}
-		keys, err := Parse(s.secret.Content()["data"].(map[string]any), time.Time{})
-		if err != nil || !keys.same(keysOf(t, "5", "6")) {
+		keys, err := seal.Parse(s.secret.Content()["data"].(map[string]any), time.Time{})
+		if err != nil || !holds(t, keys, "5", "6") {
 			t.Errorf("got %v %v", keys, err)
 		}
 	}
@@ -173,7 +202,7 @@ func TestSecretThatCannotBeReadChangesNothing(t *testing.T) {
 	ready, log := keeping(t, s, k, secretOf(t, "5", dataOf("5")))
 	wait(t, ready)
 	k.Take(t.Context(), secretOf(t, "6", map[string]any{"5": "c2hvcnQ="}))
-	if !k.Ring.Keys().same(keysOf(t, "5")) || len(s.requests) > 0 {
+	if !holds(t, k.Ring.Keys(), "5") || len(s.requests) > 0 {
 		t.Errorf("keys %v, requests %v", k.Ring.Keys().IDs(), s.requests)
 	}
 	if strings.Contains(log(), "c2hvcnQ") {
@@ -220,7 +249,7 @@ func TestConflictWaitsForTheWatch(t *testing.T) {
 	ready, _ := keeping(t, s, k, nil)
 	k.Take(t.Context(), s.secret)
 	wait(t, ready)
-	if !k.Ring.Keys().same(keysOf(t, "6")) {
+	if !holds(t, k.Ring.Keys(), "6") {
 		t.Errorf("keys %v, want those of the other one", k.Ring.Keys().IDs())
 	}
 }

@@ -1,4 +1,6 @@
-package seal
+// Package keeper keeps the keys of the seals in a Secret: it takes them up as they change, and puts one there where
+// there is none.
+package keeper
 
 import (
 	"context"
@@ -15,6 +17,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -36,7 +39,7 @@ type Writer interface {
 
 // Keeper keeps a Ring in step with the Secret that holds the keys, and puts a key there when it holds none.
 type Keeper struct {
-	Ring *Ring
+	Ring *seal.Ring
 	// Namespace is where the Secret is.
 	Namespace string
 	// Outside is whether the operator runs outside of the cluster, so that it may have to make the namespace.
@@ -57,8 +60,8 @@ func Want(namespace string) watch.Want {
 	return watch.Want{Resource: secrets, Namespace: namespace, Fields: fields.OneTermEqualSelector("metadata.name", SecretName).String(), Role: watch.Seal}
 }
 
-// NewKeeper completes a Keeper, and returns it.
-func NewKeeper(k *Keeper) *Keeper {
+// New completes a Keeper, and returns it.
+func New(k *Keeper) *Keeper {
 	k.wake = make(chan struct{}, 1)
 	return k
 }
@@ -70,11 +73,11 @@ func (k *Keeper) Take(ctx context.Context, secret *object.Object) {
 		version, made = secret.ResourceVersion(), secret.AppliedAt()
 		data, _ = secret.Content()["data"].(map[string]any)
 	}
-	keys, err := Parse(data, made)
+	keys, err := seal.Parse(data, made)
 	k.mu.Lock()
-	k.version, k.empty = version, errors.Is(err, ErrNoKey)
+	k.version, k.empty = version, errors.Is(err, seal.ErrNoKey)
 	k.mu.Unlock()
-	if err != nil && !errors.Is(err, ErrNoKey) {
+	if err != nil && !errors.Is(err, seal.ErrNoKey) {
 		klog.FromContext(ctx).Error(nil, "cannot read the keys of the seals: correct the Secret; those that are known are used until then", "secret", k.name(), "because", err.Error())
 	}
 	if err == nil && k.Ring.Set(keys) {
@@ -125,7 +128,7 @@ func (k *Keeper) fill(ctx context.Context) error {
 	}
 	keys := k.Ring.Keys()
 	if keys == nil {
-		keys = Generate(time.Now())
+		keys = seal.Generate(time.Now())
 	}
 	after, err := k.write(ctx, version, keys)
 	if answers.MissingNamespace(err) && k.Outside {
@@ -145,7 +148,7 @@ func (k *Keeper) fill(ctx context.Context) error {
 	return nil
 }
 
-func (k *Keeper) write(ctx context.Context, version string, keys *Keys) (*object.Object, error) {
+func (k *Keeper) write(ctx context.Context, version string, keys *seal.Keys) (*object.Object, error) {
 	body := object.Append(nil, map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": keys.Data(),
 		"metadata": map[string]any{"namespace": k.Namespace, "name": SecretName, "resourceVersion": version},
