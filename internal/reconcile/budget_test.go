@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
@@ -122,5 +123,21 @@ func TestPassesHoldWhatTheyNeed(t *testing.T) {
 		if used, _ := c.reconciler.memory.State(); used != 0 {
 			t.Errorf("%s: in the end %d bytes are held", why, used)
 		}
+	}
+}
+
+func TestTooLargeChildrenAreNotShown(t *testing.T) {
+	o := packed(t, parse(t, app))
+	p := &pass{parent: o}
+	p.budget.Begin(nil)
+	in := p.input([]*child.Live{{Entry: "maps", Object: o}})
+	if got, err := in.Observed("maps"); err != nil || len(got) != 1 {
+		t.Errorf("%v, %v, want one object", got, err)
+	}
+	if err := p.budget.Spend(2 * budget.MaxBytes); err == nil {
+		t.Fatal("there is no end to the budget")
+	}
+	if got, err := in.Observed("maps"); err == nil {
+		t.Errorf("%v are shown though the budget is used up", got)
 	}
 }

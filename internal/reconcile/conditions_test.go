@@ -260,3 +260,14 @@ func TestNamespacesThatCannotBeReadAreTold(t *testing.T) {
 		t.Errorf("condition %q, want %q", got, want)
 	}
 }
+
+func TestStatusThatIsTooLargeIsWrittenInFewerWords(t *testing.T) {
+	c := newCluster(t)
+	c.longest = map[string]int{"templatecontrollers": shortMessage}
+	c.apply(with(t, apps, "kind: App}", "kind: "+strings.Repeat("Unknown", 50)+"}"))
+	c.run()
+	got := c.condition("templatecontrollers", "apps", "Watching")
+	if !strings.HasPrefix(got, "False ") || !strings.HasSuffix(got, "…") {
+		t.Errorf("condition %q, want a message that is cut", got)
+	}
+}

@@ -43,6 +43,20 @@ func TestTemplateControllerIsLookedAtWhenACountChanges(t *testing.T) {
 	}
 }
 
+func TestWhoLooksAtATemplateControllerSaysSo(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	taken := 0
+	c.controllers.next(t.Context(), t.Context(), func() {
+		if taken++; c.controllers.entries["apps"] != nil {
+			t.Error("it is told too late for others to begin meanwhile")
+		}
+	})
+	if taken != 1 {
+		t.Errorf("told %d times, want once", taken)
+	}
+}
+
 func TestVersionOfAKindIsTakenUpOnce(t *testing.T) {
 	c, e := newCluster(t), newEntry("u")
 	c.controllers.entries["apps"] = e

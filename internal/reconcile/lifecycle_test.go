@@ -63,6 +63,9 @@ func TestKindsThatCannotBeAskedForAreAskedForAgain(t *testing.T) {
 	if got := c.condition("templatecontrollers", "apps", "Watching"); got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
+	if at, due := c.controllersDue.due["apps"]; !due || at.Sub(c.clock.Now()) > 2*unansweredRetry {
+		t.Errorf("the TemplateController is looked at again: %v, at %v", due, at)
+	}
 	a := assembly{kindErr: errors.New("no answer")}
 	if got := a.recheck(); got < unansweredRetry || got > 2*unansweredRetry {
 		t.Errorf("asks again after %v, want about %v", got, unansweredRetry)

@@ -252,7 +252,7 @@ func (p *pass) result() Result {
 // watch tells of own writes. The status template has seen the children as they were written.
 func (p *pass) seesMore() bool {
 	reads := p.program.Reads()
-	return p.visible && reads.Status || p.written.Children && reads.Children
+	return p.visible || p.written.Children && reads.Children
 }
 
 // Run works through the queue until ctx ends, and returns when all passes under way are

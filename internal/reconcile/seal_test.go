@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"slices"
@@ -11,10 +12,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/seal"
+	"github.com/templater-dev/templater/internal/spec"
+	"github.com/templater-dev/templater/internal/watch"
 )
 
 // running returns a cluster on which the children of "one" are made and known.
@@ -398,52 +404,6 @@ func TestWhatIsNotOlderThanTheKeysIsNotSealed(t *testing.T) {
 	}
 }
 
-// TestWhatLooksLikeAChildFromBeforeTheKeys takes from a child, or changes, what says whose it is.
-func TestWhatLooksLikeAChildFromBeforeTheKeys(t *testing.T) {
-	c := running(t, apps)
-	c.strip("a")
-	c.older("9")
-	c.start()
-	c.runControllers()
-	running := c.controllers.get("apps")
-	free := func(o *unstructured.Unstructured) { o.SetManagedFields(nil) } // we hold nothing of it
-	orphan := func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) }
-	label := func(key string) func(*unstructured.Unstructured) {
-		return func(o *unstructured.Unstructured) {
-			labels := o.GetLabels()
-			labels[key] = "other"
-			o.SetLabels(labels)
-		}
-	}
-	other := func(o *unstructured.Unstructured) {
-		owners := o.GetOwnerReferences()
-		owners[0].Kind = "Other"
-		o.SetOwnerReferences(owners)
-	}
-	for why, row := range map[string]struct {
-		changes []func(*unstructured.Unstructured)
-		want    bool
-	}{
-		"it is as it was made":                                {nil, true},
-		"the labels alone tell":                               {[]func(*unstructured.Unstructured){free}, true},
-		"nothing is ours, and it is another controller's":     {[]func(*unstructured.Unstructured){free, label(v1.LabelController)}, false},
-		"nothing is ours, and it is another parent's":         {[]func(*unstructured.Unstructured){free, label(v1.LabelParentUID)}, false},
-		"fields are ours, whatever the labels say":            {[]func(*unstructured.Unstructured){label(v1.LabelController), label(v1.LabelParentUID)}, true},
-		"it is owned by another kind":                         {[]func(*unstructured.Unstructured){other}, false},
-		"nobody owns it":                                      {[]func(*unstructured.Unstructured){orphan}, true},
-		"nobody owns it, and nothing is ours":                 {[]func(*unstructured.Unstructured){orphan, free}, false},
-		"nobody owns it, and the label names another than us": {[]func(*unstructured.Unstructured){orphan, label(v1.LabelController)}, false},
-	} {
-		o := c.get("configmaps", "a").DeepCopy()
-		for _, change := range row.changes {
-			change(o)
-		}
-		if got := running.factory.Made(packed(t, o), schema.GroupKind{Kind: "ConfigMap"}); got != row.want {
-			t.Errorf("%s: %v, want %v", why, got, row.want)
-		}
-	}
-}
-
 // A TemplateController that is suspended, or cannot be read, keeps the right of its children to be sealed.
 func TestChildrenFromBeforeTheKeysMayComeLate(t *testing.T) {
 	suspended := with(t, apps, "spec:\n", "spec:\n  suspend: true\n")
@@ -536,5 +496,143 @@ func TestOtherStrategiesLeaveDriftUnderOurName(t *testing.T) {
 		fields["f:data"].(map[string]any)["f:more"] = map[string]any{}
 		c.impersonate("a", "edited", fields)
 		wantRequests(t, strategy, c.run())
+	}
+}
+
+// TestUntilWhenChildrenFromBeforeTheKeysAreSealed looks at a child without a seal, after a change.
+func TestUntilWhenChildrenFromBeforeTheKeysAreSealed(t *testing.T) {
+	deleting := func(o *unstructured.Unstructured) {
+		now := metav1.Now()
+		o.SetDeletionTimestamp(&now)
+		o.SetFinalizers([]string{"example.org/wait"})
+	}
+	stray := func(o *unstructured.Unstructured) {
+		labels := o.GetLabels()
+		labels[v1.LabelParentUID] = "other"
+		o.SetLabels(labels)
+	}
+	unread := func(t *testing.T) *watch.Cache {
+		t.Helper()
+		cache, err := watch.NewCache(watch.Want{Role: watch.Child}, func(watch.Event) {}, func() {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cache
+	}
+	nothing := func(*unstructured.Unstructured) {}
+	for why, row := range map[string]struct {
+		child, parent func(*unstructured.Unstructured)
+		then          func(*testing.T, *controller)
+		strays, want  bool
+	}{
+		"its parent is there": {nothing, nothing, nil, false, false},
+		"its parent is going": {nothing, deleting, nil, false, true},
+		"it is going":         {deleting, nothing, nil, false, true},
+		"it is going, and not every kind is known": {deleting, nothing, func(_ *testing.T, c *controller) {
+			c.sources = map[schema.GroupKind]source{{}: {err: errors.New("no answer")}}
+		}, false, false},
+		"it is going, and the parents are not read":          {deleting, nothing, func(t *testing.T, c *controller) { c.parents[""] = unread(t) }, false, false},
+		"its parent is not there, for a while":               {stray, nothing, nil, true, false},
+		"its parent is not there, for long":                  {stray, nothing, nil, false, true},
+		"its parent is not there, and nobody will delete it": {func(o *unstructured.Unstructured) { stray(o); o.SetOwnerReferences(nil) }, nothing, nil, true, true},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := running(t, apps)
+			c.strip("a")
+			c.gone(configMap("b"))
+			c.older("9")
+			for at, change := range map[kube.Location]func(*unstructured.Unstructured){configMap("a"): row.child, appAt("one"): row.parent} {
+				o := c.objects[at].DeepCopy()
+				change(o)
+				c.store(at, o)
+			}
+			c.start()
+			c.runControllers()
+			running := c.controllers.get("apps")
+			if row.then != nil {
+				row.then(t, running)
+			}
+			if got := running.allSealed(row.strays); got != row.want {
+				t.Errorf("all are sealed: %v, want %v", got, row.want)
+			}
+		})
+	}
+}
+
+func TestARejectedSpecEndsNoAdoption(t *testing.T) {
+	c := running(t, apps)
+	e, next := c.controllers.entries["apps"], c.controllers.get("apps")
+	for _, row := range []struct {
+		a    assembly
+		want bool
+	}{{assembly{rejection: &spec.Rejection{}}, false}, {assembly{}, true}} {
+		next.factory.Adopting = true
+		if got := c.controllers.sealedSince(&v1.TemplateController{}, e, row.a, next); (got != nil) != row.want {
+			t.Errorf("rejected: %v, and all are sealed since %v", row.a.rejection != nil, got)
+		}
+	}
+}
+
+func TestTemplateControllerIsLookedAtWhenAChildIsSealed(t *testing.T) {
+	c := running(t, apps)
+	p := &pass{controller: c.controllers.get("apps"), r: c.reconciler}
+	for _, adopting := range []bool{false, true} {
+		clear(c.controllersDue.due)
+		p.factory.Adopting = adopting
+		p.keep(packed(t, c.get("configmaps", "a")), fakeKinds[schema.GroupKind{Kind: "ConfigMap"}])
+		if _, due := c.controllersDue.due["apps"]; due != adopting {
+			t.Errorf("children are being sealed: %v, and it is looked at: %v", adopting, due)
+		}
+	}
+}
+
+// late is a Writer for a server whose clock is ahead.
+type late struct{ Writer }
+
+func (w late) Apply(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+	after, err := w.Writer.Apply(ctx, at, body, manager)
+	if err != nil || at.Name != "a" {
+		return after, err
+	}
+	content := runtime.DeepCopyJSON(after.Content())
+	content["metadata"].(map[string]any)["creationTimestamp"] = "2099-01-01T00:00:00Z"
+	return object.From(content)
+}
+
+func TestChildMadeWhileTheClockIsWrongIsSealedAgain(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.runControllers()
+	running := c.controllers.get("apps")
+	running.cluster = late{running.cluster}
+	_, first := c.pass("apps", "one")
+	c.runControllers()
+	running = c.controllers.get("apps")
+	running.cluster = late{running.cluster}
+	_, second := c.pass("apps", "one")
+	if requests := append(first, second...); !slices.Contains(requests, "mark configmaps a") || slices.Contains(requests, "mark configmaps b") {
+		t.Errorf("requests %v", requests)
+	}
+}
+
+func TestOnlyADepartedChildIsRemembered(t *testing.T) {
+	c := running(t, apps)
+	c.forge("a", "copy")
+	c.run()
+	known := map[string]*unstructured.Unstructured{}
+	for _, name := range []string{"a", "copy"} {
+		o := c.get("configmaps", name).DeepCopy()
+		o.SetAnnotations(nil)
+		known[name] = o
+		c.gone(configMap(name))
+	}
+	c.deliver()
+	for name, want := range map[string]bool{"a": true, "copy": false} {
+		o := known[name]
+		o.SetLabels(nil)
+		if got := c.controllers.get("apps").factory.Ours(packed(t, o), schema.GroupKind{Kind: "ConfigMap"}, "uid-one"); got != want {
+			t.Errorf("%s counts as ours once it has gone: %v, want %v", name, got, want)
+		}
 	}
 }

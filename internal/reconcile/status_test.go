@@ -291,3 +291,32 @@ func TestAPassFailsByAFaultAndNotByWhatItWaitsFor(t *testing.T) {
 		}
 	}
 }
+
+// TestHowOftenAStatusIsTriedThatIsRefused counts the requests of one pass.
+func TestHowOftenAStatusIsTriedThatIsRefused(t *testing.T) {
+	for why, row := range map[string]struct {
+		err  error
+		want int
+	}{
+		"it does not fit: as it is, with what was there before, and that in fewer and fewer words": {answer(http.StatusInternalServerError, "", "too large"), 4},
+		"the schema has no such field: as it is, and with what was there before":                   {answer(http.StatusInternalServerError, "", ".status.count: field not declared in schema"), 2},
+	} {
+		c := newCluster(t)
+		c.apply(apps)
+		c.apply(with(t, app, "[a, b]", "[a]"))
+		c.run()
+		c.apply(app)
+		c.refuse["status apps one"] = row.err
+		_, requests := c.pass("apps", "one")
+		wantRequests(t, why, requests, append([]string{"create configmaps b"}, slices.Repeat([]string{"status apps one"}, row.want)...)...)
+	}
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(with(t, app, "[a, b]", "[a]"))
+	c.run()
+	c.apply(app)
+	running := c.controllers.get("apps")
+	running.cluster = choosy{running.cluster, `"count":2`}
+	_, requests := c.pass("apps", "one")
+	wantRequests(t, "what was there before is taken", requests, "create configmaps b", "status apps one")
+}

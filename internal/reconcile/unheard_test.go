@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -15,6 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/reconcile/announce"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
@@ -336,6 +339,35 @@ func TestTheRightToWriteEventsAboutNamespacesIsProposedForAllOfThem(t *testing.T
 		got, pending := eventsCondition(c, s)
 		if want := "Events about parents are left out: service account team/robot may not create and patch events.events.k8s.io " + row.want; pending || got == nil || got.Message != want {
 			t.Errorf("%s: pending is %v, and the condition is\n%+v, want\n%s", kind, pending, got, want)
+		}
+	}
+}
+
+func TestRightsAreAskedForWhilePassesAreMade(t *testing.T) {
+	c := newCluster(t)
+	c.controllers.Close()
+	c.startWith(Options{})
+	c.forbidEvents(robot, "ns")
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan struct{})
+	go func() { c.reconciler.Run(ctx, t.Context()); close(stopped) }()
+	missing := c.controllers.rights.For("apps", robot, kind.Kind{Namespaced: true})
+	need := rights.Claim{As: robot, Use: rights.Events, Resource: eventsResource, Namespaced: true, Namespace: "ns"}
+	eventually(t, "it is known what is missing", func() bool { return missing.Known(need) != "" })
+	cancel()
+	<-stopped
+}
+
+func TestTheConditionAboutEventsIsLookedAtOnceMoreIsKnown(t *testing.T) {
+	c := newCluster(t)
+	tc := &v1.TemplateController{ObjectMeta: metav1.ObjectMeta{Name: "apps"}}
+	tc.Status.Conditions = []metav1.Condition{{Type: v1.ConditionEventsWritable, Status: metav1.ConditionFalse}}
+	for left, want := range map[time.Duration]int{time.Second: 1, 0: 0} {
+		clear(c.controllersDue.due)
+		status := tc.Status.DeepCopy()
+		c.controllers.tellOfEvents(tc, status, nil, left)
+		if due, kept := len(c.controllersDue.due), len(status.Conditions); due != want || kept != want {
+			t.Errorf("with %v left it is looked at %d times, and there are %d conditions, want %d", left, due, kept, want)
 		}
 	}
 }

@@ -79,6 +79,31 @@ func (r *recorder) content() []string {
 	return out
 }
 
+// TestLateAnswersTellWhatIsKnown has the watch be quicker than the answer to a write of ours, of which more is known.
+func TestLateAnswersTellWhatIsKnown(t *testing.T) {
+	for why, row := range map[string]struct {
+		there, answer int
+		want          bool
+	}{
+		"the same state":                               {13, 13, true},
+		"the watch has brought a later one":            {14, 13, true},
+		"the watch has not brought it, and it is gone": {12, 13, false},
+	} {
+		r := newRecorder(t, Want{Role: Child})
+		for _, err := range []error{r.Replace([]any{child("a", "1", row.there)}, "10"), r.Bookmark("20")} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		late := child("a", "1", row.answer)
+		late.Note(object.Ours)
+		r.Put(late, "me")
+		if got := r.Get(late.Key()); got.Noted(object.Ours) != row.want || got.Version() != uint64(row.there) {
+			t.Errorf("%s: what was known is known: %v, of version %d", why, got.Noted(object.Ours), got.Version())
+		}
+	}
+}
+
 func TestCacheMergesOwnWrites(t *testing.T) {
 	list := func(version string, objects ...*object.Object) func(*recorder) error {
 		return func(r *recorder) error {

@@ -3,6 +3,7 @@ package announce
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clocktesting "k8s.io/utils/clock/testing"
 
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
@@ -51,5 +54,32 @@ func TestSilenceIsToldOfThreeNamespacesInOrder(t *testing.T) {
 	s.answered(keyOf("apps", "3"), audience{robot, "ns-3"}, deniedEvent(robot))
 	if len(s.refused) != 1 {
 		t.Errorf("%d refusals are kept, want those that are fresh", len(s.refused))
+	}
+}
+
+func TestNothingIsKeptOfEventsOfATemplateControllerThatIsGone(t *testing.T) {
+	r := New(Options{Clock: clocktesting.NewFakePassiveClock(time.Now())})
+	for _, name := range []string{"apps", "others"} {
+		r.answered(keyOf(name, "one"), audience{"robot", "ns"}, deniedEvent("robot"))
+	}
+	if r.ForgetController("apps"); len(r.unheard) != 1 || r.unheard[keyOf("others", "one")] == nil {
+		t.Errorf("%v are kept", r.unheard)
+	}
+}
+
+// published is a Publisher that keeps the last message.
+type published struct{ message string }
+
+func (p *published) Announce(what kube.Announcement) { p.message = what.Message }
+
+func TestAnEventIsOneLine(t *testing.T) {
+	about, err := object.From(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "one", "namespace": "ns"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var to published
+	New(Options{Clock: clocktesting.NewFakePassiveClock(time.Now()), Events: &to}).Announce("", keyOf("apps", "one"), kube.Announcement{About: about, Message: "a\nb"})
+	if to.message == "" || strings.Contains(to.message, "\n") {
+		t.Errorf("message %q, want one line", to.message)
 	}
 }

@@ -1,14 +1,21 @@
 package child
 
 import (
+	"encoding/base64"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/seal"
 )
 
 func TestAdoptionIsForOlderTemplateControllersOnly(t *testing.T) {
@@ -46,5 +53,153 @@ func TestDeparted(t *testing.T) {
 	}
 	if d.has("apps", "parent", "child") {
 		t.Error("it never forgets")
+	}
+}
+
+// old is a child from before the keys of its ownership, which has no seal.
+const old = `
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: a
+  namespace: ns
+  uid: u
+  creationTimestamp: "2026-01-01T00:00:00Z"
+  labels: {templater.dev/controller: apps, templater.dev/parent-uid: uid-one, templater.dev/child: maps}
+  ownerReferences: [{apiVersion: example.org/v1, kind: App, name: one, uid: uid-one, controller: true}]
+  managedFields: [{manager: templater/apps, operation: Apply, apiVersion: v1, fieldsType: FieldsV1, fieldsV1: {"f:data": {}}}]
+`
+
+var configMaps = schema.GroupKind{Kind: "ConfigMap"}
+
+// adopting is the ownership of a controller whose children may be older than the keys.
+func adopting(t *testing.T) *Ownership {
+	t.Helper()
+	keys, err := seal.Parse(map[string]any{"9": base64.StdEncoding.EncodeToString([]byte(strings.Repeat("9", 32)))}, time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ring := &seal.Ring{}
+	ring.Set(keys)
+	return &Ownership{
+		Controller: "apps", Manager: "templater/apps", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, APIVersion: "example.org/v1",
+		Seals: ring, Departed: &Departed{}, Adopting: true, Round: ring.Round(),
+	}
+}
+
+// changed is old with other text in some places.
+func changed(t *testing.T, pairs ...string) *object.Object {
+	t.Helper()
+	for i := 0; i < len(pairs); i += 2 {
+		if !strings.Contains(old, pairs[i]) {
+			t.Fatalf("there is no %s", pairs[i])
+		}
+	}
+	return packed(t, strings.NewReplacer(pairs...).Replace(old))
+}
+
+// What old has that says whose it is, and what is there instead in these tests.
+var (
+	byAnother   = []string{"controller: apps", "controller: other"}
+	ofAnother   = []string{"parent-uid: uid-one", "parent-uid: other"}
+	withoutOurs = []string{"manager: templater/apps", "manager: other"}
+	ownerless   = []string{"controller: true", "controller: false"}
+)
+
+// TestWhatLooksLikeAChildFromBeforeTheKeys takes from a child, or changes, what says whose it is.
+func TestWhatLooksLikeAChildFromBeforeTheKeys(t *testing.T) {
+	for why, row := range map[string]struct {
+		changes []string
+		want    bool
+	}{
+		"it is as it was made":                                {nil, true},
+		"the labels alone tell":                               {withoutOurs, true},
+		"nothing is ours, and it is another controller's":     {slices.Concat(withoutOurs, byAnother), false},
+		"nothing is ours, and it is another parent's":         {slices.Concat(withoutOurs, ofAnother), false},
+		"fields are ours, whatever the labels say":            {slices.Concat(byAnother, ofAnother), true},
+		"it is owned by another kind":                         {[]string{"kind: App", "kind: Other"}, false},
+		"nobody owns it":                                      {ownerless, true},
+		"nobody owns it, and nothing is ours":                 {slices.Concat(ownerless, withoutOurs), false},
+		"nobody owns it, and the label names another than us": {slices.Concat(ownerless, byAnother), false},
+		"it is as old as the keys":                            {[]string{"2026-01-01", "2026-01-02"}, false},
+		"nobody knows how old it is":                          {[]string{"2026-01-01T00:00:00Z", ""}, false},
+		"it has a seal that is wrong":                         {[]string{"  labels:", "  annotations: {" + v1.AnnotationSeal + ": '9:x:y:maps'}\n  labels:"}, false},
+	} {
+		r, o := adopting(t), changed(t, row.changes...)
+		if got := r.Made(o, configMaps); got != row.want {
+			t.Errorf("%s: %v, want %v", why, got, row.want)
+		}
+		r.Adopting = false
+		if r.Made(changed(t, row.changes...), configMaps) {
+			t.Errorf("%s: it is a child though the time of those without seals is over", why)
+		}
+	}
+}
+
+// TestWhoseAnyObjectIs asks about objects whose labels may say anything.
+func TestWhoseAnyObjectIs(t *testing.T) {
+	r := adopting(t)
+	sealed := []string{"  labels:", "  annotations: {" + v1.AnnotationSeal + ": '" + r.Seals.Seal(r.subject(types.NamespacedName{Namespace: "ns", Name: "a"}, configMaps, "uid-one"), seal.Note{Entry: "maps", Applied: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}) + "'}\n  labels:"}
+	for why, row := range map[string]struct {
+		changes  []string
+		adopting bool
+		note     object.Fact
+		want     bool
+	}{
+		"it is from before the keys": {nil, true, 0, true},
+		"its time is over":           {nil, false, 0, false},
+		"its time is over, and it was ours when it was first seen": {nil, false, object.Ours, true},
+		"its seal is for the parent, its labels are not":           {slices.Concat(sealed, ofAnother), false, 0, true},
+		"the label names another parent, but this one owns it":     {ofAnother, true, 0, true},
+		"the label names another parent, and nobody owns it":       {append([]string{"ownerReferences: [{apiVersion: example.org/v1, kind: App, name: one, uid: uid-one, controller: true}]", "ownerReferences: []"}, ofAnother...), true, 0, false},
+		"another parent owns it":                                   {[]string{" uid: uid-one", " uid: other"}, true, 0, false},
+		"another parent owns it, and its seal is for this one":     {slices.Concat(sealed, []string{" uid: uid-one", " uid: other"}), true, 0, false},
+	} {
+		r.Adopting = row.adopting
+		o := changed(t, row.changes...)
+		o.Note(row.note)
+		if got := r.Ours(o, configMaps, "uid-one"); got != row.want {
+			t.Errorf("%s: %v, want %v", why, got, row.want)
+		}
+	}
+}
+
+func TestWhatWasSeenWithItsSealCountsAsSealed(t *testing.T) {
+	r, o := adopting(t), changed(t)
+	if !r.Unsealed(o, configMaps) {
+		t.Error("it has no seal")
+	}
+	if o.Note(object.Sealed); r.Unsealed(o, configMaps) {
+		t.Error("what was seen is forgotten")
+	}
+	if r.Unsealed(changed(t, "uid: u\n", "uid: u\n  deletionTimestamp: '2026-01-03T00:00:00Z'\n"), configMaps) {
+		t.Error("what is going is waited for")
+	}
+}
+
+func TestLaterOfTwoTimes(t *testing.T) {
+	early, late := time.Unix(1, 0), time.Unix(2, 0)
+	if !laterOf(early, late).Equal(late) || !laterOf(late, early).Equal(late) {
+		t.Error("the earlier one is taken")
+	}
+}
+
+func TestEntryOfAChildWithoutASealIsThatOfItsLabel(t *testing.T) {
+	if got := NewLive(kind.Kind{}, changed(t)); got.Entry != "maps" || got.MadeFrom != "maps" {
+		t.Errorf("entry %q, made from %q, want maps", got.Entry, got.MadeFrom)
+	}
+}
+
+// TestAChildIsSettledOnceAllThatTellsItsEntryAgrees has a label that somebody has changed.
+func TestAChildIsSettledOnceAllThatTellsItsEntryAgrees(t *testing.T) {
+	r := adopting(t)
+	parent := packed(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: ns, uid: uid-one}}")
+	marks := (&Maker{Ownership: r, Parent: parent}).Marks(&v1.Child{Name: "maps"}, configMaps, true)
+	text := r.Seals.Seal(marks.subject(types.NamespacedName{Namespace: "ns", Name: "a"}), seal.Note{Entry: "maps", Applied: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+	for label, want := range map[string]bool{"maps": true, "other": false} {
+		o := changed(t, "child: maps", "child: "+label, "  labels:", "  annotations: {"+v1.AnnotationSeal+": '"+text+"'}\n  labels:")
+		if marks.Unsealed(o) || o.Settled(r.Seals.Round()) != want {
+			t.Errorf("label %s: it is unsealed, or settled is not %v", label, want)
+		}
 	}
 }
