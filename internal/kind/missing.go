@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"errors"
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -42,3 +43,16 @@ func (e *NotFoundError) Gone() bool { return e.Served == "" && e.Definition == "
 
 // Watched reports whether a change of the definition will tell when the kind is there.
 func (e *NotFoundError) Watched() bool { return e.Definition != "" }
+
+// Gone reports whether there is no object of a kind, because the server does not have the kind at all: err is why it cannot
+// be resolved.
+func Gone(err error) bool {
+	var notFound *NotFoundError
+	return errors.As(err, &notFound) && notFound.Gone()
+}
+
+// Missing reports whether the server does not have a kind, or not in that version: err is why it cannot be resolved.
+func Missing(err error) bool {
+	var notFound *NotFoundError
+	return errors.As(err, &notFound)
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/seal/keeper"
 	"github.com/templater-dev/templater/internal/watch"
@@ -104,7 +105,7 @@ func (p *process) makeControllers(_, work context.Context) error {
 	announcer := kube.NewAnnouncer(work, p.cluster)
 	p.closing(announcer.Close)
 	p.manage, p.reconciler = reconcile.New(reconcile.Options{
-		Cluster: func(as string) reconcile.Writer { return p.cluster.As(as) },
+		Cluster: func(as string) running.Writer { return p.cluster.As(as) },
 		Events:  announcer, Clock: clock.RealClock{}, Workers: p.Workers, RolloutWorkers: p.RolloutWorkers, ClassName: p.ClassName, Standby: true, Seals: p.ring,
 		RequireServiceAccount: p.RequireServiceAccount, Meters: p.view.meters(), QueueMetrics: p.view.queues(),
 	})

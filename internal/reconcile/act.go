@@ -2,22 +2,20 @@ package reconcile
 
 import (
 	"context"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
-	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
 // act carries the plan out. What is to be removed is, when everything else has
@@ -44,7 +42,7 @@ func (p *pass) act(ctx context.Context) {
 // apply creates or changes one child.
 func (p *pass) apply(ctx context.Context, a plan.Action) *problem.Problem {
 	if p.flaps != nil {
-		p.flaps.Apply(a.Wanted.ID().String(), a.Wanted.Content, a.Drift, p.author().Path)
+		p.flaps.Apply(a.Wanted.ID().String(), a.Wanted.Content, a.Drift, p.Author().Path)
 	}
 	after, issue, err := p.write(ctx, a)
 	switch {
@@ -52,26 +50,26 @@ func (p *pass) apply(ctx context.Context, a plan.Action) *problem.Problem {
 		return issue
 	case a.Verb == plan.Mark && apierrors.IsNotFound(err):
 		return justGone(a.Wanted)
-	case stale(err):
+	case running.Stale(err):
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: a.Wanted.ID().String() + " is being replaced", Waiting: true, Retry: problem.RetrySoon}
 	case err != nil:
-		issue = p.rights.Refusal(p.author().About(err, a.Wanted.Content), string(a.Verb)+" "+a.Wanted.ID().String(), a.Wanted.Name.Namespace, a.Wanted.Kind)
+		issue = p.Rights.Refusal(p.Author().About(err, a.Wanted.Content), string(a.Verb)+" "+a.Wanted.ID().String(), a.Wanted.Name.Namespace, a.Wanted.Kind)
 		issue.About = a.Wanted.Hash
-		issue.NameQuantity(a.Wanted.Content, p.author())
+		issue.NameQuantity(a.Wanted.Content, p.Author())
 		return issue
 	}
 	p.written.Children = true
 	p.keep(after, a.Wanted.Kind)
-	klog.FromContext(ctx).Info("applied child", "controller", p.name, "parent", p.key.Parent.String(), "child", a.Wanted.ID().String(), "verb", a.Verb, "taken", a.Drift != "")
+	klog.FromContext(ctx).Info("applied child", "controller", p.Name, "parent", p.key.Parent.String(), "child", a.Wanted.ID().String(), "verb", a.Verb, "taken", a.Drift != "")
 	return nil
 }
 
 // keep has the cache know an object of ours as a write has left it.
 func (p *pass) keep(after *object.Object, kind kind.Kind) {
 	after.Note(object.Ours)
-	p.sources[kind.GroupKind()].in(after.Namespace()).Put(after, p.name)
-	if p.factory.Adopting {
-		p.r.controllers.queue.AddAfter(p.name, countsDelay) // it may have been the last one
+	p.Sources[kind.GroupKind()].For(after.Namespace()).Put(after, p.Name)
+	if p.Factory.Adopting {
+		p.r.controllers.queue.AddAfter(p.Name, countsDelay) // it may have been the last one
 	}
 }
 
@@ -79,15 +77,15 @@ func (p *pass) keep(after *object.Object, kind kind.Kind) {
 // pass tries again: nothing else depends on it.
 func (p *pass) reseal(ctx context.Context, l *child.Live) {
 	change := kube.Metadata(p.maker.Reseal(l))
-	after, err := p.cluster.SetMetadata(ctx, locateLive(l), change, p.manager)
-	p.meter.Write(measure.Update, answerOf(err))
+	after, err := p.Cluster.SetMetadata(ctx, running.LocateLive(l), change, p.Manager)
+	p.Meter.Write(measure.Update, running.AnswerOf(err))
 	if err != nil {
 		p.unrenewed = true
-		klog.FromContext(ctx).Info("cannot renew the seal of a child, will retry", "controller", p.name, "parent", p.key.Parent.String(), "child", l.ID().String(), "reason", problem.PublicReason(err))
+		klog.FromContext(ctx).Info("cannot renew the seal of a child, will retry", "controller", p.Name, "parent", p.key.Parent.String(), "child", l.ID().String(), "reason", problem.PublicReason(err))
 		return
 	}
 	p.keep(after, l.Kind)
-	klog.FromContext(ctx).V(2).Info("renewed the seal of a child", "controller", p.name, "parent", p.key.Parent.String(), "child", l.ID().String())
+	klog.FromContext(ctx).V(2).Info("renewed the seal of a child", "controller", p.Name, "parent", p.key.Parent.String(), "child", l.ID().String())
 }
 
 // write makes the requests for one child, and returns what the object is then.
@@ -123,44 +121,37 @@ func (p *pass) change(ctx context.Context, w *child.Wanted, there *object.Object
 
 // mark gives an object its marks, and changes nothing else.
 func (p *pass) mark(ctx context.Context, w *child.Wanted, there *object.Object) (*object.Object, error) {
-	after, err := p.cluster.SetMetadata(ctx, locateWanted(w), kube.Metadata(w.Marks.Change(there)), p.manager)
-	p.meter.Write(measure.Update, answerOf(err))
+	after, err := p.Cluster.SetMetadata(ctx, locateWanted(w), kube.Metadata(w.Marks.Change(there)), p.Manager)
+	p.Meter.Write(measure.Update, running.AnswerOf(err))
 	return after, err
 }
 
 // send applies the child with one more field in its metadata.
 func (p *pass) send(ctx context.Context, w *child.Wanted, field, value string) (*object.Object, error) {
-	after, err := p.cluster.Apply(ctx, locateWanted(w), w.Body(field, value), p.manager)
+	after, err := p.Cluster.Apply(ctx, locateWanted(w), w.Body(field, value), p.Manager)
 	verb := measure.Update
 	if field == "resourceVersion" {
 		verb = measure.Create
 	}
-	p.meter.Write(verb, answerOf(err))
+	p.Meter.Write(verb, running.AnswerOf(err))
 	if err == nil {
 		w.Applied(after)
 	}
 	return after, err
 }
 
-// stale reports whether the object was replaced or deleted since it was read; newer data is on
-// its way.
-func stale(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsInvalid(err) &&
-		slices.ContainsFunc(answers.Details(err).Causes, func(cause metav1.StatusCause) bool { return cause.Field == "metadata.uid" })
-}
-
 // takeOver looks at the object that is in the way of a new child. If it is ours after all,
 // it is brought in line.
 func (p *pass) takeOver(ctx context.Context, w *child.Wanted) (*object.Object, *problem.Problem, error) {
-	there, err := p.cluster.Get(ctx, locateWanted(w))
+	there, err := p.Cluster.Get(ctx, locateWanted(w))
 	if apierrors.IsNotFound(err) {
 		return nil, justGone(w), nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if issue := p.factory.InTheWay(there, w, p.parent); issue != nil {
-		if p.factory.Bereft(there, w.Kind.GroupKind(), p.parent) {
+	if issue := p.Factory.InTheWay(there, w, p.parent); issue != nil {
+		if p.Factory.Bereft(there, w.Kind.GroupKind(), p.parent) {
 			p.bereaved = append(p.bereaved, child.NewLive(w.Kind, there))
 		}
 		return nil, issue, nil
@@ -196,7 +187,7 @@ func (p *pass) relabel(ctx context.Context, there *object.Object, w *child.Wante
 // replace deletes an object of ours that no watch shows, because it has lost its label. The one that
 // follows it is made when it is gone.
 func (p *pass) replace(ctx context.Context, there *object.Object, w *child.Wanted) *problem.Problem {
-	if !p.sure || !p.r.controllers.confirmed(ctx, p.controller) {
+	if !p.sure || !p.r.controllers.confirmed(ctx, p.Controller) {
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " is to be replaced once all is known that decides about it", Waiting: true, Retry: problem.RetrySlow}
 	}
 	if issue := p.remove(ctx, plan.Action{Verb: plan.Delete, Live: child.NewLive(w.Kind, there), Foreground: true}); issue != nil {
@@ -214,32 +205,12 @@ func (p *pass) remove(ctx context.Context, a plan.Action) *problem.Problem {
 	if p.flaps != nil && !a.Foreground {
 		p.flaps.Remove(a.Live.ID().String())
 	}
-	if accepted, issue := p.discard(ctx, a.Live, propagation); !accepted {
+	if accepted, issue := p.Delete(ctx, a.Live, propagation); !accepted {
 		return issue
 	}
 	p.written.Children = true
-	klog.FromContext(ctx).Info("deleted child", "controller", p.name, "parent", p.key.Parent.String(), "child", a.Live.ID().String())
+	klog.FromContext(ctx).Info("deleted child", "controller", p.Name, "parent", p.key.Parent.String(), "child", a.Live.ID().String())
 	return nil
 }
 
-// discard asks for the deletion of a child and reports whether the server has accepted that. Where it has not, and there
-// is no problem, another object has that name now, of which the watch tells.
-func (c *controller) discard(ctx context.Context, l *child.Live, propagation metav1.DeletionPropagation) (accepted bool, issue *problem.Problem) {
-	err := c.cluster.Delete(ctx, locateLive(l), l.Object.UID(), propagation)
-	c.meter.Write(measure.Delete, answerOf(err))
-	switch {
-	case stale(err):
-		return false, nil
-	case err != nil:
-		return false, c.rights.Refusal(err, "delete "+l.ID().String(), l.Object.Namespace(), l.Kind)
-	}
-	c.noteDeletion(l)
-	return true, nil
-}
-
-func locateWanted(w *child.Wanted) kube.Location { return locate(w.Kind, w.Name) }
-func locateLive(l *child.Live) kube.Location     { return locate(l.Kind, l.Object.Key()) }
-
-func locate(kind kind.Kind, name types.NamespacedName) kube.Location {
-	return kube.Location{Resource: kind.Resource, Namespace: name.Namespace, Name: name.Name}
-}
+func locateWanted(w *child.Wanted) kube.Location { return running.Locate(w.Kind, w.Name) }

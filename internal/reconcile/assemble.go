@@ -13,6 +13,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -42,8 +43,6 @@ type childWant struct {
 // unansweredRetry is when the server is asked again for its kinds after a failed request.
 const unansweredRetry = 4 * time.Second
 
-var namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
-
 // assemble resolves the kinds of a TemplateController. It may have to ask the server, so that it
 // keeps nobody waiting meanwhile.
 func (c *Controllers) assemble(tc *v1.TemplateController, e *entry) assembly {
@@ -72,7 +71,7 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *entry) assembly {
 		if a.rejection = spec.CheckKind(&tc.Spec, a.kind); a.rejection == nil {
 			a.watchParents(tc, e.compiled)
 		}
-	case !gone(a.kindErr):
+	case !kind.Gone(a.kindErr):
 		e.gone = time.Time{}
 	case e.gone.IsZero():
 		e.gone, e.counts = c.clock.Now(), newCounts()
@@ -89,7 +88,7 @@ func (c *Controllers) childWant(gvk schema.GroupVersionKind, as string, in map[s
 		found, err = c.kinds.Resolve(gvk.GroupKind().WithVersion(elsewhere.Served))
 	}
 	switch {
-	case gone(err):
+	case kind.Gone(err):
 		return childWant{kind: kind.Kind{Kind: gvk.Kind}}
 	case err != nil:
 		return childWant{kind: kind.Kind{Kind: gvk.Kind}, err: err}
@@ -135,7 +134,7 @@ func (a *assembly) watchParents(tc *v1.TemplateController, c *spec.Compiled) {
 		a.parents[""] = want
 	}
 	if c.NamespaceSelector != nil {
-		a.namespace = &watch.Want{Resource: namespaces, Role: watch.Namespace, As: a.as}
+		a.namespace = &watch.Want{Resource: running.Namespaces, Role: watch.Namespace, As: a.as}
 	}
 }
 
@@ -156,51 +155,39 @@ func (a *assembly) wants() []watch.Want {
 
 // build puts the controller together. Where the spec is rejected it has only the
 // children.
-func (a *assembly) build(tc *v1.TemplateController, e *entry, in *Controllers, caches map[watch.Want]*watch.Cache) *controller {
+func (a *assembly) build(tc *v1.TemplateController, e *entry, in *Controllers, caches map[watch.Want]*watch.Cache) *running.Controller {
 	keys := in.seals.Round() // before what it says of adoption, which may be newer then
-	c := &controller{
-		name: tc.Name, manager: v1.FieldManagerPrefix + tc.Name, spec: &tc.Spec, kinds: in.kinds,
-		as: a.as, cluster: in.clusters(a.as), rights: in.rights.For(tc.Name, a.as, a.kind), own: in.cache,
-		kind: a.kind, gone: e.gone, parents: map[string]*watch.Cache{}, sources: map[schema.GroupKind]source{},
-		settled: a.settled, unknown: a.kindErr != nil && e.gone.IsZero(), generation: e.generation, round: a.round, meter: e.meter,
+	c := &running.Controller{
+		Name: tc.Name, Manager: v1.FieldManagerPrefix + tc.Name, Spec: &tc.Spec, Kinds: in.kinds,
+		As: a.as, Cluster: in.clusters(a.as), Rights: in.rights.For(tc.Name, a.as, a.kind), Controllers: in.cache,
+		Kind: a.kind, GoneSince: e.gone, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]running.Source{},
+		Settled: a.settled, Unknown: a.kindErr != nil && e.gone.IsZero(), Generation: e.generation, Round: a.round, Meter: e.meter,
 	}
 	// Also where the rest of the spec is rejected: it tells whose the children are.
-	c.gvk = schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind)
+	c.GVK = schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind)
 	if e.compiled != nil {
-		c.program, c.resync = e.compiled.Program, e.compiled.Resync
-		c.labels, c.namespaceSelector, c.readyCondition = e.compiled.Labels, e.compiled.NamespaceSelector, e.compiled.ReadyCondition
+		c.Program, c.Resync = e.compiled.Program, e.compiled.Resync
+		c.Labels, c.NamespaceSelector, c.ReadyCondition = e.compiled.Labels, e.compiled.NamespaceSelector, e.compiled.ReadyCondition
 	}
-	c.factory = &child.Factory{
+	c.Factory = &child.Factory{
 		Ownership: &child.Ownership{
-			Controller: c.name, Manager: c.manager, Parents: c.gvk.GroupKind(), APIVersion: tc.Spec.Watch.APIVersion,
+			Controller: c.Name, Manager: c.Manager, Parents: c.GVK.GroupKind(), APIVersion: tc.Spec.Watch.APIVersion,
 			Seals: in.seals, Departed: in.departed, Adopting: child.Adopting(tc, in.seals.Since()), Round: keys,
 		},
-		Spec: c.spec, Program: c.program, ParentKind: c.kind, Cluster: c, Clock: in.clock,
+		Spec: c.Spec, Program: c.Program, ParentKind: c.Kind, Cluster: c, Clock: in.clock,
 	}
 	for ns, want := range a.parents {
-		c.parents[ns] = caches[want]
+		c.Parents[ns] = caches[want]
 	}
 	for gk, of := range a.children {
-		s := source{of.kind, make(map[string]*watch.Cache, len(of.wants)), of.err, e.bit(gk)}
+		s := running.Source{Kind: of.kind, Caches: make(map[string]*watch.Cache, len(of.wants)), Err: of.err, Bit: e.bit(gk)}
 		for ns, want := range of.wants {
-			s.caches[ns] = caches[want]
+			s.Caches[ns] = caches[want]
 		}
-		c.sources[gk] = s
+		c.Sources[gk] = s
 	}
 	if a.namespace != nil {
-		c.namespaces = caches[*a.namespace]
+		c.Namespaces = caches[*a.namespace]
 	}
 	return c
-}
-
-// gone reports whether there is no object of a kind, because the server does not have the kind at all.
-func gone(err error) bool {
-	var notFound *kind.NotFoundError
-	return errors.As(err, &notFound) && notFound.Gone()
-}
-
-// missing reports whether the server does not have a kind, or not in that version.
-func missing(err error) bool {
-	var notFound *kind.NotFoundError
-	return errors.As(err, &notFound)
 }

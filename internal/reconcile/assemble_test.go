@@ -3,6 +3,8 @@ package reconcile
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,6 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/seal"
 )
 
@@ -64,7 +67,7 @@ func TestWhereChildrenOfAKindAreRead(t *testing.T) {
 		kinds := &asked{cluster: c}
 		c.controllers.kinds = kinds
 		got := c.controllers.childWant(row.gvk, "", row.in)
-		if diff := cmp.Diff(row.namespaces, sortedKeys(got.wants)); diff != "" {
+		if diff := cmp.Diff(row.namespaces, slices.Sorted(maps.Keys(got.wants))); diff != "" {
 			t.Errorf("%s: namespaces (-want +got):\n%s", why, diff)
 		}
 		for ns, want := range got.wants {
@@ -110,12 +113,12 @@ func TestWhenKindsAreAskedForAgain(t *testing.T) {
 
 func TestStateTellsWhatParentsAreToBeLookedAtFor(t *testing.T) {
 	states := map[string]*state{}
-	for what, s := range map[string]source{
-		"as it was":      {kind: kind.Kind{Revision: "1"}},
-		"another schema": {kind: kind.Kind{Revision: "2"}},
-		"it is away":     {kind: kind.Kind{Revision: "1"}, err: errors.New("away")},
+	for what, s := range map[string]running.Source{
+		"as it was":      {Kind: kind.Kind{Revision: "1"}},
+		"another schema": {Kind: kind.Kind{Revision: "2"}},
+		"it is away":     {Kind: kind.Kind{Revision: "1"}, Err: errors.New("away")},
 	} {
-		c := &controller{spec: &v1.TemplateControllerSpec{}, factory: &child.Factory{Ownership: &child.Ownership{Seals: &seal.Ring{}}}, sources: map[schema.GroupKind]source{{Kind: "A"}: s}}
+		c := &running.Controller{Spec: &v1.TemplateControllerSpec{}, Factory: &child.Factory{Ownership: &child.Ownership{Seals: &seal.Ring{}}}, Sources: map[schema.GroupKind]running.Source{{Kind: "A"}: s}}
 		now := (&assembly{}).state(1, c)
 		for other, state := range states {
 			if now.equal(state) {

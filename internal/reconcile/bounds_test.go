@@ -17,6 +17,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -78,7 +79,7 @@ func TestNothingIsSaidOfTheStatusOfAKindThatIsNotKnown(t *testing.T) {
 		"the spec is rejected":     {rejection: &spec.Rejection{}},
 		"the kind cannot be found": {kindErr: errors.New("no answer")},
 	} {
-		if got := writableCondition(a, &controller{}, &counts{}); got.Status != metav1.ConditionUnknown {
+		if got := writableCondition(a, &running.Controller{}, &counts{}); got.Status != metav1.ConditionUnknown {
 			t.Errorf("%s: %s, want Unknown", why, got.Status)
 		}
 	}
@@ -93,7 +94,7 @@ func TestNamespaceThatIsNotThereIsNotSelected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &controller{namespaceSelector: selector, namespaces: namespaces}
+	c := &running.Controller{NamespaceSelector: selector, Namespaces: namespaces}
 	for _, there := range []bool{false, true} {
 		if there {
 			namespace := packed(t, parse(t, "{apiVersion: v1, kind: Namespace, metadata: {name: ns, resourceVersion: \"1\", labels: {a: b}}}"))
@@ -101,7 +102,7 @@ func TestNamespaceThatIsNotThereIsNotSelected(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := c.inNamespace("ns"); got != there {
+		if got := c.InNamespace("ns"); got != there {
 			t.Errorf("the namespace is there: %v, selected: %v", there, got)
 		}
 	}
@@ -114,7 +115,7 @@ func TestWhatIsReplacedDoesNotFlap(t *testing.T) {
 		c.apply(app)
 		c.run()
 		running := c.controllers.get("apps")
-		p := &pass{controller: running, r: c.reconciler, key: queue.Key{Controller: "apps", Parent: configMapName("one")}, parent: running.parent(configMapName("one")), flaps: loop.NewFlaps()}
+		p := &pass{Controller: running, r: c.reconciler, key: queue.Key{Controller: "apps", Parent: configMapName("one")}, parent: running.Parent(configMapName("one")), flaps: loop.NewFlaps()}
 		live := child.NewLive(fakeKinds[schema.GroupKind{Kind: "ConfigMap"}], packed(t, c.get("configmaps", "a")))
 		if issue := p.remove(t.Context(), plan.Action{Verb: plan.Delete, Live: live, Foreground: foreground}); issue != nil {
 			t.Fatal(issue.Message)
@@ -148,7 +149,7 @@ func TestParentThatMatchesAfterAllLosesNothing(t *testing.T) {
 }
 
 func TestLongTypesOfConditions(t *testing.T) {
-	p := &pass{controller: &controller{}}
+	p := &pass{Controller: &running.Controller{}}
 	for length, want := range map[int]bool{longestType: false, longestType + 1: true} {
 		fault := p.fillCondition(map[string]any{"type": strings.Repeat("!", length), "status": "True"}, "conditions[0]")
 		if got := strings.Contains(fault, "longer than"); got != want {
@@ -180,20 +181,20 @@ func TestNoWorkBeginsAtTheEnd(t *testing.T) {
 }
 
 func TestNamespacesThatAreLeft(t *testing.T) {
-	some := &controller{spec: &v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Watch: v1.Watch{Namespaces: []string{"team"}}}}
+	some := &running.Controller{Spec: &v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Watch: v1.Watch{Namespaces: []string{"team"}}}}
 	for namespace, want := range map[string]bool{"team": false, "other": true, "": false} {
-		if got := some.leaving(namespace); got != want {
+		if got := some.Abandons(namespace); got != want {
 			t.Errorf("namespace %q: leaving is %v, want %v", namespace, got, want)
 		}
 	}
-	account := some.spec.ServiceAccountRef
+	account := some.Spec.ServiceAccountRef
 	for why, spec := range map[string]*v1.TemplateControllerSpec{
 		"no account":                   {},
-		"no account, but namespaces":   {Watch: some.spec.Watch},
+		"no account, but namespaces":   {Watch: some.Spec.Watch},
 		"an account":                   {ServiceAccountRef: account},
 		"an account and an empty list": {ServiceAccountRef: account, Watch: v1.Watch{Namespaces: []string{}}},
 	} {
-		if all := (&controller{spec: spec}); all.leaving("other") {
+		if all := (&running.Controller{Spec: spec}); all.Abandons("other") {
 			t.Errorf("%s: a controller that reads in all namespaces leaves one", why)
 		}
 	}
@@ -204,14 +205,14 @@ func TestParentsAreKnownWhenTheirNamespacesAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &controller{namespaces: namespaces}
-	if c.parentsSynced("ns") {
+	c := &running.Controller{Namespaces: namespaces}
+	if c.ParentsSynced("ns") {
 		t.Error("parents count as known while the namespaces are not")
 	}
 	if err := namespaces.Replace(nil, "1"); err != nil {
 		t.Fatal(err)
 	}
-	if !c.parentsSynced("ns") {
+	if !c.ParentsSynced("ns") {
 		t.Error("parents of a namespace that is not watched are none")
 	}
 }

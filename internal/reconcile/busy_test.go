@@ -16,6 +16,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 )
 
@@ -31,7 +32,7 @@ func asks(ctx context.Context) func() {
 
 // hanging is a Writer whose writes hang until it is let go.
 type hanging struct {
-	Writer
+	running.Writer
 	release chan struct{}
 }
 
@@ -75,7 +76,7 @@ func TestAWorkerThatHangsIsSeen(t *testing.T) {
 	c.run()
 	c.gone(configMap("a"))
 	h := hanging{c, make(chan struct{})}
-	c.controllers.get("apps").cluster = h
+	c.controllers.get("apps").Cluster = h
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan struct{})
 	go func() { c.reconciler.Run(ctx, t.Context()); close(stopped) }()

@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -20,8 +20,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
-	"github.com/templater-dev/templater/internal/watch"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
 // ownWriter is the field manager for TemplateControllers, and what marks own
@@ -29,7 +28,7 @@ import (
 const ownWriter = "templater"
 
 // writeStatus writes the status of a TemplateController if it differs.
-func (c *Controllers) writeStatus(ctx context.Context, tc *v1.TemplateController, e *entry, a assembly, next *controller) error {
+func (c *Controllers) writeStatus(ctx context.Context, tc *v1.TemplateController, e *entry, a assembly, next *running.Controller) error {
 	status := c.statusOf(tc, e, a, next)
 	e.meter.Ready(meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady))
 	if apiequality.Semantic.DeepEqual(status, tc.Status) {
@@ -79,7 +78,7 @@ func (c *Controllers) applyStatus(ctx context.Context, tc *v1.TemplateController
 }
 
 // statusOf is the status that a TemplateController should have.
-func (c *Controllers) statusOf(tc *v1.TemplateController, e *entry, a assembly, next *controller) v1.TemplateControllerStatus {
+func (c *Controllers) statusOf(tc *v1.TemplateController, e *entry, a assembly, next *running.Controller) v1.TemplateControllerStatus {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	status := v1.TemplateControllerStatus{
@@ -89,7 +88,7 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *entry, a assembly, 
 		Parents:            e.counts.parents,
 		Failing:            e.counts.failing(tc.Status.Failing),
 		Children:           e.counts.children,
-		ChildNamespaces:    sortedKeys(e.namespaces),
+		ChildNamespaces:    slices.Sorted(maps.Keys(e.namespaces)),
 		SealedSince:        c.sealedSince(tc, e, a, next),
 	}
 	left := recountTime - c.clock.Since(e.since)
@@ -120,7 +119,7 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *entry, a assembly, 
 }
 
 // tellOfEvents says in the status whether Events may not be written. An operator that has begun a moment ago has tried none.
-func (c *Controllers) tellOfEvents(tc *v1.TemplateController, status *v1.TemplateControllerStatus, next *controller, left time.Duration) {
+func (c *Controllers) tellOfEvents(tc *v1.TemplateController, status *v1.TemplateControllerStatus, next *running.Controller, left time.Duration) {
 	before := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionEventsWritable)
 	var now *metav1.Condition
 	pending := false
@@ -154,7 +153,7 @@ func ownedByOthers(tc *v1.TemplateController) bool {
 	return before != nil && (before.Reason == v1.ReasonConditionOwned || before.Reason == v1.ReasonFieldOwned) && before.ObservedGeneration == tc.Generation
 }
 
-func conditionsOf(tc *v1.TemplateController, a assembly, next *controller, counts *counts) []metav1.Condition {
+func conditionsOf(tc *v1.TemplateController, a assembly, next *running.Controller, counts *counts) []metav1.Condition {
 	accepted, watching := acceptedCondition(a), watchingCondition(a, next)
 	ready := metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1.ReasonReady, Message: "accepted and watching"}
 	switch {
@@ -177,83 +176,33 @@ func acceptedCondition(a assembly) metav1.Condition {
 	return metav1.Condition{Type: v1.ConditionAccepted, Status: metav1.ConditionTrue, Reason: v1.ReasonAccepted, Message: "the spec makes sense"}
 }
 
-func watchingCondition(a assembly, next *controller) metav1.Condition {
+func watchingCondition(a assembly, next *running.Controller) metav1.Condition {
 	no := func(reason, message string) metav1.Condition {
 		return metav1.Condition{Type: v1.ConditionWatching, Status: metav1.ConditionFalse, Reason: reason, Message: message}
 	}
 	switch {
 	case a.rejection != nil:
 		return no(v1.ReasonNotAccepted, "nothing is watched until the spec is accepted")
-	case missing(a.kindErr):
+	case kind.Missing(a.kindErr):
 		return no(v1.ReasonKindNotFound, a.kindErr.Error()+adviceFor(a.kindErr))
 	case a.kindErr != nil:
 		return no(v1.ReasonListFailed, "cannot ask the API server for its kinds: "+problem.PublicReason(a.kindErr))
 	}
-	if reason, message := next.obstacle(); reason != "" {
+	if reason, message := next.Obstacle(); reason != "" {
 		return no(reason, message)
 	}
 	message := "all kinds are watched"
-	if absent := next.absentNamespaces(); len(absent) > 0 {
+	if absent := next.AbsentNamespaces(); len(absent) > 0 {
 		message += "; of spec.watch.namespaces there is none called: " + problem.Join(absent)
 	}
 	return metav1.Condition{Type: v1.ConditionWatching, Status: metav1.ConditionTrue, Reason: v1.ReasonWatching, Message: message}
-}
-
-// untouched ends a message about what cannot be read.
-const untouched = "; nothing is deleted meanwhile"
-
-// obstacle returns why something cannot be read, or "". Of missing rights it names the first three.
-func (c *controller) obstacle() (reason, message string) { return c.obstacleTo(c.caches()) }
-
-// childObstacle is the same for the children alone.
-func (c *controller) childObstacle() (reason, message string) {
-	of := slices.DeleteFunc(c.caches(), func(n namedCache) bool { return n.need.Use != rights.Children })
-	if reason, message = c.obstacleTo(of); reason == "" {
-		return v1.ReasonSyncing, "they are being read"
-	}
-	return reason, message
-}
-
-func (c *controller) obstacleTo(caches []namedCache) (reason, message string) {
-	var missing []string
-	for _, cache := range caches {
-		because, text := c.unreadable(cache)
-		if because == v1.ReasonForbidden {
-			missing = append(missing, text)
-			missing = append(missing, c.alsoMissing(cache.need)...)
-		} else if reason == "" {
-			reason, message = because, text
-		}
-		if len(missing) >= 3 {
-			break
-		}
-	}
-	if len(missing) > 0 {
-		return v1.ReasonForbidden, strings.Join(slices.Compact(missing), "; ") + untouched
-	}
-	if reason == "" {
-		return c.lostKind()
-	}
-	return reason, message
-}
-
-// alsoMissing tells of the right to write the parents' status, where the one to read them is missing.
-func (c *controller) alsoMissing(need rights.Claim) []string {
-	if need.Use != rights.Parents || !c.writesStatus() {
-		return nil
-	}
-	need.Use = rights.Status
-	if text := c.rights.Known(need); text != "" {
-		return []string{text}
-	}
-	return nil
 }
 
 // adviceFor says what to do about a watched kind that is missing.
 func adviceFor(err error) string {
 	var notFound *kind.NotFoundError
 	switch {
-	case gone(err):
+	case kind.Gone(err):
 		return ": install its CustomResourceDefinition, or correct spec.watch; work begins by itself then"
 	case errors.As(err, &notFound) && notFound.Away:
 		return "; children stay as they are, and work goes on by itself when it is back"
@@ -261,45 +210,8 @@ func adviceFor(err error) string {
 	return "; children stay as they are: have the CustomResourceDefinition serve that version, or correct spec.watch; work goes on by itself then"
 }
 
-// lostKind returns why the children of some kind cannot be read because the kind is not served, or "".
-func (c *controller) lostKind() (reason, message string) {
-	names := map[string]source{}
-	for gk, s := range c.sources {
-		if s.err != nil {
-			names[gk.String()] = s
-		}
-	}
-	for _, name := range sortedKeys(names) {
-		if reason, message := names[name].lost(); reason != "" {
-			return reason, message
-		}
-	}
-	return "", ""
-}
-
-// unreadable returns why a cache does not hold everything, or "".
-func (c *controller) unreadable(cache namedCache) (reason, message string) {
-	switch err := cache.cache.Err(); {
-	case apierrors.IsForbidden(err):
-		text, pending := c.rights.Missing(err, cache.need)
-		if pending {
-			return v1.ReasonSyncing, "reading " + cache.need.Brief()
-		}
-		return v1.ReasonForbidden, text
-	case apierrors.IsBadRequest(err): // only a selector can be bad in a list
-		return v1.ReasonListFailed, fmt.Sprintf("cannot list %s by spec.watch.fieldSelector: it names a field that cannot be selected by; metadata.name can be, and what the CustomResourceDefinition lists as selectableFields", cache.need.Brief())
-	case errors.Is(err, watch.ErrDefect):
-		return v1.ReasonListFailed, fmt.Sprintf("cannot read %s: %s%s", cache.need.Brief(), err, untouched)
-	case err != nil:
-		return v1.ReasonListFailed, fmt.Sprintf("cannot list or watch %s: %s%s", cache.need.Brief(), problem.PublicReason(err), untouched)
-	case !cache.cache.Synced():
-		return v1.ReasonSyncing, "reading " + cache.need.Brief()
-	}
-	return "", ""
-}
-
 // writableCondition says whether the parents' status can be written, and hold the ready condition.
-func writableCondition(a assembly, next *controller, counts *counts) metav1.Condition {
+func writableCondition(a assembly, next *running.Controller, counts *counts) metav1.Condition {
 	condition := metav1.Condition{Type: v1.ConditionStatusWritable, Status: metav1.ConditionTrue, Reason: v1.ReasonStatusWritable, Message: "parents can hold the ready condition"}
 	no := func(reason, message string) {
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reason, message
@@ -315,9 +227,9 @@ func writableCondition(a assembly, next *controller, counts *counts) metav1.Cond
 		no(v1.ReasonForbidden, counts.denied.first())
 	case len(counts.contested) > 0:
 		no(v1.ReasonFieldOwned, fmt.Sprintf("%s, and left alone in %d parents: have one of the two leave it out, or select other parents", counts.contested.first(), counts.contested.parents()))
-	case next.writesStatus() && next.parentsForbidden():
+	case next.WritesStatus() && next.ParentsForbidden():
 		unknown()
-	case next.readyCondition == "":
+	case next.ReadyCondition == "":
 		condition.Message = "no ready condition is asked for"
 	case !kind.Custom:
 		no(v1.ReasonBuiltInKind, kind.Kind+" is no custom kind: templater reports by Events alone")
@@ -326,53 +238,7 @@ func writableCondition(a assembly, next *controller, counts *counts) metav1.Cond
 	case kind.Status.Conditions != "":
 		no(v1.ReasonNoConditions, "the ready condition is left out: "+kind.Status.Conditions)
 	case counts.foreign > 0:
-		no(v1.ReasonConditionOwned, fmt.Sprintf("another manager owns the condition %s of %d parents, where it is left alone: give spec.status.readyCondition another type", next.readyCondition, counts.foreign))
+		no(v1.ReasonConditionOwned, fmt.Sprintf("another manager owns the condition %s of %d parents, where it is left alone: give spec.status.readyCondition another type", next.ReadyCondition, counts.foreign))
 	}
 	return condition
-}
-
-// parentsForbidden reports whether some parents may not be read, so that nobody has tried to write their status.
-func (c *controller) parentsForbidden() bool {
-	for _, cache := range c.parents {
-		if apierrors.IsForbidden(cache.Err()) {
-			return true
-		}
-	}
-	return false
-}
-
-// namedCache is a cache, and what it takes to fill it.
-type namedCache struct {
-	need  rights.Claim
-	cache *watch.Cache
-}
-
-// caches returns all caches of the controller that are to be filled, the parents' first. Namespaces
-// that it is leaving are not among them.
-func (c *controller) caches() []namedCache {
-	var out []namedCache
-	for _, ns := range sortedKeys(c.parents) {
-		out = append(out, namedCache{c.rights.Claim(rights.Parents, c.kind, ns), c.parents[ns]})
-	}
-	if c.namespaces != nil {
-		out = append(out, namedCache{rights.Claim{As: c.as, Use: rights.Namespaces, Resource: namespaces.GroupResource()}, c.namespaces})
-	}
-	byName := map[string]source{}
-	for _, s := range c.sources {
-		byName[s.kind.Resource.GroupResource().String()] = s
-	}
-	for _, name := range sortedKeys(byName) {
-		s := byName[name]
-		for _, ns := range sortedKeys(s.caches) {
-			if !c.leaving(ns) {
-				out = append(out, namedCache{c.rights.Claim(rights.Children, s.kind, ns), s.caches[ns]})
-			}
-		}
-	}
-	return out
-}
-
-// forbidden reports whether something may not be read.
-func (c *controller) forbidden() bool {
-	return slices.ContainsFunc(c.caches(), func(n namedCache) bool { return apierrors.IsForbidden(n.cache.Err()) })
 }

@@ -19,13 +19,14 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
 // statusless is a Writer that writes no status.
 type statusless struct {
-	Writer
+	running.Writer
 	err error
 }
 
@@ -39,7 +40,7 @@ var noChildren = &child.Factory{Ownership: &child.Ownership{}}
 func TestTemplateControllerWhoseStatusCannotBeWrittenIsTriedAgain(t *testing.T) {
 	c := newCluster(t)
 	refused := errors.New("refused")
-	c.controllers.clusters = func(as string) Writer { return statusless{c.as(as), refused} }
+	c.controllers.clusters = func(as string) running.Writer { return statusless{c.as(as), refused} }
 	c.apply(apps)
 	if err := c.controllers.Sync(t.Context(), "apps"); !errors.Is(err, refused) {
 		t.Errorf("err = %v, want that of the write", err)
@@ -63,7 +64,7 @@ func TestKindsOfChildrenAreListedInOrder(t *testing.T) {
 	tc := &v1.TemplateController{}
 	rejected := assembly{rejection: spec.Rejectf("No", "no")}
 	var got []string
-	for _, kind := range c.statusOf(tc, e, rejected, &controller{factory: noChildren}).ChildKinds {
+	for _, kind := range c.statusOf(tc, e, rejected, &running.Controller{Factory: noChildren}).ChildKinds {
 		got = append(got, kind.Group+" "+kind.Kind)
 	}
 	if !slices.Equal(got, want) {
@@ -84,7 +85,7 @@ func TestWhatIsRejectedHasAllItsParentsAndChildrenStill(t *testing.T) {
 		"it is accepted": {assembly{}, v1.ParentCounts{Total: 1, Ready: 1}, 2},
 		"it is rejected": {assembly{rejection: spec.Rejectf("No", "no")}, v1.ParentCounts{Total: 3, Failed: 3}, 5},
 	} {
-		got := c.statusOf(tc, e, row.a, &controller{factory: noChildren})
+		got := c.statusOf(tc, e, row.a, &running.Controller{Factory: noChildren})
 		if got.Parents != row.parents || got.Children.Total != row.children {
 			t.Errorf("%s: parents %+v and %d children, want %+v and %d", why, got.Parents, got.Children.Total, row.parents, row.children)
 		}
@@ -114,7 +115,7 @@ func TestWhatIsKnownOfOtherWritersIsBelievedAfterARestart(t *testing.T) {
 		}
 		c.clock.SetTime(c.clock.Now().Add(row.took))
 		got := map[string]metav1.Condition{}
-		for _, condition := range c.controllers.statusOf(tc, e, assembly{}, &controller{factory: noChildren, readyCondition: "Ready"}).Conditions {
+		for _, condition := range c.controllers.statusOf(tc, e, assembly{}, &running.Controller{Factory: noChildren, ReadyCondition: "Ready"}).Conditions {
 			got[condition.Type] = condition
 		}
 		if reason := got[v1.ConditionStatusWritable].Reason; reason != row.want {
@@ -127,7 +128,7 @@ func TestWhatIsKnownOfOtherWritersIsBelievedAfterARestart(t *testing.T) {
 }
 
 func TestWhatIsRejectedIsNotReadyForThatReason(t *testing.T) {
-	for _, condition := range conditionsOf(&v1.TemplateController{}, assembly{rejection: spec.Rejectf("Odd", "it is odd")}, &controller{}, newCounts()) {
+	for _, condition := range conditionsOf(&v1.TemplateController{}, assembly{rejection: spec.Rejectf("Odd", "it is odd")}, &running.Controller{}, newCounts()) {
 		if condition.Type == v1.ConditionReady && (condition.Status != metav1.ConditionFalse || condition.Reason != "Odd" || condition.Message != "it is odd") {
 			t.Errorf("ready condition %+v", condition)
 		}
@@ -145,7 +146,7 @@ func (lacking) Get(context.Context, kube.Location) (*object.Object, error) { ret
 
 // deprived is a controller that works as a user, who is there and lacks these verbs. What it has looked up is known once
 // found is called.
-func deprived(t *testing.T, user string, verbs ...string) (c *controller, found func()) {
+func deprived(t *testing.T, user string, verbs ...string) (c *running.Controller, found func()) {
 	t.Helper()
 	as := func(string) rights.Reviewer { return lacking(verbs) }
 	r := rights.New(as, clocktesting.NewFakePassiveClock(time.Now()), nil, func(string) {})
@@ -154,19 +155,19 @@ func deprived(t *testing.T, user string, verbs ...string) (c *controller, found 
 			r.Next(t.Context())
 		}
 	}
-	return &controller{as: user, rights: r.For("", user, kind.Kind{})}, found
+	return &running.Controller{As: user, Rights: r.For("", user, kind.Kind{})}, found
 }
 
 func TestThreeMissingRightsAreNamed(t *testing.T) {
 	c, found := deprived(t, "", "list")
-	c.parents = map[string]*watch.Cache{}
+	c.Parents = map[string]*watch.Cache{}
 	for _, ns := range []string{"a", "b", "c", "d"} {
-		c.parents[ns] = cacheOf(t)
-		c.parents[ns].Fail(denial("x", "list", "apps", "in the namespace"))
+		c.Parents[ns] = cacheOf(t)
+		c.Parents[ns].Fail(denial("x", "list", "apps", "in the namespace"))
 	}
-	c.obstacle()
+	c.Obstacle()
 	found()
-	reason, message := c.obstacle()
+	reason, message := c.Obstacle()
 	if n := strings.Count(message, "may not list"); reason != v1.ReasonForbidden || n != 3 {
 		t.Errorf("%s names %d rights: %s", reason, n, message)
 	}
@@ -183,19 +184,19 @@ func TestRightToWriteTheStatusIsNamedWithThatToReadParents(t *testing.T) {
 		"children":                 {rights.Children, &kind.StatusSchema{}, 0},
 	} {
 		c, found := deprived(t, "", "patch")
-		c.kind.Status, c.readyCondition, c.spec = row.status, v1.ConditionReady, &v1.TemplateControllerSpec{}
-		c.alsoMissing(rights.Claim{Use: row.use})
+		c.Kind.Status, c.ReadyCondition, c.Spec = row.status, v1.ConditionReady, &v1.TemplateControllerSpec{}
+		c.AlsoMissing(rights.Claim{Use: row.use})
 		found()
-		if got := c.alsoMissing(rights.Claim{Use: row.use}); len(got) != row.want {
+		if got := c.AlsoMissing(rights.Claim{Use: row.use}); len(got) != row.want {
 			t.Errorf("%s: %q, want %d", why, got, row.want)
 		}
 	}
 }
 
 func TestChildrenThatAreStillReadAreWaitedFor(t *testing.T) {
-	c := &controller{parents: map[string]*watch.Cache{"": cacheOf(t)}}
-	c.parents[""].Fail(errors.New("no answer"))
-	if reason, message := c.childObstacle(); reason != v1.ReasonSyncing || message != "they are being read" {
+	c := &running.Controller{Parents: map[string]*watch.Cache{"": cacheOf(t)}}
+	c.Parents[""].Fail(errors.New("no answer"))
+	if reason, message := c.ChildObstacle(); reason != v1.ReasonSyncing || message != "they are being read" {
 		t.Errorf("%s: %s", reason, message)
 	}
 }
@@ -218,11 +219,11 @@ func TestAdviceAboutAWatchedKind(t *testing.T) {
 
 func TestKindWithoutRoomForConditions(t *testing.T) {
 	kind := fakeKinds[schema.GroupKind{Group: "example.org", Kind: "Cluster"}]
-	got := writableCondition(assembly{kind: kind}, &controller{readyCondition: "Ready"}, &counts{})
+	got := writableCondition(assembly{kind: kind}, &running.Controller{ReadyCondition: "Ready"}, &counts{})
 	if got.Status != metav1.ConditionFalse || got.Reason != v1.ReasonNoConditions || got.Message != "the ready condition is left out: no room" {
 		t.Errorf("condition %+v", got)
 	}
-	if got, want := writableCondition(assembly{kind: kind}, &controller{}, &counts{}), "no ready condition is asked for"; got.Message != want {
+	if got, want := writableCondition(assembly{kind: kind}, &running.Controller{}, &counts{}), "no ready condition is asked for"; got.Message != want {
 		t.Errorf("condition %+v, want %q", got, want)
 	}
 }
@@ -251,7 +252,7 @@ func TestTemplateControllerReadsUntilItIsKnownWhichRightsAreMissing(t *testing.T
 
 func TestNamespacesThatCannotBeReadAreTold(t *testing.T) {
 	c := newCluster(t)
-	want := watch.Want{Resource: namespaces, Role: watch.Namespace}
+	want := watch.Want{Resource: running.Namespaces, Role: watch.Namespace}
 	c.caches[want] = failing(t, want, errors.New("no answer"))
 	c.silent[want] = true
 	c.apply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}"))

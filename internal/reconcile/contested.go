@@ -20,7 +20,7 @@ import (
 // who writes it, in words, or "".
 func (p *pass) leaveContested(status map[string]any) string {
 	found := ""
-	for manager, held := range p.parent.AppliedByOthers(p.manager, "status") {
+	for manager, held := range p.parent.AppliedByOthers(p.Manager, "status") {
 		name := strings.TrimPrefix(manager, v1.FieldManagerPrefix)
 		if !p.r.controllers.mayWrite(name, p) {
 			continue
@@ -28,7 +28,7 @@ func (p *pass) leaveContested(status map[string]any) string {
 		set, _ := fields.Set(held).Field("status")
 		whole := map[string]any{"status": runtime.DeepCopyJSON(status)} // rare: only where another one writes here
 		if path := set.Remove(status, ".status"); path != "" && found == "" {
-			found = p.author().Path(path, whole) + " is written by TemplateController " + problem.PublicName(name)
+			found = p.Author().Path(path, whole) + " is written by TemplateController " + problem.PublicName(name)
 		}
 	}
 	return found
@@ -44,10 +44,10 @@ func (c *Controllers) mayWrite(name string, p *pass) bool {
 	if other == nil {
 		return true // another installation may serve it
 	}
-	if other.gvk.GroupKind() != p.gvk.GroupKind() {
+	if other.GVK.GroupKind() != p.GVK.GroupKind() {
 		return false
 	}
-	return !other.parentsSynced(p.key.Parent.Namespace) || other.parent(p.key.Parent) != nil
+	return !other.ParentsSynced(p.key.Parent.Namespace) || other.Parent(p.key.Parent) != nil
 }
 
 // freed has parents looked at again of whose status a part is left to another TemplateController, which may

@@ -148,8 +148,8 @@ func TestWhoMayWriteAStatus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.controllers.get("reads").parents[""], c.controllers.get("clusters").parents[""] = unread, unread
-	p := &pass{controller: c.controllers.get("xs"), key: queue.Key{Controller: "xs", Parent: configMapName("one")}}
+	c.controllers.get("reads").Parents[""], c.controllers.get("clusters").Parents[""] = unread, unread
+	p := &pass{Controller: c.controllers.get("xs"), key: queue.Key{Controller: "xs", Parent: configMapName("one")}}
 	for name, want := range map[string]bool{"xs": true, "elsewhere": true, "clusters": false, "back": false, "reads": true, "nobody": false} {
 		if got := c.controllers.mayWrite(name, p); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)

@@ -10,14 +10,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/announce"
 	"github.com/templater-dev/templater/internal/reconcile/child"
@@ -25,22 +23,11 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
 )
-
-// Writer is the access to the API server that this package needs, as one user; kube.Client has it.
-type Writer interface {
-	Get(ctx context.Context, o kube.Location) (*object.Object, error)
-	Selected(ctx context.Context, o kube.Location, labels, fields string) (bool, error)
-	Apply(ctx context.Context, o kube.Location, body []byte, manager string) (*object.Object, error)
-	ApplyStatus(ctx context.Context, o kube.Location, body []byte, manager string) (*object.Object, error)
-	Delete(ctx context.Context, o kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error
-	SetFinalizers(ctx context.Context, o kube.Location, current *object.Object, finalizers []string) (*object.Object, error)
-	SetMetadata(ctx context.Context, o kube.Location, m kube.Metadata, manager string) (*object.Object, error)
-	Allowed(ctx context.Context, right kube.Right) (bool, error)
-}
 
 // watcher keeps the caches that are wanted; watch.Manager does.
 type watcher interface {
@@ -62,8 +49,8 @@ const recountTime = 30 * time.Second
 // Controllers runs the TemplateControllers: it keeps, for each, the compiled
 // templates, the caches and the status. It is safe for concurrent use.
 type Controllers struct {
-	clusters func(as string) Writer
-	kinds    resolver
+	clusters func(as string) running.Writer
+	kinds    running.Resolver
 	watches  watcher
 	clock    clock.PassiveClock
 	cache    *watch.Cache // of the TemplateControllers
@@ -99,7 +86,7 @@ type memory interface{ ForgetController(name string) }
 
 // enter returns the running controller of that name, or nil, and what to call
 // when the pass is over.
-func (c *Controllers) enter(name string) (*controller, func()) {
+func (c *Controllers) enter(name string) (*running.Controller, func()) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	e := c.entries[name]
@@ -121,7 +108,7 @@ func (c *Controllers) measure(name string, outcome measure.Outcome, took time.Du
 }
 
 // get returns the running controller of that name, or nil.
-func (c *Controllers) get(name string) *controller {
+func (c *Controllers) get(name string) *running.Controller {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if e := c.entries[name]; e != nil {
@@ -166,7 +153,7 @@ func (c *Controllers) addKinds(name string, kinds []schema.GroupVersionKind) {
 func (c *Controllers) count(key queue.Key, now *tally) {
 	c.mu.Lock()
 	e := c.entries[key.Controller]
-	if e != nil && (e.current == nil || e.current.parent(key.Parent) == nil) {
+	if e != nil && (e.current == nil || e.current.Parent(key.Parent) == nil) {
 		now = nil
 	}
 	changed := e != nil && e.counts.set(key.Parent, now)
@@ -181,12 +168,12 @@ func (c *Controllers) count(key queue.Key, now *tally) {
 
 // askAgain has a controller looked at later that may not read something, or that watches a namespace that is not
 // there, to say what is missing still.
-func (c *Controllers) askAgain(next *controller) {
+func (c *Controllers) askAgain(next *running.Controller) {
 	switch {
-	case next.forbidden():
-		c.queue.AddAfter(next.name, rights.BelievedFor)
-	case len(next.absentNamespaces()) > 0:
-		c.queue.AddAfter(next.name, problem.SlowRetry)
+	case next.Forbidden():
+		c.queue.AddAfter(next.Name, rights.BelievedFor)
+	case len(next.AbsentNamespaces()) > 0:
+		c.queue.AddAfter(next.Name, problem.SlowRetry)
 	}
 	c.tryEventsAgain(next)
 }
@@ -206,7 +193,7 @@ func (c *Controllers) forget(name string) error {
 
 // start makes next the running controller and, when anything about it or its caches
 // is new, has all parents looked at.
-func (c *Controllers) start(e *entry, a assembly, next *controller) {
+func (c *Controllers) start(e *entry, a assembly, next *running.Controller) {
 	state := a.state(e.generation, next)
 	c.mu.Lock()
 	if a.rejection != nil {
@@ -226,26 +213,26 @@ func (c *Controllers) start(e *entry, a assembly, next *controller) {
 // enqueueAll has all parents looked at, and all that are counted or have children though they are
 // not there: nobody may have been told of their leave. Their failures so far count no more: what
 // has changed may be what kept them from success.
-func (c *Controllers) enqueueAll(next *controller) {
+func (c *Controllers) enqueueAll(next *running.Controller) {
 	var keys []queue.Key
-	next.eachParent(func(o *object.Object) {
-		keys = append(keys, queue.Key{Controller: next.name, Parent: o.Key()})
+	next.EachParent(func(o *object.Object) {
+		keys = append(keys, queue.Key{Controller: next.Name, Parent: o.Key()})
 	})
 	left := map[queue.Key]struct{}{}
-	next.eachChild(func(_ source, o *object.Object) {
-		if name := next.parentOf(o); name.Name != "" && next.parent(name) == nil {
-			left[queue.Key{Controller: next.name, Parent: name}] = struct{}{}
+	next.EachChild(func(_ running.Source, o *object.Object) {
+		if name := next.ParentOf(o); name.Name != "" && next.Parent(name) == nil {
+			left[queue.Key{Controller: next.Name, Parent: name}] = struct{}{}
 		}
 	})
-	for _, name := range c.counted(next.name) {
-		if next.parent(name) == nil {
-			left[queue.Key{Controller: next.name, Parent: name}] = struct{}{}
+	for _, name := range c.counted(next.Name) {
+		if next.Parent(name) == nil {
+			left[queue.Key{Controller: next.Name, Parent: name}] = struct{}{}
 		}
 	}
 	for _, key := range keys {
 		c.parents.Forget(key)
 	}
-	c.backlog.Add(next.name, slices.AppendSeq(keys, maps.Keys(left)))
+	c.backlog.Add(next.Name, slices.AppendSeq(keys, maps.Keys(left)))
 }
 
 // counted returns the parents that a controller counts.
@@ -334,5 +321,5 @@ func (c *Controllers) Busy() []workers.Work { return c.tracker.Busy() }
 func (c *Controllers) Pending() []string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return sortedKeys(c.first)
+	return slices.Sorted(maps.Keys(c.first))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -176,11 +177,11 @@ func TestWhichObjectsAreParents(t *testing.T) {
 		"those in another namespace":   {v1.Watch{Namespaces: []string{"ns"}}, labels.Everything(), true, false},
 		"those in one, with the label": {v1.Watch{Namespaces: []string{"other"}}, front, true, true},
 	} {
-		c := &controller{spec: &v1.TemplateControllerSpec{Watch: row.watch}, labels: row.labels, parents: map[string]*watch.Cache{}}
+		c := &running.Controller{Spec: &v1.TemplateControllerSpec{Watch: row.watch}, Labels: row.labels, Parents: map[string]*watch.Cache{}}
 		for _, ns := range row.watch.Namespaces {
-			c.parents[ns] = some[ns]
+			c.Parents[ns] = some[ns]
 		}
-		if got := c.selective(); got != row.selective {
+		if got := c.Selective(); got != row.selective {
 			t.Errorf("%s: selective is %v, want %v", why, got, row.selective)
 		}
 		if got := c.Selects("other", labels.Set{"tier": "front"}); got != row.selects {
@@ -192,21 +193,21 @@ func TestWhichObjectsAreParents(t *testing.T) {
 func TestWhatIsKnownOfChildren(t *testing.T) {
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {resourceVersion: \"1\", labels: {templater.dev/controller: apps}, name: a, namespace: "
 	caches := map[string]*watch.Cache{"x": cacheOf(t, manifest+"x}"), "y": cacheOf(t, manifest+"y}")}
-	c := &controller{name: "apps", sources: map[schema.GroupKind]source{{Kind: "ConfigMap"}: {caches: caches}}}
+	c := &running.Controller{Name: "apps", Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: {Caches: caches}}}
 	for namespace, want := range map[string]int{"x": 1, "": 2, "z": 0} {
 		all := func(cache *watch.Cache) (out []*object.Object) {
 			cache.EachChild("apps", func(o *object.Object) { out = append(out, o) })
 			return out
 		}
-		if got := c.children(namespace, all, func(*object.Object, schema.GroupKind) bool { return true }); len(got) != want {
+		if got := c.Children(namespace, all, func(*object.Object, schema.GroupKind) bool { return true }); len(got) != want {
 			t.Errorf("namespace %q: %d children, want %d", namespace, len(got), want)
 		}
 	}
-	if !c.complete("x") {
+	if !c.Complete("x") {
 		t.Error("all are known")
 	}
-	c.sources[schema.GroupKind{Kind: "Other"}] = source{err: errors.New("no answer")}
-	if c.complete("x") || c.completeEverywhere() {
+	c.Sources[schema.GroupKind{Kind: "Other"}] = running.Source{Err: errors.New("no answer")}
+	if c.Complete("x") || c.CompleteEverywhere() {
 		t.Error("those of a kind of which nothing is known count as known")
 	}
 }
@@ -219,7 +220,7 @@ func TestNamespaceOfACache(t *testing.T) {
 		"of all namespaces": {map[string]*watch.Cache{"": cacheOf(t)}, ""},
 		"of some":           {map[string]*watch.Cache{"ns": cacheOf(t)}, "ns"},
 	} {
-		if got := (source{caches: row.caches}).scope("ns"); got != row.want {
+		if got := (running.Source{Caches: row.caches}).Scope("ns"); got != row.want {
 			t.Errorf("%s: %q, want %q", why, got, row.want)
 		}
 	}

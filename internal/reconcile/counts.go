@@ -1,6 +1,9 @@
 package reconcile
 
 import (
+	"maps"
+	"slices"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -55,7 +58,7 @@ func (t complaints) parents() int64 {
 
 // first returns the text to tell: always the same one, as long as it holds.
 func (t complaints) first() string {
-	for _, text := range sortedKeys(t) {
+	for _, text := range slices.Sorted(maps.Keys(t)) {
 		return text
 	}
 	return ""

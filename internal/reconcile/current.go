@@ -9,27 +9,22 @@ import (
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 )
-
-// current reports whether what decides who is a parent in a namespace, and what becomes of it, is known as it is
-// now. A watch that has failed shows what was: something newer may want what looks superfluous.
-func (c *controller) current(namespace string) bool {
-	return readable(c.parentCache(namespace)) && readable(c.namespaces) && readable(c.own)
-}
 
 // confirmed reports whether a controller may delete. One that this replica has taken over from another may have
 // been edited just before, so that the server is asked once for its TemplateController.
-func (c *Controllers) confirmed(ctx context.Context, by *controller) bool {
+func (c *Controllers) confirmed(ctx context.Context, by *running.Controller) bool {
 	c.mu.RLock()
-	e := c.entries[by.name]
+	e := c.entries[by.Name]
 	sure := !c.led.Load() || e == nil || e.confirmed
 	c.mu.RUnlock()
 	if sure {
 		return true
 	}
-	now, err := c.clusters("").Get(ctx, kube.Location{Resource: v1.Resource, Name: by.name})
-	if err != nil || now.UID() != e.uid || now.Generation() != by.generation {
-		klog.FromContext(ctx).Info("nothing is deleted until the TemplateController is known as it is, will retry", "controller", by.name)
+	now, err := c.clusters("").Get(ctx, kube.Location{Resource: v1.Resource, Name: by.Name})
+	if err != nil || now.UID() != e.uid || now.Generation() != by.Generation {
+		klog.FromContext(ctx).Info("nothing is deleted until the TemplateController is known as it is, will retry", "controller", by.Name)
 		return false
 	}
 	c.mu.Lock()
@@ -47,14 +42,14 @@ func (c *Controllers) record(e *entry) {
 
 // plans plans the pass. Nothing is removed by what may be superseded.
 func (p *pass) plans(ctx context.Context, s plan.Input) plan.Plan {
-	p.behind = !readable(p.own)
-	s.Complete = len(p.problems) == 0 && p.complete(p.key.Parent.Namespace)
+	p.behind = !running.Readable(p.Controllers)
+	s.Complete = len(p.problems) == 0 && p.Complete(p.key.Parent.Namespace)
 	p.sure = s.Complete
 	out := plan.Make(s)
-	if len(out.Remove) == 0 || p.r.controllers.confirmed(ctx, p.controller) {
+	if len(out.Remove) == 0 || p.r.controllers.confirmed(ctx, p.Controller) {
 		return out
 	}
-	p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for what is new in TemplateController " + p.name})
+	p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for what is new in TemplateController " + p.Name})
 	s.Complete = false
 	return plan.Make(s)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -25,7 +26,7 @@ func (c *cluster) fail(resource string, err error) {
 
 func TestNothingIsDeletedByWhatAFailedWatchShows(t *testing.T) {
 	const red = "{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}"
-	ns := kube.Location{Resource: namespaces, Name: "ns"}
+	ns := kube.Location{Resource: running.Namespaces, Name: "ns"}
 	fewer := func(t *testing.T, c *cluster) { c.apply(with(t, app, "[a, b]", "[a]")) }
 	blue := func(_ *testing.T, c *cluster) {
 		c.edit(ns, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "blue"}) })
@@ -235,7 +236,7 @@ func TestKindsThatAnotherClassHasAddedAreKnownWhenItHandsBack(t *testing.T) {
 
 // healing is a Writer whose applies bring the watch of TemplateControllers back.
 type healing struct {
-	Writer
+	running.Writer
 	cluster *cluster
 }
 
@@ -246,7 +247,7 @@ func (w healing) Apply(ctx context.Context, at kube.Location, body []byte, manag
 
 func TestWhatAFailedWatchKeptIsPrunedAlsoWhenItIsBackBeforeThePassEnds(t *testing.T) {
 	c := newCluster(t)
-	c.controllers.clusters = func(as string) Writer { return healing{c.as(as), c} }
+	c.controllers.clusters = func(as string) running.Writer { return healing{c.as(as), c} }
 	c.apply(apps)
 	c.apply(app)
 	c.run()
@@ -263,7 +264,7 @@ func TestWhatAFailedWatchKeptIsPrunedAlsoWhenItIsBackBeforeThePassEnds(t *testin
 func TestNobodyIsAskedAboutATemplateControllerThatIsGone(t *testing.T) {
 	c := newCluster(t)
 	c.controllers.led.Store(true)
-	if !c.controllers.confirmed(t.Context(), &controller{name: "gone"}) || len(c.requests) > 0 {
+	if !c.controllers.confirmed(t.Context(), &running.Controller{Name: "gone"}) || len(c.requests) > 0 {
 		t.Errorf("requests %v", c.requests)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/loop"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
 // left has a parent that its TemplateController selects no more, before anybody has looked at it.
@@ -201,7 +202,7 @@ func TestNothingIsRememberedOfAParentThatIsGone(t *testing.T) {
 func TestParentsOfAKindThatIsGoneStandInNoLine(t *testing.T) {
 	c := left(t, front)
 	running := *c.controllers.get("apps")
-	running.gone = c.clock.Now()
+	running.GoneSince = c.clock.Now()
 	result := c.reconciler.leave(t.Context(), &running, queue.Key{Controller: "apps", Parent: configMapName("one")})
 	if result.After != queue.CollectorTime || lengths(t, c.reconciler.pacer, "lines") > 0 {
 		t.Errorf("result %+v, and %d lines", result, lengths(t, c.reconciler.pacer, "lines"))
@@ -211,23 +212,23 @@ func TestParentsOfAKindThatIsGoneStandInNoLine(t *testing.T) {
 func TestKeysOfAKindThatWasGone(t *testing.T) {
 	now := newCluster(t).clock.Now()
 	for why, row := range map[string]struct {
-		c         controller
+		c         running.Controller
 		namespace string
 		want      bool
 	}{
 		"a key from then":                        {namespaced(), "", true},
 		"a key of now":                           {namespaced(), "ns", false},
-		"the kind is gone still":                 {func() controller { c := namespaced(); c.gone = now; return c }(), "", false},
-		"the kind has no namespaces in any case": {controller{}, "", false},
+		"the kind is gone still":                 {func() running.Controller { c := namespaced(); c.GoneSince = now; return c }(), "", false},
+		"the kind has no namespaces in any case": {running.Controller{}, "", false},
 	} {
-		if got := row.c.outdatedKey(queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: row.namespace, Name: "one"}}); got != row.want {
+		if got := row.c.OutdatedKey(queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: row.namespace, Name: "one"}}); got != row.want {
 			t.Errorf("%s: %v, want %v", why, got, row.want)
 		}
 	}
 }
 
-func namespaced() (c controller) {
-	c.kind.Namespaced = true
+func namespaced() (c running.Controller) {
+	c.Kind.Namespaced = true
 	return c
 }
 
@@ -260,9 +261,9 @@ func TestWhichChildrenAParentLeavesBehind(t *testing.T) {
 			c.edit(configMap("a"), row.child)
 			running := *c.controllers.get("apps")
 			if row.gone {
-				running.gone = c.clock.Now()
+				running.GoneSince = c.clock.Now()
 			}
-			if got := running.leftBehind(queue.Key{Controller: "apps", Parent: configMapName("one")}); len(got) != row.want {
+			if got := running.LeftBehind(queue.Key{Controller: "apps", Parent: configMapName("one")}); len(got) != row.want {
 				t.Errorf("%d are left behind, want %d", len(got), row.want)
 			}
 		})

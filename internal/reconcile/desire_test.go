@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -15,15 +16,15 @@ func TestKindOfASourceIsCurrent(t *testing.T) {
 	gvk := schema.GroupVersionKind{Version: "v2", Kind: "ConfigMap"}
 	cached := kind.Kind{Kind: "ConfigMap", Resource: schema.GroupVersionResource{Version: "v2", Resource: "cached"}}
 	for why, row := range map[string]struct {
-		sources map[schema.GroupKind]source
+		sources map[schema.GroupKind]running.Source
 		want    string
 	}{
 		"there is no source":          {nil, "configmaps"},
-		"it is of this version":       {map[schema.GroupKind]source{gvk.GroupKind(): {kind: cached}}, "cached"},
-		"it is of another version":    {map[schema.GroupKind]source{gvk.GroupKind(): {kind: fakeKinds[gvk.GroupKind()]}}, "configmaps"},
-		"its kind cannot be read now": {map[schema.GroupKind]source{gvk.GroupKind(): {kind: kind.Kind{Kind: "ConfigMap"}}}, "configmaps"},
+		"it is of this version":       {map[schema.GroupKind]running.Source{gvk.GroupKind(): {Kind: cached}}, "cached"},
+		"it is of another version":    {map[schema.GroupKind]running.Source{gvk.GroupKind(): {Kind: fakeKinds[gvk.GroupKind()]}}, "configmaps"},
+		"its kind cannot be read now": {map[schema.GroupKind]running.Source{gvk.GroupKind(): {Kind: kind.Kind{Kind: "ConfigMap"}}}, "configmaps"},
 	} {
-		kind, err := (&controller{kinds: newCluster(t), sources: row.sources}).Resolve(gvk)
+		kind, err := (&running.Controller{Kinds: newCluster(t), Sources: row.sources}).Resolve(gvk)
 		if got := kind.Resource.Resource; err != nil || got != row.want || kind.Resource.Version != "v2" {
 			t.Errorf("%s: %v, %v; want %s", why, kind, err, row.want)
 		}
@@ -34,18 +35,18 @@ func TestKindsThatAreTakenUp(t *testing.T) {
 	v1 := fakeKinds[schema.GroupKind{Kind: "ConfigMap"}]
 	served := map[string]*watch.Cache{"": nil}
 	for why, row := range map[string]struct {
-		source  source
+		source  running.Source
 		settled bool
 		known   bool
 	}{
-		"it is not known":                         {source{}, false, false},
-		"the server has it again":                 {source{}, true, false},
-		"it is known in that version":             {source{kind: v1, caches: served}, false, true},
-		"it is known in another version":          {source{kind: kind.Kind{Kind: "ConfigMap"}, caches: served}, false, false},
-		"it is known, and its version is settled": {source{kind: kind.Kind{Kind: "ConfigMap"}, caches: served}, true, true},
+		"it is not known":                         {running.Source{}, false, false},
+		"the server has it again":                 {running.Source{}, true, false},
+		"it is known in that version":             {running.Source{Kind: v1, Caches: served}, false, true},
+		"it is known in another version":          {running.Source{Kind: kind.Kind{Kind: "ConfigMap"}, Caches: served}, false, false},
+		"it is known, and its version is settled": {running.Source{Kind: kind.Kind{Kind: "ConfigMap"}, Caches: served}, true, true},
 	} {
 		gk := schema.GroupKind{Kind: "ConfigMap"}
-		c := &controller{sources: map[schema.GroupKind]source{gk: row.source}, settled: map[schema.GroupKind]bool{gk: row.settled}}
+		c := &running.Controller{Sources: map[schema.GroupKind]running.Source{gk: row.source}, Settled: map[schema.GroupKind]bool{gk: row.settled}}
 		if got := c.Known(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}); got != row.known {
 			t.Errorf("%s: known is %v, want %v", why, got, row.known)
 		}

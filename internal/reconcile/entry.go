@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/spec"
 )
 
@@ -23,7 +24,7 @@ type entry struct {
 	generation int64
 	compiled   *spec.Compiled
 	rejection  *spec.Rejection
-	current    *controller                 // nil = not running
+	current    *running.Controller         // nil = not running
 	gone       time.Time                   // since when the watched kind is missing
 	childKinds map[schema.GroupKind]string // all that there may be children of, to the version last used
 	namespaces map[string]bool             // that children may be in; nil = all

@@ -11,6 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -91,7 +92,7 @@ func (c *Controllers) childChanged(want watch.Want, o *object.Object, writer str
 	}
 	c.mu.RLock()
 	e := c.entries[name]
-	var running *controller
+	var running *running.Controller
 	if e != nil {
 		running = e.current
 	}
@@ -100,10 +101,10 @@ func (c *Controllers) childChanged(want watch.Want, o *object.Object, writer str
 	case e == nil:
 	case running == nil:
 		c.queue.Add(strings.Clone(name)) // it may be waiting for its children to be gone
-	case !running.reads(want): // another watch tells it
+	case !running.Reads(want): // another watch tells it
 	default:
-		if parent := running.parentOf(o); parent.Name != "" {
-			c.parents.AddAfter(queue.Key{Controller: running.name, Parent: parent}, delay) // not name, which is a part of the child's text
+		if parent := running.ParentOf(o); parent.Name != "" {
+			c.parents.AddAfter(queue.Key{Controller: running.Name, Parent: parent}, delay) // not name, which is a part of the child's text
 		}
 	}
 }
@@ -115,10 +116,10 @@ func (c *Controllers) namespaceChanged(want watch.Want, event watch.Event) {
 	ns := either(event).Name()
 	for _, name := range c.watches.Owners(want) {
 		running := c.get(name)
-		if running == nil || running.namespaceSelector == nil {
+		if running == nil || running.NamespaceSelector == nil {
 			continue
 		}
-		for _, cache := range running.parents {
+		for _, cache := range running.Parents {
 			cache.Each(func(o *object.Object) bool {
 				if o.Namespace() == ns {
 					c.parents.Add(queue.Key{Controller: name, Parent: o.Key()})

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -18,7 +19,7 @@ func TestNamespacesThatChange(t *testing.T) {
 	c.apply(with(t, apps, "name: apps", "name: others"))
 	c.apply(app)
 	c.run()
-	want := watch.Want{Resource: namespaces, Role: watch.Namespace}
+	want := watch.Want{Resource: running.Namespaces, Role: watch.Namespace}
 	namespace := func(name, labels string) *object.Object {
 		return packed(t, parse(t, "{apiVersion: v1, kind: Namespace, metadata: {name: "+name+", labels: {"+labels+"}}}"))
 	}
@@ -90,7 +91,7 @@ func TestNamespacesConcernThoseWhoSelectByThem(t *testing.T) {
 	c.apply(app)
 	c.apply(with(t, app, "name: one", "name: two"))
 	c.run()
-	want := watch.Want{Resource: namespaces, Role: watch.Namespace}
+	want := watch.Want{Resource: running.Namespaces, Role: watch.Namespace}
 	c.owners["others"] = append(c.owners["others"], want) // has let go of it just now
 	c.owners["gone"] = []watch.Want{want}
 	c.controllers.namespaceChanged(want, watch.Event{New: packed(t, parse(t, "{apiVersion: v1, kind: Namespace, metadata: {name: ns}}"))})

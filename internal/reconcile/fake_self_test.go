@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
 // Tests of the cluster that the other tests run on: where it answers otherwise than a server, these
@@ -104,7 +105,7 @@ func TestRequestsForAnotherObjectAreRefused(t *testing.T) {
 		"an update of what is another object by now": {there, func(c *cluster) error {
 			_, err := c.Apply(t.Context(), configMap("a"), body(`"uid": "other"`), "x")
 			return err
-		}, func(err error) bool { return apierrors.IsInvalid(err) && stale(err) }},
+		}, func(err error) bool { return apierrors.IsInvalid(err) && running.Stale(err) }},
 		"an update of what is gone": {nothing, func(c *cluster) error {
 			_, err := c.Apply(t.Context(), configMap("a"), body(`"uid": "other"`), "x")
 			return err
@@ -115,7 +116,7 @@ func TestRequestsForAnotherObjectAreRefused(t *testing.T) {
 		"labels for what is another object by now": {there, func(c *cluster) error {
 			_, err := c.SetMetadata(t.Context(), configMap("a"), kube.Metadata{UID: "other"}, "x")
 			return err
-		}, stale},
+		}, running.Stale},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)

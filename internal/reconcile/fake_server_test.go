@@ -24,6 +24,7 @@ import (
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
 // The requests that the operator makes, answered as an API server does.
@@ -59,7 +60,7 @@ func otherUID(at kube.Location, uid string) error {
 }
 
 func (c *cluster) Get(_ context.Context, at kube.Location) (*object.Object, error) {
-	if at.Resource == accounts || at.Resource == namespaces {
+	if at.Resource == accounts || at.Resource == running.Namespaces {
 		return nil, c.named(at)
 	}
 	if err := c.note("get", at); err != nil {

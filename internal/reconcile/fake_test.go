@@ -21,6 +21,7 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -248,7 +249,7 @@ func (c *cluster) condition(resource, name, kind string) string {
 
 // place is where the cluster keeps an object.
 func place(kind kind.Kind, o *unstructured.Unstructured) kube.Location {
-	return locate(kind, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()})
+	return running.Locate(kind, types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()})
 }
 
 // locationOf is place for a kind that the cluster has.

@@ -18,6 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/spec"
 )
@@ -32,7 +33,7 @@ type finalizing struct {
 
 // finalize sees to the finalizer of a TemplateController, which it has only
 // where its children are to go with it; those of a suspended one stay.
-func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, packed *object.Object, next *controller) (finalizing, error) {
+func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, packed *object.Object, next *running.Controller) (finalizing, error) {
 	has := slices.Contains(tc.Finalizers, v1.FinalizerChildren)
 	needs := tc.Spec.DeletionPolicy == v1.DeletionDelete
 	switch {
@@ -98,15 +99,15 @@ const deletionsAtATime = 100
 
 // deleteChildren asks for the deletion of children that go with their TemplateController, of some at a time, and
 // returns what it waits for, nil when none is left. The error deserves a retry.
-func (c *Controllers) deleteChildren(ctx context.Context, from *controller) (*spec.Rejection, error) {
-	if !from.completeEverywhere() { // comes again when the caches have synced
-		reason, message := from.childObstacle()
+func (c *Controllers) deleteChildren(ctx context.Context, from *running.Controller) (*spec.Rejection, error) {
+	if !from.CompleteEverywhere() { // comes again when the caches have synced
+		reason, message := from.ChildObstacle()
 		return spec.Rejectf(reason, "being deleted: waits until it can read its children: %s", message), nil
 	}
 	var left, due []*child.Live
-	from.eachChild(func(s source, o *object.Object) {
-		l := child.NewLive(s.kind, o)
-		if !from.factory.GoesWith(l, from.spec.Children) {
+	from.EachChild(func(s running.Source, o *object.Object) {
+		l := child.NewLive(s.Kind, o)
+		if !from.Factory.GoesWith(l, from.Spec.Children) {
 			return
 		}
 		left = append(left, l)
@@ -117,7 +118,7 @@ func (c *Controllers) deleteChildren(ctx context.Context, from *controller) (*sp
 	if len(left) == 0 {
 		return nil, nil
 	}
-	if len(due) > 0 && (!readable(from.own) || !c.confirmed(ctx, from)) {
+	if len(due) > 0 && (!running.Readable(from.Controllers) || !c.confirmed(ctx, from)) {
 		return nil, errBehind // it may be suspended by now, or have other policies
 	}
 	if len(due) > deletionsAtATime { // those that the server refuses must not keep the others from their turn
@@ -136,26 +137,26 @@ func (c *Controllers) deleteChildren(ctx context.Context, from *controller) (*sp
 
 // deleteSome asks for the deletion of children for a while, and has the TemplateController looked at again
 // where that leads on. It returns the first refusal, too.
-func (c *Controllers) deleteSome(ctx context.Context, from *controller, children []*child.Live) (refused *problem.Problem, err error) {
+func (c *Controllers) deleteSome(ctx context.Context, from *running.Controller, children []*child.Live) (refused *problem.Problem, err error) {
 	var errs []error
 	start, accepted := c.clock.Now(), 0
 	for _, l := range child.Sort(children) {
 		if c.clock.Since(start) >= workers.Patience {
 			break
 		}
-		done, issue := from.discard(ctx, l, metav1.DeletePropagationBackground)
+		done, issue := from.Delete(ctx, l, metav1.DeletePropagationBackground)
 		if issue != nil {
 			refused = cmp.Or(refused, issue)
-			errs = append(errs, fmt.Errorf("TemplateController %s: %s", from.name, issue.Message))
+			errs = append(errs, fmt.Errorf("TemplateController %s: %s", from.Name, issue.Message))
 		}
 		if !done {
 			continue
 		}
 		accepted++
-		klog.FromContext(ctx).Info("deleted child of a TemplateController that goes", "controller", from.name, "child", l.ID().String())
+		klog.FromContext(ctx).Info("deleted child of a TemplateController that goes", "controller", from.Name, "child", l.ID().String())
 	}
 	if accepted > 0 {
-		c.queue.Add(from.name) // until there is no more to ask for
+		c.queue.Add(from.Name) // until there is no more to ask for
 	}
 	return refused, errors.Join(errs...)
 }

@@ -19,6 +19,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -68,7 +69,7 @@ func TestTemplateControllerThatGoes(t *testing.T) {
 
 // slowly is a Writer whose deletions take long.
 type slowly struct {
-	Writer
+	running.Writer
 	clock *clocktesting.FakePassiveClock
 	took  time.Duration
 }
@@ -94,7 +95,7 @@ func TestDeletingManyChildrenGivesOthersTheirTurn(t *testing.T) {
 			c.apply(with(t, app, "[a, b]", "["+strings.Join(numbered(children), ", ")+"]"))
 			c.run()
 			c.goes()
-			c.controllers.clusters = func(as string) Writer { return slowly{c.as(as), c.clock, row.took} }
+			c.controllers.clusters = func(as string) running.Writer { return slowly{c.as(as), c.clock, row.took} }
 			looks := 0
 			for c.controllers.queue.Len() > 0 {
 				before := len(c.requests)

@@ -10,12 +10,13 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 )
 
 // telling is a Writer that tells of each child that is applied, and writes nothing.
 type telling struct {
-	Writer
+	running.Writer
 	applied chan string
 }
 
@@ -89,7 +90,7 @@ func TestAControllerWhoseRequestsHangKeepsNoOtherFromItsPasses(t *testing.T) {
 	defer c.controllers.Close()
 	slow, quick := telling{applied: make(chan string, 100)}, telling{applied: make(chan string, 100)}
 	h := hanging{slow, make(chan struct{})}
-	c.controllers.get("hangs").cluster, c.controllers.get("too").cluster, c.controllers.get("works").cluster = h, h, quick
+	c.controllers.get("hangs").Cluster, c.controllers.get("too").Cluster, c.controllers.get("works").Cluster = h, h, quick
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan struct{})
 	for _, controller := range []string{"hangs", "too"} {
@@ -132,7 +133,7 @@ func TestPassesThatDoNotEndAreCutShort(t *testing.T) {
 	c := several(t, 2, "apps", "other")
 	defer c.controllers.Close()
 	c.controllers.grace = 0
-	c.controllers.get("apps").cluster, c.controllers.get("other").cluster = endless{}, endless{}
+	c.controllers.get("apps").Cluster, c.controllers.get("other").Cluster = endless{}, endless{}
 	ctx, cancel := context.WithCancel(t.Context())
 	work, abort := context.WithCancel(t.Context())
 	defer abort()
@@ -158,7 +159,7 @@ func TestWorkIsCutShortWhenTheOperatorStops(t *testing.T) {
 	c := several(t, 1, "apps")
 	defer c.controllers.Close()
 	c.controllers.grace = 0
-	c.controllers.get("apps").cluster = endless{}
+	c.controllers.get("apps").Cluster = endless{}
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan struct{})
 	c.reconciler.queue.Add(keyOf("apps", "0"))

@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -37,18 +38,18 @@ func newShedding(t *testing.T) *shedding {
 	s.generation, s.round = 1, 1
 	s.childKinds[s.gk], s.settled[s.gk] = "v1", true
 	s.counts.set(parent.Key(), &tally{round: 1})
-	s.current = &controller{
-		name: "apps", spec: &v1.TemplateControllerSpec{}, generation: 1, round: 1, parents: map[string]*watch.Cache{"": s.parents},
-		sources: map[schema.GroupKind]source{s.gk: {caches: map[string]*watch.Cache{"": s.children}, bit: s.bit(s.gk)}},
+	s.current = &running.Controller{
+		Name: "apps", Spec: &v1.TemplateControllerSpec{}, Generation: 1, Round: 1, Parents: map[string]*watch.Cache{"": s.parents},
+		Sources: map[schema.GroupKind]running.Source{s.gk: {Caches: map[string]*watch.Cache{"": s.children}, Bit: s.bit(s.gk)}},
 	}
 	return s
 }
 
 // source has that of the kind changed.
-func (s *shedding) source(change func(*source)) {
-	next := s.current.sources[s.gk]
+func (s *shedding) source(change func(*running.Source)) {
+	next := s.current.Sources[s.gk]
 	change(&next)
-	s.current.sources[s.gk] = next
+	s.current.Sources[s.gk] = next
 }
 
 func TestWhenAKindIsForgotten(t *testing.T) {
@@ -60,22 +61,22 @@ func TestWhenAKindIsForgotten(t *testing.T) {
 	}{
 		"nobody wants it, and nothing is left":    {func(*shedding) {}, "forgotten"},
 		"it does not run":                         {func(s *shedding) { s.current = nil }, "kept"},
-		"an edit has not been taken up":           {func(s *shedding) { s.current.generation = 2 }, "kept"},
-		"kinds have been added since":             {func(s *shedding) { s.current.round = 2 }, "kept"},
-		"it is suspended":                         {func(s *shedding) { s.current.spec.Suspend = true }, "kept"},
-		"the parents' kind cannot be read":        {func(s *shedding) { s.current.unknown = true }, "kept"},
+		"an edit has not been taken up":           {func(s *shedding) { s.current.Generation = 2 }, "kept"},
+		"kinds have been added since":             {func(s *shedding) { s.current.Round = 2 }, "kept"},
+		"it is suspended":                         {func(s *shedding) { s.current.Spec.Suspend = true }, "kept"},
+		"the parents' kind cannot be read":        {func(s *shedding) { s.current.Unknown = true }, "kept"},
 		"a parent wants it":                       {func(s *shedding) { s.counts.set(one, &tally{round: 1, kinds: s.bit(s.gk)}) }, "kept"},
 		"a parent wants it, and is looked at now": {func(s *shedding) { s.counts.set(one, &tally{round: 1, kinds: s.bit(s.gk)}); s.underWay.Add(1) }, "kept"},
 		"a parent has not been looked at":         {func(s *shedding) { s.counts.set(one, nil) }, "kept"},
 		"a parent was looked at before":           {func(s *shedding) { s.counts.set(one, &tally{}) }, "kept"},
-		"the parents are not known":               {func(s *shedding) { s.current.parents[""] = s.unread }, "kept"},
+		"the parents are not known":               {func(s *shedding) { s.current.Parents[""] = s.unread }, "kept"},
 		"the watch of the parents fails":          {func(s *shedding) { s.parents.Fail(errors.New("no answer")) }, "kept"},
-		"the namespaces are known":                {func(s *shedding) { s.current.namespaces = cacheOf(t) }, "forgotten"},
-		"it is not known which namespaces match":  {func(s *shedding) { s.current.namespaces = s.unread }, "kept"},
-		"an object is left":                       {func(s *shedding) { s.source(func(o *source) { o.caches[""] = cacheOf(t, object) }) }, "kept"},
+		"the namespaces are known":                {func(s *shedding) { s.current.Namespaces = cacheOf(t) }, "forgotten"},
+		"it is not known which namespaces match":  {func(s *shedding) { s.current.Namespaces = s.unread }, "kept"},
+		"an object is left":                       {func(s *shedding) { s.source(func(o *running.Source) { o.Caches[""] = cacheOf(t, object) }) }, "kept"},
 		"the watch of the children fails":         {func(s *shedding) { s.children.Fail(errors.New("no answer")) }, "kept"},
-		"it is not known where it is":             {func(s *shedding) { s.source(func(o *source) { o.err = errors.New("no answer") }) }, "kept"},
-		"nothing stands for it in tallies":        {func(s *shedding) { s.source(func(o *source) { o.bit = 0 }) }, "kept"},
+		"it is not known where it is":             {func(s *shedding) { s.source(func(o *running.Source) { o.Err = errors.New("no answer") }) }, "kept"},
+		"nothing stands for it in tallies":        {func(s *shedding) { s.source(func(o *running.Source) { o.Bit = 0 }) }, "kept"},
 		"a pass is under way":                     {func(s *shedding) { s.underWay.Add(1) }, "later"},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -89,13 +90,13 @@ func TestWhenAKindIsForgotten(t *testing.T) {
 			}
 			if s.current != running {
 				got = "forgotten"
-				if _, there := s.current.sources[s.gk]; there || len(s.childKinds)+len(s.settled) > 0 {
+				if _, there := s.current.Sources[s.gk]; there || len(s.childKinds)+len(s.settled) > 0 {
 					t.Error("something is left of it")
 				}
 			} else if len(s.childKinds) != 1 || len(s.settled) != 1 {
 				t.Error("a part of it is forgotten")
 			}
-			if running != nil && len(running.sources) != 1 {
+			if running != nil && len(running.Sources) != 1 {
 				t.Error("what passes work with has changed")
 			}
 			if got != row.want {

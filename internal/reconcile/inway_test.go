@@ -15,6 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/seal"
 )
 
@@ -65,7 +66,7 @@ func TestWhoseTheObjectInTheWayIs(t *testing.T) {
 	c.apply(app)
 	c.run()
 	running := c.controllers.get("apps")
-	p := &pass{controller: running, r: c.reconciler, key: queue.Key{Controller: "apps", Parent: configMapName("one")}, parent: running.parent(configMapName("one"))}
+	p := &pass{Controller: running, r: c.reconciler, key: queue.Key{Controller: "apps", Parent: configMapName("one")}, parent: running.Parent(configMapName("one"))}
 	w := &child.Wanted{Entry: &v1.Child{Name: "maps"}, Kind: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}], Name: configMapName("a")}
 	for why, row := range map[string]struct {
 		found  found
@@ -97,11 +98,11 @@ func TestWhoseTheObjectInTheWayIs(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			o := row.found.object(t)
-			issue := p.factory.InTheWay(o, w, p.parent)
+			issue := p.Factory.InTheWay(o, w, p.parent)
 			if (issue == nil) != (row.want == "") || issue != nil && !strings.Contains(issue.Message, row.want) {
 				t.Errorf("got %+v, want %q", issue, row.want)
 			}
-			if got := p.factory.Bereft(o, w.Kind.GroupKind(), p.parent); got != row.bereft {
+			if got := p.Factory.Bereft(o, w.Kind.GroupKind(), p.parent); got != row.bereft {
 				t.Errorf("bereft = %v, want %v", got, row.bereft)
 			}
 		})
@@ -134,7 +135,7 @@ func TestStaleAnswers(t *testing.T) {
 		"a refusal that names the UID": {&apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonForbidden, Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Field: "metadata.uid"}}}}}, false},
 		"no answer":                    {errors.New("no answer"), false},
 	} {
-		if got := stale(row.err); got != row.want {
+		if got := running.Stale(row.err); got != row.want {
 			t.Errorf("%s: stale = %v, want %v", why, got, row.want)
 		}
 	}

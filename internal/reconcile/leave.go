@@ -3,7 +3,6 @@ package reconcile
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,32 +17,33 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
 // leave sees to the children of a parent that is not there, or does not match any
 // more; a watch shows both alike. Where all objects of the kind are parents
 // it must be gone, and its children are the garbage collector's; otherwise
 // the server is asked. It may have been replaced by one of its name that does not match.
-func (r *Reconciler) leave(ctx context.Context, c *controller, key queue.Key) Result {
+func (r *Reconciler) leave(ctx context.Context, c *running.Controller, key queue.Key) Result {
 	r.controllers.count(key, nil)
 	r.controllers.freed(key.Parent)
 	r.events.Forget(key)
 	r.breaker.Forget(key)
-	children := c.leftBehind(key)
-	if len(children) == 0 || c.outdatedKey(key) {
+	children := c.LeftBehind(key)
+	if len(children) == 0 || c.OutdatedKey(key) {
 		r.absent.End(key)
 		r.pacer.End(key)
 		return Result{}
 	}
-	if !c.current(key.Parent.Namespace) {
+	if !c.Current(key.Parent.Namespace) {
 		return Result{Retry: problem.RetrySlow}
 	}
-	left, mayExist := r.absent.Left(key), c.parentMayExist()
+	left, mayExist := r.absent.Left(key), c.ParentMayExist()
 	if left > 0 && !mayExist {
 		return Result{After: left}
 	}
 	if mayExist { // before the server is asked: with one edit of a selector thousands may leave
-		if wait := r.pacer.Wait(key, c.generation); wait > 0 {
+		if wait := r.pacer.Wait(key, c.Generation); wait > 0 {
 			return Result{After: wait}
 		}
 	}
@@ -70,16 +70,6 @@ func (r *Reconciler) leave(ctx context.Context, c *controller, key queue.Key) Re
 	return r.collect(ctx, c, key, strays)
 }
 
-// parentMayExist reports whether a parent that is not there may be an object of the kind that does not match.
-func (c *controller) parentMayExist() bool { return c.selective() && c.gone.IsZero() }
-
-// outdatedKey reports whether the key names no parent of the kind as it is: while a kind is gone, it is not known
-// whether its parents have namespaces, and keys are made without. Such a key stands for the parents of that
-// name in all namespaces, and some may be there again.
-func (c *controller) outdatedKey(key queue.Key) bool {
-	return c.gone.IsZero() && c.kind.Namespaced && key.Parent.Namespace == ""
-}
-
 // divide takes those children apart that belong to an earlier parent of that name.
 func divide(children []*child.Live, parent types.UID) (own, strays []*child.Live) {
 	for _, l := range children {
@@ -92,46 +82,32 @@ func divide(children []*child.Live, parent types.UID) (own, strays []*child.Live
 	return own, strays
 }
 
-// leftBehind returns the children of parents of that name that somebody has to see
-// to. Those that are to outlive their parent are of interest only while
-// the parent may still be there, without matching.
-func (c *controller) leftBehind(key queue.Key) []*child.Live {
-	mayExist := c.parentMayExist()
-	return slices.DeleteFunc(c.childrenNamed(key.Parent), func(l *child.Live) bool {
-		return l.Object.Deleting() || !mayExist && l.Outlives()
-	})
-}
-
 // askForParent reads the parent from the server; nil means that it is gone. It logs why it cannot.
-func (r *Reconciler) askForParent(ctx context.Context, c *controller, key queue.Key) (*object.Object, error) {
-	if !c.gone.IsZero() {
+func (r *Reconciler) askForParent(ctx context.Context, c *running.Controller, key queue.Key) (*object.Object, error) {
+	if !c.GoneSince.IsZero() {
 		return nil, nil // with its kind
 	}
-	parent, err := c.cluster.Get(ctx, c.locateParent(key))
+	parent, err := c.Cluster.Get(ctx, c.LocateParent(key))
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
 	if err != nil {
-		klog.FromContext(ctx).Info("cannot ask for a parent whose children are left, will retry", "controller", key.Controller, "parent", key.Parent.String(), "reason", c.rights.WhyNot(err, c.rights.Claim(rights.Parents, c.kind, key.Parent.Namespace)))
+		klog.FromContext(ctx).Info("cannot ask for a parent whose children are left, will retry", "controller", key.Controller, "parent", key.Parent.String(), "reason", c.Rights.WhyNot(err, c.Rights.Claim(rights.Parents, c.Kind, key.Parent.Namespace)))
 		return nil, err
 	}
 	return parent, nil
 }
 
-func (c *controller) locateParent(key queue.Key) kube.Location {
-	return kube.Location{Resource: c.kind.Resource, Namespace: key.Parent.Namespace, Name: key.Parent.Name}
-}
-
 // collect deletes the children of a parent that is gone, which the garbage collector
 // has left: it loses sight of those of a kind that was there for a short time only.
-func (r *Reconciler) collect(ctx context.Context, c *controller, key queue.Key, children []*child.Live) Result {
-	p := &pass{controller: c, r: r, key: key}
+func (r *Reconciler) collect(ctx context.Context, c *running.Controller, key queue.Key, children []*child.Live) Result {
+	p := &pass{Controller: c, r: r, key: key}
 	for _, l := range children {
 		if !l.Collectable() {
 			continue // another owner may still need it
 		}
 		if issue := p.remove(ctx, plan.Action{Verb: plan.Delete, Live: l}); issue != nil {
-			klog.FromContext(ctx).Info("cannot delete the child of a parent that is gone, will retry", "controller", c.name, "child", l.ID().String(), "reason", issue.Message)
+			klog.FromContext(ctx).Info("cannot delete the child of a parent that is gone, will retry", "controller", c.Name, "child", l.ID().String(), "reason", issue.Message)
 			return Result{Retry: problem.RetryBackoff}
 		}
 	}
@@ -146,7 +122,7 @@ type departure struct {
 }
 
 // dismiss removes the children of a parent that no longer matches, as their prunePolicy says.
-func (r *Reconciler) dismiss(ctx context.Context, c *controller, key queue.Key, d departure) Result {
+func (r *Reconciler) dismiss(ctx context.Context, c *running.Controller, key queue.Key, d departure) Result {
 	matches, err := r.matches(ctx, c, key, d.parent)
 	if err != nil {
 		return Result{Retry: problem.RetryBackoff}
@@ -160,36 +136,36 @@ func (r *Reconciler) dismiss(ctx context.Context, c *controller, key queue.Key, 
 	if !r.controllers.confirmed(ctx, c) {
 		return Result{Retry: problem.RetrySoon}
 	}
-	p := &pass{controller: c, r: r, key: key, parent: d.parent}
+	p := &pass{Controller: c, r: r, key: key, parent: d.parent}
 	removed := 0
 	for _, l := range d.children {
-		if !child.Entries(c.spec.Children).Dismisses(l, d.parent.UID()) {
+		if !child.Entries(c.Spec.Children).Dismisses(l, d.parent.UID()) {
 			continue
 		}
 		if issue := p.remove(ctx, plan.Action{Verb: plan.Delete, Live: l}); issue != nil {
-			r.events.Announce(c.as, key, kube.Announcement{About: d.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: issue.Message})
+			r.events.Announce(c.As, key, kube.Announcement{About: d.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: issue.Message})
 			return Result{Retry: problem.RetryBackoff}
 		}
 		removed++
 	}
 	if removed > 0 {
-		r.events.Announce(c.as, key, kube.Announcement{
+		r.events.Announce(c.As, key, kube.Announcement{
 			About: d.parent, Type: corev1.EventTypeNormal, Reason: v1.ReasonLeaving,
-			Message: fmt.Sprintf("TemplateController %s no longer selects this object: its children are deleted", c.name),
+			Message: fmt.Sprintf("TemplateController %s no longer selects this object: its children are deleted", c.Name),
 		})
 	}
 	return Result{}
 }
 
 // matches reports whether the parent matches all selectors, as the server sees it.
-func (r *Reconciler) matches(ctx context.Context, c *controller, key queue.Key, parent *object.Object) (bool, error) {
+func (r *Reconciler) matches(ctx context.Context, c *running.Controller, key queue.Key, parent *object.Object) (bool, error) {
 	if !c.Selects(parent.Namespace(), parent) {
 		return false, nil
 	}
-	if c.spec.Watch.FieldSelector == "" {
+	if c.Spec.Watch.FieldSelector == "" {
 		return true, nil
 	}
-	return c.cluster.Selected(ctx, c.locateParent(key), c.labels.String(), c.spec.Watch.FieldSelector)
+	return c.Cluster.Selected(ctx, c.LocateParent(key), c.Labels.String(), c.Spec.Watch.FieldSelector)
 }
 
 // collectStrays sees to children of an earlier parent of the same name, which
@@ -197,7 +173,7 @@ func (r *Reconciler) matches(ctx context.Context, c *controller, key queue.Key, 
 // returns when to look at them again.
 func (p *pass) collectStrays(ctx context.Context) Result {
 	strays := p.bereaved
-	for _, l := range p.childrenNamed(p.key.Parent) {
+	for _, l := range p.ChildrenNamed(p.key.Parent) {
 		if l.OfAnother(p.parent.UID()) && !l.Object.Deleting() {
 			strays = append(strays, l)
 		}
@@ -211,8 +187,8 @@ func (p *pass) collectStrays(ctx context.Context) Result {
 		return Result{After: left}
 	}
 	// A watch that has failed may still show an earlier parent, so that the strays are the present one's.
-	if now, _ := p.r.askForParent(ctx, p.controller, p.key); now == nil || now.UID() != p.parent.UID() {
+	if now, _ := p.r.askForParent(ctx, p.Controller, p.key); now == nil || now.UID() != p.parent.UID() {
 		return Result{After: queue.CollectorTime}
 	}
-	return p.r.collect(ctx, p.controller, p.key, strays)
+	return p.r.collect(ctx, p.Controller, p.key, strays)
 }

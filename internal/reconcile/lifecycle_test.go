@@ -108,7 +108,7 @@ func TestChildrenOfAKindThatCannotBeReadStopPruning(t *testing.T) {
 			if got := c.condition("templatecontrollers", "apps", "Watching"); got != row.watching {
 				t.Errorf("condition %q, want %q", got, row.watching)
 			}
-			if complete := c.controllers.get("apps").completeEverywhere(); complete {
+			if complete := c.controllers.get("apps").CompleteEverywhere(); complete {
 				t.Error("children that cannot be read count as none: they would be left behind")
 			}
 		})

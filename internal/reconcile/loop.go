@@ -30,7 +30,7 @@ func (p *pass) specs() loop.Specs {
 	if p.parentSpec == 0 { // ConfigMaps, Secrets and some more
 		p.parentSpec = contentHash(p.content())
 	}
-	return loop.Specs{Parent: p.parentSpec, Controller: p.generation}
+	return loop.Specs{Parent: p.parentSpec, Controller: p.Generation}
 }
 
 // contentHash differs for objects that differ outside of their metadata and status, which others than

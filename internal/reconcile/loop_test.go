@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/templater-dev/templater/internal/reconcile/loop"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
 // What package loop allows.
@@ -134,7 +135,7 @@ func TestWhatPassesWorkFromIsFoundOutCheaply(t *testing.T) {
 	for generation, decoded := range map[int64]bool{3: false, 0: true} {
 		parent := parse(t, app)
 		parent.SetGeneration(generation)
-		p := &pass{controller: &controller{}, parent: packed(t, parent)}
+		p := &pass{Controller: &running.Controller{}, parent: packed(t, parent)}
 		if got := p.specs(); got.Parent == 0 || generation > 0 && got.Parent != generation {
 			t.Errorf("generation %d: works from %d", generation, got.Parent)
 		}

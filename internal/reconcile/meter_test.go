@@ -18,6 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
 // tallies is Meters that remember.
@@ -206,7 +207,7 @@ func TestAnswersAreToldApart(t *testing.T) {
 		"an answer without a code":            {answer(0, "", "what"), measure.NoAnswer},
 		"the server is not to be reached":     {errors.New("connection refused"), measure.NoAnswer},
 	} {
-		if got := answerOf(row.err); got != row.want {
+		if got := running.AnswerOf(row.err); got != row.want {
 			t.Errorf("%s: %d, want %d", why, got, row.want)
 		}
 	}

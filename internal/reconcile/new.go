@@ -14,6 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
@@ -22,7 +23,7 @@ import (
 // Options are what a Reconciler works with.
 type Options struct {
 	// Cluster returns what makes the requests as that user; empty is the operator itself.
-	Cluster func(as string) Writer
+	Cluster func(as string) running.Writer
 	// Events publishes Events on parents.
 	Events announce.Publisher
 	// Clock tells the time.
@@ -105,7 +106,7 @@ func (s *shared) join(o Options) (*Controllers, *Reconciler) {
 
 // Attach gives the Controllers what they read from: the watches that they set, the
 // cache of TemplateControllers and the kinds of the server.
-func (c *Controllers) Attach(watches watcher, templateControllers *watch.Cache, kinds resolver) {
+func (c *Controllers) Attach(watches watcher, templateControllers *watch.Cache, kinds running.Resolver) {
 	c.watches, c.cache, c.kinds = watches, templateControllers, kinds
 	templateControllers.Each(func(o *object.Object) bool {
 		c.first[o.Name()] = struct{}{}

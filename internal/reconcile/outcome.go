@@ -1,28 +1,10 @@
 package reconcile
 
 import (
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
-	"github.com/templater-dev/templater/internal/reconcile/rights"
 )
-
-// answerOf returns what the error of a write means.
-func answerOf(err error) measure.Answer {
-	switch {
-	case err == nil:
-		return measure.Accepted
-	case stale(err), apierrors.IsAlreadyExists(err):
-		return measure.Conflict
-	case rights.Denied(err):
-		return measure.Forbidden
-	case problem.Unanswered(err):
-		return measure.NoAnswer
-	}
-	return measure.Rejected
-}
 
 // outcome returns what became of a pass over a parent that was looked at.
 func (p *pass) outcome() measure.Outcome {

@@ -12,28 +12,18 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
-// holdsCondition reports whether parents can hold the ready condition.
-func (c *controller) holdsCondition() bool {
-	return c.readyCondition != "" && c.kind.Status != nil && c.kind.Status.Conditions == ""
-}
-
-// writesStatus reports whether there is anything to write into the parents' status.
-func (c *controller) writesStatus() bool {
-	return c.holdsCondition() || c.kind.Status != nil && c.spec.Status != nil && c.spec.Status.Template != ""
-}
-
 // withReady puts the ready condition into status, if the parent can hold it. Another
 // manager's condition of that type is left alone.
 func (p *pass) withReady(status map[string]any, v verdict) map[string]any {
-	if !p.holdsCondition() || p.foreignCondition() {
+	if !p.HoldsCondition() || p.foreignCondition() {
 		return status
 	}
 	conditions, _ := status["conditions"].([]any)
 	conditions = slices.DeleteFunc(slices.Clone(conditions), func(c any) bool {
 		condition, _ := c.(map[string]any)
-		return condition["type"] == p.readyCondition
+		return condition["type"] == p.ReadyCondition
 	})
-	condition := map[string]any{"type": p.readyCondition, "status": v.status, "reason": v.reason, "message": problem.Line(v.message)}
+	condition := map[string]any{"type": p.ReadyCondition, "status": v.status, "reason": v.reason, "message": problem.Line(v.message)}
 	p.complement(condition)
 	status["conditions"] = append(conditions, condition)
 	return status
@@ -42,10 +32,10 @@ func (p *pass) withReady(status map[string]any, v verdict) map[string]any {
 // foreignCondition reports whether another manager owns the ready condition.
 func (p *pass) foreignCondition() bool {
 	for manager, held := range p.parent.Conditions {
-		if manager == p.manager {
+		if manager == p.Manager {
 			continue
 		}
-		if _, ok := fields.Set(held).Item(map[string]any{"type": p.readyCondition}); ok {
+		if _, ok := fields.Set(held).Item(map[string]any{"type": p.ReadyCondition}); ok {
 			return true
 		}
 	}
@@ -85,7 +75,7 @@ func (p *pass) fillCondition(condition map[string]any, at string) string {
 		return fmt.Sprintf("%s.type is longer than %d characters", at, longestType)
 	case !conditionType.MatchString(kind):
 		return at + ".type is no name of a condition: it may hold letters, digits, - _ and ., and before a / a domain"
-	case kind == p.readyCondition:
+	case kind == p.ReadyCondition:
 		return at + ": the condition " + kind + " is templater's own: leave it out here, or set spec.status.readyCondition to another type, or to \"\" for none"
 	}
 	switch s := condition["status"].(type) {
@@ -156,7 +146,7 @@ func (p *pass) complement(condition map[string]any) {
 	if condition["lastTransitionTime"] == nil {
 		condition["lastTransitionTime"] = p.transition(condition)
 	}
-	if p.kind.Status != nil && p.kind.Status.ObservedGeneration && condition["observedGeneration"] == nil {
+	if p.Kind.Status != nil && p.Kind.Status.ObservedGeneration && condition["observedGeneration"] == nil {
 		condition["observedGeneration"] = p.parent.Generation()
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
 func TestConditionsOfAStatusTemplate(t *testing.T) {
@@ -133,8 +134,8 @@ func TestRoomForTheReadyCondition(t *testing.T) {
 		"the kind has no status":       {"Ready", nil, false},
 		"its status has no conditions": {"Ready", &kind.StatusSchema{Conditions: "no room"}, false},
 	} {
-		p := &pass{controller: &controller{readyCondition: row.condition, kind: kind.Kind{Status: row.status}}}
-		if got := p.holdsCondition(); got != row.want {
+		p := &pass{Controller: &running.Controller{ReadyCondition: row.condition, Kind: kind.Kind{Status: row.status}}}
+		if got := p.HoldsCondition(); got != row.want {
 			t.Errorf("%s: %v, want %v", why, got, row.want)
 		}
 		if row.want {
@@ -150,7 +151,7 @@ func TestRoomForTheReadyCondition(t *testing.T) {
 func TestConditionOfAKindWithoutStatus(t *testing.T) {
 	condition := map[string]any{"lastTransitionTime": "now"}
 	for _, status := range []*kind.StatusSchema{nil, {}} { // the second has no room for a generation
-		p := &pass{controller: &controller{kind: kind.Kind{Status: status}}, parent: packed(t, parse(t, app))}
+		p := &pass{Controller: &running.Controller{Kind: kind.Kind{Status: status}}, parent: packed(t, parse(t, app))}
 		if p.complement(condition); len(condition) != 1 {
 			t.Errorf("condition %v", condition)
 		}

@@ -11,11 +11,12 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/loop"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/spec"
 )
 
 // controllerOf returns a controller with the template of a child.
-func controllerOf(t *testing.T, template string) *controller {
+func controllerOf(t *testing.T, template string) *running.Controller {
 	t.Helper()
 	compiled, r := spec.Compile("c", &v1.TemplateControllerSpec{
 		Watch:    v1.Watch{APIVersion: "v1", Kind: "ConfigMap"},
@@ -24,7 +25,7 @@ func controllerOf(t *testing.T, template string) *controller {
 	if r != nil {
 		t.Fatal(r.Message)
 	}
-	return &controller{name: "c", program: compiled.Program, factory: &child.Factory{Program: compiled.Program}}
+	return &running.Controller{Name: "c", Program: compiled.Program, Factory: &child.Factory{Program: compiled.Program}}
 }
 
 // TestContestedFieldsTellNoKeysFromData has two TemplateControllers write a field whose name is a value.
@@ -45,8 +46,8 @@ func TestContestedFieldsTellNoKeysFromData(t *testing.T) {
 func TestFlapsTellNoKeysFromData(t *testing.T) {
 	c := controllerOf(t, "count: {{ .spec.map }}")
 	f := loop.NewFlaps()
-	f.Status(nil, map[string]any{"count": map[string]any{secret: int64(1)}}, c.author().Path)
-	f.Status(nil, map[string]any{"count": map[string]any{}}, c.author().Path)
+	f.Status(nil, map[string]any{"count": map[string]any{secret: int64(1)}}, c.Author().Path)
+	f.Status(nil, map[string]any{"count": map[string]any{}}, c.Author().Path)
 	if got, want := f.Advice(), "the templates yield something else each time for .status.count.…: "; !strings.HasPrefix(got, want) {
 		t.Errorf("got %q, want %s", got, want)
 	}
@@ -72,7 +73,7 @@ func TestKeysThatAreTooLongAreToldByTheirPlace(t *testing.T) {
 		"the document holds a key":  {long: 1},
 		"spec.known.… holds a key ": {"spec": map[string]any{"known": map[string]any{secret: map[string]any{long: 1}}}},
 	} {
-		if got := c.factory.KeyFault(content); !strings.HasPrefix(got, want) {
+		if got := c.Factory.KeyFault(content); !strings.HasPrefix(got, want) {
 			t.Errorf("got %q, want %s", got, want)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -94,7 +95,7 @@ func TestNamespaceWhoseParentsAreNotReadYetIsNotAskedFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		(&controller{rights: c.controllers.rights.For("", "", kind.Kind{}), parents: map[string]*watch.Cache{row.namespace: caches[want]}}).absentNamespaces()
+		(&running.Controller{Rights: c.controllers.rights.For("", "", kind.Kind{}), Parents: map[string]*watch.Cache{row.namespace: caches[want]}}).AbsentNamespaces()
 		if got := c.controllers.rights.Len() > 0; got != row.asked {
 			t.Errorf("namespace %q, whose parents are read: %v; asked for: %v, want %v", row.namespace, row.read, got, row.asked)
 		}

@@ -26,6 +26,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
@@ -51,7 +52,7 @@ type Reconciler struct {
 
 // pass is one look at one parent.
 type pass struct {
-	*controller
+	*running.Controller
 	r          *Reconciler
 	key        queue.Key
 	pause      func() error // see render.Input
@@ -110,10 +111,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 	defer worker.End()
 	c, leave := r.controllers.enter(key.Controller)
 	defer leave()
-	if c == nil || c.spec.Suspend || c.unknown || !c.parentsSynced(key.Parent.Namespace) || c.syncing(key.Parent.Namespace) {
+	if c == nil || c.Spec.Suspend || c.Unknown || !c.ParentsSynced(key.Parent.Namespace) || c.SyncingChildren(key.Parent.Namespace) {
 		return Result{} // each of these brings the parent back when it changes
 	}
-	parent := c.parent(key.Parent)
+	parent := c.Parent(key.Parent)
 	if parent == nil {
 		result := r.leave(ctx, c, key)
 		result.Outcome = outcomeOfLeaving(result)
@@ -122,7 +123,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 	if parent.Deleting() {
 		return Result{} // the garbage collector takes the children
 	}
-	p.controller, p.parent = c, parent
+	p.Controller, p.parent = c, parent
 	p.memory.Open(ctx, r.memory, key.Controller)
 	defer p.memory.Close()
 	p.budget.Begin(&p.memory)
@@ -133,7 +134,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 		p.flaps = r.breaker.Flaps(key, p.specs())
 	}
 	result := p.run(ctx).also(p.collectStrays(ctx))
-	if result.Retry == problem.RetryOnChange && (p.behind || !readable(c.own)) {
+	if result.Retry == problem.RetryOnChange && (p.behind || !running.Readable(c.Controllers)) {
 		result.Retry = problem.RetrySlow // something may be left to prune, and nobody tells when
 	}
 	return result
@@ -147,15 +148,15 @@ func (p *pass) run(ctx context.Context) Result {
 	}
 	p.settle(d.Largest)
 	if len(d.Unknown) > 0 {
-		p.r.controllers.addKinds(p.name, d.Unknown)
+		p.r.controllers.addKinds(p.Name, d.Unknown)
 		return Result{Outcome: measure.Waiting} // comes again when the new kinds can be read
 	}
-	p.r.controllers.miss(p.name, d.Missing)
+	p.r.controllers.miss(p.Name, d.Missing)
 	p.problems = append(p.problems, d.Problems...)
 	p.whole = len(d.Problems) == 0
 	wanted := p.readable(free)
 	p.maker = d.Maker
-	p.plan = p.plans(ctx, plan.Input{Entries: p.spec.Children, Wanted: wanted, Live: observed, Maker: d.Maker})
+	p.plan = p.plans(ctx, plan.Input{Entries: p.Spec.Children, Wanted: wanted, Live: observed, Maker: d.Maker})
 	p.written.Before = fingerprint(observed)
 	p.act(ctx)
 	p.loop()
@@ -165,13 +166,13 @@ func (p *pass) run(ctx context.Context) Result {
 	}
 	p.writeStatus(ctx, d.Wanted, observed)
 	if p.written.Any() && p.r.breaker.Wrote(p.key, p.specs(), p.written) {
-		p.meter.Tripped()
+		p.Meter.Tripped()
 	}
 	if p.problems.TemplateFailed() {
-		p.meter.TemplateError()
+		p.Meter.TemplateError()
 	}
 	if log := klog.FromContext(ctx).V(4); log.Enabled() {
-		log.Info("looked at parent", "controller", p.name, "parent", p.key.Parent.String(), "resourceVersion", p.parent.ResourceVersion(), "wroteChildren", p.written.Children, "wroteStatus", p.written.Status)
+		log.Info("looked at parent", "controller", p.Name, "parent", p.key.Parent.String(), "resourceVersion", p.parent.ResourceVersion(), "wroteChildren", p.written.Children, "wroteStatus", p.written.Status)
 	}
 	return p.result()
 }
@@ -180,9 +181,9 @@ func (p *pass) run(ctx context.Context) Result {
 func (p *pass) readable(all []*child.Wanted) []*child.Wanted {
 	out := make([]*child.Wanted, 0, len(all))
 	for _, w := range all {
-		s := p.sources[w.Kind.GroupKind()]
-		cache := s.in(w.Name.Namespace)
-		if readable(cache) {
+		s := p.Sources[w.Kind.GroupKind()]
+		cache := s.For(w.Name.Namespace)
+		if running.Readable(cache) {
 			out = append(out, w)
 			continue
 		}
@@ -191,13 +192,13 @@ func (p *pass) readable(all []*child.Wanted) []*child.Wanted {
 			reason = v1.ReasonForbidden
 		}
 		p.problems = append(p.problems, &problem.Problem{Reason: reason, Message: fmt.Sprintf(
-			"%s cannot read %s: the condition Watching of TemplateController %s says why%s", rights.Who(p.as), p.rights.Claim(rights.Children, s.kind, s.scope(w.Name.Namespace)).Brief(), p.name, untouched)})
+			"%s cannot read %s: the condition Watching of TemplateController %s says why%s", rights.Who(p.As), p.Rights.Claim(rights.Children, s.Kind, s.Scope(w.Name.Namespace)).Brief(), p.Name, running.Untouched)})
 	}
 	return out
 }
 
 // observe returns the children as they are now, own writes included.
-func (p *pass) observe() []*child.Live { return p.childrenOf(p.parent) }
+func (p *pass) observe() []*child.Live { return p.ChildrenOf(p.parent) }
 
 // content is the parent as JSON data, which nobody may change.
 func (p *pass) content() map[string]any {
@@ -240,7 +241,7 @@ func (p *pass) result() Result {
 		result.Retry = problem.RetrySlow
 	}
 	if result.Retry == problem.RetryOnChange {
-		result.After = queue.Jitter(p.resync)
+		result.After = queue.Jitter(p.Resync)
 		if p.failed() {
 			result = result.also(Result{After: announce.RepeatAfter})
 		}
@@ -251,7 +252,7 @@ func (p *pass) result() Result {
 // seesMore reports whether the pass has written something that templates read and were rendered without. No
 // watch tells of own writes. The status template has seen the children as they were written.
 func (p *pass) seesMore() bool {
-	reads := p.program.Reads()
+	reads := p.Program.Reads()
 	return p.visible || p.written.Children && reads.Children
 }
 
@@ -335,19 +336,12 @@ func (r *Reconciler) confess(key queue.Key) {
 	if c == nil {
 		return
 	}
-	if parent := c.parent(key.Parent); parent != nil && r.events.Fresh(key, v1.ReasonInternalError+text) {
-		r.events.Announce(c.as, key, kube.Announcement{About: parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonInternalError, Message: text})
+	if parent := c.Parent(key.Parent); parent != nil && r.events.Fresh(key, v1.ReasonInternalError+text) {
+		r.events.Announce(c.As, key, kube.Announcement{About: parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonInternalError, Message: text})
 	}
 }
 
 var errPanic = errors.New("panic in a pass: this is a bug, please report it with the stack from the log")
-
-// noteDeletion has the cache know what the server has accepted to delete.
-func (c *controller) noteDeletion(l *child.Live) {
-	if cache := c.sources[l.Kind.GroupKind()].in(l.Object.Namespace()); cache != nil {
-		cache.Deleting(l.Object.Key(), l.Object.UID())
-	}
-}
 
 // Busy returns the passes that are under way.
 func (r *Reconciler) Busy() []workers.Work { return r.tracker.Busy() }

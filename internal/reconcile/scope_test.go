@@ -10,6 +10,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -32,22 +33,22 @@ func cacheOf(t *testing.T, manifests ...string) *watch.Cache {
 
 func TestNamespacesThatChildrenMayBeIn(t *testing.T) {
 	const head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {resourceVersion: \"1\", labels: {templater.dev/controller: apps}, name: a"
-	running := &controller{name: "apps", sources: map[schema.GroupKind]source{
-		{Kind: "ConfigMap"}: {caches: map[string]*watch.Cache{"": cacheOf(t, head+", namespace: old}")}},
-		{Kind: "Cluster"}:   {caches: map[string]*watch.Cache{"": cacheOf(t, head+"}")}},
+	now := &running.Controller{Name: "apps", Sources: map[schema.GroupKind]running.Source{
+		{Kind: "ConfigMap"}: {Caches: map[string]*watch.Cache{"": cacheOf(t, head+", namespace: old}")}},
+		{Kind: "Cluster"}:   {Caches: map[string]*watch.Cache{"": cacheOf(t, head+"}")}},
 	}}
 	for why, row := range map[string]struct {
 		before  map[string]bool
-		running *controller
+		running *running.Controller
 		scope   []string
 		want    map[string]bool
 	}{
-		"in all":                             {nil, running, nil, nil},
-		"in all, instead of some":            {map[string]bool{"a": true}, running, nil, nil},
+		"in all":                             {nil, now, nil, nil},
+		"in all, instead of some":            {map[string]bool{"a": true}, now, nil, nil},
 		"in some, and nothing is known":      {nil, nil, []string{"a", "b"}, map[string]bool{"a": true, "b": true}},
-		"in some instead of all":             {nil, running, []string{"a"}, map[string]bool{"a": true, "old": true}},
+		"in some instead of all":             {nil, now, []string{"a"}, map[string]bool{"a": true, "old": true}},
 		"in others":                          {map[string]bool{"a": true}, nil, []string{"b"}, map[string]bool{"a": true, "b": true}},
-		"in others; one was given up before": {map[string]bool{"a": true}, running, []string{"b"}, map[string]bool{"a": true, "b": true}},
+		"in others; one was given up before": {map[string]bool{"a": true}, now, []string{"b"}, map[string]bool{"a": true, "b": true}},
 	} {
 		e := newEntry("u")
 		e.namespaces, e.current = row.before, row.running
@@ -72,23 +73,23 @@ func TestWhenANamespaceIsReadNoMore(t *testing.T) {
 		t.Fatal(err)
 	}
 	for why, row := range map[string]struct {
-		source source
+		source running.Source
 		stays  bool
 	}{
-		"nothing was ever read there":             {source{}, false},
-		"nothing is there":                        {source{caches: map[string]*watch.Cache{"old": cacheOf(t)}}, false},
-		"a child is there":                        {source{kind: configMaps, caches: map[string]*watch.Cache{"old": cacheOf(t, string(written))}}, true},
-		"what is there is nobody's":               {source{kind: configMaps, caches: map[string]*watch.Cache{"old": cacheOf(t, manifest+"a}")}}, false},
-		"it is not known yet what is there":       {source{caches: map[string]*watch.Cache{"old": unread}}, true},
-		"it is not known where children are read": {source{err: errors.New("no answer")}, true},
+		"nothing was ever read there":             {running.Source{}, false},
+		"nothing is there":                        {running.Source{Caches: map[string]*watch.Cache{"old": cacheOf(t)}}, false},
+		"a child is there":                        {running.Source{Kind: configMaps, Caches: map[string]*watch.Cache{"old": cacheOf(t, string(written))}}, true},
+		"what is there is nobody's":               {running.Source{Kind: configMaps, Caches: map[string]*watch.Cache{"old": cacheOf(t, manifest+"a}")}}, false},
+		"it is not known yet what is there":       {running.Source{Caches: map[string]*watch.Cache{"old": unread}}, true},
+		"it is not known where children are read": {running.Source{Err: errors.New("no answer")}, true},
 	} {
 		c := newCluster(t)
 		before := map[string]bool{"ns": true, "old": true}
 		e := newEntry("u")
 		e.namespaces = before
-		next := &controller{
-			name: "apps", factory: &child.Factory{Ownership: &child.Ownership{Controller: "apps", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: ring(t)}}, gvk: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}, sources: map[schema.GroupKind]source{{Kind: "ConfigMap"}: row.source},
-			spec: &v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Watch: v1.Watch{Namespaces: []string{"ns"}}},
+		next := &running.Controller{
+			Name: "apps", Factory: &child.Factory{Ownership: &child.Ownership{Controller: "apps", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: ring(t)}}, GVK: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}, Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: row.source},
+			Spec: &v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Watch: v1.Watch{Namespaces: []string{"ns"}}},
 		}
 		c.controllers.retreat(t.Context(), e, next)
 		if e.namespaces["old"] != row.stays || !e.namespaces["ns"] || len(before) != 2 {
@@ -103,8 +104,8 @@ func TestWhenANamespaceIsReadNoMore(t *testing.T) {
 
 func TestWatchesThatTellOfChildren(t *testing.T) {
 	resource := configMap("").Resource
-	c := &controller{as: robot, sources: map[schema.GroupKind]source{{Kind: "ConfigMap"}: {
-		kind: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}], caches: map[string]*watch.Cache{"ns": cacheOf(t)},
+	c := &running.Controller{As: robot, Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: {
+		Kind: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}], Caches: map[string]*watch.Cache{"ns": cacheOf(t)},
 	}}}
 	for why, row := range map[string]struct {
 		want  watch.Want
@@ -113,9 +114,9 @@ func TestWatchesThatTellOfChildren(t *testing.T) {
 		"its own":             {watch.Want{Resource: resource, As: robot, Namespace: "ns"}, true},
 		"another namespace's": {watch.Want{Resource: resource, As: robot, Namespace: "other"}, false},
 		"another user's":      {watch.Want{Resource: resource, Namespace: "ns"}, false},
-		"another resource's":  {watch.Want{Resource: namespaces, As: robot, Namespace: "ns"}, false},
+		"another resource's":  {watch.Want{Resource: running.Namespaces, As: robot, Namespace: "ns"}, false},
 	} {
-		if got := c.reads(row.want); got != row.reads {
+		if got := c.Reads(row.want); got != row.reads {
 			t.Errorf("%s: %v, want %v", why, got, row.reads)
 		}
 	}

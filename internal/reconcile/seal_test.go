@@ -18,13 +18,14 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
-// running returns a cluster on which the children of "one" are made and known.
-func running(t *testing.T, manifest string) *cluster {
+// runs returns a cluster on which the children of "one" are made and known.
+func runs(t *testing.T, manifest string) *cluster {
 	t.Helper()
 	c := newCluster(t)
 	c.apply(manifest)
@@ -78,7 +79,7 @@ func TestForgedChildrenAreNothing(t *testing.T) {
 		"the TemplateController goes": {with(t, showing, "spec:\n", "spec:\n  deletionPolicy: Delete\n"), func(c *cluster) { c.goes() }, []string{"delete configmaps a", "delete configmaps b"}},
 	} {
 		t.Run(why, func(t *testing.T) {
-			c := running(t, row.manifest)
+			c := runs(t, row.manifest)
 			before := c.forge("a", "copy")
 			wantRequests(t, "it appears", c.run())
 			if got := c.condition("apps", "one", "Ready"); !strings.Contains(got, "True Ready") {
@@ -99,7 +100,7 @@ func TestForgedChildrenAreNothing(t *testing.T) {
 }
 
 func TestForgedChildIsNotWaitedFor(t *testing.T) {
-	c := running(t, under(t, "Recreate"))
+	c := runs(t, under(t, "Recreate"))
 	forged := c.forge("a", "copy")
 	forged.SetFinalizers([]string{"example.org/never"})
 	c.store(configMap("copy"), forged)
@@ -136,7 +137,7 @@ func TestObjectMadeBeforehandIsNotTaken(t *testing.T) {
 
 // Whoever deletes a child and makes another one of its name can copy all that it had, but not when it was made.
 func TestChildThatWasReplacedByItsCopyIsNotTaken(t *testing.T) {
-	c := running(t, apps)
+	c := runs(t, apps)
 	o := c.get("configmaps", "a").DeepCopy()
 	c.gone(configMap("a"))
 	o.SetUID("again")
@@ -152,7 +153,7 @@ func TestChildThatWasReplacedByItsCopyIsNotTaken(t *testing.T) {
 func TestChildThatLosesItsSealGetsItBack(t *testing.T) {
 	for strategy, want := range map[string]string{"Apply": "update configmaps a", "Recreate": "mark configmaps a", "CreateOnly": "mark configmaps a", "OnDelete": "mark configmaps a"} {
 		t.Run(strategy, func(t *testing.T) {
-			c := running(t, under(t, strategy))
+			c := runs(t, under(t, strategy))
 			c.strip("a")
 			wantRequests(t, "it is known", c.run(), want)
 			c.deliver()
@@ -188,7 +189,7 @@ func TestChildThatLosesItsSealGetsItBack(t *testing.T) {
 // An edited label does not make a child one of another entry.
 func TestSealTellsTheEntry(t *testing.T) {
 	two := with(t, apps, "  status:\n", "  - name: more\n    template: \"\"\n  status:\n", "{{ len .children.maps }}", "{{ len .children.maps }}\n      more: {{ len .observed.more }}")
-	c := running(t, under(t, "OnDelete"))
+	c := runs(t, under(t, "OnDelete"))
 	c.apply(with(t, two, "    template: |\n      {{ range", "    updateStrategy: {type: OnDelete}\n    template: |\n      {{ range"))
 	c.settle()
 	c.edit(configMap("a"), func(o *unstructured.Unstructured) {
@@ -210,7 +211,7 @@ func TestSealTellsTheEntry(t *testing.T) {
 func TestRotation(t *testing.T) {
 	for _, strategy := range []string{"Apply", "Recreate", "CreateOnly", "OnDelete"} {
 		t.Run(strategy, func(t *testing.T) {
-			c := running(t, under(t, strategy))
+			c := runs(t, under(t, strategy))
 			c.apply(with(t, under(t, strategy), "name: maps", "name: maps\n    prunePolicy: Orphan"))
 			c.apply(with(t, app, "[a, b]", "[b]")) // a stays all the same
 			c.settle()
@@ -235,7 +236,7 @@ func TestRotation(t *testing.T) {
 }
 
 func TestRotationReachesWhatNoEntryKnows(t *testing.T) {
-	c := running(t, with(t, apps, "name: maps", "name: maps\n    prunePolicy: Orphan"))
+	c := runs(t, with(t, apps, "name: maps", "name: maps\n    prunePolicy: Orphan"))
 	c.apply(with(t, apps, "name: maps", "name: others", ".children.maps", ".children.others", "metadata: {name: {{ . }}}", "metadata: {name: {{ . }}-2}"))
 	c.settle()
 	c.keys = keysOf(t, "1", "2")
@@ -278,7 +279,7 @@ func TestChildrenFromBeforeTheKeysAreSealedOnce(t *testing.T) {
 	} {
 		for strategy, verb := range map[string]string{"Apply": "update", "Recreate": "mark", "CreateOnly": "mark", "OnDelete": "mark"} {
 			t.Run(why+", "+strategy, func(t *testing.T) {
-				c := running(t, under(t, strategy))
+				c := runs(t, under(t, strategy))
 				lose(c)
 				c.older("9")
 				c.start()
@@ -311,7 +312,7 @@ func TestChildrenFromBeforeTheKeysAreSealedOnce(t *testing.T) {
 // TestAPassBetweenNewKeysAndTheirAdoptionDecidesNothing has an administrator vouch for all that is there, and a pass come before the
 // TemplateController is looked at: only that has children adopted that have no seal.
 func TestAPassBetweenNewKeysAndTheirAdoptionDecidesNothing(t *testing.T) {
-	c := running(t, apps)
+	c := runs(t, apps)
 	c.older("1")
 	c.start()
 	c.settle()
@@ -337,7 +338,7 @@ func TestAPassBetweenNewKeysAndTheirAdoptionDecidesNothing(t *testing.T) {
 }
 
 func TestChildrenFromBeforeTheKeysAreSealedUntilNoneIsLeft(t *testing.T) {
-	c := running(t, apps)
+	c := runs(t, apps)
 	c.strip("a", "b")
 	c.older("9")
 	c.start()
@@ -385,7 +386,7 @@ func TestWhatIsNotOlderThanTheKeysIsNotSealed(t *testing.T) {
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
-			c := running(t, apps)
+			c := runs(t, apps)
 			c.forge("a", "copy")
 			c.strip("a", "b", "copy")
 			c.older("9")
@@ -410,7 +411,7 @@ func TestChildrenFromBeforeTheKeysMayComeLate(t *testing.T) {
 	rejected := with(t, apps, "{{ range .spec.names }}", "{{ range }}")
 	for why, manifest := range map[string]string{"suspended": suspended, "rejected": rejected} {
 		t.Run(why, func(t *testing.T) {
-			c := running(t, apps)
+			c := runs(t, apps)
 			c.strip("a", "b")
 			c.apply(manifest)
 			c.older("9")
@@ -444,7 +445,7 @@ func (c *cluster) textOf(name string) string {
 // TestDriftUnderOurNameIsRepaired has somebody apply as our field manager, with the hash and the seal that the child has.
 func TestDriftUnderOurNameIsRepaired(t *testing.T) {
 	t.Run("and our entry differs", func(t *testing.T) {
-		c := running(t, apps)
+		c := runs(t, apps)
 		fields := held(c.get("configmaps", "a").Object, "")
 		fields["f:data"].(map[string]any)["f:more"] = map[string]any{}
 		c.impersonate("a", "hidden", fields)
@@ -456,7 +457,7 @@ func TestDriftUnderOurNameIsRepaired(t *testing.T) {
 		wantRequests(t, "once", c.run())
 	})
 	t.Run("and is back as it was", func(t *testing.T) {
-		c := running(t, apps)
+		c := runs(t, apps)
 		before := c.get("configmaps", "a").GetManagedFields()
 		fields := held(c.get("configmaps", "a").Object, "")
 		delete(fields, "f:data")
@@ -473,7 +474,7 @@ func TestDriftUnderOurNameIsRepaired(t *testing.T) {
 		wantRequests(t, "once", c.run())
 	})
 	t.Run("while nobody was looking", func(t *testing.T) {
-		c := running(t, apps)
+		c := runs(t, apps)
 		for name, after := range map[string]time.Duration{"a": time.Minute, "b": time.Second} {
 			o := c.get("configmaps", name).DeepCopy()
 			entries := o.GetManagedFields()
@@ -491,7 +492,7 @@ func TestDriftUnderOurNameIsRepaired(t *testing.T) {
 
 func TestOtherStrategiesLeaveDriftUnderOurName(t *testing.T) {
 	for _, strategy := range []string{"Recreate", "CreateOnly", "OnDelete"} {
-		c := running(t, under(t, strategy))
+		c := runs(t, under(t, strategy))
 		fields := held(c.get("configmaps", "a").Object, "")
 		fields["f:data"].(map[string]any)["f:more"] = map[string]any{}
 		c.impersonate("a", "edited", fields)
@@ -522,22 +523,22 @@ func TestUntilWhenChildrenFromBeforeTheKeysAreSealed(t *testing.T) {
 	nothing := func(*unstructured.Unstructured) {}
 	for why, row := range map[string]struct {
 		child, parent func(*unstructured.Unstructured)
-		then          func(*testing.T, *controller)
+		then          func(*testing.T, *running.Controller)
 		strays, want  bool
 	}{
 		"its parent is there": {nothing, nothing, nil, false, false},
 		"its parent is going": {nothing, deleting, nil, false, true},
 		"it is going":         {deleting, nothing, nil, false, true},
-		"it is going, and not every kind is known": {deleting, nothing, func(_ *testing.T, c *controller) {
-			c.sources = map[schema.GroupKind]source{{}: {err: errors.New("no answer")}}
+		"it is going, and not every kind is known": {deleting, nothing, func(_ *testing.T, c *running.Controller) {
+			c.Sources = map[schema.GroupKind]running.Source{{}: {Err: errors.New("no answer")}}
 		}, false, false},
-		"it is going, and the parents are not read":          {deleting, nothing, func(t *testing.T, c *controller) { c.parents[""] = unread(t) }, false, false},
+		"it is going, and the parents are not read":          {deleting, nothing, func(t *testing.T, c *running.Controller) { c.Parents[""] = unread(t) }, false, false},
 		"its parent is not there, for a while":               {stray, nothing, nil, true, false},
 		"its parent is not there, for long":                  {stray, nothing, nil, false, true},
 		"its parent is not there, and nobody will delete it": {func(o *unstructured.Unstructured) { stray(o); o.SetOwnerReferences(nil) }, nothing, nil, true, true},
 	} {
 		t.Run(why, func(t *testing.T) {
-			c := running(t, apps)
+			c := runs(t, apps)
 			c.strip("a")
 			c.gone(configMap("b"))
 			c.older("9")
@@ -552,7 +553,7 @@ func TestUntilWhenChildrenFromBeforeTheKeysAreSealed(t *testing.T) {
 			if row.then != nil {
 				row.then(t, running)
 			}
-			if got := running.allSealed(row.strays); got != row.want {
+			if got := running.AllSealed(row.strays); got != row.want {
 				t.Errorf("all are sealed: %v, want %v", got, row.want)
 			}
 		})
@@ -560,13 +561,13 @@ func TestUntilWhenChildrenFromBeforeTheKeysAreSealed(t *testing.T) {
 }
 
 func TestARejectedSpecEndsNoAdoption(t *testing.T) {
-	c := running(t, apps)
+	c := runs(t, apps)
 	e, next := c.controllers.entries["apps"], c.controllers.get("apps")
 	for _, row := range []struct {
 		a    assembly
 		want bool
 	}{{assembly{rejection: &spec.Rejection{}}, false}, {assembly{}, true}} {
-		next.factory.Adopting = true
+		next.Factory.Adopting = true
 		if got := c.controllers.sealedSince(&v1.TemplateController{}, e, row.a, next); (got != nil) != row.want {
 			t.Errorf("rejected: %v, and all are sealed since %v", row.a.rejection != nil, got)
 		}
@@ -574,11 +575,11 @@ func TestARejectedSpecEndsNoAdoption(t *testing.T) {
 }
 
 func TestTemplateControllerIsLookedAtWhenAChildIsSealed(t *testing.T) {
-	c := running(t, apps)
-	p := &pass{controller: c.controllers.get("apps"), r: c.reconciler}
+	c := runs(t, apps)
+	p := &pass{Controller: c.controllers.get("apps"), r: c.reconciler}
 	for _, adopting := range []bool{false, true} {
 		clear(c.controllersDue.due)
-		p.factory.Adopting = adopting
+		p.Factory.Adopting = adopting
 		p.keep(packed(t, c.get("configmaps", "a")), fakeKinds[schema.GroupKind{Kind: "ConfigMap"}])
 		if _, due := c.controllersDue.due["apps"]; due != adopting {
 			t.Errorf("children are being sealed: %v, and it is looked at: %v", adopting, due)
@@ -587,7 +588,7 @@ func TestTemplateControllerIsLookedAtWhenAChildIsSealed(t *testing.T) {
 }
 
 // late is a Writer for a server whose clock is ahead.
-type late struct{ Writer }
+type late struct{ running.Writer }
 
 func (w late) Apply(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
 	after, err := w.Writer.Apply(ctx, at, body, manager)
@@ -605,11 +606,11 @@ func TestChildMadeWhileTheClockIsWrongIsSealedAgain(t *testing.T) {
 	c.apply(app)
 	c.runControllers()
 	running := c.controllers.get("apps")
-	running.cluster = late{running.cluster}
+	running.Cluster = late{running.Cluster}
 	_, first := c.pass("apps", "one")
 	c.runControllers()
 	running = c.controllers.get("apps")
-	running.cluster = late{running.cluster}
+	running.Cluster = late{running.Cluster}
 	_, second := c.pass("apps", "one")
 	if requests := append(first, second...); !slices.Contains(requests, "mark configmaps a") || slices.Contains(requests, "mark configmaps b") {
 		t.Errorf("requests %v", requests)
@@ -617,7 +618,7 @@ func TestChildMadeWhileTheClockIsWrongIsSealedAgain(t *testing.T) {
 }
 
 func TestOnlyADepartedChildIsRemembered(t *testing.T) {
-	c := running(t, apps)
+	c := runs(t, apps)
 	c.forge("a", "copy")
 	c.run()
 	known := map[string]*unstructured.Unstructured{}
@@ -631,7 +632,7 @@ func TestOnlyADepartedChildIsRemembered(t *testing.T) {
 	for name, want := range map[string]bool{"a": true, "copy": false} {
 		o := known[name]
 		o.SetLabels(nil)
-		if got := c.controllers.get("apps").factory.Ours(packed(t, o), schema.GroupKind{Kind: "ConfigMap"}, "uid-one"); got != want {
+		if got := c.controllers.get("apps").Factory.Ours(packed(t, o), schema.GroupKind{Kind: "ConfigMap"}, "uid-one"); got != want {
 			t.Errorf("%s counts as ours once it has gone: %v, want %v", name, got, want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
 // left is called when a pass is over.
@@ -31,11 +32,11 @@ func (e *entry) bit(gk schema.GroupKind) uint64 {
 func (c *Controllers) shed(name string, e *entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	running := e.current
-	if running == nil || running.generation != e.generation || running.round != e.round || running.spec.Suspend || running.unknown {
+	current := e.current
+	if current == nil || current.Generation != e.generation || current.Round != e.round || current.Spec.Suspend || current.Unknown {
 		return
 	}
-	idle := e.idle(running)
+	idle := e.idle(current)
 	if len(idle) == 0 {
 		return
 	}
@@ -43,10 +44,10 @@ func (c *Controllers) shed(name string, e *entry) {
 		c.queue.AddAfter(name, countsDelay)
 		return
 	}
-	next := *running
-	next.sources = maps.Clone(running.sources)
+	next := *current
+	next.Sources = maps.Clone(current.Sources)
 	for _, gk := range idle {
-		delete(next.sources, gk)
+		delete(next.Sources, gk)
 		delete(e.childKinds, gk)
 		delete(e.settled, gk)
 	}
@@ -54,23 +55,23 @@ func (c *Controllers) shed(name string, e *entry) {
 }
 
 // idle returns the kinds that can be forgotten.
-func (e *entry) idle(running *controller) []schema.GroupKind {
+func (e *entry) idle(current *running.Controller) []schema.GroupKind {
 	wanted := uint64(0)
 	for _, t := range e.counts.tallies {
 		wanted |= t.kinds
 	}
 	var idle []schema.GroupKind
-	for gk, s := range running.sources {
-		if s.bit != 0 && wanted&s.bit == 0 {
+	for gk, s := range current.Sources {
+		if s.Bit != 0 && wanted&s.Bit == 0 {
 			idle = append(idle, gk)
 		}
 	}
-	if len(idle) == 0 || !e.allSeen(running) {
+	if len(idle) == 0 || !e.allSeen(current) {
 		return nil
 	}
 	var empty []schema.GroupKind
 	for _, gk := range idle {
-		if running.nothingLeft(running.sources[gk]) {
+		if current.NothingLeft(current.Sources[gk]) {
 			empty = append(empty, gk)
 		}
 	}
@@ -78,35 +79,20 @@ func (e *entry) idle(running *controller) []schema.GroupKind {
 }
 
 // allSeen reports whether each parent's last pass knew all that its templates want, in the present round.
-func (e *entry) allSeen(running *controller) bool {
-	for _, cache := range running.parents {
-		if !readable(cache) {
+func (e *entry) allSeen(current *running.Controller) bool {
+	for _, cache := range current.Parents {
+		if !running.Readable(cache) {
 			return false
 		}
 	}
-	if !readable(running.namespaces) {
+	if !running.Readable(current.Namespaces) {
 		return false
 	}
 	seen := true
-	running.eachParent(func(o *object.Object) {
+	current.EachParent(func(o *object.Object) {
 		if e.counts.tallies[o.Key()].round != e.round {
 			seen = false
 		}
 	})
 	return seen
-}
-
-// nothingLeft reports whether it is known that no object of a kind carries the label of this controller.
-func (c *controller) nothingLeft(s source) bool {
-	if s.err != nil {
-		return false
-	}
-	found := false
-	for _, cache := range s.caches {
-		if !readable(cache) {
-			return false
-		}
-		cache.EachChild(c.name, func(*object.Object) { found = true })
-	}
-	return !found
 }

@@ -5,6 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -42,16 +44,16 @@ type sourceState struct {
 }
 
 // state returns that of a controller which the assembly has led to.
-func (a *assembly) state(generation int64, c *controller) *state {
+func (a *assembly) state(generation int64, c *running.Controller) *state {
 	s := &state{
 		facts: facts{
-			generation: generation, round: c.factory.Seals.Round(), suspended: c.spec.Suspend, rejected: a.rejection != nil,
-			gone: gone(a.kindErr), revision: a.kind.Revision, hasNamespaces: c.namespaces != nil,
+			generation: generation, round: c.Factory.Seals.Round(), suspended: c.Spec.Suspend, rejected: a.rejection != nil,
+			gone: kind.Gone(a.kindErr), revision: a.kind.Revision, hasNamespaces: c.Namespaces != nil,
 		},
-		parents: cacheStates(c.parents), children: make(map[schema.GroupKind]sourceState, len(c.sources)), namespaces: cacheStateOf(c.namespaces),
+		parents: cacheStates(c.Parents), children: make(map[schema.GroupKind]sourceState, len(c.Sources)), namespaces: cacheStateOf(c.Namespaces),
 	}
-	for gk, child := range c.sources {
-		s.children[gk] = sourceState{revision: child.kind.Revision, lost: child.err != nil, caches: cacheStates(child.caches)}
+	for gk, child := range c.Sources {
+		s.children[gk] = sourceState{revision: child.Kind.Revision, lost: child.Err != nil, caches: cacheStates(child.Caches)}
 	}
 	return s
 }
@@ -68,7 +70,7 @@ func cacheStateOf(cache *watch.Cache) cacheState {
 	if cache == nil {
 		return cacheState{readable: true}
 	}
-	return cacheState{cache: cache, readable: readable(cache), failures: cache.Failures()}
+	return cacheState{cache: cache, readable: running.Readable(cache), failures: cache.Failures()}
 }
 
 // equal reports whether two states are the same; nil is that of a controller that does not run.

@@ -27,12 +27,12 @@ import (
 func (p *pass) writeStatus(ctx context.Context, all []*child.Wanted, observed []*child.Live) {
 	p.written.After = fingerprint(observed)
 	p.census = censusOf(all, observed)
-	now := &tally{children: int64(len(observed)), foreign: p.holdsCondition() && p.foreignCondition()}
+	now := &tally{children: int64(len(observed)), foreign: p.HoldsCondition() && p.foreignCondition()}
 	if p.whole {
-		now.round = p.round
+		now.round = p.Round
 	}
 	for _, w := range all {
-		now.kinds |= p.sources[w.ID().Kind].bit
+		now.kinds |= p.Sources[w.ID().Kind].Bit
 	}
 	for _, l := range observed {
 		if readiness.Of(l.Object) == readiness.Ready {
@@ -63,7 +63,7 @@ func (p *pass) template(observed []*child.Live) (map[string]any, *problem.Proble
 		return p.kept(), nil
 	}
 	kept := p.budget.Kept()
-	status, err := p.program.Status(p.input(observed))
+	status, err := p.Program.Status(p.input(observed))
 	p.settle(p.budget.Kept() - kept)
 	if err != nil {
 		return p.kept(), problem.FromTemplate(err)
@@ -72,7 +72,7 @@ func (p *pass) template(observed []*child.Live) (map[string]any, *problem.Proble
 		status = map[string]any{}
 	}
 	status = dropNulls(status)
-	if fault := cmp.Or(p.fillConditions(status), p.factory.KeyFault(map[string]any{"status": status})); fault != "" {
+	if fault := cmp.Or(p.fillConditions(status), p.Factory.KeyFault(map[string]any{"status": status})); fault != "" {
 		return p.kept(), problem.Newf(v1.ReasonTemplateError, "status: %s", fault)
 	}
 	return status, nil
@@ -81,7 +81,7 @@ func (p *pass) template(observed []*child.Live) (map[string]any, *problem.Proble
 // kept is that part of the parent's status that we own.
 func (p *pass) kept() map[string]any {
 	current, _ := p.content()["status"].(map[string]any)
-	owned, ok := fields.Set(p.parent.Applied(p.manager, "status")).Field("status")
+	owned, ok := fields.Set(p.parent.Applied(p.Manager, "status")).Field("status")
 	if !ok || current == nil {
 		return map[string]any{}
 	}
@@ -123,13 +123,13 @@ func (p *pass) report(ctx context.Context, status map[string]any, now *tally) {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetryNow})
 	case rights.Denied(err):
-		text, pending := p.rights.Missing(err, p.rights.Claim(rights.Status, p.kind, p.parent.Namespace()))
+		text, pending := p.Rights.Missing(err, p.Rights.Claim(rights.Status, p.Kind, p.parent.Namespace()))
 		p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonStatusRejected, Retry: problem.RetrySoon, Message: "cannot write the status: " + text, Pending: pending})
 		if !pending {
 			now.denied = "cannot write the status: " + text
 		}
 	default:
-		err = p.author().About(err, map[string]any{"status": status})
+		err = p.Author().About(err, map[string]any{"status": status})
 		p.problems = append(p.problems, &problem.Problem{
 			Reason: v1.ReasonStatusRejected, Retry: problem.RetryBackoff,
 			Message: "cannot write the status: " + problem.PublicReason(err), Faults: problem.SchemaFaults(err), About: contentOf(status),
@@ -158,7 +158,7 @@ func (p *pass) confine(ctx context.Context, v verdict) {
 		err = p.store(ctx, p.withReady(p.kept(), v))
 	}
 	if err != nil {
-		klog.FromContext(ctx).Info("cannot write the ready condition, will retry", "controller", p.name, "parent", p.key.Parent.String(), "reason", problem.PublicReason(err))
+		klog.FromContext(ctx).Info("cannot write the ready condition, will retry", "controller", p.Name, "parent", p.key.Parent.String(), "reason", problem.PublicReason(err))
 	}
 }
 
@@ -194,34 +194,34 @@ func (p *pass) failed() bool {
 // store applies the status, unless the parent has it already. The error is that of the
 // server.
 func (p *pass) store(ctx context.Context, status map[string]any) error {
-	if p.kind.Status == nil {
+	if p.Kind.Status == nil {
 		return nil
 	}
 	current, _ := p.content()["status"].(map[string]any)
-	owned, has := fields.Set(p.parent.Applied(p.manager, "status")).Field("status")
+	owned, has := fields.Set(p.parent.Applied(p.Manager, "status")).Field("status")
 	if (has || len(status) == 0) && owned.Same(status, current) && !owned.Exceeds(status) {
 		return nil
 	}
 	if p.flaps != nil {
-		p.flaps.Status(owned, status, p.author().Path)
+		p.flaps.Status(owned, status, p.Author().Path)
 	}
 	metadata := map[string]any{"name": p.parent.Name(), "resourceVersion": p.parent.ResourceVersion()}
 	if ns := p.parent.Namespace(); ns != "" {
 		metadata["namespace"] = ns
 	}
-	after, err := p.cluster.ApplyStatus(ctx, p.locateParent(p.key), object.Append(make([]byte, 0, 512), map[string]any{
-		"apiVersion": p.gvk.GroupVersion().String(), "kind": p.gvk.Kind, "metadata": metadata, "status": status,
-	}), p.manager)
+	after, err := p.Cluster.ApplyStatus(ctx, p.LocateParent(p.key), object.Append(make([]byte, 0, 512), map[string]any{
+		"apiVersion": p.GVK.GroupVersion().String(), "kind": p.GVK.Kind, "metadata": metadata, "status": status,
+	}), p.Manager)
 	if err != nil {
 		return err
 	}
 	p.written.Status = true
-	if p.program.Reads().Status {
+	if p.Program.Reads().Status {
 		now, _ := after.Content()["status"].(map[string]any)
 		p.visible = !fields.Equal(current, now)
 	}
-	p.parentCache(p.parent.Namespace()).Put(after, p.name)
-	klog.FromContext(ctx).V(2).Info("wrote status", "controller", p.name, "parent", p.key.Parent.String())
+	p.ParentCache(p.parent.Namespace()).Put(after, p.Name)
+	klog.FromContext(ctx).V(2).Info("wrote status", "controller", p.Name, "parent", p.key.Parent.String())
 	return nil
 }
 
@@ -251,6 +251,6 @@ func (p *pass) announce() {
 		return
 	}
 	if p.r.events.Fresh(p.key, issue.Reason+p.problems.Message()) {
-		p.r.events.Announce(p.as, p.key, kube.Announcement{About: p.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: p.problems.Message()})
+		p.r.events.Announce(p.As, p.key, kube.Announcement{About: p.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: p.problems.Message()})
 	}
 }

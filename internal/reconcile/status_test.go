@@ -20,6 +20,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
 func TestStatusThatTheServerRefusesIsReported(t *testing.T) {
@@ -59,7 +60,7 @@ func TestStatusOfAKindThatHasLostItIsLeftAlone(t *testing.T) {
 	c.apply(with(t, apps, "  status:\n    template: |\n      count: {{ len .children.maps }}\n", ""))
 	c.apply(app)
 	wantRequests(t, "at first", c.run(), "create configmaps a", "create configmaps b", "status apps one")
-	c.controllers.get("apps").kind.Status = nil
+	c.controllers.get("apps").Kind.Status = nil
 	_, requests := c.pass("apps", "one")
 	wantRequests(t, "without a status subresource", requests)
 }
@@ -117,7 +118,7 @@ func TestWhatAStatusTemplateNoLongerYieldsGoes(t *testing.T) {
 func TestStatusThatSomebodyHasTakenAwayIsKeptAsNothing(t *testing.T) {
 	parent := parse(t, app)
 	own(parent, "templater/apps", "status", map[string]any{"f:status": map[string]any{}})
-	p := &pass{controller: &controller{manager: "templater/apps"}, parent: packed(t, parent)}
+	p := &pass{Controller: &running.Controller{Manager: "templater/apps"}, parent: packed(t, parent)}
 	if got := p.kept(); got == nil || len(got) > 0 {
 		t.Errorf("kept %v, want an empty mapping, to which a condition can be added", got)
 	}
@@ -125,7 +126,7 @@ func TestStatusThatSomebodyHasTakenAwayIsKeptAsNothing(t *testing.T) {
 
 // choosy is a Writer that takes no status that holds a text.
 type choosy struct {
-	Writer
+	running.Writer
 	not string
 }
 
@@ -142,7 +143,7 @@ func TestParentSaysThatItsStatusIsRefused(t *testing.T) {
 	c.apply(with(t, app, "[a, b]", "[a]"))
 	c.run()
 	running := c.controllers.get("apps")
-	running.cluster = choosy{running.cluster, `"count":2`}
+	running.Cluster = choosy{running.Cluster, `"count":2`}
 	c.apply(app)
 	c.pass("apps", "one")
 	if got, want := c.condition("apps", "one", "Ready"), "False StatusRejected: cannot write the status: .status.count: the schema has no such field"; got != want {
@@ -155,7 +156,7 @@ func TestParentSaysThatItsStatusIsRefused(t *testing.T) {
 
 func TestStatusOfOthersIsNotKeptAsOurs(t *testing.T) {
 	parent := parse(t, with(t, app, "spec:", "status: {count: 1}\nspec:"))
-	p := &pass{controller: &controller{manager: "templater/apps"}, parent: packed(t, parent)}
+	p := &pass{Controller: &running.Controller{Manager: "templater/apps"}, parent: packed(t, parent)}
 	if got := p.kept(); len(got) > 0 {
 		t.Errorf("kept %v, want nothing: it is somebody else's", got)
 	}
@@ -183,7 +184,7 @@ func TestNothingIsWrittenWhereThereIsNothingToSay(t *testing.T) {
 
 // heard is a Writer that keeps the last status.
 type heard struct {
-	Writer
+	running.Writer
 	body *string
 }
 
@@ -204,7 +205,7 @@ func TestStatusNamesItsParent(t *testing.T) {
 		c.run()
 		body := ""
 		running := c.controllers.get("apps")
-		running.cluster = heard{running.cluster, &body}
+		running.Cluster = heard{running.Cluster, &body}
 		c.apply(with(t, parent, "[a, b]", "[a, b, c]"))
 		c.reconciler.Reconcile(t.Context(), queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: namespace, Name: "one"}})
 		if !strings.Contains(body, want) {
@@ -214,7 +215,7 @@ func TestStatusNamesItsParent(t *testing.T) {
 }
 
 func TestWhatWaitsIsNotReady(t *testing.T) {
-	p := &pass{controller: &controller{}, plan: plan.Plan{Pending: 1}, census: census{wanted: 1, ready: 1}}
+	p := &pass{Controller: &running.Controller{}, plan: plan.Plan{Pending: 1}, census: census{wanted: 1, ready: 1}}
 	if got := p.verdict(); got.status != "False" || got.reason != v1.ReasonProgressing {
 		t.Errorf("verdict %+v", got)
 	}
@@ -226,7 +227,7 @@ func TestWhatWaitsIsNotReady(t *testing.T) {
 func TestFaultsThatWereToldAreKeptWhileSomethingElseIsWrong(t *testing.T) {
 	c := newCluster(t)
 	key, told := keyOf("apps", "one"), []string{".a: bad"}
-	p := &pass{controller: &controller{}, r: c.reconciler, key: key, problems: problem.List{{Message: "no"}}}
+	p := &pass{Controller: &running.Controller{}, r: c.reconciler, key: key, problems: problem.List{{Message: "no"}}}
 	c.reconciler.events.Faults(key, "x", told)
 	p.verdict()
 	if got := c.reconciler.events.Faults(key, "x", nil); !slices.Equal(got, told) {
@@ -316,7 +317,7 @@ func TestHowOftenAStatusIsTriedThatIsRefused(t *testing.T) {
 	c.run()
 	c.apply(app)
 	running := c.controllers.get("apps")
-	running.cluster = choosy{running.cluster, `"count":2`}
+	running.Cluster = choosy{running.Cluster, `"count":2`}
 	_, requests := c.pass("apps", "one")
 	wantRequests(t, "what was there before is taken", requests, "create configmaps b", "status apps one")
 }

@@ -12,6 +12,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/spec"
 )
@@ -24,7 +25,7 @@ type look struct {
 	tc       *v1.TemplateController
 	entry    *entry
 	assembly assembly
-	next     *controller // what it comes to
+	next     *running.Controller // what it comes to
 }
 
 // Sync brings the controller of that name in line with its TemplateController. The error

@@ -297,11 +297,11 @@ func TestThereIsMoreToSayAboutEventsAsLongAsOneNamespaceIsUnknown(t *testing.T) 
 		known := map[string]string{"a": "b", "b": "a"}[unknown]
 		need := rights.Claim{As: robot, Use: rights.Events, Resource: eventsResource, Namespaced: true, Namespace: known}
 		c, found := deprived(t, robot, "create")
-		c.rights.Missing(denial(robot, "create", "events", ""), need)
+		c.Rights.Missing(denial(robot, "create", "events", ""), need)
 		found()
 		s := announce.New(announce.Options{Events: denying{robot}, Clock: clocktesting.NewFakePassiveClock(time.Now()), Controllers: workqueue.NewTypedDelayingQueue[string]()})
 		for _, namespace := range []string{unknown, known} {
-			s.Announce(robot, keyOf(c.name, namespace), kube.Announcement{About: packed(t, parse(t, with(t, app, "namespace: ns", "namespace: "+namespace)))})
+			s.Announce(robot, keyOf(c.Name, namespace), kube.Announcement{About: packed(t, parse(t, with(t, app, "namespace: ns", "namespace: "+namespace)))})
 		}
 		if _, pending := eventsCondition(c, s); !pending {
 			t.Errorf("nothing is known about namespace %s, and all counts as said", unknown)
@@ -326,15 +326,15 @@ func TestTheRightToWriteEventsAboutNamespacesIsProposedForAllOfThem(t *testing.T
 		need := events
 		need.Namespace, need.Unlimited = row.namespace, row.unlimited
 		c, found := deprived(t, robot, "create", "patch")
-		c.rights.Missing(denial(robot, "create", "events", ""), need)
+		c.Rights.Missing(denial(robot, "create", "events", ""), need)
 		found()
-		c.gvk = schema.ParseGroupKind(kind).WithVersion("v1")
+		c.GVK = schema.ParseGroupKind(kind).WithVersion("v1")
 		s := announce.New(announce.Options{Events: denying{robot}, Clock: clocktesting.NewFakePassiveClock(time.Now()), Controllers: workqueue.NewTypedDelayingQueue[string]()})
 		for _, name := range []string{"a", "b"} {
 			if row.namespace != "" {
 				name = row.namespace
 			}
-			s.Announce(robot, keyOf(c.name, name), kube.Announcement{About: packed(t, parse(t, with(t, app, "namespace: ns", "namespace: "+name)))})
+			s.Announce(robot, keyOf(c.Name, name), kube.Announcement{About: packed(t, parse(t, with(t, app, "namespace: ns", "namespace: "+name)))})
 		}
 		got, pending := eventsCondition(c, s)
 		if want := "Events about parents are left out: service account team/robot may not create and patch events.events.k8s.io " + row.want; pending || got == nil || got.Message != want {

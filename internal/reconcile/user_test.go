@@ -9,12 +9,13 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/spec"
 )
 
 // as returns the cluster as that user sees it; its requests begin with the name of the
 // account.
-func (c *cluster) as(user string) Writer {
+func (c *cluster) as(user string) running.Writer {
 	if user == "" {
 		return c
 	}

@@ -1,0 +1,123 @@
+package running
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// EachChild calls f for every object that carries this controller's label.
+func (c *Controller) EachChild(f func(Source, *object.Object)) {
+	for _, s := range c.Sources {
+		for _, cache := range s.Caches {
+			cache.EachChild(c.Name, func(o *object.Object) { f(s, o) })
+		}
+	}
+}
+
+// ParentOf returns the name of the parent that a child was made for.
+func (c *Controller) ParentOf(child *object.Object) types.NamespacedName {
+	name := types.NamespacedName{Name: strings.Clone(watch.ParentName(child))} // it is kept longer than the child
+	if c.Kind.Namespaced {
+		name.Namespace = child.Namespace()
+	}
+	return name
+}
+
+// ChildrenNamed returns the children of parents of that name, whatever their UID.
+func (c *Controller) ChildrenNamed(parent types.NamespacedName) []*child.Live {
+	return c.Children(parent.Namespace, func(cache *watch.Cache) []*object.Object { return cache.ChildrenNamed(c.Name, parent) }, c.Factory.Made)
+}
+
+// ChildrenOf returns the children of one parent.
+func (c *Controller) ChildrenOf(parent *object.Object) []*child.Live {
+	return c.Children(parent.Namespace(), func(cache *watch.Cache) []*object.Object { return cache.Children(c.Name, parent.UID()) }, func(o *object.Object, kind schema.GroupKind) bool { return c.Factory.Belongs(o, kind, parent.UID()) })
+}
+
+// Children returns those in a namespace, or in all where it is empty.
+func (c *Controller) Children(namespace string, find func(*watch.Cache) []*object.Object, keep func(*object.Object, schema.GroupKind) bool) []*child.Live {
+	var out []*child.Live
+	for _, s := range c.Sources {
+		for in, cache := range s.Caches {
+			if in != namespace && in != "" && namespace != "" {
+				continue
+			}
+			for _, o := range find(cache) {
+				if keep(o, s.Kind.GroupKind()) {
+					out = append(out, child.NewLive(s.Kind, o))
+				}
+			}
+		}
+	}
+	return child.Sort(out)
+}
+
+// LeftBehind returns the children of parents of that name that somebody has to see
+// to. Those that are to outlive their parent are of interest only while
+// the parent may still be there, without matching.
+func (c *Controller) LeftBehind(key queue.Key) []*child.Live {
+	mayExist := c.ParentMayExist()
+	return slices.DeleteFunc(c.ChildrenNamed(key.Parent), func(l *child.Live) bool {
+		return l.Object.Deleting() || !mayExist && l.Outlives()
+	})
+}
+
+// within reports whether a cache holds children of the controller.
+func (c *Controller) within(cache *watch.Cache, kind schema.GroupKind) bool {
+	found := false
+	cache.EachChild(c.Name, func(o *object.Object) {
+		if c.Factory.Made(o, kind) {
+			found = true
+		}
+	})
+	return found
+}
+
+// NothingLeft reports whether it is known that no object of a kind carries the label of this controller.
+func (c *Controller) NothingLeft(s Source) bool {
+	if s.Err != nil {
+		return false
+	}
+	found := false
+	for _, cache := range s.Caches {
+		if !Readable(cache) {
+			return false
+		}
+		cache.EachChild(c.Name, func(*object.Object) { found = true })
+	}
+	return !found
+}
+
+// AllSealed reports whether all children are known, and none lacks a seal. Those whose parent is not there count while strays do.
+func (c *Controller) AllSealed(strays bool) bool {
+	if !c.CompleteEverywhere() || !Readable(c.Namespaces) {
+		return false
+	}
+	for _, cache := range c.Parents {
+		if !Readable(cache) {
+			return false
+		}
+	}
+	all := true
+	c.EachChild(func(s Source, o *object.Object) {
+		if !all || !c.Factory.Unsealed(o, s.Kind.GroupKind()) {
+			return
+		}
+		parent := c.Parent(c.ParentOf(o))
+		switch _, owned := o.Controller(); {
+		case parent != nil && string(parent.UID()) == o.Label(v1.LabelParentUID):
+			all = parent.Deleting()
+		default:
+			all = !strays || !owned
+		}
+	})
+	return all
+}

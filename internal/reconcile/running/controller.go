@@ -1,0 +1,171 @@
+package running
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// Resolver answers which kinds the server has; kind.Resolver does.
+type Resolver interface {
+	Resolve(gvk schema.GroupVersionKind) (kind.Kind, error)
+}
+
+// Controller is a TemplateController that is running. It is made anew when
+// anything about it changes, and is not changed itself.
+type Controller struct {
+	Name    string // of the TemplateController
+	Manager string // field manager
+	Spec    *v1.TemplateControllerSpec
+	Program *render.Program
+	Kinds   Resolver
+	As      string // user; empty = the operator itself
+	Cluster Writer // as that user
+	Rights  rights.Subject
+	Factory *child.Factory // of the children of its parents
+	Resync  time.Duration  // 0 = never
+	Meter   measure.Meter
+
+	GVK  schema.GroupVersionKind // of the parents
+	Kind kind.Kind
+	// GoneSince is since when the parents' kind is missing; zero while it is there.
+	GoneSince time.Time
+	// Unknown is whether the parents' kind cannot be read, though there may be parents.
+	Unknown    bool
+	Generation int64 // of the TemplateController
+	Round      int64 // of looks at all parents: see Tally
+
+	Labels            labels.Selector
+	NamespaceSelector labels.Selector         // nil = all namespaces
+	Parents           map[string]*watch.Cache // by namespace; "" = all namespaces
+	Namespaces        *watch.Cache            // nil unless NamespaceSelector is set
+	Controllers       *watch.Cache            // of the TemplateControllers
+	Sources           map[schema.GroupKind]Source
+	Settled           map[schema.GroupKind]bool // kinds whose version in Sources stays as it is
+	ReadyCondition    string                    // "" = none
+}
+
+// Author tells what the author of the templates wrote from what came from data.
+func (c *Controller) Author() problem.Author { return c.Program.Wrote }
+
+// Parent returns the parent of that name when it is there and matches, else nil.
+func (c *Controller) Parent(name types.NamespacedName) *object.Object {
+	cache := c.ParentCache(name.Namespace)
+	if cache == nil {
+		return nil
+	}
+	if !c.InNamespace(name.Namespace) {
+		return nil
+	}
+	return cache.Get(name)
+}
+
+// ParentCache returns the cache that holds the parents of a namespace, or nil.
+func (c *Controller) ParentCache(namespace string) *watch.Cache {
+	if cache := c.Parents[""]; cache != nil {
+		return cache
+	}
+	return c.Parents[namespace]
+}
+
+// InNamespace reports whether the namespaceSelector, if any, selects it.
+func (c *Controller) InNamespace(namespace string) bool {
+	if c.NamespaceSelector == nil {
+		return true
+	}
+	ns := c.Namespaces.Get(types.NamespacedName{Name: namespace})
+	return ns != nil && c.NamespaceSelector.Matches(ns)
+}
+
+// Selects reports whether all selectors but the fieldSelector match
+// an object in that namespace with those labels.
+func (c *Controller) Selects(namespace string, set labels.Labels) bool {
+	listed := len(c.Spec.Watch.Namespaces) == 0 || c.Parents[namespace] != nil
+	return listed && c.InNamespace(namespace) && c.Labels.Matches(set)
+}
+
+// Selective reports whether an object of the kind may be no parent.
+func (c *Controller) Selective() bool {
+	w := c.Spec.Watch
+	return len(w.Namespaces) > 0 || c.NamespaceSelector != nil || !c.Labels.Empty() || w.FieldSelector != ""
+}
+
+// EachParent calls f for every parent that matches.
+func (c *Controller) EachParent(f func(*object.Object)) {
+	for _, cache := range c.Parents {
+		cache.Each(func(o *object.Object) bool {
+			if c.InNamespace(o.Namespace()) {
+				f(o)
+			}
+			return true
+		})
+	}
+}
+
+// Resolve returns a kind; that of a source is current. See child.Cluster.
+func (c *Controller) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
+	if s := c.Sources[gvk.GroupKind()]; s.Kind.Resource.Version == gvk.Version {
+		return s.Kind, nil
+	}
+	return c.Kinds.Resolve(gvk)
+}
+
+// Known reports whether the children of a kind are read, in that version or in one that stays as it is.
+func (c *Controller) Known(gvk schema.GroupVersionKind) bool {
+	s := c.Sources[gvk.GroupKind()]
+	return s.There() && (s.Kind.Resource.Version == gvk.Version || c.Settled[gvk.GroupKind()])
+}
+
+// HoldsCondition reports whether parents can hold the ready condition.
+func (c *Controller) HoldsCondition() bool {
+	return c.ReadyCondition != "" && c.Kind.Status != nil && c.Kind.Status.Conditions == ""
+}
+
+// WritesStatus reports whether there is anything to write into the parents' status.
+func (c *Controller) WritesStatus() bool {
+	return c.HoldsCondition() || c.Kind.Status != nil && c.Spec.Status != nil && c.Spec.Status.Template != ""
+}
+
+// ParentMayExist reports whether a parent that is not there may be an object of the kind that does not match.
+func (c *Controller) ParentMayExist() bool { return c.Selective() && c.GoneSince.IsZero() }
+
+// OutdatedKey reports whether the key names no parent of the kind as it is: while a kind is gone, it is not known
+// whether its parents have namespaces, and keys are made without. Such a key stands for the parents of that
+// name in all namespaces, and some may be there again.
+func (c *Controller) OutdatedKey(key queue.Key) bool {
+	return c.GoneSince.IsZero() && c.Kind.Namespaced && key.Parent.Namespace == ""
+}
+
+// LocateParent returns where the server has a parent.
+func (c *Controller) LocateParent(key queue.Key) kube.Location {
+	return kube.Location{Resource: c.Kind.Resource, Namespace: key.Parent.Namespace, Name: key.Parent.Name}
+}
+
+// Writer is the access to the API server that this package needs, as one user; kube.Client has it.
+type Writer interface {
+	Get(ctx context.Context, o kube.Location) (*object.Object, error)
+	Selected(ctx context.Context, o kube.Location, labels, fields string) (bool, error)
+	Apply(ctx context.Context, o kube.Location, body []byte, manager string) (*object.Object, error)
+	ApplyStatus(ctx context.Context, o kube.Location, body []byte, manager string) (*object.Object, error)
+	Delete(ctx context.Context, o kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error
+	SetFinalizers(ctx context.Context, o kube.Location, current *object.Object, finalizers []string) (*object.Object, error)
+	SetMetadata(ctx context.Context, o kube.Location, m kube.Metadata, manager string) (*object.Object, error)
+	Allowed(ctx context.Context, right kube.Right) (bool, error)
+}

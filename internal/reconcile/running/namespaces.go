@@ -1,0 +1,71 @@
+package running
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+
+	"github.com/templater-dev/templater/internal/spec"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// Abandons reports whether a namespace is watched only because children are left there.
+func (c *Controller) Abandons(namespace string) bool {
+	scope := spec.ChildNamespaces(c.Spec)
+	if scope == nil || namespace == "" {
+		return false
+	}
+	return !slices.Contains(scope, namespace)
+}
+
+// Abandoned reports whether no child is left in a namespace, or none can be read.
+func (c *Controller) Abandoned(ctx context.Context, namespace string) bool {
+	for _, s := range c.Sources {
+		cache := s.Caches[namespace]
+		switch {
+		case s.Err != nil:
+			return false
+		case cache == nil:
+		case apierrors.IsForbidden(cache.Err()):
+			klog.FromContext(ctx).Info("children in a namespace that is watched no longer are left as they are: they may not be read", "controller", c.Name, "namespace", namespace, "user", c.As, "resource", s.Kind.Resource.Resource)
+		case !Readable(cache) || c.within(cache, s.Kind.GroupKind()):
+			return false
+		}
+	}
+	return true
+}
+
+// Reads reports whether the controller reads its children by that watch.
+func (c *Controller) Reads(want watch.Want) bool {
+	if want.As != c.As {
+		return false
+	}
+	for _, s := range c.Sources {
+		if s.Kind.Resource == want.Resource {
+			return s.Caches[want.Namespace] != nil
+		}
+	}
+	return false
+}
+
+// AbsentNamespaces returns those of spec.watch.namespaces that are known not to be there, in order. One that holds parents
+// is not asked about.
+func (c *Controller) AbsentNamespaces() []string {
+	var out []string
+	for _, ns := range slices.Sorted(maps.Keys(c.Parents)) {
+		if cache := c.Parents[ns]; ns == "" || !cache.Synced() || cache.Len() > 0 {
+			continue
+		}
+		if c.Rights.NamespaceIsAbsent(ns) {
+			out = append(out, ns)
+		}
+	}
+	return out
+}
+
+// Namespaces is the resource of Namespaces.
+var Namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}

@@ -1,0 +1,149 @@
+package running
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// Obstacle returns why something cannot be read, or "". Of missing rights it names the first three.
+func (c *Controller) Obstacle() (reason, message string) { return c.obstacleTo(c.caches()) }
+
+// ChildObstacle is the same for the children alone.
+func (c *Controller) ChildObstacle() (reason, message string) {
+	of := slices.DeleteFunc(c.caches(), func(n namedCache) bool { return n.need.Use != rights.Children })
+	if reason, message = c.obstacleTo(of); reason == "" {
+		return v1.ReasonSyncing, "they are being read"
+	}
+	return reason, message
+}
+
+func (c *Controller) obstacleTo(caches []namedCache) (reason, message string) {
+	var missing []string
+	for _, cache := range caches {
+		because, text := c.unreadable(cache)
+		if because == v1.ReasonForbidden {
+			missing = append(missing, text)
+			missing = append(missing, c.AlsoMissing(cache.need)...)
+		} else if reason == "" {
+			reason, message = because, text
+		}
+		if len(missing) >= 3 {
+			break
+		}
+	}
+	if len(missing) > 0 {
+		return v1.ReasonForbidden, strings.Join(slices.Compact(missing), "; ") + Untouched
+	}
+	if reason == "" {
+		return c.lostKind()
+	}
+	return reason, message
+}
+
+// AlsoMissing tells of the right to write the parents' status, where the one to read them is missing.
+func (c *Controller) AlsoMissing(need rights.Claim) []string {
+	if need.Use != rights.Parents || !c.WritesStatus() {
+		return nil
+	}
+	need.Use = rights.Status
+	if text := c.Rights.Known(need); text != "" {
+		return []string{text}
+	}
+	return nil
+}
+
+// lostKind returns why the children of some kind cannot be read because the kind is not served, or "".
+func (c *Controller) lostKind() (reason, message string) {
+	names := map[string]Source{}
+	for gk, s := range c.Sources {
+		if s.Err != nil {
+			names[gk.String()] = s
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if reason, message := names[name].lost(); reason != "" {
+			return reason, message
+		}
+	}
+	return "", ""
+}
+
+// unreadable returns why a cache does not hold everything, or "".
+func (c *Controller) unreadable(cache namedCache) (reason, message string) {
+	switch err := cache.cache.Err(); {
+	case apierrors.IsForbidden(err):
+		text, pending := c.Rights.Missing(err, cache.need)
+		if pending {
+			return v1.ReasonSyncing, "reading " + cache.need.Brief()
+		}
+		return v1.ReasonForbidden, text
+	case apierrors.IsBadRequest(err): // only a selector can be bad in a list
+		return v1.ReasonListFailed, fmt.Sprintf("cannot list %s by spec.watch.fieldSelector: it names a field that cannot be selected by; metadata.name can be, and what the CustomResourceDefinition lists as selectableFields", cache.need.Brief())
+	case errors.Is(err, watch.ErrDefect):
+		return v1.ReasonListFailed, fmt.Sprintf("cannot read %s: %s%s", cache.need.Brief(), err, Untouched)
+	case err != nil:
+		return v1.ReasonListFailed, fmt.Sprintf("cannot list or watch %s: %s%s", cache.need.Brief(), problem.PublicReason(err), Untouched)
+	case !cache.cache.Synced():
+		return v1.ReasonSyncing, "reading " + cache.need.Brief()
+	}
+	return "", ""
+}
+
+// ParentsForbidden reports whether some parents may not be read, so that nobody has tried to write their status.
+func (c *Controller) ParentsForbidden() bool {
+	for _, cache := range c.Parents {
+		if apierrors.IsForbidden(cache.Err()) {
+			return true
+		}
+	}
+	return false
+}
+
+// namedCache is a cache, and what it takes to fill it.
+type namedCache struct {
+	need  rights.Claim
+	cache *watch.Cache
+}
+
+// caches returns all caches of the controller that are to be filled, the parents' first. Namespaces
+// that it is leaving are not among them.
+func (c *Controller) caches() []namedCache {
+	var out []namedCache
+	for _, ns := range slices.Sorted(maps.Keys(c.Parents)) {
+		out = append(out, namedCache{c.Rights.Claim(rights.Parents, c.Kind, ns), c.Parents[ns]})
+	}
+	if c.Namespaces != nil {
+		out = append(out, namedCache{rights.Claim{As: c.As, Use: rights.Namespaces, Resource: Namespaces.GroupResource()}, c.Namespaces})
+	}
+	byName := map[string]Source{}
+	for _, s := range c.Sources {
+		byName[s.Kind.Resource.GroupResource().String()] = s
+	}
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		s := byName[name]
+		for _, ns := range slices.Sorted(maps.Keys(s.Caches)) {
+			if !c.Abandons(ns) {
+				out = append(out, namedCache{c.Rights.Claim(rights.Children, s.Kind, ns), s.Caches[ns]})
+			}
+		}
+	}
+	return out
+}
+
+// Forbidden reports whether something may not be read.
+func (c *Controller) Forbidden() bool {
+	return slices.ContainsFunc(c.caches(), func(n namedCache) bool { return apierrors.IsForbidden(n.cache.Err()) })
+}
+
+// Untouched ends a message about what cannot be read.
+const Untouched = "; nothing is deleted meanwhile"

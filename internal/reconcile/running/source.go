@@ -1,0 +1,48 @@
+package running
+
+import (
+	"fmt"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// Source is where the children of one kind are read from.
+type Source struct {
+	Kind   kind.Kind
+	Caches map[string]*watch.Cache // by namespace; "" = all namespaces; empty while the server does not have the kind
+	Err    error                   // why there are none, where there may be objects all the same
+	Bit    uint64                  // what stands for the kind in tallies
+}
+
+// There reports whether the server has the kind.
+func (s Source) There() bool { return len(s.Caches) > 0 }
+
+// For returns the cache that holds the objects of a namespace, or nil.
+func (s Source) For(namespace string) *watch.Cache {
+	if cache := s.Caches[""]; cache != nil {
+		return cache
+	}
+	return s.Caches[namespace]
+}
+
+// Scope returns the namespace of that cache, which is empty where it is of all.
+func (s Source) Scope(namespace string) string {
+	if s.Caches[""] != nil {
+		return ""
+	}
+	return namespace
+}
+
+// lost returns why the children of a kind that is not served are not all known, or "".
+func (s Source) lost() (reason, message string) {
+	switch {
+	case kind.Missing(s.Err):
+		return v1.ReasonKindNotFound, "cannot list children: " + s.Err.Error() + Untouched
+	case s.Err != nil:
+		return v1.ReasonListFailed, fmt.Sprintf("cannot list children of kind %s: cannot ask the API server for its kinds: %s%s", s.Kind.Kind, problem.PublicReason(s.Err), Untouched)
+	}
+	return "", ""
+}
