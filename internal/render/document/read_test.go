@@ -102,7 +102,7 @@ func TestWaysOfTokens(t *testing.T) {
 // TestMarksInComments has marks in comments, of which the first is told, and elsewhere.
 func TestMarksInComments(t *testing.T) {
 	for text, want := range map[string]int{
-		"a: b # M\nc: d": 0, "a: '# M'": -1, "a: |\n  # M\n": -1, "a: '# M' # N": 1, "a: b # M\nc: d: e": 0, "a: '# M'\nb: c: d": -2, "a: '# M' # N\nb: c: d": 1, "a: b\n# M\n# N": 0, "[ # M": 0,
+		"a: b # M\nc: d": 0, "a: '# M'": -1, "a: |\n  # M\n": -1, "a: '# M' # N": 1, "a: b # M\nc: d: e": 0, "a: '# M'\nb: c: d": -2, "a: '# M' # N\nb: c: d": 1, "a: b\n# M\n# N": 0, "[ # M": -2,
 	} {
 		x := tableOf()
 		marks := []string{x.NewMark(), x.NewMark()}
