@@ -66,7 +66,7 @@ func (p *pass) apply(ctx context.Context, a plan.Action) *problem.Problem {
 
 // keep has the cache know an object of ours as a write has left it.
 func (p *pass) keep(after *object.Object, kind kind.Kind) {
-	after.Note(object.Ours)
+	child.NoteWritten(after)
 	p.Sources[kind.GroupKind()].For(after.Namespace()).Put(after, p.Name)
 	if p.Factory.Adopting {
 		p.r.controllers.queue.AddAfter(p.Name, countsDelay) // it may have been the last one

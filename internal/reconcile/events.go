@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
@@ -26,8 +25,8 @@ func (c *Controllers) Changed(want watch.Want, event watch.Event) {
 	case watch.Parent:
 		c.parentChanged(want, event)
 	case watch.Child:
-		if event.New == nil && event.Old.Noted(object.Ours) {
-			c.departed.Note(event.Old.Label(v1.LabelController), types.UID(event.Old.Label(v1.LabelParentUID)), event.Old.UID())
+		if event.New == nil {
+			c.departed.Note(event.Old)
 		}
 		delay := c.lossDelay(event)
 		c.childChanged(want, event.Old, event.Writer, delay)

@@ -5,6 +5,9 @@ import (
 	"sync/atomic"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/object"
 )
 
 // Departed remembers objects of ours that a watch has ceased to show: one that has lost all that we mark it with is ours still. It
@@ -17,8 +20,14 @@ const departures = 1024
 
 var departedSeed = maphash.MakeSeed()
 
-// Note remembers an object with that UID, made by a controller for a parent.
-func (d *Departed) Note(controller string, parent, child types.UID) {
+// Note remembers an object that a watch has ceased to show, if it was ours.
+func (d *Departed) Note(last *object.Object) {
+	if last.Noted(object.Ours) {
+		d.note(last.Label(v1.LabelController), types.UID(last.Label(v1.LabelParentUID)), last.UID())
+	}
+}
+
+func (d *Departed) note(controller string, parent, child types.UID) {
 	h := departedHash(controller, parent, child)
 	d.hashes[h%departures].Store(h)
 }

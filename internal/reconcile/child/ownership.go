@@ -82,6 +82,9 @@ func (r *Ownership) Unsealed(o *object.Object, kind schema.GroupKind) bool {
 	return !o.Deleting() && r.Made(o, kind) && !r.sealed(o, kind)
 }
 
+// NoteWritten takes note that an object is ours: it is as we have just written it.
+func NoteWritten(after *object.Object) { after.Note(object.Ours) }
+
 // genuine reports whether templater has made an object with the label of this controller for the parent that its label names.
 func (r *Ownership) genuine(o *object.Object, kind schema.GroupKind) bool {
 	if o.Noted(object.Ours) {

@@ -44,12 +44,12 @@ func TestAdoptionIsForOlderTemplateControllersOnly(t *testing.T) {
 
 func TestDeparted(t *testing.T) {
 	d := &Departed{}
-	d.Note("apps", "parent", "child")
+	d.note("apps", "parent", "child")
 	if !d.has("apps", "parent", "child") || d.has("other", "parent", "child") || d.has("apps", "other", "child") || d.has("apps", "parent", "other") {
 		t.Error("it remembers something else")
 	}
 	for i := range 20 * departures {
-		d.Note("apps", "parent", types.UID(strconv.Itoa(i)))
+		d.note("apps", "parent", types.UID(strconv.Itoa(i)))
 	}
 	if d.has("apps", "parent", "child") {
 		t.Error("it never forgets")

@@ -29,7 +29,7 @@ func (e Entries) Prunes(l *Live) bool { return e.prunePolicy(l) != v1.PruneOrpha
 
 // Dismisses reports whether a child goes when its parent, the one with that UID, does not match any more.
 func (e Entries) Dismisses(l *Live, parent types.UID) bool {
-	return e.Prunes(l) && l.madeFor(parent)
+	return e.Prunes(l) && l.MadeFor(parent)
 }
 
 func (e Entries) prunePolicy(l *Live) v1.PrunePolicy {
@@ -64,7 +64,7 @@ func (l *Live) OfAnother(parent types.UID) bool {
 // Collectable reports whether the child is of no use once its parent is gone: another owner may still need it.
 func (l *Live) Collectable() bool { return l.Object.Owners() == 1 && !l.Outlives() }
 
-// madeFor reports whether the child was made for the parent with that UID.
-func (l *Live) madeFor(parent types.UID) bool {
+// MadeFor reports whether the child was made for the parent with that UID.
+func (l *Live) MadeFor(parent types.UID) bool {
 	return l.Object.Label(v1.LabelParentUID) == string(parent)
 }

@@ -7,7 +7,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -112,11 +111,11 @@ func (c *Controller) AllSealed(strays bool) bool {
 			return
 		}
 		parent := c.Parent(c.ParentOf(o))
-		switch _, owned := o.Controller(); {
-		case parent != nil && string(parent.UID()) == o.Label(v1.LabelParentUID):
+		switch l := child.NewLive(s.Kind, o); {
+		case parent != nil && l.MadeFor(parent.UID()):
 			all = parent.Deleting()
 		default:
-			all = !strays || !owned
+			all = !strays || l.Outlives()
 		}
 	})
 	return all
