@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/render"
 )
 
 func TestSpecsThatMakeNoSense(t *testing.T) {
@@ -96,5 +97,20 @@ func TestKindsThatDoNotFit(t *testing.T) {
 		if got != row.want {
 			t.Errorf("%s: got %q, want %q", why, got, row.want)
 		}
+	}
+}
+
+func TestWhatASpecLeavesOut(t *testing.T) {
+	spec := specWith("{}", "x")
+	spec.Status = &v1.ParentStatus{Template: "a: 1"}
+	c, r := Compile("tc", spec)
+	if r != nil {
+		t.Fatal(r.Message)
+	}
+	if c.ReadyCondition != v1.ConditionReady || c.Labels == nil || !c.Labels.Empty() {
+		t.Errorf("got %+v, want the ready condition, and all parents", c)
+	}
+	if status, err := c.Program.Status(&render.Input{}); err != nil || status["a"] != int64(1) {
+		t.Errorf("status %v, %v", status, err)
 	}
 }

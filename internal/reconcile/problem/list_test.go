@@ -17,6 +17,7 @@ func TestWhichProblemIsShown(t *testing.T) {
 		"something is still to come": {List{waits}, waits, false},
 		"the first fault":            {List{waits, one, two}, one, true},
 		"another sort of fault":      {List{two, waits}, two, true},
+		"one that failed as told to": {List{one}, one, true},
 		"no template's":              {List{{Reason: v1.ReasonChildRejected}, waits}, nil, false},
 	} {
 		if got := row.all.First(); row.first != nil && got != row.first || len(row.all) == 0 && got != nil {
@@ -58,10 +59,33 @@ func TestWritesThatAreRefusedForOneReasonAreToldTogether(t *testing.T) {
 		"another reason":       {append(refused("no", "create Pod a"), refused("never", "create Pod b")...), "cannot create Pod a: no; cannot create Pod b: never"},
 		"in the order met":     {append(refused("no", "create Pod a"), append(refused("never", "create Pod b"), refused("no", "create Pod c")...)...), "cannot create Pod a and c: no; cannot create Pod b: never"},
 		"a name with blanks":   {refused("no", "create ClusterRole a b", "create ClusterRole a c"), "cannot create ClusterRole a b and a c: no"},
+		"no name":              {List{{Write: "create Pod", Message: "cannot create Pod: no"}}, "cannot create Pod: no"},
 		"something else":       {List{{Message: "no"}, {Message: "no"}, {Message: "never", Write: "create Pod a"}}, "no; never"},
 	} {
 		if got := row.all.Message(); got != row.want {
 			t.Errorf("%s: told %q, want %q", why, got, row.want)
+		}
+	}
+}
+
+func TestTheKeenestRetryCounts(t *testing.T) {
+	all := List{{Retry: RetrySlow}, {Retry: RetrySoon}, {Retry: RetryBackoff}}
+	if got := all.Retry(); got != RetrySoon {
+		t.Errorf("retry %v, want %v", got, RetrySoon)
+	}
+	if got := (List{}).Retry(); got != RetryOnChange {
+		t.Errorf("retry %v where there is no problem", got)
+	}
+}
+
+func TestFaultsAreReplacedWhereTheyAreToldLast(t *testing.T) {
+	for why, row := range map[string]struct{ message, want string }{
+		"they are":     {"cannot: .a: bad", "cannot: .a: bad; .b: bad"},
+		"they are not": {"cannot: .a: bad, and more", "cannot: .a: bad, and more"},
+	} {
+		p := &Problem{Message: row.message, Faults: []string{".a: bad"}}
+		if p.SetFaults([]string{".a: bad", ".b: bad"}); p.Message != row.want || (len(p.Faults) == 2) != (row.want != row.message) {
+			t.Errorf("%s: %q with faults %q, want %q", why, p.Message, p.Faults, row.want)
 		}
 	}
 }

@@ -21,6 +21,152 @@ func answer(code int32, reason metav1.StatusReason, message string, causes ...me
 	}}
 }
 
+func TestAnswersAreToldWithoutValues(t *testing.T) {
+	for why, row := range map[string]struct {
+		err        error
+		unanswered bool
+		want       string
+	}{
+		"an immutable field": {
+			answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "spec.selector: Invalid value: "+secret+": field is immutable",
+				metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.selector", Message: "Invalid value: " + secret + ": field is immutable"}),
+			false,
+			"spec.selector: field is immutable; to replace the object, set updateStrategy.type to Recreate",
+		},
+		"the key of a list item is a value": {
+			answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, secret,
+				metav1.StatusCause{Type: metav1.CauseTypeFieldValueRequired, Field: `spec.env[name="` + secret + `"].value`, Message: secret}),
+			false,
+			"spec.env[…].value: required value is missing",
+		},
+		"a policy": {
+			answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, `deployments.apps "x\"`+secret+`" is forbidden: ValidatingAdmissionPolicy 'no.example.org' with binding 'b' denied request: `+secret),
+			false,
+			"denied by ValidatingAdmissionPolicy 'no.example.org'",
+		},
+		"a value that has the words of a policy and of a webhook": {
+			answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, `Deployment.apps "x" is invalid: spec.a: Invalid value: "is forbidden: ValidatingAdmissionPolicy 'evil' with binding; admission webhook "evil" denied; failed calling webhook "evil"": no`,
+				metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "spec.a", Message: "no"}),
+			false,
+			"spec.a: invalid value",
+		},
+		"a reason and a cause that somebody made up": {
+			answer(http.StatusTeapot, metav1.StatusReason(secret+"\n"), "no", metav1.StatusCause{Type: metav1.CauseType(secret + "\n"), Field: "spec.a", Message: "no"}),
+			false,
+			"spec.a: not accepted",
+		},
+		"a reason that somebody made up": {
+			answer(http.StatusTeapot, metav1.StatusReason(secret+"\n"), "no"),
+			false,
+			"the API server answers 418",
+		},
+		"a path without an end": {
+			answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "no", metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: strings.Repeat("a.", 300), Message: "no"}),
+			false,
+			"a field: invalid value",
+		},
+		"a field that the schema does not know": {
+			answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `failed to create typed patch object (ns/x; apps/v1, Kind=Deployment): .spec.template.spec.containers[name="`+secret+`"].foo: field not declared in schema`),
+			false,
+			".spec.template.spec.containers[…].foo: the schema has no such field",
+		},
+		"a path that holds a piece of a value is left out": {
+			answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `.spec.containers[name="a .`+secret+`"].foo: field not declared in schema`),
+			false,
+			"a field: the schema has no such field",
+		},
+		"a wrong type": {
+			answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `.spec.replicas: expected numeric (int or float), got `+secret),
+			false,
+			".spec.replicas: wrong type, expected number",
+		},
+		"a webhook": {
+			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "check.example.org" denied the request: `+secret),
+			false,
+			`denied by admission webhook "check.example.org"`,
+		},
+		"a quota forbids, and no right is missing": {
+			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `pods "`+secret+`" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1`),
+			false,
+			"ResourceQuota few is used up; raise it, or delete what is not needed",
+		},
+		"a role that grants more than templater has": {
+			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `roles.rbac.authorization.k8s.io "`+secret+`" is forbidden: user "a" (groups=["b"]) is attempting to grant RBAC permissions not currently held:`+secret),
+			false,
+			"whoever writes a role needs the rights in it; grant them to templater, or to the account that it works as, too",
+		},
+		"an admission plugin that is not foreseen": {
+			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `pods "a" is forbidden: the moon is full: `+secret),
+			false,
+			"an admission rule of the API server forbids it; kubectl apply of such an object says which",
+		},
+		"a quantity": {
+			answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `failed to convert new object (ns/x; /v1, Kind=Pod) to proper version: unable to convert unstructured object to /v1, Kind=Pod: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'`),
+			false,
+			"a quantity of resources is not valid; write it as 250m, 2 or 64Mi",
+		},
+		"a form that is not foreseen": {
+			answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `unable to convert unstructured object to /v1, Kind=Pod: cannot convert `+secret),
+			false,
+			"a value has the wrong form for its field",
+		},
+		"a key twice in a list": {
+			answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `.spec.containers[name="`+secret+`"].env: duplicate entries for key [name="`+secret+`"]`),
+			false,
+			".spec.containers[…].env: two items of the list have the same key",
+		},
+		"a webhook that does not answer": {
+			answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, `Internal error occurred: failed calling webhook "check.example.org": failed to call webhook: Post "https://`+secret+`": EOF`),
+			true,
+			`admission webhook "check.example.org" does not answer as it should`,
+		},
+		"the order of the server's findings is random": {
+			answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, "errors:\n  .spec.b: field not declared in schema\n  .spec.a: field not declared in schema"),
+			false,
+			".spec.a: the schema has no such field; .spec.b: the schema has no such field",
+		},
+		"no answer":                      {errors.New("dial " + secret), true, "the API server did not answer"},
+		"an answer that is not foreseen": {answer(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, secret), true, "the API server answers 429 TooManyRequests"},
+		"a Pod Security level": {
+			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `pods "`+secret+`" is forbidden: violates PodSecurity "restricted:latest": `+secret),
+			false,
+			"the Pod Security level restricted of the namespace refuses it; correct the Pod's securityContext and host settings in the template, or raise the level by the label pod-security.kubernetes.io/enforce",
+		},
+		"a limit range": {
+			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `pods "`+secret+`" is forbidden: maximum cpu usage per Container is 1, but limit is `+secret),
+			false,
+			"a LimitRange of the namespace refuses its resources; keep to what kubectl describe limitrange shows",
+		},
+		"data that is not base64": {
+			answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, `unable to convert unstructured object to /v1, Kind=Secret: illegal base64 data at input byte 4`),
+			false,
+			"data is not base64; put plain text under stringData, or use b64enc",
+		},
+		"another wrong type":       {answer(http.StatusInternalServerError, metav1.StatusReasonUnknown, ".spec.a: expected string, got 1"), false, ".spec.a: wrong type, expected string"},
+		"an answer without a code": {answer(0, "", secret), true, "the API server answers 0"},
+		"a server that fails":      {answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, secret), true, "the API server answers 500 InternalError"},
+		"the longest path":         {answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "", metav1.StatusCause{Type: metav1.CauseTypeFieldValueRequired, Field: strings.Repeat("a", longestPath)}), false, strings.Repeat("a", longestPath) + ": required value is missing"},
+		"a path that is longer":    {answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "", metav1.StatusCause{Type: metav1.CauseTypeFieldValueRequired, Field: strings.Repeat("a", longestPath+1)}), false, "a field: required value is missing"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			if got := PublicReason(row.err); got != row.want {
+				t.Errorf("got  %s\nwant %s", got, row.want)
+			}
+			if got := Unanswered(row.err); got != row.unanswered {
+				t.Errorf("unanswered: %v, want %v", got, row.unanswered)
+			}
+		})
+	}
+}
+
+func TestReasonsOfConditionsAreTold(t *testing.T) {
+	for reason, want := range map[string]string{"BackOff": "failed (BackOff)", "": "failed", "two words": "failed", secret: "failed"} {
+		if got := WithReason("failed", reason); got != want {
+			t.Errorf("%q: %q, want %q", reason, got, want)
+		}
+	}
+}
+
 func TestManyCausesAreCutShort(t *testing.T) {
 	cause := metav1.StatusCause{Type: metav1.CauseTypeFieldValueInvalid, Field: "a"}
 	got := PublicReason(answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "", cause, cause, cause, cause, cause))

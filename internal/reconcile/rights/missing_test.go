@@ -40,6 +40,8 @@ func TestWhichRightsAreNamed(t *testing.T) {
 	own.As, acting.acting = "", true
 	everywhere.Namespace = ""
 	cluster.Namespace, cluster.Namespaced = "", false
+	core := need
+	core.Resource = schema.GroupResource{Resource: "pods"}
 	unlimited := everywhere
 	unlimited.Unlimited = true
 	const role = " to a Role in namespace ns that a RoleBinding gives to "
@@ -63,11 +65,19 @@ func TestWhichRightsAreNamed(t *testing.T) {
 		},
 		"all to act as the account, where it is not known which": {
 			need, acting, finding{constrained: true}, "impersonate-on:serviceaccount:list",
-			`templater may act as service account team/robot, but not to get, list and watch apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: ["impersonate-on:serviceaccount:get", "impersonate-on:serviceaccount:list", "impersonate-on:serviceaccount:watch"]}` + role + "templater",
+			`templater may act as service account team/robot, but not to get, list and watch apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: ["impersonate-on:serviceaccount:get", "impersonate-on:serviceaccount:list", "impersonate-on:serviceaccount:watch"]}` + role + "service account templater-system/templater",
 		},
 		"the operator, which acts as nobody, may not": {
 			own, own, finding{}, "impersonate",
 			`templater may not impersonate apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [get, list, watch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`,
+		},
+		"the operator, by its own name, may not act as the account": {
+			need, acting, finding{known: true}, "impersonate",
+			`templater may not act as service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team that a RoleBinding gives to service account templater-system/templater`,
+		},
+		"a kind of the core group": {
+			core, core, finding{known: true, missing: []string{"get"}}, "get",
+			`service account team/robot may not get pods in namespace ns: add {apiGroups: [""], resources: [pods], verbs: [get]}` + role + "it",
 		},
 		"in all namespaces": {
 			everywhere, everywhere, finding{known: true, missing: []string{"get"}}, "get",
@@ -84,7 +94,7 @@ func TestWhichRightsAreNamed(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := knowing(t, row.need.As, row.about, row.found)
-			err := denial("x", row.verb, "apps", `in the namespace "ns"`)
+			err := denial(spec.AccountPrefix+"templater-system:templater", row.verb, "apps", `in the namespace "ns"`)
 			if got, pending := c.Missing(err, row.need); got != row.want || pending {
 				t.Errorf("pending is %v, and the text\n%s\nwant\n%s", pending, got, row.want)
 			}
@@ -163,5 +173,30 @@ func TestAFindingIsNewToThoseWhoHaveAskedSince(t *testing.T) {
 	}
 	if got := r.take(about, finding{known: true, missing: []string{"get"}}); len(got) > 0 {
 		t.Errorf("told %v, who has not asked again", got)
+	}
+}
+
+func TestAnAccountThatIsNotThereIsTold(t *testing.T) {
+	need := Claim{As: robot, Use: Parents, Resource: schema.GroupResource{Group: "example.org", Resource: "apps"}, Namespaced: true, Namespace: "ns"}
+	s := knowing(t, robot, need, finding{})
+	for about, a := range s.tracker.found {
+		a.absent = about.Use == Existence
+	}
+	want := "service account team/robot does not exist: create it, with the rights that the templates need, or correct spec.serviceAccountRef"
+	if got, pending := s.Missing(denial(robot, "list", "apps", ""), need); got != want || pending {
+		t.Errorf("pending is %v, and the text %q, want %q", pending, got, want)
+	}
+}
+
+func TestOnlyWhatIsKnownToBeMissingIsKnown(t *testing.T) {
+	need := Claim{As: robot, Use: Namespaces, Resource: namespaces}
+	for want, f := range map[string]finding{
+		"": {known: true},
+		"service account team/robot may not watch namespaces in the cluster: add {apiGroups: [\"\"], resources: [namespaces], verbs: [watch]} to a ClusterRole that a ClusterRoleBinding gives to it": {known: true, missing: []string{"watch"}},
+	} {
+		s := knowing(t, robot, need, f)
+		if got := s.Known(need); got != want {
+			t.Errorf("%q is known, want %q", got, want)
+		}
 	}
 }

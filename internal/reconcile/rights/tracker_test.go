@@ -79,3 +79,65 @@ func TestRightsEndWithTheirContext(t *testing.T) {
 		t.Errorf("asked %v", c.asked)
 	}
 }
+
+func TestWhatIsAskedForAClaim(t *testing.T) {
+	acting := Claim{As: robot, Use: Namespaces, Resource: namespaces, acting: true}
+	const act, list = "impersonate:serviceaccount serviceaccounts team", "impersonate-on:serviceaccount:list namespaces"
+	account := Claim{Use: Existence, Resource: serviceAccounts, Namespaced: true, Namespace: "team", Name: "robot"}
+	for why, row := range map[string]struct {
+		claim  Claim
+		lacks  string
+		fails  string
+		want   finding
+		asked  int
+		sought int
+	}{
+		"rights to act as a user, some of which are missing": {acting, list, "", finding{known: true, constrained: true, missing: []string{"impersonate-on:serviceaccount:list"}}, 3, 0},
+		"none to act as a user":                              {acting, act, "", finding{known: true}, 1, 0},
+		"whether there is one is not answered":               {acting, "", act, finding{}, 1, 0},
+		"an object that is there":                            {account, "", "", finding{known: true}, 0, 1},
+		"an object that is not":                              {account, "serviceaccounts team robot", "", finding{known: true, absent: true}, 0, 1},
+		"an object that is not answered for":                 {account, "", "serviceaccounts team robot", finding{}, 0, 1},
+	} {
+		s := newServer(t)
+		s.lacks[row.lacks] = true
+		if row.fails != "" {
+			s.fails[row.fails] = errors.New("no answer")
+		}
+		got, err := s.tracker().ask(t.Context(), row.claim)
+		if !got.same(row.want) || (err != nil) != (row.fails != "") || len(s.asked) != row.asked || len(s.sought) != row.sought {
+			t.Errorf("%s: %+v, %v after %q and %q, want %+v", why, got, err, s.asked, s.sought, row.want)
+		}
+	}
+}
+
+func TestRightsEndWhenNothingIsToBeAskedAnyMore(t *testing.T) {
+	s := newServer(t)
+	r := s.tracker()
+	r.look(Claim{Use: Status}, "c")
+	r.ShutDown()
+	r.Run(t.Context())
+	if len(s.asked) != 1 {
+		t.Errorf("asked %v, want what waited", s.asked)
+	}
+}
+
+func TestAFindingThatNobodyHasAskedForIsDropped(t *testing.T) {
+	r := newServer(t).tracker()
+	if told := r.take(Claim{Use: Status}, finding{known: true}); len(told) > 0 || len(r.found) > 0 {
+		t.Errorf("told %v, and kept %v", told, r.found)
+	}
+}
+
+func TestWhatCouldNotBeFoundOutIsNotWaitedFor(t *testing.T) {
+	r, about := newServer(t).tracker(), Claim{Use: Status}
+	if f := r.look(about, "c"); !f.pending {
+		t.Error("nothing is known, and nothing waited for")
+	}
+	if told := r.take(about, finding{}); len(told) != 1 {
+		t.Errorf("told %v, want who waits", told)
+	}
+	if f := r.look(about, "c"); f.pending {
+		t.Error("it is waited for, though it was not answered")
+	}
+}
