@@ -73,6 +73,9 @@ func TestDrawing(t *testing.T) {
 	if m.Work != grant || m.Output != maxOutput || m.Nodes != maxNodes || b.Left() != MaxWork-grant {
 		t.Errorf("drawn is %+v of %+v", m, b)
 	}
+	if err := m.Charge(0); err != nil || m.Work != grant || from.asked != 0 {
+		t.Errorf("nothing: %v, %d are left", err, m.Work)
+	}
 	for _, row := range []struct{ charge, work, left, asked, pauses int }{
 		{grant, 0, MaxWork - grant, 0, 0},
 		{1, grant - 1, MaxWork - 2*grant, 1, 1},
@@ -89,6 +92,7 @@ func TestDrawing(t *testing.T) {
 	if err := m.Charge(1); !errors.Is(err, ErrWork) || !Ended(err) || !b.UsedUp() || m.Work != 0 {
 		t.Errorf("one more: %v, %+v", err, b)
 	}
+	must(t, m.Charge(0), m.Write(0), m.Write(maxOutput), m.Write(0))
 	if err := m.Charge(-1); !errors.Is(err, ErrWork) {
 		t.Errorf("less than nothing: %v", err)
 	}
@@ -137,6 +141,9 @@ func TestPassesEndFromOutside(t *testing.T) {
 		b.Begin(from)
 		m := b.Draw(func() error { return row.pause })
 		err := m.Charge(grant + 1)
+		if b.granted != 0 {
+			t.Errorf("%s: %d units are granted all the same", why, b.granted)
+		}
 		var ended *InterruptedError
 		if !errors.As(err, &ended) || !Ended(err) || ended.Unwrap() == nil || m.Work != 0 || err.Error() != "the pass was interrupted, and is repeated" {
 			t.Errorf("%s: %v, %d are left", why, err, m.Work)
