@@ -114,7 +114,9 @@ func TestWhoLetsGoOfAKindHasContestedParentsLookedAt(t *testing.T) {
 	c.settle()
 	c.apply(with(t, painter("xs", "color: red"), "kind: App}", "kind: Cluster}"))
 	take(c.reconciler.queue)
-	c.runControllers()
+	if err := c.controllers.Sync(t.Context(), "xs"); err != nil {
+		t.Error(err)
+	}
 	if got := take(c.reconciler.queue); !slices.Contains(got, "ys/one") {
 		t.Errorf("%v are looked at, want ys/one too", got)
 	}

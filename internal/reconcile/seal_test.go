@@ -560,16 +560,21 @@ func TestUntilWhenChildrenFromBeforeTheKeysAreSealed(t *testing.T) {
 	}
 }
 
-func TestARejectedSpecEndsNoAdoption(t *testing.T) {
+func TestASpecThatIsNotFollowedEndsNoAdoption(t *testing.T) {
 	c := runs(t, apps)
 	e, next := c.controllers.entries["apps"], c.controllers.get("apps")
-	for _, row := range []struct {
-		a    assembly
-		want bool
-	}{{assembly{rejection: &spec.Rejection{}}, false}, {assembly{}, true}} {
-		next.Factory.Adopting = true
+	for why, row := range map[string]struct {
+		a       assembly
+		suspend bool
+		want    bool
+	}{
+		"it is rejected":  {assembly{rejection: &spec.Rejection{}}, false, false},
+		"it is suspended": {assembly{}, true, false},
+		"it is followed":  {assembly{}, false, true},
+	} {
+		next.Factory.Adopting, next.Spec.Suspend = true, row.suspend
 		if got := c.controllers.sealedSince(&v1.TemplateController{}, e, row.a, next); (got != nil) != row.want {
-			t.Errorf("rejected: %v, and all are sealed since %v", row.a.rejection != nil, got)
+			t.Errorf("%s: all are sealed since %v", why, got)
 		}
 	}
 }
@@ -636,4 +641,36 @@ func TestOnlyADepartedChildIsRemembered(t *testing.T) {
 			t.Errorf("%s counts as ours once it has gone: %v, want %v", name, got, want)
 		}
 	}
+}
+
+// TestAllChildrenFromBeforeTheKeysCount has two of which one keeps the adoption going, whichever comes first.
+func TestAllChildrenFromBeforeTheKeysCount(t *testing.T) {
+	for _, stray := range []string{"a", "b"} {
+		c := runs(t, apps)
+		c.strip("a", "b")
+		c.older("9")
+		o := c.objects[configMap(stray)].DeepCopy()
+		labels := o.GetLabels()
+		labels[v1.LabelParentUID] = "other"
+		o.SetLabels(labels)
+		c.store(configMap(stray), o)
+		c.start()
+		c.runControllers()
+		for range 20 { // in any order
+			if c.controllers.get("apps").AllSealed(false) {
+				t.Fatalf("the one beside %s does not count", stray)
+			}
+		}
+	}
+}
+
+func TestControllersRun(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan struct{})
+	go func() { c.controllers.Run(ctx, t.Context()); close(stopped) }()
+	eventually(t, "the TemplateController is looked at", func() bool { return c.controllers.get("apps") != nil })
+	cancel()
+	<-stopped
 }

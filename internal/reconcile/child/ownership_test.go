@@ -164,6 +164,27 @@ func TestWhoseAnyObjectIs(t *testing.T) {
 	}
 }
 
+// TestWhatIsKnownOfAnObjectStays asks again when the reason has gone.
+func TestWhatIsKnownOfAnObjectStays(t *testing.T) {
+	r := adopting(t)
+	text := r.Seals.Seal(r.subject(types.NamespacedName{Namespace: "ns", Name: "a"}, configMaps, "uid-one"), seal.Note{Entry: "maps", Applied: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+	adopted, sealed := changed(t), changed(t, "  labels:", "  annotations: {"+v1.AnnotationSeal+": '"+text+"'}\n  labels:")
+	for _, time := range []string{"first", "later"} {
+		if !r.Made(adopted, configMaps) || !r.Belongs(adopted, configMaps, "uid-one") || r.Belongs(adopted, configMaps, "other") {
+			t.Errorf("%s: what is adopted is not the child of its parent alone", time)
+		}
+		if r.Unsealed(sealed, configMaps) || !r.Made(sealed, configMaps) {
+			t.Errorf("%s: what has a seal is no child, or still to be sealed", time)
+		}
+		other, err := seal.Parse(map[string]any{"8": base64.StdEncoding.EncodeToString([]byte(strings.Repeat("8", 32)))}, r.Seals.Since())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Seals.Set(other)
+		r.Adopting = false
+	}
+}
+
 func TestWhatWasSeenWithItsSealCountsAsSealed(t *testing.T) {
 	r, o := adopting(t), changed(t)
 	if !r.Unsealed(o, configMaps) {
@@ -196,10 +217,10 @@ func TestAChildIsSettledOnceAllThatTellsItsEntryAgrees(t *testing.T) {
 	parent := packed(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: ns, uid: uid-one}}")
 	marks := (&Maker{Ownership: r, Parent: parent}).Marks(&v1.Child{Name: "maps"}, configMaps, true)
 	text := r.Seals.Seal(marks.subject(types.NamespacedName{Namespace: "ns", Name: "a"}), seal.Note{Entry: "maps", Applied: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
-	for label, want := range map[string]bool{"maps": true, "other": false} {
-		o := changed(t, "child: maps", "child: "+label, "  labels:", "  annotations: {"+v1.AnnotationSeal+": '"+text+"'}\n  labels:")
+	for labels, want := range map[string]bool{"controller: apps, templater.dev/child: maps": true, "controller: apps, templater.dev/child: other": false, "controller: other, templater.dev/child: maps": false} {
+		o := changed(t, "controller: apps,", labels+",", ", templater.dev/child: maps", "", "  labels:", "  annotations: {"+v1.AnnotationSeal+": '"+text+"'}\n  labels:")
 		if marks.Unsealed(o) || o.Settled(r.Seals.Round()) != want {
-			t.Errorf("label %s: it is unsealed, or settled is not %v", label, want)
+			t.Errorf("labels %s: it is unsealed, or settled is not %v", labels, want)
 		}
 	}
 }
