@@ -159,6 +159,16 @@ func TestPassesEndFromOutside(t *testing.T) {
 	}
 }
 
+// TestAskingForLittle asks for nothing, and for less.
+func TestAskingForLittle(t *testing.T) {
+	var b Pass
+	b.Begin(nil)
+	must(t, b.extend(0))
+	if err := b.extend(-1); !errors.Is(err, ErrWork) || !b.UsedUp() || b.Left() != 0 {
+		t.Errorf("%v, %d are left", err, b.Left())
+	}
+}
+
 func must(t *testing.T, errs ...error) {
 	t.Helper()
 	if err := errors.Join(errs...); err != nil {
