@@ -155,3 +155,45 @@ func TestPausesEndReading(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestReadingEndsWithTheWork reads with less and less work than it takes.
+func TestReadingEndsWithTheWork(t *testing.T) {
+	const value = "\ue0000x"
+	for _, text := range []string{
+		"a: b\nc: &x {d: [e, '" + value + "']}\nf:\n  <<: *x\n  g: &y !!str |-\n    " + value + "\nh: [*y]\n", "a: " + value + "\n" + value + ": |\n  b" + value + "\nc: {d:, e: \"hi! \"}", "a: '# MARK'\nb: [c]",
+	} {
+		read := func(work int) (*token.Table, error) {
+			x := tableOf("1\n\n")
+			text := strings.ReplaceAll(text, "MARK", x.NewMark())
+			x.Work = work
+			_, err := valuesOf(t, func(do func(Document) error) error { return Read(x, text, true, do) })
+			return x, err
+		}
+		x, err := read(budget.MaxWork)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		for work := costParser; work < budget.MaxWork-x.Work; work++ {
+			if _, err := read(work); !errors.Is(err, budget.ErrWork) {
+				t.Errorf("%s\nwith %d of %d units: %v", text, work, budget.MaxWork-x.Work, err)
+				break
+			}
+		}
+	}
+}
+
+// TestEndsOfBlocks chomps what values end with, too.
+func TestEndsOfBlocks(t *testing.T) {
+	for header, want := range map[string]string{"|": `{"a":"1\n"}`, "|-": `{"a":"1"}`, "|+": `{"a":"1\n\n\n"}`} {
+		got, err := valuesOf(t, func(do func(Document) error) error {
+			return Read(tableOf("1\n\n"), "a: "+header+"\n  \ue0000x\n", true, do)
+		})
+		if got != want || err != nil {
+			t.Errorf("%s: %s, %v, want %s", header, got, err, want)
+		}
+	}
+	deep := strings.Repeat("[", budget.MaxDepth) + strings.Repeat("]", budget.MaxDepth)
+	if err := Read(tableOf(), "a: "+deep, true, func(d Document) error { _, err := d.Value(); return err }); err != nil {
+		t.Errorf("as deep as data may be: %v", err)
+	}
+}
