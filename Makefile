@@ -15,6 +15,10 @@ RACE := /(cmd|internal/(access|health|kind|kube|leader|metrics|operator|reconcil
 # Tests of these packages that measure memory, and so are left out there. Other tests run once.
 PLAIN = $(shell grep -rl --include '*_test.go' '^//go:build !race' internal/reconcile | xargs sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' | paste -sd'|')
 
+# What is known without a cluster: for tools without one, and for a browser.
+OFFLINE := ./api/... ./internal/kind ./internal/kube/answers ./internal/object ./internal/render ./internal/render/budget ./internal/render/document ./internal/render/syntax ./internal/render/token ./internal/seal ./internal/spec \
+	./internal/reconcile/child ./internal/reconcile/fields ./internal/reconcile/plan ./internal/reconcile/problem ./internal/reconcile/readiness
+
 IMAGE       ?= templater:dev
 PLATFORMS   ?= linux/amd64,linux/arm64
 PUSH        ?= false
@@ -64,7 +68,7 @@ test: ## Run all tests, those on a real cluster included
 
 .PHONY: check
 check: ## Lint and test, side by side
-	@MAKE='$(MAKE)' .ci/lanes $(LANES) 'lint: lint'
+	@MAKE='$(MAKE)' .ci/lanes $(LANES) 'lint: lint wasm'
 	$(call say,'Lint is content$(comma) all tests passed.')
 
 .PHONY: test-cluster
@@ -142,6 +146,11 @@ lint: $(LINT) ## Run golangci-lint over all modules
 		printf '\n== golangci-lint in %s\n' "$$module"; \
 		(cd $$module && nice $(CURDIR)/$(LINT) run $(LINT_FLAGS) --config $(CURDIR)/.golangci.yml ./...) || failed=1; \
 	done; exit $$failed
+
+.PHONY: wasm
+wasm: ## Build for WebAssembly what needs no cluster
+	$(call say,'WebAssembly: what needs no cluster')
+	GOOS=js GOARCH=wasm go build $(OFFLINE)
 
 .PHONY: generate
 generate: $(GEN) ## Write the CRD, the deepcopy functions and docs/api.md from api/
