@@ -7,20 +7,24 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
-// subject is a package whose tests are tested.
+// subject is a package whose code is changed.
 type subject struct {
 	folder  string // relative to the module
 	work    string // for files of ours
-	binary  string // its tests, with all mutants in the code
+	suites  []suite
 	mutants []mutant
 }
 
-// build compiles the tests of a package once, with all mutants in its code.
-func build(ctx context.Context, folder, work string) (*subject, error) {
-	s := &subject{folder: folder, work: work, binary: filepath.Join(work, "tests")}
+// suite is the tests of one package, with all mutants in the code of the subject.
+type suite struct{ folder, binary string }
+
+// build compiles tests once, with all mutants in the code of a package: its own tests, and those of the packages among others that use it.
+func build(ctx context.Context, folder string, others []string, work string) (*subject, error) {
+	s := &subject{folder: folder, work: work}
 	overlay, err := s.overlay()
 	if err != nil {
 		return nil, err
@@ -33,11 +37,43 @@ func build(ctx context.Context, folder, work string) (*subject, error) {
 	if err := os.WriteFile(list, text, 0o600); err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", list, "-o", s.binary, "./"+folder)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("build the mutants of %s: %w\n%s", folder, err, out)
+	folders := []string{folder}
+	for _, other := range others {
+		uses, err := s.usedBy(ctx, other)
+		if err != nil {
+			return nil, err
+		}
+		if uses {
+			folders = append(folders, other)
+		}
+	}
+	for i, tests := range folders {
+		one := suite{tests, filepath.Join(work, fmt.Sprint("tests-", i))}
+		cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", list, "-o", one.binary, "./"+tests)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("build the tests of %s with the mutants of %s: %w\n%s", tests, folder, err, out)
+		}
+		if _, err := os.Stat(one.binary); err == nil { // there is none without tests
+			s.suites = append(s.suites, one)
+		}
 	}
 	return s, nil
+}
+
+// usedBy reports whether another package uses the subject.
+func (s *subject) usedBy(ctx context.Context, folder string) (bool, error) {
+	if folder == s.folder {
+		return false, nil
+	}
+	own, err := exec.CommandContext(ctx, "go", "list", "./"+s.folder).Output()
+	if err != nil {
+		return false, fmt.Errorf("find package %s: %w", s.folder, err)
+	}
+	all, err := exec.CommandContext(ctx, "go", "list", "-test", "-deps", "./"+folder).Output()
+	if err != nil {
+		return false, fmt.Errorf("find what %s uses: %w", folder, err)
+	}
+	return slices.Contains(strings.Split(string(all), "\n"), strings.TrimSpace(string(own))), nil
 }
 
 // overlay writes the files with the mutants, and returns what stands for what.

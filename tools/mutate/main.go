@@ -1,5 +1,5 @@
 // Command mutate tests the tests: it changes the code in small ways, one at a time, and tells which changes no
-// test of the package notices.
+// test of the package notices, nor of those that --with names and that use the package.
 //
 // A change is a condition turned round, an operand of && or || left out, a bound moved by one, a call, an assignment, a
 // return, continue or break left out, or true returned for false. All of them are compiled into one
@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -28,6 +29,7 @@ type options struct {
 	survivors string
 	only      string
 	longest   time.Duration
+	with      string // folders, divided by commas
 	folders   []string
 }
 
@@ -38,6 +40,7 @@ func main() {
 	flag.StringVar(&o.survivors, "survivors", "tools/mutate/survivors.txt", "the file that explains survivors")
 	flag.StringVar(&o.only, "only", "", "try only mutants whose name holds this text")
 	flag.DurationVar(&o.longest, "longest", 10*time.Second, "leave out tests that take longer than this alone; 0 = none")
+	flag.StringVar(&o.with, "with", "", "packages whose tests are tried, too, where they use the package: their folders, divided by commas")
 	flag.Parse()
 	o.folders = flag.Args()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -84,7 +87,7 @@ func examine(ctx context.Context, w io.Writer, o options, known survivors, folde
 		return nil, err
 	}
 	defer os.RemoveAll(work)
-	s, err := build(ctx, folder, work)
+	s, err := build(ctx, folder, strings.FieldsFunc(o.with, func(r rune) bool { return r == ',' }), work)
 	if err != nil {
 		return nil, err
 	}

@@ -49,16 +49,39 @@ func TestBadly(t *testing.T) {
 	"survivors.txt": "# none\np/p.go: Not: return the opposite of true\n  nobody calls\n  it\n",
 }
 
-func TestReport(t *testing.T) {
+// inModule has the test run in that module, with more files.
+func inModule(t *testing.T, more map[string]string) {
+	t.Helper()
 	t.Chdir(t.TempDir())
-	for name, text := range small {
-		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+	for _, files := range []map[string]string{small, more} {
+		for name, text := range files {
+			if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
+}
+
+func TestTestsOfWhoUsesAPackageCount(t *testing.T) {
+	inModule(t, map[string]string{
+		"q/q_test.go": "package q\n\nimport (\n\t\"small/p\"\n\t\"testing\"\n)\n\nfunc TestP(t *testing.T) {\n\tif p.Badly(0) != 0 || !p.Not() {\n\t\tt.Error(\"no\")\n\t}\n}\n",
+		"r/r_test.go": "package r\n\nimport \"testing\"\n\nfunc TestNothing(*testing.T) {}\n",
+	})
+	var out strings.Builder
+	good, err := run(t.Context(), &out, options{survivors: "survivors.txt", with: "q,r,p", folders: []string{"p"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff("p: 9 mutants, 9 tried: 9 killed, 0 timed out, 0 survive, 0 not reached (0.0 % in all, 0 of them explained)\n", out.String()); diff != "" || !good {
+		t.Errorf("good is %v, want true; report (-want +got):\n%s", good, diff)
+	}
+}
+
+func TestReport(t *testing.T) {
+	inModule(t, nil)
 	var out strings.Builder
 	good, err := run(t.Context(), &out, options{survivors: "survivors.txt", folders: []string{"p"}})
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,8 +14,9 @@ import (
 	"time"
 )
 
-// trial is a test of the package: how long it takes, and which mutants it comes by.
+// trial is a test: how long it takes, and which mutants it comes by.
 type trial struct {
+	suite
 	name    string
 	took    time.Duration
 	reaches map[int]bool
@@ -38,38 +38,49 @@ const memoryLimit = 8 << 20
 // trials runs each test once, with no mutant showing, and returns those that do not take too long. It is an error
 // if one fails.
 func (s *subject) trials(ctx context.Context, longest time.Duration) ([]trial, error) {
-	if out, err := s.test(ctx, 0, ".", time.Hour); err != nil {
-		return nil, fmt.Errorf("the tests of %s fail as they are: %w\n%s", s.folder, err, tail(out))
+	var out []trial
+	for _, tests := range s.suites {
+		all, err := s.trialsOf(ctx, tests)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, all...)
 	}
-	list, err := s.command(ctx, "-test.list", ".").Output()
+	out = slices.DeleteFunc(out, func(t trial) bool { return longest > 0 && t.took > longest })
+	slices.SortFunc(out, func(a, b trial) int { return int(a.took - b.took) })
+	return out, nil
+}
+
+func (s *subject) trialsOf(ctx context.Context, tests suite) ([]trial, error) {
+	if out, err := tests.test(ctx, 0, ".", time.Hour); err != nil {
+		return nil, fmt.Errorf("the tests of %s fail as they are: %w\n%s", tests.folder, err, tail(out))
+	}
+	list, err := tests.command(ctx, "-test.list", ".").Output()
 	if err != nil {
-		return nil, fmt.Errorf("list the tests of %s: %w", s.folder, err)
+		return nil, fmt.Errorf("list the tests of %s: %w", tests.folder, err)
 	}
 	var out []trial
 	for name := range strings.FieldsSeq(string(list)) {
 		if !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Fuzz") {
 			continue
 		}
-		t, err := s.trial(ctx, name)
+		t, err := s.trial(ctx, tests, name)
 		if err != nil {
 			return nil, err
 		}
-		if longest == 0 || t.took <= longest {
-			out = append(out, t)
-		}
+		out = append(out, t)
 	}
-	slices.SortFunc(out, func(a, b trial) int { return int(a.took - b.took) })
 	return out, nil
 }
 
 // trial finds out which mutants a test comes by. It may fail: taking notes allocates.
-func (s *subject) trial(ctx context.Context, name string) (trial, error) {
-	notes := filepath.Join(s.work, "reached-"+name)
-	cmd := s.command(ctx, "-test.run", exactly(name), "-test.short")
+func (s *subject) trial(ctx context.Context, tests suite, name string) (trial, error) {
+	notes := tests.binary + "-" + name
+	cmd := tests.command(ctx, "-test.run", exactly(name), "-test.short")
 	cmd.Env = append(os.Environ(), reachedVariable+"="+notes)
 	start := time.Now()
 	_ = cmd.Run()
-	t := trial{name: name, took: time.Since(start), reaches: map[int]bool{}}
+	t := trial{suite: tests, name: name, took: time.Since(start), reaches: map[int]bool{}}
 	text, err := os.ReadFile(notes)
 	if errors.Is(err, os.ErrNotExist) {
 		return t, nil
@@ -94,30 +105,41 @@ func exactly(names ...string) string {
 	return "^(" + strings.Join(names, "|") + ")$"
 }
 
-// try lets a mutant show in the tests that come by it, the quick ones first.
-func (s *subject) try(ctx context.Context, m mutant, trials []trial) fate {
+// batch is what of a suite is run at once.
+type batch struct {
+	suite
+	names []string
+	limit time.Duration
+}
+
+// batches are the tests that come by a mutant, the quick ones of each suite first.
+func (s *subject) batches(m mutant, trials []trial) []*batch {
 	const quick = 500 * time.Millisecond
-	var batches [2][]string
-	var limits [2]time.Duration
-	for _, t := range trials {
-		if !t.reaches[m.id] {
-			continue
+	var out []*batch
+	for _, slow := range []bool{false, true} {
+		for _, tests := range s.suites {
+			b := &batch{suite: tests, limit: 20 * time.Second}
+			for _, t := range trials {
+				if t.suite == tests && t.reaches[m.id] && slow == (t.took > quick) {
+					b.names, b.limit = append(b.names, t.name), b.limit+5*t.took
+				}
+			}
+			if len(b.names) > 0 {
+				out = append(out, b)
+			}
 		}
-		i := 0
-		if t.took > quick {
-			i = 1
-		}
-		batches[i] = append(batches[i], t.name)
-		limits[i] += t.took
 	}
-	if len(batches[0])+len(batches[1]) == 0 {
+	return out
+}
+
+// try lets a mutant show in the tests that come by it.
+func (s *subject) try(ctx context.Context, m mutant, trials []trial) fate {
+	batches := s.batches(m, trials)
+	if len(batches) == 0 {
 		return notReached
 	}
-	for i, names := range batches {
-		if len(names) == 0 {
-			continue
-		}
-		out, err := s.test(ctx, m.id, exactly(names...), 5*limits[i]+20*time.Second)
+	for _, b := range batches {
+		out, err := b.test(ctx, m.id, exactly(b.names...), b.limit)
 		switch {
 		case err != nil && bytes.Contains(out, []byte("panic: test timed out")):
 			return timedOut
@@ -129,13 +151,13 @@ func (s *subject) try(ctx context.Context, m mutant, trials []trial) fate {
 }
 
 // test runs tests while the mutant of that number shows.
-func (s *subject) test(ctx context.Context, number int, tests string, limit time.Duration) ([]byte, error) {
+func (s suite) test(ctx context.Context, number int, tests string, limit time.Duration) ([]byte, error) {
 	cmd := s.command(ctx, "-test.run", tests, "-test.short", "-test.failfast", "-test.timeout", limit.String())
 	cmd.Env = append(os.Environ(), activeVariable+"="+strconv.Itoa(number))
 	return cmd.CombinedOutput()
 }
 
-func (s *subject) command(ctx context.Context, args ...string) *exec.Cmd {
+func (s suite) command(ctx context.Context, args ...string) *exec.Cmd {
 	limited := fmt.Sprintf(`ulimit -v %d; exec "$0" "$@"`, memoryLimit)
 	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", limited, s.binary}, args...)...)
 	cmd.Dir = s.folder
