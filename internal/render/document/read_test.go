@@ -197,3 +197,24 @@ func TestEndsOfBlocks(t *testing.T) {
 		t.Errorf("as deep as data may be: %v", err)
 	}
 }
+
+// TestFaultsBehindMarks ends in an error, however little work is left to look for its cause.
+func TestFaultsBehindMarks(t *testing.T) {
+	for work := costParser; work < 3*costParser; work += 100 {
+		x := tableOf()
+		text := "a: '# " + x.NewMark() + "'\nb: c: d"
+		x.Work = work
+		if err := Read(x, text, true, func(Document) error { return nil }); err == nil {
+			t.Errorf("with %d units: no error", work)
+		}
+	}
+}
+
+// TestKeysOfDataArePaidFor takes the characters of keys from the output that is left.
+func TestKeysOfDataArePaidFor(t *testing.T) {
+	x := tableOf()
+	before := x.Output
+	if got, err := valuesOf(t, func(do func(Document) error) error { return Read(x, "abc: d", false, do) }); err != nil || before-x.Output != 4 {
+		t.Errorf("%s, %v: %d bytes are paid for", got, err, before-x.Output)
+	}
+}

@@ -142,6 +142,8 @@ func TestObjects(t *testing.T) {
 		"kind: A\napiVersion: v1\n{{ \"uid\" }}: 1":                                      "a key that comes from a value is uid, which is reserved here; write it in the template",
 		"kind: A\napiVersion: v1\nmetadata: {{ dict \"uid\" 1 }}":                        "a key that comes from a value is uid, which is reserved here; write it in the template",
 		"kind: A\napiVersion: v1\nspec: {{ dict \"uid\" 1 }}":                            "",
+		"kind: A\napiVersion: v1\nmetadata: {{ dict \"labels\" (dict \"a\" \"b\") }}":    "",
+		"kind: A\napiVersion: v1\nmetadata: {{ dict \"other\" 1 }}":                      "a key of metadata that comes from a value is neither labels nor annotations; write it in the template",
 	} {
 		_, err := programOf(t, text).Child("x", &render.Input{})
 		got := ""
