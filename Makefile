@@ -11,9 +11,9 @@ ALL_MODULES := $(shell git ls-files '*go.mod' | sort | xargs -n1 dirname)
 
 # Packages in which goroutines share data: tested with the race detector. The
 # others stay without it, because they hold limits on time and memory.
-RACE := /(cmd|internal/(access|health|kind|kube|leader|metrics|operator|reconcile|serve|watch))(/|$$)
+RACE := /(cmd|internal/(access|controllers|health|kind|kube|leader|metrics|operator|reconcile|serve|watch))(/|$$)
 # Tests of these packages that measure memory, and so are left out there. Other tests run once.
-PLAIN = $(shell grep -rl --include '*_test.go' '^//go:build !race' internal/reconcile | xargs sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' | paste -sd'|')
+PLAIN = $(shell grep -rl --include '*_test.go' '^//go:build !race' internal/controllers internal/reconcile | xargs sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' | paste -sd'|')
 
 # What is known without a cluster: for tools without one, and for a browser.
 OFFLINE := ./api/... ./internal/kind ./internal/kube/answers ./internal/object ./internal/render ./internal/render/budget ./internal/render/document ./internal/render/syntax ./internal/render/token ./internal/seal ./internal/spec \
@@ -26,7 +26,7 @@ ARCHIVE     := bin/templater.tar
 
 FUZZTIME    ?= 20s
 FUZZ_EXECS  ?= 2000
-MUTATE      ?= internal/kind internal/kube internal/kube/answers internal/watch internal/render internal/render/budget internal/render/syntax internal/render/token internal/render/document internal/reconcile internal/reconcile/child internal/reconcile/fields internal/reconcile/plan internal/reconcile/problem internal/reconcile/readiness internal/reconcile/rights internal/spec
+MUTATE      ?= internal/kind internal/kube internal/kube/answers internal/watch internal/render internal/render/budget internal/render/syntax internal/render/token internal/render/document internal/controllers internal/reconcile internal/reconcile/running internal/reconcile/announce internal/reconcile/child internal/reconcile/fields internal/reconcile/loop internal/reconcile/plan internal/reconcile/problem internal/reconcile/queue internal/reconcile/readiness internal/reconcile/rights internal/reconcile/workers internal/spec
 MUTATE_FLAGS ?=
 E2E_TIMEOUT ?= 40m
 # The tests that cannot run beside others: one takes the cluster, with a real node, to itself, the other its process.
@@ -82,7 +82,7 @@ test-unit: ## Run the tests that need no cluster
 	$(call say,'Unit tests: the concurrent packages$(comma) with the race detector')
 	go test -race $$(go list ./... | grep -E '$(RACE)')
 	$(call say,'Unit tests: what the concurrent packages allocate and hold$(comma) which the race detector changes')
-	go test -run '^($(PLAIN))$$' ./internal/reconcile/...
+	go test -run '^($(PLAIN))$$' ./internal/controllers ./internal/reconcile/...
 
 .PHONY: test-fuzz
 test-fuzz: ## Fuzz internal/object, internal/render and internal/render/document, FUZZTIME (20s) for each target; fewer than FUZZ_EXECS (2000) executions fail
@@ -103,7 +103,7 @@ test-fuzz: ## Fuzz internal/object, internal/render and internal/render/document
 
 .PHONY: mutate
 mutate: ## Test the unit tests of MUTATE: change the code, and tell what no test notices; MUTATE_FLAGS as of go run ./tools/mutate --help
-	nice go run ./tools/mutate --with internal/reconcile,internal/render $(MUTATE_FLAGS) $(MUTATE)
+	nice go run ./tools/mutate --with internal/controllers,internal/render $(MUTATE_FLAGS) $(MUTATE)
 
 .PHONY: test-helm
 test-helm: ## Compare rendering with Helm's own engine

@@ -209,8 +209,8 @@ func (s *scope) visit(first, atATime int) {
 // next are where a worker waits for work. One that waits for an answer for long is replaced by
 // another one, so that they are counted, and not told apart.
 var next = []string{
-	"github.com/templater-dev/templater/internal/reconcile.(*Controllers).next",
-	"github.com/templater-dev/templater/internal/reconcile.(*Reconciler).next",
+	"github.com/templater-dev/templater/internal/controllers.(*Controllers).next",
+	"github.com/templater-dev/templater/internal/reconcile.(*Reconciler).Next",
 }
 
 // mostWorkers is how many the operator has at parents, and how many at most wait for work.

@@ -16,10 +16,10 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/controllers"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/leader"
-	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/seal/keeper"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -45,8 +45,8 @@ const DefaultSealNamespace = "templater-system"
 
 // What the operator itself watches, whatever TemplateControllers there are.
 var (
-	definitions = watch.Want{Resource: schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, Role: watch.Definition}
-	controllers = watch.Want{Resource: v1.Resource, Role: watch.Controller}
+	definitions         = watch.Want{Resource: schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, Role: watch.Definition}
+	templateControllers = watch.Want{Resource: v1.Resource, Role: watch.Controller}
 )
 
 // Config returns how to reach the cluster: by the kubeconfig and its context,
@@ -103,7 +103,7 @@ func Run(ctx context.Context, o Options) error {
 
 // handler passes on what the watches tell: of the Secret to the keeper of the keys, of all else to the controllers.
 type handler struct {
-	*reconcile.Controllers
+	*controllers.Controllers
 	keeper *keeper.Keeper
 	ctx    context.Context //nolint:containedctx // of the operator, for its logger
 }
@@ -146,7 +146,7 @@ func obstacle(want watch.Want, err error) string {
 	switch {
 	case err == nil:
 		return ""
-	case apierrors.IsNotFound(err) && want == controllers:
+	case apierrors.IsNotFound(err) && want == templateControllers:
 		return "the cluster does not know TemplateControllers: kubectl apply -k config/crd"
 	case apierrors.IsForbidden(err) && want.Role == watch.Seal:
 		return "the operator may not list and watch Secret " + want.Namespace + "/" + keeper.SecretName + ", which holds the keys of the seals: kubectl apply -k config/default grants it"

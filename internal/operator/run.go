@@ -14,6 +14,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	"github.com/templater-dev/templater/internal/controllers"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/reconcile"
@@ -35,7 +36,7 @@ type process struct {
 	cluster    *kube.Client
 	discovery  *discovery.DiscoveryClient
 	ring       *seal.Ring
-	manage     *reconcile.Controllers
+	manage     *controllers.Controllers
 	reconciler *reconcile.Reconciler
 	keeper     *keeper.Keeper
 	watches    *watch.Manager
@@ -104,7 +105,7 @@ func (p *process) connect(context.Context, context.Context) (err error) {
 func (p *process) makeControllers(_, work context.Context) error {
 	announcer := kube.NewAnnouncer(work, p.cluster)
 	p.closing(announcer.Close)
-	p.manage, p.reconciler = reconcile.New(reconcile.Options{
+	p.manage, p.reconciler = controllers.New(controllers.Options{
 		Cluster: func(as string) running.Writer { return p.cluster.As(as) },
 		Events:  announcer, Clock: clock.RealClock{}, Workers: p.Workers, RolloutWorkers: p.RolloutWorkers, ClassName: p.ClassName, Standby: true, Seals: p.ring,
 		RequireServiceAccount: p.RequireServiceAccount, Meters: p.view.meters(), QueueMetrics: p.view.queues(),
@@ -133,7 +134,7 @@ func (p *process) openView(ctx, _ context.Context) error {
 
 // readOwn watches what the operator itself has to know, and returns when that is known.
 func (p *process) readOwn(ctx, _ context.Context) (err error) {
-	p.caches, err = p.watches.Set("", []watch.Want{definitions, controllers, keeper.Want(p.keeper.Namespace)}) //nolint:contextcheck // the watches live as long as the manager, not as this call
+	p.caches, err = p.watches.Set("", []watch.Want{definitions, templateControllers, keeper.Want(p.keeper.Namespace)}) //nolint:contextcheck // the watches live as long as the manager, not as this call
 	if err != nil {
 		return err
 	}
@@ -148,9 +149,9 @@ func (p *process) readOwn(ctx, _ context.Context) (err error) {
 func (p *process) attach(ctx, _ context.Context) error {
 	keys := p.caches[keeper.Want(p.keeper.Namespace)]
 	p.keeper.Take(ctx, keys.Get(types.NamespacedName{Namespace: p.keeper.Namespace, Name: keeper.SecretName}))
-	p.manage.Attach(p.watches, p.caches[controllers], kind.NewResolver(p.caches[definitions], kube.NewDiscovery(p.discovery), time.Now))
+	p.manage.Attach(p.watches, p.caches[templateControllers], kind.NewResolver(p.caches[definitions], kube.NewDiscovery(p.discovery), time.Now))
 	p.view.ready.Begin()
-	klog.FromContext(ctx).Info("running", "templateControllers", p.caches[controllers].Len())
+	klog.FromContext(ctx).Info("running", "templateControllers", p.caches[templateControllers].Len())
 	return nil
 }
 

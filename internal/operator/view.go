@@ -11,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/templater-dev/templater/internal/access"
+	"github.com/templater-dev/templater/internal/controllers"
 	"github.com/templater-dev/templater/internal/health"
 	"github.com/templater-dev/templater/internal/metrics"
 	"github.com/templater-dev/templater/internal/reconcile"
@@ -82,7 +83,7 @@ func (v *view) queues() workqueue.MetricsProvider {
 type parts struct {
 	server     rest.Interface
 	watches    *watch.Manager
-	manage     *reconcile.Controllers
+	manage     *controllers.Controllers
 	reconciler *reconcile.Reconciler
 }
 

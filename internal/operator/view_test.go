@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 
+	"github.com/templater-dev/templater/internal/controllers"
 	"github.com/templater-dev/templater/internal/kube"
-	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -40,7 +40,7 @@ func assemble(ctx context.Context, t *testing.T, v *view, handler http.HandlerFu
 	if err != nil {
 		t.Fatal(err)
 	}
-	manage, work := reconcile.New(reconcile.Options{Cluster: func(as string) running.Writer { return cluster.As(as) }, Clock: clock.RealClock{}, Meters: v.meters(), QueueMetrics: v.queues()})
+	manage, work := controllers.New(controllers.Options{Cluster: func(as string) running.Writer { return cluster.As(as) }, Clock: clock.RealClock{}, Meters: v.meters(), QueueMetrics: v.queues()})
 	p := parts{client.Discovery().RESTClient(), watch.NewManager(ctx, func(as string) watch.Client { return cluster.As(as) }, manage), manage, work}
 	t.Cleanup(func() {
 		p.watches.Wait()

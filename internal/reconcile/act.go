@@ -69,7 +69,7 @@ func (p *pass) keep(after *object.Object, kind kind.Kind) {
 	child.NoteWritten(after)
 	p.Sources[kind.GroupKind()].For(after.Namespace()).Put(after, p.Name)
 	if p.Factory.Adopting {
-		p.r.controllers.queue.AddAfter(p.Name, countsDelay) // it may have been the last one
+		p.r.lookAt(p.Name) // it may have been the last one
 	}
 }
 
@@ -187,7 +187,7 @@ func (p *pass) relabel(ctx context.Context, there *object.Object, w *child.Wante
 // replace deletes an object of ours that no watch shows, because it has lost its label. The one that
 // follows it is made when it is gone.
 func (p *pass) replace(ctx context.Context, there *object.Object, w *child.Wanted) *problem.Problem {
-	if !p.sure || !p.r.controllers.confirmed(ctx, p.Controller) {
+	if !p.sure || !p.r.controllers.Confirmed(ctx, p.Controller) {
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " is to be replaced once all is known that decides about it", Waiting: true, Retry: problem.RetrySlow}
 	}
 	if issue := p.remove(ctx, plan.Action{Verb: plan.Delete, Live: child.NewLive(w.Kind, there), Foreground: true}); issue != nil {

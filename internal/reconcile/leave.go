@@ -25,8 +25,8 @@ import (
 // it must be gone, and its children are the garbage collector's; otherwise
 // the server is asked. It may have been replaced by one of its name that does not match.
 func (r *Reconciler) leave(ctx context.Context, c *running.Controller, key queue.Key) Result {
-	r.controllers.count(key, nil)
-	r.controllers.freed(key.Parent)
+	r.controllers.Count(key, nil)
+	r.controllers.Freed(key.Parent)
 	r.events.Forget(key)
 	r.breaker.Forget(key)
 	children := c.LeftBehind(key)
@@ -133,7 +133,7 @@ func (r *Reconciler) dismiss(ctx context.Context, c *running.Controller, key que
 	if len(d.children) == 0 {
 		return Result{}
 	}
-	if !r.controllers.confirmed(ctx, c) {
+	if !r.controllers.Confirmed(ctx, c) {
 		return Result{Retry: problem.RetrySoon}
 	}
 	p := &pass{Controller: c, r: r, key: key, parent: d.parent}

@@ -1,131 +1,112 @@
 package reconcile
 
 import (
-	"errors"
+	"context"
+	"slices"
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/watch"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/loop"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
-func TestParentThatIsBeingDeletedGetsNoWrites(t *testing.T) {
-	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
-	c.deliver()
-	c.edit(locationOf(parse(t, app)), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
-	c.end(locationOf(parse(t, app)), metav1.DeletePropagationBackground)
-	c.gone(configMap("a"))
-	wantRequests(t, "it goes, and so does a child", c.run())
+func TestTooLargeChildrenAreNotShown(t *testing.T) {
+	o := packed(t, parse(t, app))
+	p := &pass{parent: o}
+	p.budget.Begin(nil)
+	in := p.input([]*child.Live{{Entry: "maps", Object: o}})
+	if got, err := in.Observed("maps"); err != nil || len(got) != 1 {
+		t.Errorf("%v, %v, want one object", got, err)
+	}
+	if err := p.budget.Spend(2 * budget.MaxBytes); err == nil {
+		t.Fatal("there is no end to the budget")
+	}
+	if got, err := in.Observed("maps"); err == nil {
+		t.Errorf("%v are shown though the budget is used up", got)
+	}
 }
 
-func TestNothingIsDoneBeforeTheParentsAreKnown(t *testing.T) {
-	c := newCluster(t)
-	c.apply(with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}"))
-	c.apply(app)
-	c.run()
-	c.deliver()
-	parents := watch.Want{Resource: locationOf(parse(t, app)).Resource, Labels: "tier=front", Role: watch.Parent}
-	if c.caches[parents] == nil {
-		t.Fatalf("the parents are not watched by %v", parents)
-	}
-	c.silent[parents] = true
-	c.start()
-	c.run()
-	_, requests := c.pass("apps", "one") // it is not known, and does not look as if it had left
-	wantRequests(t, "before the parents are read", requests)
-	delete(c.silent, parents)
-	c.sync(parents)
-	wantRequests(t, "when they are", c.run())
-}
-
-func TestUnreadableKindThatNobodyWantsStopsPruning(t *testing.T) {
-	second := with(t, apps, "  status:\n", "  - name: more\n    template: |\n      {{ if .spec.more }}\n      apiVersion: example.org/v1\n      kind: Statusless\n      metadata: {name: s}\n      {{ end }}\n  status:\n")
-	c := newCluster(t)
-	c.apply(second)
-	c.apply(with(t, app, "text: hello", "text: hello, more: true"))
-	c.run()
-	c.deliver()
-	c.run()
-	if c.get("statuslesses", "s") == nil {
-		t.Fatal("there is no child of the second kind")
-	}
-	c.apply(app)
-	for want, cache := range c.caches {
-		if want.Resource.Resource == "statuslesses" {
-			cache.Fail(errors.New("no answer"))
-		}
-	}
-	c.apply(with(t, app, "[a, b]", "[a]"))
-	for _, request := range c.run() {
-		if request == "delete configmaps b" {
-			t.Error("a child was pruned though not all are known")
+func TestOutcomeOfAParentThatIsNotThere(t *testing.T) {
+	for result, want := range map[Result]measure.Outcome{
+		{}:                                      measure.Succeeded,
+		{After: 1}:                              measure.Waiting,
+		{Retry: problem.RetrySoon}:              measure.Waiting,
+		{Retry: problem.RetrySlow}:              measure.Waiting,
+		{Retry: problem.RetryBackoff}:           measure.Failed,
+		{Retry: problem.RetryBackoff, After: 1}: measure.Failed,
+	} {
+		if got := outcomeOfLeaving(result); got != want {
+			t.Errorf("%+v: %v, want %v", result, got, want)
 		}
 	}
 }
 
-func TestChildThatWasReplacedIsNotDeletedInItsPlace(t *testing.T) {
-	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
-	c.deliver()
-	c.apply(with(t, app, "[a, b]", "[a]"))
-	c.remove(configMap("b"))
-	other := parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: b}}")
-	other.SetUID("uid-other")
-	c.store(configMap("b"), other) // the watch does not tell
-	wantRequests(t, "another object has the name", c.run(), "delete configmaps b", "status apps one")
-	if c.get("configmaps", "b") == nil {
-		t.Error("an object of somebody else was deleted")
-	}
-	if got := c.condition("apps", "one", "Ready"); got[:5] != "True " {
-		t.Errorf("ready condition %q, want none of a fault: what was to go is gone", got)
-	}
-	c.deliver()
-	c.run()
-	_, again := c.pass("apps", "one")
-	wantRequests(t, "again", again)
-}
-
-func TestChildOfATemplateControllerThatWasReplacedDoesNotKeepItFromGoing(t *testing.T) {
-	c := goesWith(t, apps, "", false)
-	c.remove(configMap("b"))
-	other := parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: b}}")
-	other.SetUID("uid-other")
-	c.store(configMap("b"), other) // the watch does not tell
-	wantRequests(t, "it goes", c.run(), "delete configmaps a", "delete configmaps b", "delete configmaps b")
-	if got := c.condition("templatecontrollers", "apps", "Ready"); got != "False Deleting: being deleted: waits for its children to go: ConfigMap ns/a; ConfigMap ns/b; what keeps one is in its metadata.finalizers" {
-		t.Errorf("ready condition %q, want no refusal", got)
-	}
-	wantRequests(t, "the watches tell", c.settle(), "finalizers[] templatecontrollers apps")
-	if c.get("configmaps", "b") == nil {
-		t.Error("an object of somebody else was deleted")
+func TestWhatPassesWorkFromIsFoundOutCheaply(t *testing.T) {
+	for generation, decoded := range map[int64]bool{3: false, 0: true} {
+		parent := parse(t, app)
+		parent.SetGeneration(generation)
+		p := &pass{Controller: &running.Controller{}, parent: packed(t, parent)}
+		if got := p.specs(); got.Parent == 0 || generation > 0 && got.Parent != generation {
+			t.Errorf("generation %d: works from %d", generation, got.Parent)
+		}
+		if got := p.decoded != nil; got != decoded {
+			t.Errorf("generation %d: the parent is decoded: %v, want %v", generation, got, decoded)
+		}
+		if diff := cmp.Diff(p.parent.Content(), p.content()); diff != "" {
+			t.Errorf("generation %d: the parent has changed (-want +got):\n%s", generation, diff)
+		}
 	}
 }
 
-// A status of an older state of the parent would undo what others have written into it since.
-func TestStatusIsThatOfTheVersionThatWasRead(t *testing.T) {
-	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
-	c.deliver()
-	c.gone(configMap("b"))
-	o := c.get("apps", "one").DeepCopy()
-	o.SetAnnotations(map[string]string{"new": "yes"})
-	c.store(locationOf(o), o) // the watch does not tell
-	c.refuse["create configmaps b"] = errors.New("no answer")
-	result, requests := c.pass("apps", "one")
-	wantRequests(t, "the parent has changed", requests, "create configmaps b", "status apps one")
-	if result.Retry == problem.RetryOnChange {
-		t.Errorf("retry %v, want one that brings the status", result.Retry)
+// accepting is a Writer that deletes what it is asked to.
+type accepting struct{ running.Writer }
+
+func (accepting) Delete(context.Context, kube.Location, types.UID, metav1.DeletionPropagation) error {
+	return nil
+}
+
+func TestWhatIsReplacedDoesNotFlap(t *testing.T) {
+	for _, foreground := range []bool{false, true} {
+		p := &pass{Controller: &running.Controller{Cluster: accepting{}, Meter: measure.Nothing{}}, flaps: loop.NewFlaps()}
+		live := child.NewLive(configMaps, packed(t, parse(t, aConfigMap)))
+		if issue := p.remove(t.Context(), plan.Action{Verb: plan.Delete, Live: live, Foreground: foreground}); issue != nil {
+			t.Fatal(issue.Message)
+		}
+		if got := p.flaps.Advice(); strings.Contains(got, "the templates yield") == foreground {
+			t.Errorf("in the foreground: %v, and it is said: %s", foreground, got)
+		}
 	}
-	if got := c.condition("apps", "one", "Ready"); got[:5] != "True " {
-		t.Errorf("ready condition %q, want that of before", got)
+}
+
+func TestTemplateControllerIsLookedAtWhenAChildIsSealed(t *testing.T) {
+	cache, err := watch.NewCache(watch.Want{Role: watch.Child}, func(watch.Event) {}, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	looks := []string{}
+	p := &pass{r: &Reconciler{lookAt: func(name string) { looks = append(looks, name) }}, Controller: &running.Controller{
+		Name: "apps", Factory: &child.Factory{Ownership: &child.Ownership{}}, Sources: map[schema.GroupKind]running.Source{configMaps.GroupKind(): {Caches: map[string]*watch.Cache{"": cache}}},
+	}}
+	for _, adopting := range []bool{false, true} {
+		looks = []string{}
+		p.Factory.Adopting = adopting
+		p.keep(packed(t, parse(t, aConfigMap)), configMaps)
+		if got := slices.Equal(looks, []string{"apps"}); got != adopting {
+			t.Errorf("children are being sealed: %v, and there are looks at %q", adopting, looks)
+		}
 	}
 }

@@ -3,7 +3,6 @@ package reconcile
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -12,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
-	"k8s.io/utils/clock"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
@@ -31,24 +29,6 @@ import (
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
 )
-
-// Reconciler keeps parents in step. It is safe for concurrent use; one parent of a
-// controller is worked on by one goroutine at a time, as the queue sees to.
-type Reconciler struct {
-	controllers *Controllers
-	queue       queue.Queue
-	backlog     *queue.Backlog
-	turns       *queue.Turns
-	workers     int
-	failures    *queue.Failures // of the queue
-	memory      *workers.Memory
-	clock       clock.PassiveClock
-	events      *announce.Recorder
-	pacer       *queue.Pacer
-	absent      *queue.Absences
-	breaker     *loop.Breaker
-	tracker     *workers.Tracker
-}
 
 // pass is one look at one parent.
 type pass struct {
@@ -109,7 +89,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 	worker.Begin(key)
 	p.pause = worker.Pauses()
 	defer worker.End()
-	c, leave := r.controllers.enter(key.Controller)
+	c, leave := r.controllers.Enter(key.Controller)
 	defer leave()
 	if c == nil || c.Spec.Suspend || c.Unknown || !c.ParentsSynced(key.Parent.Namespace) || c.SyncingChildren(key.Parent.Namespace) {
 		return Result{} // each of these brings the parent back when it changes
@@ -148,10 +128,10 @@ func (p *pass) run(ctx context.Context) Result {
 	}
 	p.settle(d.Largest)
 	if len(d.Unknown) > 0 {
-		p.r.controllers.addKinds(p.Name, d.Unknown)
+		p.r.controllers.AddKinds(p.Name, d.Unknown)
 		return Result{Outcome: measure.Waiting} // comes again when the new kinds can be read
 	}
-	p.r.controllers.miss(p.Name, d.Missing)
+	p.r.controllers.Miss(p.Name, d.Missing)
 	p.problems = append(p.problems, d.Problems...)
 	p.whole = len(d.Problems) == 0
 	wanted := p.readable(free)
@@ -262,18 +242,18 @@ func (r *Reconciler) Run(ctx, work context.Context) {
 	stop := context.AfterFunc(ctx, r.queue.ShutDown)
 	defer stop()
 	var asking sync.WaitGroup
-	asking.Go(func() { r.controllers.rights.Run(ctx) })
+	asking.Go(func() { r.rights.Run(ctx) })
 	defer asking.Wait()
 	pool := &workers.Pool{
-		Tracker: r.tracker, Grace: r.controllers.grace, Spare: r.workers, Due: r.queue.Len, Hangs: r.turns.Hangs,
-		Next: func(work context.Context, taken func()) bool { return r.next(ctx, work, taken) },
+		Tracker: r.tracker, Grace: r.grace, Spare: r.workers, Due: r.queue.Len, Hangs: r.turns.Hangs,
+		Next: func(work context.Context, taken func()) bool { return r.Next(ctx, work, taken) },
 	}
 	pool.Run(ctx, work)
 }
 
-// next works on one key and reports whether there may be more. No work begins after ctx,
+// Next works on one key and reports whether there may be more. No work begins after ctx,
 // and none goes on after work.
-func (r *Reconciler) next(ctx, work context.Context, taken func()) bool {
+func (r *Reconciler) Next(ctx, work context.Context, taken func()) bool {
 	return queue.Take(ctx, r.queue, func(key queue.Key) {
 		taken()
 		start := r.clock.Now()
@@ -282,8 +262,8 @@ func (r *Reconciler) next(ctx, work context.Context, taken func()) bool {
 			klog.FromContext(ctx).Error(err, "pass failed, will retry", "controller", key.Controller, "parent", key.Parent.String())
 			result = Result{Retry: problem.RetryBackoff, Outcome: measure.Panicked}
 		}
-		r.controllers.measure(key.Controller, result.Outcome, r.clock.Since(start))
-		r.again(key, result)
+		r.controllers.Measure(key.Controller, result.Outcome, r.clock.Since(start))
+		r.Again(key, result)
 	})
 }
 
@@ -293,8 +273,8 @@ const (
 	freshDataLag = 100 * time.Millisecond
 )
 
-// again puts the key back when it is due.
-func (r *Reconciler) again(key queue.Key, result Result) {
+// Again puts the key back when it is due.
+func (r *Reconciler) Again(key queue.Key, result Result) {
 	switch result.Retry {
 	case problem.RetryOnChange:
 		r.queue.Forget(key)
@@ -321,18 +301,19 @@ func (r *Reconciler) guarded(ctx context.Context, key queue.Key) (result Result,
 	defer func() {
 		if v := recover(); v != nil {
 			klog.FromContext(ctx).Error(nil, "panic in a pass", "controller", key.Controller, "parent", key.Parent.String(), "stack", string(debug.Stack()))
-			r.confess(key)
-			err = errPanic
+			r.reportPanic(key)
+			err = ErrPanic
 		}
 	}()
 	return r.Reconcile(ctx, key), nil
 }
 
-// confess tells the user of a panic, once.
-func (r *Reconciler) confess(key queue.Key) {
+// reportPanic tells the user of a panic, once.
+func (r *Reconciler) reportPanic(key queue.Key) {
 	defer func() { _ = recover() }() // it may be this very parent that cannot be read
 	const text = "a defect in templater has ended the work on this object; it is tried again later: please report it with the stack in the operator's log"
-	c := r.controllers.get(key.Controller)
+	c, leave := r.controllers.Enter(key.Controller)
+	defer leave()
 	if c == nil {
 		return
 	}
@@ -340,8 +321,6 @@ func (r *Reconciler) confess(key queue.Key) {
 		r.events.Announce(c.As, key, kube.Announcement{About: parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonInternalError, Message: text})
 	}
 }
-
-var errPanic = errors.New("panic in a pass: this is a bug, please report it with the stack from the log")
 
 // Busy returns the passes that are under way.
 func (r *Reconciler) Busy() []workers.Work { return r.tracker.Busy() }

@@ -27,23 +27,23 @@ import (
 func (p *pass) writeStatus(ctx context.Context, all []*child.Wanted, observed []*child.Live) {
 	p.written.After = fingerprint(observed)
 	p.census = censusOf(all, observed)
-	now := &tally{children: int64(len(observed)), foreign: p.HoldsCondition() && p.foreignCondition()}
+	now := &Tally{Children: int64(len(observed)), Foreign: p.HoldsCondition() && p.foreignCondition()}
 	if p.whole {
-		now.round = p.Round
+		now.Round = p.Round
 	}
 	for _, w := range all {
-		now.kinds |= p.Sources[w.ID().Kind].Bit
+		now.Kinds |= p.Sources[w.ID().Kind].Bit
 	}
 	for _, l := range observed {
 		if readiness.Of(l.Object) == readiness.Ready {
-			now.childrenReady++
+			now.ChildrenReady++
 		}
 	}
 	status, issue := p.template(observed)
 	if issue != nil {
 		p.problems = append(p.problems, issue)
 	}
-	now.contested = p.leaveContested(status)
+	now.Contested = p.leaveContested(status)
 	if len(p.census.failing) > 0 {
 		p.problems = append(p.problems, problem.Newf(v1.ReasonChildFailing, "%s", p.census.failure()))
 	}
@@ -53,7 +53,7 @@ func (p *pass) writeStatus(ctx context.Context, all []*child.Wanted, observed []
 	if !p.problems.Pending() { // report may meet a problem, too
 		p.announce()
 	}
-	p.r.controllers.count(p.key, now)
+	p.r.controllers.Count(p.key, now)
 }
 
 // template renders the status template. When that fails, or the children's templates have left nothing to do it with, which
@@ -110,12 +110,12 @@ func dropNulls(m map[string]any) map[string]any {
 
 // report writes the status with the ready condition. A status that the server
 // does not take is left as it was, and the condition says so.
-func (p *pass) report(ctx context.Context, status map[string]any, now *tally) {
+func (p *pass) report(ctx context.Context, status map[string]any, now *Tally) {
 	v := p.verdict()
 	err := p.store(ctx, p.withReady(status, v))
-	if unfit(err) && len(v.message) > shortMessage { // it may be the message that does not fit
+	if Unfit(err) && len(v.message) > ShortMessage { // it may be the message that does not fit
 		short := v
-		short.message = object.Line(v.message, shortMessage)
+		short.message = object.Line(v.message, ShortMessage)
 		err = p.store(ctx, p.withReady(status, short))
 	}
 	switch {
@@ -126,7 +126,7 @@ func (p *pass) report(ctx context.Context, status map[string]any, now *tally) {
 		text, pending := p.Rights.Missing(err, p.Rights.Claim(rights.Status, p.Kind, p.parent.Namespace()))
 		p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonStatusRejected, Retry: problem.RetrySoon, Message: "cannot write the status: " + text, Pending: pending})
 		if !pending {
-			now.denied = "cannot write the status: " + text
+			now.Denied = "cannot write the status: " + text
 		}
 	default:
 		err = p.Author().About(err, map[string]any{"status": status})
@@ -137,21 +137,21 @@ func (p *pass) report(ctx context.Context, status map[string]any, now *tally) {
 		v = p.verdict()
 		p.confine(ctx, v)
 	}
-	if now.failed = p.failed(); now.failed {
-		now.reason = p.problems.First().Reason
+	if now.Failed = p.failed(); now.Failed {
+		now.Reason = p.problems.First().Reason
 	}
-	now.ready = v.status == "True" && !now.failed
+	now.Ready = v.status == "True" && !now.Failed
 }
 
-// shortMessage is how long the message of a ready condition may be that takes the place of one that the server has not taken.
-const shortMessage = 256
+// ShortMessage is how long the message of a ready condition may be that takes the place of one that the server has not taken.
+const ShortMessage = 256
 
 // confine writes the ready condition beside the status as it is, in fewer words where the server does not take it: the parent
 // may be about as large as an object may be, or the schema may want short messages. An Event says it in more.
 func (p *pass) confine(ctx context.Context, v verdict) {
 	err := p.store(ctx, p.withReady(p.kept(), v))
-	for _, short := range []string{object.Line(v.message, shortMessage), ""} {
-		if err == nil || !unfit(err) {
+	for _, short := range []string{object.Line(v.message, ShortMessage), ""} {
+		if err == nil || !Unfit(err) {
 			break
 		}
 		v.message = short
@@ -162,9 +162,9 @@ func (p *pass) confine(ctx context.Context, v verdict) {
 	}
 }
 
-// unfit reports whether the server may take less of the same. Of what is too large for its store it says no more than that it cannot
+// Unfit reports whether the server may take less of the same. Of what is too large for its store it says no more than that it cannot
 // answer.
-func unfit(err error) bool {
+func Unfit(err error) bool {
 	if err == nil {
 		return false // mostly, and without an allocation
 	}

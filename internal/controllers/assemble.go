@@ -1,0 +1,193 @@
+package controllers
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/spec"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// assembly is what a TemplateController comes to on this cluster, now: the kinds
+// that are there, and what is to be watched.
+type assembly struct {
+	rejection *spec.Rejection
+	kind      kind.Kind // of the parents
+	kindErr   error     // why there is none
+	children  map[schema.GroupKind]childWant
+	settled   map[schema.GroupKind]bool
+	round     int64
+	parents   map[string]watch.Want // by namespace; "" = all
+	namespace *watch.Want           // all Namespaces, for namespaceSelector; else nil
+	as        string                // user that reads and writes
+	// ending says what a TemplateController that is being deleted waits for, nil = nothing.
+	ending *spec.Rejection
+}
+
+type childWant struct {
+	kind  kind.Kind
+	wants map[string]watch.Want // by namespace; "" = all; empty while the server does not have the kind
+	err   error                 // why there are none, where there may be objects all the same
+}
+
+// unansweredRetry is when the server is asked again for its kinds after a failed request.
+const unansweredRetry = 4 * time.Second
+
+// assemble resolves the kinds of a TemplateController. It may have to ask the server, so that it
+// keeps nobody waiting meanwhile.
+func (c *Controllers) assemble(tc *v1.TemplateController, e *entry) assembly {
+	c.mu.RLock()
+	a := assembly{
+		rejection: e.rejection, children: map[schema.GroupKind]childWant{}, settled: maps.Clone(e.settled), round: e.round,
+		parents: map[string]watch.Want{}, as: spec.User(&tc.Spec),
+	}
+	childKinds, in := maps.Clone(e.childKinds), maps.Clone(e.namespaces)
+	c.mu.RUnlock()
+	if c.accounts && a.as == "" {
+		return a // the operator touches nothing by itself
+	}
+	for gk, version := range childKinds {
+		a.children[gk] = c.childWant(gk.WithVersion(version), a.as, in)
+	}
+	if a.rejection != nil {
+		return a
+	}
+	a.kind, a.kindErr = c.kinds.Resolve(e.compiled.GVK)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case a.kindErr == nil:
+		e.gone = time.Time{}
+		if a.rejection = spec.CheckKind(&tc.Spec, a.kind); a.rejection == nil {
+			a.watchParents(tc, e.compiled)
+		}
+	case !kind.Gone(a.kindErr):
+		e.gone = time.Time{}
+	case e.gone.IsZero():
+		e.gone, e.counts = c.clock.Now(), newCounts()
+	}
+	return a
+}
+
+// childWant is what is to be watched of a kind in these namespaces; nil means all. Children can be in any
+// version: the one that they were made in may be served no more.
+func (c *Controllers) childWant(gvk schema.GroupVersionKind, as string, in map[string]bool) childWant {
+	found, err := c.kinds.Resolve(gvk)
+	var elsewhere *kind.NotFoundError
+	if errors.As(err, &elsewhere) && elsewhere.Served != "" {
+		found, err = c.kinds.Resolve(gvk.GroupKind().WithVersion(elsewhere.Served))
+	}
+	switch {
+	case kind.Gone(err):
+		return childWant{kind: kind.Kind{Kind: gvk.Kind}}
+	case err != nil:
+		return childWant{kind: kind.Kind{Kind: gvk.Kind}, err: err}
+	}
+	want := watch.Want{Resource: found.Resource, Labels: v1.LabelController, Role: watch.Child, As: as}
+	if in == nil || !found.Namespaced {
+		return childWant{kind: found, wants: map[string]watch.Want{"": want}}
+	}
+	wants := make(map[string]watch.Want, len(in))
+	for want.Namespace = range in {
+		wants[want.Namespace] = want
+	}
+	return childWant{kind: found, wants: wants}
+}
+
+// recheck returns when to ask for the kinds again that no watch tells of, or 0 when there are none.
+func (a *assembly) recheck() time.Duration {
+	errs := []error{a.kindErr}
+	for _, child := range a.children {
+		errs = append(errs, child.err)
+	}
+	again := time.Duration(0)
+	for _, err := range errs {
+		var notFound *kind.NotFoundError
+		switch {
+		case err == nil:
+		case !errors.As(err, &notFound):
+			return queue.Jitter(unansweredRetry)
+		case !notFound.Watched():
+			again = queue.Jitter(problem.SlowRetry) // a server of its own may come to serve it: that is no definition
+		}
+	}
+	return again
+}
+
+func (a *assembly) watchParents(tc *v1.TemplateController, c *spec.Compiled) {
+	want := watch.Want{Resource: a.kind.Resource, Labels: c.Labels.String(), Fields: c.Fields, Role: watch.Parent, As: a.as}
+	for _, ns := range tc.Spec.Watch.Namespaces {
+		want.Namespace = ns
+		a.parents[ns] = want
+	}
+	if len(tc.Spec.Watch.Namespaces) == 0 {
+		a.parents[""] = want
+	}
+	if c.NamespaceSelector != nil {
+		a.namespace = &watch.Want{Resource: running.Namespaces, Role: watch.Namespace, As: a.as}
+	}
+}
+
+// wants is all that is to be watched.
+func (a *assembly) wants() []watch.Want {
+	var out []watch.Want
+	for _, w := range a.parents {
+		out = append(out, w)
+	}
+	for _, child := range a.children {
+		out = slices.AppendSeq(out, maps.Values(child.wants))
+	}
+	if a.namespace != nil {
+		out = append(out, *a.namespace)
+	}
+	return out
+}
+
+// build puts the controller together. Where the spec is rejected it has only the
+// children.
+func (a *assembly) build(tc *v1.TemplateController, e *entry, in *Controllers, caches map[watch.Want]*watch.Cache) *running.Controller {
+	keys := in.seals.Round() // before what it says of adoption, which may be newer then
+	c := &running.Controller{
+		Name: tc.Name, Manager: v1.FieldManagerPrefix + tc.Name, Spec: &tc.Spec, Kinds: in.kinds,
+		As: a.as, Cluster: in.clusters(a.as), Rights: in.rights.For(tc.Name, a.as, a.kind), Controllers: in.cache,
+		Kind: a.kind, GoneSince: e.gone, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]running.Source{},
+		Settled: a.settled, Unknown: a.kindErr != nil && e.gone.IsZero(), Generation: e.generation, Round: a.round, Meter: e.meter,
+	}
+	// Also where the rest of the spec is rejected: it tells whose the children are.
+	c.GVK = schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind)
+	if e.compiled != nil {
+		c.Program, c.Resync = e.compiled.Program, e.compiled.Resync
+		c.Labels, c.NamespaceSelector, c.ReadyCondition = e.compiled.Labels, e.compiled.NamespaceSelector, e.compiled.ReadyCondition
+	}
+	c.Factory = &child.Factory{
+		Ownership: &child.Ownership{
+			Controller: c.Name, Manager: c.Manager, Parents: c.GVK.GroupKind(), APIVersion: tc.Spec.Watch.APIVersion,
+			Seals: in.seals, Departed: in.departed, Adopting: child.Adopting(tc, in.seals.Since()), Round: keys,
+		},
+		Spec: c.Spec, Program: c.Program, ParentKind: c.Kind, Cluster: c, Clock: in.clock,
+	}
+	for ns, want := range a.parents {
+		c.Parents[ns] = caches[want]
+	}
+	for gk, of := range a.children {
+		s := running.Source{Kind: of.kind, Caches: make(map[string]*watch.Cache, len(of.wants)), Err: of.err, Bit: e.bit(gk)}
+		for ns, want := range of.wants {
+			s.Caches[ns] = caches[want]
+		}
+		c.Sources[gk] = s
+	}
+	if a.namespace != nil {
+		c.Namespaces = caches[*a.namespace]
+	}
+	return c
+}

@@ -1,0 +1,133 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/workers"
+)
+
+// asks tells the worker of a request, as a Client does, and returns what tells of the answer.
+func asks(ctx context.Context) func() {
+	own := workers.Of(ctx)
+	if own == nil {
+		return func() {}
+	}
+	own.Asked()
+	return own.Answered
+}
+
+// hanging is a Writer whose writes hang until it is let go.
+type hanging struct {
+	running.Writer
+	release chan struct{}
+}
+
+func (h hanging) Apply(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+	answered := asks(ctx)
+	<-h.release
+	answered()
+	return h.Writer.Apply(ctx, at, body, manager)
+}
+
+func (h hanging) Delete(ctx context.Context, at kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
+	answered := asks(ctx)
+	<-h.release
+	answered()
+	return h.Writer.Delete(ctx, at, uid, propagation)
+}
+
+func eventually(t *testing.T, what string, condition func() bool) {
+	t.Helper()
+	if err := wait.PollUntilContextTimeout(t.Context(), time.Millisecond, 20*time.Second, true,
+		func(context.Context) (bool, error) { return condition(), nil }); err != nil {
+		t.Fatalf("never: %s", what)
+	}
+}
+
+func works(busy []workers.Work) []string {
+	out := []string{}
+	for _, w := range busy {
+		out = append(out, w.String())
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestAWorkerThatHangsIsSeen(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // the queues of other tests
+	c := newCluster(t)
+	defer c.controllers.queue.ShutDown()
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.gone(configMap("a"))
+	h := hanging{c, make(chan struct{})}
+	c.controllers.get("apps").Cluster = h
+	ctx, cancel := context.WithCancel(t.Context())
+	stopped := make(chan struct{})
+	go func() { c.reconciler.Run(ctx, t.Context()); close(stopped) }()
+	eventually(t, "the pass begins", func() bool { return len(c.reconciler.Busy()) == 1 })
+	since := c.clock.Now()
+	c.clock.SetTime(since.Add(time.Hour))
+	busy := c.reconciler.Busy()
+	if diff := cmp.Diff([]string{"pass over ns/one for TemplateController apps"}, works(busy)); diff != "" || !busy[0].Since.Equal(since) {
+		t.Errorf("busy since %v (-want +got):\n%s", busy[0].Since, diff)
+	}
+	close(h.release)
+	eventually(t, "the worker is free again", func() bool { return len(c.reconciler.Busy()) == 0 })
+	cancel()
+	<-stopped
+}
+
+func TestATemplateControllerThatWaitsForPassesDoesNotHang(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	ctx := c.controllers.tracker.Join(t.Context())
+	workers.Of(ctx).Begin(queue.Key{Controller: "apps"})
+	_, leave := c.controllers.Enter("apps") // a pass that takes long
+	done := make(chan struct{})
+	go func() { c.controllers.stop(ctx, "apps"); close(done) }()
+	eventually(t, "the worker is not counted as busy", func() bool { return len(c.controllers.Busy()) == 0 })
+	leave()
+	<-done
+	if diff := cmp.Diff([]string{"sync of TemplateController apps"}, works(c.controllers.Busy())); diff != "" {
+		t.Errorf("busy (-want +got):\n%s", diff)
+	}
+}
+
+func TestTemplateControllersArePendingUntilTheyWereLookedAt(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent()) // the queues of other tests
+	c := newCluster(t)
+	c.controllers.queue.ShutDown()
+	c.parentsDue.ShutDown()
+	c.apply(apps)
+	c.apply(with(t, apps, "name: apps", "name: broken", "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.refuse["finalizers[templater.dev/children] templatecontrollers broken"] = errors.New("no")
+	c.start()
+	defer c.controllers.Close()
+	if diff := cmp.Diff([]string{"apps", "broken"}, c.controllers.Pending()); diff != "" {
+		t.Errorf("pending at first (-want +got):\n%s", diff)
+	}
+	for c.controllers.queue.Len() > 0 { // one after the other, as the fake cluster wants
+		c.controllers.next(t.Context(), t.Context(), func() {})
+	}
+	if pending := c.controllers.Pending(); len(pending) > 0 {
+		t.Errorf("pending after all were looked at, with whatever result: %v", pending)
+	}
+}

@@ -1,0 +1,245 @@
+package controllers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+)
+
+// ownWriter is the field manager for TemplateControllers, and what marks own
+// writes of them in their cache.
+const ownWriter = "templater"
+
+// writeStatus writes the status of a TemplateController if it differs.
+func (c *Controllers) writeStatus(ctx context.Context, tc *v1.TemplateController, e *entry, a assembly, next *running.Controller) error {
+	status := c.statusOf(tc, e, a, next)
+	e.meter.Ready(meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady))
+	if apiequality.Semantic.DeepEqual(status, tc.Status) {
+		return nil
+	}
+	err := c.applyStatus(ctx, tc, status)
+	if reconcile.Unfit(err) { // a TemplateController may be about as large as an object may be
+		for i := range status.Conditions {
+			status.Conditions[i].Message = object.Line(status.Conditions[i].Message, reconcile.ShortMessage)
+		}
+		err = c.applyStatus(ctx, tc, status)
+	}
+	if err != nil {
+		return err
+	}
+	c.record(e)
+	return nil
+}
+
+// errBehind says that a TemplateController is not what it was when it was read; the watch is about
+// to bring what it is.
+var errBehind = errors.New("the TemplateController has changed meanwhile")
+
+// applyStatus writes the status of the very version of a TemplateController that was read, and so
+// never over what somebody else, who serves it, has written since. The error
+// is errBehind when it was another version.
+func (c *Controllers) applyStatus(ctx context.Context, tc *v1.TemplateController, status v1.TemplateControllerStatus) error {
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
+	if err != nil {
+		return fmt.Errorf("status of TemplateController %s: %w", tc.Name, err)
+	}
+	body := object.Append(nil, map[string]any{
+		"apiVersion": v1.GroupVersion.String(), "kind": v1.KindTemplateController,
+		"metadata": map[string]any{"name": tc.Name, "uid": string(tc.UID), "resourceVersion": tc.ResourceVersion}, "status": content,
+	})
+	after, err := c.clusters("").ApplyStatus(ctx, kube.Location{Resource: v1.Resource, Name: tc.Name}, body, ownWriter)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil // deleted meanwhile
+	case apierrors.IsConflict(err):
+		return errBehind
+	case err != nil:
+		return fmt.Errorf("write status of TemplateController %s: %w", tc.Name, err)
+	}
+	c.cache.Put(after, ownWriter)
+	return nil
+}
+
+// statusOf is the status that a TemplateController should have.
+func (c *Controllers) statusOf(tc *v1.TemplateController, e *entry, a assembly, next *running.Controller) v1.TemplateControllerStatus {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	status := v1.TemplateControllerStatus{
+		ObservedGeneration: tc.Generation,
+		ClassName:          &c.class,
+		Conditions:         slices.Clone(tc.Status.Conditions),
+		Parents:            e.counts.parents,
+		Failing:            e.counts.failing(tc.Status.Failing),
+		Children:           e.counts.children,
+		ChildNamespaces:    slices.Sorted(maps.Keys(e.namespaces)),
+		SealedSince:        c.sealedSince(tc, e, a, next),
+	}
+	left := recountTime - c.clock.Since(e.since)
+	recounting := left > 0 && e.counts.parents.Total < tc.Status.Parents.Total
+	if recounting {
+		status.Parents, status.Children, status.Failing = tc.Status.Parents, tc.Status.Children, tc.Status.Failing
+		c.queue.AddAfter(tc.Name, left) // once more: in the queue, what comes sooner has replaced what was to come then
+	}
+	if a.rejection != nil { // nobody looks at parents, so none of them is in step, and none is counted
+		total := max(status.Parents.Total, tc.Status.Parents.Total)
+		status.Parents, status.Failing = v1.ParentCounts{Total: total, Failed: total}, nil
+		status.Children.Total = max(status.Children.Total, tc.Status.Children.Total)
+	}
+	for gk, version := range e.childKinds {
+		status.ChildKinds = append(status.ChildKinds, v1.ChildKind{Group: gk.Group, Version: version, Kind: gk.Kind})
+	}
+	slices.SortFunc(status.ChildKinds, func(a, b v1.ChildKind) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
+	})
+	for _, condition := range conditionsOf(tc, a, next, e.counts) {
+		if recounting && condition.Type == v1.ConditionStatusWritable && ownedByOthers(tc) {
+			continue // as far as is known
+		}
+		c.setCondition(&status, tc, condition)
+	}
+	c.tellOfEvents(tc, &status, next, left)
+	return status
+}
+
+// tellOfEvents says in the status whether Events may not be written. An operator that has begun a moment ago has tried none.
+func (c *Controllers) tellOfEvents(tc *v1.TemplateController, status *v1.TemplateControllerStatus, next *running.Controller, left time.Duration) {
+	before := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionEventsWritable)
+	var now *metav1.Condition
+	pending := false
+	if next != nil {
+		now, pending = eventsCondition(next, c.events)
+	}
+	switch {
+	case pending, now == nil && before == nil:
+	case now != nil:
+		c.setCondition(status, tc, *now)
+	case left > 0:
+		c.queue.AddAfter(tc.Name, left)
+	default:
+		meta.RemoveStatusCondition(&status.Conditions, v1.ConditionEventsWritable)
+	}
+}
+
+// setCondition puts a condition into the status of a TemplateController, with a message as it may be told. All of them come from
+// here.
+func (c *Controllers) setCondition(status *v1.TemplateControllerStatus, tc *v1.TemplateController, condition metav1.Condition) {
+	condition.Message = problem.Line(condition.Message)
+	condition.ObservedGeneration = tc.Generation
+	condition.LastTransitionTime = metav1.NewTime(c.clock.Now().Truncate(time.Second))
+	meta.SetStatusCondition(&status.Conditions, condition) //nolint:forbidigo // this is the place
+}
+
+// ownedByOthers reports whether the status says that other managers own the ready condition of
+// parents or fields of their status, for the present spec.
+func ownedByOthers(tc *v1.TemplateController) bool {
+	before := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionStatusWritable)
+	return before != nil && (before.Reason == v1.ReasonConditionOwned || before.Reason == v1.ReasonFieldOwned) && before.ObservedGeneration == tc.Generation
+}
+
+func conditionsOf(tc *v1.TemplateController, a assembly, next *running.Controller, counts *counts) []metav1.Condition {
+	accepted, watching := acceptedCondition(a), watchingCondition(a, next)
+	ready := metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1.ReasonReady, Message: "accepted and watching"}
+	switch {
+	case a.ending != nil:
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, a.ending.Reason, a.ending.Message
+	case accepted.Status != metav1.ConditionTrue:
+		ready.Status, ready.Reason, ready.Message = accepted.Status, accepted.Reason, accepted.Message
+	case watching.Status != metav1.ConditionTrue:
+		ready.Status, ready.Reason, ready.Message = watching.Status, watching.Reason, watching.Message
+	case tc.Spec.Suspend:
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1.ReasonSuspended, "spec.suspend is true: nothing is created, changed or deleted"
+	}
+	return []metav1.Condition{accepted, watching, writableCondition(a, next, counts), ready}
+}
+
+func acceptedCondition(a assembly) metav1.Condition {
+	if a.rejection != nil {
+		return metav1.Condition{Type: v1.ConditionAccepted, Status: metav1.ConditionFalse, Reason: a.rejection.Reason, Message: a.rejection.Message}
+	}
+	return metav1.Condition{Type: v1.ConditionAccepted, Status: metav1.ConditionTrue, Reason: v1.ReasonAccepted, Message: "the spec makes sense"}
+}
+
+func watchingCondition(a assembly, next *running.Controller) metav1.Condition {
+	no := func(reason, message string) metav1.Condition {
+		return metav1.Condition{Type: v1.ConditionWatching, Status: metav1.ConditionFalse, Reason: reason, Message: message}
+	}
+	switch {
+	case a.rejection != nil:
+		return no(v1.ReasonNotAccepted, "nothing is watched until the spec is accepted")
+	case kind.Missing(a.kindErr):
+		return no(v1.ReasonKindNotFound, a.kindErr.Error()+adviceFor(a.kindErr))
+	case a.kindErr != nil:
+		return no(v1.ReasonListFailed, "cannot ask the API server for its kinds: "+problem.PublicReason(a.kindErr))
+	}
+	if reason, message := next.Obstacle(); reason != "" {
+		return no(reason, message)
+	}
+	message := "all kinds are watched"
+	if absent := next.AbsentNamespaces(); len(absent) > 0 {
+		message += "; of spec.watch.namespaces there is none called: " + problem.Join(absent)
+	}
+	return metav1.Condition{Type: v1.ConditionWatching, Status: metav1.ConditionTrue, Reason: v1.ReasonWatching, Message: message}
+}
+
+// adviceFor says what to do about a watched kind that is missing.
+func adviceFor(err error) string {
+	var notFound *kind.NotFoundError
+	switch {
+	case kind.Gone(err):
+		return ": install its CustomResourceDefinition, or correct spec.watch; work begins by itself then"
+	case errors.As(err, &notFound) && notFound.Away:
+		return "; children stay as they are, and work goes on by itself when it is back"
+	}
+	return "; children stay as they are: have the CustomResourceDefinition serve that version, or correct spec.watch; work goes on by itself then"
+}
+
+// writableCondition says whether the parents' status can be written, and hold the ready condition.
+func writableCondition(a assembly, next *running.Controller, counts *counts) metav1.Condition {
+	condition := metav1.Condition{Type: v1.ConditionStatusWritable, Status: metav1.ConditionTrue, Reason: v1.ReasonStatusWritable, Message: "parents can hold the ready condition"}
+	no := func(reason, message string) {
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reason, message
+	}
+	unknown := func() {
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionUnknown, v1.ReasonNotAccepted, "not known until the kind is watched"
+	}
+	kind := a.kind
+	switch {
+	case a.rejection != nil || a.kindErr != nil:
+		unknown()
+	case len(counts.denied) > 0:
+		no(v1.ReasonForbidden, counts.denied.first())
+	case len(counts.contested) > 0:
+		no(v1.ReasonFieldOwned, fmt.Sprintf("%s, and left alone in %d parents: have one of the two leave it out, or select other parents", counts.contested.first(), counts.contested.parents()))
+	case next.WritesStatus() && next.ParentsForbidden():
+		unknown()
+	case next.ReadyCondition == "":
+		condition.Message = "no ready condition is asked for"
+	case !kind.Custom:
+		no(v1.ReasonBuiltInKind, kind.Kind+" is no custom kind: templater reports by Events alone")
+	case kind.Status == nil:
+		no(v1.ReasonNoStatusSubresource, kind.Kind+" has no status subresource: the ready condition is left out; add \"subresources: {status: {}}\" to its CustomResourceDefinition")
+	case kind.Status.Conditions != "":
+		no(v1.ReasonNoConditions, "the ready condition is left out: "+kind.Status.Conditions)
+	case counts.foreign > 0:
+		no(v1.ReasonConditionOwned, fmt.Sprintf("another manager owns the condition %s of %d parents, where it is left alone: give spec.status.readyCondition another type", next.ReadyCondition, counts.foreign))
+	}
+	return condition
+}

@@ -1,0 +1,182 @@
+package controllers
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// painter is a TemplateController that writes a status alone.
+func painter(name, status string) string {
+	return `
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: ` + name + `}
+spec:
+  watch: {apiVersion: example.org/v1, kind: App}
+  status:
+    readyCondition: ` + strings.ToUpper(name) + `
+    template: '` + status + `'
+`
+}
+
+// painted is the status of the parent, without conditions.
+func painted(c *cluster) map[string]any {
+	status, _, _ := unstructured.NestedMap(c.get("apps", "one").Object, "status")
+	delete(status, "conditions")
+	return status
+}
+
+func wantStatus(t *testing.T, why string, c *cluster, want map[string]any) {
+	t.Helper()
+	if diff := cmp.Diff(want, painted(c)); diff != "" {
+		t.Errorf("%s: status (-want +got):\n%s", why, diff)
+	}
+}
+
+func (c *cluster) writable(controller string) string {
+	c.controllers.queue.Add(controller)
+	c.runControllers()
+	return c.condition("templatecontrollers", controller, "StatusWritable")
+}
+
+func controllerAt(name string) kube.Location { return kube.Location{Resource: v1.Resource, Name: name} }
+
+func TestFieldOfTheStatusHasOneWriter(t *testing.T) {
+	const (
+		fine  = "True StatusWritable: parents can hold the ready condition"
+		taken = "False FieldOwned: .status.color.now is written by TemplateController xs, and left alone in 1 parents: have one of the two leave it out, or select other parents"
+	)
+	c := newCluster(t)
+	c.apply(painter("xs", "color: {now: red}"))
+	c.apply(app)
+	c.settle()
+	c.apply(painter("ys", "color: {now: blue, next: green}"))
+	writes := c.settle()
+	wantStatus(t, "who comes first keeps the field", c, map[string]any{"color": map[string]any{"now": "red", "next": "green"}})
+	wantRequests(t, "no fight", writes, "status apps one")
+	if x, y := c.writable("xs"), c.writable("ys"); x != fine || y != taken {
+		t.Errorf("conditions %q and %q, want %q and %q", x, y, fine, taken)
+	}
+	if got, want := c.condition("apps", "one", "YS"), "True Ready: all children are ready: 0"; got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+	c.start()
+	wantRequests(t, "after a restart", c.settle())
+
+	c.apply(painter("xs", "other: red"))
+	c.settle()
+	wantStatus(t, "x lets go", c, map[string]any{"color": map[string]any{"now": "blue", "next": "green"}, "other": "red"})
+	if got := c.writable("ys"); got != fine {
+		t.Errorf("condition %q, want %q", got, fine)
+	}
+}
+
+func TestFieldOfATemplateControllerThatIsGoneIsFree(t *testing.T) {
+	for why, leave := range map[string]func(*cluster){
+		"it was deleted": func(c *cluster) { c.gone(controllerAt("xs")) },
+		"it watches another kind now": func(c *cluster) {
+			c.apply(with(t, painter("xs", "color: red"), "kind: App}", "kind: Cluster}"))
+		},
+		"it selects other parents now": func(c *cluster) {
+			c.apply(with(t, painter("xs", "color: red"), "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: back}}}"))
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(painter("xs", "color: red"))
+			c.apply(app)
+			c.settle()
+			c.apply(painter("ys", "color: blue"))
+			c.settle()
+			leave(c)
+			c.settle()
+			wantStatus(t, why, c, map[string]any{"color": "blue"})
+			wantRequests(t, "afterwards", c.settle())
+		})
+	}
+}
+
+func TestWhoLetsGoOfAKindHasContestedParentsLookedAt(t *testing.T) {
+	c := newCluster(t)
+	c.apply(painter("xs", "color: red"))
+	c.apply(app)
+	c.settle()
+	c.apply(painter("ys", "color: blue"))
+	c.settle()
+	c.apply(with(t, painter("xs", "color: red"), "kind: App}", "kind: Cluster}"))
+	take(c.parentsDue)
+	if err := c.controllers.Sync(t.Context(), "xs"); err != nil {
+		t.Error(err)
+	}
+	if got := take(c.parentsDue); !slices.Contains(got, "ys/one") {
+		t.Errorf("%v are looked at, want ys/one too", got)
+	}
+}
+
+func TestTheFirstFieldThatIsContestedIsTold(t *testing.T) {
+	c := newCluster(t)
+	c.apply(app)
+	for _, one := range []string{"us", "vs"} {
+		c.apply(painter(one, one+": red"))
+		c.settle()
+	}
+	c.apply(painter("xs", "{us: blue, vs: blue}"))
+	c.settle()
+	wantStatus(t, "both stay", c, map[string]any{"us": "red", "vs": "red"})
+	if got, want := c.writable("xs"), "False FieldOwned: .status.us is written by TemplateController us, and left alone"; !strings.HasPrefix(got, want) {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+}
+
+func TestWhoMayWriteAStatus(t *testing.T) {
+	c := newCluster(t)
+	c.apply(painter("xs", "color: red"))
+	c.apply(with(t, painter("elsewhere", "color: red"), "spec:\n", "spec:\n  className: other\n"))
+	c.apply(with(t, painter("clusters", "color: red"), "kind: App}", "kind: Cluster}"))
+	c.apply(with(t, painter("back", "color: red"), "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: back}}}"))
+	c.apply(painter("reads", "color: red"))
+	c.apply(app)
+	c.run()
+	unread, err := watch.NewCache(watch.Want{Role: watch.Parent}, func(watch.Event) {}, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.controllers.get("reads").Parents[""], c.controllers.get("clusters").Parents[""] = unread, unread
+	for name, want := range map[string]bool{"xs": true, "elsewhere": true, "clusters": false, "back": false, "reads": true, "nobody": false} {
+		if got := c.controllers.MayWrite(name, c.controllers.get("xs").GVK.GroupKind(), configMapName("one")); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestWhoIsToldThatAStatusIsFree(t *testing.T) {
+	c := newCluster(t)
+	e, quiet := newEntry("u"), newEntry("v")
+	for _, name := range []string{"one", "two"} {
+		e.counts.set(configMapName(name), &reconcile.Tally{Contested: ".status.a"})
+		quiet.counts.set(configMapName(name), &reconcile.Tally{})
+	}
+	e.counts.set(configMapName("three"), &reconcile.Tally{})
+	c.controllers.entries["apps"], c.controllers.entries["quiet"] = e, quiet
+	for parent, want := range map[string][]string{"one": {"apps/one"}, "": {"apps/one", "apps/two"}, "three": {}} {
+		at := configMapName(parent)
+		if parent == "" {
+			at.Namespace = ""
+		}
+		c.controllers.Freed(at)
+		got := take(c.parentsDue)
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("parent %q (-want +got):\n%s", parent, diff)
+		}
+	}
+}

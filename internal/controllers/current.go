@@ -1,0 +1,39 @@
+package controllers
+
+import (
+	"context"
+
+	"k8s.io/klog/v2"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+)
+
+// Confirmed reports whether a controller may delete. One that this replica has taken over from another may have
+// been edited just before, so that the server is asked once for its TemplateController.
+func (c *Controllers) Confirmed(ctx context.Context, by *running.Controller) bool {
+	c.mu.RLock()
+	e := c.entries[by.Name]
+	sure := !c.led.Load() || e == nil || e.confirmed
+	c.mu.RUnlock()
+	if sure {
+		return true
+	}
+	now, err := c.clusters("").Get(ctx, kube.Location{Resource: v1.Resource, Name: by.Name})
+	if err != nil || now.UID() != e.uid || now.Generation() != by.Generation {
+		klog.FromContext(ctx).Info("nothing is deleted until the TemplateController is known as it is, will retry", "controller", by.Name)
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.confirmed = true
+	return true
+}
+
+// record takes note that the status was written of a TemplateController that is as it was read.
+func (c *Controllers) record(e *entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e.confirmed, e.recorded = true, true
+}

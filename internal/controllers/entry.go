@@ -1,0 +1,82 @@
+package controllers
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/spec"
+)
+
+// entry is what is kept of one TemplateController, under the lock of Controllers.
+type entry struct {
+	uid        types.UID
+	since      time.Time // when this operator took it up; zero before
+	waiting    handover  // for another class
+	confirmed  bool      // whether it is known as the server has it: see Controllers.confirmed
+	recorded   bool      // whether this operator has written its status since it took it up
+	generation int64
+	compiled   *spec.Compiled
+	rejection  *spec.Rejection
+	current    *running.Controller         // nil = not running
+	gone       time.Time                   // since when the watched kind is missing
+	childKinds map[schema.GroupKind]string // all that there may be children of, to the version last used
+	namespaces map[string]bool             // that children may be in; nil = all
+	settled    map[schema.GroupKind]bool   // those whose version was taken up since the last generation
+	missing    map[schema.GroupKind]bool   // those that templates asked for and the server does not have
+	state      *state                      // of the caches, when the parents were last enqueued
+	counts     *counts
+	passes     sync.WaitGroup // those that are under way
+	underWay   atomic.Int32   // how many they are
+	round      int64          // of looks at all parents: the present generation, and the kinds that are known
+	bits       map[schema.GroupKind]uint64
+	meter      measure.Meter
+}
+
+func newEntry(uid types.UID) *entry {
+	return &entry{
+		uid: uid, generation: -1, counts: newCounts(), bits: map[schema.GroupKind]uint64{},
+		childKinds: map[schema.GroupKind]string{}, settled: map[schema.GroupKind]bool{}, missing: map[schema.GroupKind]bool{},
+	}
+}
+
+// learn takes up the kinds of children in a status. Who has served it before may have added some that the watch has
+// told of after this operator took it up. Once this one has written the status, it knows better: see shed.
+func (e *entry) learn(kinds []v1.ChildKind) {
+	if e.recorded {
+		return
+	}
+	for _, k := range kinds {
+		gk := schema.GroupKind{Group: k.Group, Kind: k.Kind}
+		if _, known := e.childKinds[gk]; !known {
+			e.childKinds[gk] = k.Version
+		}
+	}
+}
+
+// entry returns the entry for tc, a fresh one for a TemplateController that is new, or another
+// one of the same name.
+func (c *Controllers) entry(tc *v1.TemplateController) *entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.entries[tc.Name]
+	if e == nil || e.uid != tc.UID {
+		e = newEntry(tc.UID)
+		e.meter = c.meters.Begin(tc.Name)
+		c.entries[tc.Name] = e
+	}
+	if e.since.IsZero() {
+		clear(e.childKinds) // who serves it may have another version of a kind by now
+		e.namespaces, e.recorded = nil, false
+		e.roam(tc.Status.ChildNamespaces)
+	}
+	e.learn(tc.Status.ChildKinds)
+	e.roam(spec.ChildNamespaces(&tc.Spec))
+	return e
+}

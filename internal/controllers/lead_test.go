@@ -1,0 +1,342 @@
+package controllers
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+)
+
+// ofClass is the TemplateController apps, of the class "" or "b".
+func ofClass(class string) string {
+	return fmt.Sprintf(`
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: apps}
+spec:
+  className: %q
+  watch: {apiVersion: example.org/v1, kind: App}
+  children:
+  - name: config
+    template: |
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: "{{ .metadata.name }}"}
+      data: {size: "{{ .spec.size }}"}
+`, class)
+}
+
+const anApp = `
+apiVersion: example.org/v1
+kind: App
+metadata: {name: a, namespace: ns}
+spec: {size: 1}
+`
+
+var appsController = kube.Location{Resource: v1.Resource, Name: "apps"}
+
+// servedBy returns who serves apps.
+func (c *cluster) servedBy() string {
+	class, found, _ := unstructured.NestedString(c.objects[appsController].Object, "status", "className")
+	if !found {
+		return "nobody"
+	}
+	return fmt.Sprintf("%q", class)
+}
+
+// give has another class serve apps, by its status.
+func (c *cluster) give(class string) {
+	c.t.Helper()
+	o := c.objects[appsController].DeepCopy()
+	if err := unstructured.SetNestedField(o.Object, class, "status", "className"); err != nil {
+		c.t.Fatal(err)
+	}
+	c.store(appsController, o)
+	c.deliver()
+}
+
+// watched returns what is watched for apps.
+func (c *cluster) watched() int { return len(c.owners["apps"]) }
+
+func expect(t *testing.T, what string, want, got any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func TestStandbyKeepsWarmAndWritesNothing(t *testing.T) {
+	c := newCluster(t)
+	c.standby()
+	c.apply(ofClass(""))
+	c.apply(anApp)
+	version := c.version
+	expect(t, "requests", []string{}, c.run())
+	expect(t, "version of the last write", version, c.version)
+	expect(t, "watches", 1, c.watched())
+	if n := c.parentsDue.Len(); n != 0 {
+		t.Errorf("%d parents queued", n)
+	}
+	if e := c.controllers.entries["apps"]; e.compiled == nil {
+		t.Error("the templates are not compiled")
+	}
+	c.controllers.Lead()
+	expect(t, "requests of the leader", []string{"create configmaps a", "status apps a"}, c.run())
+	expect(t, "class", `""`, c.servedBy())
+}
+
+func TestTakingOverWhatIsInOrderWritesNothing(t *testing.T) {
+	c := newCluster(t)
+	c.apply(ofClass(""))
+	c.apply(anApp)
+	c.run()
+	c.controllers.queue.Add("apps") // for the counts
+	c.run()
+	c.standby()
+	c.run()
+	version := c.version
+	c.controllers.Lead()
+	expect(t, "requests", []string{}, c.run())
+	expect(t, "version of the last write", version, c.version)
+	c.clock.SetTime(c.clock.Now().Add(time.Hour)) // warm for long, before it leads
+	c.controllers.queue.Add("apps")
+	c.run()
+	expect(t, "version of the last write", version, c.version)
+}
+
+func TestStandbyFollowsTheKindsThatTheLeaderAdds(t *testing.T) {
+	c := newCluster(t)
+	c.standby()
+	c.apply(ofClass(""))
+	c.run()
+	o := c.objects[appsController].DeepCopy()
+	o.Object["status"] = map[string]any{"childKinds": []any{map[string]any{"group": "", "version": "v1", "kind": "ConfigMap"}}}
+	c.store(appsController, o)
+	c.deliver()
+	c.run()
+	expect(t, "watches", 2, c.watched())
+}
+
+func TestOtherClassesAreLeftAlone(t *testing.T) {
+	c := newCluster(t)
+	c.apply(ofClass("b"))
+	c.apply(anApp)
+	version := c.version
+	expect(t, "requests", []string{}, c.run())
+	expect(t, "version of the last write", version, c.version)
+	expect(t, "watches", 0, c.watched())
+	expect(t, "entries", 0, len(c.controllers.entries))
+	c.give("b")
+	version = c.version
+	c.apply(ofClass("c"))
+	expect(t, "requests when others move it", []string{}, c.run())
+	expect(t, "version of the last write", version+1, c.version)
+}
+
+func TestHandsOverToAnotherClass(t *testing.T) {
+	c := newCluster(t)
+	c.apply(ofClass(""))
+	c.apply(anApp)
+	c.run()
+	kinds, _, _ := unstructured.NestedSlice(c.objects[appsController].Object, "status", "childKinds")
+	c.apply(ofClass("b"))
+	expect(t, "requests", []string{}, c.run())
+	expect(t, "class", "nobody", c.servedBy())
+	expect(t, "condition", `False HandedOver: the installation of class "" has handed it over to that of class "b", which has not taken it up yet: it is the one started with that --class-name`,
+		c.condition("templatecontrollers", "apps", v1.ConditionReady))
+	expect(t, "Accepted", "True Accepted: the spec makes sense", c.condition("templatecontrollers", "apps", v1.ConditionAccepted))
+	after, _, _ := unstructured.NestedSlice(c.objects[appsController].Object, "status", "childKinds")
+	expect(t, "child kinds", kinds, after)
+	expect(t, "watches", 0, c.watched())
+	c.apply(`
+apiVersion: example.org/v1
+kind: App
+metadata: {name: a, namespace: ns}
+spec: {size: 2}
+`)
+	c.parentsDue.Add(queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "a"}})
+	expect(t, "requests afterwards", []string{}, c.run())
+	if c.get("configmaps", "a") == nil {
+		t.Error("the child is gone")
+	}
+
+	c.apply(ofClass(""))
+	expect(t, "requests when it is back", []string{"update configmaps a", "status apps a"}, c.run())
+	expect(t, "class", `""`, c.servedBy())
+	expect(t, "Ready", "True Ready: accepted and watching", c.condition("templatecontrollers", "apps", v1.ConditionReady))
+}
+
+func TestPassesUnderWayEndBeforeTheHandover(t *testing.T) {
+	c := newCluster(t)
+	c.apply(ofClass(""))
+	c.apply(anApp)
+	c.run()
+	_, leave := c.controllers.Enter("apps")
+	c.apply(ofClass("b"))
+	ctx, done := c.controllers.tracker.Join(t.Context()), make(chan error, 1)
+	go func() { done <- c.controllers.Sync(ctx, "apps") }()
+	eventually(t, "it waits for the pass under way", func() bool {
+		select {
+		case err := <-done:
+			t.Fatalf("handed over although a pass is under way: %v", err)
+		default:
+		}
+		return c.controllers.get("apps") == nil
+	})
+	leave()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	expect(t, "class", "nobody", c.servedBy())
+}
+
+func TestStandbyDoesNotHandOver(t *testing.T) {
+	c := newCluster(t)
+	c.apply(ofClass(""))
+	c.run()
+	c.standby()
+	c.apply(ofClass("b"))
+	c.run()
+	expect(t, "class", `""`, c.servedBy())
+	c.controllers.Lead() // the old leader has died before it could
+	c.run()
+	expect(t, "class", "nobody", c.servedBy())
+}
+
+func TestWaitsForTheOldClassToHandOver(t *testing.T) {
+	c := newCluster(t)
+	c.apply(ofClass("b"))
+	c.apply(anApp)
+	c.give("b")
+	c.apply(ofClass(""))
+	version := c.version
+	for range 3 {
+		expect(t, "requests while b serves it", []string{}, c.run())
+		c.clock.SetTime(c.clock.Now().Add(9 * time.Second))
+		c.controllers.queue.Add("apps")
+	}
+	expect(t, "version of the last write", version, c.version)
+	expect(t, "class", `"b"`, c.servedBy())
+	expect(t, "watches", 1, c.watched()) // warm
+
+	o := c.objects[appsController].DeepCopy()
+	unstructured.RemoveNestedField(o.Object, "status", "className")
+	c.store(appsController, o)
+	c.deliver()
+	expect(t, "requests when it was handed over", []string{"create configmaps a", "status apps a"}, c.run())
+	expect(t, "class", `""`, c.servedBy())
+}
+
+func TestTakesOverFromAClassThatDoesNotAnswer(t *testing.T) {
+	c := newCluster(t)
+	c.apply(ofClass("b"))
+	c.apply(anApp)
+	c.give("b")
+	c.apply(ofClass(""))
+	c.run()
+	c.clock.SetTime(c.clock.Now().Add(handoverTime - time.Second))
+	c.give("c") // somebody else begins to hand over
+	expect(t, "requests when it was handed on", []string{}, c.run())
+	c.clock.SetTime(c.clock.Now().Add(handoverTime - time.Second))
+	c.controllers.queue.Add("apps")
+	expect(t, "requests shortly before", []string{}, c.run())
+	c.clock.SetTime(c.clock.Now().Add(time.Second))
+	c.controllers.queue.Add("apps")
+	expect(t, "requests", []string{"create configmaps a", "status apps a"}, c.run())
+	expect(t, "class", `""`, c.servedBy())
+}
+
+func TestStopsWhenAnotherClassHasTakenOver(t *testing.T) {
+	c := newCluster(t)
+	c.apply(ofClass(""))
+	c.apply(anApp)
+	c.run()
+	c.give("b") // as after 30 s in which this operator did not see that its class had changed to b and back
+	c.apply(`
+apiVersion: example.org/v1
+kind: App
+metadata: {name: a, namespace: ns}
+spec: {size: 2}
+`)
+	c.controllers.queue.Add("apps")
+	for c.controllers.queue.Len() > 0 {
+		name, _ := c.controllers.queue.Get()
+		if err := c.controllers.Sync(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		c.controllers.queue.Done(name)
+	}
+	expect(t, "requests", []string{}, c.run())
+	expect(t, "class", `"b"`, c.servedBy())
+}
+
+func TestNothingIsWrittenOverANewerTemplateController(t *testing.T) {
+	c := newCluster(t)
+	c.apply(ofClass(""))
+	c.run()
+	c.apply(ofClass("b"))
+	for c.controllers.queue.Len() > 0 {
+		name, _ := c.controllers.queue.Get()
+		c.controllers.queue.Done(name)
+	}
+	o := c.objects[appsController].DeepCopy()
+	o.SetAnnotations(map[string]string{"new": "yes"})
+	c.store(appsController, o) // which no watch has brought yet
+	if err := c.controllers.Sync(t.Context(), "apps"); !errors.Is(err, errBehind) {
+		t.Errorf("got %v, want %v", err, errBehind)
+	}
+	expect(t, "class", `""`, c.servedBy())
+	c.deliver()
+	c.run()
+	expect(t, "class", "nobody", c.servedBy())
+}
+
+func TestFinalizersAreNotSetOnANewerTemplateController(t *testing.T) {
+	c := newCluster(t)
+	c.apply(ofClass("") + "  deletionPolicy: Delete\n")
+	c.refuse["finalizers[templater.dev/children] templatecontrollers apps"] = apierrors.NewConflict(v1.Resource.GroupResource(), "apps", errors.New("newer"))
+	if err := c.controllers.Sync(t.Context(), "apps"); !errors.Is(err, errBehind) {
+		t.Errorf("got %v, want %v", err, errBehind)
+	}
+	clear(c.refuse)
+	requests := c.run()
+	if !slices.Contains(requests, "finalizers[templater.dev/children] templatecontrollers apps") {
+		t.Errorf("requests %v", requests)
+	}
+	expect(t, "class", `""`, c.servedBy())
+}
+
+func TestATemplateControllerWhoseWatchIsBehindIsTriedLessOftenEachTime(t *testing.T) {
+	c := newCluster(t)
+	c.apply(ofClass(""))
+	c.run()
+	before := c.controllers.queue.NumRequeues("apps")
+	for range 3 {
+		c.controllers.again(t.Context(), "apps", errBehind)
+	}
+	expect(t, "tries that count", before+3, c.controllers.queue.NumRequeues("apps"))
+	c.controllers.again(t.Context(), "apps", nil)
+	expect(t, "tries that count after a success", 0, c.controllers.queue.NumRequeues("apps"))
+}
+
+func TestVersionsOfKindsAreThoseOfTheLastWhoServed(t *testing.T) {
+	c := newCluster(t)
+	gk := schema.GroupKind{Group: "batch", Kind: "Job"}
+	tc := &v1.TemplateController{}
+	c.controllers.entry(tc).childKinds[gk] = "v1beta1"
+	tc.Status.ChildKinds = []v1.ChildKind{{Group: gk.Group, Version: "v1", Kind: gk.Kind}}
+	if got := c.controllers.entry(tc).childKinds[gk]; got != "v1" {
+		t.Errorf("version %s, want that of the status", got)
+	}
+}

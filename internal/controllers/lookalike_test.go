@@ -1,0 +1,113 @@
+package controllers
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+)
+
+// lookAlike puts an object of somebody else there that has all labels and annotations of a child.
+func (c *cluster) lookAlike(child string, owners ...metav1.OwnerReference) *unstructured.Unstructured {
+	c.t.Helper()
+	o := parse(c.t, "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: copy}}")
+	original := c.get("configmaps", child)
+	o.SetLabels(original.GetLabels())
+	o.SetAnnotations(original.GetAnnotations())
+	o.SetOwnerReferences(owners)
+	o.SetUID("uid-copy")
+	own(o, "somebody", "", fieldsOf(o.Object))
+	c.store(configMap(o.GetName()), o)
+	c.deliver()
+	return o.DeepCopy()
+}
+
+// TestLookAlikesAreNoChildren copies what a child is found by, as a Service does to its EndpointSlices.
+func TestLookAlikesAreNoChildren(t *testing.T) {
+	selective := with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}")
+	deleting := with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n")
+	outliving := func(controller string) string {
+		return with(t, controller, "    template: |\n      {{ range", "    deletionPolicy: Orphan\n    template: |\n      {{ range")
+	}
+	type step struct {
+		do   func(*cluster)
+		want []string // sorted
+	}
+	yieldsLess := []step{{func(c *cluster) { c.apply(with(t, app, "[a, b]", "[b]")) }, []string{"delete configmaps a", "status apps one"}}}
+	stopsMatching := []step{{func(c *cluster) { c.apply(with(t, app, "tier: front", "tier: back")) }, []string{"delete configmaps a", "delete configmaps b", "get apps one"}}}
+	controllerGoes := []step{
+		{func(c *cluster) { c.goes() }, []string{"delete configmaps a", "delete configmaps b"}},
+		{func(c *cluster) { c.gone(configMap("a")); c.gone(configMap("b")) }, []string{"finalizers[] templatecontrollers apps"}},
+	}
+	for why, row := range map[string]struct {
+		controller string
+		steps      []step
+	}{
+		"the template yields the child no longer":                                  {apps, yieldsLess},
+		"the template yields the child no longer, which was to outlive its parent": {outliving(apps), yieldsLess},
+		"the parent stops matching":                                                {selective, stopsMatching},
+		"the parent stops matching, which the child was to outlive":                {outliving(selective), stopsMatching},
+		"the TemplateController goes, and takes its children":                      {deleting, controllerGoes},
+		"the TemplateController goes, and leaves the children that are to stay": {outliving(deleting), []step{
+			{func(c *cluster) { c.goes() }, []string{"finalizers[] templatecontrollers apps"}},
+		}},
+		"the parent is gone, and the garbage collector has left the children for a while": {apps, []step{
+			{func(c *cluster) {
+				c.gone(locationOf(parse(t, app)))
+			}, []string{}},
+			{func(c *cluster) {
+				c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
+				c.parentsDue.Add(keyOf("apps", "one"))
+			}, []string{"delete configmaps a", "delete configmaps b", "get apps one"}},
+		}},
+	} {
+		for whose, owners := range map[string]func(child *unstructured.Unstructured) []metav1.OwnerReference{
+			"it belongs to nobody": func(*unstructured.Unstructured) []metav1.OwnerReference { return nil },
+			"it belongs to the child": func(child *unstructured.Unstructured) []metav1.OwnerReference {
+				return []metav1.OwnerReference{*metav1.NewControllerRef(child, child.GroupVersionKind())}
+			},
+		} {
+			t.Run(why+"; "+whose, func(t *testing.T) {
+				c := newCluster(t)
+				c.apply(row.controller)
+				c.apply(app)
+				c.run()
+				c.deliver()
+				before := c.lookAlike("a", owners(c.get("configmaps", "a"))...)
+				wantRequests(t, "the look-alike appears", c.run())
+				for i, s := range row.steps {
+					s.do(c)
+					requests := c.run()
+					slices.Sort(requests)
+					wantRequests(t, fmt.Sprintf("step %d", i), requests, s.want...)
+				}
+				if diff := cmp.Diff(before, c.get("configmaps", "copy")); diff != "" {
+					t.Errorf("the look-alike changed:\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// Its owner tells whose such an object is while the parents are looked at, but not when the TemplateController goes.
+func TestTemplateControllerThatGoesLeavesTheLookAlikesThatItsParentsControl(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.apply(app)
+	c.run()
+	c.deliver()
+	one := c.get("apps", "one")
+	c.lookAlike("a", *metav1.NewControllerRef(one, one.GroupVersionKind()))
+	c.goes()
+	requests := c.run()
+	slices.Sort(requests)
+	wantRequests(t, "it goes", requests, "delete configmaps a", "delete configmaps b")
+	c.gone(configMap("a"))
+	c.gone(configMap("b"))
+	wantRequests(t, "the children are gone", c.run(), "finalizers[] templatecontrollers apps")
+}

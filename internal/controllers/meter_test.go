@@ -1,0 +1,282 @@
+package controllers
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+)
+
+// tallies is Meters that remember.
+type tallies struct {
+	mu    sync.Mutex
+	each  map[string]*counted
+	ended []string
+}
+
+func (m *tallies) Begin(controller string) measure.Meter {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.each[controller] = &counted{counts: map[string]int{}}
+	return m.each[controller]
+}
+
+func (m *tallies) End(controller string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.each, controller)
+	m.ended = append(m.ended, controller)
+}
+
+// counted is a Meter that remembers.
+type counted struct {
+	mu      sync.Mutex
+	counts  map[string]int
+	parents v1.ParentCounts
+	ready   bool
+}
+
+func (m *counted) add(what string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counts[what]++
+}
+
+func (m *counted) Pass(outcome measure.Outcome, _ time.Duration) { m.add(fmt.Sprint("pass ", outcome)) }
+func (m *counted) TemplateError()                                { m.add("template error") }
+func (m *counted) Write(verb measure.Verb, answer measure.Answer) {
+	m.add(fmt.Sprint("write ", verb, " ", answer))
+}
+func (m *counted) Tripped()                    { m.add("trip") }
+func (m *counted) Parents(now v1.ParentCounts) { m.parents = now }
+func (m *counted) Ready(now bool)              { m.ready = now }
+
+// measured returns a cluster with an operator that is measured.
+func measured(t *testing.T) (*cluster, *tallies) {
+	t.Helper()
+	c, m := newCluster(t), &tallies{each: map[string]*counted{}}
+	c.controllers.meters = m
+	return c, m
+}
+
+// one makes the pass over the parent that a worker would, and returns what it counts.
+func (m *tallies) one(t *testing.T, c *cluster) map[string]int {
+	t.Helper()
+	before := maps.Clone(m.each["apps"].counts)
+	c.parentsDue.Add(queue.Key{Controller: "apps", Parent: configMapName("one")})
+	for c.parentsDue.Len() > 0 {
+		c.reconciler.Next(t.Context(), t.Context(), func() {})
+	}
+	now := maps.Clone(m.each["apps"].counts)
+	for what, n := range before {
+		if now[what] -= n; now[what] == 0 {
+			delete(now, what)
+		}
+	}
+	return now
+}
+
+func TestEachPassHasOneOutcome(t *testing.T) {
+	pass := func(o measure.Outcome) string { return fmt.Sprint("pass ", o) }
+	write := func(v measure.Verb, a measure.Answer) string { return fmt.Sprint("write ", v, " ", a) }
+	for why, row := range map[string]struct {
+		before func(*testing.T, *cluster)
+		want   map[string]int
+	}{
+		"nothing is to do": {func(*testing.T, *cluster) {}, map[string]int{pass(measure.Succeeded): 1}},
+		"a child is missing": {
+			func(_ *testing.T, c *cluster) { c.gone(configMap("a")) },
+			map[string]int{pass(measure.Succeeded): 1, write(measure.Create, measure.Accepted): 1},
+		},
+		"a child is there that is no longer wanted": {
+			func(t *testing.T, c *cluster) { c.apply(with(t, app, "[a, b]", "[a]")) },
+			map[string]int{pass(measure.Succeeded): 1, write(measure.Delete, measure.Accepted): 1},
+		},
+		"a template fails": {
+			func(t *testing.T, c *cluster) { c.apply(with(t, app, ", text: hello", "")) },
+			map[string]int{pass(measure.Failed): 1, "template error": 1},
+		},
+		"a template gives up": {
+			func(t *testing.T, c *cluster) {
+				c.apply(with(t, apps, "count: {{ len .children.maps }}", "count: {{ fail \"no\" }}"))
+				c.runControllers()
+			},
+			map[string]int{pass(measure.Failed): 1, "template error": 1},
+		},
+		"the server refuses a write, and the pass is to be repeated": {
+			func(_ *testing.T, c *cluster) {
+				c.gone(configMap("a"))
+				c.refuse["create configmaps a"] = answer(http.StatusUnprocessableEntity, "Invalid", "no")
+			},
+			map[string]int{pass(measure.Failed): 1, write(measure.Create, measure.Rejected): 1},
+		},
+		"the server does not answer": {
+			func(_ *testing.T, c *cluster) {
+				c.gone(configMap("a"))
+				c.refuse["create configmaps a"] = errors.New("connection refused")
+			},
+			map[string]int{pass(measure.Failed): 1, write(measure.Create, measure.NoAnswer): 1},
+		},
+		"a child changes at the moment": {
+			func(t *testing.T, c *cluster) {
+				c.apply(with(t, app, "hello", "bye"))
+				c.refuse["update configmaps a"] = apierrors.NewConflict(configMap("a").Resource.GroupResource(), "a", nil)
+			},
+			map[string]int{pass(measure.Waiting): 1, write(measure.Update, measure.Conflict): 1, write(measure.Update, measure.Accepted): 1},
+		},
+		"the parent changes at the moment": {
+			func(t *testing.T, c *cluster) {
+				c.apply(with(t, app, "hello", "bye"))
+				c.refuse["status apps one"] = apierrors.NewConflict(configMap("a").Resource.GroupResource(), "one", nil)
+			},
+			map[string]int{pass(measure.Waiting): 1, write(measure.Update, measure.Accepted): 2},
+		},
+		"the TemplateController is suspended": {
+			func(t *testing.T, c *cluster) {
+				c.apply(with(t, apps, "spec:\n", "spec:\n  suspend: true\n"))
+				if err := c.controllers.Sync(t.Context(), "apps"); err != nil {
+					t.Fatal(err)
+				}
+			},
+			map[string]int{pass(measure.Skipped): 1},
+		},
+		"the parent has gone, and the garbage collector has its time": {
+			func(t *testing.T, c *cluster) {
+				c.gone(locationOf(parse(t, app)))
+			},
+			map[string]int{pass(measure.Waiting): 1},
+		},
+		"the parent has gone with its children": {
+			func(t *testing.T, c *cluster) {
+				c.gone(configMap("a"))
+				c.gone(configMap("b"))
+				c.gone(locationOf(parse(t, app)))
+			},
+			map[string]int{pass(measure.Succeeded): 1},
+		},
+		"there is a bug": {
+			func(_ *testing.T, c *cluster) { c.controllers.get("apps").Spec = nil },
+			map[string]int{pass(measure.Panicked): 1},
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c, m := measured(t)
+			c.apply(apps)
+			c.apply(app)
+			c.run()
+			c.deliver()
+			c.run()
+			row.before(t, c)
+			if diff := cmp.Diff(row.want, m.one(t, c)); diff != "" {
+				t.Errorf("measured (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAnswersAreToldApart(t *testing.T) {
+	configMaps := configMap("a").Resource.GroupResource()
+	for why, row := range map[string]struct {
+		err  error
+		want measure.Answer
+	}{
+		"done":                    {nil, measure.Accepted},
+		"another object":          {apierrors.NewConflict(configMaps, "a", nil), measure.Conflict},
+		"there already":           {apierrors.NewAlreadyExists(configMaps, "a"), measure.Conflict},
+		"a right is missing":      {answer(http.StatusForbidden, "Forbidden", `configmaps is forbidden: User "x" cannot create resource "configmaps"`), measure.Forbidden},
+		"a quota is used up":      {answer(http.StatusForbidden, "Forbidden", "exceeded quota: q, requested: pods=1"), measure.Rejected},
+		"the object is not valid": {answer(http.StatusUnprocessableEntity, "Invalid", "no"), measure.Rejected},
+		"an unknown field, which the server answers 500 to": {answer(http.StatusInternalServerError, "", ".data.x: field not declared in schema"), measure.Rejected},
+		"the server fails":                    {answer(http.StatusInternalServerError, "InternalError", "etcd"), measure.NoAnswer},
+		"the server has too much to do":       {answer(http.StatusTooManyRequests, "TooManyRequests", "later"), measure.NoAnswer},
+		"a value of the wrong form, likewise": {answer(http.StatusInternalServerError, "", "unable to convert unstructured object to v1, Kind=Secret: illegal base64 data"), measure.Rejected},
+		"an answer without a code":            {answer(0, "", "what"), measure.NoAnswer},
+		"the server is not to be reached":     {errors.New("connection refused"), measure.NoAnswer},
+	} {
+		if got := running.AnswerOf(row.err); got != row.want {
+			t.Errorf("%s: %d, want %d", why, got, row.want)
+		}
+	}
+}
+
+func TestParentsAndReadinessAreMeasured(t *testing.T) {
+	c, m := measured(t)
+	c.apply(apps)
+	c.apply(app)
+	c.apply(with(t, app, "name: one", "name: two", ", text: hello", ""))
+	c.run()
+	got := m.each["apps"]
+	if want := (v1.ParentCounts{Total: 2, Ready: 1, Failed: 1}); got.parents != want || !got.ready {
+		t.Errorf("parents %+v and ready %v, want %+v and true", got.parents, got.ready, want)
+	}
+	c.gone(locationOf(parse(t, with(t, app, "name: one", "name: two"))))
+	c.run()
+	if want := (v1.ParentCounts{Total: 1, Ready: 1}); got.parents != want {
+		t.Errorf("parents %+v, want %+v", got.parents, want)
+	}
+	c.apply(with(t, apps, "kind: App", "kind: Nowhere"))
+	c.run()
+	if got.ready {
+		t.Error("a TemplateController whose kind is missing is measured as ready")
+	}
+}
+
+func TestLoopsAreMeasured(t *testing.T) {
+	c, m := measured(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	for range loopBurst {
+		c.gone(configMap("a"))
+		c.run()
+	}
+	if got := m.each["apps"].counts["trip"]; got != 1 {
+		t.Errorf("%d trips, want 1", got)
+	}
+}
+
+func TestMeasuresGoWithTheTemplateController(t *testing.T) {
+	c, m := measured(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	was := m.each["apps"]
+	c.gone(kube.Location{Resource: v1.Resource, Name: "apps"})
+	c.run()
+	if !slices.Equal(m.ended, []string{"apps"}) || len(m.each) != 0 {
+		t.Errorf("ended: %v, left: %d", m.ended, len(m.each))
+	}
+	before := len(was.counts)
+	c.parentsDue.Add(queue.Key{Controller: "apps", Parent: configMapName("one")})
+	c.reconciler.Next(t.Context(), t.Context(), func() {})
+	if len(m.each) != 0 || len(was.counts) != before {
+		t.Error("a pass for a TemplateController that is gone was measured")
+	}
+}
+
+func TestDeletionsForATemplateControllerThatGoesAreMeasured(t *testing.T) {
+	c, m := measured(t)
+	c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.apply(app)
+	c.run()
+	c.refuse["delete configmaps a"] = answer(http.StatusForbidden, "Forbidden", "admission webhook \"x\" denied the request")
+	c.goes()
+	c.run()
+	got := m.each["apps"].counts
+	if done, refused := got[fmt.Sprint("write ", measure.Delete, " ", measure.Accepted)], got[fmt.Sprint("write ", measure.Delete, " ", measure.Rejected)]; done != 1 || refused == 0 {
+		t.Errorf("%d deletions accepted and %d rejected, want 1 and some", done, refused)
+	}
+}

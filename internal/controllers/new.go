@@ -1,0 +1,128 @@
+package controllers
+
+import (
+	"runtime/debug"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/announce"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/loop"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/workers"
+	"github.com/templater-dev/templater/internal/seal"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// Options are what a Reconciler works with.
+type Options struct {
+	// Cluster returns what makes the requests as that user; empty is the operator itself.
+	Cluster func(as string) running.Writer
+	// Events publishes Events on parents.
+	Events announce.Publisher
+	// Clock tells the time.
+	Clock clock.PassiveClock
+	// Workers is how many parents are worked on at a time; 0 counts as 1.
+	Workers int
+	// RolloutWorkers is how many of these may be at parents that are looked at because of a
+	// change of their TemplateController, or the start; 0 counts as 1.
+	RolloutWorkers int
+	// Meters measures the work, and QueueMetrics the queues, "parents" and "controllers"; nil is
+	// for not at all.
+	Meters       measure.Meters
+	QueueMetrics workqueue.MetricsProvider
+	// ClassName is the class of the TemplateControllers that are served.
+	ClassName string
+	// Standby is whether nothing is written until Controllers.Lead is called.
+	Standby bool
+	// Seals holds the keys, which must be there once there is something to do.
+	Seals *seal.Ring
+	// RequireServiceAccount is whether TemplateControllers are rejected that name no service account.
+	RequireServiceAccount bool
+}
+
+// New returns the two halves that work together: Controllers for the
+// TemplateControllers, a Reconciler for their parents. Controllers is also the
+// watch.Handler of the watches; Attach must be called before either runs.
+func New(o Options) (*Controllers, *reconcile.Reconciler) {
+	return newShared(o).join(o)
+}
+
+// shared is what both halves work with.
+type shared struct {
+	tenants     *queue.Tenants
+	turns       *queue.Turns
+	parents     queue.Queue
+	failures    *queue.Failures // of parents
+	pacer       *queue.Pacer
+	absences    *queue.Absences
+	breaker     *loop.Breaker
+	controllers workqueue.TypedRateLimitingInterface[string]
+	processors  *workers.Processors
+	memory      *workers.Memory
+	passing     *workers.Tracker // those who make passes
+	grace       time.Duration
+}
+
+func newShared(o Options) *shared {
+	tenants := queue.NewTenants()
+	processors := workers.NewProcessors(o.Clock, tenants)
+	s := &shared{
+		tenants: tenants, turns: queue.NewTurns(max(o.Workers, 1), tenants),
+		pacer: queue.NewPacer(o.Clock), absences: queue.NewAbsences(o.Clock), breaker: loop.NewBreaker(o.Clock),
+		controllers: workqueue.NewTypedRateLimitingQueueWithConfig(
+			workqueue.NewTypedItemExponentialFailureRateLimiter[string](queue.FirstRetry, 30*time.Second),
+			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers", MetricsProvider: o.QueueMetrics}),
+		processors: processors, memory: workers.NewMemory(debug.SetMemoryLimit(-1), tenants), passing: workers.NewTracker(o.Clock, processors),
+		grace: stopGrace,
+	}
+	s.parents, s.failures = queue.New(o.QueueMetrics, s.turns)
+	return s
+}
+
+// join makes the two halves.
+func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
+	if o.Meters == nil {
+		o.Meters = measure.Nothing{}
+	}
+	c := &Controllers{
+		clusters: o.Cluster, clock: o.Clock, seals: o.Seals, departed: &child.Departed{}, parents: s.parents,
+		backlog: queue.NewBacklog(s.parents, o.RolloutWorkers), entries: map[string]*entry{}, patience: lossPatience, class: o.ClassName,
+		accounts: o.RequireServiceAccount, meters: o.Meters, tracker: workers.NewTracker(o.Clock, s.processors), passing: s.passing,
+		tenants: s.tenants, grace: s.grace, first: map[string]struct{}{}, queue: s.controllers,
+		events: announce.New(announce.Options{Events: o.Events, Clock: o.Clock, Parents: s.parents, Controllers: s.controllers, Delay: countsDelay}),
+		rights: rights.New(func(user string) rights.Reviewer { return o.Cluster(user) }, o.Clock, o.QueueMetrics, s.controllers.Add),
+	}
+	c.standby.Store(o.Standby)
+	c.memories = []memory{s.pacer, s.absences, s.breaker, c.events, s.processors, s.tenants}
+	return c, reconcile.New(reconcile.Options{
+		Controllers: c, LookAt: func(name string) { c.queue.AddAfter(name, countsDelay) },
+		Clock: o.Clock, Queue: s.parents, Failures: s.failures, Backlog: c.backlog, Turns: s.turns, Pacer: s.pacer, Absences: s.absences,
+		Breaker: s.breaker, Events: c.events, Rights: c.rights, Workers: o.Workers, Tracker: s.passing, Memory: s.memory, Grace: s.grace,
+	})
+}
+
+// Attach gives the Controllers what they read from: the watches that they set, the
+// cache of TemplateControllers and the kinds of the server.
+func (c *Controllers) Attach(watches watcher, templateControllers *watch.Cache, kinds running.Resolver) {
+	c.watches, c.cache, c.kinds = watches, templateControllers, kinds
+	templateControllers.Each(func(o *object.Object) bool {
+		c.first[o.Name()] = struct{}{}
+		return true
+	})
+	c.lookAtAll()
+}
+
+// Close ends the queues of both halves, also where neither has run.
+func (c *Controllers) Close() {
+	c.queue.ShutDown()
+	c.parents.ShutDown()
+	c.rights.ShutDown()
+}

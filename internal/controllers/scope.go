@@ -1,0 +1,52 @@
+package controllers
+
+import (
+	"context"
+	"maps"
+
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+)
+
+// roam has children read in these namespaces, besides those that they may be in since before; no
+// scope means in all.
+func (e *entry) roam(scope []string) {
+	if len(scope) == 0 {
+		e.namespaces = nil
+		return
+	}
+	next := map[string]bool{} // not the old map, which may be in use
+	if e.namespaces == nil && e.current != nil {
+		e.current.EachChild(func(_ running.Source, o *object.Object) { next[o.Namespace()] = true })
+		delete(next, "")
+	}
+	maps.Copy(next, e.namespaces)
+	for _, ns := range scope {
+		next[ns] = true
+	}
+	e.namespaces = next
+}
+
+// retreat stops reading in namespaces that the controller is leaving, once no child is left there. It
+// gives up where the account has no rights any more.
+func (c *Controllers) retreat(ctx context.Context, e *entry, next *running.Controller) {
+	left := false
+	for ns := range e.namespaces {
+		if !next.Abandons(ns) {
+			continue
+		}
+		if !next.Abandoned(ctx, ns) {
+			left = true
+			continue
+		}
+		c.mu.Lock()
+		e.namespaces = maps.Clone(e.namespaces)
+		delete(e.namespaces, ns)
+		c.mu.Unlock()
+		c.queue.Add(next.Name) // to end the watches
+	}
+	if left {
+		c.queue.AddAfter(next.Name, rights.BelievedFor)
+	}
+}

@@ -1,0 +1,98 @@
+package controllers
+
+import (
+	"maps"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+)
+
+// left is called when a pass is over.
+func (e *entry) left() {
+	e.underWay.Add(-1)
+	e.passes.Done()
+}
+
+// bit stands for a kind in tallies, which have room for 64; 0 is for one that there was no room for.
+func (e *entry) bit(gk schema.GroupKind) uint64 {
+	if bit, known := e.bits[gk]; known {
+		return bit
+	}
+	bit := uint64(1) << len(e.bits)
+	e.bits[gk] = bit
+	return bit
+}
+
+// shed forgets the kinds of children that no parent wants any more and of which nothing is left, so that their
+// watches end and nobody needs rights on them. It is done on complete knowledge alone: every parent has been
+// looked at since the kinds were last added to, and no pass is under way, which might still make an object. A kind that
+// comes back is put on record again before the first object of it is.
+func (c *Controllers) shed(name string, e *entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	current := e.current
+	if current == nil || current.Generation != e.generation || current.Round != e.round || current.Spec.Suspend || current.Unknown {
+		return
+	}
+	idle := e.idle(current)
+	if len(idle) == 0 {
+		return
+	}
+	if e.underWay.Load() > 0 {
+		c.queue.AddAfter(name, countsDelay)
+		return
+	}
+	next := *current
+	next.Sources = maps.Clone(current.Sources)
+	for _, gk := range idle {
+		delete(next.Sources, gk)
+		delete(e.childKinds, gk)
+		delete(e.settled, gk)
+	}
+	e.current = &next
+}
+
+// idle returns the kinds that can be forgotten.
+func (e *entry) idle(current *running.Controller) []schema.GroupKind {
+	wanted := uint64(0)
+	for _, t := range e.counts.tallies {
+		wanted |= t.Kinds
+	}
+	var idle []schema.GroupKind
+	for gk, s := range current.Sources {
+		if s.Bit != 0 && wanted&s.Bit == 0 {
+			idle = append(idle, gk)
+		}
+	}
+	if len(idle) == 0 || !e.allSeen(current) {
+		return nil
+	}
+	var empty []schema.GroupKind
+	for _, gk := range idle {
+		if current.NothingLeft(current.Sources[gk]) {
+			empty = append(empty, gk)
+		}
+	}
+	return empty
+}
+
+// allSeen reports whether each parent's last pass knew all that its templates want, in the present round.
+func (e *entry) allSeen(current *running.Controller) bool {
+	for _, cache := range current.Parents {
+		if !running.Readable(cache) {
+			return false
+		}
+	}
+	if !running.Readable(current.Namespaces) {
+		return false
+	}
+	seen := true
+	current.EachParent(func(o *object.Object) {
+		if e.counts.tallies[o.Key()].Round != e.round {
+			seen = false
+		}
+	})
+	return seen
+}

@@ -1,0 +1,87 @@
+package controllers
+
+import (
+	"maps"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// state tells in which state a controller and its caches are: when it differs from the last one, all parents are worth a look.
+type state struct {
+	facts
+	parents    map[string]cacheState // by namespace; "" = all
+	children   map[schema.GroupKind]sourceState
+	namespaces cacheState
+}
+
+// facts are those of the state that caches say nothing about.
+type facts struct {
+	generation    int64
+	round         uint32 // of the seals
+	suspended     bool
+	rejected      bool
+	gone          bool // the parents' kind
+	revision      string
+	hasNamespaces bool
+}
+
+// cacheState is that of a cache. A pass may have met a failure that is over before anybody else has seen it.
+type cacheState struct {
+	cache    *watch.Cache
+	readable bool
+	failures int
+}
+
+// sourceState is that of the children of a kind.
+type sourceState struct {
+	revision string
+	lost     bool
+	caches   map[string]cacheState // by namespace; "" = all
+}
+
+// state returns that of a controller which the assembly has led to.
+func (a *assembly) state(generation int64, c *running.Controller) *state {
+	s := &state{
+		facts: facts{
+			generation: generation, round: c.Factory.Seals.Round(), suspended: c.Spec.Suspend, rejected: a.rejection != nil,
+			gone: kind.Gone(a.kindErr), revision: a.kind.Revision, hasNamespaces: c.Namespaces != nil,
+		},
+		parents: cacheStates(c.Parents), children: make(map[schema.GroupKind]sourceState, len(c.Sources)), namespaces: cacheStateOf(c.Namespaces),
+	}
+	for gk, child := range c.Sources {
+		s.children[gk] = sourceState{revision: child.Kind.Revision, lost: child.Err != nil, caches: cacheStates(child.Caches)}
+	}
+	return s
+}
+
+func cacheStates(caches map[string]*watch.Cache) map[string]cacheState {
+	out := make(map[string]cacheState, len(caches))
+	for ns, cache := range caches {
+		out[ns] = cacheStateOf(cache)
+	}
+	return out
+}
+
+func cacheStateOf(cache *watch.Cache) cacheState {
+	if cache == nil {
+		return cacheState{readable: true}
+	}
+	return cacheState{cache: cache, readable: running.Readable(cache), failures: cache.Failures()}
+}
+
+// equal reports whether two states are the same; nil is that of a controller that does not run.
+func (s *state) equal(other *state) bool {
+	if s == nil || other == nil {
+		return s == other
+	}
+	return s.facts == other.facts && s.namespaces == other.namespaces && maps.Equal(s.parents, other.parents) &&
+		maps.EqualFunc(s.children, other.children, sourceState.equal)
+}
+
+func (s sourceState) equal(other sourceState) bool {
+	return s.revision == other.revision && s.lost == other.lost && maps.Equal(s.caches, other.caches)
+}

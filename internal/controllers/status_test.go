@@ -1,0 +1,260 @@
+package controllers
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+)
+
+func TestStatusThatTheServerRefusesIsReported(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.refuse["status apps one"] = answer(http.StatusInternalServerError, "", ".status.count: field not declared in schema")
+	c.run()
+	want := "one Warning StatusRejected: cannot write the status: .status.count: the schema has no such field"
+	if diff := cmp.Diff([]string{want}, c.events); diff != "" {
+		t.Errorf("Events (-want +got):\n%s", diff)
+	}
+	result, _ := c.pass("apps", "one")
+	if result.Retry != problem.RetryBackoff || len(c.events) != 1 {
+		t.Errorf("retry %v with Events %v; want RetryBackoff, and the Event once", result.Retry, c.events)
+	}
+}
+
+func TestParentsWithoutRoomForConditions(t *testing.T) {
+	controller := with(t, apps, "kind: App", "kind: Statusless", "  status:\n    template: |\n      count: {{ len .children.maps }}\n", "")
+	c := newCluster(t)
+	c.apply(controller)
+	c.apply(with(t, app, "kind: App", "kind: Statusless"))
+	wantRequests(t, "no status subresource", c.run(), "create configmaps a", "create configmaps b")
+	if got, want := c.condition("templatecontrollers", "apps", "StatusWritable"), `False NoStatusSubresource: Statusless has no status subresource: the ready condition is left out; add "subresources: {status: {}}" to its CustomResourceDefinition`; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+	c.apply(with(t, controller, "  children:\n", "  status: {template: \"a: 1\"}\n  children:\n"))
+	c.run()
+	if got, want := c.condition("templatecontrollers", "apps", "Accepted"), `False NoStatusSubresource: spec.status.template: Statusless has no status subresource: add "subresources: {status: {}}" to version v1 of its CustomResourceDefinition`; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+}
+
+func TestStatusOfAKindThatHasLostItIsLeftAlone(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "  status:\n    template: |\n      count: {{ len .children.maps }}\n", ""))
+	c.apply(app)
+	wantRequests(t, "at first", c.run(), "create configmaps a", "create configmaps b", "status apps one")
+	c.controllers.get("apps").Kind.Status = nil
+	_, requests := c.pass("apps", "one")
+	wantRequests(t, "without a status subresource", requests)
+}
+
+func TestConditionOfAnotherManagerIsLeftAlone(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	foreign := c.apply(app)
+	foreign.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "Unknown"}}}
+	own(foreign, "other", "status", map[string]any{"f:status": map[string]any{"f:conditions": map[string]any{`k:{"type":"Ready"}`: map[string]any{"f:status": map[string]any{}}}}})
+	c.store(locationOf(foreign), foreign)
+	c.deliver()
+	c.run()
+	status := c.get("apps", "one").Object["status"].(map[string]any)
+	want := map[string]any{"count": int64(2), "conditions": []any{map[string]any{"type": "Ready", "status": "Unknown"}}}
+	if diff := cmp.Diff(want, status); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+	c.controllers.queue.Add("apps")
+	c.run()
+	if got, want := c.condition("templatecontrollers", "apps", "StatusWritable"), "False ConditionOwned: another manager owns the condition Ready of 1 parents, where it is left alone: give spec.status.readyCondition another type"; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+	version := c.version
+	c.start()
+	c.run()
+	if c.version != version {
+		t.Error("an operator that has just begun writes that it does not know of the other manager yet")
+	}
+}
+
+func TestWhatAStatusTemplateNoLongerYieldsGoes(t *testing.T) {
+	const status = "count: {{ len .children.maps }}"
+	c := newCluster(t)
+	c.apply(app)
+	for _, step := range []struct {
+		why, yields string
+		want        map[string]any
+	}{
+		{"two fields", "count: 1\n      more: {a: null, b: x, c: [{d: null, e: z}]}", map[string]any{"count": int64(1), "more": map[string]any{"b": "x", "c": []any{map[string]any{"e": "z"}}}}},
+		{"one of them", "count: 1", map[string]any{"count": int64(1)}},
+		{"null, so none", "count: null", map[string]any{}},
+		{"nothing at all", "# nothing", map[string]any{}},
+	} {
+		c.apply(with(t, apps, status, step.yields))
+		c.run()
+		got, _, _ := unstructured.NestedMap(c.get("apps", "one").Object, "status")
+		delete(got, "conditions")
+		if diff := cmp.Diff(step.want, got); diff != "" {
+			t.Errorf("%s: status (-want +got):\n%s", step.why, diff)
+		}
+	}
+}
+
+// choosy is a Writer that takes no status that holds a text.
+type choosy struct {
+	running.Writer
+	not string
+}
+
+func (w choosy) ApplyStatus(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+	if bytes.Contains(body, []byte(w.not)) {
+		return nil, answer(http.StatusInternalServerError, "", ".status.count: field not declared in schema")
+	}
+	return w.Writer.ApplyStatus(ctx, at, body, manager)
+}
+
+func TestParentSaysThatItsStatusIsRefused(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(with(t, app, "[a, b]", "[a]"))
+	c.run()
+	running := c.controllers.get("apps")
+	running.Cluster = choosy{running.Cluster, `"count":2`}
+	c.apply(app)
+	c.pass("apps", "one")
+	if got, want := c.condition("apps", "one", "Ready"), "False StatusRejected: cannot write the status: .status.count: the schema has no such field"; got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+	if got := c.controllers.entries["apps"].counts.parents; got.Ready != 0 || got.Failed != 1 {
+		t.Errorf("counts %+v, want one that has failed", got)
+	}
+}
+
+func TestNothingIsWrittenWhereThereIsNothingToSay(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "count: {{ len .children.maps }}", "# nothing", "  status:\n", "  status:\n    readyCondition: \"\"\n"))
+	c.apply(app)
+	wantRequests(t, "a status without fields", c.run(), "create configmaps a", "create configmaps b")
+}
+
+// heard is a Writer that keeps the last status.
+type heard struct {
+	running.Writer
+	body *string
+}
+
+func (w heard) ApplyStatus(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+	*w.body = string(body)
+	return w.Writer.ApplyStatus(ctx, at, body, manager)
+}
+
+func TestStatusNamesItsParent(t *testing.T) {
+	for namespace, want := range map[string]string{"ns": `"metadata":{"name":"one","namespace":"ns","resourceVersion":`, "": `"metadata":{"name":"one","resourceVersion":`} {
+		c := newCluster(t)
+		parent, edited := with(t, app, "kind: App", "kind: Cluster", "namespace: ns, ", ""), with(t, apps, "kind: App", "kind: Cluster", "{name: {{ . }}}", "{name: {{ . }}, namespace: ns}")
+		if namespace != "" {
+			parent, edited = app, apps
+		}
+		c.apply(edited)
+		c.apply(parent)
+		c.run()
+		body := ""
+		running := c.controllers.get("apps")
+		running.Cluster = heard{running.Cluster, &body}
+		c.apply(with(t, parent, "[a, b]", "[a, b, c]"))
+		c.reconciler.Reconcile(t.Context(), queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: namespace, Name: "one"}})
+		if !strings.Contains(body, want) {
+			t.Errorf("namespace %q: %s, want %s", namespace, body, want)
+		}
+	}
+}
+
+func TestReadyChildrenAreCounted(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	if got := c.controllers.entries["apps"].counts.children; got.Total != 2 || got.Ready != 2 {
+		t.Errorf("counts %+v, want two that are ready", got)
+	}
+}
+
+func TestStatusThatMayNotBeWrittenIsTriedAgain(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.refuse["status apps one"] = denial("", "patch", "apps/status", `in the namespace "ns"`)
+	c.run()
+	if result, _ := c.pass("apps", "one"); result.Retry != problem.RetrySoon {
+		t.Errorf("retry %v, want RetrySoon", result.Retry)
+	}
+	if got := c.controllers.entries["apps"].counts.parents; got.Ready != 0 || got.Failed != 1 {
+		t.Errorf("counts %+v, want one that has failed", got)
+	}
+}
+
+func TestKindsThatAParentWantsAreNoted(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	e := c.controllers.entries["apps"]
+	if got, want := e.counts.tallies[configMapName("one")].Kinds, e.bits[schema.GroupKind{Kind: "ConfigMap"}]; got != want || got == 0 {
+		t.Errorf("kinds %b, want %b", got, want)
+	}
+}
+
+func TestAFailureIsTriedAgainAsSoonAsEver(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.gone(configMap("a"))
+	c.refuse["create configmaps a"] = errors.New("no answer")
+	c.fail("templatecontrollers", errors.New("no answer"))
+	if result, _ := c.pass("apps", "one"); result.Retry != problem.RetryBackoff {
+		t.Errorf("retry %v, want RetryBackoff", result.Retry)
+	}
+}
+
+// TestHowOftenAStatusIsTriedThatIsRefused counts the requests of one pass.
+func TestHowOftenAStatusIsTriedThatIsRefused(t *testing.T) {
+	for why, row := range map[string]struct {
+		err  error
+		want int
+	}{
+		"it does not fit: as it is, with what was there before, and that in fewer and fewer words": {answer(http.StatusInternalServerError, "", "too large"), 4},
+		"the schema has no such field: as it is, and with what was there before":                   {answer(http.StatusInternalServerError, "", ".status.count: field not declared in schema"), 2},
+	} {
+		c := newCluster(t)
+		c.apply(apps)
+		c.apply(with(t, app, "[a, b]", "[a]"))
+		c.run()
+		c.apply(app)
+		c.refuse["status apps one"] = row.err
+		_, requests := c.pass("apps", "one")
+		wantRequests(t, why, requests, append([]string{"create configmaps b"}, slices.Repeat([]string{"status apps one"}, row.want)...)...)
+	}
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(with(t, app, "[a, b]", "[a]"))
+	c.run()
+	c.apply(app)
+	running := c.controllers.get("apps")
+	running.Cluster = choosy{running.Cluster, `"count":2`}
+	_, requests := c.pass("apps", "one")
+	wantRequests(t, "what was there before is taken", requests, "create configmaps b", "status apps one")
+}

@@ -1,0 +1,41 @@
+package controllers
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+)
+
+// MayWrite reports whether a TemplateController of that name may write the status of a parent of that kind: what one that is
+// gone, or has turned to other parents, has left there belongs to nobody.
+func (c *Controllers) MayWrite(name string, kind schema.GroupKind, parent types.NamespacedName) bool {
+	if c.cache.Get(types.NamespacedName{Name: name}) == nil {
+		return false
+	}
+	other := c.get(name)
+	if other == nil {
+		return true // another installation may serve it
+	}
+	if other.GVK.GroupKind() != kind {
+		return false
+	}
+	return !other.ParentsSynced(parent.Namespace) || other.Parent(parent) != nil
+}
+
+// Freed has parents looked at again of whose status a part is left to another TemplateController, which may
+// have let go of it: one of that name, or all where it is empty.
+func (c *Controllers) Freed(parent types.NamespacedName) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for name, e := range c.entries {
+		if len(e.counts.contested) == 0 {
+			continue
+		}
+		for at, t := range e.counts.tallies {
+			if t.Contested != "" && (parent.Name == "" || parent == at) {
+				c.parents.Add(queue.Key{Controller: name, Parent: at})
+			}
+		}
+	}
+}

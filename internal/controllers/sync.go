@@ -1,0 +1,147 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/workers"
+	"github.com/templater-dev/templater/internal/spec"
+)
+
+// look is one look at one TemplateController: what its steps have found so far.
+type look struct {
+	c        *Controllers
+	name     string
+	packed   *object.Object // as the cache has it
+	tc       *v1.TemplateController
+	entry    *entry
+	assembly assembly
+	next     *running.Controller // what it comes to
+}
+
+// Sync brings the controller of that name in line with its TemplateController. The error
+// deserves a retry.
+func (c *Controllers) Sync(ctx context.Context, name string) error {
+	worker := workers.Of(ctx)
+	worker.Begin(queue.Key{Controller: name})
+	defer worker.End()
+	l := &look{c: c, name: name}
+	for _, step := range []func(context.Context) (done bool, err error){
+		l.read,     // or forget what is gone
+		l.claim,    // or release what is of another class
+		l.compile,  // what has changed
+		l.assemble, // its kinds, and the caches of these
+		l.serve,    // unless another replica does, or another installation
+		l.retreat,  // from namespaces that it watches no more
+		l.finalize, // or go on
+		l.record,   // what it is, in its status
+		l.start,    // it
+	} {
+		if done, err := step(ctx); done || err != nil {
+			return err
+		}
+	}
+	klog.FromContext(ctx).V(4).Info("looked at TemplateController", "controller", name, "resourceVersion", l.tc.ResourceVersion)
+	return nil
+}
+
+// read reads the TemplateController, and forgets one that is gone.
+func (l *look) read(ctx context.Context) (done bool, err error) {
+	l.packed = l.c.cache.Get(types.NamespacedName{Name: l.name})
+	if l.packed == nil {
+		klog.FromContext(ctx).V(2).Info("TemplateController is gone", "controller", l.name)
+		return true, l.c.forget(l.name)
+	}
+	l.tc = &v1.TemplateController{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(l.packed.Content(), l.tc); err != nil {
+		return true, fmt.Errorf("read TemplateController %s: %w", l.name, err)
+	}
+	l.tc.ResourceVersion = l.packed.ResourceVersion()
+	return false, nil
+}
+
+// claim takes up a TemplateController of this class, and releases one of another class.
+func (l *look) claim(ctx context.Context) (done bool, err error) {
+	l.c.tenants.Set(l.name, l.tc.Spec.ServiceAccountRef)
+	if l.tc.Spec.ClassName != l.c.class {
+		return true, l.c.release(ctx, l.tc)
+	}
+	l.entry = l.c.entry(l.tc)
+	return false, nil
+}
+
+// compile finds out what the spec means, once for each generation.
+func (l *look) compile(context.Context) (done bool, err error) {
+	e := l.entry
+	if e.generation == l.tc.Generation {
+		return false, nil
+	}
+	compiled, rejection := spec.Compile(l.name, &l.tc.Spec)
+	if l.c.accounts && l.tc.Spec.ServiceAccountRef == nil {
+		rejection = spec.Rejectf(v1.ReasonServiceAccountRequired, "spec.serviceAccountRef is required here: name a ServiceAccount that has the rights to read and write what the templates are about")
+	}
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	e.generation, e.compiled, e.rejection = l.tc.Generation, compiled, rejection
+	e.round++
+	clear(e.settled)
+	clear(e.missing)
+	return false, nil
+}
+
+// assemble resolves the kinds, and has the caches that are wanted now.
+func (l *look) assemble(context.Context) (done bool, err error) {
+	l.c.shed(l.name, l.entry)
+	l.assembly = l.c.assemble(l.tc, l.entry)
+	caches, err := l.c.watches.Set(l.name, l.assembly.wants())
+	if err != nil {
+		return true, fmt.Errorf("watch for TemplateController %s: %w", l.name, err)
+	}
+	l.next = l.assembly.build(l.tc, l.entry, l.c, caches)
+	if again := l.assembly.recheck(); again > 0 {
+		l.c.queue.AddAfter(l.name, again)
+	}
+	return false, nil
+}
+
+// serve ends the look where it is not for this replica to write.
+func (l *look) serve(ctx context.Context) (done bool, err error) {
+	return !l.c.serve(ctx, l.tc, l.entry), nil
+}
+
+// retreat stops reading in namespaces that hold no child any more.
+func (l *look) retreat(ctx context.Context) (done bool, err error) {
+	l.c.retreat(ctx, l.entry, l.next)
+	return false, nil
+}
+
+// finalize sees to the finalizer, and says what a TemplateController that is being deleted waits for.
+func (l *look) finalize(ctx context.Context) (done bool, err error) {
+	ending, err := l.c.finalize(ctx, l.tc, l.packed, l.next)
+	if l.assembly.ending = ending.waits; l.assembly.ending != nil {
+		err = errors.Join(err, l.c.writeStatus(ctx, l.tc, l.entry, l.assembly, l.next))
+		l.c.askAgain(l.next)
+	}
+	return ending.leaving, err
+}
+
+// record writes the status. The kinds of children must be on record before the first child of that kind is.
+func (l *look) record(ctx context.Context) (done bool, err error) {
+	return false, l.c.writeStatus(ctx, l.tc, l.entry, l.assembly, l.next)
+}
+
+// start has the controller run as it is now.
+func (l *look) start(context.Context) (done bool, err error) {
+	l.c.start(l.entry, l.assembly, l.next)
+	l.c.askAgain(l.next)
+	return false, nil
+}

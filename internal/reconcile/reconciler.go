@@ -1,0 +1,96 @@
+package reconcile
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+
+	"github.com/templater-dev/templater/internal/reconcile/announce"
+	"github.com/templater-dev/templater/internal/reconcile/loop"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/workers"
+)
+
+// Controllers are the TemplateControllers, as far as passes need them. They must be safe for concurrent use.
+type Controllers interface {
+	// Enter returns the running controller of that name, or nil, and what to call when the pass is over.
+	Enter(name string) (*running.Controller, func())
+	// Measure counts a pass, unless the TemplateController is gone.
+	Measure(name string, outcome measure.Outcome, took time.Duration)
+	// Miss notes kinds that templates ask for and the server does not have.
+	Miss(name string, kinds []schema.GroupKind)
+	// AddKinds has a controller take up kinds that it is about to create. The parent that needs them is looked at again once
+	// they can be read.
+	AddKinds(name string, kinds []schema.GroupVersionKind)
+	// Count notes how a parent fares; nil means that it is no parent any more.
+	Count(key queue.Key, now *Tally)
+	// Confirmed reports whether a controller may delete. If not, it is worth asking again soon.
+	Confirmed(ctx context.Context, by *running.Controller) bool
+	// MayWrite reports whether a TemplateController of that name may write the status of a parent of that kind.
+	MayWrite(name string, kind schema.GroupKind, parent types.NamespacedName) bool
+	// Freed has a parent looked at again of whose status a part was left to another TemplateController.
+	Freed(parent types.NamespacedName)
+}
+
+// Options are what a Reconciler works with. Much of it remembers something about parents from one pass to the next, so it must
+// hear of it when a TemplateController is gone.
+type Options struct {
+	Controllers Controllers
+	// LookAt has a TemplateController looked at before long.
+	LookAt func(controller string)
+
+	Clock    clock.PassiveClock
+	Queue    queue.Queue // of the parents
+	Failures *queue.Failures
+	Backlog  *queue.Backlog
+	Turns    *queue.Turns
+	Pacer    *queue.Pacer
+	Absences *queue.Absences
+	Breaker  *loop.Breaker
+	Events   *announce.Recorder
+	// Rights looks up which rights are missing, while there are passes.
+	Rights *rights.Tracker
+
+	// Workers is how many parents are worked on at a time; 0 counts as 1.
+	Workers int
+	Tracker *workers.Tracker // of these
+	Memory  *workers.Memory
+	// Grace is how long passes may take to end when there are to be no more.
+	Grace time.Duration
+}
+
+// Reconciler keeps parents in step. It is safe for concurrent use; one parent of a
+// controller is worked on by one goroutine at a time, as the queue sees to.
+type Reconciler struct {
+	controllers Controllers
+	lookAt      func(controller string)
+	clock       clock.PassiveClock
+	queue       queue.Queue
+	failures    *queue.Failures // of the queue
+	backlog     *queue.Backlog
+	turns       *queue.Turns
+	pacer       *queue.Pacer
+	absent      *queue.Absences
+	breaker     *loop.Breaker
+	events      *announce.Recorder
+	rights      *rights.Tracker
+	workers     int
+	tracker     *workers.Tracker
+	memory      *workers.Memory
+	grace       time.Duration
+}
+
+// New returns a Reconciler, which works while it runs.
+func New(o Options) *Reconciler {
+	return &Reconciler{
+		controllers: o.Controllers, lookAt: o.LookAt, clock: o.Clock, queue: o.Queue, failures: o.Failures, backlog: o.Backlog, turns: o.Turns,
+		pacer: o.Pacer, absent: o.Absences, breaker: o.Breaker, events: o.Events, rights: o.Rights, workers: max(o.Workers, 1),
+		tracker: o.Tracker, memory: o.Memory, grace: o.Grace,
+	}
+}

@@ -1,0 +1,13 @@
+package reconcile
+
+// Tally is how one parent fared in its last pass.
+type Tally struct {
+	Ready, Failed           bool
+	Reason                  string // of the problem to show, where it has failed
+	Foreign                 bool   // another manager owns the ready condition
+	Contested               string // what of the status another TemplateController writes
+	Denied                  string // which right is missing to write the status
+	Children, ChildrenReady int64
+	Kinds                   uint64 // that the templates want, see entry.bit
+	Round                   int64  // in which all that they want was known; 0 = it was not
+}
