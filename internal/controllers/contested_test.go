@@ -172,7 +172,7 @@ func TestWhoIsToldThatAStatusIsFree(t *testing.T) {
 		if parent == "" {
 			at.Namespace = ""
 		}
-		c.controllers.Freed(at)
+		c.controllers.freed(at)
 		got := take(c.parentsDue)
 		slices.Sort(got)
 		if diff := cmp.Diff(want, got); diff != "" {

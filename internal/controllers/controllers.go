@@ -149,9 +149,17 @@ func (c *Controllers) AddKinds(name string, kinds []schema.GroupVersionKind) {
 	c.queue.Add(name)
 }
 
-// Count notes how a parent fares; nil means that it is no parent any more. A pass may have taken longer
-// than its parent was there.
-func (c *Controllers) Count(key queue.Key, now *reconcile.Tally) {
+// Count notes how a parent fares. A pass may have taken longer than its parent was there.
+func (c *Controllers) Count(key queue.Key, now reconcile.Tally) { c.count(key, &now) }
+
+// Left notes that there is no such parent any more.
+func (c *Controllers) Left(key queue.Key) {
+	c.count(key, nil)
+	c.freed(key.Parent)
+}
+
+// count notes how a parent fares; nil means that it is no parent any more.
+func (c *Controllers) count(key queue.Key, now *reconcile.Tally) {
 	c.mu.Lock()
 	e := c.entries[key.Controller]
 	if e != nil && (e.current == nil || e.current.Parent(key.Parent) == nil) {
@@ -187,7 +195,7 @@ func (c *Controllers) forget(name string) error {
 	for _, m := range c.memories {
 		m.ForgetController(name)
 	}
-	c.Freed(types.NamespacedName{})
+	c.freed(types.NamespacedName{})
 	_, err := c.watches.Set(name, nil)
 	return err
 }
@@ -204,7 +212,7 @@ func (c *Controllers) start(e *entry, a assembly, next *running.Controller) {
 	e.current, e.state = next, state
 	c.mu.Unlock()
 	if fresh {
-		c.Freed(types.NamespacedName{})
+		c.freed(types.NamespacedName{})
 	}
 	if next != nil && fresh {
 		c.enqueueAll(next)

@@ -20,7 +20,7 @@ import (
 
 func TestParentsOfNobodyAreNotCounted(t *testing.T) {
 	c := newCluster(t)
-	c.controllers.Count(queue.Key{Controller: "nobody", Parent: configMapName("one")}, &reconcile.Tally{})
+	c.controllers.Count(queue.Key{Controller: "nobody", Parent: configMapName("one")}, reconcile.Tally{})
 	if n := c.controllers.queue.Len() + len(c.controllersDue.due); n > 0 {
 		t.Errorf("%d TemplateControllers are looked at", n)
 	}
@@ -38,7 +38,7 @@ func TestTemplateControllerIsLookedAtWhenACountChanges(t *testing.T) {
 		changed bool
 	}{{"as before", c.controllers.entries["apps"].counts.tallies[one.Parent], false}, {"it has failed", reconcile.Tally{Failed: true}, true}} {
 		clear(c.controllersDue.due)
-		c.controllers.Count(one, &step.now)
+		c.controllers.Count(one, step.now)
 		if _, due := c.controllersDue.due["apps"]; due != step.changed {
 			t.Errorf("%s: it is looked at: %v, want %v", step.why, due, step.changed)
 		}

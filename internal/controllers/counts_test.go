@@ -74,7 +74,7 @@ func TestParentsThatLeaveUnseenAreNotCounted(t *testing.T) {
 			c.refuse["kind App"] = errors.New("gone")
 			c.controllers.queue.Add("apps")
 			c.run()
-			c.controllers.Count(key, &reconcile.Tally{Ready: true}) // the end of that pass
+			c.controllers.Count(key, reconcile.Tally{Ready: true}) // the end of that pass
 			delete(c.refuse, "kind App")
 		},
 	} {
@@ -127,7 +127,7 @@ func TestParentThatIsNotThereIsNotCounted(t *testing.T) {
 	c.apply(apps)
 	c.apply(app)
 	c.run()
-	c.controllers.Count(queue.Key{Controller: "apps", Parent: configMapName("two")}, &reconcile.Tally{Ready: true}) // its pass has taken longer than it was there
+	c.controllers.Count(queue.Key{Controller: "apps", Parent: configMapName("two")}, reconcile.Tally{Ready: true}) // its pass has taken longer than it was there
 	if got := c.controllers.entries["apps"].counts.parents; got.Total != 1 {
 		t.Errorf("counts %+v, want one parent", got)
 	}

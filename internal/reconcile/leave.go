@@ -25,8 +25,7 @@ import (
 // it must be gone, and its children are the garbage collector's; otherwise
 // the server is asked. It may have been replaced by one of its name that does not match.
 func (r *Reconciler) leave(ctx context.Context, c *running.Controller, key queue.Key) Result {
-	r.controllers.Count(key, nil)
-	r.controllers.Freed(key.Parent)
+	r.controllers.Left(key)
 	r.events.Forget(key)
 	r.breaker.Forget(key)
 	children := c.LeftBehind(key)

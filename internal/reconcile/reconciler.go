@@ -28,14 +28,14 @@ type Controllers interface {
 	// AddKinds has a controller take up kinds that it is about to create. The parent that needs them is looked at again once
 	// they can be read.
 	AddKinds(name string, kinds []schema.GroupVersionKind)
-	// Count notes how a parent fares; nil means that it is no parent any more.
-	Count(key queue.Key, now *Tally)
+	// Count notes how a parent fares.
+	Count(key queue.Key, now Tally)
+	// Left notes that there is no such parent any more: what it kept others from writing is free.
+	Left(key queue.Key)
 	// Confirmed reports whether a controller may delete. If not, it is worth asking again soon.
 	Confirmed(ctx context.Context, by *running.Controller) bool
 	// MayWrite reports whether a TemplateController of that name may write the status of a parent of that kind.
 	MayWrite(name string, kind schema.GroupKind, parent types.NamespacedName) bool
-	// Freed has a parent looked at again of whose status a part was left to another TemplateController.
-	Freed(parent types.NamespacedName)
 }
 
 // Options are what a Reconciler works with. Much of it remembers something about parents from one pass to the next, so it must

@@ -53,7 +53,7 @@ func (p *pass) writeStatus(ctx context.Context, all []*child.Wanted, observed []
 	if !p.problems.Pending() { // report may meet a problem, too
 		p.announce()
 	}
-	p.r.controllers.Count(p.key, now)
+	p.r.controllers.Count(p.key, *now)
 }
 
 // template renders the status template. When that fails, or the children's templates have left nothing to do it with, which
