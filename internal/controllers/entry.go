@@ -74,9 +74,9 @@ func (c *Controllers) entry(tc *v1.TemplateController) *entry {
 	if e.since.IsZero() {
 		clear(e.childKinds) // who serves it may have another version of a kind by now
 		e.namespaces, e.recorded = nil, false
-		e.roam(tc.Status.ChildNamespaces)
+		e.widenScope(tc.Status.ChildNamespaces)
 	}
 	e.learn(tc.Status.ChildKinds)
-	e.roam(spec.ChildNamespaces(&tc.Spec))
+	e.widenScope(spec.ChildNamespaces(&tc.Spec))
 	return e
 }

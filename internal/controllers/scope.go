@@ -9,9 +9,9 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// roam has children read in these namespaces, besides those that they may be in since before; no
+// widenScope has children read in these namespaces, besides those that they may be in since before; no
 // scope means in all.
-func (e *entry) roam(scope []string) {
+func (e *entry) widenScope(scope []string) {
 	if len(scope) == 0 {
 		e.namespaces = nil
 		return

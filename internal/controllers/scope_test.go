@@ -52,7 +52,7 @@ func TestNamespacesThatChildrenMayBeIn(t *testing.T) {
 	} {
 		e := newEntry("u")
 		e.namespaces, e.current = row.before, row.running
-		e.roam(row.scope)
+		e.widenScope(row.scope)
 		if diff := cmp.Diff(row.want, e.namespaces); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", why, diff)
 		}

@@ -152,7 +152,7 @@ func (p *pass) takeOver(ctx context.Context, w *child.Wanted) (*object.Object, *
 	}
 	if issue := p.Factory.InTheWay(there, w, p.parent); issue != nil {
 		if p.Factory.Bereft(there, w.Kind.GroupKind(), p.parent) {
-			p.bereaved = append(p.bereaved, child.NewLive(w.Kind, there))
+			p.unlabelled = append(p.unlabelled, child.NewLive(w.Kind, there))
 		}
 		return nil, issue, nil
 	}

@@ -20,11 +20,11 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// leave sees to the children of a parent that is not there, or does not match any
+// handleAbsence sees to the children of a parent that is not there, or does not match any
 // more; a watch shows both alike. Where all objects of the kind are parents
 // it must be gone, and its children are the garbage collector's; otherwise
 // the server is asked. It may have been replaced by one of its name that does not match.
-func (r *Reconciler) leave(ctx context.Context, c *running.Controller, key queue.Key) Result {
+func (r *Reconciler) handleAbsence(ctx context.Context, c *running.Controller, key queue.Key) Result {
 	r.controllers.Left(key)
 	r.events.Forget(key)
 	r.breaker.Forget(key)
@@ -55,30 +55,30 @@ func (r *Reconciler) leave(ctx context.Context, c *running.Controller, key queue
 	case parent == nil:
 		return r.collect(ctx, c, key, children)
 	}
-	own, strays := divide(children, parent.UID())
-	result := r.dismiss(ctx, c, key, departure{parent, own})
+	own, leftovers := divide(children, parent.UID())
+	result := r.pruneUnmatched(ctx, c, key, unmatched{parent, own})
 	switch {
 	case result != Result{}:
 		return result
-	case len(strays) == 0:
+	case len(leftovers) == 0:
 		r.absent.End(key)
 		return Result{}
 	case left > 0:
 		return Result{After: left}
 	}
-	return r.collect(ctx, c, key, strays)
+	return r.collect(ctx, c, key, leftovers)
 }
 
 // divide takes those children apart that belong to an earlier parent of that name.
-func divide(children []*child.Live, parent types.UID) (own, strays []*child.Live) {
+func divide(children []*child.Live, parent types.UID) (own, leftovers []*child.Live) {
 	for _, l := range children {
 		if l.OfAnother(parent) {
-			strays = append(strays, l)
+			leftovers = append(leftovers, l)
 		} else {
 			own = append(own, l)
 		}
 	}
-	return own, strays
+	return own, leftovers
 }
 
 // askForParent reads the parent from the server; nil means that it is gone. It logs why it cannot.
@@ -114,14 +114,14 @@ func (r *Reconciler) collect(ctx context.Context, c *running.Controller, key que
 	return Result{}
 }
 
-// departure is a parent that exists but matches no longer, and its children.
-type departure struct {
+// unmatched is a parent that exists but matches no longer, and its children.
+type unmatched struct {
 	parent   *object.Object
 	children []*child.Live
 }
 
-// dismiss removes the children of a parent that no longer matches, as their prunePolicy says.
-func (r *Reconciler) dismiss(ctx context.Context, c *running.Controller, key queue.Key, d departure) Result {
+// pruneUnmatched removes the children of a parent that no longer matches, as their prunePolicy says.
+func (r *Reconciler) pruneUnmatched(ctx context.Context, c *running.Controller, key queue.Key, d unmatched) Result {
 	matches, err := r.matches(ctx, c, key, d.parent)
 	if err != nil {
 		return Result{Retry: problem.RetryBackoff}
@@ -167,17 +167,17 @@ func (r *Reconciler) matches(ctx context.Context, c *running.Controller, key que
 	return c.Cluster.Selected(ctx, c.LocateParent(key), c.Labels.String(), c.Spec.Watch.FieldSelector)
 }
 
-// collectStrays sees to children of an earlier parent of the same name, which
+// collectLeftovers sees to children of an earlier parent of the same name, which
 // is gone: after a while it deletes what the garbage collector has left. It
 // returns when to look at them again.
-func (p *pass) collectStrays(ctx context.Context) Result {
-	strays := p.bereaved
+func (p *pass) collectLeftovers(ctx context.Context) Result {
+	leftovers := p.unlabelled
 	for _, l := range p.ChildrenNamed(p.key.Parent) {
 		if l.OfAnother(p.parent.UID()) && !l.Object.Deleting() {
-			strays = append(strays, l)
+			leftovers = append(leftovers, l)
 		}
 	}
-	if len(strays) == 0 {
+	if len(leftovers) == 0 {
 		p.r.absent.End(p.key)
 		p.r.pacer.End(p.key)
 		return Result{}
@@ -185,9 +185,9 @@ func (p *pass) collectStrays(ctx context.Context) Result {
 	if left := p.r.absent.Left(p.key); left > 0 {
 		return Result{After: left}
 	}
-	// A watch that has failed may still show an earlier parent, so that the strays are the present one's.
+	// A watch that has failed may still show an earlier parent, so that the leftovers are the present one's.
 	if now, _ := p.r.askForParent(ctx, p.Controller, p.key); now == nil || now.UID() != p.parent.UID() {
 		return Result{After: queue.CollectorTime}
 	}
-	return p.r.collect(ctx, p.Controller, p.key, strays)
+	return p.r.collect(ctx, p.Controller, p.key, leftovers)
 }

@@ -53,9 +53,9 @@ type pass struct {
 	sure       bool // whether all is known that decides what is to go
 	behind     bool // whether the watch of TemplateControllers failed when it was planned what is to go
 	unrenewed  bool // whether a seal could not be renewed
-	// bereaved are children of an earlier parent of that name that no watch shows, because they have lost
+	// unlabelled are children of an earlier parent of that name that no watch shows, because they have lost
 	// their label.
-	bereaved []*child.Live
+	unlabelled []*child.Live
 }
 
 // Result says when a parent is worth another look although nothing changed.
@@ -96,7 +96,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 	}
 	parent := c.Parent(key.Parent)
 	if parent == nil {
-		result := r.leave(ctx, c, key)
+		result := r.handleAbsence(ctx, c, key)
 		result.Outcome = outcomeOfLeaving(result)
 		return result
 	}
@@ -113,7 +113,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 		}
 		p.flaps = r.breaker.Flaps(key, p.specs())
 	}
-	result := p.run(ctx).also(p.collectStrays(ctx))
+	result := p.run(ctx).also(p.collectLeftovers(ctx))
 	if result.Retry == problem.RetryOnChange && (p.behind || !running.Readable(c.Controllers)) {
 		result.Retry = problem.RetrySlow // something may be left to prune, and nobody tells when
 	}

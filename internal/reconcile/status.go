@@ -60,26 +60,26 @@ func (p *pass) writeStatus(ctx context.Context, all []*child.Wanted, observed []
 // was told, the status stays as it is.
 func (p *pass) template(observed []*child.Live) (map[string]any, *problem.Problem) {
 	if len(p.problems) > 0 && p.budget.UsedUp() {
-		return p.kept(), nil
+		return p.ownStatus(), nil
 	}
 	kept := p.budget.Kept()
 	status, err := p.Program.Status(p.input(observed))
 	p.settle(p.budget.Kept() - kept)
 	if err != nil {
-		return p.kept(), problem.FromTemplate(err)
+		return p.ownStatus(), problem.FromTemplate(err)
 	}
 	if status == nil {
 		status = map[string]any{}
 	}
 	status = dropNulls(status)
 	if fault := cmp.Or(p.fillConditions(status), p.Factory.KeyFault(map[string]any{"status": status})); fault != "" {
-		return p.kept(), problem.Newf(v1.ReasonTemplateError, "status: %s", fault)
+		return p.ownStatus(), problem.Newf(v1.ReasonTemplateError, "status: %s", fault)
 	}
 	return status, nil
 }
 
-// kept is that part of the parent's status that we own.
-func (p *pass) kept() map[string]any {
+// ownStatus is that part of the parent's status that we own.
+func (p *pass) ownStatus() map[string]any {
 	current, _ := p.content()["status"].(map[string]any)
 	owned, ok := fields.Set(p.parent.Applied(p.Manager, "status")).Field("status")
 	if !ok || current == nil {
@@ -149,13 +149,13 @@ const ShortMessage = 256
 // confine writes the ready condition beside the status as it is, in fewer words where the server does not take it: the parent
 // may be about as large as an object may be, or the schema may want short messages. An Event says it in more.
 func (p *pass) confine(ctx context.Context, v verdict) {
-	err := p.store(ctx, p.withReady(p.kept(), v))
+	err := p.store(ctx, p.withReady(p.ownStatus(), v))
 	for _, short := range []string{object.Line(v.message, ShortMessage), ""} {
 		if err == nil || !Unfit(err) {
 			break
 		}
 		v.message = short
-		err = p.store(ctx, p.withReady(p.kept(), v))
+		err = p.store(ctx, p.withReady(p.ownStatus(), v))
 	}
 	if err != nil {
 		klog.FromContext(ctx).Info("cannot write the ready condition, will retry", "controller", p.Name, "parent", p.key.Parent.String(), "reason", problem.PublicReason(err))

@@ -23,7 +23,7 @@ func TestStatusThatSomebodyHasTakenAwayIsKeptAsNothing(t *testing.T) {
 		"manager": "templater/apps", "operation": "Apply", "subresource": "status", "fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:status": map[string]any{}},
 	}}
 	p := &pass{Controller: &running.Controller{Manager: "templater/apps"}, parent: packed(t, parent)}
-	if got := p.kept(); got == nil || len(got) > 0 {
+	if got := p.ownStatus(); got == nil || len(got) > 0 {
 		t.Errorf("kept %v, want an empty mapping, to which a condition can be added", got)
 	}
 }
@@ -31,7 +31,7 @@ func TestStatusThatSomebodyHasTakenAwayIsKeptAsNothing(t *testing.T) {
 func TestStatusOfOthersIsNotKeptAsOurs(t *testing.T) {
 	parent := parse(t, with(t, app, "spec:", "status: {count: 1}\nspec:"))
 	p := &pass{Controller: &running.Controller{Manager: "templater/apps"}, parent: packed(t, parent)}
-	if got := p.kept(); len(got) > 0 {
+	if got := p.ownStatus(); len(got) > 0 {
 		t.Errorf("kept %v, want nothing: it is somebody else's", got)
 	}
 }
