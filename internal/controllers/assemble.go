@@ -14,6 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/tally"
 	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -74,7 +75,7 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *entry) assembly {
 	case !kind.Gone(a.kindErr):
 		e.gone = time.Time{}
 	case e.gone.IsZero():
-		e.gone, e.counts = c.clock.Now(), newCounts()
+		e.gone, e.counts = c.clock.Now(), tally.New()
 	}
 	return a
 }

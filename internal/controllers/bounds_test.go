@@ -13,6 +13,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/tally"
 	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -74,7 +75,7 @@ func TestNothingIsSaidOfTheStatusOfAKindThatIsNotKnown(t *testing.T) {
 		"the spec is rejected":     {rejection: &spec.Rejection{}},
 		"the kind cannot be found": {kindErr: errors.New("no answer")},
 	} {
-		if got := writableCondition(a, &running.Controller{}, &counts{}); got.Status != metav1.ConditionUnknown {
+		if got := writableCondition(a, &running.Controller{}, &tally.Counts{}); got.Status != metav1.ConditionUnknown {
 			t.Errorf("%s: %s, want Unknown", why, got.Status)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/tally"
 )
 
 // ownWriter is the field manager for TemplateControllers, and what marks own
@@ -86,14 +87,14 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *entry, a assembly, 
 		ObservedGeneration: tc.Generation,
 		ClassName:          &c.class,
 		Conditions:         slices.Clone(tc.Status.Conditions),
-		Parents:            e.counts.parents,
-		Failing:            e.counts.failing(tc.Status.Failing),
-		Children:           e.counts.children,
+		Parents:            e.counts.Parents,
+		Failing:            e.counts.Failing(tc.Status.Failing),
+		Children:           e.counts.Children,
 		ChildNamespaces:    slices.Sorted(maps.Keys(e.namespaces)),
 		SealedSince:        c.sealedSince(tc, e, a, next),
 	}
 	left := recountTime - c.clock.Since(e.since)
-	recounting := left > 0 && e.counts.parents.Total < tc.Status.Parents.Total
+	recounting := left > 0 && e.counts.Parents.Total < tc.Status.Parents.Total
 	if recounting {
 		status.Parents, status.Children, status.Failing = tc.Status.Parents, tc.Status.Children, tc.Status.Failing
 		c.queue.AddAfter(tc.Name, left) // once more: in the queue, what comes sooner has replaced what was to come then
@@ -154,7 +155,7 @@ func ownedByOthers(tc *v1.TemplateController) bool {
 	return before != nil && (before.Reason == v1.ReasonConditionOwned || before.Reason == v1.ReasonFieldOwned) && before.ObservedGeneration == tc.Generation
 }
 
-func conditionsOf(tc *v1.TemplateController, a assembly, next *running.Controller, counts *counts) []metav1.Condition {
+func conditionsOf(tc *v1.TemplateController, a assembly, next *running.Controller, counts *tally.Counts) []metav1.Condition {
 	accepted, watching := acceptedCondition(a), watchingCondition(a, next)
 	ready := metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1.ReasonReady, Message: "accepted and watching"}
 	switch {
@@ -212,7 +213,7 @@ func adviceFor(err error) string {
 }
 
 // writableCondition says whether the parents' status can be written, and hold the ready condition.
-func writableCondition(a assembly, next *running.Controller, counts *counts) metav1.Condition {
+func writableCondition(a assembly, next *running.Controller, counts *tally.Counts) metav1.Condition {
 	condition := metav1.Condition{Type: v1.ConditionStatusWritable, Status: metav1.ConditionTrue, Reason: v1.ReasonStatusWritable, Message: "parents can hold the ready condition"}
 	no := func(reason, message string) {
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reason, message
@@ -224,10 +225,10 @@ func writableCondition(a assembly, next *running.Controller, counts *counts) met
 	switch {
 	case a.rejection != nil || a.kindErr != nil:
 		unknown()
-	case len(counts.denied) > 0:
-		no(v1.ReasonForbidden, counts.denied.first())
-	case len(counts.contested) > 0:
-		no(v1.ReasonFieldOwned, fmt.Sprintf("%s, and left alone in %d parents: have one of the two leave it out, or select other parents", counts.contested.first(), counts.contested.parents()))
+	case len(counts.Denied) > 0:
+		no(v1.ReasonForbidden, counts.Denied.First())
+	case len(counts.Contested) > 0:
+		no(v1.ReasonFieldOwned, fmt.Sprintf("%s, and left alone in %d parents: have one of the two leave it out, or select other parents", counts.Contested.First(), counts.Contested.Parents()))
 	case next.WritesStatus() && next.ParentsForbidden():
 		unknown()
 	case next.ReadyCondition == "":
@@ -238,8 +239,8 @@ func writableCondition(a assembly, next *running.Controller, counts *counts) met
 		no(v1.ReasonNoStatusSubresource, kind.Kind+" has no status subresource: the ready condition is left out; add \"subresources: {status: {}}\" to its CustomResourceDefinition")
 	case kind.Status.Conditions != "":
 		no(v1.ReasonNoConditions, "the ready condition is left out: "+kind.Status.Conditions)
-	case counts.foreign > 0:
-		no(v1.ReasonConditionOwned, fmt.Sprintf("another manager owns the condition %s of %d parents, where it is left alone: give spec.status.readyCondition another type", next.ReadyCondition, counts.foreign))
+	case counts.Foreign > 0:
+		no(v1.ReasonConditionOwned, fmt.Sprintf("another manager owns the condition %s of %d parents, where it is left alone: give spec.status.readyCondition another type", next.ReadyCondition, counts.Foreign))
 	}
 	return condition
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/tally"
 	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -77,7 +78,7 @@ func TestWhatIsRejectedHasAllItsParentsAndChildrenStill(t *testing.T) {
 	c := newCluster(t).controllers
 	tc := &v1.TemplateController{Status: v1.TemplateControllerStatus{Parents: v1.ParentCounts{Total: 3, Ready: 2}, Children: v1.ChildCounts{Total: 5}}}
 	e := newEntry("u")
-	e.counts.set(configMapName("one"), &reconcile.Tally{Ready: true, Children: 2})
+	e.counts.Set(configMapName("one"), &tally.Tally{Ready: true, Children: 2})
 	for why, row := range map[string]struct {
 		a        assembly
 		parents  v1.ParentCounts
@@ -129,7 +130,7 @@ func TestWhatIsKnownOfOtherWritersIsBelievedAfterARestart(t *testing.T) {
 }
 
 func TestWhatIsRejectedIsNotReadyForThatReason(t *testing.T) {
-	for _, condition := range conditionsOf(&v1.TemplateController{}, assembly{rejection: spec.Rejectf("Odd", "it is odd")}, &running.Controller{}, newCounts()) {
+	for _, condition := range conditionsOf(&v1.TemplateController{}, assembly{rejection: spec.Rejectf("Odd", "it is odd")}, &running.Controller{}, tally.New()) {
 		if condition.Type == v1.ConditionReady && (condition.Status != metav1.ConditionFalse || condition.Reason != "Odd" || condition.Message != "it is odd") {
 			t.Errorf("ready condition %+v", condition)
 		}
@@ -220,11 +221,11 @@ func TestAdviceAboutAWatchedKind(t *testing.T) {
 
 func TestKindWithoutRoomForConditions(t *testing.T) {
 	kind := fakeKinds[schema.GroupKind{Group: "example.org", Kind: "Cluster"}]
-	got := writableCondition(assembly{kind: kind}, &running.Controller{ReadyCondition: "Ready"}, &counts{})
+	got := writableCondition(assembly{kind: kind}, &running.Controller{ReadyCondition: "Ready"}, &tally.Counts{})
 	if got.Status != metav1.ConditionFalse || got.Reason != v1.ReasonNoConditions || got.Message != "the ready condition is left out: no room" {
 		t.Errorf("condition %+v", got)
 	}
-	if got, want := writableCondition(assembly{kind: kind}, &running.Controller{}, &counts{}), "no ready condition is asked for"; got.Message != want {
+	if got, want := writableCondition(assembly{kind: kind}, &running.Controller{}, &tally.Counts{}), "no ready condition is asked for"; got.Message != want {
 		t.Errorf("condition %+v, want %q", got, want)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
-	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/tally"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -162,10 +162,10 @@ func TestWhoIsToldThatAStatusIsFree(t *testing.T) {
 	c := newCluster(t)
 	e, quiet := newEntry("u"), newEntry("v")
 	for _, name := range []string{"one", "two"} {
-		e.counts.set(configMapName(name), &reconcile.Tally{Contested: ".status.a"})
-		quiet.counts.set(configMapName(name), &reconcile.Tally{})
+		e.counts.Set(configMapName(name), &tally.Tally{Contested: ".status.a"})
+		quiet.counts.Set(configMapName(name), &tally.Tally{})
 	}
-	e.counts.set(configMapName("three"), &reconcile.Tally{})
+	e.counts.Set(configMapName("three"), &tally.Tally{})
 	c.controllers.entries["apps"], c.controllers.entries["quiet"] = e, quiet
 	for parent, want := range map[string][]string{"one": {"apps/one"}, "": {"apps/one", "apps/two"}, "three": {}} {
 		at := configMapName(parent)

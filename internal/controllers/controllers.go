@@ -25,6 +25,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/tally"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
@@ -150,7 +151,7 @@ func (c *Controllers) AddKinds(name string, kinds []schema.GroupVersionKind) {
 }
 
 // Count notes how a parent fares. A pass may have taken longer than its parent was there.
-func (c *Controllers) Count(key queue.Key, now reconcile.Tally) { c.count(key, &now) }
+func (c *Controllers) Count(key queue.Key, now tally.Tally) { c.count(key, &now) }
 
 // Left notes that there is no such parent any more.
 func (c *Controllers) Left(key queue.Key) {
@@ -159,15 +160,15 @@ func (c *Controllers) Left(key queue.Key) {
 }
 
 // count notes how a parent fares; nil means that it is no parent any more.
-func (c *Controllers) count(key queue.Key, now *reconcile.Tally) {
+func (c *Controllers) count(key queue.Key, now *tally.Tally) {
 	c.mu.Lock()
 	e := c.entries[key.Controller]
 	if e != nil && (e.current == nil || e.current.Parent(key.Parent) == nil) {
 		now = nil
 	}
-	changed := e != nil && e.counts.set(key.Parent, now)
+	changed := e != nil && e.counts.Set(key.Parent, now)
 	if changed {
-		e.meter.Parents(e.counts.parents)
+		e.meter.Parents(e.counts.Parents)
 	}
 	c.mu.Unlock()
 	if changed {
@@ -249,7 +250,7 @@ func (c *Controllers) counted(name string) []types.NamespacedName {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if e := c.entries[name]; e != nil {
-		return slices.Collect(maps.Keys(e.counts.tallies))
+		return slices.Collect(maps.Keys(e.counts.Tallies))
 	}
 	return nil
 }

@@ -12,15 +12,15 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/tally"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
 func TestParentsOfNobodyAreNotCounted(t *testing.T) {
 	c := newCluster(t)
-	c.controllers.Count(queue.Key{Controller: "nobody", Parent: configMapName("one")}, reconcile.Tally{})
+	c.controllers.Count(queue.Key{Controller: "nobody", Parent: configMapName("one")}, tally.Tally{})
 	if n := c.controllers.queue.Len() + len(c.controllersDue.due); n > 0 {
 		t.Errorf("%d TemplateControllers are looked at", n)
 	}
@@ -34,9 +34,9 @@ func TestTemplateControllerIsLookedAtWhenACountChanges(t *testing.T) {
 	one := queue.Key{Controller: "apps", Parent: configMapName("one")}
 	for _, step := range []struct {
 		why     string
-		now     reconcile.Tally
+		now     tally.Tally
 		changed bool
-	}{{"as before", c.controllers.entries["apps"].counts.tallies[one.Parent], false}, {"it has failed", reconcile.Tally{Failed: true}, true}} {
+	}{{"as before", c.controllers.entries["apps"].counts.Tallies[one.Parent], false}, {"it has failed", tally.Tally{Failed: true}, true}} {
 		clear(c.controllersDue.due)
 		c.controllers.Count(one, step.now)
 		if _, due := c.controllersDue.due["apps"]; due != step.changed {

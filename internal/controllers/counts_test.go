@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 
-	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/tally"
 )
 
 // delays is a queue that writes down how long keys are to wait.
@@ -74,7 +74,7 @@ func TestParentsThatLeaveUnseenAreNotCounted(t *testing.T) {
 			c.refuse["kind App"] = errors.New("gone")
 			c.controllers.queue.Add("apps")
 			c.run()
-			c.controllers.Count(key, reconcile.Tally{Ready: true}) // the end of that pass
+			c.controllers.Count(key, tally.Tally{Ready: true}) // the end of that pass
 			delete(c.refuse, "kind App")
 		},
 	} {
@@ -100,14 +100,14 @@ func TestParentsThatLeaveUnseenAreNotCounted(t *testing.T) {
 }
 
 func TestWhatIsToldOfParentsHoldsForOneThatIsStillThere(t *testing.T) {
-	c := newCounts()
+	c := tally.New()
 	say := func(parent, denied, contested string) {
-		c.set(types.NamespacedName{Name: parent}, &reconcile.Tally{Denied: denied, Contested: contested})
+		c.Set(types.NamespacedName{Name: parent}, &tally.Tally{Denied: denied, Contested: contested})
 	}
 	wantTold := func(why, denied, contested string, parents int64) {
 		t.Helper()
-		if c.denied.first() != denied || c.contested.first() != contested || c.contested.parents() != parents {
-			t.Errorf("%s: %q, %q of %d parents, want %q, %q of %d", why, c.denied.first(), c.contested.first(), c.contested.parents(), denied, contested, parents)
+		if c.Denied.First() != denied || c.Contested.First() != contested || c.Contested.Parents() != parents {
+			t.Errorf("%s: %q, %q of %d parents, want %q, %q of %d", why, c.Denied.First(), c.Contested.First(), c.Contested.Parents(), denied, contested, parents)
 		}
 	}
 	say("one", "right b", "field b")
@@ -116,7 +116,7 @@ func TestWhatIsToldOfParentsHoldsForOneThatIsStillThere(t *testing.T) {
 	wantTold("three parents", "right a", "field a", 3)
 	say("two", "", "")
 	wantTold("one is right again", "right b", "field b", 2)
-	c.set(types.NamespacedName{Name: "one"}, nil)
+	c.Set(types.NamespacedName{Name: "one"}, nil)
 	wantTold("another is gone", "right b", "field b", 1)
 	say("three", "", "")
 	wantTold("all are right", "", "", 0)
@@ -127,8 +127,8 @@ func TestParentThatIsNotThereIsNotCounted(t *testing.T) {
 	c.apply(apps)
 	c.apply(app)
 	c.run()
-	c.controllers.Count(queue.Key{Controller: "apps", Parent: configMapName("two")}, reconcile.Tally{Ready: true}) // its pass has taken longer than it was there
-	if got := c.controllers.entries["apps"].counts.parents; got.Total != 1 {
+	c.controllers.Count(queue.Key{Controller: "apps", Parent: configMapName("two")}, tally.Tally{Ready: true}) // its pass has taken longer than it was there
+	if got := c.controllers.entries["apps"].counts.Parents; got.Total != 1 {
 		t.Errorf("counts %+v, want one parent", got)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/tally"
 	"github.com/templater-dev/templater/internal/spec"
 )
 
@@ -31,7 +32,7 @@ type entry struct {
 	settled    map[schema.GroupKind]bool   // those whose version was taken up since the last generation
 	missing    map[schema.GroupKind]bool   // those that templates asked for and the server does not have
 	state      *state                      // of the caches, when the parents were last enqueued
-	counts     *counts
+	counts     *tally.Counts
 	passes     sync.WaitGroup // those that are under way
 	underWay   atomic.Int32   // how many they are
 	round      int64          // of looks at all parents: the present generation, and the kinds that are known
@@ -41,7 +42,7 @@ type entry struct {
 
 func newEntry(uid types.UID) *entry {
 	return &entry{
-		uid: uid, generation: -1, counts: newCounts(), bits: map[schema.GroupKind]uint64{},
+		uid: uid, generation: -1, counts: tally.New(), bits: map[schema.GroupKind]uint64{},
 		childKinds: map[schema.GroupKind]string{}, settled: map[schema.GroupKind]bool{}, missing: map[schema.GroupKind]bool{},
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/tally"
 )
 
 // named is "NAMESPACE/NAME REASON" of each.
@@ -21,19 +21,19 @@ func named(all []v1.FailingParent) []string {
 }
 
 func TestSomeFailingParentsAreNamed(t *testing.T) {
-	c := newCounts()
+	c := tally.New()
 	set := func(failed bool, names ...string) {
 		for _, name := range names {
 			reason := ""
 			if failed {
 				reason = v1.ReasonTemplateError
 			}
-			c.set(configMapName(name), &reconcile.Tally{Failed: failed, Reason: reason})
+			c.Set(configMapName(name), &tally.Tally{Failed: failed, Reason: reason})
 		}
 	}
 	expect := func(why string, before []v1.FailingParent, want ...string) []v1.FailingParent {
 		t.Helper()
-		got := c.failing(before)
+		got := c.Failing(before)
 		if diff := cmp.Diff(want, named(got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", why, diff)
 		}
@@ -48,9 +48,9 @@ func TestSomeFailingParentsAreNamed(t *testing.T) {
 	set(true, "a", "b")
 	before = expect("others that fail change nothing", before, "ns/g TemplateError", "ns/h TemplateError", "ns/i TemplateError", "ns/l TemplateError", "ns/m TemplateError")
 	set(false, "h")
-	c.set(configMapName("m"), nil)
+	c.Set(configMapName("m"), nil)
 	before = expect("what has recovered or gone makes room", before, "ns/a TemplateError", "ns/b TemplateError", "ns/g TemplateError", "ns/i TemplateError", "ns/l TemplateError")
-	c.set(configMapName("g"), &reconcile.Tally{Failed: true, Reason: v1.ReasonChildRejected})
+	c.Set(configMapName("g"), &tally.Tally{Failed: true, Reason: v1.ReasonChildRejected})
 	expect("a new reason is told", before, "ns/a TemplateError", "ns/b TemplateError", "ns/g ChildRejected", "ns/i TemplateError", "ns/l TemplateError")
 }
 

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/tally"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -38,7 +38,7 @@ func newShedding(t *testing.T) *shedding {
 	}
 	s.generation, s.round = 1, 1
 	s.childKinds[s.gk], s.settled[s.gk] = "v1", true
-	s.counts.set(parent.Key(), &reconcile.Tally{Round: 1})
+	s.counts.Set(parent.Key(), &tally.Tally{Round: 1})
 	s.current = &running.Controller{
 		Name: "apps", Spec: &v1.TemplateControllerSpec{}, Generation: 1, Round: 1, Parents: map[string]*watch.Cache{"": s.parents},
 		Sources: map[schema.GroupKind]running.Source{s.gk: {Caches: map[string]*watch.Cache{"": s.children}, Bit: s.bit(s.gk)}},
@@ -66,13 +66,13 @@ func TestWhenAKindIsForgotten(t *testing.T) {
 		"kinds have been added since":          {func(s *shedding) { s.current.Round = 2 }, "kept"},
 		"it is suspended":                      {func(s *shedding) { s.current.Spec.Suspend = true }, "kept"},
 		"the parents' kind cannot be read":     {func(s *shedding) { s.current.Unknown = true }, "kept"},
-		"a parent wants it":                    {func(s *shedding) { s.counts.set(one, &reconcile.Tally{Round: 1, Kinds: s.bit(s.gk)}) }, "kept"},
+		"a parent wants it":                    {func(s *shedding) { s.counts.Set(one, &tally.Tally{Round: 1, Kinds: s.bit(s.gk)}) }, "kept"},
 		"a parent wants it, and is looked at now": {func(s *shedding) {
-			s.counts.set(one, &reconcile.Tally{Round: 1, Kinds: s.bit(s.gk)})
+			s.counts.Set(one, &tally.Tally{Round: 1, Kinds: s.bit(s.gk)})
 			s.underWay.Add(1)
 		}, "kept"},
-		"a parent has not been looked at":        {func(s *shedding) { s.counts.set(one, nil) }, "kept"},
-		"a parent was looked at before":          {func(s *shedding) { s.counts.set(one, &reconcile.Tally{}) }, "kept"},
+		"a parent has not been looked at":        {func(s *shedding) { s.counts.Set(one, nil) }, "kept"},
+		"a parent was looked at before":          {func(s *shedding) { s.counts.Set(one, &tally.Tally{}) }, "kept"},
 		"the parents are not known":              {func(s *shedding) { s.current.Parents[""] = s.unread }, "kept"},
 		"the watch of the parents fails":         {func(s *shedding) { s.parents.Fail(errors.New("no answer")) }, "kept"},
 		"the namespaces are known":               {func(s *shedding) { s.current.Namespaces = cacheOf(t) }, "forgotten"},

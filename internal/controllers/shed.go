@@ -57,7 +57,7 @@ func (c *Controllers) shed(name string, e *entry) {
 // idle returns the kinds that can be forgotten.
 func (e *entry) idle(current *running.Controller) []schema.GroupKind {
 	wanted := uint64(0)
-	for _, t := range e.counts.tallies {
+	for _, t := range e.counts.Tallies {
 		wanted |= t.Kinds
 	}
 	var idle []schema.GroupKind
@@ -90,7 +90,7 @@ func (e *entry) allSeen(current *running.Controller) bool {
 	}
 	seen := true
 	current.EachParent(func(o *object.Object) {
-		if e.counts.tallies[o.Key()].Round != e.round {
+		if e.counts.Tallies[o.Key()].Round != e.round {
 			seen = false
 		}
 	})

@@ -138,7 +138,7 @@ func TestParentSaysThatItsStatusIsRefused(t *testing.T) {
 	if got, want := c.condition("apps", "one", "Ready"), "False StatusRejected: cannot write the status: .status.count: the schema has no such field"; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
-	if got := c.controllers.entries["apps"].counts.parents; got.Ready != 0 || got.Failed != 1 {
+	if got := c.controllers.entries["apps"].counts.Parents; got.Ready != 0 || got.Failed != 1 {
 		t.Errorf("counts %+v, want one that has failed", got)
 	}
 }
@@ -187,7 +187,7 @@ func TestReadyChildrenAreCounted(t *testing.T) {
 	c.apply(apps)
 	c.apply(app)
 	c.run()
-	if got := c.controllers.entries["apps"].counts.children; got.Total != 2 || got.Ready != 2 {
+	if got := c.controllers.entries["apps"].counts.Children; got.Total != 2 || got.Ready != 2 {
 		t.Errorf("counts %+v, want two that are ready", got)
 	}
 }
@@ -201,7 +201,7 @@ func TestStatusThatMayNotBeWrittenIsTriedAgain(t *testing.T) {
 	if result, _ := c.pass("apps", "one"); result.Retry != problem.RetrySoon {
 		t.Errorf("retry %v, want RetrySoon", result.Retry)
 	}
-	if got := c.controllers.entries["apps"].counts.parents; got.Ready != 0 || got.Failed != 1 {
+	if got := c.controllers.entries["apps"].counts.Parents; got.Ready != 0 || got.Failed != 1 {
 		t.Errorf("counts %+v, want one that has failed", got)
 	}
 }
@@ -212,7 +212,7 @@ func TestKindsThatAParentWantsAreNoted(t *testing.T) {
 	c.apply(app)
 	c.run()
 	e := c.controllers.entries["apps"]
-	if got, want := e.counts.tallies[configMapName("one")].Kinds, e.bits[schema.GroupKind{Kind: "ConfigMap"}]; got != want || got == 0 {
+	if got, want := e.counts.Tallies[configMapName("one")].Kinds, e.bits[schema.GroupKind{Kind: "ConfigMap"}]; got != want || got == 0 {
 		t.Errorf("kinds %b, want %b", got, want)
 	}
 }

@@ -29,10 +29,10 @@ func (c *Controllers) freed(parent types.NamespacedName) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	for name, e := range c.entries {
-		if len(e.counts.contested) == 0 {
+		if len(e.counts.Contested) == 0 {
 			continue
 		}
-		for at, t := range e.counts.tallies {
+		for at, t := range e.counts.Tallies {
 			if t.Contested != "" && (parent.Name == "" || parent == at) {
 				c.parents.Add(queue.Key{Controller: name, Parent: at})
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/tally"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 )
 
@@ -29,7 +30,7 @@ type Controllers interface {
 	// they can be read.
 	AddKinds(name string, kinds []schema.GroupVersionKind)
 	// Count notes how a parent fares.
-	Count(key queue.Key, now Tally)
+	Count(key queue.Key, now tally.Tally)
 	// Left notes that there is no such parent any more: what it kept others from writing is free.
 	Left(key queue.Key)
 	// Confirmed reports whether a controller may delete. If not, it is worth asking again soon.

@@ -20,6 +20,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/tally"
 )
 
 // writeStatus writes the parent's status if it differs; observed are the children as they are
@@ -27,7 +28,7 @@ import (
 func (p *pass) writeStatus(ctx context.Context, all []*child.Wanted, observed []*child.Live) {
 	p.written.After = fingerprint(observed)
 	p.census = censusOf(all, observed)
-	now := &Tally{Children: int64(len(observed)), Foreign: p.HoldsCondition() && p.foreignCondition()}
+	now := &tally.Tally{Children: int64(len(observed)), Foreign: p.HoldsCondition() && p.foreignCondition()}
 	if p.whole {
 		now.Round = p.Round
 	}
@@ -110,7 +111,7 @@ func dropNulls(m map[string]any) map[string]any {
 
 // report writes the status with the ready condition. A status that the server
 // does not take is left as it was, and the condition says so.
-func (p *pass) report(ctx context.Context, status map[string]any, now *Tally) {
+func (p *pass) report(ctx context.Context, status map[string]any, now *tally.Tally) {
 	v := p.verdict()
 	err := p.store(ctx, p.withReady(status, v))
 	if Unfit(err) && len(v.message) > ShortMessage { // it may be the message that does not fit

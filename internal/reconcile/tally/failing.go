@@ -1,4 +1,4 @@
-package controllers
+package tally
 
 import (
 	"cmp"
@@ -12,10 +12,10 @@ import (
 // mostFailing is how many failing parents the status of a TemplateController names.
 const mostFailing = 5
 
-// failing names some of the parents that have failed, sorted: those named before that still fail, so that the
+// Failing names some of the parents that have failed, sorted: those named before that still fail, so that the
 // status changes little while many do, and then the first by name.
-func (c *counts) failing(before []v1.FailingParent) []v1.FailingParent {
-	if c.parents.Failed == 0 {
+func (c *Counts) Failing(before []v1.FailingParent) []v1.FailingParent {
+	if c.Parents.Failed == 0 {
 		return nil
 	}
 	kept := map[types.NamespacedName]bool{}
@@ -23,7 +23,7 @@ func (c *counts) failing(before []v1.FailingParent) []v1.FailingParent {
 		kept[types.NamespacedName{Namespace: named.Namespace, Name: named.Name}] = true
 	}
 	var all []v1.FailingParent
-	for parent, t := range c.tallies {
+	for parent, t := range c.Tallies {
 		if t.Failed {
 			all = append(all, v1.FailingParent{Namespace: parent.Namespace, Name: parent.Name, Reason: t.Reason})
 		}

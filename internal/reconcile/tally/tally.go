@@ -1,4 +1,4 @@
-package reconcile
+package tally
 
 // Tally is how one parent fared in its last pass.
 type Tally struct {
@@ -8,6 +8,6 @@ type Tally struct {
 	Contested               string // what of the status another TemplateController writes
 	Denied                  string // which right is missing to write the status
 	Children, ChildrenReady int64
-	Kinds                   uint64 // that the templates want, see entry.bit
+	Kinds                   uint64 // that the templates want, each by a bit of its controller's
 	Round                   int64  // in which all that they want was known; 0 = it was not
 }

@@ -1,0 +1,87 @@
+package tally
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+)
+
+// Counts adds up the tallies of a controller's parents.
+type Counts struct {
+	Tallies  map[types.NamespacedName]Tally
+	Parents  v1.ParentCounts
+	Children v1.ChildCounts
+	Foreign  int64
+
+	Denied, Contested complaints
+}
+
+// New returns counts of no parents.
+func New() *Counts {
+	return &Counts{Tallies: map[types.NamespacedName]Tally{}, Denied: complaints{}, Contested: complaints{}}
+}
+
+// complaints are what tallies say, each with the number of parents that it is said of; none is 0.
+type complaints map[string]int64
+
+func (t complaints) add(text string, sign int64) {
+	if text == "" {
+		return
+	}
+	if t[text] += sign; t[text] == 0 {
+		delete(t, text)
+	}
+}
+
+// Parents returns of how many parents something is said.
+func (t complaints) Parents() int64 {
+	var n int64
+	for _, parents := range t {
+		n += parents
+	}
+	return n
+}
+
+// First returns the text to tell: always the same one, as long as it holds.
+func (t complaints) First() string {
+	for _, text := range slices.Sorted(maps.Keys(t)) {
+		return text
+	}
+	return ""
+}
+
+// Set replaces the tally of a parent, or drops it when now is nil, and reports whether that
+// changes a sum.
+func (c *Counts) Set(parent types.NamespacedName, now *Tally) bool {
+	before, known := c.Tallies[parent]
+	if known {
+		c.add(before, -1)
+	}
+	if now == nil {
+		delete(c.Tallies, parent)
+		return known
+	}
+	c.Tallies[parent] = *now
+	c.add(*now, 1)
+	return !known || before != *now
+}
+
+func (c *Counts) add(t Tally, sign int64) {
+	c.Parents.Total += sign
+	if t.Ready {
+		c.Parents.Ready += sign
+	}
+	if t.Failed {
+		c.Parents.Failed += sign
+	}
+	if t.Foreign {
+		c.Foreign += sign
+	}
+	c.Contested.add(t.Contested, sign)
+	c.Denied.add(t.Denied, sign)
+	c.Children.Total += sign * t.Children
+	c.Children.Ready += sign * t.ChildrenReady
+}
