@@ -99,29 +99,6 @@ func TestParentsThatLeaveUnseenAreNotCounted(t *testing.T) {
 	}
 }
 
-func TestWhatIsToldOfParentsHoldsForOneThatIsStillThere(t *testing.T) {
-	c := tally.New()
-	say := func(parent, denied, contested string) {
-		c.Set(types.NamespacedName{Name: parent}, &tally.Tally{Denied: denied, Contested: contested})
-	}
-	wantTold := func(why, denied, contested string, parents int64) {
-		t.Helper()
-		if c.Denied.First() != denied || c.Contested.First() != contested || c.Contested.Parents() != parents {
-			t.Errorf("%s: %q, %q of %d parents, want %q, %q of %d", why, c.Denied.First(), c.Contested.First(), c.Contested.Parents(), denied, contested, parents)
-		}
-	}
-	say("one", "right b", "field b")
-	say("two", "right a", "field a")
-	say("three", "right b", "field b")
-	wantTold("three parents", "right a", "field a", 3)
-	say("two", "", "")
-	wantTold("one is right again", "right b", "field b", 2)
-	c.Set(types.NamespacedName{Name: "one"}, nil)
-	wantTold("another is gone", "right b", "field b", 1)
-	say("three", "", "")
-	wantTold("all are right", "", "", 0)
-}
-
 func TestParentThatIsNotThereIsNotCounted(t *testing.T) {
 	c := newCluster(t)
 	c.apply(apps)

@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/reconcile/tally"
 )
 
 // named is "NAMESPACE/NAME REASON" of each.
@@ -18,40 +16,6 @@ func named(all []v1.FailingParent) []string {
 		out = append(out, p.Namespace+"/"+p.Name+" "+p.Reason)
 	}
 	return out
-}
-
-func TestSomeFailingParentsAreNamed(t *testing.T) {
-	c := tally.New()
-	set := func(failed bool, names ...string) {
-		for _, name := range names {
-			reason := ""
-			if failed {
-				reason = v1.ReasonTemplateError
-			}
-			c.Set(configMapName(name), &tally.Tally{Failed: failed, Reason: reason})
-		}
-	}
-	expect := func(why string, before []v1.FailingParent, want ...string) []v1.FailingParent {
-		t.Helper()
-		got := c.Failing(before)
-		if diff := cmp.Diff(want, named(got)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", why, diff)
-		}
-		return got
-	}
-	set(false, "a", "b")
-	before := expect("none", nil)
-	set(true, "m", "l")
-	before = expect("all of few, sorted", before, "ns/l TemplateError", "ns/m TemplateError")
-	set(true, "g", "h", "i", "j", "k", "n")
-	before = expect("those named before, and the first", before, "ns/g TemplateError", "ns/h TemplateError", "ns/i TemplateError", "ns/l TemplateError", "ns/m TemplateError")
-	set(true, "a", "b")
-	before = expect("others that fail change nothing", before, "ns/g TemplateError", "ns/h TemplateError", "ns/i TemplateError", "ns/l TemplateError", "ns/m TemplateError")
-	set(false, "h")
-	c.Set(configMapName("m"), nil)
-	before = expect("what has recovered or gone makes room", before, "ns/a TemplateError", "ns/b TemplateError", "ns/g TemplateError", "ns/i TemplateError", "ns/l TemplateError")
-	c.Set(configMapName("g"), &tally.Tally{Failed: true, Reason: v1.ReasonChildRejected})
-	expect("a new reason is told", before, "ns/a TemplateError", "ns/b TemplateError", "ns/g ChildRejected", "ns/i TemplateError", "ns/l TemplateError")
 }
 
 func TestStatusNamesFailingParents(t *testing.T) {

@@ -1,0 +1,75 @@
+package tally
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+)
+
+func named(all []v1.FailingParent) []string {
+	var out []string
+	for _, p := range all {
+		out = append(out, p.Namespace+"/"+p.Name+" "+p.Reason)
+	}
+	return out
+}
+
+func TestSomeFailingParentsAreNamed(t *testing.T) {
+	c := New()
+	set := func(failed bool, names ...string) {
+		for _, name := range names {
+			reason := ""
+			if failed {
+				reason = v1.ReasonTemplateError
+			}
+			c.Set(types.NamespacedName{Namespace: "ns", Name: name}, &Tally{Failed: failed, Reason: reason})
+		}
+	}
+	expect := func(why string, before []v1.FailingParent, want ...string) []v1.FailingParent {
+		t.Helper()
+		got := c.Failing(before)
+		if diff := cmp.Diff(want, named(got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", why, diff)
+		}
+		return got
+	}
+	set(false, "a", "b")
+	before := expect("none", nil)
+	set(true, "m", "l")
+	before = expect("all of few, sorted", before, "ns/l TemplateError", "ns/m TemplateError")
+	set(true, "g", "h", "i", "j", "k", "n")
+	before = expect("those named before, and the first", before, "ns/g TemplateError", "ns/h TemplateError", "ns/i TemplateError", "ns/l TemplateError", "ns/m TemplateError")
+	set(true, "a", "b")
+	before = expect("others that fail change nothing", before, "ns/g TemplateError", "ns/h TemplateError", "ns/i TemplateError", "ns/l TemplateError", "ns/m TemplateError")
+	set(false, "h")
+	c.Set(types.NamespacedName{Namespace: "ns", Name: "m"}, nil)
+	before = expect("what has recovered or gone makes room", before, "ns/a TemplateError", "ns/b TemplateError", "ns/g TemplateError", "ns/i TemplateError", "ns/l TemplateError")
+	c.Set(types.NamespacedName{Namespace: "ns", Name: "g"}, &Tally{Failed: true, Reason: v1.ReasonChildRejected})
+	expect("a new reason is told", before, "ns/a TemplateError", "ns/b TemplateError", "ns/g ChildRejected", "ns/i TemplateError", "ns/l TemplateError")
+}
+
+func TestWhatIsToldOfParentsHoldsForOneThatIsStillThere(t *testing.T) {
+	c := New()
+	say := func(parent, denied, contested string) {
+		c.Set(types.NamespacedName{Name: parent}, &Tally{Denied: denied, Contested: contested})
+	}
+	wantTold := func(why, denied, contested string, parents int64) {
+		t.Helper()
+		if c.Denied.First() != denied || c.Contested.First() != contested || c.Contested.Parents() != parents {
+			t.Errorf("%s: %q, %q of %d parents, want %q, %q of %d", why, c.Denied.First(), c.Contested.First(), c.Contested.Parents(), denied, contested, parents)
+		}
+	}
+	say("one", "right b", "field b")
+	say("two", "right a", "field a")
+	say("three", "right b", "field b")
+	wantTold("three parents", "right a", "field a", 3)
+	say("two", "", "")
+	wantTold("one is right again", "right b", "field b", 2)
+	c.Set(types.NamespacedName{Name: "one"}, nil)
+	wantTold("another is gone", "right b", "field b", 1)
+	say("three", "", "")
+	wantTold("all are right", "", "", 0)
+}
