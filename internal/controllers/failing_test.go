@@ -5,18 +5,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	v1 "github.com/templater-dev/templater/api/v1"
 )
-
-// named is "NAMESPACE/NAME REASON" of each.
-func named(all []v1.FailingParent) []string {
-	var out []string
-	for _, p := range all {
-		out = append(out, p.Namespace+"/"+p.Name+" "+p.Reason)
-	}
-	return out
-}
 
 func TestStatusNamesFailingParents(t *testing.T) {
 	failing := func(c *cluster) string {
