@@ -124,3 +124,35 @@ func TestSampleIsDrawnAgain(t *testing.T) {
 		t.Errorf("%d mutants, the second time (-first +second):\n%s", len(first), diff)
 	}
 }
+
+func TestSurvivorsAreMutants(t *testing.T) {
+	known, err := readSurvivors("survivors.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there, read := map[string]bool{}, map[string]bool{}
+	for name := range known {
+		file, _, _ := strings.Cut(name, ": ")
+		if read[file] {
+			continue
+		}
+		read[file] = true
+		text, err := os.ReadFile(filepath.Join("../..", filepath.FromSlash(file)))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		_, mutants, err := rewrite(file, text, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range mutants {
+			there[m.name()] = true
+		}
+	}
+	for name := range known {
+		if !there[name] {
+			t.Errorf("%s: no mutant has that name any more", name)
+		}
+	}
+}

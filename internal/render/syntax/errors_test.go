@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
@@ -21,6 +22,19 @@ func TestMessagesAreOneLine(t *testing.T) {
 	} {
 		if got := OneLine(text); got != want {
 			t.Errorf("%.20q: %d characters", text, len([]rune(got)))
+		}
+	}
+}
+
+func TestErrorsTellAllFindings(t *testing.T) {
+	first := &Error{Template: "helpers", Message: "one"}
+	all := Errors{first, {Template: "status", Line: 2, Message: "two"}, {Template: "status", Line: 3, Column: 4, Message: "three"}}
+	if got, want := all.Error(), "helpers: one; status:2: two; status:3:4: three"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for i, each := range all {
+		if !errors.Is(all, each) {
+			t.Errorf("finding %d is not found", i)
 		}
 	}
 }

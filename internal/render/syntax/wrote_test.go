@@ -12,3 +12,9 @@ func TestWordsStandByThemselves(t *testing.T) {
 		}
 	}
 }
+
+func TestNoWordStandsInNoText(t *testing.T) {
+	if standsIn("a", "") {
+		t.Error("a word without letters is found")
+	}
+}

@@ -1,0 +1,52 @@
+package syntax
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestRefusedFunctions has each name that templates may not call, by a word of the reason.
+func TestRefusedFunctions(t *testing.T) {
+	why := map[string]string{}
+	for _, f := range Refused() {
+		why[f.Name] = f.Refused
+	}
+	for reason, names := range map[string]string{
+		"reads the clock":       "now ago",
+		"time zone":             "date dateInZone date_in_zone dateModify date_modify mustDateModify must_date_modify htmlDate htmlDateInZone toDate mustToDate unixEpoch",
+		"it is random":          "randAlphaNum randAlpha randAscii randNumeric randBytes randInt shuffle uuidv4",
+		"a new key":             "genPrivateKey genCA genCAWithKey genSelfSignedCert genSelfSignedCertWithKey genSignedCert genSignedCertWithKey buildCustomCert",
+		"has a random part":     "bcrypt htpasswd encryptAES",
+		"secrets":               "decryptAES",
+		"a third of a second":   "derivePassword",
+		"environment":           "env expandenv",
+		"the network":           "getHostByName",
+		"the operating system":  "osBase osDir osClean osExt osIsAbs",
+		"no value is":           "call",
+		"template text of data": "tpl",
+		"asks the API server":   "lookup",
+		"files of a chart":      "Files",
+		"fromYaml or fromJson":  "fromYamlArray fromJsonArray",
+		"toYaml or toJson":      "toToml fromToml",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			if !strings.Contains(why[name], reason) {
+				t.Errorf("%s: %q, want a reason with %q", name, why[name], reason)
+			}
+			delete(why, name)
+		}
+	}
+	for name := range why {
+		t.Errorf("%s is refused, and nobody expects it", name)
+	}
+}
+
+func TestRefusedFunctionsSayWhereTheyComeFrom(t *testing.T) {
+	known := []string{"helm", "sprig", "text/template"}
+	for _, f := range Refused() {
+		if !slices.Contains(known, f.Source) {
+			t.Errorf("%s comes from %q, want one of %q", f.Name, f.Source, known)
+		}
+	}
+}
