@@ -2,9 +2,11 @@ package announce
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/utils/clock"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -69,5 +71,19 @@ func TestFaultsThatTheServerNamesInTurnAreToldTogether(t *testing.T) {
 	s.Fresh(key, "") // all is well
 	if got := s.Faults(key, "b", []string{".z: bad"}); len(got) != 1 {
 		t.Errorf("after all was well: got %q", got)
+	}
+}
+
+func TestALastingProblemIsSaidAgainInTime(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	r, key := New(Options{Clock: clock}), keyOf("apps", "one")
+	r.Fresh(key, "bad")
+	clock.SetTime(clock.Now().Add(RepeatAfter - 1))
+	if r.Fresh(key, "bad") {
+		t.Error("it is said again too early")
+	}
+	clock.SetTime(clock.Now().Add(1))
+	if !r.Fresh(key, "bad") || r.Fresh(key, "bad") {
+		t.Error("when it is time, it is not said again, or more than once")
 	}
 }

@@ -10,11 +10,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/util/workqueue"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 // deniedEvent is what the server answers where a user may not write Events.
@@ -67,19 +69,108 @@ func TestNothingIsKeptOfEventsOfATemplateControllerThatIsGone(t *testing.T) {
 	}
 }
 
-// published is a Publisher that keeps the last message.
-type published struct{ message string }
+// published is a Publisher that keeps the last Event.
+type published struct{ kube.Announcement }
 
-func (p *published) Announce(what kube.Announcement) { p.message = what.Message }
+func (p *published) Announce(what kube.Announcement) { p.Announcement = what }
 
-func TestAnEventIsOneLine(t *testing.T) {
-	about, err := object.From(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "one", "namespace": "ns"}})
+// about is an object that Events are about.
+func about(t *testing.T) *object.Object {
+	t.Helper()
+	o, err := object.From(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "one", "namespace": "ns"}})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return o
+}
+
+func TestAnEventIsOneLine(t *testing.T) {
 	var to published
-	New(Options{Clock: clocktesting.NewFakePassiveClock(time.Now()), Events: &to}).Announce("", keyOf("apps", "one"), kube.Announcement{About: about, Message: "a\nb"})
-	if to.message == "" || strings.Contains(to.message, "\n") {
-		t.Errorf("message %q, want one line", to.message)
+	New(Options{Clock: clocktesting.NewFakePassiveClock(time.Now()), Events: &to}).Announce("", keyOf("apps", "one"), kube.Announcement{About: about(t), Message: "a\nb"})
+	if to.Message == "" || strings.Contains(to.Message, "\n") {
+		t.Errorf("message %q, want one line", to.Message)
+	}
+}
+
+// listening is a recorder with queues, and what it publishes.
+func listening(t *testing.T) (*Recorder, *published) {
+	t.Helper()
+	parents, _ := queue.New(nil, queue.NewTurns(100, queue.NewTenants()))
+	controllers := workqueue.NewTypedDelayingQueue[string]()
+	t.Cleanup(parents.ShutDown)
+	t.Cleanup(controllers.ShutDown)
+	to := &published{}
+	return New(Options{Clock: clocktesting.NewFakePassiveClock(time.Now()), Events: to, Parents: parents, Controllers: controllers}), to
+}
+
+// looks empties the queues, and returns what was in them.
+func (r *Recorder) looks() []string {
+	out := []string{}
+	for r.o.Parents.Len() > 0 {
+		key, _ := r.o.Parents.Get()
+		r.o.Parents.Done(key)
+		out = append(out, key.Controller+"/"+key.Parent.Name)
+	}
+	for r.o.Controllers.Len() > 0 {
+		name, _ := r.o.Controllers.Get()
+		r.o.Controllers.Done(name)
+		out = append(out, name)
+	}
+	return out
+}
+
+func TestWhoIsLookedAtBecauseOfEventsThatAreRefused(t *testing.T) {
+	r, to := listening(t)
+	for i, step := range []struct {
+		why    string
+		parent string
+		act    func()
+		want   []string
+	}{
+		{"an answer that it is done changes nothing", "one", func() { to.Answered(nil) }, []string{}},
+		{"nothing is refused yet", "one", func() {
+			if !to.Wanted() {
+				t.Error("an Event is not wanted")
+			}
+		}, []string{}},
+		{"the first refusal is news", "one", func() { to.Answered(deniedEvent("robot")) }, []string{"apps"}},
+		{"the second about the same parent is not", "one", func() { to.Answered(deniedEvent("robot")) }, []string{}},
+		{"another parent that has something to say is news", "two", func() {
+			if to.Wanted() {
+				t.Error("the server is asked again at once")
+			}
+		}, []string{"apps"}},
+		{"it is news once", "two", func() { to.Wanted() }, []string{}},
+		{"once it is granted, who was not heard is looked at", "one", func() { to.Answered(nil) }, []string{"apps/two", "apps"}},
+		{"then nothing is refused any more", "two", func() {
+			if !to.Wanted() {
+				t.Error("an Event is not wanted though it may be written again")
+			}
+		}, []string{}},
+		{"another fault is no refusal", "two", func() { to.Answered(errors.New("no")) }, []string{}},
+	} {
+		r.Announce("robot", keyOf("apps", step.parent), kube.Announcement{About: about(t)})
+		step.act()
+		if diff := cmp.Diff(step.want, r.looks()); diff != "" {
+			t.Errorf("step %d, %s: looks (-want +got):\n%s", i, step.why, diff)
+		}
+	}
+}
+
+func TestWhatIsRefusedCountsAsNotSaid(t *testing.T) {
+	r, to := listening(t)
+	key := keyOf("apps", "one")
+	for i, refuse := range []func(){
+		func() { to.Answered(deniedEvent("robot")) },
+		func() { to.Wanted() },
+	} {
+		if !r.Fresh(key, "bad") || r.Fresh(key, "bad") {
+			t.Errorf("%d: what is new is not told, or what is not", i)
+		}
+		r.Announce("robot", key, kube.Announcement{About: about(t)})
+		refuse()
+	}
+	if !r.Fresh(key, "bad") {
+		t.Error("what was refused counts as said")
 	}
 }

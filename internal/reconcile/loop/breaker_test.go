@@ -122,3 +122,43 @@ func TestTheBreakerForgetsParentsThatHaveBeenQuiet(t *testing.T) {
 		t.Errorf("after a long time: %d parents remembered; want 0", len(b.spent))
 	}
 }
+
+func TestAStatusThatFollowsChildrenIsNoLoop(t *testing.T) {
+	b, _ := pressed(0)
+	for n := range uint64(2 * loopBurst) {
+		if b.Wrote(pressedKey, pressedSpecs, Written{Status: true, Before: n + 1, After: n + 1}) {
+			t.Fatalf("pass %d is one too many, though a child has changed each time", n)
+		}
+	}
+	if s := b.spent[pressedKey]; s.passes != 0 {
+		t.Errorf("%v passes count, want none", s.passes)
+	}
+}
+
+func TestAStatusThatChangesByItselfIsALoop(t *testing.T) {
+	b, _ := pressed(0)
+	b.Wrote(pressedKey, pressedSpecs, Written{Children: true, After: 7})
+	for range loopBurst - 1 {
+		if b.Wrote(pressedKey, pressedSpecs, Written{Status: true, Before: 7, After: 7}) {
+			t.Fatal("there are too many too early")
+		}
+	}
+	if !b.Wrote(pressedKey, pressedSpecs, Written{Status: true, Before: 7, After: 7}) {
+		t.Error("one pass more is not too many, though no child changes")
+	}
+}
+
+func TestNothingIsKnownOfParentsThatNobodyHasWrittenTo(t *testing.T) {
+	b, _ := pressed(1)
+	other := keyOf("apps", "two")
+	if !b.Knows(pressedKey) || b.Knows(other) {
+		t.Error("it does not know who has been written to")
+	}
+	if b.Wait(other, pressedSpecs) != 0 || b.Tripped(other, pressedSpecs) || b.Flaps(other, pressedSpecs) != nil {
+		t.Error("something is known of a parent that nobody has written to")
+	}
+	b.Wrote(keyOf("jobs", "one"), pressedSpecs, oneWrite)
+	if b.ForgetController("apps"); b.Knows(pressedKey) || !b.Knows(keyOf("jobs", "one")) {
+		t.Error("another controller is forgotten than the one that is gone")
+	}
+}

@@ -25,12 +25,17 @@ type side struct {
 	deleting, drifted bool
 	prune             string
 	stripped          bool // of its owner reference
+	worn              bool // whether its seal is by the key before the newest
 }
 
-// ring has one key, the same each time.
-func ring(t testing.TB) *seal.Ring {
+// ring has the keys of these numbers, the same each time.
+func ring(t testing.TB, numbers ...string) *seal.Ring {
 	t.Helper()
-	keys, err := seal.Parse(map[string]any{"1": base64.StdEncoding.EncodeToString([]byte(strings.Repeat("1", 32)))}, time.Time{})
+	data := map[string]any{}
+	for _, number := range numbers {
+		data[number] = base64.StdEncoding.EncodeToString([]byte(strings.Repeat(number, 32)))
+	}
+	keys, err := seal.Parse(data, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +54,7 @@ func one(t testing.TB) *child.Maker {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rule := &child.Ownership{Controller: "m", Manager: "templater/m", APIVersion: "example.org/v1", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: ring(t), Departed: &child.Departed{}}
+	rule := &child.Ownership{Controller: "m", Manager: "templater/m", APIVersion: "example.org/v1", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: ring(t, "1", "2"), Departed: &child.Departed{}}
 	return &child.Maker{Ownership: rule, Parent: parent, Depth: 1, Clock: clocktesting.NewFakePassiveClock(time.Time{})}
 }
 
@@ -106,7 +111,11 @@ func (s side) object(t testing.TB) *object.Object {
 	t.Helper()
 	content := s.content()
 	subject := seal.Subject{Controller: "m", Parent: "u", Kind: configMaps.GroupKind(), Name: types.NamespacedName{Namespace: "ns", Name: s.name}}
-	content["metadata"].(map[string]any)["annotations"].(map[string]any)[v1.AnnotationSeal] = ring(t).Seal(subject, seal.Note{Entry: s.group})
+	by := ring(t, "1", "2")
+	if s.worn {
+		by = ring(t, "1")
+	}
+	content["metadata"].(map[string]any)["annotations"].(map[string]any)[v1.AnnotationSeal] = by.Seal(subject, seal.Note{Entry: s.group})
 	o, err := object.From(content)
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +126,13 @@ func (s side) object(t testing.TB) *object.Object {
 func planText(p Plan) []string {
 	out := []string{}
 	for _, a := range p.Apply {
-		text := fmt.Sprint(a.Verb, " ", a.Wanted.Name.Name)
+		name := ""
+		if a.Wanted != nil {
+			name = a.Wanted.Name.Name
+		} else {
+			name = a.Live.Object.Name()
+		}
+		text := fmt.Sprint(a.Verb, " ", name)
 		if a.Drift != "" {
 			text += " because of " + a.Drift
 		}
@@ -262,6 +277,24 @@ func TestPlan(t *testing.T) {
 		"OnDelete marks what is out of date": {
 			strategy: v1.UpdateOnDelete, wanted: []side{{name: "a", hash: "2"}}, live: []side{{name: "a", hash: "1", group: "former"}}, want: []string{"mark a", "1 outdated"},
 		},
+		"what has the seal of an older key gets a new one": {
+			wanted: []side{{name: "a", hash: "1"}}, live: []side{{name: "a", hash: "1", worn: true}}, want: []string{"mark a"},
+		},
+		"so it does where nothing else changes": {
+			strategy: v1.UpdateCreateOnly, wanted: []side{{name: "a", hash: "1"}}, live: []side{{name: "a", hash: "1", worn: true}}, want: []string{"mark a"},
+		},
+		"so does what stays, once": {
+			policy: v1.PruneOrphan, live: []side{{name: "b", hash: "1", prune: "Orphan", worn: true}}, want: []string{"mark b"},
+		},
+		"so does what stays of a group that left the spec": {
+			live: []side{{name: "b", group: "former", hash: "1", prune: "Orphan", worn: true}}, want: []string{"seal b"},
+		},
+		"an update brings the new seal along": {
+			wanted: []side{{name: "a", hash: "2"}}, live: []side{{name: "a", hash: "1", worn: true}}, want: []string{"update a"},
+		},
+		"what goes needs no new seal": {
+			live: []side{{name: "b", hash: "1", worn: true}}, want: []string{"delete b"},
+		},
 		"what is being deleted gets no marks": {
 			strategy: v1.UpdateCreateOnly, wanted: []side{{name: "a", hash: "1"}}, live: []side{{name: "a", hash: "1", group: "former", deleting: true}}, want: []string{"1 pending"},
 		},
@@ -304,5 +337,49 @@ func TestOnlyTheEntryUnderRecreateIsHeldBack(t *testing.T) {
 	s.Entries = append(s.Entries, v1.Child{Name: "g", UpdateStrategy: v1.UpdateStrategy{Type: v1.UpdateRecreate}})
 	if diff := cmp.Diff([]string{"create c", "delete b"}, planText(Make(s))); diff != "" {
 		t.Errorf("plan (-want +got):\n%s", diff)
+	}
+}
+
+func TestTheCommonLabelIsTakenBackWithTheRest(t *testing.T) {
+	for why, row := range map[string]struct {
+		drifted, label bool // whether the field is lost, and whether the label is held
+		want           []string
+	}{
+		"all is held":                  {false, true, []string{}},
+		"the label is lost":            {false, false, []string{"update a because of .metadata.labels." + v1.LabelManagedBy}},
+		"a field of the author is":     {true, true, []string{"update a because of .data.a"}},
+		"both are: the author's first": {true, false, []string{"update a because of .data.a"}},
+	} {
+		live := side{name: "a", group: "g", hash: "1", drifted: row.drifted}
+		in := inputFor(t, v1.Child{Name: "g"}, []side{{name: "a", hash: "1"}}, []side{live})
+		content := in.Live[0].Object.Content()
+		metadata := content["metadata"].(map[string]any)
+		metadata["labels"].(map[string]any)[v1.LabelManagedBy] = v1.ManagedBy
+		metadata["managedFields"] = live.content()["metadata"].(map[string]any)["managedFields"]
+		labels := map[string]any{"f:" + v1.LabelController: map[string]any{}}
+		if row.label {
+			labels["f:"+v1.LabelManagedBy] = map[string]any{}
+		}
+		metadata["managedFields"].([]any)[0].(map[string]any)["fieldsV1"].(map[string]any)["f:metadata"] = map[string]any{"f:labels": labels}
+		o, err := object.From(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Live[0].Object = o
+		in.Wanted[0].Marks = in.Maker.Marks(&in.Entries[0], configMaps.GroupKind(), true)
+		if diff := cmp.Diff(row.want, planText(Make(in))); diff != "" {
+			t.Errorf("%s: plan (-want +got):\n%s", why, diff)
+		}
+	}
+}
+
+func TestWhatSomebodyElseHasAppliedInOurNameIsRepaired(t *testing.T) {
+	in := inputFor(t, v1.Child{Name: "g"}, []side{{name: "a", hash: "1"}}, []side{{name: "a", group: "g", hash: "1"}})
+	if diff := cmp.Diff([]string{}, planText(Make(in))); diff != "" || !in.Live[0].Object.Noted(object.Covered) {
+		t.Fatalf("plan at first (-want +got):\n%s", diff)
+	}
+	in.Live[0].Object.Note(object.Altered)
+	if diff := cmp.Diff([]string{"update a because of .metadata.managedFields"}, planText(Make(in))); diff != "" {
+		t.Errorf("plan, when it was applied again with the same fields (-want +got):\n%s", diff)
 	}
 }

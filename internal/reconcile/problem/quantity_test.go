@@ -35,3 +35,15 @@ func TestQuantityThatCannotBeReadIsFound(t *testing.T) {
 		}
 	}
 }
+
+func TestOtherFaultsAreLeftAsTheyAre(t *testing.T) {
+	for message, content := range map[string]string{
+		"cannot update X: too busy":       "{spec: {limits: lots}}", // of which the server has said nothing
+		"cannot update X: " + badQuantity: "{spec: {limits: 1}}",
+	} {
+		problem := &Problem{Message: message}
+		if problem.NameQuantity(parse(t, content), authorOf(t, "spec: {limits: lots}")); problem.Message != message {
+			t.Errorf("got %q, want %q", problem.Message, message)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"context"
 	"maps"
 	"testing"
 
@@ -133,5 +134,32 @@ func TestNothingIsTakenFromAQueueThatIsShutDown(t *testing.T) {
 	queue.ShutDown()
 	if Take(t.Context(), queue, func(string) { t.Error("work begins") }) {
 		t.Error("there may be more")
+	}
+}
+
+func TestWhatIsTakenIsWorkedOnOnceAndGivenBack(t *testing.T) {
+	queue := workqueue.NewTyped[string]()
+	defer queue.ShutDown()
+	queue.Add("a")
+	var got []string
+	if !Take(t.Context(), queue, func(key string) { got = append(got, key); queue.Add(key) }) {
+		t.Error("there is no more")
+	}
+	if diff := cmp.Diff([]string{"a"}, got); diff != "" || queue.Len() != 1 {
+		t.Errorf("work (-want +got):\n%s%d keys wait, want the one that was added meanwhile", diff, queue.Len())
+	}
+}
+
+func TestNoWorkBeginsAfterTheEnd(t *testing.T) {
+	queue := workqueue.NewTyped[string]()
+	defer queue.ShutDown()
+	queue.Add("a")
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	if Take(ctx, queue, func(string) { t.Error("work begins") }) {
+		t.Error("there may be more")
+	}
+	if queue.Add("a"); queue.Len() != 1 {
+		t.Error("the key is not given back")
 	}
 }

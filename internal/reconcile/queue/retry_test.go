@@ -35,3 +35,19 @@ func TestRetryDelaysDoubleUpToFiveMinutes(t *testing.T) {
 		})
 	}
 }
+
+func TestFailuresOfEachKeyAreCounted(t *testing.T) {
+	_, failures := New(nil, NewTurns(100, NewTenants()))
+	key, other := keyOf("a", "1"), keyOf("a", "2")
+	for n, least := range []time.Duration{FirstRetry, 2 * FirstRetry, 4 * FirstRetry} {
+		if wait := failures.When(key); wait < least || wait > least+least/10 {
+			t.Errorf("failure %d: wait %s, want about %s", n+1, wait, least)
+		}
+	}
+	if got := failures.NumRequeues(key); got != 3 || failures.NumRequeues(other) != 0 {
+		t.Errorf("%d failures, want 3, and none of another key", got)
+	}
+	if failures.Forget(key); failures.NumRequeues(key) != 0 {
+		t.Error("the row of failures does not end")
+	}
+}
