@@ -16,10 +16,11 @@ func TestWhoWorksAndWhere(t *testing.T) {
 		user       string
 		children   []string
 	}{
-		"the operator":                     {nil, nil, "", nil},
-		"the operator, in some namespaces": {nil, []string{"a"}, "", nil},
-		"an account":                       {account, nil, "system:serviceaccount:team:robot", nil},
-		"an account, in some namespaces":   {account, []string{"a", "b"}, "system:serviceaccount:team:robot", []string{"a", "b"}},
+		"the operator":                               {nil, nil, "", nil},
+		"the operator, in some namespaces":           {nil, []string{"a"}, "", nil},
+		"an account":                                 {account, nil, "system:serviceaccount:team:robot", nil},
+		"an account, in no namespace, which are all": {account, []string{}, "system:serviceaccount:team:robot", nil},
+		"an account, in some namespaces":             {account, []string{"a", "b"}, "system:serviceaccount:team:robot", []string{"a", "b"}},
 	} {
 		spec := &v1.TemplateControllerSpec{ServiceAccountRef: row.account, Watch: v1.Watch{Namespaces: row.namespaces}}
 		if got := User(spec); got != row.user {

@@ -66,6 +66,9 @@ func TestManyMissingRightsDoNotPileUp(t *testing.T) {
 	if got := r.Len(); got != mostAsked {
 		t.Errorf("%d claims wait, want %d", got, mostAsked)
 	}
+	if got := len(r.found); got != 2*mostAsked {
+		t.Errorf("%d claims are known, want %d: each was asked for a moment ago", got, 2*mostAsked)
+	}
 }
 
 func TestRightsEndWithTheirContext(t *testing.T) {

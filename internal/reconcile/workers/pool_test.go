@@ -89,3 +89,94 @@ func TestWhoWasCutShortGoesOnAsAnotherWorker(t *testing.T) {
 		t.Errorf("%d workers are left", len(d.all))
 	}
 }
+
+// staffed is a pool whose workers wait for work until the test ends. None of them is there yet.
+func staffed(t *testing.T) (*Pool, *clocktesting.FakePassiveClock) {
+	t.Helper()
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	d := NewTracker(clock, NewProcessors(clock, queue.NewTenants()))
+	d.processors.free = 10
+	end := make(chan struct{})
+	p := &Pool{Tracker: d, Next: func(context.Context, func()) bool { <-end; return false }}
+	t.Cleanup(func() { close(end); p.group.Wait() })
+	return p, clock
+}
+
+func TestOneMoreWorkerWaitsWhereThereIsAPlace(t *testing.T) {
+	for why, row := range map[string]struct {
+		places, idle, working, relieved int
+		want                            int // idle ones afterwards
+	}{
+		"the last one has begun":                       {2, 1, 0, 0, 1},
+		"another one waits":                            {3, 2, 0, 0, 1},
+		"all places are taken":                         {2, 1, 1, 0, 0},
+		"who waits for long has none":                  {2, 1, 1, 1, 1},
+		"somebody else bounds how many work at a time": {0, 1, 99, 0, 1},
+	} {
+		p, _ := staffed(t)
+		p.Places, p.idle, p.working, p.relieved = row.places, row.idle, row.working, row.relieved
+		p.taken(t.Context())
+		if p.idle != row.want || p.working != row.working+1 {
+			t.Errorf("%s: %d idle and %d working, want %d and %d", why, p.idle, p.working, row.want, row.working+1)
+		}
+	}
+}
+
+func TestWhoIsDoneGoesWhereThereIsOneTooMany(t *testing.T) {
+	due := func(n int) func() int { return func() int { return n } }
+	for why, row := range map[string]struct {
+		places, spare, idle, working, relieved int
+		replaced                               bool // whether another one has the place
+		due                                    func() int
+		goes                                   bool
+	}{
+		"there is room":                               {places: 3, spare: 2, idle: 1, working: 1},
+		"nobody else waits for work":                  {spare: 1, working: 1},
+		"enough wait for work":                        {spare: 1, idle: 1, working: 1, goes: true},
+		"enough wait for work, and there is none":     {spare: 1, idle: 1, working: 1, due: due(0), goes: true},
+		"enough wait for work, but more may begin":    {spare: 1, idle: 1, working: 1, due: due(1)},
+		"all places are taken":                        {places: 1, spare: 2, idle: 1, working: 1, goes: true},
+		"another one has the place":                   {places: 1, spare: 2, working: 2, relieved: 1, replaced: true, goes: true},
+		"one that waits for long has no place":        {places: 1, spare: 2, working: 2, relieved: 1},
+		"one that waits for long leaves it to others": {places: 1, spare: 2, idle: 1, working: 2, relieved: 1, goes: true},
+	} {
+		p, _ := staffed(t)
+		p.Places, p.Spare, p.Due, p.idle, p.working, p.relieved = row.places, row.spare, row.due, row.idle, row.working, row.relieved
+		idle, relieved := row.idle+1, row.relieved
+		if row.goes {
+			idle--
+		}
+		if row.replaced {
+			relieved--
+		}
+		if got := p.done(&Worker{relieved: row.replaced}); got != row.goes || p.idle != idle || p.working != row.working-1 || p.relieved != relieved {
+			t.Errorf("%s: goes %v, want %v; %d idle, %d working and %d relieved, want %d, %d and %d", why, got, row.goes, p.idle, p.working, p.relieved, idle, row.working-1, relieved)
+		}
+	}
+}
+
+func TestOthersWorkInPlaceOfThoseWhoWaitForLong(t *testing.T) {
+	for why, row := range map[string]struct {
+		idle int
+		due  func() int
+		want int // idle ones afterwards
+	}{
+		"nobody else waits for work":     {0, nil, 1},
+		"somebody does":                  {1, nil, 1},
+		"somebody does, and none begins": {1, func() int { return 0 }, 1},
+		"more may begin":                 {1, func() int { return 1 }, 3},
+	} {
+		p, clock := staffed(t)
+		p.idle, p.working, p.Due = row.idle, 2, row.due
+		var hangs []string
+		p.Hangs = func(key queue.Key) { hangs = append(hangs, key.Controller) }
+		for _, controller := range []string{"a", "b"} {
+			Of(p.Tracker.Join(t.Context())).Begin(keyOf(controller, "1"))
+		}
+		clock.SetTime(clock.Now().Add(Patience))
+		p.relieve(t.Context())
+		if len(hangs) != 2 || p.relieved != 2 || p.idle != row.want {
+			t.Errorf("%s: %q hang, %d are relieved and %d idle, want two, two and %d", why, hangs, p.relieved, p.idle, row.want)
+		}
+	}
+}

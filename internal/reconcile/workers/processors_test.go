@@ -77,8 +77,8 @@ func (c *computers) expectIdle(t *testing.T, free int) {
 		t.Errorf("%d processors are free and %d wait, want %d and none", c.free, len(c.waiting), free)
 	}
 	for _, u := range c.controllers {
-		if u.turns+u.of.turns > 0 {
-			t.Errorf("%s computes still", u.name)
+		if u.turns != 0 || u.of.turns != 0 {
+			t.Errorf("%s has %d turns and its tenant %d, want none", u.name, u.turns, u.of.turns)
 		}
 	}
 }
@@ -345,4 +345,18 @@ func TestNothingIsRememberedOfUnknownControllers(t *testing.T) {
 	if len(c.controllers)+len(c.byTenant) > 0 {
 		t.Error("something is left over")
 	}
+}
+
+func TestWhoComputesTakesNoOtherProcessor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newComputers(map[string]string{"a": ""})
+		own := c.turn()
+		own.begin("a")
+		own.take()
+		if free, computing := c.state(); free != 0 || len(computing) != 1 {
+			t.Errorf("%d are free and %q compute, want none and one", free, computing)
+		}
+		own.end()
+		c.expectIdle(t, 1)
+	})
 }

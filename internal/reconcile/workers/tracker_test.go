@@ -52,3 +52,35 @@ func TestNothingGoesOnByAWorkerThatIsTakenAway(t *testing.T) {
 		t.Errorf("%d workers are left, and the work goes on: %v", len(d.all), ctx.Err() == nil)
 	}
 }
+
+func TestWhoWaitsToWorkIsNotBusy(t *testing.T) {
+	d := NewTracker(clocktesting.NewFakePassiveClock(time.Now()), nil)
+	own := Of(d.Join(t.Context()))
+	for busy, worker := range map[string]Worker{
+		"":                             {},
+		"for others to end":            {busy: true, waiting: true},
+		"for a processor":              {busy: true, queued: true},
+		"sync of TemplateController a": {busy: true},
+	} {
+		own.busy, own.waiting, own.queued, own.work = worker.busy, worker.waiting, worker.queued, Work{Key: queue.Key{Controller: "a"}}
+		if got := works(d.Busy()); len(got) > 0 != (worker.busy && !worker.waiting && !worker.queued) || len(got) > 0 && got[0] != busy {
+			t.Errorf("%q: busy are %q", busy, got)
+		}
+	}
+}
+
+func TestPausesAreForThoseWhoWork(t *testing.T) {
+	if Of(t.Context()).Pauses() != nil {
+		t.Error("where nobody else works, there are pauses")
+	}
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	d := NewTracker(clock, NewProcessors(clock, queue.NewTenants()))
+	own := Of(d.Join(t.Context()))
+	pause := own.Pauses()
+	if err := pause(); err != nil {
+		t.Errorf("the work is to end: %v", err)
+	}
+	if d.leave(own); pause() == nil {
+		t.Error("nobody is told that the work is to end")
+	}
+}
