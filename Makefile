@@ -103,7 +103,7 @@ test-fuzz: ## Fuzz internal/object, internal/render and internal/render/document
 
 .PHONY: mutate
 mutate: ## Test the unit tests of MUTATE: change the code, and tell what no test notices; MUTATE_FLAGS as of go run ./tools/mutate --help
-	nice go run ./tools/mutate --with internal/controllers,internal/render $(MUTATE_FLAGS) $(MUTATE)
+	nice go run ./tools/mutate --with internal/controllers,internal/reconcile,internal/render $(MUTATE_FLAGS) $(MUTATE)
 
 .PHONY: test-helm
 test-helm: ## Compare rendering with Helm's own engine

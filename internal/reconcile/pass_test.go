@@ -2,15 +2,18 @@ package reconcile
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/watch"
@@ -21,7 +24,9 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/loop"
 	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/seal"
 )
 
 func TestTooLargeChildrenAreNotShown(t *testing.T) {
@@ -107,6 +112,72 @@ func TestTemplateControllerIsLookedAtWhenAChildIsSealed(t *testing.T) {
 		p.keep(packed(t, parse(t, aConfigMap)), configMaps)
 		if got := slices.Equal(looks, []string{"apps"}); got != adopting {
 			t.Errorf("children are being sealed: %v, and there are looks at %q", adopting, looks)
+		}
+	}
+}
+
+// sealing is a Writer that answers a change of metadata with an object, or refuses it, and a Meter of writes.
+type sealing struct {
+	running.Writer
+	measure.Nothing
+	after  *object.Object
+	err    error
+	writes []measure.Answer
+}
+
+func (s *sealing) SetMetadata(context.Context, kube.Location, kube.Metadata, string) (*object.Object, error) {
+	return s.after, s.err
+}
+
+func (s *sealing) Write(_ measure.Verb, answer measure.Answer) { s.writes = append(s.writes, answer) }
+
+func TestARenewedSealIsMeasuredAndKept(t *testing.T) {
+	keys := &seal.Ring{}
+	keys.Set(seal.Generate(time.Now()))
+	for why, row := range map[string]struct {
+		err  error
+		want measure.Answer
+	}{
+		"it is renewed": {nil, measure.Accepted},
+		"it is refused": {answer(http.StatusConflict, metav1.StatusReasonConflict, "no"), measure.Conflict},
+	} {
+		cache, err := watch.NewCache(watch.Want{Role: watch.Child}, func(watch.Event) {}, func() {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := packed(t, parse(t, aConfigMap))
+		server := &sealing{after: packed(t, parse(t, with(t, aConfigMap, "'1'", "'2'"))), err: row.err}
+		rule := &child.Ownership{Controller: "apps", Seals: keys}
+		p := &pass{r: &Reconciler{}, maker: &child.Maker{Ownership: rule, Parent: packed(t, parse(t, app))}, Controller: &running.Controller{
+			Name: "apps", Cluster: server, Meter: server, Factory: &child.Factory{Ownership: rule}, Sources: map[schema.GroupKind]running.Source{configMaps.GroupKind(): {Caches: map[string]*watch.Cache{"": cache}}},
+		}}
+		p.reseal(t.Context(), child.NewLive(configMaps, before))
+		if diff := cmp.Diff([]measure.Answer{row.want}, server.writes); diff != "" {
+			t.Errorf("%s: writes that are measured (-want +got):\n%s", why, diff)
+		}
+		if kept := cache.Get(before.Key()) != nil; kept != (row.err == nil) || p.unrenewed != (row.err != nil) {
+			t.Errorf("%s: kept %v, to be tried again %v", why, kept, p.unrenewed)
+		}
+	}
+}
+
+func TestASealThatCouldNotBeRenewedHastensNothing(t *testing.T) {
+	program, err := render.Compile(render.Source{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, row := range map[problem.Retry]struct {
+		unrenewed bool
+		problems  problem.List
+	}{
+		problem.RetryOnChange: {},
+		problem.RetrySlow:     {unrenewed: true},
+		problem.RetryBackoff:  {unrenewed: true, problems: problem.List{{Retry: problem.RetryBackoff}}},
+		problem.RetryNow:      {unrenewed: true, problems: problem.List{{Retry: problem.RetryNow, Waiting: true}}},
+	} {
+		p := &pass{Controller: &running.Controller{Program: program, Resync: time.Hour}, unrenewed: row.unrenewed, problems: row.problems}
+		if got := p.result(); got.Retry != want || got.After > 0 != (want == problem.RetryOnChange) {
+			t.Errorf("not renewed: %v, problems: %d: retry %v after %s, want %v", row.unrenewed, len(row.problems), got.Retry, got.After, want)
 		}
 	}
 }

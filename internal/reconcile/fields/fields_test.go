@@ -55,6 +55,9 @@ func TestUncovered(t *testing.T) {
 		"name, namespace, apiVersion and kind are never in a set": {
 			`{"f:metadata":{"f:labels":{"f:a":{}}}}`, `{"apiVersion":"v1","kind":"X","metadata":{"name":"n","namespace":"ns","labels":{"a":"1"}}}`, "",
 		},
+		"metadata that is no mapping is a leaf": {
+			`{"f:data":{}}`, `{"metadata":"none"}`, ".metadata",
+		},
 		"a label went": {
 			`{"f:metadata":{"f:labels":{"f:b":{}}}}`, `{"metadata":{"name":"n","labels":{"a":"1","b":"1"}}}`, ".metadata.labels.a",
 		},

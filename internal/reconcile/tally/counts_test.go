@@ -73,3 +73,35 @@ func TestWhatIsToldOfParentsHoldsForOneThatIsStillThere(t *testing.T) {
 	say("three", "", "")
 	wantTold("all are right", "", "", 0)
 }
+
+func TestCountsAreSums(t *testing.T) {
+	c := New()
+	one, two := types.NamespacedName{Namespace: "ns", Name: "one"}, types.NamespacedName{Namespace: "ns", Name: "two"}
+	fine := Tally{Ready: true, Children: 3, ChildrenReady: 2}
+	bad := Tally{Failed: true, Foreign: true, Children: 5, ChildrenReady: 1}
+	for i, step := range []struct {
+		why      string
+		parent   types.NamespacedName
+		now      *Tally
+		changes  bool
+		parents  v1.ParentCounts
+		children v1.ChildCounts
+		foreign  int64
+	}{
+		{"what is gone already", one, nil, false, v1.ParentCounts{}, v1.ChildCounts{}, 0},
+		{"the first, with nothing to say of it", one, &Tally{}, true, v1.ParentCounts{Total: 1}, v1.ChildCounts{}, 0},
+		{"it is ready", one, &fine, true, v1.ParentCounts{Total: 1, Ready: 1}, v1.ChildCounts{Total: 3, Ready: 2}, 0},
+		{"it stays so", one, &fine, false, v1.ParentCounts{Total: 1, Ready: 1}, v1.ChildCounts{Total: 3, Ready: 2}, 0},
+		{"another one fails", two, &bad, true, v1.ParentCounts{Total: 2, Ready: 1, Failed: 1}, v1.ChildCounts{Total: 8, Ready: 3}, 1},
+		{"the first one fails, too", one, &bad, true, v1.ParentCounts{Total: 2, Failed: 2}, v1.ChildCounts{Total: 10, Ready: 2}, 2},
+		{"it is gone", one, nil, true, v1.ParentCounts{Total: 1, Failed: 1}, v1.ChildCounts{Total: 5, Ready: 1}, 1},
+		{"all are", two, nil, true, v1.ParentCounts{}, v1.ChildCounts{}, 0},
+	} {
+		if got := c.Set(step.parent, step.now); got != step.changes {
+			t.Errorf("step %d, %s: changes a sum: %v, want %v", i, step.why, got, step.changes)
+		}
+		if diff := cmp.Diff(step.parents, c.Parents) + cmp.Diff(step.children, c.Children) + cmp.Diff(step.foreign, c.Foreign); diff != "" {
+			t.Errorf("step %d, %s: sums (-want +got):\n%s", i, step.why, diff)
+		}
+	}
+}
