@@ -360,3 +360,39 @@ func TestWhoComputesTakesNoOtherProcessor(t *testing.T) {
 		c.expectIdle(t, 1)
 	})
 }
+
+func TestWhoIsLevelWithOneWhoBorrowsGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newComputers(map[string]string{"a": "", "b": ""})
+		c.free = 2
+		one, other := c.turn(), c.turn()
+		one.begin("a")
+		other.begin("b")
+		c.free, c.least = -1, -1 // as if the last one had borrowed it
+		one.pause()
+		if free, computing := c.state(); free != -1 || len(computing) != 2 {
+			t.Errorf("%d are free and %q compute, want -1 and both", free, computing)
+		}
+		one.end()
+		other.end()
+		c.expectIdle(t, 1)
+	})
+}
+
+func TestWhoHasComputedLongGivesWayToOneWhoBorrows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newComputers(map[string]string{"greedy": "", "modest": ""})
+		c.least = -1
+		c.compute("greedy", 300*time.Millisecond)
+		elapse(100*time.Millisecond + time.Millisecond/2)
+		c.compute("modest", 5*time.Millisecond)
+		if free, _ := c.state(); free != -1 {
+			t.Errorf("%d are free, want -1: one is borrowed", free)
+		}
+		elapse(time.Millisecond)
+		if free, computing := c.state(); free != 0 || !slices.Equal(computing, []string{"modest"}) {
+			t.Errorf("after a pause, %d are free and %q compute, want none and the one who borrowed", free, computing)
+		}
+		c.expectIdle(t, 1)
+	})
+}

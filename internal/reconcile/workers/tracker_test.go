@@ -3,6 +3,7 @@ package workers
 import (
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
@@ -56,15 +57,18 @@ func TestNothingGoesOnByAWorkerThatIsTakenAway(t *testing.T) {
 func TestWhoWaitsToWorkIsNotBusy(t *testing.T) {
 	d := NewTracker(clocktesting.NewFakePassiveClock(time.Now()), nil)
 	own := Of(d.Join(t.Context()))
-	for busy, worker := range map[string]Worker{
-		"":                             {},
-		"for others to end":            {busy: true, waiting: true},
-		"for a processor":              {busy: true, queued: true},
-		"sync of TemplateController a": {busy: true},
+	for why, row := range map[string]struct {
+		busy, waiting, queued bool
+		want                  []string
+	}{
+		"nothing is under way":     {want: []string{}},
+		"it waits for others":      {busy: true, waiting: true, want: []string{}},
+		"it waits for a processor": {busy: true, queued: true, want: []string{}},
+		"it works":                 {busy: true, want: []string{"sync of TemplateController a"}},
 	} {
-		own.busy, own.waiting, own.queued, own.work = worker.busy, worker.waiting, worker.queued, Work{Key: queue.Key{Controller: "a"}}
-		if got := works(d.Busy()); len(got) > 0 != (worker.busy && !worker.waiting && !worker.queued) || len(got) > 0 && got[0] != busy {
-			t.Errorf("%q: busy are %q", busy, got)
+		own.busy, own.waiting, own.queued, own.work = row.busy, row.waiting, row.queued, Work{Key: queue.Key{Controller: "a"}}
+		if got := works(d.Busy()); !slices.Equal(got, row.want) {
+			t.Errorf("%s: busy are %q, want %q", why, got, row.want)
 		}
 	}
 }
