@@ -84,11 +84,14 @@ func about(t *testing.T) *object.Object {
 	return o
 }
 
-func TestAnEventIsOneLine(t *testing.T) {
+func TestAnEventIsOneLineByItsUser(t *testing.T) {
 	var to published
-	New(Options{Clock: clocktesting.NewFakePassiveClock(time.Now()), Events: &to}).Announce("", keyOf("apps", "one"), kube.Announcement{About: about(t), Message: "a\nb"})
+	New(Options{Clock: clocktesting.NewFakePassiveClock(time.Now()), Events: &to}).Announce("robot", keyOf("apps", "one"), kube.Announcement{About: about(t), Message: "a\nb"})
 	if to.Message == "" || strings.Contains(to.Message, "\n") {
 		t.Errorf("message %q, want one line", to.Message)
+	}
+	if to.As != "robot" {
+		t.Errorf("it is written as %q, want the user of the TemplateController", to.As)
 	}
 }
 
@@ -172,5 +175,16 @@ func TestWhatIsRefusedCountsAsNotSaid(t *testing.T) {
 	}
 	if !r.Fresh(key, "bad") {
 		t.Error("what was refused counts as said")
+	}
+}
+
+func TestNothingIsKeptOfEventsAboutAParentThatIsGone(t *testing.T) {
+	r := New(Options{Clock: clocktesting.NewFakePassiveClock(time.Now())})
+	for _, name := range []string{"one", "two"} {
+		r.answered(keyOf("apps", name), audience{"robot", "ns"}, deniedEvent("robot"))
+	}
+	r.Forget(keyOf("apps", "one"))
+	if all := r.Silenced("apps", "robot"); len(r.unheard) != 1 || len(all) != 1 || all[0].Key != keyOf("apps", "two") {
+		t.Errorf("%v are kept", r.unheard)
 	}
 }

@@ -18,6 +18,7 @@ func TestSame(t *testing.T) {
 		"an item that is ours and is there no more":      {two, `{"list":[{"type":"A","status":"1"}]}`, `{"list":[{"type":"B"}]}`, false},
 		"an item that nobody has said is ours":           {two, `{"list":[{"type":"Z"}]}`, `{"list":[{"type":"Z"}]}`, false},
 		"an item of a set that is there no more":         {`{"f:a":{"v:\"x\"":{}}}`, `{"a":["x"]}`, `{"a":["y"]}`, false},
+		"null in a set that is there no more":            {`{"f:a":{"v:null":{}}}`, `{"a":[null]}`, `{"a":[]}`, false},
 		"items of a set in another order":                {`{"f:a":{"v:\"x\"":{},"v:\"y\"":{}}}`, `{"a":["x","y"]}`, `{"a":["y","x"]}`, true},
 		"a text is not the number that it looks like":    {`{"f:a":{}}`, `{"a":"1"}`, `{"a":1}`, false},
 		"a number is not the text that it looks like":    {`{"f:a":{}}`, `{"a":1}`, `{"a":"1"}`, false},

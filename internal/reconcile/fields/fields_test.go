@@ -58,6 +58,9 @@ func TestUncovered(t *testing.T) {
 		"metadata that is no mapping is a leaf": {
 			`{"f:data":{}}`, `{"metadata":"none"}`, ".metadata",
 		},
+		"metadata that is null leaves nothing": {
+			`{}`, `{"metadata":null}`, "",
+		},
 		"a label went": {
 			`{"f:metadata":{"f:labels":{"f:b":{}}}}`, `{"metadata":{"name":"n","labels":{"a":"1","b":"1"}}}`, ".metadata.labels.a",
 		},

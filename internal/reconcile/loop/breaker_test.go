@@ -162,3 +162,15 @@ func TestNothingIsKnownOfParentsThatNobodyHasWrittenTo(t *testing.T) {
 		t.Error("another controller is forgotten than the one that is gone")
 	}
 }
+
+func TestWritesToChildrenCountWhateverChildrenDo(t *testing.T) {
+	b, _ := pressed(0)
+	for n := range uint64(loopBurst) {
+		if b.Wrote(pressedKey, pressedSpecs, Written{Children: true, Before: 2*n + 1, After: 2*n + 2}) {
+			t.Fatalf("pass %d is one too many", n)
+		}
+	}
+	if !b.Wrote(pressedKey, pressedSpecs, Written{Children: true, Before: 1000, After: 1001}) {
+		t.Error("one pass more is not too many, as children have changed each time")
+	}
+}

@@ -45,16 +45,16 @@ func (f *Flaps) Apply(what string, content map[string]any, drift string, public 
 
 // Status notes the write of a status; owned are the fields of the parent's status that are ours. Conditions
 // are left out: they follow the rest.
-func (f *Flaps) Status(owned fields.Set, Status map[string]any, public publisher) {
+func (f *Flaps) Status(owned fields.Set, status map[string]any, public publisher) {
 	last := f.last["status"]
-	Status = maps.Clone(Status)
-	delete(Status, "conditions")
-	path, again := f.since("status", Status)
-	switch taken := owned.UncoveredValue(Status); {
+	status = maps.Clone(status)
+	delete(status, "conditions")
+	path, again := f.since("status", status)
+	switch taken := owned.UncoveredValue(status); {
 	case path != "":
-		f.own = noted(f.own, ".status"+public(path, Status, last))
+		f.own = noted(f.own, ".status"+public(path, status, last))
 	case again && taken != "":
-		f.take(".status" + public(taken, Status))
+		f.take(".status" + public(taken, status))
 	}
 }
 

@@ -93,3 +93,10 @@ func TestWhereContentsDiffer(t *testing.T) {
 		}
 	}
 }
+
+func TestAStatusThatIsNotedStaysAsItIs(t *testing.T) {
+	status := map[string]any{"count": int64(1), "conditions": []any{}}
+	if NewFlaps().Status(nil, status, nil); len(status) != 2 {
+		t.Errorf("of the status %v is left", status)
+	}
+}

@@ -16,3 +16,20 @@ func TestAbsencesAreForgottenWithTheTemplateController(t *testing.T) {
 		t.Errorf("remembered %v, want those of the other", a.since)
 	}
 }
+
+func TestTheGarbageCollectorHasItsTimeOnce(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	a, key := NewAbsences(clock), keyOf("a", "1")
+	after := func(passed, want time.Duration) {
+		t.Helper()
+		clock.SetTime(clock.Now().Add(passed))
+		if got := a.Left(key); got != want {
+			t.Errorf("%s is left, want %s", got, want)
+		}
+	}
+	after(0, CollectorTime)
+	after(time.Second, CollectorTime-time.Second)
+	after(time.Hour, 0)
+	a.End(key)
+	after(time.Hour, CollectorTime) // it is missed anew
+}

@@ -50,6 +50,7 @@ func TestPlacesThatAreGivenUpKeepNobodyWaiting(t *testing.T) {
 	const gap = time.Second / departuresPerSecond
 	clock := clocktesting.NewFakePassiveClock(time.Now())
 	p := NewPacer(clock)
+	p.End(keyOf("a", "one that has no place, where nobody leaves"))
 	keys := manyKeys("a", 10_000)
 	for _, key := range keys {
 		p.Wait(key, 1)
