@@ -76,7 +76,7 @@ var held = map[string]string{
 	"A changed certificate":                                 "lookEvery",
 	"Things of one sort that a message names":               "mostListed",
 	"Parents named in `status.failing`":                     "mostFailing",
-	"Fields named in `LoopDetected`":                        "mostFlaps",
+	"Fields named in `LoopDetected`":                        "mostRewrites",
 	"Values that are told":                                  "mostValues",
 	"Events waiting to be sent":                             "queuedEvents",
 	"Senders of Events":                                     "eventSenders",

@@ -11,7 +11,7 @@ import (
 
 // sealedSince is what the status says of the seals of the children. It ends the adoption where none is left without:
 // see child.Ownership.
-func (c *Controllers) sealedSince(tc *v1.TemplateController, e *entry, a assembly, next *running.Controller) *metav1.Time {
+func (c *Controllers) sealedSince(tc *v1.TemplateController, e *tracked, a assembly, next *running.Controller) *metav1.Time {
 	if !next.Factory.Adopting {
 		return tc.Status.SealedSince
 	}

@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // machine goes from A to D by its own status, and has a child in D alone.

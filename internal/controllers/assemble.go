@@ -10,8 +10,8 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/tally"
@@ -46,7 +46,7 @@ const unansweredRetry = 4 * time.Second
 
 // assemble resolves the kinds of a TemplateController. It may have to ask the server, so that it
 // keeps nobody waiting meanwhile.
-func (c *Controllers) assemble(tc *v1.TemplateController, e *entry) assembly {
+func (c *Controllers) assemble(tc *v1.TemplateController, e *tracked) assembly {
 	c.mu.RLock()
 	a := assembly{
 		rejection: e.rejection, children: map[schema.GroupKind]childWant{}, settled: maps.Clone(e.settled), round: e.round,
@@ -156,7 +156,7 @@ func (a *assembly) wants() []watch.Want {
 
 // build puts the controller together. Where the spec is rejected it has only the
 // children.
-func (a *assembly) build(tc *v1.TemplateController, e *entry, in *Controllers, caches map[watch.Want]*watch.Cache) *running.Controller {
+func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *Controllers, caches map[watch.Want]*watch.Cache) *running.Controller {
 	keys := in.seals.Round() // before what it says of adoption, which may be newer then
 	c := &running.Controller{
 		Name: tc.Name, Manager: v1.FieldManagerPrefix + tc.Name, Spec: &tc.Spec, Kinds: in.kinds,

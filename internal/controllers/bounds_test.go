@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
@@ -131,7 +131,7 @@ func TestTheClassWithoutANameIsWaitedForToo(t *testing.T) {
 	c.controllers.class = "b"
 	served := ""
 	tc := &v1.TemplateController{Status: v1.TemplateControllerStatus{ClassName: &served}}
-	if wait := c.controllers.handover(tc, &entry{}); wait != handoverTime {
+	if wait := c.controllers.handover(tc, &tracked{}); wait != handoverTime {
 		t.Errorf("wait %v, want %v", wait, handoverTime)
 	}
 }
@@ -151,7 +151,7 @@ func TestNoWorkBeginsAtTheEnd(t *testing.T) {
 func TestNamespacesThatAreLeft(t *testing.T) {
 	some := &running.Controller{Spec: &v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Watch: v1.Watch{Namespaces: []string{"team"}}}}
 	for namespace, want := range map[string]bool{"team": false, "other": true, "": false} {
-		if got := some.Abandons(namespace); got != want {
+		if got := some.IsLeaving(namespace); got != want {
 			t.Errorf("namespace %q: leaving is %v, want %v", namespace, got, want)
 		}
 	}
@@ -162,7 +162,7 @@ func TestNamespacesThatAreLeft(t *testing.T) {
 		"an account":                   {ServiceAccountRef: account},
 		"an account and an empty list": {ServiceAccountRef: account, Watch: v1.Watch{Namespaces: []string{}}},
 	} {
-		if all := (&running.Controller{Spec: spec}); all.Abandons("other") {
+		if all := (&running.Controller{Spec: spec}); all.IsLeaving("other") {
 			t.Errorf("%s: a controller that reads in all namespaces leaves one", why)
 		}
 	}

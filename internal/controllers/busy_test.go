@@ -32,7 +32,7 @@ func asks(ctx context.Context) func() {
 
 // hanging is a Writer whose writes hang until it is let go.
 type hanging struct {
-	running.Writer
+	running.Client
 	release chan struct{}
 }
 
@@ -40,14 +40,14 @@ func (h hanging) Apply(ctx context.Context, at kube.Location, body []byte, manag
 	answered := asks(ctx)
 	<-h.release
 	answered()
-	return h.Writer.Apply(ctx, at, body, manager)
+	return h.Client.Apply(ctx, at, body, manager)
 }
 
 func (h hanging) Delete(ctx context.Context, at kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
 	answered := asks(ctx)
 	<-h.release
 	answered()
-	return h.Writer.Delete(ctx, at, uid, propagation)
+	return h.Client.Delete(ctx, at, uid, propagation)
 }
 
 func eventually(t *testing.T, what string, condition func() bool) {

@@ -19,8 +19,8 @@ import (
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/tally"
 )
@@ -30,7 +30,7 @@ import (
 const ownWriter = "templater"
 
 // writeStatus writes the status of a TemplateController if it differs.
-func (c *Controllers) writeStatus(ctx context.Context, tc *v1.TemplateController, e *entry, a assembly, next *running.Controller) error {
+func (c *Controllers) writeStatus(ctx context.Context, tc *v1.TemplateController, e *tracked, a assembly, next *running.Controller) error {
 	status := c.statusOf(tc, e, a, next)
 	e.meter.Ready(meta.IsStatusConditionTrue(status.Conditions, v1.ConditionReady))
 	if apiequality.Semantic.DeepEqual(status, tc.Status) {
@@ -46,7 +46,7 @@ func (c *Controllers) writeStatus(ctx context.Context, tc *v1.TemplateController
 	if err != nil {
 		return err
 	}
-	c.record(e)
+	c.noteVersion(e)
 	return nil
 }
 
@@ -80,7 +80,7 @@ func (c *Controllers) applyStatus(ctx context.Context, tc *v1.TemplateController
 }
 
 // statusOf is the status that a TemplateController should have.
-func (c *Controllers) statusOf(tc *v1.TemplateController, e *entry, a assembly, next *running.Controller) v1.TemplateControllerStatus {
+func (c *Controllers) statusOf(tc *v1.TemplateController, e *tracked, a assembly, next *running.Controller) v1.TemplateControllerStatus {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	status := v1.TemplateControllerStatus{

@@ -28,7 +28,7 @@ import (
 
 // statusless is a Writer that writes no status.
 type statusless struct {
-	running.Writer
+	running.Client
 	err error
 }
 
@@ -42,7 +42,7 @@ var noChildren = &child.Factory{Ownership: &child.Ownership{}}
 func TestTemplateControllerWhoseStatusCannotBeWrittenIsTriedAgain(t *testing.T) {
 	c := newCluster(t)
 	refused := errors.New("refused")
-	c.controllers.clusters = func(as string) running.Writer { return statusless{c.as(as), refused} }
+	c.controllers.clusters = func(as string) running.Client { return statusless{c.as(as), refused} }
 	c.apply(apps)
 	if err := c.controllers.Sync(t.Context(), "apps"); !errors.Is(err, refused) {
 		t.Errorf("err = %v, want that of the write", err)
@@ -53,7 +53,7 @@ func TestTemplateControllerWhoseStatusCannotBeWrittenIsTriedAgain(t *testing.T) 
 }
 
 func TestKindsOfChildrenAreListedInOrder(t *testing.T) {
-	e := newEntry("u")
+	e := newTracked("u")
 	var want []string
 	for _, group := range []string{"", "a.example.org", "b.example.org"} {
 		for i := range 9 {
@@ -77,7 +77,7 @@ func TestKindsOfChildrenAreListedInOrder(t *testing.T) {
 func TestWhatIsRejectedHasAllItsParentsAndChildrenStill(t *testing.T) {
 	c := newCluster(t).controllers
 	tc := &v1.TemplateController{Status: v1.TemplateControllerStatus{Parents: v1.ParentCounts{Total: 3, Ready: 2}, Children: v1.ChildCounts{Total: 5}}}
-	e := newEntry("u")
+	e := newTracked("u")
 	e.counts.Set(configMapName("one"), &tally.Tally{Ready: true, Children: 2})
 	for why, row := range map[string]struct {
 		a        assembly
@@ -108,7 +108,7 @@ func TestWhatIsKnownOfOtherWritersIsBelievedAfterARestart(t *testing.T) {
 		"nothing was said":                      {"", 0, 0, v1.ReasonBuiltInKind},
 		"all parents have had time to be asked": {v1.ReasonFieldOwned, 2, recountTime, v1.ReasonBuiltInKind},
 	} {
-		c, e := newCluster(t), newEntry("u")
+		c, e := newCluster(t), newTracked("u")
 		e.since = c.clock.Now()
 		tc := &v1.TemplateController{Status: v1.TemplateControllerStatus{Parents: v1.ParentCounts{Total: 3}}}
 		tc.Generation = 2

@@ -160,19 +160,19 @@ func TestWhoMayWriteAStatus(t *testing.T) {
 
 func TestWhoIsToldThatAStatusIsFree(t *testing.T) {
 	c := newCluster(t)
-	e, quiet := newEntry("u"), newEntry("v")
+	e, quiet := newTracked("u"), newTracked("v")
 	for _, name := range []string{"one", "two"} {
 		e.counts.Set(configMapName(name), &tally.Tally{Contested: ".status.a"})
 		quiet.counts.Set(configMapName(name), &tally.Tally{})
 	}
 	e.counts.Set(configMapName("three"), &tally.Tally{})
-	c.controllers.entries["apps"], c.controllers.entries["quiet"] = e, quiet
+	c.controllers.tracked["apps"], c.controllers.tracked["quiet"] = e, quiet
 	for parent, want := range map[string][]string{"one": {"apps/one"}, "": {"apps/one", "apps/two"}, "three": {}} {
 		at := configMapName(parent)
 		if parent == "" {
 			at.Namespace = ""
 		}
-		c.controllers.freed(at)
+		c.controllers.requeueContested(at)
 		got := take(c.parentsDue)
 		slices.Sort(got)
 		if diff := cmp.Diff(want, got); diff != "" {

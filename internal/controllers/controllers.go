@@ -17,11 +17,11 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/announce"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
@@ -51,7 +51,7 @@ const recountTime = 30 * time.Second
 // Controllers runs the TemplateControllers: it keeps, for each, the compiled
 // templates, the caches and the status. It is safe for concurrent use.
 type Controllers struct {
-	clusters func(as string) running.Writer
+	clusters func(as string) running.Client
 	kinds    running.Resolver
 	watches  watcher
 	clock    clock.PassiveClock
@@ -79,7 +79,7 @@ type Controllers struct {
 	events   *announce.Recorder
 
 	mu      sync.RWMutex
-	entries map[string]*entry
+	tracked map[string]*tracked
 	first   map[string]struct{} // the TemplateControllers that were there at first and were not looked at
 }
 
@@ -91,7 +91,7 @@ type memory interface{ ForgetController(name string) }
 func (c *Controllers) Enter(name string) (*running.Controller, func()) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	e := c.entries[name]
+	e := c.tracked[name]
 	if e == nil || e.current == nil {
 		return nil, func() {}
 	}
@@ -104,7 +104,7 @@ func (c *Controllers) Enter(name string) (*running.Controller, func()) {
 func (c *Controllers) Measure(name string, outcome measure.Outcome, took time.Duration) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if e := c.entries[name]; e != nil {
+	if e := c.tracked[name]; e != nil {
 		e.meter.Pass(outcome, took)
 	}
 }
@@ -113,7 +113,7 @@ func (c *Controllers) Measure(name string, outcome measure.Outcome, took time.Du
 func (c *Controllers) get(name string) *running.Controller {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if e := c.entries[name]; e != nil {
+	if e := c.tracked[name]; e != nil {
 		return e.current
 	}
 	return nil
@@ -126,7 +126,7 @@ func (c *Controllers) Miss(name string, kinds []schema.GroupKind) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e := c.entries[name]; e != nil {
+	if e := c.tracked[name]; e != nil {
 		for _, gk := range kinds {
 			e.missing[gk] = true
 		}
@@ -137,7 +137,7 @@ func (c *Controllers) Miss(name string, kinds []schema.GroupKind) {
 // that needs them is looked at again once they can be read.
 func (c *Controllers) AddKinds(name string, kinds []schema.GroupVersionKind) {
 	c.mu.Lock()
-	if e := c.entries[name]; e != nil {
+	if e := c.tracked[name]; e != nil {
 		for _, gvk := range kinds {
 			if _, ok := e.childKinds[gvk.GroupKind()]; !ok || !e.settled[gvk.GroupKind()] {
 				e.childKinds[gvk.GroupKind()] = gvk.Version
@@ -156,13 +156,13 @@ func (c *Controllers) Count(key queue.Key, now tally.Tally) { c.count(key, &now)
 // Left notes that there is no such parent any more.
 func (c *Controllers) Left(key queue.Key) {
 	c.count(key, nil)
-	c.freed(key.Parent)
+	c.requeueContested(key.Parent)
 }
 
 // count notes how a parent fares; nil means that it is no parent any more.
 func (c *Controllers) count(key queue.Key, now *tally.Tally) {
 	c.mu.Lock()
-	e := c.entries[key.Controller]
+	e := c.tracked[key.Controller]
 	if e != nil && (e.current == nil || e.current.Parent(key.Parent) == nil) {
 		now = nil
 	}
@@ -190,20 +190,20 @@ func (c *Controllers) askAgain(next *running.Controller) {
 
 func (c *Controllers) forget(name string) error {
 	c.mu.Lock()
-	delete(c.entries, name)
+	delete(c.tracked, name)
 	c.meters.End(name)
 	c.mu.Unlock()
 	for _, m := range c.memories {
 		m.ForgetController(name)
 	}
-	c.freed(types.NamespacedName{})
+	c.requeueContested(types.NamespacedName{})
 	_, err := c.watches.Set(name, nil)
 	return err
 }
 
 // start makes next the running controller and, when anything about it or its caches
 // is new, has all parents looked at.
-func (c *Controllers) start(e *entry, a assembly, next *running.Controller) {
+func (c *Controllers) start(e *tracked, a assembly, next *running.Controller) {
 	state := a.state(e.generation, next)
 	c.mu.Lock()
 	if a.rejection != nil {
@@ -213,7 +213,7 @@ func (c *Controllers) start(e *entry, a assembly, next *running.Controller) {
 	e.current, e.state = next, state
 	c.mu.Unlock()
 	if fresh {
-		c.freed(types.NamespacedName{})
+		c.requeueContested(types.NamespacedName{})
 	}
 	if next != nil && fresh {
 		c.enqueueAll(next)
@@ -249,19 +249,19 @@ func (c *Controllers) enqueueAll(next *running.Controller) {
 func (c *Controllers) counted(name string) []types.NamespacedName {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	if e := c.entries[name]; e != nil {
+	if e := c.tracked[name]; e != nil {
 		return slices.Collect(maps.Keys(e.counts.Tallies))
 	}
 	return nil
 }
 
 // names returns the controllers that f holds for.
-func (c *Controllers) names(f func(*entry) bool) []string {
+func (c *Controllers) names(f func(*tracked) bool) []string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	var out []string
-	for _, name := range slices.Sorted(maps.Keys(c.entries)) {
-		if f(c.entries[name]) {
+	for _, name := range slices.Sorted(maps.Keys(c.tracked)) {
+		if f(c.tracked[name]) {
 			out = append(out, name)
 		}
 	}

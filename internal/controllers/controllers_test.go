@@ -36,7 +36,7 @@ func TestTemplateControllerIsLookedAtWhenACountChanges(t *testing.T) {
 		why     string
 		now     tally.Tally
 		changed bool
-	}{{"as before", c.controllers.entries["apps"].counts.Tallies[one.Parent], false}, {"it has failed", tally.Tally{Failed: true}, true}} {
+	}{{"as before", c.controllers.tracked["apps"].counts.Tallies[one.Parent], false}, {"it has failed", tally.Tally{Failed: true}, true}} {
 		clear(c.controllersDue.due)
 		c.controllers.Count(one, step.now)
 		if _, due := c.controllersDue.due["apps"]; due != step.changed {
@@ -50,7 +50,7 @@ func TestWhoLooksAtATemplateControllerSaysSo(t *testing.T) {
 	c.apply(apps)
 	taken := 0
 	c.controllers.next(t.Context(), t.Context(), func() {
-		if taken++; c.controllers.entries["apps"] != nil {
+		if taken++; c.controllers.tracked["apps"] != nil {
 			t.Error("it is told too late for others to begin meanwhile")
 		}
 	})
@@ -60,8 +60,8 @@ func TestWhoLooksAtATemplateControllerSaysSo(t *testing.T) {
 }
 
 func TestVersionOfAKindIsTakenUpOnce(t *testing.T) {
-	c, e := newCluster(t), newEntry("u")
-	c.controllers.entries["apps"] = e
+	c, e := newCluster(t), newTracked("u")
+	c.controllers.tracked["apps"] = e
 	gk := schema.GroupKind{Group: "example.org", Kind: "App"}
 	e.childKinds[gk] = "v1" // as the status of the TemplateController has it
 	for _, step := range []struct {
@@ -98,12 +98,12 @@ func TestTenantOfAControllerIsTheNamespaceOfItsAccount(t *testing.T) {
 func TestTemplateControllerOfTheSameNameIsAnotherOne(t *testing.T) {
 	c := newCluster(t)
 	tc := &v1.TemplateController{ObjectMeta: metav1.ObjectMeta{Name: "apps", UID: "1"}}
-	first := c.controllers.entry(tc)
-	if c.controllers.entry(tc) != first {
+	first := c.controllers.track(tc)
+	if c.controllers.track(tc) != first {
 		t.Error("what is known of it is forgotten")
 	}
 	tc.UID = "2"
-	if next := c.controllers.entry(tc); next == first || next.uid != tc.UID {
+	if next := c.controllers.track(tc); next == first || next.uid != tc.UID {
 		t.Error("what was known of the one before is taken for its own")
 	}
 }
@@ -135,7 +135,7 @@ func TestNoTemplateControllerIsLookedAtAtTheEnd(t *testing.T) {
 	c.apply(apps)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if c.controllers.next(ctx, t.Context(), func() {}) || c.controllers.entries["apps"] != nil {
+	if c.controllers.next(ctx, t.Context(), func() {}) || c.controllers.tracked["apps"] != nil {
 		t.Error("one is looked at")
 	}
 }
@@ -235,8 +235,8 @@ func TestKindsAreTakenUpAfterTheyWereForgotten(t *testing.T) {
 		"of another version":      {true, false, true},
 		"taken up by another one": {true, true, false},
 	} {
-		c, e := newCluster(t), newEntry("u")
-		c.controllers.entries["apps"] = e
+		c, e := newCluster(t), newTracked("u")
+		c.controllers.tracked["apps"] = e
 		if row.known {
 			e.childKinds[gvk.GroupKind()] = "v1beta1"
 		}
@@ -249,8 +249,8 @@ func TestKindsAreTakenUpAfterTheyWereForgotten(t *testing.T) {
 }
 
 func TestNoPassBeginsForAControllerThatDoesNotRun(t *testing.T) {
-	c, e := newCluster(t), newEntry("u")
-	c.controllers.entries["apps"] = e
+	c, e := newCluster(t), newTracked("u")
+	c.controllers.tracked["apps"] = e
 	if running, _ := c.controllers.Enter("apps"); running != nil || e.underWay.Load() > 0 {
 		t.Errorf("%v runs, and %d passes are under way", running, e.underWay.Load())
 	}
@@ -262,7 +262,7 @@ func TestKindThatMayBeThereAgainIsNotGone(t *testing.T) {
 	app := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}
 	c.refuse["kind App"] = &kind.NotFoundError{GVK: app}
 	c.run()
-	e := c.controllers.entries["apps"]
+	e := c.controllers.tracked["apps"]
 	if e.gone.IsZero() {
 		t.Fatal("the kind is not known to be gone")
 	}
@@ -285,7 +285,7 @@ func TestAnEditSettlesTheVersionsOfKindsAnew(t *testing.T) {
 	c.apply(apps)
 	c.apply(app)
 	c.run()
-	e := c.controllers.entries["apps"]
+	e := c.controllers.tracked["apps"]
 	if len(e.settled) != 1 {
 		t.Fatalf("settled are %v", e.settled)
 	}

@@ -105,7 +105,7 @@ func TestParentThatIsNotThereIsNotCounted(t *testing.T) {
 	c.apply(app)
 	c.run()
 	c.controllers.Count(queue.Key{Controller: "apps", Parent: configMapName("two")}, tally.Tally{Ready: true}) // its pass has taken longer than it was there
-	if got := c.controllers.entries["apps"].counts.Parents; got.Total != 1 {
+	if got := c.controllers.tracked["apps"].counts.Parents; got.Total != 1 {
 		t.Errorf("counts %+v, want one parent", got)
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/loop"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
@@ -40,7 +40,7 @@ func left(t *testing.T, watched string) *cluster {
 // superseded has the operator as one that has just begun to lead, while the server has a newer TemplateController.
 func (c *cluster) superseded() {
 	c.controllers.led.Store(true)
-	c.controllers.entries["apps"].confirmed = false
+	c.controllers.tracked["apps"].confirmed = false
 	newer := c.objects[appsController].DeepCopy()
 	newer.SetGeneration(newer.GetGeneration() + 1)
 	c.store(appsController, newer)
@@ -168,7 +168,7 @@ func TestWhatIsCollectedWithoutAParent(t *testing.T) {
 }
 
 // inLine has a parent stand in line, where others have left just before.
-func inLine(p *queue.Pacer, key queue.Key) {
+func inLine(p *queue.DeparturePacer, key queue.Key) {
 	for _, other := range manyKeys(key.Controller, departureBurst+1) {
 		p.Wait(other, 1)
 	}
@@ -184,7 +184,7 @@ func TestNothingIsRememberedOfAParentThatIsGone(t *testing.T) {
 	c.settle()
 	running, key := *c.controllers.get("xs"), queue.Key{Controller: "xs", Parent: configMapName("one")}
 	running.Parents = map[string]*watch.Cache{"": cacheOf(t)}
-	c.controllers.entries["xs"].current = &running
+	c.controllers.tracked["xs"].current = &running
 	c.controllers.events.Fresh(key, "bad")
 	c.controllers.events.Faults(key, "x", []string{"bad"})
 	c.shared.breaker.Wrote(key, loop.Specs{}, loop.Written{Children: true})
@@ -209,7 +209,7 @@ func TestParentsOfAKindThatIsGoneStandInNoLine(t *testing.T) {
 	c := left(t, front)
 	running := *c.controllers.get("apps")
 	running.GoneSince = c.clock.Now()
-	c.controllers.entries["apps"].current = &running
+	c.controllers.tracked["apps"].current = &running
 	result := c.reconciler.Reconcile(t.Context(), queue.Key{Controller: "apps", Parent: configMapName("one")})
 	if result.After != queue.CollectorTime || lengths(t, c.shared.pacer, "lines") > 0 {
 		t.Errorf("result %+v, and %d lines", result, lengths(t, c.shared.pacer, "lines"))

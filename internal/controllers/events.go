@@ -90,7 +90,7 @@ func (c *Controllers) childChanged(want watch.Want, o *object.Object, writer str
 		return
 	}
 	c.mu.RLock()
-	e := c.entries[name]
+	e := c.tracked[name]
 	var running *running.Controller
 	if e != nil {
 		running = e.current
@@ -139,13 +139,13 @@ func (c *Controllers) definitionChanged(event watch.Event) {
 }
 
 func (c *Controllers) kindChanged(gk schema.GroupKind) {
-	for _, name := range c.names(func(e *entry) bool {
+	for _, name := range c.names(func(e *tracked) bool {
 		_, child := e.childKinds[gk]
 		return child || e.compiled != nil && e.compiled.GVK.GroupKind() == gk
 	}) {
 		c.queue.Add(name)
 	}
-	for _, name := range c.names(func(e *entry) bool { return e.missing[gk] }) {
+	for _, name := range c.names(func(e *tracked) bool { return e.missing[gk] }) {
 		if running := c.get(name); running != nil {
 			c.enqueueAll(running)
 		}

@@ -16,8 +16,8 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/spec"
@@ -80,7 +80,7 @@ const stopGrace = 10 * time.Second
 func (c *Controllers) stop(ctx context.Context, name string) {
 	defer workers.Of(ctx).Wait()()
 	c.mu.Lock()
-	e := c.entries[name]
+	e := c.tracked[name]
 	if e != nil {
 		e.current, e.state = nil, nil
 	}
@@ -118,7 +118,7 @@ func (c *Controllers) deleteChildren(ctx context.Context, from *running.Controll
 	if len(left) == 0 {
 		return nil, nil
 	}
-	if len(due) > 0 && (!running.Readable(from.Controllers) || !c.Confirmed(ctx, from)) {
+	if len(due) > 0 && (!running.Readable(from.Controllers) || !c.MayPrune(ctx, from)) {
 		return nil, errBehind // it may be suspended by now, or have other policies
 	}
 	if len(due) > deletionsAtATime { // those that the server refuses must not keep the others from their turn

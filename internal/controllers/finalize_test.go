@@ -69,14 +69,14 @@ func TestTemplateControllerThatGoes(t *testing.T) {
 
 // slowly is a Writer whose deletions take long.
 type slowly struct {
-	running.Writer
+	running.Client
 	clock *clocktesting.FakePassiveClock
 	took  time.Duration
 }
 
 func (w slowly) Delete(ctx context.Context, at kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
 	w.clock.SetTime(w.clock.Now().Add(w.took))
-	return w.Writer.Delete(ctx, at, uid, propagation)
+	return w.Client.Delete(ctx, at, uid, propagation)
 }
 
 func TestDeletingManyChildrenGivesOthersTheirTurn(t *testing.T) {
@@ -95,7 +95,7 @@ func TestDeletingManyChildrenGivesOthersTheirTurn(t *testing.T) {
 			c.apply(with(t, app, "[a, b]", "["+strings.Join(numbered(children), ", ")+"]"))
 			c.run()
 			c.goes()
-			c.controllers.clusters = func(as string) running.Writer { return slowly{c.as(as), c.clock, row.took} }
+			c.controllers.clusters = func(as string) running.Client { return slowly{c.as(as), c.clock, row.took} }
 			looks := 0
 			for c.controllers.queue.Len() > 0 {
 				before := len(c.requests)

@@ -11,7 +11,7 @@ import (
 
 func TestEachHandoverHasItsTime(t *testing.T) {
 	c := newCluster(t)
-	e := newEntry("u")
+	e := newTracked("u")
 	served := func(class string) *v1.TemplateController {
 		return &v1.TemplateController{Status: v1.TemplateControllerStatus{ClassName: &class}}
 	}
@@ -42,13 +42,13 @@ func TestWhatAnotherClassHasTakenOverIsTakenUpAnew(t *testing.T) {
 	c.apply(ofClass(""))
 	c.apply(anApp)
 	c.run()
-	if c.controllers.entries["apps"].since.IsZero() {
+	if c.controllers.tracked["apps"].since.IsZero() {
 		t.Fatal("it is not served")
 	}
 	clear(c.controllersDue.due)
 	c.give("b")
 	c.run()
-	if !c.controllers.entries["apps"].since.IsZero() {
+	if !c.controllers.tracked["apps"].since.IsZero() {
 		t.Error("it counts as served still")
 	}
 	if wait := c.controllersDue.due["apps"].Sub(c.clock.Now()); wait != handoverTime {

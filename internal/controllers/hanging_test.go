@@ -16,7 +16,7 @@ import (
 
 // telling is a Writer that tells of each child that is applied, and writes nothing.
 type telling struct {
-	running.Writer
+	running.Client
 	applied chan string
 }
 

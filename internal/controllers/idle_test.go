@@ -13,9 +13,9 @@ import (
 	"github.com/templater-dev/templater/internal/watch"
 )
 
-// shedding is an entry whose one kind of children can be forgotten, with what it takes to change that.
+// shedding is a TemplateController whose one kind of children can be forgotten, with what it takes to change that.
 type shedding struct {
-	*entry
+	*tracked
 	gk       schema.GroupKind
 	parents  *watch.Cache
 	children *watch.Cache
@@ -24,7 +24,7 @@ type shedding struct {
 
 func newShedding(t *testing.T) *shedding {
 	t.Helper()
-	s := &shedding{entry: newEntry("u"), gk: schema.GroupKind{Kind: "ConfigMap"}, children: cacheOf(t)}
+	s := &shedding{tracked: newTracked("u"), gk: schema.GroupKind{Kind: "ConfigMap"}, children: cacheOf(t)}
 	var err error
 	if s.unread, err = watch.NewCache(watch.Want{Role: watch.Namespace}, func(watch.Event) {}, func() {}); err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestWhenAKindIsForgotten(t *testing.T) {
 			c, s := newCluster(t), newShedding(t)
 			row.change(s)
 			running := s.current
-			c.controllers.shed("apps", s.entry)
+			c.controllers.dropIdleKinds("apps", s.tracked)
 			got := "kept"
 			if due, ok := c.controllersDue.due["apps"]; ok && due.Sub(c.clock.Now()) == countsDelay {
 				got = "later"
@@ -112,7 +112,7 @@ func TestWhenAKindIsForgotten(t *testing.T) {
 
 func TestFewKindsAreToldApart(t *testing.T) {
 	const mostKinds = 64
-	e := newEntry("u")
+	e := newTracked("u")
 	kind := func(i int) schema.GroupKind { return schema.GroupKind{Kind: fmt.Sprint("Kind", i)} }
 	all := uint64(0)
 	for i := range mostKinds {
@@ -131,17 +131,17 @@ func TestAnEditBeginsANewRound(t *testing.T) {
 	c := newCluster(t)
 	c.apply(apps)
 	c.runControllers()
-	before := c.controllers.entries["apps"].round
+	before := c.controllers.tracked["apps"].round
 	c.apply(with(t, apps, "count:", "n:"))
 	c.runControllers()
-	if got := c.controllers.entries["apps"].round; got != before+1 {
+	if got := c.controllers.tracked["apps"].round; got != before+1 {
 		t.Errorf("round %d after %d, want the next one", got, before)
 	}
 }
 
 func TestWhoHasWrittenTheStatusKnowsTheKinds(t *testing.T) {
 	for _, recorded := range []bool{false, true} {
-		e := newEntry("u")
+		e := newTracked("u")
 		e.recorded = recorded
 		e.learn([]v1.ChildKind{{Version: "v1", Kind: "ConfigMap"}})
 		if got := len(e.childKinds) == 0; got != recorded {

@@ -101,7 +101,7 @@ func TestWhoseTheObjectInTheWayIs(t *testing.T) {
 			if (issue == nil) != (row.want == "") || issue != nil && !strings.Contains(issue.Message, row.want) {
 				t.Errorf("got %+v, want %q", issue, row.want)
 			}
-			if got := running.Factory.Bereft(o, w.Kind.GroupKind(), owner); got != row.bereft {
+			if got := running.Factory.MadeForEarlier(o, w.Kind.GroupKind(), owner); got != row.bereft {
 				t.Errorf("bereft = %v, want %v", got, row.bereft)
 			}
 		})

@@ -47,7 +47,7 @@ func (c *Controllers) lookAtAll() {
 
 // serve reports whether this replica is the one to write for a TemplateController of its class: it leads, and
 // the installation of another class that served it has handed it over, or does not answer.
-func (c *Controllers) serve(ctx context.Context, tc *v1.TemplateController, e *entry) bool {
+func (c *Controllers) serve(ctx context.Context, tc *v1.TemplateController, e *tracked) bool {
 	if c.standby.Load() {
 		return false
 	}
@@ -68,7 +68,7 @@ func (c *Controllers) serve(ctx context.Context, tc *v1.TemplateController, e *e
 
 // handover returns how long to wait for the installation that serves a TemplateController of
 // ours, or 0.
-func (c *Controllers) handover(tc *v1.TemplateController, e *entry) time.Duration {
+func (c *Controllers) handover(tc *v1.TemplateController, e *tracked) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if tc.Status.ClassName == nil || *tc.Status.ClassName == c.class {

@@ -88,7 +88,7 @@ func TestStandbyKeepsWarmAndWritesNothing(t *testing.T) {
 	if n := c.parentsDue.Len(); n != 0 {
 		t.Errorf("%d parents queued", n)
 	}
-	if e := c.controllers.entries["apps"]; e.compiled == nil {
+	if e := c.controllers.tracked["apps"]; e.compiled == nil {
 		t.Error("the templates are not compiled")
 	}
 	c.controllers.Lead()
@@ -136,7 +136,7 @@ func TestOtherClassesAreLeftAlone(t *testing.T) {
 	expect(t, "requests", []string{}, c.run())
 	expect(t, "version of the last write", version, c.version)
 	expect(t, "watches", 0, c.watched())
-	expect(t, "entries", 0, len(c.controllers.entries))
+	expect(t, "entries", 0, len(c.controllers.tracked))
 	c.give("b")
 	version = c.version
 	c.apply(ofClass("c"))
@@ -334,9 +334,9 @@ func TestVersionsOfKindsAreThoseOfTheLastWhoServed(t *testing.T) {
 	c := newCluster(t)
 	gk := schema.GroupKind{Group: "batch", Kind: "Job"}
 	tc := &v1.TemplateController{}
-	c.controllers.entry(tc).childKinds[gk] = "v1beta1"
+	c.controllers.track(tc).childKinds[gk] = "v1beta1"
 	tc.Status.ChildKinds = []v1.ChildKind{{Group: gk.Group, Version: "v1", Kind: gk.Kind}}
-	if got := c.controllers.entry(tc).childKinds[gk]; got != "v1" {
+	if got := c.controllers.track(tc).childKinds[gk]; got != "v1" {
 		t.Errorf("version %s, want that of the status", got)
 	}
 }

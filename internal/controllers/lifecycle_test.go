@@ -11,8 +11,8 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -142,7 +142,7 @@ func TestAnotherSchemaHasAllParentsLookedAt(t *testing.T) {
 	c.apply(apps)
 	c.apply(app)
 	c.run()
-	before := c.controllers.entries["apps"].state
+	before := c.controllers.tracked["apps"].state
 	gk := schema.GroupKind{Group: "example.org", Kind: "App"}
 	saved := fakeKinds[gk]
 	t.Cleanup(func() { fakeKinds[gk] = saved })
@@ -154,7 +154,7 @@ func TestAnotherSchemaHasAllParentsLookedAt(t *testing.T) {
 	c.parentsDue.AddRateLimited(key)
 	c.controllers.queue.Add("apps")
 	c.run()
-	if c.controllers.entries["apps"].state.equal(before) {
+	if c.controllers.tracked["apps"].state.equal(before) {
 		t.Error("a change of the definition goes unnoticed")
 	}
 	if n := c.parentsDue.NumRequeues(key); n != 0 {
@@ -221,7 +221,7 @@ func TestNothingIsRememberedOfATemplateControllerThatIsGone(t *testing.T) {
 		c.gone(configMap("b-" + name))
 	}
 	for what, n := range map[string]int{
-		"controllers": len(c.controllers.entries), "breaker": lengths(t, c.shared.breaker, "spent"), "announced": lengths(t, c.controllers.events, "last"), "faults": lengths(t, c.controllers.events, "faults"),
+		"controllers": len(c.controllers.tracked), "breaker": lengths(t, c.shared.breaker, "spent"), "announced": lengths(t, c.controllers.events, "last"), "faults": lengths(t, c.controllers.events, "faults"),
 		"absent": lengths(t, c.shared.absences, "since"), "paces": lengths(t, c.shared.pacer, "lines"), "failures": lengths(t, c.shared.failures, "failures"), "backlog": lengths(t, c.controllers.backlog, "waiting", "out", "outOf"),
 		"tenants": lengths(t, c.controllers.tenants, "of"), "turns": lengths(t, c.shared.turns, "lanes", "shares", "passes"), "usage": lengths(t, c.shared.passing, "processors.controllers", "processors.byTenant"),
 	} {

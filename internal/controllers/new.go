@@ -24,7 +24,7 @@ import (
 // Options are what a Reconciler works with.
 type Options struct {
 	// Cluster returns what makes the requests as that user; empty is the operator itself.
-	Cluster func(as string) running.Writer
+	Cluster func(as string) running.Client
 	// Events publishes Events on parents.
 	Events announce.Publisher
 	// Clock tells the time.
@@ -60,9 +60,9 @@ type shared struct {
 	tenants     *queue.Tenants
 	turns       *queue.Turns
 	parents     queue.Queue
-	failures    *queue.Failures // of parents
-	pacer       *queue.Pacer
-	absences    *queue.Absences
+	failures    *queue.RateLimiter // of parents
+	pacer       *queue.DeparturePacer
+	absences    *queue.AbsentParents
 	breaker     *loop.Breaker
 	controllers workqueue.TypedRateLimitingInterface[string]
 	processors  *workers.Processors
@@ -76,7 +76,7 @@ func newShared(o Options) *shared {
 	processors := workers.NewProcessors(o.Clock, tenants)
 	s := &shared{
 		tenants: tenants, turns: queue.NewTurns(max(o.Workers, 1), tenants),
-		pacer: queue.NewPacer(o.Clock), absences: queue.NewAbsences(o.Clock), breaker: loop.NewBreaker(o.Clock),
+		pacer: queue.NewDeparturePacer(o.Clock), absences: queue.NewAbsentParents(o.Clock), breaker: loop.NewBreaker(o.Clock),
 		controllers: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](queue.FirstRetry, 30*time.Second),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers", MetricsProvider: o.QueueMetrics}),
@@ -94,7 +94,7 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 	}
 	c := &Controllers{
 		clusters: o.Cluster, clock: o.Clock, seals: o.Seals, departed: &child.Departed{}, parents: s.parents,
-		backlog: queue.NewBacklog(s.parents, o.RolloutWorkers), entries: map[string]*entry{}, patience: lossPatience, class: o.ClassName,
+		backlog: queue.NewBacklog(s.parents, o.RolloutWorkers), tracked: map[string]*tracked{}, patience: lossPatience, class: o.ClassName,
 		accounts: o.RequireServiceAccount, meters: o.Meters, tracker: workers.NewTracker(o.Clock, s.processors), passing: s.passing,
 		tenants: s.tenants, grace: s.grace, first: map[string]struct{}{}, queue: s.controllers,
 		events: announce.New(announce.Options{Events: o.Events, Clock: o.Clock, Parents: s.parents, Controllers: s.controllers, Delay: countsDelay}),

@@ -42,10 +42,10 @@ func TestContestedFieldsTellNoKeysFromData(t *testing.T) {
 	}
 }
 
-// TestFlapsTellNoKeysFromData writes the same status over and over, with a key from data that changes.
-func TestFlapsTellNoKeysFromData(t *testing.T) {
+// TestRewritesTellNoKeysFromData writes the same status over and over, with a key from data that changes.
+func TestRewritesTellNoKeysFromData(t *testing.T) {
 	c := controllerOf(t, "count: {{ .spec.map }}")
-	f := loop.NewFlaps()
+	f := loop.NewRewrites()
 	f.Status(nil, map[string]any{"count": map[string]any{secret: int64(1)}}, c.Author().Path)
 	f.Status(nil, map[string]any{"count": map[string]any{}}, c.Author().Path)
 	if got, want := f.Advice(), "the templates yield something else each time for .status.count.…: "; !strings.HasPrefix(got, want) {

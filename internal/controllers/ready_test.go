@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // jobs makes a Job for each of spec.names.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/announce"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 func TestALastingFailureIsSaidAgain(t *testing.T) {

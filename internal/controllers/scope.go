@@ -11,7 +11,7 @@ import (
 
 // widenScope has children read in these namespaces, besides those that they may be in since before; no
 // scope means in all.
-func (e *entry) widenScope(scope []string) {
+func (e *tracked) widenScope(scope []string) {
 	if len(scope) == 0 {
 		e.namespaces = nil
 		return
@@ -30,13 +30,13 @@ func (e *entry) widenScope(scope []string) {
 
 // retreat stops reading in namespaces that the controller is leaving, once no child is left there. It
 // gives up where the account has no rights any more.
-func (c *Controllers) retreat(ctx context.Context, e *entry, next *running.Controller) {
+func (c *Controllers) retreat(ctx context.Context, e *tracked, next *running.Controller) {
 	left := false
 	for ns := range e.namespaces {
-		if !next.Abandons(ns) {
+		if !next.IsLeaving(ns) {
 			continue
 		}
-		if !next.Abandoned(ctx, ns) {
+		if !next.IsDrained(ctx, ns) {
 			left = true
 			continue
 		}

@@ -50,7 +50,7 @@ func TestNamespacesThatChildrenMayBeIn(t *testing.T) {
 		"in others":                          {map[string]bool{"a": true}, nil, []string{"b"}, map[string]bool{"a": true, "b": true}},
 		"in others; one was given up before": {map[string]bool{"a": true}, now, []string{"b"}, map[string]bool{"a": true, "b": true}},
 	} {
-		e := newEntry("u")
+		e := newTracked("u")
 		e.namespaces, e.current = row.before, row.running
 		e.widenScope(row.scope)
 		if diff := cmp.Diff(row.want, e.namespaces); diff != "" {
@@ -85,7 +85,7 @@ func TestWhenANamespaceIsReadNoMore(t *testing.T) {
 	} {
 		c := newCluster(t)
 		before := map[string]bool{"ns": true, "old": true}
-		e := newEntry("u")
+		e := newTracked("u")
 		e.namespaces = before
 		next := &running.Controller{
 			Name: "apps", Factory: &child.Factory{Ownership: &child.Ownership{Controller: "apps", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: ring(t)}}, GVK: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}, Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: row.source},

@@ -562,7 +562,7 @@ func TestUntilWhenChildrenFromBeforeTheKeysAreSealed(t *testing.T) {
 
 func TestASpecThatIsNotFollowedEndsNoAdoption(t *testing.T) {
 	c := runs(t, apps)
-	e, next := c.controllers.entries["apps"], c.controllers.get("apps")
+	e, next := c.controllers.tracked["apps"], c.controllers.get("apps")
 	for why, row := range map[string]struct {
 		a       assembly
 		suspend bool
@@ -580,10 +580,10 @@ func TestASpecThatIsNotFollowedEndsNoAdoption(t *testing.T) {
 }
 
 // late is a Writer for a server whose clock is ahead.
-type late struct{ running.Writer }
+type late struct{ running.Client }
 
 func (w late) Apply(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
-	after, err := w.Writer.Apply(ctx, at, body, manager)
+	after, err := w.Client.Apply(ctx, at, body, manager)
 	if err != nil || at.Name != "a" {
 		return after, err
 	}

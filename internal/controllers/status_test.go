@@ -16,7 +16,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
@@ -115,7 +115,7 @@ func TestWhatAStatusTemplateNoLongerYieldsGoes(t *testing.T) {
 
 // choosy is a Writer that takes no status that holds a text.
 type choosy struct {
-	running.Writer
+	running.Client
 	not string
 }
 
@@ -123,7 +123,7 @@ func (w choosy) ApplyStatus(ctx context.Context, at kube.Location, body []byte, 
 	if bytes.Contains(body, []byte(w.not)) {
 		return nil, answer(http.StatusInternalServerError, "", ".status.count: field not declared in schema")
 	}
-	return w.Writer.ApplyStatus(ctx, at, body, manager)
+	return w.Client.ApplyStatus(ctx, at, body, manager)
 }
 
 func TestParentSaysThatItsStatusIsRefused(t *testing.T) {
@@ -138,7 +138,7 @@ func TestParentSaysThatItsStatusIsRefused(t *testing.T) {
 	if got, want := c.condition("apps", "one", "Ready"), "False StatusRejected: cannot write the status: .status.count: the schema has no such field"; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
-	if got := c.controllers.entries["apps"].counts.Parents; got.Ready != 0 || got.Failed != 1 {
+	if got := c.controllers.tracked["apps"].counts.Parents; got.Ready != 0 || got.Failed != 1 {
 		t.Errorf("counts %+v, want one that has failed", got)
 	}
 }
@@ -152,13 +152,13 @@ func TestNothingIsWrittenWhereThereIsNothingToSay(t *testing.T) {
 
 // heard is a Writer that keeps the last status.
 type heard struct {
-	running.Writer
+	running.Client
 	body *string
 }
 
 func (w heard) ApplyStatus(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
 	*w.body = string(body)
-	return w.Writer.ApplyStatus(ctx, at, body, manager)
+	return w.Client.ApplyStatus(ctx, at, body, manager)
 }
 
 func TestStatusNamesItsParent(t *testing.T) {
@@ -187,7 +187,7 @@ func TestReadyChildrenAreCounted(t *testing.T) {
 	c.apply(apps)
 	c.apply(app)
 	c.run()
-	if got := c.controllers.entries["apps"].counts.Children; got.Total != 2 || got.Ready != 2 {
+	if got := c.controllers.tracked["apps"].counts.Children; got.Total != 2 || got.Ready != 2 {
 		t.Errorf("counts %+v, want two that are ready", got)
 	}
 }
@@ -201,7 +201,7 @@ func TestStatusThatMayNotBeWrittenIsTriedAgain(t *testing.T) {
 	if result, _ := c.pass("apps", "one"); result.Retry != problem.RetrySoon {
 		t.Errorf("retry %v, want RetrySoon", result.Retry)
 	}
-	if got := c.controllers.entries["apps"].counts.Parents; got.Ready != 0 || got.Failed != 1 {
+	if got := c.controllers.tracked["apps"].counts.Parents; got.Ready != 0 || got.Failed != 1 {
 		t.Errorf("counts %+v, want one that has failed", got)
 	}
 }
@@ -211,7 +211,7 @@ func TestKindsThatAParentWantsAreNoted(t *testing.T) {
 	c.apply(apps)
 	c.apply(app)
 	c.run()
-	e := c.controllers.entries["apps"]
+	e := c.controllers.tracked["apps"]
 	if got, want := e.counts.Tallies[configMapName("one")].Kinds, e.bits[schema.GroupKind{Kind: "ConfigMap"}]; got != want || got == 0 {
 		t.Errorf("kinds %b, want %b", got, want)
 	}

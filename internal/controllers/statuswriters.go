@@ -23,12 +23,12 @@ func (c *Controllers) MayWrite(name string, kind schema.GroupKind, parent types.
 	return !other.ParentsSynced(parent.Namespace) || other.Parent(parent) != nil
 }
 
-// freed has parents looked at again of whose status a part is left to another TemplateController, which may
+// requeueContested has parents looked at again of whose status a part is left to another TemplateController, which may
 // have let go of it: one of that name, or all where it is empty.
-func (c *Controllers) freed(parent types.NamespacedName) {
+func (c *Controllers) requeueContested(parent types.NamespacedName) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	for name, e := range c.entries {
+	for name, e := range c.tracked {
 		if len(e.counts.Contested) == 0 {
 			continue
 		}

@@ -17,13 +17,13 @@ import (
 	"github.com/templater-dev/templater/internal/spec"
 )
 
-// look is one look at one TemplateController: what its steps have found so far.
-type look struct {
+// syncRun is one syncRun at one TemplateController: what its steps have found so far.
+type syncRun struct {
 	c        *Controllers
 	name     string
 	packed   *object.Object // as the cache has it
 	tc       *v1.TemplateController
-	entry    *entry
+	entry    *tracked
 	assembly assembly
 	next     *running.Controller // what it comes to
 }
@@ -34,7 +34,7 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 	worker := workers.Of(ctx)
 	worker.Begin(queue.Key{Controller: name})
 	defer worker.End()
-	l := &look{c: c, name: name}
+	l := &syncRun{c: c, name: name}
 	for _, step := range []func(context.Context) (done bool, err error){
 		l.read,     // or forget what is gone
 		l.claim,    // or release what is of another class
@@ -55,7 +55,7 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 }
 
 // read reads the TemplateController, and forgets one that is gone.
-func (l *look) read(ctx context.Context) (done bool, err error) {
+func (l *syncRun) read(ctx context.Context) (done bool, err error) {
 	l.packed = l.c.cache.Get(types.NamespacedName{Name: l.name})
 	if l.packed == nil {
 		klog.FromContext(ctx).V(2).Info("TemplateController is gone", "controller", l.name)
@@ -70,17 +70,17 @@ func (l *look) read(ctx context.Context) (done bool, err error) {
 }
 
 // claim takes up a TemplateController of this class, and releases one of another class.
-func (l *look) claim(ctx context.Context) (done bool, err error) {
+func (l *syncRun) claim(ctx context.Context) (done bool, err error) {
 	l.c.tenants.Set(l.name, l.tc.Spec.ServiceAccountRef)
 	if l.tc.Spec.ClassName != l.c.class {
 		return true, l.c.release(ctx, l.tc)
 	}
-	l.entry = l.c.entry(l.tc)
+	l.entry = l.c.track(l.tc)
 	return false, nil
 }
 
 // compile finds out what the spec means, once for each generation.
-func (l *look) compile(context.Context) (done bool, err error) {
+func (l *syncRun) compile(context.Context) (done bool, err error) {
 	e := l.entry
 	if e.generation == l.tc.Generation {
 		return false, nil
@@ -99,8 +99,8 @@ func (l *look) compile(context.Context) (done bool, err error) {
 }
 
 // assemble resolves the kinds, and has the caches that are wanted now.
-func (l *look) assemble(context.Context) (done bool, err error) {
-	l.c.shed(l.name, l.entry)
+func (l *syncRun) assemble(context.Context) (done bool, err error) {
+	l.c.dropIdleKinds(l.name, l.entry)
 	l.assembly = l.c.assemble(l.tc, l.entry)
 	caches, err := l.c.watches.Set(l.name, l.assembly.wants())
 	if err != nil {
@@ -114,18 +114,18 @@ func (l *look) assemble(context.Context) (done bool, err error) {
 }
 
 // serve ends the look where it is not for this replica to write.
-func (l *look) serve(ctx context.Context) (done bool, err error) {
+func (l *syncRun) serve(ctx context.Context) (done bool, err error) {
 	return !l.c.serve(ctx, l.tc, l.entry), nil
 }
 
 // retreat stops reading in namespaces that hold no child any more.
-func (l *look) retreat(ctx context.Context) (done bool, err error) {
+func (l *syncRun) retreat(ctx context.Context) (done bool, err error) {
 	l.c.retreat(ctx, l.entry, l.next)
 	return false, nil
 }
 
 // finalize sees to the finalizer, and says what a TemplateController that is being deleted waits for.
-func (l *look) finalize(ctx context.Context) (done bool, err error) {
+func (l *syncRun) finalize(ctx context.Context) (done bool, err error) {
 	ending, err := l.c.finalize(ctx, l.tc, l.packed, l.next)
 	if l.assembly.ending = ending.waits; l.assembly.ending != nil {
 		err = errors.Join(err, l.c.writeStatus(ctx, l.tc, l.entry, l.assembly, l.next))
@@ -135,12 +135,12 @@ func (l *look) finalize(ctx context.Context) (done bool, err error) {
 }
 
 // record writes the status. The kinds of children must be on record before the first child of that kind is.
-func (l *look) record(ctx context.Context) (done bool, err error) {
+func (l *syncRun) record(ctx context.Context) (done bool, err error) {
 	return false, l.c.writeStatus(ctx, l.tc, l.entry, l.assembly, l.next)
 }
 
 // start has the controller run as it is now.
-func (l *look) start(context.Context) (done bool, err error) {
+func (l *syncRun) start(context.Context) (done bool, err error) {
 	l.c.start(l.entry, l.assembly, l.next)
 	l.c.askAgain(l.next)
 	return false, nil

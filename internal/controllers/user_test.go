@@ -15,7 +15,7 @@ import (
 
 // as returns the cluster as that user sees it; its requests begin with the name of the
 // account.
-func (c *cluster) as(user string) running.Writer {
+func (c *cluster) as(user string) running.Client {
 	if user == "" {
 		return c
 	}

@@ -106,7 +106,7 @@ func (p *process) makeControllers(_, work context.Context) error {
 	announcer := kube.NewAnnouncer(work, p.cluster)
 	p.closing(announcer.Close)
 	p.manage, p.reconciler = controllers.New(controllers.Options{
-		Cluster: func(as string) running.Writer { return p.cluster.As(as) },
+		Cluster: func(as string) running.Client { return p.cluster.As(as) },
 		Events:  announcer, Clock: clock.RealClock{}, Workers: p.Workers, RolloutWorkers: p.RolloutWorkers, ClassName: p.ClassName, Standby: true, Seals: p.ring,
 		RequireServiceAccount: p.RequireServiceAccount, Meters: p.view.meters(), QueueMetrics: p.view.queues(),
 	})

@@ -40,7 +40,7 @@ func assemble(ctx context.Context, t *testing.T, v *view, handler http.HandlerFu
 	if err != nil {
 		t.Fatal(err)
 	}
-	manage, work := controllers.New(controllers.Options{Cluster: func(as string) running.Writer { return cluster.As(as) }, Clock: clock.RealClock{}, Meters: v.meters(), QueueMetrics: v.queues()})
+	manage, work := controllers.New(controllers.Options{Cluster: func(as string) running.Client { return cluster.As(as) }, Clock: clock.RealClock{}, Meters: v.meters(), QueueMetrics: v.queues()})
 	p := parts{client.Discovery().RESTClient(), watch.NewManager(ctx, func(as string) watch.Client { return cluster.As(as) }, manage), manage, work}
 	t.Cleanup(func() {
 		p.watches.Wait()

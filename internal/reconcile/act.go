@@ -11,10 +11,10 @@ import (
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -41,8 +41,8 @@ func (p *pass) act(ctx context.Context) {
 
 // apply creates or changes one child.
 func (p *pass) apply(ctx context.Context, a plan.Action) *problem.Problem {
-	if p.flaps != nil {
-		p.flaps.Apply(a.Wanted.ID().String(), a.Wanted.Content, a.Drift, p.Author().Path)
+	if p.rewrites != nil {
+		p.rewrites.Apply(a.Wanted.ID().String(), a.Wanted.Content, a.Drift, p.Author().Path)
 	}
 	after, issue, err := p.write(ctx, a)
 	switch {
@@ -151,7 +151,7 @@ func (p *pass) takeOver(ctx context.Context, w *child.Wanted) (*object.Object, *
 		return nil, nil, err
 	}
 	if issue := p.Factory.InTheWay(there, w, p.parent); issue != nil {
-		if p.Factory.Bereft(there, w.Kind.GroupKind(), p.parent) {
+		if p.Factory.MadeForEarlier(there, w.Kind.GroupKind(), p.parent) {
 			p.unlabelled = append(p.unlabelled, child.NewLive(w.Kind, there))
 		}
 		return nil, issue, nil
@@ -187,7 +187,7 @@ func (p *pass) relabel(ctx context.Context, there *object.Object, w *child.Wante
 // replace deletes an object of ours that no watch shows, because it has lost its label. The one that
 // follows it is made when it is gone.
 func (p *pass) replace(ctx context.Context, there *object.Object, w *child.Wanted) *problem.Problem {
-	if !p.sure || !p.r.controllers.Confirmed(ctx, p.Controller) {
+	if !p.sure || !p.r.controllers.MayPrune(ctx, p.Controller) {
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " is to be replaced once all is known that decides about it", Waiting: true, Retry: problem.RetrySlow}
 	}
 	if issue := p.remove(ctx, plan.Action{Verb: plan.Delete, Live: child.NewLive(w.Kind, there), Foreground: true}); issue != nil {
@@ -202,8 +202,8 @@ func (p *pass) remove(ctx context.Context, a plan.Action) *problem.Problem {
 	if a.Foreground {
 		propagation = metav1.DeletePropagationForeground
 	}
-	if p.flaps != nil && !a.Foreground {
-		p.flaps.Remove(a.Live.ID().String())
+	if p.rewrites != nil && !a.Foreground {
+		p.rewrites.Remove(a.Live.ID().String())
 	}
 	if accepted, issue := p.Delete(ctx, a.Live, propagation); !accepted {
 		return issue

@@ -2,8 +2,8 @@ package reconcile
 
 import (
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // mostLooks is how often a pass renders the children, where objects turn out to belong to other entries

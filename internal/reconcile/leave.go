@@ -12,9 +12,9 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
@@ -132,13 +132,13 @@ func (r *Reconciler) pruneUnmatched(ctx context.Context, c *running.Controller, 
 	if len(d.children) == 0 {
 		return Result{}
 	}
-	if !r.controllers.Confirmed(ctx, c) {
+	if !r.controllers.MayPrune(ctx, c) {
 		return Result{Retry: problem.RetrySoon}
 	}
 	p := &pass{Controller: c, r: r, key: key, parent: d.parent}
 	removed := 0
 	for _, l := range d.children {
-		if !child.Entries(c.Spec.Children).Dismisses(l, d.parent.UID()) {
+		if !child.Entries(c.Spec.Children).PrunesUnmatched(l, d.parent.UID()) {
 			continue
 		}
 		if issue := p.remove(ctx, plan.Action{Verb: plan.Delete, Live: l}); issue != nil {

@@ -6,9 +6,9 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/loop"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // loop reports a parent that keeps being written to while nothing about it changes.
@@ -18,7 +18,7 @@ func (p *pass) loop() {
 	}
 	p.problems = append(p.problems, &problem.Problem{
 		Reason: v1.ReasonLoopDetected, Retry: problem.RetrySlow,
-		Message: "slowed down: " + p.flaps.Advice(),
+		Message: "slowed down: " + p.rewrites.Advice(),
 	})
 }
 

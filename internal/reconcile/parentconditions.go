@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/fields"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 // withReady puts the ready condition into status, if the parent can hold it. Another
@@ -24,7 +24,7 @@ func (p *pass) withReady(status map[string]any, v verdict) map[string]any {
 		return condition["type"] == p.ReadyCondition
 	})
 	condition := map[string]any{"type": p.ReadyCondition, "status": v.status, "reason": v.reason, "message": problem.Line(v.message)}
-	p.complement(condition)
+	p.setDefaults(condition)
 	status["conditions"] = append(conditions, condition)
 	return status
 }
@@ -91,7 +91,7 @@ func (p *pass) fillCondition(condition map[string]any, at string) string {
 	if fault := fillWords(condition, at); fault != "" {
 		return fault
 	}
-	p.complement(condition)
+	p.setDefaults(condition)
 	return ""
 }
 
@@ -140,9 +140,9 @@ func reasonOf(kind string) string {
 // bounded cuts the message of a status template's own condition that is longer than conditions may have.
 func bounded(message string) string { return object.Cut(message, problem.LongestMessage) }
 
-// complement adds what a condition owes to the parent: since when it has its
+// setDefaults adds what a condition owes to the parent: since when it has its
 // status, and of which generation it speaks.
-func (p *pass) complement(condition map[string]any) {
+func (p *pass) setDefaults(condition map[string]any) {
 	if condition["lastTransitionTime"] == nil {
 		condition["lastTransitionTime"] = p.transition(condition)
 	}

@@ -47,7 +47,7 @@ func TestConditionOfAKindWithoutStatus(t *testing.T) {
 	condition := map[string]any{"lastTransitionTime": "now"}
 	for _, status := range []*kind.StatusSchema{nil, {}} { // the second has no room for a generation
 		p := &pass{Controller: &running.Controller{Kind: kind.Kind{Status: status}}, parent: packed(t, parse(t, app))}
-		if p.complement(condition); len(condition) != 1 {
+		if p.setDefaults(condition); len(condition) != 1 {
 			t.Errorf("condition %v", condition)
 		}
 	}

@@ -20,9 +20,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/loop"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
@@ -78,7 +78,7 @@ func TestWhatPassesWorkFromIsFoundOutCheaply(t *testing.T) {
 }
 
 // accepting is a Writer that deletes what it is asked to.
-type accepting struct{ running.Writer }
+type accepting struct{ running.Client }
 
 func (accepting) Delete(context.Context, kube.Location, types.UID, metav1.DeletionPropagation) error {
 	return nil
@@ -86,12 +86,12 @@ func (accepting) Delete(context.Context, kube.Location, types.UID, metav1.Deleti
 
 func TestWhatIsReplacedDoesNotFlap(t *testing.T) {
 	for _, foreground := range []bool{false, true} {
-		p := &pass{Controller: &running.Controller{Cluster: accepting{}, Meter: measure.Nothing{}}, flaps: loop.NewFlaps()}
+		p := &pass{Controller: &running.Controller{Cluster: accepting{}, Meter: measure.Nothing{}}, rewrites: loop.NewRewrites()}
 		live := child.NewLive(configMaps, packed(t, parse(t, aConfigMap)))
 		if issue := p.remove(t.Context(), plan.Action{Verb: plan.Delete, Live: live, Foreground: foreground}); issue != nil {
 			t.Fatal(issue.Message)
 		}
-		if got := p.flaps.Advice(); strings.Contains(got, "the templates yield") == foreground {
+		if got := p.rewrites.Advice(); strings.Contains(got, "the templates yield") == foreground {
 			t.Errorf("in the foreground: %v, and it is said: %s", foreground, got)
 		}
 	}
@@ -118,7 +118,7 @@ func TestTemplateControllerIsLookedAtWhenAChildIsSealed(t *testing.T) {
 
 // sealing is a Writer that answers a change of metadata with an object, or refuses it, and a Meter of writes.
 type sealing struct {
-	running.Writer
+	running.Client
 	measure.Nothing
 	after  *object.Object
 	err    error

@@ -15,12 +15,12 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/announce"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/loop"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
@@ -38,12 +38,12 @@ type pass struct {
 	pause      func() error // see render.Input
 	parent     *object.Object
 	budget     budget.Pass // of the templates
-	memory     workers.Hold
+	memory     workers.Reservation
 	decoded    map[string]any // the parent: see content
 	problems   problem.List
-	parentSpec int64       // see specs
-	suspect    bool        // whether earlier passes have written
-	flaps      *loop.Flaps // nil while there is no suspicion of a loop
+	parentSpec int64          // see specs
+	suspect    bool           // whether earlier passes have written
+	rewrites   *loop.Rewrites // nil while there is no suspicion of a loop
 	written    loop.Written
 	visible    bool // whether the status is another one: found out where templates read it
 	plan       plan.Plan
@@ -111,7 +111,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 		if wait := r.breaker.Wait(key, p.specs()); wait > 0 {
 			return Result{After: wait}
 		}
-		p.flaps = r.breaker.Flaps(key, p.specs())
+		p.rewrites = r.breaker.Rewrites(key, p.specs())
 	}
 	result := p.run(ctx).also(p.collectLeftovers(ctx))
 	if result.Retry == problem.RetryOnChange && (p.behind || !running.Readable(c.Controllers)) {
@@ -136,7 +136,7 @@ func (p *pass) run(ctx context.Context) Result {
 	p.whole = len(d.Problems) == 0
 	wanted := p.readable(free)
 	p.maker = d.Maker
-	p.plan = p.plans(ctx, plan.Input{Entries: p.Spec.Children, Wanted: wanted, Live: observed, Maker: d.Maker})
+	p.plan = p.makePlan(ctx, plan.Input{Entries: p.Spec.Children, Wanted: wanted, Live: observed, Maker: d.Maker})
 	p.written.Before = fingerprint(observed)
 	p.act(ctx)
 	p.loop()

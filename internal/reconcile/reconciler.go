@@ -33,8 +33,8 @@ type Controllers interface {
 	Count(key queue.Key, now tally.Tally)
 	// Left notes that there is no such parent any more: what it kept others from writing is free.
 	Left(key queue.Key)
-	// Confirmed reports whether a controller may delete. If not, it is worth asking again soon.
-	Confirmed(ctx context.Context, by *running.Controller) bool
+	// MayPrune reports whether a controller may delete. If not, it is worth asking again soon.
+	MayPrune(ctx context.Context, by *running.Controller) bool
 	// MayWrite reports whether a TemplateController of that name may write the status of a parent of that kind.
 	MayWrite(name string, kind schema.GroupKind, parent types.NamespacedName) bool
 }
@@ -48,11 +48,11 @@ type Options struct {
 
 	Clock    clock.PassiveClock
 	Queue    queue.Queue // of the parents
-	Failures *queue.Failures
+	Failures *queue.RateLimiter
 	Backlog  *queue.Backlog
 	Turns    *queue.Turns
-	Pacer    *queue.Pacer
-	Absences *queue.Absences
+	Pacer    *queue.DeparturePacer
+	Absences *queue.AbsentParents
 	Breaker  *loop.Breaker
 	Events   *announce.Recorder
 	// Rights looks up which rights are missing, while there are passes.
@@ -73,11 +73,11 @@ type Reconciler struct {
 	lookAt      func(controller string)
 	clock       clock.PassiveClock
 	queue       queue.Queue
-	failures    *queue.Failures // of the queue
+	failures    *queue.RateLimiter // of the queue
 	backlog     *queue.Backlog
 	turns       *queue.Turns
-	pacer       *queue.Pacer
-	absent      *queue.Absences
+	pacer       *queue.DeparturePacer
+	absent      *queue.AbsentParents
 	breaker     *loop.Breaker
 	events      *announce.Recorder
 	rights      *rights.Tracker

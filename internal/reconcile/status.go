@@ -15,9 +15,9 @@ import (
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/fields"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/tally"
@@ -136,7 +136,7 @@ func (p *pass) report(ctx context.Context, status map[string]any, now *tally.Tal
 			Message: "cannot write the status: " + problem.PublicReason(err), Faults: problem.SchemaFaults(err), About: contentOf(status),
 		})
 		v = p.verdict()
-		p.confine(ctx, v)
+		p.writeConditionOnly(ctx, v)
 	}
 	if now.Failed = p.failed(); now.Failed {
 		now.Reason = p.problems.First().Reason
@@ -147,9 +147,9 @@ func (p *pass) report(ctx context.Context, status map[string]any, now *tally.Tal
 // ShortMessage is how long the message of a ready condition may be that takes the place of one that the server has not taken.
 const ShortMessage = 256
 
-// confine writes the ready condition beside the status as it is, in fewer words where the server does not take it: the parent
+// writeConditionOnly writes the ready condition beside the status as it is, in fewer words where the server does not take it: the parent
 // may be about as large as an object may be, or the schema may want short messages. An Event says it in more.
-func (p *pass) confine(ctx context.Context, v verdict) {
+func (p *pass) writeConditionOnly(ctx context.Context, v verdict) {
 	err := p.store(ctx, p.withReady(p.ownStatus(), v))
 	for _, short := range []string{object.Line(v.message, ShortMessage), ""} {
 		if err == nil || !Unfit(err) {
@@ -203,8 +203,8 @@ func (p *pass) store(ctx context.Context, status map[string]any) error {
 	if (has || len(status) == 0) && owned.Same(status, current) && !owned.Exceeds(status) {
 		return nil
 	}
-	if p.flaps != nil {
-		p.flaps.Status(owned, status, p.Author().Path)
+	if p.rewrites != nil {
+		p.rewrites.Status(owned, status, p.Author().Path)
 	}
 	metadata := map[string]any{"name": p.parent.Name(), "resourceVersion": p.parent.ResourceVersion()}
 	if ns := p.parent.Namespace(); ns != "" {

@@ -156,8 +156,8 @@ func Read(text string) Note {
 	return n
 }
 
-// Worn reports whether a seal is by an older key than the newest.
-func (r *Ring) Worn(text string) bool {
+// KeyOutdated reports whether a seal is by an older key than the newest.
+func (r *Ring) KeyOutdated(text string) bool {
 	id := r.keys.Load().newest().id
 	return len(text) <= len(id) || text[:len(id)] != id || text[len(id)] != separator
 }

@@ -100,18 +100,18 @@ func TestSealThatWasChangedIsBroken(t *testing.T) {
 func TestNewestKeySealsAndAllVerify(t *testing.T) {
 	old, both, next := ringOf(t, "9"), ringOf(t, "9", "10"), ringOf(t, "10")
 	before := old.Seal(subject, note)
-	if _, verdict := both.Open(before, subject); verdict != Valid || !both.Worn(before) || old.Worn(before) {
-		t.Errorf("the seal of the older key: verdict %v, worn %v", verdict, both.Worn(before))
+	if _, verdict := both.Open(before, subject); verdict != Valid || !both.KeyOutdated(before) || old.KeyOutdated(before) {
+		t.Errorf("the seal of the older key: verdict %v, worn %v", verdict, both.KeyOutdated(before))
 	}
 	after := both.Seal(subject, note)
-	if _, verdict := next.Open(after, subject); verdict != Valid || both.Worn(after) {
-		t.Errorf("the seal of the newer key: verdict %v, worn %v", verdict, both.Worn(after))
+	if _, verdict := next.Open(after, subject); verdict != Valid || both.KeyOutdated(after) {
+		t.Errorf("the seal of the newer key: verdict %v, worn %v", verdict, both.KeyOutdated(after))
 	}
 	if _, verdict := next.Open(before, subject); verdict != Foreign {
 		t.Errorf("the seal of a key that is gone: verdict %v", verdict)
 	}
 	for _, text := range []string{"", "10", "1", "100:x"} {
-		if !next.Worn(text) {
+		if !next.KeyOutdated(text) {
 			t.Errorf("%q counts as one of the newest key", text)
 		}
 	}

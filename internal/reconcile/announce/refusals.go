@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 )
@@ -85,30 +85,30 @@ func controllersOf(keys []queue.Key) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Silenced returns some refusals of Events of a controller that works as the user, in order of their namespaces, each with a
+// Refused returns some refusals of Events of a controller that works as the user, in order of their namespaces, each with a
 // parent that one is about.
-func (r *Recorder) Silenced(controller, as string) []Unsaid {
+func (r *Recorder) Refused(controller, as string) []RefusedEvent {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	first := map[string]Unsaid{}
+	first := map[string]RefusedEvent{}
 	for key, last := range r.unheard {
 		if key.Controller != controller || last.as != as {
 			continue
 		}
 		known, found := first[last.namespace]
 		if !found || key.Parent.String() < known.Key.Parent.String() {
-			first[last.namespace] = Unsaid{Key: key, Namespace: last.namespace, Err: last.err, At: last.at}
+			first[last.namespace] = RefusedEvent{Key: key, Namespace: last.namespace, Err: last.err, At: last.at}
 		}
 	}
-	var all []Unsaid
+	var all []RefusedEvent
 	for _, namespace := range slices.Sorted(maps.Keys(first)) {
 		all = append(all, first[namespace])
 	}
 	return all[:min(len(all), problem.MostListed)]
 }
 
-// Unsaid is an Event about a parent that was refused.
-type Unsaid struct {
+// RefusedEvent is an Event about a parent that was refused.
+type RefusedEvent struct {
 	Key       queue.Key
 	Namespace string // that it was to be written in
 	Err       error  // what the server answered

@@ -15,7 +15,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -34,7 +34,7 @@ func TestSilenceIsToldOfThreeNamespacesInOrder(t *testing.T) {
 	s.answered(keyOf("others", "0"), audience{robot, "a"}, deniedEvent(robot))
 	s.answered(keyOf("apps", "20"), audience{"other", "a"}, deniedEvent("other"))
 	var got []string
-	for _, one := range s.Silenced("apps", robot) {
+	for _, one := range s.Refused("apps", robot) {
 		got = append(got, one.Namespace+" "+one.Key.Parent.Name)
 	}
 	if diff := cmp.Diff([]string{"ns-0 0", "ns-1 1", "ns-2 12"}, got); diff != "" {
@@ -184,7 +184,7 @@ func TestNothingIsKeptOfEventsAboutAParentThatIsGone(t *testing.T) {
 		r.answered(keyOf("apps", name), audience{"robot", "ns"}, deniedEvent("robot"))
 	}
 	r.Forget(keyOf("apps", "one"))
-	if all := r.Silenced("apps", "robot"); len(r.unheard) != 1 || len(all) != 1 || all[0].Key != keyOf("apps", "two") {
+	if all := r.Refused("apps", "robot"); len(r.unheard) != 1 || len(all) != 1 || all[0].Key != keyOf("apps", "two") {
 		t.Errorf("%v are kept", r.unheard)
 	}
 }

@@ -56,7 +56,7 @@ func (m *Maker) Unwanted(entry *v1.Child, l *Live) *Wanted {
 // NeedsSeal reports whether an object of ours lacks our seal for the parent, or has it by another key than the newest.
 func (m *Maker) NeedsSeal(l *Live) bool {
 	_, holds := m.openFor(l.Object, l.Kind.GroupKind())
-	return !holds || m.Seals.Worn(l.Object.Annotation(v1.AnnotationSeal))
+	return !holds || m.Seals.KeyOutdated(l.Object.Annotation(v1.AnnotationSeal))
 }
 
 // Reseal is what renews the seal of an object of ours that no entry knows.
@@ -156,7 +156,7 @@ func (m Marks) Change(o *object.Object) Change {
 			change.Annotations[annotation.key] = annotation.wanted()
 		}
 	}
-	if m.Unsealed(o) || m.Worn(o) {
+	if m.Unsealed(o) || m.KeyOutdated(o) {
 		change.Annotations[v1.AnnotationSeal] = m.renewed(o)
 	}
 	if m.ownerDiffers(o) {

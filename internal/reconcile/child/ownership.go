@@ -65,8 +65,8 @@ func (r *Ownership) Ours(o *object.Object, kind schema.GroupKind, parent types.U
 	return r.sealedFor(o, kind, parent) || r.Departed.has(r.Controller, parent, o.UID()) || r.adopts(o) && (o.Label(v1.LabelParentUID) == string(parent) || ownedBy(o, parent))
 }
 
-// Bereft reports whether we have made the object for an earlier object of the parent's name, which is gone.
-func (r *Ownership) Bereft(there *object.Object, kind schema.GroupKind, parent *object.Object) bool {
+// MadeForEarlier reports whether we have made the object for an earlier object of the parent's name, which is gone.
+func (r *Ownership) MadeForEarlier(there *object.Object, kind schema.GroupKind, parent *object.Object) bool {
 	owner, _ := there.Controller()
 	return r.earlier(owner, parent) && !there.Deleting() && r.Ours(there, kind, owner.UID)
 }

@@ -27,8 +27,8 @@ func (e Entries) Of(l *Live) *v1.Child {
 // Prunes reports whether a child goes when nobody wants it any more, or its parent does not match any more.
 func (e Entries) Prunes(l *Live) bool { return e.prunePolicy(l) != v1.PruneOrphan }
 
-// Dismisses reports whether a child goes when its parent, the one with that UID, does not match any more.
-func (e Entries) Dismisses(l *Live, parent types.UID) bool {
+// PrunesUnmatched reports whether a child goes when its parent, the one with that UID, does not match any more.
+func (e Entries) PrunesUnmatched(l *Live, parent types.UID) bool {
 	return e.Prunes(l) && l.MadeFor(parent)
 }
 

@@ -45,15 +45,15 @@ func (m Marks) Unsealed(o *object.Object) bool {
 	if !holds || note.Entry != m.entry.Name {
 		return true
 	}
-	if o.Noted(object.Sealed) && o.Label(v1.LabelChild) == note.Entry && !m.Worn(o) && !m.Altered(o) {
+	if o.Noted(object.Sealed) && o.Label(v1.LabelChild) == note.Entry && !m.KeyOutdated(o) && !m.Altered(o) {
 		o.Settle(round)
 	}
 	return false
 }
 
-// Worn reports whether the seal of an object is by another key than the newest.
-func (m Marks) Worn(o *object.Object) bool {
-	return !o.Settled(m.maker.Seals.Round()) && m.maker.Seals.Worn(o.Annotation(v1.AnnotationSeal))
+// KeyOutdated reports whether the seal of an object is by another key than the newest.
+func (m Marks) KeyOutdated(o *object.Object) bool {
+	return !o.Settled(m.maker.Seals.Round()) && m.maker.Seals.KeyOutdated(o.Annotation(v1.AnnotationSeal))
 }
 
 // renewed is the seal for an object that is not applied.

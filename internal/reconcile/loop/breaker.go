@@ -45,7 +45,7 @@ type spending struct {
 	wrote    time.Time // the last pass that did
 	until    time.Time // no pass before
 	children uint64    // their fingerprint as the last pass that wrote left them
-	flaps    *Flaps    // what is written over and over; nil until there is reason to ask
+	rewrites *Rewrites // what is written over and over; nil until there is reason to ask
 }
 
 // Knows reports whether passes over key have written lately.
@@ -100,8 +100,8 @@ func (b *Breaker) Wrote(key queue.Key, of Specs, w Written) bool {
 		return false
 	}
 	s.passes++
-	if s.passes > loopBurst/2 && s.flaps == nil {
-		s.flaps = NewFlaps()
+	if s.passes > loopBurst/2 && s.rewrites == nil {
+		s.rewrites = NewRewrites()
 	}
 	if s.passes <= loopBurst {
 		return false
@@ -118,13 +118,13 @@ func (b *Breaker) Tripped(key queue.Key, of Specs) bool {
 	return s != nil && s.specs == of && b.clock.Since(s.until) < loopPause
 }
 
-// Flaps returns where passes over key are to note what they write, or nil while there is no
+// Rewrites returns where passes over key are to note what they write, or nil while there is no
 // reason to. Only the one pass under way over that key may use it.
-func (b *Breaker) Flaps(key queue.Key, of Specs) *Flaps {
+func (b *Breaker) Rewrites(key queue.Key, of Specs) *Rewrites {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if s := b.spent[key]; s != nil && s.specs == of {
-		return s.flaps
+		return s.rewrites
 	}
 	return nil
 }

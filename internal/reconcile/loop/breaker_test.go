@@ -48,10 +48,10 @@ func TestOnePassTooMany(t *testing.T) {
 
 func TestAnotherSpecBeginsAnew(t *testing.T) {
 	b, _ := pressed(loopBurst + 1)
-	if b.Wait(pressedKey, otherSpecs) != 0 || b.Tripped(pressedKey, otherSpecs) || b.Flaps(pressedKey, otherSpecs) != nil {
+	if b.Wait(pressedKey, otherSpecs) != 0 || b.Tripped(pressedKey, otherSpecs) || b.Rewrites(pressedKey, otherSpecs) != nil {
 		t.Error("what passes over an earlier spec wrote counts")
 	}
-	if b.Wrote(pressedKey, otherSpecs, oneWrite) || b.Flaps(pressedKey, otherSpecs) != nil {
+	if b.Wrote(pressedKey, otherSpecs, oneWrite) || b.Rewrites(pressedKey, otherSpecs) != nil {
 		t.Error("the first write for a new spec is one too many")
 	}
 }
@@ -85,13 +85,13 @@ func TestQuietParentsAreForgotten(t *testing.T) {
 
 func TestFlapsAreNotedFromHalfOfWhatIsAllowed(t *testing.T) {
 	b, _ := pressed(loopBurst / 2)
-	if b.Flaps(pressedKey, pressedSpecs) != nil {
+	if b.Rewrites(pressedKey, pressedSpecs) != nil {
 		t.Error("there is no reason yet")
 	}
 	b.Wrote(pressedKey, pressedSpecs, oneWrite)
-	first := b.Flaps(pressedKey, pressedSpecs)
+	first := b.Rewrites(pressedKey, pressedSpecs)
 	b.Wrote(pressedKey, pressedSpecs, oneWrite)
-	if first == nil || b.Flaps(pressedKey, pressedSpecs) != first {
+	if first == nil || b.Rewrites(pressedKey, pressedSpecs) != first {
 		t.Error("what has been noted is lost")
 	}
 }
@@ -154,7 +154,7 @@ func TestNothingIsKnownOfParentsThatNobodyHasWrittenTo(t *testing.T) {
 	if !b.Knows(pressedKey) || b.Knows(other) {
 		t.Error("it does not know who has been written to")
 	}
-	if b.Wait(other, pressedSpecs) != 0 || b.Tripped(other, pressedSpecs) || b.Flaps(other, pressedSpecs) != nil {
+	if b.Wait(other, pressedSpecs) != 0 || b.Tripped(other, pressedSpecs) || b.Rewrites(other, pressedSpecs) != nil {
 		t.Error("something is known of a parent that nobody has written to")
 	}
 	b.Wrote(keyOf("jobs", "one"), pressedSpecs, oneWrite)

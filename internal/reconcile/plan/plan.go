@@ -112,12 +112,12 @@ func (in Input) update(p *Plan, w *child.Wanted, l *child.Live) {
 			p.Apply = append(p.Apply, Action{Verb: Update, Wanted: w, Live: l})
 		} else if path := lost(w, l, in.Maker.Manager); path != "" {
 			p.Apply = append(p.Apply, Action{Verb: Update, Wanted: w, Live: l, Drift: path})
-		} else if w.Marks.Worn(l.Object) {
+		} else if w.Marks.KeyOutdated(l.Object) {
 			p.Apply = append(p.Apply, Action{Verb: Mark, Wanted: w, Live: l})
 		}
 		return
 	}
-	if !marked || w.Marks.Worn(l.Object) {
+	if !marked || w.Marks.KeyOutdated(l.Object) {
 		p.Apply = append(p.Apply, Action{Verb: Mark, Wanted: w, Live: l})
 	}
 }
@@ -134,7 +134,7 @@ func (in Input) unwanted(p *Plan, l *child.Live) {
 	}
 	if entry := in.Entries.Of(l); entry != nil {
 		w := in.Maker.Unwanted(entry, l)
-		if w.Marks.Differ(l.Object) || w.Marks.Worn(l.Object) {
+		if w.Marks.Differ(l.Object) || w.Marks.KeyOutdated(l.Object) {
 			p.Apply = append(p.Apply, Action{Verb: Mark, Wanted: w, Live: l})
 		}
 		return

@@ -8,7 +8,7 @@ import (
 )
 
 func TestAbsencesAreForgottenWithTheTemplateController(t *testing.T) {
-	a := NewAbsences(clocktesting.NewFakePassiveClock(time.Now()))
+	a := NewAbsentParents(clocktesting.NewFakePassiveClock(time.Now()))
 	a.Left(keyOf("a", "1"))
 	a.Left(keyOf("b", "1"))
 	a.ForgetController("a")
@@ -19,7 +19,7 @@ func TestAbsencesAreForgottenWithTheTemplateController(t *testing.T) {
 
 func TestTheGarbageCollectorHasItsTimeOnce(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Now())
-	a, key := NewAbsences(clock), keyOf("a", "1")
+	a, key := NewAbsentParents(clock), keyOf("a", "1")
 	after := func(passed, want time.Duration) {
 		t.Helper()
 		clock.SetTime(clock.Now().Add(passed))

@@ -14,9 +14,9 @@ const (
 	departureBurst      = 20
 )
 
-// Pacer limits how many parents of a controller are asked about, and lose their children, in a second,
+// DeparturePacer limits how many parents of a controller are asked about, and lose their children, in a second,
 // so that a mistake in a selector can be stopped by suspend or another edit. It is safe for concurrent use.
-type Pacer struct {
+type DeparturePacer struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
 	lines map[string]*line // by controller
@@ -29,14 +29,14 @@ type line struct {
 	places     map[types.NamespacedName]time.Time // those that are taken
 }
 
-// NewPacer returns a pacer for which nobody waits.
-func NewPacer(clock clock.PassiveClock) *Pacer {
-	return &Pacer{clock: clock, lines: map[string]*line{}}
+// NewDeparturePacer returns a pacer for which nobody waits.
+func NewDeparturePacer(clock clock.PassiveClock) *DeparturePacer {
+	return &DeparturePacer{clock: clock, lines: map[string]*line{}}
 }
 
 // Wait returns how long it is until a parent's turn. The first call takes a place, which stays the parent's
 // until a call returns 0.
-func (p *Pacer) Wait(key Key, generation int64) time.Duration {
+func (p *DeparturePacer) Wait(key Key, generation int64) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.clock.Now()
@@ -54,7 +54,7 @@ func (p *Pacer) Wait(key Key, generation int64) time.Duration {
 }
 
 // line returns that of a spec, where nobody stands who waits because of another one; the lock is held.
-func (p *Pacer) line(controller string, generation int64, now time.Time) *line {
+func (p *DeparturePacer) line(controller string, generation int64, now time.Time) *line {
 	before := p.lines[controller]
 	if before != nil && before.generation == generation {
 		return before
@@ -87,7 +87,7 @@ func (l *line) take(now time.Time) time.Time {
 }
 
 // End has a parent give up its place: it is one again, or there is nothing left of it.
-func (p *Pacer) End(key Key) {
+func (p *DeparturePacer) End(key Key) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := p.lines[key.Controller]
@@ -103,7 +103,7 @@ func (p *Pacer) End(key Key) {
 }
 
 // ForgetController forgets about a controller that is gone.
-func (p *Pacer) ForgetController(name string) {
+func (p *DeparturePacer) ForgetController(name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.lines, name)

@@ -11,7 +11,7 @@ import (
 func TestEachParentThatLeavesHasAPlaceOfItsOwn(t *testing.T) {
 	const gap = time.Second / departuresPerSecond
 	clock := clocktesting.NewFakePassiveClock(time.Now())
-	p := NewPacer(clock)
+	p := NewDeparturePacer(clock)
 	waits := func(controller string, generation int64, n int) []time.Duration {
 		var out []time.Duration
 		for _, key := range manyKeys(controller, n) {
@@ -49,7 +49,7 @@ func TestEachParentThatLeavesHasAPlaceOfItsOwn(t *testing.T) {
 func TestPlacesThatAreGivenUpKeepNobodyWaiting(t *testing.T) {
 	const gap = time.Second / departuresPerSecond
 	clock := clocktesting.NewFakePassiveClock(time.Now())
-	p := NewPacer(clock)
+	p := NewDeparturePacer(clock)
 	p.End(keyOf("a", "one that has no place, where nobody leaves"))
 	keys := manyKeys("a", 10_000)
 	for _, key := range keys {

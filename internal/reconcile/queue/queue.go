@@ -11,9 +11,9 @@ type Queue = workqueue.TypedRateLimitingInterface[Key]
 
 // New returns a queue that serves tenants and controllers in turn and bounds the passes under way, as turns
 // says, whose AddRateLimited waits as retryDelay says, and what counts its failures. metrics may be nil.
-func New(metrics workqueue.MetricsProvider, turns *Turns) (Queue, *Failures) {
+func New(metrics workqueue.MetricsProvider, turns *Turns) (Queue, *RateLimiter) {
 	const name = "parents"
-	failures := &Failures{failures: map[Key]int{}}
+	failures := &RateLimiter{failures: map[Key]int{}}
 	queue := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[Key]{Name: name, MetricsProvider: metrics, Queue: turns})
 	delaying := workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[Key]{Name: name, MetricsProvider: metrics, Queue: &passes{queue, turns}})
 	return workqueue.NewTypedRateLimitingQueueWithConfig[Key](failures, workqueue.TypedRateLimitingQueueConfig[Key]{Name: name, MetricsProvider: metrics, DelayingQueue: delaying}), failures

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Failures counts the failures of each key. It is safe for concurrent use.
-type Failures struct {
+// RateLimiter counts the failures of each key. It is safe for concurrent use.
+type RateLimiter struct {
 	mu       sync.Mutex
 	failures map[Key]int
 }
 
 // When counts a failure and returns the wait before the retry.
-func (l *Failures) When(key Key) time.Duration {
+func (l *RateLimiter) When(key Key) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := l.failures[key]
@@ -22,14 +22,14 @@ func (l *Failures) When(key Key) time.Duration {
 }
 
 // Forget ends a row of failures.
-func (l *Failures) Forget(key Key) {
+func (l *RateLimiter) Forget(key Key) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.failures, key)
 }
 
 // NumRequeues returns the length of the current row of failures.
-func (l *Failures) NumRequeues(key Key) int {
+func (l *RateLimiter) NumRequeues(key Key) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.failures[key]

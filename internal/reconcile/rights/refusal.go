@@ -7,7 +7,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube/answers"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/problem"
 )
 
 // Refusal tells what the server's answer to the write of an object of that kind in a namespace means. what names the

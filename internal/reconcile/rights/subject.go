@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/templater-dev/templater/internal/kind"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/spec"
 )
 

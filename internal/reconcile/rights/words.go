@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/spec"
 )
 

@@ -15,9 +15,9 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/watch"
@@ -37,7 +37,7 @@ type Controller struct {
 	Program *render.Program
 	Kinds   Resolver
 	As      string // user; empty = the operator itself
-	Cluster Writer // as that user
+	Cluster Client // as that user
 	Rights  rights.Subject
 	Factory *child.Factory // of the children of its parents
 	Resync  time.Duration  // 0 = never
@@ -158,8 +158,8 @@ func (c *Controller) LocateParent(key queue.Key) kube.Location {
 	return kube.Location{Resource: c.Kind.Resource, Namespace: key.Parent.Namespace, Name: key.Parent.Name}
 }
 
-// Writer is the access to the API server that this package needs, as one user; kube.Client has it.
-type Writer interface {
+// Client is the access to the API server that this package needs, as one user; kube.Client has it.
+type Client interface {
 	Get(ctx context.Context, o kube.Location) (*object.Object, error)
 	Selected(ctx context.Context, o kube.Location, labels, fields string) (bool, error)
 	Apply(ctx context.Context, o kube.Location, body []byte, manager string) (*object.Object, error)

@@ -13,8 +13,8 @@ import (
 	"github.com/templater-dev/templater/internal/watch"
 )
 
-// Abandons reports whether a namespace is watched only because children are left there.
-func (c *Controller) Abandons(namespace string) bool {
+// IsLeaving reports whether a namespace is watched only because children are left there.
+func (c *Controller) IsLeaving(namespace string) bool {
 	scope := spec.ChildNamespaces(c.Spec)
 	if scope == nil || namespace == "" {
 		return false
@@ -22,8 +22,8 @@ func (c *Controller) Abandons(namespace string) bool {
 	return !slices.Contains(scope, namespace)
 }
 
-// Abandoned reports whether no child is left in a namespace, or none can be read.
-func (c *Controller) Abandoned(ctx context.Context, namespace string) bool {
+// IsDrained reports whether no child is left in a namespace, or none can be read.
+func (c *Controller) IsDrained(ctx context.Context, namespace string) bool {
 	for _, s := range c.Sources {
 		cache := s.Caches[namespace]
 		switch {

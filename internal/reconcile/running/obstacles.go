@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -132,7 +132,7 @@ func (c *Controller) caches() []namedCache {
 	for _, name := range slices.Sorted(maps.Keys(byName)) {
 		s := byName[name]
 		for _, ns := range slices.Sorted(maps.Keys(s.Caches)) {
-			if !c.Abandons(ns) {
+			if !c.IsLeaving(ns) {
 				out = append(out, namedCache{c.Rights.Claim(rights.Children, s.Kind, ns), s.Caches[ns]})
 			}
 		}

@@ -36,13 +36,13 @@ type Memory struct {
 	by       map[string]int       // used, by tenant; none is 0
 	waiting  map[string][]*waiter // by tenant, in order; none is empty
 	order    []string             // of the tenants in waiting
-	favoured *Hold                // nil = nobody
+	favoured *Reservation         // nil = nobody
 	settled  bool                 // whether the favoured has made its objects
 }
 
 // waiter is a pass that waits.
 type waiter struct {
-	hold  *Hold
+	hold  *Reservation
 	bytes int
 	given chan struct{} // closed when it has them
 }
@@ -65,9 +65,9 @@ func (p *Memory) State() (used, waiting int) {
 	return p.used, waiting
 }
 
-// Hold is what one pass holds of a pool, which is nothing for an ordinary one. It is the Memory of a
+// Reservation is what one pass holds of a pool, which is nothing for an ordinary one. It is the Memory of a
 // budget.Pass. It is used by one goroutine.
-type Hold struct {
+type Reservation struct {
 	pool       *Memory
 	controller string
 	tenant     string          // known once it has asked the pool
@@ -78,12 +78,12 @@ type Hold struct {
 }
 
 // Open readies a hold for a pass with that context; close is to be called at its end.
-func (h *Hold) Open(ctx context.Context, pool *Memory, controller string) {
-	*h = Hold{pool: pool, controller: controller, stop: ctx.Done(), worker: Of(ctx)}
+func (h *Reservation) Open(ctx context.Context, pool *Memory, controller string) {
+	*h = Reservation{pool: pool, controller: controller, stop: ctx.Done(), worker: Of(ctx)}
 }
 
 // Grow gives the pass more memory. It waits until there is room, and returns an error when the pass is to end.
-func (h *Hold) Grow(bytes int) error {
+func (h *Reservation) Grow(bytes int) error {
 	select {
 	case <-h.stop:
 		return context.Canceled
@@ -109,7 +109,7 @@ func (h *Hold) Grow(bytes int) error {
 }
 
 // Settle gives back all but so many bytes: the pass has made its objects, and holds no more than these until it asks again.
-func (h *Hold) Settle(bytes int) {
+func (h *Reservation) Settle(bytes int) {
 	if h.bytes > 0 { // nobody else writes it now
 		h.pool.giveBack(h, max(0, h.bytes-bytes))
 		h.spare = 0
@@ -117,14 +117,14 @@ func (h *Hold) Settle(bytes int) {
 }
 
 // Close gives all back.
-func (h *Hold) Close() {
+func (h *Reservation) Close() {
 	if h.bytes > 0 {
 		h.pool.giveBack(h, h.bytes)
 	}
 }
 
 // ask takes bytes for h, or returns what to wait for.
-func (p *Memory) ask(h *Hold, bytes int) *waiter {
+func (p *Memory) ask(h *Reservation, bytes int) *waiter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if h.tenant == "" { // it stays, also when the controller gets another account meanwhile
@@ -158,7 +158,7 @@ func (p *Memory) fits(tenant string, bytes int) bool {
 	return used <= p.size && own <= p.size/2
 }
 
-func (p *Memory) take(h *Hold, bytes int) {
+func (p *Memory) take(h *Reservation, bytes int) {
 	h.bytes += bytes
 	p.used += bytes
 	p.by[h.tenant] += bytes
@@ -222,7 +222,7 @@ func (p *Memory) withdraw(ask *waiter) {
 
 // giveBack takes bytes from h, which asks for no more for now. When it was favoured, another one is, as soon as what
 // all hold has room without it.
-func (p *Memory) giveBack(h *Hold, bytes int) {
+func (p *Memory) giveBack(h *Reservation, bytes int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	h.bytes -= bytes

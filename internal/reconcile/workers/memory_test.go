@@ -14,9 +14,9 @@ import (
 )
 
 // hold returns a hold of a pass that ends with the test.
-func (p *Memory) hold(t *testing.T, controller string) *Hold {
+func (p *Memory) hold(t *testing.T, controller string) *Reservation {
 	t.Helper()
-	var h Hold
+	var h Reservation
 	h.Open(t.Context(), p, controller)
 	return &h
 }
@@ -27,7 +27,7 @@ func poolOf(mebibytes int) *Memory {
 }
 
 // grow has h grow by so many MiB, and returns what comes of it.
-func grow(h *Hold, mebibytes int) <-chan error {
+func grow(h *Reservation, mebibytes int) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- h.Grow(mebibytes << 20) }()
 	return done
@@ -145,7 +145,7 @@ func TestControllersGetMemoryInTurn(t *testing.T) {
 	p := poolOf(2)
 	first := p.hold(t, "many")
 	must(t, first.Grow(64<<20)) // more than there is: it is favoured
-	holds := map[*Hold]<-chan error{}
+	holds := map[*Reservation]<-chan error{}
 	for range 8 {
 		h := p.hold(t, "many")
 		holds[h] = grow(h, 4)
@@ -169,7 +169,7 @@ func TestWhoWaitsForMemoryCanBeStopped(t *testing.T) {
 	p := poolOf(0)
 	must(t, p.hold(t, "a").Grow(1<<20))
 	ctx, cancel := context.WithCancel(t.Context())
-	var h Hold
+	var h Reservation
 	h.Open(ctx, p, "b")
 	done := grow(&h, 1)
 	p.waits(t, 1)

@@ -3,23 +3,23 @@ package loop
 import (
 	"testing"
 
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/fields"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 )
 
 func TestFlapsTellWhoseDoingItIs(t *testing.T) {
 	public := problem.Author(func(string) bool { return true }).Path
-	write := func(n int64) func(*Flaps) {
-		return func(f *Flaps) {
+	write := func(n int64) func(*Rewrites) {
+		return func(f *Rewrites) {
 			f.Apply("ConfigMap ns/a", map[string]any{"data": map[string]any{"n": n, "m": int64(1)}}, "", public)
 		}
 	}
-	repair := func(f *Flaps) {
+	repair := func(f *Rewrites) {
 		f.Apply("ConfigMap ns/a", nil, ".data.n", public)
 	}
 	owned := fields.Set{"f:count": map[string]any{}}
-	status := func(owned fields.Set, count int64) func(*Flaps) {
-		return func(f *Flaps) {
+	status := func(owned fields.Set, count int64) func(*Rewrites) {
+		return func(f *Rewrites) {
 			f.Status(owned, map[string]any{"count": count, "conditions": []any{count}}, public)
 		}
 	}
@@ -31,25 +31,25 @@ func TestFlapsTellWhoseDoingItIs(t *testing.T) {
 		let    = ": let them not depend on what they bring about"
 	)
 	for why, row := range map[string]struct {
-		writes []func(*Flaps)
+		writes []func(*Rewrites)
 		want   string
 	}{
 		"nothing is known yet":                                   {want: nobody},
-		"the first write says nothing":                           {[]func(*Flaps){write(1)}, nobody},
-		"the template yields other values":                       {[]func(*Flaps){write(1), write(2), write(3)}, own + "ConfigMap ns/a .data.n" + let},
-		"the same is written again, so somebody has undone it":   {[]func(*Flaps){write(1), write(1)}, other + "ConfigMap ns/a" + find},
-		"somebody has taken a field of a child":                  {[]func(*Flaps){repair}, other + "ConfigMap ns/a .data.n" + find},
-		"the status template yields other values":                {[]func(*Flaps){status(owned, 1), status(owned, 2)}, own + ".status.count" + let},
-		"somebody has taken a field of the status":               {[]func(*Flaps){status(owned, 1), status(nil, 1)}, other + ".status.count" + find},
-		"conditions follow the rest":                             {[]func(*Flaps){status(owned, 1), status(owned, 1)}, nobody},
-		"both":                                                   {[]func(*Flaps){write(1), write(1), status(owned, 1), status(owned, 2)}, other + "ConfigMap ns/a" + find + "; " + own + ".status.count" + let},
-		"a child that the template yields and takes back":        {[]func(*Flaps){func(f *Flaps) { f.Remove("ConfigMap ns/a") }, write(1)}, own + "ConfigMap ns/a" + let},
-		"one that it yields again":                               {[]func(*Flaps){write(1), func(f *Flaps) { f.Remove("ConfigMap ns/a") }, write(1)}, own + "ConfigMap ns/a" + let},
-		"the first status says nothing":                          {[]func(*Flaps){status(nil, 1)}, nobody},
-		"what is found stays the same, whatever is written next": {[]func(*Flaps){write(1), write(2), write(2), write(4)}, other + "ConfigMap ns/a" + find + "; " + own + "ConfigMap ns/a .data.n" + let},
+		"the first write says nothing":                           {[]func(*Rewrites){write(1)}, nobody},
+		"the template yields other values":                       {[]func(*Rewrites){write(1), write(2), write(3)}, own + "ConfigMap ns/a .data.n" + let},
+		"the same is written again, so somebody has undone it":   {[]func(*Rewrites){write(1), write(1)}, other + "ConfigMap ns/a" + find},
+		"somebody has taken a field of a child":                  {[]func(*Rewrites){repair}, other + "ConfigMap ns/a .data.n" + find},
+		"the status template yields other values":                {[]func(*Rewrites){status(owned, 1), status(owned, 2)}, own + ".status.count" + let},
+		"somebody has taken a field of the status":               {[]func(*Rewrites){status(owned, 1), status(nil, 1)}, other + ".status.count" + find},
+		"conditions follow the rest":                             {[]func(*Rewrites){status(owned, 1), status(owned, 1)}, nobody},
+		"both":                                                   {[]func(*Rewrites){write(1), write(1), status(owned, 1), status(owned, 2)}, other + "ConfigMap ns/a" + find + "; " + own + ".status.count" + let},
+		"a child that the template yields and takes back":        {[]func(*Rewrites){func(f *Rewrites) { f.Remove("ConfigMap ns/a") }, write(1)}, own + "ConfigMap ns/a" + let},
+		"one that it yields again":                               {[]func(*Rewrites){write(1), func(f *Rewrites) { f.Remove("ConfigMap ns/a") }, write(1)}, own + "ConfigMap ns/a" + let},
+		"the first status says nothing":                          {[]func(*Rewrites){status(nil, 1)}, nobody},
+		"what is found stays the same, whatever is written next": {[]func(*Rewrites){write(1), write(2), write(2), write(4)}, other + "ConfigMap ns/a" + find + "; " + own + "ConfigMap ns/a .data.n" + let},
 	} {
 		t.Run(why, func(t *testing.T) {
-			f := NewFlaps()
+			f := NewRewrites()
 			for _, write := range row.writes {
 				write(f)
 			}
@@ -58,19 +58,19 @@ func TestFlapsTellWhoseDoingItIs(t *testing.T) {
 			}
 		})
 	}
-	if got := (*Flaps)(nil).Advice(); got != nobody {
+	if got := (*Rewrites)(nil).Advice(); got != nobody {
 		t.Errorf("advice without flaps: %s", got)
 	}
 }
 
 func TestFewFlapsAreRemembered(t *testing.T) {
-	f := NewFlaps()
+	f := NewRewrites()
 	for _, field := range []string{"g", "f", "e", "d", "c", "b", "a"} {
 		f.take(field)
 		f.take(field)
 	}
-	if len(f.taken) != mostFlaps || f.taken[0] != "c" {
-		t.Errorf("remembered %v, want the first %d, sorted", f.taken, mostFlaps)
+	if len(f.taken) != mostRewrites || f.taken[0] != "c" {
+		t.Errorf("remembered %v, want the first %d, sorted", f.taken, mostRewrites)
 	}
 }
 
@@ -96,7 +96,7 @@ func TestWhereContentsDiffer(t *testing.T) {
 
 func TestAStatusThatIsNotedStaysAsItIs(t *testing.T) {
 	status := map[string]any{"count": int64(1), "conditions": []any{}}
-	if NewFlaps().Status(nil, status, nil); len(status) != 2 {
+	if NewRewrites().Status(nil, status, nil); len(status) != 2 {
 		t.Errorf("of the status %v is left", status)
 	}
 }

@@ -10,13 +10,13 @@ import (
 )
 
 // left is called when a pass is over.
-func (e *entry) left() {
+func (e *tracked) left() {
 	e.underWay.Add(-1)
 	e.passes.Done()
 }
 
 // bit stands for a kind in tallies, which have room for 64; 0 is for one that there was no room for.
-func (e *entry) bit(gk schema.GroupKind) uint64 {
+func (e *tracked) bit(gk schema.GroupKind) uint64 {
 	if bit, known := e.bits[gk]; known {
 		return bit
 	}
@@ -25,11 +25,11 @@ func (e *entry) bit(gk schema.GroupKind) uint64 {
 	return bit
 }
 
-// shed forgets the kinds of children that no parent wants any more and of which nothing is left, so that their
+// dropIdleKinds forgets the kinds of children that no parent wants any more and of which nothing is left, so that their
 // watches end and nobody needs rights on them. It is done on complete knowledge alone: every parent has been
 // looked at since the kinds were last added to, and no pass is under way, which might still make an object. A kind that
 // comes back is put on record again before the first object of it is.
-func (c *Controllers) shed(name string, e *entry) {
+func (c *Controllers) dropIdleKinds(name string, e *tracked) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	current := e.current
@@ -55,7 +55,7 @@ func (c *Controllers) shed(name string, e *entry) {
 }
 
 // idle returns the kinds that can be forgotten.
-func (e *entry) idle(current *running.Controller) []schema.GroupKind {
+func (e *tracked) idle(current *running.Controller) []schema.GroupKind {
 	wanted := uint64(0)
 	for _, t := range e.counts.Tallies {
 		wanted |= t.Kinds
@@ -79,7 +79,7 @@ func (e *entry) idle(current *running.Controller) []schema.GroupKind {
 }
 
 // allSeen reports whether each parent's last pass knew all that its templates want, in the present round.
-func (e *entry) allSeen(current *running.Controller) bool {
+func (e *tracked) allSeen(current *running.Controller) bool {
 	for _, cache := range current.Parents {
 		if !running.Readable(cache) {
 			return false

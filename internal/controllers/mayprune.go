@@ -10,11 +10,11 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// Confirmed reports whether a controller may delete. One that this replica has taken over from another may have
+// MayPrune reports whether a controller may delete. One that this replica has taken over from another may have
 // been edited just before, so that the server is asked once for its TemplateController.
-func (c *Controllers) Confirmed(ctx context.Context, by *running.Controller) bool {
+func (c *Controllers) MayPrune(ctx context.Context, by *running.Controller) bool {
 	c.mu.RLock()
-	e := c.entries[by.Name]
+	e := c.tracked[by.Name]
 	sure := !c.led.Load() || e == nil || e.confirmed
 	c.mu.RUnlock()
 	if sure {
@@ -31,8 +31,8 @@ func (c *Controllers) Confirmed(ctx context.Context, by *running.Controller) boo
 	return true
 }
 
-// record takes note that the status was written of a TemplateController that is as it was read.
-func (c *Controllers) record(e *entry) {
+// noteVersion takes note that the status was written of a TemplateController that is as it was read.
+func (c *Controllers) noteVersion(e *tracked) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.confirmed, e.recorded = true, true

@@ -10,7 +10,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -87,7 +87,7 @@ func TestNothingHiddenIsReplacedOnHalfKnowledge(t *testing.T) {
 		"a template has failed": {with(t, one, "spec: {", "spec: {odd: true, "), nil, false},
 		"an earlier leader may have edited it": {one, func(c *cluster) {
 			c.controllers.led.Store(true)
-			c.controllers.entries["apps"].confirmed = false
+			c.controllers.tracked["apps"].confirmed = false
 			c.refuse["get templatecontrollers apps"] = errors.New("no answer")
 		}, false},
 		"the watch of TemplateControllers fails": {one, func(c *cluster) { c.fail("templatecontrollers", errors.New("no answer")) }, false},
@@ -236,18 +236,18 @@ func TestKindsThatAnotherClassHasAddedAreKnownWhenItHandsBack(t *testing.T) {
 
 // healing is a Writer whose applies bring the watch of TemplateControllers back.
 type healing struct {
-	running.Writer
+	running.Client
 	cluster *cluster
 }
 
 func (w healing) Apply(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
 	w.cluster.fail("templatecontrollers", nil)
-	return w.Writer.Apply(ctx, at, body, manager)
+	return w.Client.Apply(ctx, at, body, manager)
 }
 
 func TestWhatAFailedWatchKeptIsPrunedAlsoWhenItIsBackBeforeThePassEnds(t *testing.T) {
 	c := newCluster(t)
-	c.controllers.clusters = func(as string) running.Writer { return healing{c.as(as), c} }
+	c.controllers.clusters = func(as string) running.Client { return healing{c.as(as), c} }
 	c.apply(apps)
 	c.apply(app)
 	c.run()
@@ -264,7 +264,7 @@ func TestWhatAFailedWatchKeptIsPrunedAlsoWhenItIsBackBeforeThePassEnds(t *testin
 func TestNobodyIsAskedAboutATemplateControllerThatIsGone(t *testing.T) {
 	c := newCluster(t)
 	c.controllers.led.Store(true)
-	if !c.controllers.Confirmed(t.Context(), &running.Controller{Name: "gone"}) || len(c.requests) > 0 {
+	if !c.controllers.MayPrune(t.Context(), &running.Controller{Name: "gone"}) || len(c.requests) > 0 {
 		t.Errorf("requests %v", c.requests)
 	}
 }
@@ -275,10 +275,10 @@ func TestTheServerIsAskedOnceForATemplateController(t *testing.T) {
 	c.apply(app)
 	c.run()
 	c.controllers.led.Store(true)
-	c.controllers.entries["apps"].confirmed = false
+	c.controllers.tracked["apps"].confirmed = false
 	before := len(c.requests)
 	for range 2 {
-		if !c.controllers.Confirmed(t.Context(), c.controllers.get("apps")) {
+		if !c.controllers.MayPrune(t.Context(), c.controllers.get("apps")) {
 			t.Error("it is not confirmed")
 		}
 	}

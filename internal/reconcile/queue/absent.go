@@ -11,22 +11,22 @@ import (
 // garbage collector before templater looks after them itself.
 const CollectorTime = 60 * time.Second
 
-// Absences remembers since when parents are missed that still have children. It
+// AbsentParents remembers since when parents are missed that still have children. It
 // is safe for concurrent use.
-type Absences struct {
+type AbsentParents struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
 	since map[Key]time.Time
 }
 
-// NewAbsences returns absences of which there are none.
-func NewAbsences(clock clock.PassiveClock) *Absences {
-	return &Absences{clock: clock, since: map[Key]time.Time{}}
+// NewAbsentParents returns an AbsentParents that knows of none.
+func NewAbsentParents(clock clock.PassiveClock) *AbsentParents {
+	return &AbsentParents{clock: clock, since: map[Key]time.Time{}}
 }
 
 // Left returns how much of the garbage collector's time is left; the first
 // call for a key begins it.
-func (a *Absences) Left(key Key) time.Duration {
+func (a *AbsentParents) Left(key Key) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	since, ok := a.since[key]
@@ -38,14 +38,14 @@ func (a *Absences) Left(key Key) time.Duration {
 }
 
 // End says that nobody misses a parent any more, or that there is nothing left of it.
-func (a *Absences) End(key Key) {
+func (a *AbsentParents) End(key Key) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.since, key)
 }
 
 // ForgetController forgets about a controller that is gone.
-func (a *Absences) ForgetController(name string) {
+func (a *AbsentParents) ForgetController(name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	DropController(a.since, name)

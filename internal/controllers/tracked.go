@@ -15,12 +15,12 @@ import (
 	"github.com/templater-dev/templater/internal/spec"
 )
 
-// entry is what is kept of one TemplateController, under the lock of Controllers.
-type entry struct {
+// tracked is what is kept of one TemplateController, under the lock of Controllers.
+type tracked struct {
 	uid        types.UID
 	since      time.Time // when this operator took it up; zero before
 	waiting    handover  // for another class
-	confirmed  bool      // whether it is known as the server has it: see Controllers.confirmed
+	confirmed  bool      // whether it is known as the server has it: see Controllers.MayPrune
 	recorded   bool      // whether this operator has written its status since it took it up
 	generation int64
 	compiled   *spec.Compiled
@@ -40,16 +40,16 @@ type entry struct {
 	meter      measure.Meter
 }
 
-func newEntry(uid types.UID) *entry {
-	return &entry{
+func newTracked(uid types.UID) *tracked {
+	return &tracked{
 		uid: uid, generation: -1, counts: tally.New(), bits: map[schema.GroupKind]uint64{},
 		childKinds: map[schema.GroupKind]string{}, settled: map[schema.GroupKind]bool{}, missing: map[schema.GroupKind]bool{},
 	}
 }
 
 // learn takes up the kinds of children in a status. Who has served it before may have added some that the watch has
-// told of after this operator took it up. Once this one has written the status, it knows better: see shed.
-func (e *entry) learn(kinds []v1.ChildKind) {
+// told of after this operator took it up. Once this one has written the status, it knows better: see dropIdleKinds.
+func (e *tracked) learn(kinds []v1.ChildKind) {
 	if e.recorded {
 		return
 	}
@@ -61,16 +61,16 @@ func (e *entry) learn(kinds []v1.ChildKind) {
 	}
 }
 
-// entry returns the entry for tc, a fresh one for a TemplateController that is new, or another
+// track returns the track for tc, a fresh one for a TemplateController that is new, or another
 // one of the same name.
-func (c *Controllers) entry(tc *v1.TemplateController) *entry {
+func (c *Controllers) track(tc *v1.TemplateController) *tracked {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e := c.entries[tc.Name]
+	e := c.tracked[tc.Name]
 	if e == nil || e.uid != tc.UID {
-		e = newEntry(tc.UID)
+		e = newTracked(tc.UID)
 		e.meter = c.meters.Begin(tc.Name)
-		c.entries[tc.Name] = e
+		c.tracked[tc.Name] = e
 	}
 	if e.since.IsZero() {
 		clear(e.childKinds) // who serves it may have another version of a kind by now

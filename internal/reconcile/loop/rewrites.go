@@ -8,12 +8,12 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/fields"
 )
 
-// mostFlaps is how many fields are remembered of each sort.
-const mostFlaps = 5
+// mostRewrites is how many fields are remembered of each sort.
+const mostRewrites = 5
 
-// Flaps are the fields of a parent's status and children that are written over and over,
+// Rewrites are the fields of a parent's status and children that are written over and over,
 // by whose doing that is.
-type Flaps struct {
+type Rewrites struct {
 	taken []string                  // somebody else changes them
 	own   []string                  // the templates yield something else each time
 	last  map[string]map[string]any // what was last written, by what it was
@@ -22,15 +22,15 @@ type Flaps struct {
 // publisher returns the path of a field in contents as it may be told.
 type publisher func(path string, contents ...map[string]any) string
 
-// NewFlaps returns flaps of which nothing is known.
-func NewFlaps() *Flaps { return &Flaps{last: map[string]map[string]any{}} }
+// NewRewrites returns Rewrites of which nothing is known.
+func NewRewrites() *Rewrites { return &Rewrites{last: map[string]map[string]any{}} }
 
 // take notes a field that somebody else had taken.
-func (f *Flaps) take(field string) { f.taken = noted(f.taken, field) }
+func (f *Rewrites) take(field string) { f.taken = noted(f.taken, field) }
 
 // Apply notes the write of a child with that content; drift is the field of it that somebody has taken, if known. When it is the
 // same as the last time, somebody else has undone that.
-func (f *Flaps) Apply(what string, content map[string]any, drift string, public publisher) {
+func (f *Rewrites) Apply(what string, content map[string]any, drift string, public publisher) {
 	last := f.last[what]
 	path, again := f.since(what, content)
 	switch {
@@ -45,7 +45,7 @@ func (f *Flaps) Apply(what string, content map[string]any, drift string, public 
 
 // Status notes the write of a status; owned are the fields of the parent's status that are ours. Conditions
 // are left out: they follow the rest.
-func (f *Flaps) Status(owned fields.Set, status map[string]any, public publisher) {
+func (f *Rewrites) Status(owned fields.Set, status map[string]any, public publisher) {
 	last := f.last["status"]
 	status = maps.Clone(status)
 	delete(status, "conditions")
@@ -60,7 +60,7 @@ func (f *Flaps) Status(owned fields.Set, status map[string]any, public publisher
 
 // since returns the first field in which the content differs from the last of that name, and whether there
 // was one.
-func (f *Flaps) since(name string, content map[string]any) (path string, again bool) {
+func (f *Rewrites) since(name string, content map[string]any) (path string, again bool) {
 	last, again := f.last[name]
 	f.last[name] = content
 	if !again {
@@ -70,20 +70,20 @@ func (f *Flaps) since(name string, content map[string]any) (path string, again b
 }
 
 // Remove notes a child that the templates yield no more.
-func (f *Flaps) Remove(what string) {
+func (f *Rewrites) Remove(what string) {
 	delete(f.last, what)
 	f.own = noted(f.own, what)
 }
 
 func noted(fields []string, field string) []string {
-	if len(fields) == mostFlaps || slices.Contains(fields, field) {
+	if len(fields) == mostRewrites || slices.Contains(fields, field) {
 		return fields
 	}
 	return slices.Sorted(slices.Values(append(fields, field)))
 }
 
 // Advice says what flaps, and what to do.
-func (f *Flaps) Advice() string {
+func (f *Rewrites) Advice() string {
 	var out []string
 	if f != nil && len(f.taken) > 0 {
 		out = append(out, "somebody else keeps changing "+strings.Join(f.taken, ", ")+": find out who (kubectl get -o yaml --show-managed-fields), and let one of the two leave it alone")

@@ -8,8 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/announce"
-	"github.com/templater-dev/templater/internal/reconcile/problem"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
@@ -21,7 +21,7 @@ var eventsResource = schema.GroupResource{Group: "events.k8s.io", Resource: "eve
 
 // tryEventsAgain has one of the parents looked at in each of the namespaces where Events were refused, to try again.
 func (c *Controllers) tryEventsAgain(next *running.Controller) {
-	all := c.events.Silenced(next.Name, next.As)
+	all := c.events.Refused(next.Name, next.As)
 	for _, one := range all {
 		switch due := c.clock.Since(one.At) >= problem.SlowRetry; {
 		case due && next.Parent(one.Key.Parent) == nil:
@@ -39,7 +39,7 @@ func (c *Controllers) tryEventsAgain(next *running.Controller) {
 // soon be more to say.
 func eventsCondition(c *running.Controller, recorder *announce.Recorder) (condition *metav1.Condition, pending bool) {
 	var texts []string
-	for _, one := range recorder.Silenced(c.Name, c.As) {
+	for _, one := range recorder.Refused(c.Name, c.As) {
 		need := rights.Claim{As: c.As, Use: rights.Events, Resource: eventsResource, Namespaced: true, Namespace: one.Namespace}
 		if c.GVK.Group == "" && c.GVK.Kind == "Namespace" { // each is one more where Events are written
 			need.Namespace, need.Unlimited = "", true
