@@ -12,6 +12,25 @@ import (
 // place is a file or folder of the repository that the page names.
 var place = regexp.MustCompile("`((?:api|cmd|config|internal)/[^`…]*)`")
 
+// functions are those that the page says are in a file.
+var functions = regexp.MustCompile("((?:`\\w+`(?:, | and )?)+) in `([^`]*\\.go)`")
+
+func TestArchitectureNamesFunctionsThatAreThere(t *testing.T) {
+	count := 0
+	for _, match := range functions.FindAllStringSubmatch(read(t, "docs/architecture.md"), -1) {
+		code := read(t, match[2])
+		for _, name := range regexp.MustCompile(`\w+`).FindAllString(match[1], -1) {
+			count++
+			if !regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + name + `\(`).MatchString(code) {
+				t.Errorf("docs/architecture.md: there is no %s in %s", name, match[2])
+			}
+		}
+	}
+	if count == 0 {
+		t.Error("no functions found")
+	}
+}
+
 func TestArchitectureNamesWhatIsThere(t *testing.T) {
 	page := read(t, "docs/architecture.md")
 	named := map[string]bool{}

@@ -17,7 +17,7 @@ import (
 	"github.com/templater-dev/templater/internal/spec"
 )
 
-// syncRun is one syncRun at one TemplateController: what its steps have found so far.
+// syncRun is one look at one TemplateController: what its steps have found so far.
 type syncRun struct {
 	c        *Controllers
 	name     string

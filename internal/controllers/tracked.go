@@ -61,7 +61,7 @@ func (e *tracked) learn(kinds []v1.ChildKind) {
 	}
 }
 
-// track returns the track for tc, a fresh one for a TemplateController that is new, or another
+// track returns what is known of tc, nothing for a TemplateController that is new, or another
 // one of the same name.
 func (c *Controllers) track(tc *v1.TemplateController) *tracked {
 	c.mu.Lock()

@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// makePlan makePlan the pass. Nothing is removed by what may be superseded.
+// makePlan plans the pass. Nothing is removed by what may be superseded.
 func (p *pass) makePlan(ctx context.Context, s plan.Input) plan.Plan {
 	p.behind = !running.Readable(p.Controllers)
 	s.Complete = len(p.problems) == 0 && p.Complete(p.key.Parent.Namespace)
