@@ -125,7 +125,7 @@ func (m Marks) Differ(o *object.Object) bool {
 			return true
 		}
 	}
-	return m.ownerDiffers(o) || m.unsealed(o)
+	return m.ownerDiffers(o) || m.Unsealed(o)
 }
 
 func (m mark) differs(value string, has bool) bool {

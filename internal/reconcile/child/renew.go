@@ -37,24 +37,15 @@ func (m *Maker) openFor(o *object.Object, kind schema.GroupKind) (seal.Note, boo
 
 // Unsealed reports whether an object lacks our seal, or has that of another entry.
 func (m Marks) Unsealed(o *object.Object) bool {
-	if o.Label(v1.LabelChild) == m.entry.Name {
-		return m.unsealed(o)
-	}
-	note, holds := m.open(o)
-	return !holds || note.Entry != m.entry.Name
-}
-
-// unsealed is Unsealed of an object whose label names the entry. What is found is noted.
-func (m Marks) unsealed(o *object.Object) bool {
 	round := m.maker.Seals.Round()
-	if o.Settled(round) {
+	if o.Settled(round) && o.Label(v1.LabelChild) == m.entry.Name {
 		return false
 	}
 	note, holds := m.open(o)
 	if !holds || note.Entry != m.entry.Name {
 		return true
 	}
-	if o.Noted(object.Sealed) && !m.KeyOutdated(o) && !m.Altered(o) {
+	if o.Noted(object.Sealed) && o.Label(v1.LabelChild) == note.Entry && !m.KeyOutdated(o) && !m.Altered(o) {
 		o.Settle(round)
 	}
 	return false
