@@ -127,14 +127,6 @@ func repeat(c *call) any {
 	return strings.Repeat(s, int(n))
 }
 
-// cut returns s up to byte n, without half a character at its end.
-func cut(s string, n int) string {
-	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n]
-}
-
 // startAt returns where the first character begins at byte n of s or later.
 func startAt(s string, n int) int {
 	for n < len(s) && !utf8.RuneStart(s[n]) {
@@ -148,7 +140,7 @@ func trunc(c *call) any {
 	n, s := c.integer(0), c.str(1)
 	switch {
 	case n >= 0 && n < int64(len(s)):
-		return cut(s, int(n))
+		return syntax.Cut(s, int(n))
 	case n < 0 && n > -int64(len(s)):
 		return s[startAt(s, len(s)+int(n)):]
 	}
@@ -164,7 +156,7 @@ func substr(c *call) any {
 	if from > to {
 		return c.fail("argument 1 is greater than argument 2")
 	}
-	head := cut(s, int(to))
+	head := syntax.Cut(s, int(to))
 	return head[startAt(head, min(int(from), len(head))):]
 }
 
@@ -173,7 +165,7 @@ func abbrev(c *call) any {
 	if width < 4 || int64(len(s)) <= width {
 		return s
 	}
-	return cut(s, int(width)-3) + "..."
+	return syntax.Cut(s, int(width)-3) + "..."
 }
 
 func abbrevboth(c *call) any {
@@ -186,12 +178,12 @@ func abbrevboth(c *call) any {
 	offset = min(offset, len(s)-(width-3))
 	switch {
 	case offset <= 4:
-		return cut(s, width-3) + "..."
+		return syntax.Cut(s, width-3) + "..."
 	case offset+width-3 >= len(s):
 		return "..." + s[startAt(s, len(s)-(width-3)):]
 	}
 	from := startAt(s, offset)
-	return "..." + cut(s[from:], width-6) + "..."
+	return "..." + syntax.Cut(s[from:], width-6) + "..."
 }
 
 // clampInt keeps arithmetic within third-party code from overflowing.

@@ -95,8 +95,8 @@ func (c *Controller) NothingLeft(s Source) bool {
 	return !found
 }
 
-// AllSealed reports whether all children are known, and none lacks a seal. Those whose parent is not there count while strays do.
-func (c *Controller) AllSealed(strays bool) bool {
+// AllSealed reports whether all children are known, and none lacks a seal. Those whose parent is not there count where leftovers is true.
+func (c *Controller) AllSealed(leftovers bool) bool {
 	if !c.CompleteEverywhere() || !Readable(c.Namespaces) {
 		return false
 	}
@@ -115,7 +115,7 @@ func (c *Controller) AllSealed(strays bool) bool {
 		case parent != nil && l.MadeFor(parent.UID()):
 			all = parent.Deleting()
 		default:
-			all = !strays || l.Outlives()
+			all = !leftovers || l.Outlives()
 		}
 	})
 	return all

@@ -45,7 +45,7 @@ const longestMessage = 1024
 // OneLine makes a message of text of any length.
 func OneLine(text string) string {
 	// A character has at most four bytes; this bounds the work.
-	head := cut(text, min(len(text), longestMessage*utf8.UTFMax))
+	head := Cut(text, min(len(text), longestMessage*utf8.UTFMax))
 	line := strings.Join(strings.Fields(head), " ")
 	if len(head) == len(text) && utf8.RuneCountInString(line) <= longestMessage {
 		return line

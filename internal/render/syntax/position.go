@@ -68,11 +68,11 @@ func Excerpt(n parse.Node) string {
 	if len(s) <= limit {
 		return s
 	}
-	return cut(s, limit) + "…"
+	return Cut(s, limit) + "…"
 }
 
-// cut returns s up to byte n, without half a character at its end.
-func cut(s string, n int) string {
+// Cut returns s up to byte n, without half a character at its end.
+func Cut(s string, n int) string {
 	for n > 0 && n < len(s) && !utf8.RuneStart(s[n]) {
 		n--
 	}

@@ -42,7 +42,7 @@ func TestAVariableBeginsWhereItStands(t *testing.T) {
 
 func TestNothingIsLeftOfHalfACharacter(t *testing.T) {
 	for text, want := range map[string]string{"é": "", "\xa9": "", "aé": "a"} {
-		if got := cut(text, len(text)-1); got != want {
+		if got := Cut(text, len(text)-1); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
