@@ -61,7 +61,7 @@ func TestEncodingFunctions(t *testing.T) {
 		`toJson (dict "a" (list 1 (dict "b" nil "c" (list))) "d" (dict) "e" true) | print`:                     `"{\"a\":[1,{\"b\":null,\"c\":[]}],\"d\":{},\"e\":true}"`,
 		`toPrettyJson (dict "a" (list 1 (dict "b" nil "c" (list))) "d" (dict) "e" true) | print`:               `"{\n  \"a\": [\n    1,\n    {\n      \"b\": null,\n      \"c\": []\n    }\n  ],\n  \"d\": {},\n  \"e\": true\n}"`,
 		`toPrettyJson (list) | print`:                         `"[]"`,
-		`toYaml . | fromYaml | keys`:                          `["children","controller","metadata","observed","parent","spec","status","values"]`,
+		`toYaml . | fromYaml | keys`:                          `["children","controller","metadata","observed","parent","related","spec","status","values"]`,
 		`toYaml (list 1.5 "1.5" true "true" "a\nb") | print`:  `"- 1.5\n- \"1.5\"\n- true\n- \"true\"\n- \"a\\nb\""`,
 		`fromYaml "a: [1, 2.5, x, null, true, 'y']"`:          `{"a":[1,2.5,"x",null,true,"y"]}`,
 		`fromYaml ""| default "none"`:                         `"none"`,

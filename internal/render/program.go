@@ -20,8 +20,10 @@ type Program struct {
 	controller string
 	values     map[string]any
 	names      []string // of the children, sorted
+	related    []string // of related objects, sorted
 	children   map[string]*unit
-	status     *unit          // nil if there is no status template
+	status     *unit // nil if there is no status template
+	selects    map[string]*unit
 	texts      []*syntax.Text // all of them, as written
 	marker     string
 	reads      syntax.Reads
@@ -38,17 +40,22 @@ type unit struct {
 // every finding.
 func Compile(src Source) (*Program, error) {
 	t, err := syntax.Parse(syntax.Source{
-		LeftDelim: src.LeftDelim, RightDelim: src.RightDelim, Helpers: src.Helpers, Children: src.Children, Status: src.Status, Functions: signatures(),
+		LeftDelim: src.LeftDelim, RightDelim: src.RightDelim, Helpers: src.Helpers, Children: src.Children, Status: src.Status, Related: src.Related, Functions: signatures(),
 	})
 	if err != nil {
 		return nil, err
 	}
-	p := &Program{controller: src.Controller, values: src.Values, names: t.Names, children: make(map[string]*unit, len(t.Children)), texts: t.Texts, reads: t.Reads}
+	p := &Program{controller: src.Controller, values: src.Values, names: t.Names, related: t.Related, children: make(map[string]*unit, len(t.Children)), texts: t.Texts, reads: t.Reads}
 	for i, child := range t.Children {
 		p.children[src.Children[i].Name] = &unit{Unit: child}
 	}
 	if t.Status != nil {
 		p.status = &unit{Unit: t.Status}
+	}
+	for i, u := range t.Selects {
+		if u != nil {
+			p.addSelect(src.Related[i].Name, u)
+		}
 	}
 	contents := make([]string, len(p.texts))
 	for i, text := range p.texts {

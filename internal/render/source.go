@@ -20,6 +20,9 @@ type Source struct {
 	Children []syntax.Template
 	// Status is the template of the parent's status; "" means there is none.
 	Status string
+	// Related holds the select templates of related objects, in order. A text of "" means that there is
+	// none; the name is known all the same.
+	Related []syntax.Template
 }
 
 // Input is the data of one pass. Nothing in it is changed or kept. Objects
@@ -34,6 +37,9 @@ type Input struct {
 	// means that there are no children. An error, which is that of Spend,
 	// ends the execution.
 	Observed func(name string) ([]map[string]any, error)
+	// Related returns the related objects of an entry's name, already sorted. It is called as Observed is; nil
+	// means that there are none. An error that is not that of Spend is told as it is, with the place.
+	Related func(name string) ([]map[string]any, error)
 	// Ready is what the function ready answers; nil means never. It must
 	// not change or keep the object.
 	Ready func(object map[string]any) bool

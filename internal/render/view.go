@@ -15,20 +15,22 @@ type view struct {
 	in      *Input
 	budget  *budget.Meter // of the exec
 
-	root, controller, children, observed closed
+	root, controller, children, observed, related closed
 
 	// What was asked for before: the parent and its metadata without the
-	// fields that templates do not see, and live children by name.
-	parent, metadata map[string]any
-	lists            map[string]any
+	// fields that templates do not see, and live children and related
+	// objects by name.
+	parent, metadata      map[string]any
+	lists, relatedByEntry map[string]any
 }
 
 // open sets what the execution of a unit sees.
 func (v *view) open(p *Program, u *unit, in *Input, b *budget.Meter) {
 	v.program, v.in, v.budget = p, in, b
-	v.root = closed{Keys: syntax.RootKeys(u.Status), view: v, load: (*view).top}
+	v.root = closed{Keys: syntax.RootKeys(u.Purpose), view: v, load: (*view).top}
 	v.controller = closed{Keys: syntax.ControllerKeys(), view: v, load: (*view).controllerName}
 	v.children = closed{Keys: syntax.Keys{Prefix: ".children.", Names: p.names}, view: v, load: (*view).list}
+	v.related = closed{Keys: syntax.Keys{Prefix: ".related.", Names: p.related}, view: v, load: (*view).relatedList}
 	v.observed = closed{Keys: syntax.Keys{Prefix: ".observed.", Names: p.names}, view: v, load: (*view).list}
 }
 
@@ -55,6 +57,8 @@ func (v *view) top(key string) (any, error) {
 		return &v.children, nil
 	case "observed":
 		return &v.observed, nil
+	case "related":
+		return &v.related, nil
 	}
 	return normal(v.in.Parent[key])
 }
@@ -62,15 +66,23 @@ func (v *view) top(key string) (any, error) {
 func (v *view) controllerName(string) (any, error) { return v.program.controller, nil }
 
 // list returns the live children of a name.
-func (v *view) list(name string) (any, error) {
-	if list, known := v.lists[name]; known {
+func (v *view) list(name string) (any, error) { return v.listed(&v.lists, name, v.in.Observed) }
+
+// relatedList returns the related objects of a name.
+func (v *view) relatedList(name string) (any, error) {
+	return v.listed(&v.relatedByEntry, name, v.in.Related)
+}
+
+// listed returns what find has under a name, and asks for it once.
+func (v *view) listed(lists *map[string]any, name string, find func(string) ([]map[string]any, error)) (any, error) {
+	if list, known := (*lists)[name]; known {
 		return list, nil
 	}
 	var objects []map[string]any
-	if v.in.Observed != nil {
+	if find != nil {
 		var err error
 		v.budget.Lend()
-		objects, err = v.in.Observed(name)
+		objects, err = find(name)
 		v.budget.TakeBack()
 		if err != nil {
 			return nil, err
@@ -83,10 +95,10 @@ func (v *view) list(name string) (any, error) {
 	for i, object := range objects {
 		list[i] = stripped(object)
 	}
-	if v.lists == nil {
-		v.lists = map[string]any{}
+	if *lists == nil {
+		*lists = map[string]any{}
 	}
-	v.lists[name] = list
+	(*lists)[name] = list
 	return list, nil
 }
 

@@ -33,7 +33,7 @@ func (k *checker) reads(keys []string) {
 	if whole || key == "status" || key == "parent" && (len(keys) == 1 || keys[1] == "status") {
 		r.Status = true
 	}
-	if !k.u.Status && (whole || key == "children" || key == "observed") {
+	if k.u.Purpose == ForChild && (whole || key == "children" || key == "observed") {
 		r.Children = true
 	}
 }
@@ -41,8 +41,9 @@ func (k *checker) reads(keys []string) {
 // visit is a check of a definition that need not be done again. Those of
 // helpers are the same for all children, which keeps checking linear.
 type visit struct {
-	tree         *parse.Tree
-	root, status bool
+	tree    *parse.Tree
+	root    bool
+	purpose Purpose
 }
 
 // scope is what is known at a place about dot.
@@ -71,7 +72,7 @@ func (c *compiler) checkHelpers(helpers map[string]Definition) {
 // template checks a definition once for what its dot may be. What does not
 // depend on dot is found either way.
 func (k *checker) template(def Definition, root bool) {
-	v := visit{def.Tree, root, k.u.Status}
+	v := visit{def.Tree, root, k.u.Purpose}
 	if k.c.visited[v] {
 		return
 	}
@@ -291,12 +292,14 @@ func (k *checker) path(n parse.Node, keys []string) {
 	if len(keys) == 0 {
 		return
 	}
-	root := RootKeys(k.u.Status)
+	root := RootKeys(k.u.Purpose)
 	err := root.Check(keys[0])
 	if err == nil && len(keys) > 1 {
 		switch keys[0] {
 		case "children", "observed":
 			err = (&Keys{Prefix: "." + keys[0] + ".", Names: k.c.names}).Check(keys[1])
+		case "related":
+			err = (&Keys{Prefix: ".related.", Names: k.c.related}).Check(keys[1])
 		case "controller":
 			controller := ControllerKeys()
 			err = controller.Check(keys[1])

@@ -9,7 +9,7 @@ import (
 
 // TestFindings has mistakes at the edges of what is checked, and templates without any.
 func TestFindings(t *testing.T) {
-	const noX = "there is no .x; known: .children .controller .metadata .observed .parent .spec .status .values"
+	const noX = "there is no .x; known: .children .controller .metadata .observed .parent .related .spec .status .values"
 	for why, c := range map[string]struct {
 		src  Source
 		want []string

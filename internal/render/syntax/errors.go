@@ -27,7 +27,7 @@ const (
 // is, values of the parent, of children or of .values, except for what the
 // author handed to fail, wait or required.
 type Error struct {
-	// Template is "children[NAME]", "status" or "helpers".
+	// Template is "children[NAME]", "status", "related[NAME].select" or "helpers".
 	Template string
 	// Line and Column are 1-based in that template as the author wrote it,
 	// the column counted in characters; 0 means unknown.

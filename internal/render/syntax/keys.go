@@ -15,10 +15,27 @@ type Keys struct {
 	gone   map[string]string
 }
 
-// RootKeys returns the keys at the root of what a status template sees, or that of a child.
-func RootKeys(status bool) Keys {
-	if status {
+// Purpose is what a template is for, which decides what it sees.
+type Purpose int
+
+// The purposes.
+const (
+	// ForChild templates yield the objects of an entry of children.
+	ForChild Purpose = iota
+	// ForStatus templates yield the status of the parent.
+	ForStatus
+	// ForSelect templates say which objects of an entry of related a parent sees.
+	ForSelect
+)
+
+// RootKeys returns the keys at the root of what a template sees.
+func RootKeys(purpose Purpose) Keys {
+	switch purpose {
+	case ForStatus:
 		return Keys{Prefix: ".", Names: statusKeys}
+	case ForSelect:
+		return Keys{Prefix: ".", Names: selectKeys, gone: goneFromSelects}
+	case ForChild:
 	}
 	return Keys{Prefix: ".", Names: childKeys, gone: goneFromChildren}
 }
@@ -27,14 +44,21 @@ func RootKeys(status bool) Keys {
 func ControllerKeys() Keys { return Keys{Prefix: ".controller.", Names: controllerKeys} }
 
 var (
-	statusKeys     = []string{"children", "controller", "metadata", "observed", "parent", "spec", "status", "values"}
+	statusKeys     = []string{"children", "controller", "metadata", "observed", "parent", "related", "spec", "status", "values"}
 	childKeys      = slices.DeleteFunc(slices.Clone(statusKeys), func(k string) bool { return k == "children" })
+	selectKeys     = []string{"controller", "metadata", "parent", "spec", "status", "values"}
 	controllerKeys = []string{"name"}
 	// goneFromChildren says why keys are not there in a child's template.
 	goneFromChildren = map[string]string{
 		"children": ".children is not available in a child's template yet; use .observed.NAME",
 	}
+	// goneFromSelects says why keys are not there in a select template.
+	goneFromSelects = map[string]string{
+		"children": onlyTheParent, "observed": onlyTheParent, "related": onlyTheParent,
+	}
 )
+
+const onlyTheParent = "what is selected depends on the parent alone: use .spec, .metadata, .status, .values or .controller"
 
 // Check returns an error unless key is among the keys.
 func (k *Keys) Check(key string) error {

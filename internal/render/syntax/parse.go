@@ -20,11 +20,13 @@ type Source struct {
 	Children []Template
 	// Status is the template of the parent's status; "" means there is none.
 	Status string
+	// Related holds the select templates of related objects, in order; a text of "" means that there is none.
+	Related []Template
 	// Functions holds what templates may call, by name.
 	Functions map[string]*Function
 }
 
-// Template is a named template of one child.
+// Template is a named template of one entry.
 type Template struct{ Name, Text string }
 
 // Templates is what a [Source] was parsed to.
@@ -32,6 +34,8 @@ type Templates struct {
 	Names    []string // of the children, sorted
 	Children []*Unit  // in the order of the source
 	Status   *Unit    // nil if there is no status template
+	Related  []string // the names of related objects, sorted
+	Selects  []*Unit  // in the order of the source; nil where there is no template
 	Texts    []*Text  // all of them, as written
 	Reads    Reads
 }
@@ -39,21 +43,29 @@ type Templates struct {
 // Parse parses and checks all templates. The error is an [Errors] with
 // every finding.
 func Parse(src Source) (Templates, error) {
-	c := &compiler{src: src, names: childNames(src.Children), visited: map[visit]bool{}}
+	c := &compiler{src: src, names: namesOf(src.Children), related: namesOf(src.Related), visited: map[visit]bool{}}
 	if c.left() == c.right() {
 		return Templates{}, Errors{{Template: "delimiters", Reason: Invalid, Message: "left and right are the same, so the end of an action " +
 			"cannot be told from its beginning; give two different ones"}}
 	}
 	helpers := c.helpers()
-	t := Templates{Names: c.names, Children: make([]*Unit, len(src.Children))}
+	t := Templates{Names: c.names, Children: make([]*Unit, len(src.Children)), Related: c.related, Selects: make([]*Unit, len(src.Related))}
+	for i, related := range src.Related {
+		if twice(src.Related, i) {
+			c.add(&Error{Template: RelatedName(related.Name), Reason: Invalid, Message: "there are two entries of this name in related"})
+		}
+		if related.Text != "" {
+			t.Selects[i] = c.unit(NewText(SelectName(related.Name), related.Text), helpers, ForSelect)
+		}
+	}
 	for i, child := range src.Children {
-		if slices.ContainsFunc(src.Children[:i], func(o Template) bool { return o.Name == child.Name }) {
+		if twice(src.Children, i) {
 			c.add(&Error{Template: ChildName(child.Name), Reason: Invalid, Message: "there are two children of this name"})
 		}
-		t.Children[i] = c.unit(NewText(ChildName(child.Name), child.Text), helpers, false)
+		t.Children[i] = c.unit(NewText(ChildName(child.Name), child.Text), helpers, ForChild)
 	}
 	if src.Status != "" {
-		t.Status = c.unit(NewText("status", src.Status), helpers, true)
+		t.Status = c.unit(NewText("status", src.Status), helpers, ForStatus)
 	}
 	if len(c.errors) > 0 {
 		return Templates{}, c.errors
@@ -65,10 +77,21 @@ func Parse(src Source) (Templates, error) {
 // ChildName returns how errors name the template of a child.
 func ChildName(name string) string { return "children[" + name + "]" }
 
-func childNames(children []Template) []string {
-	names := make([]string, len(children))
-	for i, child := range children {
-		names[i] = child.Name
+// RelatedName returns how errors name an entry of related, SelectName how they name its template.
+func RelatedName(name string) string { return "related[" + name + "]" }
+
+// SelectName is the name of the select template of an entry of related.
+func SelectName(name string) string { return RelatedName(name) + ".select" }
+
+// twice reports whether an earlier template has the name of that one.
+func twice(all []Template, i int) bool {
+	return slices.ContainsFunc(all[:i], func(o Template) bool { return o.Name == all[i].Name })
+}
+
+func namesOf(all []Template) []string {
+	names := make([]string, len(all))
+	for i, t := range all {
+		names[i] = t.Name
 	}
 	slices.Sort(names)
 	return names
@@ -77,7 +100,7 @@ func childNames(children []Template) []string {
 // Unit is one template with the define blocks that it can call.
 type Unit struct {
 	Text    *Text
-	Status  bool                  // whether it is the status template
+	Purpose Purpose
 	own     map[string]Definition // its body is under ""
 	helpers map[string]Definition // shared by all units
 }
@@ -113,6 +136,7 @@ const (
 type compiler struct {
 	src     Source
 	names   []string // of the children, sorted
+	related []string // of related objects, sorted
 	texts   []*Text
 	errors  Errors
 	visited map[visit]bool
@@ -155,8 +179,8 @@ func (c *compiler) helpers() map[string]Definition {
 }
 
 // unit parses and checks a template.
-func (c *compiler) unit(t *Text, helpers map[string]Definition, status bool) *Unit {
-	u := &Unit{Text: t, Status: status, own: map[string]Definition{}, helpers: helpers}
+func (c *compiler) unit(t *Text, helpers map[string]Definition, purpose Purpose) *Unit {
+	u := &Unit{Text: t, Purpose: purpose, own: map[string]Definition{}, helpers: helpers}
 	trees := c.parse(t)
 	for _, name := range sorted(trees) {
 		if _, twice := helpers[name]; twice {
