@@ -22,7 +22,8 @@ type Program struct {
 	names      []string // of the children, sorted
 	related    []string // of related objects, sorted
 	children   map[string]*unit
-	status     *unit // nil if there is no status template
+	readyWhen  map[string]*unit // of children that have one; nil if none has
+	status     *unit            // nil if there is no status template
 	selects    map[string]*unit
 	texts      []*syntax.Text // all of them, as written
 	marker     string
@@ -40,7 +41,7 @@ type unit struct {
 // every finding.
 func Compile(src Source) (*Program, error) {
 	t, err := syntax.Parse(syntax.Source{
-		LeftDelim: src.LeftDelim, RightDelim: src.RightDelim, Helpers: src.Helpers, Children: src.Children, Status: src.Status, Related: src.Related, Functions: signatures(),
+		LeftDelim: src.LeftDelim, RightDelim: src.RightDelim, Helpers: src.Helpers, Children: src.Children, ReadyWhen: src.ReadyWhen, Status: src.Status, Related: src.Related, Functions: signatures(),
 	})
 	if err != nil {
 		return nil, err
@@ -48,6 +49,12 @@ func Compile(src Source) (*Program, error) {
 	p := &Program{controller: src.Controller, values: src.Values, names: t.Names, related: t.Related, children: make(map[string]*unit, len(t.Children)), texts: t.Texts, reads: t.Reads}
 	for i, child := range t.Children {
 		p.children[src.Children[i].Name] = &unit{Unit: child}
+	}
+	for i, e := range t.ReadyWhen {
+		if p.readyWhen == nil {
+			p.readyWhen = make(map[string]*unit, len(t.ReadyWhen))
+		}
+		p.readyWhen[src.ReadyWhen[i].Name] = &unit{Unit: e}
 	}
 	if t.Status != nil {
 		p.status = &unit{Unit: t.Status}
@@ -132,7 +139,21 @@ func (p *Program) Status(in *Input) (map[string]any, error) {
 }
 
 // render executes a unit and calls do with each document of its output.
-func (p *Program) render(u *unit, in *Input, do func(*exec, document.Document) error) (err error) {
+func (p *Program) render(u *unit, in *Input, do func(*exec, document.Document) error) error {
+	return p.execute(u, in, func(x *exec) error {
+		if err := x.invoke("", &x.view.root); err != nil {
+			return x.located(err, u.Body())
+		}
+		err := u.shapes.Read(&x.Table, x.out.buf, func(d document.Document) error { return do(x, d) })
+		if err = x.mapped(err); err != nil {
+			return err
+		}
+		return x.out.misplaced(x.Marker)
+	})
+}
+
+// execute calls do with what executes a unit.
+func (p *Program) execute(u *unit, in *Input, do func(*exec) error) (err error) {
 	x := p.start(u, in)
 	defer func() {
 		x.GiveBack()
@@ -143,14 +164,7 @@ func (p *Program) render(u *unit, in *Input, do func(*exec, document.Document) e
 		}
 		p.finish(x)
 	}()
-	if err := x.invoke("", &x.view.root); err != nil {
-		return x.located(err, u.Body())
-	}
-	err = u.shapes.Read(&x.Table, x.out.buf, func(d document.Document) error { return do(x, d) })
-	if err = x.mapped(err); err != nil {
-		return err
-	}
-	return x.out.misplaced(x.Marker)
+	return do(x)
 }
 
 // start readies an exec for one execution.

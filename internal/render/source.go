@@ -18,6 +18,9 @@ type Source struct {
 	Helpers string
 	// Children holds the templates of the children, in order.
 	Children []syntax.Template
+	// ReadyWhen holds the expressions that tell whether an object of a child is ready, by the name of the child.
+	// It may lack children.
+	ReadyWhen []syntax.Template
 	// Status is the template of the parent's status; "" means there is none.
 	Status string
 	// Related holds the select templates of related objects, in order. A text of "" means that there is

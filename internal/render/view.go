@@ -17,10 +17,14 @@ type view struct {
 
 	root, controller, children, observed, related closed
 
+	// object returns what .object is, in the one place where it is there.
+	object func() (map[string]any, error)
+
 	// What was asked for before: the parent and its metadata without the
 	// fields that templates do not see, and live children and related
 	// objects by name.
 	parent, metadata      map[string]any
+	known                 map[string]any // the object
 	lists, relatedByEntry map[string]any
 }
 
@@ -59,8 +63,25 @@ func (v *view) top(key string) (any, error) {
 		return &v.observed, nil
 	case "related":
 		return &v.related, nil
+	case "object":
+		return v.judged()
 	}
 	return normal(v.in.Parent[key])
+}
+
+// judged returns the object that a readyWhen judges.
+func (v *view) judged() (any, error) {
+	if v.known != nil || v.object == nil {
+		return v.known, nil
+	}
+	v.budget.Lend()
+	object, err := v.object()
+	v.budget.TakeBack()
+	if err != nil {
+		return nil, err
+	}
+	v.known = stripped(object)
+	return v.known, nil
 }
 
 func (v *view) controllerName(string) (any, error) { return v.program.controller, nil }

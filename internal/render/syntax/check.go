@@ -19,7 +19,7 @@ type checker struct {
 type Reads struct {
 	// Status is whether any template reads the parent's status.
 	Status bool
-	// Children is whether the template of a child reads live children. What the status template reads
+	// Children is whether the template of a child reads live children. What the status template and readyWhen read
 	// of them is not in it.
 	Children bool
 }

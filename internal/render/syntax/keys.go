@@ -26,15 +26,19 @@ const (
 	ForStatus
 	// ForSelect templates say which objects of an entry of related a parent sees.
 	ForSelect
+	// ForReadyWhen expressions tell whether an object of an entry of children is ready.
+	ForReadyWhen
 )
 
 // RootKeys returns the keys at the root of what a template sees.
 func RootKeys(purpose Purpose) Keys {
 	switch purpose {
 	case ForStatus:
-		return Keys{Prefix: ".", Names: statusKeys}
+		return Keys{Prefix: ".", Names: statusKeys, gone: goneFromStatus}
 	case ForSelect:
 		return Keys{Prefix: ".", Names: selectKeys, gone: goneFromSelects}
+	case ForReadyWhen:
+		return Keys{Prefix: ".", Names: readyWhenKeys}
 	case ForChild:
 	}
 	return Keys{Prefix: ".", Names: childKeys, gone: goneFromChildren}
@@ -47,10 +51,13 @@ var (
 	statusKeys     = []string{"children", "controller", "metadata", "observed", "parent", "related", "spec", "status", "values"}
 	childKeys      = slices.DeleteFunc(slices.Clone(statusKeys), func(k string) bool { return k == "children" })
 	selectKeys     = []string{"controller", "metadata", "parent", "spec", "status", "values"}
+	readyWhenKeys  = slices.Sorted(slices.Values(append([]string{"object"}, statusKeys...)))
 	controllerKeys = []string{"name"}
-	// goneFromChildren says why keys are not there in a child's template.
+	// goneFromStatus and goneFromChildren say why keys are not there in the status template, and in a child's.
+	goneFromStatus   = map[string]string{"object": onlyInReadyWhen}
 	goneFromChildren = map[string]string{
 		"children": ".children is not available in a child's template yet; use .observed.NAME",
+		"object":   onlyInReadyWhen,
 	}
 	// goneFromSelects says why keys are not there in a select template.
 	goneFromSelects = map[string]string{
@@ -58,7 +65,10 @@ var (
 	}
 )
 
-const onlyTheParent = "what is selected depends on the parent alone: use .spec, .metadata, .status, .values or .controller"
+const (
+	onlyTheParent   = "what is selected depends on the parent alone: use .spec, .metadata, .status, .values or .controller"
+	onlyInReadyWhen = ".object is there in readyWhen alone, where it is the object to judge; use .observed.NAME"
+)
 
 // Check returns an error unless key is among the keys.
 func (k *Keys) Check(key string) error {

@@ -18,6 +18,8 @@ type Source struct {
 	Helpers string
 	// Children holds the templates of the children, in order.
 	Children []Template
+	// ReadyWhen holds expressions, by the names of the children whose objects they judge.
+	ReadyWhen []Template
 	// Status is the template of the parent's status; "" means there is none.
 	Status string
 	// Related holds the select templates of related objects, in order; a text of "" means that there is none.
@@ -31,13 +33,14 @@ type Template struct{ Name, Text string }
 
 // Templates is what a [Source] was parsed to.
 type Templates struct {
-	Names    []string // of the children, sorted
-	Children []*Unit  // in the order of the source
-	Status   *Unit    // nil if there is no status template
-	Related  []string // the names of related objects, sorted
-	Selects  []*Unit  // in the order of the source; nil where there is no template
-	Texts    []*Text  // all of them, as written
-	Reads    Reads
+	Names     []string // of the children, sorted
+	Children  []*Unit  // in the order of the source
+	ReadyWhen []*Unit  // in the order of the source
+	Status    *Unit    // nil if there is no status template
+	Related   []string // the names of related objects, sorted
+	Selects   []*Unit  // in the order of the source; nil where there is no template
+	Texts     []*Text  // all of them, as written
+	Reads     Reads
 }
 
 // Parse parses and checks all templates. The error is an [Errors] with
@@ -64,6 +67,9 @@ func Parse(src Source) (Templates, error) {
 		}
 		t.Children[i] = c.unit(NewText(ChildName(child.Name), child.Text), helpers, ForChild)
 	}
+	for _, e := range src.ReadyWhen {
+		t.ReadyWhen = append(t.ReadyWhen, c.expression(NewText(ReadyWhenName(e.Name), e.Text), helpers, ForReadyWhen))
+	}
 	if src.Status != "" {
 		t.Status = c.unit(NewText("status", src.Status), helpers, ForStatus)
 	}
@@ -76,6 +82,9 @@ func Parse(src Source) (Templates, error) {
 
 // ChildName returns how errors name the template of a child.
 func ChildName(name string) string { return "children[" + name + "]" }
+
+// ReadyWhenName returns how errors name the readyWhen of a child.
+func ReadyWhenName(name string) string { return ChildName(name) + ".readyWhen" }
 
 // RelatedName returns how errors name an entry of related, SelectName how they name its template.
 func RelatedName(name string) string { return "related[" + name + "]" }
@@ -206,7 +215,7 @@ func (c *compiler) parse(t *Text) map[string]*parse.Tree {
 	tree := parse.New("")
 	// Functions are checked later, to find all mistakes and say more.
 	tree.Mode = parse.SkipFuncCheck
-	_, err := tree.Parse(t.Content, c.src.LeftDelim, c.src.RightDelim, trees)
+	_, err := tree.Parse(c.content(t), c.src.LeftDelim, c.src.RightDelim, trees)
 	if err != nil {
 		c.addParseError(t, err)
 		return nil
@@ -221,6 +230,9 @@ var parseErrorText = regexp.MustCompile(`^template: [^:]*:(\d+):(?:\d+:)? (.*)$`
 // addParseError adds what the parser found.
 func (c *compiler) addParseError(t *Text, err error) {
 	e := parseError(t, err)
+	if e.Message == missingEnd && t.lead > 0 {
+		e = t.ErrorAt(t.lead, Invalid, noExpression)
+	}
 	var blocks []*Error
 	if e.Message == missingEnd {
 		blocks = c.unclosed(t)

@@ -12,6 +12,7 @@ type Text struct {
 	Name    string // as in Error.Template
 	Content string
 	starts  []int // offsets at which lines begin
+	lead    int   // bytes before the content in what is parsed: see compiler.expression
 }
 
 // NewText returns a text of that name.
@@ -27,9 +28,9 @@ func NewText(name, content string) *Text {
 	return &Text{Name: name, Content: content, starts: starts}
 }
 
-// Position returns the 1-based line and column, in characters, of an offset.
+// Position returns the 1-based line and column, in characters, of an offset in what is parsed.
 func (t *Text) Position(offset int) (line, column int) {
-	offset = max(0, min(offset, len(t.Content)))
+	offset = max(0, min(offset-t.lead, len(t.Content)))
 	line = sort.SearchInts(t.starts, offset+1)
 	start := t.starts[line-1]
 	return line, utf8.RuneCountInString(t.Content[start:offset]) + 1

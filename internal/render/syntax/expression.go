@@ -1,0 +1,51 @@
+package syntax
+
+import (
+	"strings"
+	"text/template/parse"
+)
+
+// expression parses and checks what would stand between the delimiters of an action that prints a value.
+func (c *compiler) expression(t *Text, helpers map[string]Definition, purpose Purpose) *Unit {
+	t.lead = len(c.left()) + 1
+	switch text := strings.TrimSpace(t.Content); {
+	case text == "":
+		c.add(&Error{Template: t.Name, Reason: Invalid, Message: "the expression is empty: leave the field out, or write one, such as " + sample})
+		return nil
+	case strings.HasPrefix(text, c.left()):
+		c.add(t.ErrorAt(t.lead, Invalid, noExpression))
+		return nil
+	}
+	found := len(c.errors)
+	u := c.unit(t, helpers, purpose)
+	if len(c.errors) == found && u.Expression() == nil {
+		c.add(t.ErrorAt(t.lead, Invalid, noExpression))
+	}
+	return u
+}
+
+const (
+	sample       = `eq .object.status.phase "Bound"`
+	noExpression = "write one expression, without delimiters around it and without if, range or define, such as " + sample
+)
+
+// content returns what is parsed of a text: an expression stands between delimiters.
+func (c *compiler) content(t *Text) string {
+	if t.lead == 0 {
+		return t.Content
+	}
+	return c.left() + " " + t.Content + " " + c.right()
+}
+
+// Expression returns the pipeline of a unit that is one expression, else nil.
+func (u *Unit) Expression() *parse.PipeNode {
+	body := u.own[""].Tree
+	if body == nil || len(u.own) > 1 || len(body.Root.Nodes) != 1 {
+		return nil
+	}
+	action, ok := body.Root.Nodes[0].(*parse.ActionNode)
+	if !ok || len(action.Pipe.Decl) > 0 {
+		return nil
+	}
+	return action.Pipe
+}

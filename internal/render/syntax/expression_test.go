@@ -1,0 +1,52 @@
+package syntax
+
+import "testing"
+
+func TestExpressionsThatAreNone(t *testing.T) {
+	const none = "write one expression, without delimiters around it and without if, range or define, such as " + sample
+	for text, want := range map[string]string{
+		"":                                      "children[db].readyWhen: the expression is empty: leave the field out, or write one, such as " + sample,
+		" \n":                                   "children[db].readyWhen: the expression is empty: leave the field out, or write one, such as " + sample,
+		"{{ eq .object.a 1 }}":                  "children[db].readyWhen:1:1: " + none,
+		"/* eq .object.a 1 */":                  "children[db].readyWhen:1: unexpected \"/\" in command",
+		"if .object.a":                          "children[db].readyWhen:1:1: " + none,
+		"range .object.a":                       "children[db].readyWhen:1:1: " + none,
+		`template "x"`:                          "children[db].readyWhen:1:10: there is no define block named \"x\"",
+		`template "h"`:                          "children[db].readyWhen:1:1: " + none,
+		"end":                                   "children[db].readyWhen:1: there is no block for this end: remove it",
+		"$x := true":                            "children[db].readyWhen:1:1: " + none,
+		"true }}{{ true":                        "children[db].readyWhen:1:1: " + none,
+		"true }}":                               "children[db].readyWhen:1:1: " + none,
+		"true }}{{/* ":                          "children[db].readyWhen:1: unclosed comment",
+		"eq .object.a (":                        "children[db].readyWhen:1: unclosed left paren",
+		"eq .object.a |":                        "children[db].readyWhen:1:1: eq needs at least 2 arguments, not 1",
+		"eq .object.a 'x":                       "children[db].readyWhen:1: unterminated character constant",
+		"eq .objct.a 1":                         "children[db].readyWhen:1:4: there is no .objct; did you mean .object?; known: .children .controller .metadata .object .observed .parent .related .spec .status .values",
+		"and true\n  (eqq .object.a .spec.b)":   "children[db].readyWhen:2:4: there is no function eqq; did you mean eq?",
+		"eq .children.bd 1":                     "children[db].readyWhen:1:4: there is no .children.bd; known: .children.db",
+		`eq "é" .Values`:                        "children[db].readyWhen:1:8: there is no .Values; did you mean .values?; known: .children .controller .metadata .object .observed .parent .related .spec .status .values",
+		"now":                                   "children[db].readyWhen:1:1: there is no function now: " + refused["now"].Refused,
+		`include "h" .`:                         "",
+		`eq .object.status.phase "}} Bound {{"`: "",
+		"and\n true\n .object.a":                "",
+		"true":                                  "",
+	} {
+		src := Source{Helpers: `{{ define "h" }}{{ .object }}{{ end }}`, Children: []Template{{"db", "a"}}, ReadyWhen: []Template{{"db", text}}}
+		var findings []string
+		if want != "" {
+			findings = []string{want}
+		}
+		wantFindings(t, src, findings)
+	}
+}
+
+func TestExpressionsBetweenOtherDelimiters(t *testing.T) {
+	src := Source{LeftDelim: "<%%", RightDelim: "%%>", Children: []Template{{"db", "a"}}, ReadyWhen: []Template{{"db", "eq .a 1"}}}
+	wantFindings(t, src, []string{"children[db].readyWhen:1:4: there is no .a; known: .children .controller .metadata .object .observed .parent .related .spec .status .values"})
+}
+
+func TestTheObjectIsInReadyWhenAlone(t *testing.T) {
+	src := Source{Helpers: `{{ define "h" }}{{ .object }}{{ end }}`, Children: []Template{{"db", `{{ include "h" . }}`}}, ReadyWhen: []Template{{"db", `include "h" .`}}, Status: "a: {{ .object.a }}"}
+	const why = ": .object is there in readyWhen alone, where it is the object to judge; use .observed.NAME"
+	wantFindings(t, src, []string{"helpers:1:20" + why, "status:1:7" + why})
+}
