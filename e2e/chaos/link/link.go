@@ -72,7 +72,7 @@ func Start(target string, upstream http.RoundTripper, certificate tls.Certificat
 		ErrorHandler:   func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }, // as when there is no proxy
 	}
 	l.server = &http.Server{ //nolint:gosec // its only client is the operator
-		Handler: l.handler(proxy), ErrorLog: quiet,
+		Handler: whole(l.handler(proxy)), ErrorLog: quiet,
 		ConnContext: withConn,
 		TLSConfig:   &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
 	}

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"context"
 	"crypto/tls"
 	"io"
 	"net/http"
@@ -23,8 +24,8 @@ type bed struct {
 
 func newBed(t *testing.T) *bed {
 	t.Helper()
-	b := &bed{}
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	var b *bed
+	b = newBedFor(t, httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b.served.Add(1)
 		if r.URL.Path == "/watch" || r.URL.Query().Has("watch") {
 			_, _ = io.WriteString(w, "begun ")
@@ -34,7 +35,16 @@ func newBed(t *testing.T) *bed {
 		}
 		b.agents.Store(r.Method, r.UserAgent())
 		_, _ = io.WriteString(w, "hello")
-	}))
+	})))
+	return b
+}
+
+// newBedFor starts the server, which speaks HTTP/2 as the API server does.
+func newBedFor(t *testing.T, server *httptest.Server) *bed {
+	t.Helper()
+	b := &bed{}
+	server.EnableHTTP2 = true
+	server.StartTLS()
 	t.Cleanup(server.Close)
 	l, err := Start(server.URL, server.Client().Transport, server.TLS.Certificates[0])
 	if err != nil {
@@ -56,20 +66,26 @@ func newBed(t *testing.T) *bed {
 // request returns the answer's code, 0 for none, and its text.
 func (b *bed) request(t *testing.T, method string) (int, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, b.URL()+"/", nil)
+	code, text, err := b.send(t.Context(), method, nil)
 	if err != nil {
-		t.Fatal(err)
+		return 0, err.Error()
+	}
+	return code, text
+}
+
+// send makes a request, and returns the answer's code and its text.
+func (b *bed) send(ctx context.Context, method string, body io.Reader) (int, string, error) {
+	r, err := http.NewRequestWithContext(ctx, method, b.URL()+"/", body)
+	if err != nil {
+		return 0, "", err
 	}
 	response, err := b.client.Do(r)
 	if err != nil {
-		return 0, err.Error()
+		return 0, "", err
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		return 0, err.Error()
-	}
-	return response.StatusCode, string(text)
+	return response.StatusCode, string(text), err
 }
 
 func (b *bed) expect(t *testing.T, method string, want int) string {
