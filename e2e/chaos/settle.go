@@ -4,12 +4,9 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/templater-dev/templater/e2e/chaos/model"
-	"github.com/templater-dev/templater/e2e/cluster/audit"
 )
 
 const (
@@ -18,8 +15,6 @@ const (
 	settleLimit = 3 * time.Minute
 	// tellAfter is how long it may take to be right before it is told what came last.
 	tellAfter = 30 * time.Second
-	// calm is for how long nothing may be written.
-	calm = 2 * time.Second
 	// recount is how long an operator may take to count parents after its start: another one may
 	// have to take over, which takes 18 s, it counts for 30 s, and tells after 2 s.
 	recount = 55 * time.Second
@@ -102,46 +97,6 @@ func (b *bed) rest(ctx context.Context, w *model.World) error {
 	return b.right(ctx, e)
 }
 
-// still waits until the operator is quiet, and then expects it to stay so.
-func (b *bed) still(ctx context.Context, counts func(audit.Event) bool) error {
-	var quiet audit.Mark
-	err := await(ctx, time.Minute, func() (err error) {
-		quiet, err = b.quiet(ctx, counts)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if err := pause(ctx, calm); err != nil {
-		return err
-	}
-	written, err := b.writes(quiet, counts)
-	if err != nil {
-		return err
-	}
-	if written = b.needless(written); len(written) > 0 {
-		return fmt.Errorf("the operator writes after everything was right and quiet: %v", written)
-	}
-	return nil
-}
-
-// needless leaves out what may be written late: a parent that fails is tried again after a while, and what a fault
-// had its status say besides goes then.
-func (b *bed) needless(written []audit.Event) []audit.Event {
-	late := map[string]bool{}
-	for id := range b.failing {
-		late[resourceOf(id.Kind).Resource+"/"+id.Namespace+"/"+id.Name] = true
-	}
-	return slices.DeleteFunc(written, func(e audit.Event) bool {
-		parent := e.ObjectRef.Resource + "/" + e.ObjectRef.Namespace + "/" + e.ObjectRef.Name
-		first := late[parent] && e.ObjectRef.Subresource == "status"
-		if first {
-			delete(late, parent)
-		}
-		return first
-	})
-}
-
 // right compares the cluster with the model once.
 func (b *bed) right(ctx context.Context, e expected) error {
 	if err := b.operators.failure(); err != nil {
@@ -169,43 +124,4 @@ func (b *bed) compare(ctx context.Context, e expected) (*checker, error) {
 	defer b.mu.Unlock()
 	maps.DeleteFunc(b.foreign, func(_ model.ChildID, m mark) bool { return m.owner != "" && !f.hasParent(m.owner) })
 	return &checker{found: f, world: e.world, round: e.round, beside: e.beside, before: b.before, foreign: maps.Clone(b.foreign), notes: maps.Clone(b.notes), failing: map[model.ParentID]bool{}, counts: e.counts}, nil
-}
-
-// quiet returns an error if the operator has written within the time that is called calm, else the
-// present end of the audit log.
-func (b *bed) quiet(ctx context.Context, counts func(audit.Event) bool) (audit.Mark, error) {
-	since, err := b.cluster.Audit().Mark()
-	if err != nil {
-		return 0, err
-	}
-	if err := pause(ctx, calm); err != nil {
-		return 0, err
-	}
-	written, err := b.writes(since, counts)
-	if err == nil && len(written) > 0 {
-		err = fmt.Errorf("the operator is busy: %v", written)
-	}
-	if err != nil {
-		return 0, err
-	}
-	return b.cluster.Audit().Mark()
-}
-
-// writes returns what the operators have changed since the mark, of what counts. What the server refused
-// is no change: a conflict is looked at every 30 s.
-func (b *bed) writes(since audit.Mark, counts func(audit.Event) bool) ([]audit.Event, error) {
-	return b.cluster.Audit().Since(since, func(e audit.Event) bool {
-		return strings.HasPrefix(e.User.Username, user) && !reads(e) && e.ResponseStatus.Code/100 == 2 && counts(e)
-	})
-}
-
-// changes are the writes of parents and children. Counts follow later than the rest.
-func changes(e audit.Event) bool {
-	return anything(e) && (e.ObjectRef.Resource != "templatecontrollers" || e.ObjectRef.Subresource != "status")
-}
-
-// anything is what a quiet operator does not write. It renews its Lease all the time, and asks for
-// its rights.
-func anything(e audit.Event) bool {
-	return e.ObjectRef.Resource != "leases" && e.ObjectRef.Resource != "events" && e.ObjectRef.APIGroup != "authorization.k8s.io"
 }

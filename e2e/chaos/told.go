@@ -84,7 +84,8 @@ func (c *checker) fails(shape string, id model.ParentID) bool {
 
 func (c *checker) count(o *unstructured.Unstructured, field string, want int64) {
 	if got, _, _ := unstructured.NestedInt64(o.Object, "status", "parents", field); got != want {
-		c.fault("TemplateController %s counts %d parents %s, want %d", o.GetName(), got, field, want)
+		named, _, _ := unstructured.NestedSlice(o.Object, "status", "failing")
+		c.fault("TemplateController %s counts %d parents %s, want %d; it names %v as failing", o.GetName(), got, field, want, named)
 	}
 }
 

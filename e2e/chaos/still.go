@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/templater-dev/templater/e2e/chaos/model"
+	"github.com/templater-dev/templater/e2e/cluster/audit"
+)
+
+// calm is for how long nothing may be written.
+const calm = 2 * time.Second
+
+// still waits until the operator is quiet, and then expects it to stay so.
+func (b *bed) still(ctx context.Context, counts func(audit.Event) bool) error {
+	var before *found
+	var quiet audit.Mark
+	err := await(ctx, time.Minute, func() (err error) {
+		if before, err = b.look(ctx); err != nil {
+			return err
+		}
+		quiet, err = b.quiet(ctx, counts)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err := pause(ctx, calm); err != nil {
+		return err
+	}
+	written, err := b.writes(quiet, counts)
+	if err != nil {
+		return err
+	}
+	if written = b.needless(written); len(written) == 0 {
+		return nil
+	}
+	after, err := b.look(ctx)
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("the operator writes after everything was right and quiet: %v%s", written, differences(before, after, written))
+}
+
+// differences tells what there is of the written objects before and after.
+func differences(before, after *found, written []audit.Event) string {
+	var out strings.Builder
+	told := map[string]bool{}
+	for _, e := range written {
+		name := e.ObjectRef.Resource + " " + e.ObjectRef.Namespace + "/" + e.ObjectRef.Name
+		if !told[name] {
+			told[name] = true
+			fmt.Fprintf(&out, "\n%s (-before +after):\n%s", name, cmp.Diff(content(before.object(e)), content(after.object(e))))
+		}
+	}
+	return out.String()
+}
+
+// object returns the object that a request was about, or nil.
+func (f *found) object(e audit.Event) *unstructured.Unstructured {
+	at := e.ObjectRef
+	if at.Resource == controllers.Resource {
+		return f.controllers[at.Name]
+	}
+	for _, kind := range model.Kinds {
+		if model.Plural(kind) == at.Resource {
+			return f.parents[model.ParentID{Kind: kind, Namespace: at.Namespace, Name: at.Name}]
+		}
+	}
+	return f.children[model.ChildID{Resource: at.Resource, Namespace: at.Namespace, Name: at.Name}]
+}
+
+// content is an object without what each write changes.
+func content(o *unstructured.Unstructured) map[string]any {
+	if o == nil {
+		return nil
+	}
+	o = o.DeepCopy()
+	o.SetManagedFields(nil)
+	o.SetResourceVersion("")
+	return o.Object
+}
+
+// needless leaves out what may be written late: a parent that fails is tried again after a while, and what a fault
+// had its status say besides goes then.
+func (b *bed) needless(written []audit.Event) []audit.Event {
+	late := map[string]bool{}
+	for id := range b.failing {
+		late[resourceOf(id.Kind).Resource+"/"+id.Namespace+"/"+id.Name] = true
+	}
+	return slices.DeleteFunc(written, func(e audit.Event) bool {
+		parent := e.ObjectRef.Resource + "/" + e.ObjectRef.Namespace + "/" + e.ObjectRef.Name
+		first := late[parent] && e.ObjectRef.Subresource == "status"
+		if first {
+			delete(late, parent)
+		}
+		return first
+	})
+}
+
+// quiet returns an error if the operator has written within the time that is called calm, else the
+// present end of the audit log.
+func (b *bed) quiet(ctx context.Context, counts func(audit.Event) bool) (audit.Mark, error) {
+	since, err := b.cluster.Audit().Mark()
+	if err != nil {
+		return 0, err
+	}
+	if err := pause(ctx, calm); err != nil {
+		return 0, err
+	}
+	written, err := b.writes(since, counts)
+	if err == nil && len(written) > 0 {
+		err = fmt.Errorf("the operator is busy: %v", written)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return b.cluster.Audit().Mark()
+}
+
+// writes returns what the operators have changed since the mark, of what counts. What the server refused
+// is no change: a conflict is looked at every 30 s.
+func (b *bed) writes(since audit.Mark, counts func(audit.Event) bool) ([]audit.Event, error) {
+	return b.cluster.Audit().Since(since, func(e audit.Event) bool {
+		return strings.HasPrefix(e.User.Username, user) && !reads(e) && e.ResponseStatus.Code/100 == 2 && counts(e)
+	})
+}
+
+// changes are the writes of parents and children. Counts follow later than the rest.
+func changes(e audit.Event) bool {
+	return anything(e) && (e.ObjectRef.Resource != "templatecontrollers" || e.ObjectRef.Subresource != "status")
+}
+
+// anything is what a quiet operator does not write. It renews its Lease all the time, and asks for
+// its rights.
+func anything(e audit.Event) bool {
+	return e.ObjectRef.Resource != "leases" && e.ObjectRef.Resource != "events" && e.ObjectRef.APIGroup != "authorization.k8s.io"
+}
