@@ -34,6 +34,8 @@ func TestAPIServerRefusesNonsense(t *testing.T) {
 			`TemplateController.templater.dev "@id" is invalid: [spec.children[0].updateStrategy.type: Unsupported value: "Replace": supported values: "Apply", "Recreate", "CreateOnly", "OnDelete", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]`},
 		{"an unknown prune policy", "@id", accepted + "  prunePolicy: Keep\n",
 			`TemplateController.templater.dev "@id" is invalid: [spec.children[0].prunePolicy: Unsupported value: "Keep": supported values: "Delete", "Orphan", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]`},
+		{"an unknown scope", "@id", accepted + "  scope: Global\n",
+			`TemplateController.templater.dev "@id" is invalid: [spec.children[0].scope: Unsupported value: "Global": supported values: "Namespaced", "Cluster", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]`},
 		{"nothing to do", "@id", "watch: {apiVersion: example.org/v1, kind: Nothing}\n",
 			`TemplateController.templater.dev "@id" is invalid: spec: Invalid value: nothing to do: give at least one entry in children, or status.template`},
 		{"no kind", "@id", "watch: {apiVersion: example.org/v1}\nstatus: {template: 'a: b'}\n",

@@ -31,8 +31,12 @@ const (
 	// from: 1 for a child, 2 for a child's child.
 	AnnotationDepth = "templater.dev/depth"
 	// AnnotationParent holds the parent's name on a child that has no owner
-	// reference, because its deletionPolicy is Orphan.
+	// reference: NAME where its deletionPolicy is Orphan, NAMESPACE/NAME where its
+	// scope is Cluster.
 	AnnotationParent = "templater.dev/parent"
+	// AnnotationDeletion holds the deletionPolicy of a child whose scope is
+	// Cluster, when it is not Delete: no owner reference tells.
+	AnnotationDeletion = "templater.dev/deletion"
 	// AnnotationPrune holds the child's prunePolicy when it is not Delete, so
 	// that it is known after the entry in spec.children is gone.
 	AnnotationPrune = "templater.dev/prune"

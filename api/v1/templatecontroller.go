@@ -261,7 +261,30 @@ type Child struct {
 	// +optional
 	// +kubebuilder:default=Delete
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+
+	// Where the objects may be. Namespaced: in the namespace of their parent, where
+	// an owner reference binds them to it. Cluster: in any namespace, or in none,
+	// as far as the rights of the account go. They carry no owner reference, so
+	// templater itself deletes them when the parent is deleted: the parent has a
+	// finalizer until they are gone. Children are then read in all namespaces, also
+	// with watch.namespaces. May be changed: the objects stay. Refused where the
+	// parents are cluster-scoped, for their children may be anywhere as it is.
+	// Optional; the default is Namespaced.
+	// +optional
+	// +kubebuilder:default=Namespaced
+	Scope ChildScope `json:"scope,omitempty"`
 }
+
+// ChildScope says where the objects of an entry may be.
+//
+// +kubebuilder:validation:Enum=Namespaced;Cluster
+type ChildScope string
+
+// The scopes of children.
+const (
+	ScopeNamespaced ChildScope = "Namespaced"
+	ScopeCluster    ChildScope = "Cluster"
+)
 
 // UpdateStrategy says how an existing object follows its template.
 type UpdateStrategy struct {

@@ -160,7 +160,7 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *Controllers,
 	keys := in.seals.Round() // before what it says of adoption, which may be newer then
 	c := &running.Controller{
 		Name: tc.Name, Manager: v1.FieldManagerPrefix + tc.Name, Spec: &tc.Spec, Kinds: in.kinds,
-		As: a.as, Cluster: in.clusters(a.as), Rights: in.rights.For(tc.Name, a.as, a.kind), Controllers: in.cache,
+		As: a.as, Cluster: in.clusters(a.as), Rights: in.rights.For(tc.Name, a.as, a.kind).Anywhere(spec.CrossScope(&tc.Spec)), Controllers: in.cache,
 		Kind: a.kind, GoneSince: e.gone, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]running.Source{},
 		Settled: a.settled, Unknown: a.kindErr != nil && e.gone.IsZero(), Generation: e.generation, Round: a.round, Meter: e.meter,
 	}

@@ -7,13 +7,17 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/spec"
 )
 
 // widenScope has children read in these namespaces, besides those that they may be in since before; no
-// scope means in all.
+// scope means in all. They are read in all as long as some may be in another namespace than their parent.
 func (e *tracked) widenScope(scope []string) {
 	if len(scope) == 0 {
 		e.namespaces = nil
+		return
+	}
+	if e.namespaces == nil && !e.mayNarrow() {
 		return
 	}
 	next := map[string]bool{} // not the old map, which may be in use
@@ -28,10 +32,18 @@ func (e *tracked) widenScope(scope []string) {
 	e.namespaces = next
 }
 
+// mayNarrow reports whether children need not be read in all namespaces any more.
+func (e *tracked) mayNarrow() bool {
+	if e.current == nil {
+		return !e.everywhere
+	}
+	return e.current.MayNarrow()
+}
+
 // retreat stops reading in namespaces that the controller is leaving, once no child is left there. It
 // gives up where the account has no rights any more.
 func (c *Controllers) retreat(ctx context.Context, e *tracked, next *running.Controller) {
-	left := false
+	left := e.namespaces == nil && spec.ChildNamespaces(next.Spec) != nil // see widenScope
 	for ns := range e.namespaces {
 		if !next.IsLeaving(ns) {
 			continue

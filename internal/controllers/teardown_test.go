@@ -136,7 +136,7 @@ func TestTemplateControllerThatGoesSaysWhatItWaitsFor(t *testing.T) {
 		c.apply(broken)
 		c.edit(appsController, func(o *unstructured.Unstructured) {
 			o.SetFinalizers([]string{v1.FinalizerChildren})
-			o.Object["status"] = map[string]any{"childKinds": []any{map[string]any{"group": "", "version": "v1", "kind": "ConfigMap"}}}
+			o.Object["status"] = map[string]any{"childKinds": []any{map[string]any{"group": "", "version": "v1", "kind": "ConfigMap"}}, "childNamespaces": []any{"ns"}}
 		})
 		want := watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child, As: robot, Namespace: "ns"}
 		c.caches[want] = failing(t, want, denial(robot, "list", "configmaps", `in the namespace "ns"`))

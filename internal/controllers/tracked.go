@@ -29,6 +29,7 @@ type tracked struct {
 	gone       time.Time                   // since when the watched kind is missing
 	childKinds map[schema.GroupKind]string // all that there may be children of, to the version last used
 	namespaces map[string]bool             // that children may be in; nil = all
+	everywhere bool                        // whether they were read in all when this operator took it up
 	settled    map[schema.GroupKind]bool   // those whose version was taken up since the last generation
 	missing    map[schema.GroupKind]bool   // those that templates asked for and the server does not have
 	state      *state                      // of the caches, when the parents were last enqueued
@@ -75,6 +76,7 @@ func (c *Controllers) track(tc *v1.TemplateController) *tracked {
 	if e.since.IsZero() {
 		clear(e.childKinds) // who serves it may have another version of a kind by now
 		e.namespaces, e.recorded = nil, false
+		e.everywhere = len(tc.Status.ChildKinds) > 0 && len(tc.Status.ChildNamespaces) == 0
 		e.widenScope(tc.Status.ChildNamespaces)
 	}
 	e.learn(tc.Status.ChildKinds)

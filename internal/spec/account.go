@@ -25,10 +25,10 @@ func Account(user string) (namespace, name string) {
 }
 
 // ChildNamespaces returns the namespaces that children are read in; nil means all. An account
-// needs no rights but in those of the parents. The operator reads in all of them, for it
+// needs no rights but in those of the parents, unless some entry has objects in others. The operator reads in all of them, for it
 // shares its watches.
 func ChildNamespaces(spec *v1.TemplateControllerSpec) []string {
-	if spec.ServiceAccountRef == nil || len(spec.Watch.Namespaces) == 0 {
+	if spec.ServiceAccountRef == nil || len(spec.Watch.Namespaces) == 0 || CrossScope(spec) {
 		return nil
 	}
 	return spec.Watch.Namespaces

@@ -27,5 +27,5 @@ func CheckKind(spec *v1.TemplateControllerSpec, kind kind.Kind) *Rejection {
 	case writes && kind.Status == nil:
 		return Rejectf(v1.ReasonNoStatusSubresource, "spec.status.template: %s has no status subresource: add \"subresources: {status: {}}\" to version %s of its CustomResourceDefinition", kind.Kind, kind.Resource.Version)
 	}
-	return nil
+	return checkScope(spec, kind)
 }

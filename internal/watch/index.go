@@ -21,11 +21,12 @@ func (c *Cache) Children(controller string, parent types.UID) []*object.Object {
 
 // ChildrenNamed returns the children that carry the controller's label and were made
 // for a parent of that name, whatever its UID. They are in the parent's namespace, or,
-// where it has none, in any.
+// where it has none or they say so, in any.
 func (c *Cache) ChildrenNamed(controller string, parent types.NamespacedName) []*object.Object {
 	return c.find(byName, hashOf(controller, parent.Name), func(o *object.Object) bool {
-		return (parent.Namespace == "" || o.Namespace() == parent.Namespace) &&
-			o.Label(v1.LabelController) == controller && ParentName(o) == parent.Name
+		namespace, name := o.ParentName()
+		return (parent.Namespace == "" || namespace == parent.Namespace) &&
+			o.Label(v1.LabelController) == controller && name == parent.Name
 	})
 }
 
@@ -57,16 +58,6 @@ func (c *Cache) find(by int, hash uint64, keep func(*object.Object) bool) []*obj
 		}
 	}
 	return out
-}
-
-// ParentName returns the name of the parent that a child was made for, or ""
-// when the child does not say. Its owner reference tells, or, where it has
-// none because it is to outlive its parent, an annotation.
-func ParentName(child *object.Object) string {
-	if owner, ok := child.Controller(); ok {
-		return owner.Name
-	}
-	return child.Annotation(v1.AnnotationParent)
 }
 
 // The indexes of a Cache. Definitions are filed by kind, in the first.
@@ -159,7 +150,8 @@ func childHashes(o *object.Object) [indexes]uint64 {
 	if controller == "" {
 		return [indexes]uint64{}
 	}
-	return [indexes]uint64{byParent: hashOf(controller, o.Label(v1.LabelParentUID)), byName: hashOf(controller, ParentName(o)), byController: hashOf(controller, "")}
+	_, parent := o.ParentName()
+	return [indexes]uint64{byParent: hashOf(controller, o.Label(v1.LabelParentUID)), byName: hashOf(controller, parent), byController: hashOf(controller, "")}
 }
 
 func definitionHashes(o *object.Object) [indexes]uint64 {

@@ -34,7 +34,7 @@ func (w *Wanted) Body(field, value string) []byte {
 			annotations[m.key] = m.value
 		}
 	}
-	if !w.Marks.orphan() {
+	if w.Marks.bound() {
 		metadata["ownerReferences"] = []any{w.Marks.reference()}
 	}
 	return object.Append(make([]byte, 0, 2048), content)

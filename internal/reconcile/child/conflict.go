@@ -11,13 +11,12 @@ import (
 
 // InTheWay says why an object cannot be taken for the child of that name, or nil when it is ours.
 func (r *Ownership) InTheWay(there *object.Object, child *Wanted, parent *object.Object) *problem.Problem {
-	owner, _ := there.Controller()
-	switch {
+	switch _, earlier := r.earlier(there, child.Kind.GroupKind(), parent); {
 	case there.Deleting():
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: child.ID().String() + " is being deleted; it is made anew once it is gone", Waiting: true, Retry: problem.RetrySoon}
 	case r.Ours(there, child.Kind.GroupKind(), parent.UID()):
 		return nil
-	case r.earlier(owner, parent):
+	case earlier:
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: child.ID().String() + " belongs to an earlier object of the parent's name; it is made anew once that one is collected", Waiting: true, Retry: problem.RetrySoon}
 	}
 	conflict := problem.Newf(v1.ReasonChildConflict, "%s exists already and %s", child.ID(), r.conflict(there, child.Kind.GroupKind(), parent))
@@ -64,6 +63,8 @@ func (r *Ownership) whose(there *object.Object) string {
 		return "belongs to TemplateController " + other + " for " + name
 	case has:
 		return "belongs to " + name
+	case other != "" && there.CrossScope(): // who that is, is not for everybody who may read this parent
+		return "belongs to TemplateController " + other + " for another parent, which its annotation " + v1.AnnotationParent + " names"
 	case other != "":
 		return "belongs to TemplateController " + other
 	}

@@ -131,11 +131,11 @@ func (f *Factory) want(child *v1.Child, maker *Maker, o render.Object) (*Wanted,
 	if err != nil {
 		return nil, kindProblem(child, o, err)
 	}
-	if fault := f.place(o.Content, kind, maker.Parent); fault != "" {
+	if fault := f.place(o.Content, kind, child.Scope, maker.Parent); fault != "" {
 		return nil, invalid(child, o, "%s", fault)
 	}
 	labels, _ := below(o.Content, "metadata")["labels"].(map[string]any)
-	w := &Wanted{Entry: child, Kind: kind, Name: nameOf(o.Content), Content: o.Content, line: int32(o.Line), Marks: maker.Marks(child, kind.GroupKind(), labels[v1.LabelManagedBy] == nil)}
+	w := &Wanted{Entry: child, Kind: kind, Name: nameOf(o.Content), Content: o.Content, line: int32(o.Line), Marks: maker.Marks(child, kind.GroupKind(), nameOf(o.Content).Namespace, labels[v1.LabelManagedBy] == nil)}
 	if f.watches(w, gvk) {
 		return nil, invalid(child, o, "this %s would be watched by this very TemplateController, which would make children for it without end: narrow spec.watch by a labelSelector that the child does not match", gvk.Kind)
 	}

@@ -18,6 +18,8 @@ type Marks struct {
 	maker *Maker
 	entry *v1.Child
 	kind  schema.GroupKind // of the object
+	// crossScope is whether no owner reference binds the object to its parent, wherever it is: see crossScope.
+	crossScope bool
 	// managedBy is whether templater sets the common label, which is left alone where the author does.
 	managedBy bool
 }
@@ -28,6 +30,8 @@ type Maker struct {
 	Parent *object.Object
 	Depth  int // of the children
 	Clock  clock.PassiveClock
+
+	address string // of the parent: see object.ParentAddress; "" until somebody asks
 }
 
 // Change is a change of an object's metadata.
@@ -42,15 +46,15 @@ type Change struct {
 	Owners []any
 }
 
-// Marks are those of a child that is made from an entry; managedBy is whether templater sets the common label.
-func (m *Maker) Marks(entry *v1.Child, kind schema.GroupKind, managedBy bool) Marks {
-	return Marks{maker: m, entry: entry, kind: kind, managedBy: managedBy}
+// Marks are those of a child in that namespace that is made from an entry; managedBy is whether templater sets the common label.
+func (m *Maker) Marks(entry *v1.Child, kind schema.GroupKind, namespace string, managedBy bool) Marks {
+	return Marks{maker: m, entry: entry, kind: kind, crossScope: crossScope(entry, namespace, m.Parent), managedBy: managedBy}
 }
 
 // Unwanted stands for a child that nobody wants any more and that stays, with the marks of its entry: they are all that
 // tells its policies once the entry is gone.
 func (m *Maker) Unwanted(entry *v1.Child, l *Live) *Wanted {
-	return &Wanted{Entry: entry, Kind: l.Kind, Name: l.Object.Key(), Marks: m.Marks(entry, l.Kind.GroupKind(), false)}
+	return &Wanted{Entry: entry, Kind: l.Kind, Name: l.Object.Key(), Marks: m.Marks(entry, l.Kind.GroupKind(), l.Object.Namespace(), false)}
 }
 
 // NeedsSeal reports whether an object of ours lacks our seal for the parent, or has it by another key than the newest.
@@ -61,7 +65,7 @@ func (m *Maker) NeedsSeal(l *Live) bool {
 
 // Reseal is what renews the seal of an object of ours that no entry knows.
 func (m *Maker) Reseal(l *Live) Change {
-	marks := m.Marks(&v1.Child{Name: l.MadeFrom}, l.Kind.GroupKind(), false)
+	marks := m.Marks(&v1.Child{Name: l.MadeFrom}, l.Kind.GroupKind(), l.Object.Namespace(), false)
 	return Change{UID: l.Object.UID(), Annotations: map[string]any{v1.AnnotationSeal: marks.renewed(l.Object)}}
 }
 
@@ -85,12 +89,18 @@ func (m Marks) labels() [4]mark {
 	return all
 }
 
-func (m Marks) annotations() [3]mark {
-	all := [3]mark{{key: v1.AnnotationDepth, value: strconv.Itoa(m.maker.Depth)}, {key: v1.AnnotationPrune}, {key: v1.AnnotationParent}}
+func (m Marks) annotations() [4]mark {
+	all := [4]mark{{key: v1.AnnotationDepth, value: strconv.Itoa(m.maker.Depth)}, {key: v1.AnnotationPrune}, {key: v1.AnnotationParent}, {key: v1.AnnotationDeletion}}
 	if m.entry.PrunePolicy == v1.PruneOrphan {
 		all[1].value = string(v1.PruneOrphan)
 	}
-	if m.orphan() {
+	switch {
+	case m.crossScope:
+		all[2].value = m.maker.parentAddress()
+		if m.orphan() {
+			all[3].value = string(v1.DeletionOrphan)
+		}
+	case m.orphan():
 		all[2].value = m.maker.Parent.Name()
 	}
 	return all
@@ -99,7 +109,10 @@ func (m Marks) annotations() [3]mark {
 // orphan reports whether the child is to outlive its parent.
 func (m Marks) orphan() bool { return m.entry.DeletionPolicy == v1.DeletionOrphan }
 
-// owner is the owner reference, which the child has unless it is to outlive its parent.
+// bound reports whether an owner reference binds the child to its parent.
+func (m Marks) bound() bool { return !m.orphan() && !m.crossScope }
+
+// owner is the owner reference that binds the child to its parent.
 func (m Marks) owner() object.Owner {
 	return object.Owner{APIVersion: m.maker.APIVersion, Kind: m.maker.Parents.Kind, Name: m.maker.Parent.Name(), UID: m.maker.Parent.UID(), Controller: true, Block: true}
 }
@@ -137,7 +150,7 @@ func (m mark) differs(value string, has bool) bool {
 
 func (m Marks) ownerDiffers(o *object.Object) bool {
 	owner, _ := o.Owner(m.maker.Parent.UID())
-	if m.orphan() {
+	if !m.bound() {
 		return owner.Controller // another reference is somebody else's
 	}
 	return owner != m.owner()
@@ -182,7 +195,7 @@ func (m Marks) references(o *object.Object) []any {
 		r, _ := reference.(map[string]any)
 		return r["uid"] == uid
 	})
-	if !m.orphan() {
+	if m.bound() {
 		out = append(out, m.reference())
 	}
 	if out == nil {

@@ -67,8 +67,8 @@ func (r *Ownership) Ours(o *object.Object, kind schema.GroupKind, parent types.U
 
 // MadeForEarlier reports whether we have made the object for an earlier object of the parent's name, which is gone.
 func (r *Ownership) MadeForEarlier(there *object.Object, kind schema.GroupKind, parent *object.Object) bool {
-	owner, _ := there.Controller()
-	return r.earlier(owner, parent) && !there.Deleting() && r.Ours(there, kind, owner.UID)
+	uid, earlier := r.earlier(there, kind, parent)
+	return earlier && !there.Deleting() && r.Ours(there, kind, uid)
 }
 
 // GoesWith reports whether an object with the label of this controller is deleted with the TemplateController. Its entry may
@@ -159,9 +159,16 @@ func (r *Ownership) parental(owner object.Owner) bool {
 	return schema.FromAPIVersionAndKind(owner.APIVersion, owner.Kind).GroupKind() == r.Parents
 }
 
-// earlier reports whether an owner is an object of the parent's name that was there before it.
-func (r *Ownership) earlier(owner object.Owner, parent *object.Object) bool {
-	return r.parental(owner) && owner.Name == parent.Name() && owner.UID != parent.UID()
+// earlier reports whether an object belongs to one of the parent's name that was there before it, and returns the UID of that.
+// Where there is no owner reference, it has to be ours: the garbage collector does not take it.
+func (r *Ownership) earlier(o *object.Object, kind schema.GroupKind, parent *object.Object) (types.UID, bool) {
+	if owner, has := o.Controller(); has {
+		return owner.UID, r.parental(owner) && owner.Name == parent.Name() && owner.UID != parent.UID()
+	}
+	uid := types.UID(o.Label(v1.LabelParentUID))
+	namespace, name := o.ParentName()
+	same := o.CrossScope() && namespace == parent.Namespace() && name == parent.Name()
+	return uid, same && uid != parent.UID() && r.Ours(o, kind, uid)
 }
 
 // older reports whether a seal is older than the object that carries it: somebody has deleted ours, and made another one of

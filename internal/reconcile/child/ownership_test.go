@@ -215,7 +215,7 @@ func TestEntryOfAChildWithoutASealIsThatOfItsLabel(t *testing.T) {
 func TestAChildIsSettledOnceAllThatTellsItsEntryAgrees(t *testing.T) {
 	r := adopting(t)
 	parent := packed(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: ns, uid: uid-one}}")
-	marks := (&Maker{Ownership: r, Parent: parent}).Marks(&v1.Child{Name: "maps"}, configMaps, true)
+	marks := (&Maker{Ownership: r, Parent: parent}).Marks(&v1.Child{Name: "maps"}, configMaps, "", true)
 	text := r.Seals.Seal(marks.subject(types.NamespacedName{Namespace: "ns", Name: "a"}), seal.Note{Entry: "maps", Applied: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
 	for labels, want := range map[string]bool{"controller: apps, templater.dev/child: maps": true, "controller: apps, templater.dev/child: other": false, "controller: other, templater.dev/child: maps": false} {
 		o := changed(t, "controller: apps,", labels+",", ", templater.dev/child: maps", "", "  labels:", "  annotations: {"+v1.AnnotationSeal+": '"+text+"'}\n  labels:")

@@ -43,26 +43,36 @@ func (e Entries) deletionPolicy(l *Live) v1.DeletionPolicy {
 	if c := e.Of(l); c != nil {
 		return c.DeletionPolicy
 	}
-	if l.Object.Annotation(v1.AnnotationParent) != "" {
+	if l.Object.Annotation(v1.AnnotationParent) != "" && (!l.Object.CrossScope() || l.Outlives()) {
 		return v1.DeletionOrphan
 	}
 	return v1.DeletionDelete
 }
 
-// Outlives reports whether the child is to outlive its parent.
+// Outlives reports whether the child is to outlive its parent, as the child says itself.
 func (l *Live) Outlives() bool {
+	if l.Object.CrossScope() {
+		return l.Object.Annotation(v1.AnnotationDeletion) == string(v1.DeletionOrphan)
+	}
 	_, owned := l.Object.Controller()
 	return !owned
 }
 
-// OfAnother reports whether the child belongs to another parent than the one with that UID.
+// OfAnother reports whether the child belongs to another parent than the one with that UID, and goes with that.
 func (l *Live) OfAnother(parent types.UID) bool {
-	owner, owned := l.Object.Controller()
-	return owned && owner.UID != parent
+	if owner, owned := l.Object.Controller(); owned {
+		return owner.UID != parent
+	}
+	return !l.Outlives() && !l.MadeFor(parent)
 }
 
 // Collectable reports whether the child is of no use once its parent is gone: another owner may still need it.
-func (l *Live) Collectable() bool { return l.Object.Owners() == 1 && !l.Outlives() }
+func (l *Live) Collectable() bool {
+	if l.Object.CrossScope() {
+		return l.Object.Owners() == 0 && !l.Outlives()
+	}
+	return l.Object.Owners() == 1 && !l.Outlives()
+}
 
 // MadeFor reports whether the child was made for the parent with that UID.
 func (l *Live) MadeFor(parent types.UID) bool {

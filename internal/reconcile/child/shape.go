@@ -1,7 +1,6 @@
 package child
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -9,9 +8,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/templater-dev/templater/internal/kind"
-	"github.com/templater-dev/templater/internal/object"
 )
 
 // gvkOf returns the kind of a document whose shape is in order.
@@ -26,24 +22,6 @@ func nameOf(content map[string]any) types.NamespacedName {
 	namespace, _ := metadata["namespace"].(string)
 	name, _ := metadata["name"].(string)
 	return types.NamespacedName{Namespace: namespace, Name: name}
-}
-
-// place fills in the namespace. It returns what is wrong, or "".
-func (f *Factory) place(content map[string]any, kind kind.Kind, parent *object.Object) string {
-	switch ns := nameOf(content).Namespace; {
-	case !kind.Namespaced && f.ParentKind.Namespaced:
-		return fmt.Sprintf("a %s is cluster-scoped and cannot belong to the namespaced %s: owner references do not cross that line; watch a cluster-scoped kind instead", kind.Kind, f.ParentKind.Kind)
-	case !kind.Namespaced && ns != "":
-		return fmt.Sprintf("a %s is cluster-scoped: remove metadata.namespace", kind.Kind)
-	case !kind.Namespaced:
-	case f.ParentKind.Namespaced && ns == "":
-		below(content, "metadata")["namespace"] = parent.Namespace()
-	case f.ParentKind.Namespaced && ns != parent.Namespace():
-		return "the child must be in its parent's namespace, because owner references do not cross namespaces: remove metadata.namespace"
-	case ns == "":
-		return fmt.Sprintf("a %s is namespaced and its parent is not: set metadata.namespace", kind.Kind)
-	}
-	return ""
 }
 
 // ownPrefix is that of templater's own labels and annotations.

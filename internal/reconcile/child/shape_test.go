@@ -6,7 +6,6 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
 )
 
@@ -50,35 +49,6 @@ func TestShapeFaults(t *testing.T) {
 		got := shapeFault(content)
 		if (want == "") != (got == "") || !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %q, want %q", document, got, want)
-		}
-	}
-}
-
-func TestNamespacesOfChildren(t *testing.T) {
-	const away = "the child must be in its parent's namespace, because owner references do not cross namespaces: remove metadata.namespace"
-	for why, row := range map[string]struct {
-		parent, child bool // whether the kind has namespaces
-		namespace     string
-		want, fault   string
-	}{
-		"the parent's":                               {true, true, "", "ns", ""},
-		"the parent's, as it says":                   {true, true, "ns", "ns", ""},
-		"another one":                                {true, true, "other", "other", away},
-		"one of a parent without":                    {false, true, "other", "other", ""},
-		"none, of a parent without":                  {false, true, "", "", "a Child is namespaced and its parent is not: set metadata.namespace"},
-		"none, of two kinds without":                 {false, false, "", "", ""},
-		"one, of two kinds without":                  {false, false, "other", "other", "a Child is cluster-scoped: remove metadata.namespace"},
-		"a kind without, of a parent in a namespace": {true, false, "", "", "a Child is cluster-scoped and cannot belong to the namespaced Parent: owner references do not cross that line; watch a cluster-scoped kind instead"},
-	} {
-		metadata := map[string]any{"name": "a"}
-		if row.namespace != "" {
-			metadata["namespace"] = row.namespace
-		}
-		content := map[string]any{"metadata": metadata}
-		f := &Factory{ParentKind: kind.Kind{Kind: "Parent", Namespaced: row.parent}}
-		fault := f.place(content, kind.Kind{Kind: "Child", Namespaced: row.child}, packed(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: ns}}"))
-		if got := nameOf(content).Namespace; fault != row.fault || got != row.want {
-			t.Errorf("%s: namespace %q and fault %q, want %q and %q", why, got, fault, row.want, row.fault)
 		}
 	}
 }

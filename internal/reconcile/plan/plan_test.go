@@ -66,7 +66,7 @@ func inputFor(t testing.TB, entry v1.Child, wantedSides, liveSides []side) Input
 	for _, w := range wantedSides {
 		d.Wanted = append(d.Wanted, &child.Wanted{
 			Entry: &in.Entries[0], Kind: configMaps, Name: types.NamespacedName{Namespace: "ns", Name: w.name},
-			Content: w.author(), Hash: w.hash, Marks: in.Maker.Marks(&in.Entries[0], configMaps.GroupKind(), false),
+			Content: w.author(), Hash: w.hash, Marks: in.Maker.Marks(&in.Entries[0], configMaps.GroupKind(), in.Maker.Parent.Namespace(), false),
 		})
 	}
 	for _, l := range liveSides {
@@ -366,7 +366,7 @@ func TestTheCommonLabelIsTakenBackWithTheRest(t *testing.T) {
 			t.Fatal(err)
 		}
 		in.Live[0].Object = o
-		in.Wanted[0].Marks = in.Maker.Marks(&in.Entries[0], configMaps.GroupKind(), true)
+		in.Wanted[0].Marks = in.Maker.Marks(&in.Entries[0], configMaps.GroupKind(), in.Maker.Parent.Namespace(), true)
 		if diff := cmp.Diff(row.want, planText(Make(in))); diff != "" {
 			t.Errorf("%s: plan (-want +got):\n%s", why, diff)
 		}

@@ -61,7 +61,7 @@ type Claim struct {
 	Resource   schema.GroupResource
 	Namespaced bool   // whether the resource is
 	Namespace  string // empty = all, or a cluster-scoped resource
-	Unlimited  bool   // whether spec.watch.namespaces cannot limit where, for the parents are cluster-scoped
+	Unlimited  bool   // whether spec.watch.namespaces cannot limit where, for the parents are cluster-scoped, or their children may be anywhere
 	Name       string // of the object; empty = all
 	// acting is whether the rights are those of the operator, to act as the user.
 	acting bool

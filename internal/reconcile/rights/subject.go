@@ -15,6 +15,7 @@ type Subject struct {
 	controller string // who hears when something changes
 	as         string // user that works; empty = the operator itself
 	parents    kind.Kind
+	anywhere   bool // whether children may be in other namespaces than their parents
 }
 
 // For returns the Subject of a TemplateController with parents of that kind, which works as that user.
@@ -22,11 +23,17 @@ func (t *Tracker) For(controller, as string, parents kind.Kind) Subject {
 	return Subject{tracker: t, controller: controller, as: as, parents: parents}
 }
 
+// Anywhere returns the Subject of the same TemplateController, whose children may be in other namespaces than their parents, or not.
+func (s Subject) Anywhere(anywhere bool) Subject {
+	s.anywhere = anywhere
+	return s
+}
+
 // Claim is what the controller needs for a use of a kind in a namespace.
 func (s *Subject) Claim(use Use, kind kind.Kind, namespace string) Claim {
 	return Claim{
 		As: s.as, Use: use, Resource: kind.Resource.GroupResource(),
-		Namespaced: kind.Namespaced, Namespace: namespace, Unlimited: !s.parents.Namespaced,
+		Namespaced: kind.Namespaced, Namespace: namespace, Unlimited: !s.parents.Namespaced || s.anywhere && use == Children,
 	}
 }
 

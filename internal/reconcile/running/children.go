@@ -24,11 +24,12 @@ func (c *Controller) EachChild(f func(Source, *object.Object)) {
 
 // ParentOf returns the name of the parent that a child was made for.
 func (c *Controller) ParentOf(child *object.Object) types.NamespacedName {
-	name := types.NamespacedName{Name: strings.Clone(watch.ParentName(child))} // it is kept longer than the child
+	namespace, name := child.ParentName()
+	parent := types.NamespacedName{Name: strings.Clone(name)} // it is kept longer than the child
 	if c.Kind.Namespaced {
-		name.Namespace = child.Namespace()
+		parent.Namespace = strings.Clone(namespace)
 	}
-	return name
+	return parent
 }
 
 // ChildrenNamed returns the children of parents of that name, whatever their UID.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -33,6 +34,28 @@ func (c *Controller) IsDrained(ctx context.Context, namespace string) bool {
 		case apierrors.IsForbidden(cache.Err()):
 			klog.FromContext(ctx).Info("children in a namespace that is watched no longer are left as they are: they may not be read", "controller", c.Name, "namespace", namespace, "user", c.As, "resource", s.Kind.Resource.Resource)
 		case !Readable(cache) || c.within(cache, s.Kind.GroupKind()):
+			return false
+		}
+	}
+	return true
+}
+
+// MayNarrow reports whether it is enough to read children in some namespaces from now on: none is in another one than its parent,
+// or none that the account may still read.
+func (c *Controller) MayNarrow() bool {
+	for gk, s := range c.Sources {
+		cache := s.Caches[""]
+		if cache == nil || !s.Kind.Namespaced || apierrors.IsForbidden(cache.Err()) {
+			continue
+		}
+		if !Readable(cache) {
+			return false
+		}
+		found := false
+		cache.EachChild(c.Name, func(o *object.Object) {
+			found = found || o.CrossScope() && c.Factory.Made(o, gk)
+		})
+		if found {
 			return false
 		}
 	}

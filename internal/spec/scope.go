@@ -1,0 +1,26 @@
+package spec
+
+import (
+	"slices"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
+)
+
+// CrossScope reports whether children may be in other namespaces than their parents, or in none: some entry has scope Cluster.
+func CrossScope(spec *v1.TemplateControllerSpec) bool {
+	return slices.ContainsFunc(spec.Children, crossScope)
+}
+
+func crossScope(c v1.Child) bool { return c.Scope == v1.ScopeCluster }
+
+// checkScope returns the fault of a scope that means nothing for the kind of the parents, or nil.
+func checkScope(spec *v1.TemplateControllerSpec, kind kind.Kind) *Rejection {
+	if kind.Namespaced {
+		return nil
+	}
+	if i := slices.IndexFunc(spec.Children, crossScope); i >= 0 {
+		return Rejectf(v1.ReasonInvalidSpec, "spec.children[%s].scope: %s is cluster-scoped, so its children may be anywhere as it is: remove scope", spec.Children[i].Name, kind.Kind)
+	}
+	return nil
+}
