@@ -50,6 +50,37 @@ func TestObjectsWithOneHashAreToldApart(t *testing.T) {
 	}
 }
 
+func TestChildrenOfParentsInOtherNamespaces(t *testing.T) {
+	r := newRecorder(t, Want{Role: Child})
+	far := func(name, namespace, parent string) *object.Object {
+		content := child(name, "u-"+name, 1).Content()
+		metadata, _ := content["metadata"].(map[string]any)
+		metadata["namespace"] = namespace
+		metadata["labels"] = map[string]any{v1.LabelController: "c", v1.LabelParentUID: "1"}
+		metadata["annotations"] = map[string]any{v1.AnnotationParent: parent}
+		return pack(content)
+	}
+	if err := r.Replace([]any{far("a", "far", "ns/one"), far("b", "", "ns/one"), far("c", "ns", "other/one"), far("d", "ns", "one"), far("e", "far", "one")}, "10"); err != nil {
+		t.Fatal(err)
+	}
+	for parent, want := range map[types.NamespacedName][]string{
+		{Namespace: "ns", Name: "one"}:    {"a", "b", "d"},
+		{Namespace: "other", Name: "one"}: {"c"},
+		{Namespace: "far", Name: "one"}:   {"e"},
+		{Name: "one"}:                     {"a", "b", "c", "d", "e"},
+		{Namespace: "ns", Name: "ns/one"}: nil,
+	} {
+		var got []string
+		for _, o := range r.ChildrenNamed("c", parent) {
+			got = append(got, o.Name())
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("children of %s (-want +got):\n%s", parent, diff)
+		}
+	}
+}
+
 func TestDefinitionsWithOneHashAreToldApart(t *testing.T) {
 	r := newRecorder(t, Want{Role: Definition})
 	r.index.hashes = func(*object.Object) [indexes]uint64 { return [indexes]uint64{byParent: hashOf("g", "K")} }

@@ -1,0 +1,44 @@
+package spec
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
+)
+
+func TestScopeOfChildren(t *testing.T) {
+	for why, row := range map[string]struct {
+		scopes []v1.ChildScope
+		crosses,
+		rejected bool // where the parents are cluster-scoped
+	}{
+		"none is said":              {[]v1.ChildScope{""}, false, false},
+		"the default":               {[]v1.ChildScope{v1.ScopeNamespaced}, false, false},
+		"one entry may be anywhere": {[]v1.ChildScope{v1.ScopeNamespaced, v1.ScopeCluster}, true, true},
+	} {
+		spec := &v1.TemplateControllerSpec{ServiceAccountRef: &v1.ServiceAccountRef{}, Watch: v1.Watch{Namespaces: []string{"a"}}}
+		for i, scope := range row.scopes {
+			spec.Children = append(spec.Children, v1.Child{Name: string(rune('a' + i)), Scope: scope})
+		}
+		if got := CrossScope(spec); got != row.crosses {
+			t.Errorf("%s: children may be in other namespaces: %v", why, got)
+		}
+		if everywhere := ChildNamespaces(spec) == nil; everywhere != row.crosses {
+			t.Errorf("%s: they are read in %v", why, ChildNamespaces(spec))
+		}
+		spec.Watch.Namespaces = nil
+		if r := CheckKind(spec, kind.Kind{Kind: "App", Namespaced: true}); r != nil {
+			t.Errorf("%s: %s", why, r.Message)
+		}
+		want := (*Rejection)(nil)
+		if row.rejected {
+			want = &Rejection{v1.ReasonInvalidSpec, "spec.children[b].scope: Team is cluster-scoped, so its children may be anywhere as it is: remove scope"}
+		}
+		if diff := cmp.Diff(want, CheckKind(spec, kind.Kind{Kind: "Team"})); diff != "" {
+			t.Errorf("%s, and the parents are cluster-scoped (-want +got):\n%s", why, diff)
+		}
+	}
+}
