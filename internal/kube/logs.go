@@ -1,0 +1,80 @@
+package kube
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+const (
+	// LogLimit is how long the server may take for a log. A node that is away keeps it waiting for half a minute.
+	LogLimit = 10 * time.Second
+	// MostLogRead is how many bytes of a log are read at a time, whatever is wanted of them.
+	MostLogRead = 256 << 10
+	// fewerLines divides the number of lines that are asked for where they have more bytes than that.
+	fewerLines = 8
+)
+
+// LogOptions say what is wanted of the log of a container.
+type LogOptions struct {
+	TailLines  int64 // the last ones
+	LimitBytes int64 // the last ones of these; at most MostLogRead
+	Previous   bool  // the log of the container that ran before the present one
+}
+
+// Log reads the end of the log of a container of the Pod of that name. The text is valid UTF-8: of what the container has
+// written, other bytes are replaced. A line longer than MostLogRead counts by its beginning.
+//
+// The server limits bytes from the first of the lines on, and the last ones are wanted. So more is asked for and the end of that
+// is kept, and fewer lines where that does not reach the end.
+func (c *Client) Log(ctx context.Context, namespace, pod, container string, o LogOptions) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, LogLimit)
+	defer cancel()
+	at := Location{Resource: corev1.SchemeGroupVersion.WithResource("pods"), Namespace: namespace, Name: pod}
+	for lines := o.TailLines; ; lines = max(lines/fewerLines, 1) {
+		text, err := c.readLog(ctx, at, container, lines, o.Previous)
+		if err != nil {
+			return "", err
+		}
+		if len(text) < MostLogRead || lines == 1 {
+			return tail(text, int(min(o.LimitBytes, MostLogRead))), nil
+		}
+	}
+}
+
+func (c *Client) readLog(ctx context.Context, at Location, container string, lines int64, previous bool) ([]byte, error) {
+	r := c.request(c.rest.Get(), at).SubResource("log").
+		Param("container", container).
+		Param("tailLines", strconv.FormatInt(lines, 10)).
+		Param("limitBytes", strconv.Itoa(MostLogRead))
+	if previous {
+		r.Param("previous", strconv.FormatBool(true))
+	}
+	body, err := r.Stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	return io.ReadAll(io.LimitReader(body, MostLogRead)) // the server may not keep to the limit
+}
+
+// tail returns the last bytes of a text, at most so many, and no part of a character.
+func tail(text []byte, most int) string {
+	valid := text
+	if !utf8.Valid(text) {
+		valid = bytes.ToValidUTF8(text, []byte(string(utf8.RuneError)))
+	}
+	if len(valid) <= most {
+		return string(valid)
+	}
+	valid = valid[len(valid)-most:]
+	for len(valid) > 0 && !utf8.RuneStart(valid[0]) {
+		valid = valid[1:]
+	}
+	return string(valid)
+}

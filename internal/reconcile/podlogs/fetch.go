@@ -1,0 +1,158 @@
+package podlogs
+
+import (
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/templater-dev/templater/internal/reconcile/rights"
+)
+
+// request has a log read, unless it is on its way; the lock is held.
+func (f *Fetcher) request(l *log) {
+	if l.waiting || f.closed {
+		return
+	}
+	l.stopRetry()
+	l.asked = time.Now()
+	if !f.takeRoom(l) {
+		f.failed(l, errFull)
+		return
+	}
+	f.setWaiting(l, true)
+	a := f.account(l.as)
+	a.queue = append(a.queue, l)
+	if a.readers < mostOfAccount {
+		a.readers++
+		f.done.Go(func() { f.work(l.as, a) })
+	}
+}
+
+func (f *Fetcher) setWaiting(l *log, waiting bool) {
+	l.waiting = waiting
+	for _, h := range l.parents {
+		if waiting {
+			h.waiting++
+		} else {
+			h.waiting--
+		}
+	}
+}
+
+// work reads logs of an account until none waits.
+func (f *Fetcher) work(as string, a *account) {
+	for {
+		l, run := f.next(as, a)
+		if l == nil {
+			return
+		}
+		text, err := f.fetch(a, l)
+		f.settle(l, run, text, err)
+	}
+}
+
+// next returns the next log to read, of which run of its container, or nil when none waits.
+func (f *Fetcher) next(as string, a *account) (*log, ran) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for len(a.queue) > 0 && !f.closed {
+		l := a.queue[0]
+		a.queue = a.queue[1:]
+		if f.logs[l.source] == l { // somebody wants it still
+			return l, l.wanted
+		}
+	}
+	a.queue = nil
+	a.readers--
+	f.tidy(as)
+	return nil, ran{}
+}
+
+// fetch reads a log, waiting for its turn.
+func (f *Fetcher) fetch(a *account, l *log) (string, error) {
+	if err := f.refusedLately(l); err != nil {
+		return "", err
+	}
+	if err := a.rate.Wait(f.ctx); err != nil {
+		return "", err
+	}
+	select {
+	case <-f.ctx.Done():
+		return "", f.ctx.Err()
+	case f.places <- struct{}{}:
+		defer func() { <-f.places }()
+	}
+	return f.o.Reader(l.as).Log(f.ctx, l.namespace, l.name, l.container, l.options)
+}
+
+// settle takes an answer, and has the parents looked at that see something else now.
+func (f *Fetcher) settle(l *log, of ran, text string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.closed || f.logs[l.source] != l {
+		return
+	}
+	f.setWaiting(l, false)
+	if l.wanted != of {
+		f.request(l) // the container has gone on meanwhile
+		return
+	}
+	if err != nil {
+		f.failed(l, err)
+		return
+	}
+	f.allowed(l)
+	news := !l.known || l.text != text
+	l.known, l.text, l.of = true, text, of
+	f.setError(l, nil)
+	f.tell(l, news)
+}
+
+// failed takes note that a log cannot be read; the lock is held. What was known of the same run stays, unless the account may not
+// read it any more.
+func (f *Fetcher) failed(l *log, err error) {
+	news := false
+	if l.known && (l.of != l.wanted || rights.Denied(err)) {
+		l.known, l.text, news = false, "", true
+	}
+	f.setError(l, err)
+	f.noteRefusal(l, err)
+	f.tell(l, news)
+	if final(err) {
+		return // until the container goes on
+	}
+	wait := min(firstRetry<<min(l.failures, 10), lastRetry)
+	if rights.Denied(err) || errors.Is(err, errFull) {
+		wait = believedFor
+	}
+	l.failures++
+	l.retry = time.AfterFunc(wait, func() { f.again(l) })
+}
+
+// final reports whether the server has no such log, and will not have it: the Pod is gone, or what the container has written.
+func final(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) }
+
+// again reads a log once more that could not be read.
+func (f *Fetcher) again(l *log) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.logs[l.source] == l {
+		f.request(l)
+	}
+}
+
+// tell has the parents looked at that hold a log, if there is news; the lock is held. While more is on its way to a parent, that is
+// waited for, but not for long.
+func (f *Fetcher) tell(l *log, news bool) {
+	if !news {
+		return
+	}
+	for key, h := range l.parents {
+		after := time.Duration(0)
+		if h.waiting > 0 {
+			after = gather
+		}
+		f.o.Wake(key, after)
+	}
+}

@@ -1,0 +1,179 @@
+package podlogs
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+)
+
+const (
+	// mostAtOnce and mostOfAccount are how many requests for logs are under way at a time, in all and of one account.
+	mostAtOnce, mostOfAccount = 16, 4
+	// requestsPerSecond and requestBurst limit the requests of one account.
+	requestsPerSecond, requestBurst = 50, 100
+	// mostHeld and mostHeldOfAccount are how many bytes of logs are kept, in all and for one account. Each log counts with its
+	// limitBytes and perLog.
+	mostHeld, mostHeldOfAccount = 64 << 20, 32 << 20
+	perLog                      = 1 << 10
+	// firstRetry is when a log is asked for again that could not be read; each further try waits twice as long, up to lastRetry.
+	firstRetry, lastRetry = 5 * time.Second, 5 * time.Minute
+	// gather is how long the first of several logs waits for the others before their parent is looked at.
+	gather = time.Second
+)
+
+// Reader reads logs as one user; a kube.Client does.
+type Reader interface {
+	Log(ctx context.Context, namespace, pod, container string, o kube.LogOptions) (string, error)
+}
+
+// Options are what a Fetcher works with.
+type Options struct {
+	// Reader returns what reads as that user; empty is the operator itself.
+	Reader func(as string) Reader
+	// Wake has a parent looked at after so long, because what it asked for has come.
+	Wake func(parent queue.Key, after time.Duration)
+	// Changed is told of a TemplateController for which something else can, or cannot, be read now. Neither may call the Fetcher.
+	Changed func(controller string)
+}
+
+// Fetcher reads logs in the background, and keeps those that passes have asked for until they ask no more. It is safe for
+// concurrent use. While nobody asks, it has no goroutine.
+type Fetcher struct {
+	o      Options
+	ctx    context.Context //nolint:containedctx // of the requests, which outlive the passes that ask for them
+	stop   context.CancelFunc
+	done   sync.WaitGroup
+	places chan struct{} // one for each request under way
+
+	holding atomic.Int64 // parents
+
+	mu       sync.Mutex
+	closed   bool
+	logs     map[source]*log
+	parents  map[queue.Key]*holder
+	accounts map[string]*account
+	refused  map[audience]refusal
+	held     int // bytes, see mostHeld
+}
+
+// source tells one log from others.
+type source struct {
+	as        string
+	pod       types.UID
+	container string
+	options   kube.LogOptions
+}
+
+// log is one of a container, as far as it is known.
+type log struct {
+	source
+	namespace, name string // of the Pod
+	parents         map[queue.Key]*holder
+	begun           bool // whether it was ever asked for
+	wanted          ran  // the run whose log is wanted
+	waiting         bool // for a request, or for its answer
+	hasRoom         bool // see takeRoom
+
+	known bool // whether there is a text
+	text  string
+	of    ran // the run that it is of
+
+	asked    time.Time   // for the last time
+	err      error       // why that has failed; nil if it has not
+	failures int         // in a row
+	retry    *time.Timer // nil = it is not tried again
+}
+
+// holder is a parent that has asked for logs.
+type holder struct {
+	key     queue.Key
+	logs    map[*log]struct{}
+	waiting int // how many of these wait
+}
+
+// New returns a Fetcher that has read nothing.
+func New(o Options) *Fetcher {
+	ctx, stop := context.WithCancel(context.Background())
+	return &Fetcher{
+		o: o, ctx: ctx, stop: stop, places: make(chan struct{}, mostAtOnce),
+		logs: map[source]*log{}, parents: map[queue.Key]*holder{}, accounts: map[string]*account{}, refused: map[audience]refusal{},
+	}
+}
+
+// Close ends all requests. Nothing is read afterwards.
+func (f *Fetcher) Close() {
+	f.stop()
+	f.mu.Lock()
+	f.closed = true
+	for key := range f.parents {
+		f.forget(key)
+	}
+	f.mu.Unlock()
+	f.done.Wait()
+}
+
+// Forget forgets what a parent has asked for that is gone, or asks no more. Where nobody has asked, it costs nothing.
+func (f *Fetcher) Forget(key queue.Key) {
+	if f.holding.Load() == 0 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.forget(key)
+}
+
+// ForgetController forgets about a controller that is gone.
+func (f *Fetcher) ForgetController(name string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for key := range f.parents {
+		if key.Controller == name {
+			f.forget(key)
+		}
+	}
+}
+
+// forget forgets about a parent; the lock is held.
+func (f *Fetcher) forget(key queue.Key) {
+	if h := f.parents[key]; h != nil {
+		for l := range h.logs {
+			f.release(h, l)
+		}
+	}
+}
+
+// release has a parent hold a log no more, which goes when nobody does; the lock is held.
+func (f *Fetcher) release(h *holder, l *log) {
+	delete(h.logs, l)
+	delete(l.parents, h.key)
+	if l.waiting {
+		h.waiting--
+	}
+	if l.err != nil {
+		f.o.Changed(h.key.Controller)
+	}
+	if len(h.logs) == 0 {
+		delete(f.parents, h.key)
+		f.holding.Add(-1)
+	}
+	if len(l.parents) > 0 {
+		return
+	}
+	l.stopRetry()
+	delete(f.logs, l.source)
+	f.giveUpRoom(l)
+	f.tidy(l.as)
+}
+
+func (l *log) stopRetry() {
+	if l.retry != nil {
+		l.retry.Stop()
+		l.retry = nil
+	}
+}

@@ -1,0 +1,185 @@
+package podlogs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+)
+
+// kubelet answers requests for logs after some time, and notes them.
+type kubelet struct {
+	f     *Fetcher
+	takes time.Duration
+
+	mu      sync.Mutex
+	asked   []string // "as/namespace/pod/container"
+	now     map[string]int
+	most    map[string]int // requests at a time, of an account, and of "all"
+	answers map[string]string
+	errors  map[string]error
+	woken   []string // "parent after"
+	changed map[string]int
+}
+
+// run runs a test with a kubelet and a clock of its own.
+func run(t *testing.T, test func(t *testing.T, k *kubelet)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		k := &kubelet{takes: 10 * time.Millisecond, now: map[string]int{}, most: map[string]int{}, answers: map[string]string{}, errors: map[string]error{}, changed: map[string]int{}}
+		k.f = New(Options{
+			Reader:  func(as string) Reader { return reader{k, as} },
+			Wake:    func(key queue.Key, after time.Duration) { k.note(fmt.Sprintf("%s %s", key.Parent.Name, after)) },
+			Changed: func(name string) { k.mu.Lock(); defer k.mu.Unlock(); k.changed[name]++ },
+		})
+		defer k.f.Close()
+		test(t, k)
+	})
+}
+
+func (k *kubelet) note(woken string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.woken = append(k.woken, woken)
+}
+
+// set has logs of that name answered with text or an error.
+func (k *kubelet) set(name, text string, err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.answers[name], k.errors[name] = text, err
+}
+
+// take returns what was asked for and who was woken since the last time, both sorted.
+func (k *kubelet) take() (asked, woken []string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	asked, woken = k.asked, k.woken
+	k.asked, k.woken = nil, nil
+	slices.Sort(asked)
+	slices.Sort(woken)
+	return asked, woken
+}
+
+type reader struct {
+	k  *kubelet
+	as string
+}
+
+func (r reader) Log(ctx context.Context, namespace, pod, container string, _ kube.LogOptions) (string, error) {
+	k := r.k
+	k.mu.Lock()
+	k.asked = append(k.asked, r.as+"/"+namespace+"/"+pod+"/"+container)
+	for _, who := range []string{"all", r.as} {
+		k.now[who]++
+		k.most[who] = max(k.most[who], k.now[who])
+	}
+	k.mu.Unlock()
+	var err error
+	select {
+	case <-ctx.Done():
+		err = ctx.Err()
+	case <-time.After(k.takes):
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, who := range []string{"all", r.as} {
+		k.now[who]--
+	}
+	return k.answers[pod+"/"+container], errors.Join(err, k.errors[pod+"/"+container])
+}
+
+// pod is one with a container c that has ended, or runs.
+func pod(name string, run ran) map[string]any {
+	return map[string]any{
+		"metadata": map[string]any{"namespace": "ns", "name": name, "uid": "uid-" + name},
+		"status":   map[string]any{"containerStatuses": []any{containerStatus("c", run)}},
+	}
+}
+
+func containerStatus(name string, run ran) map[string]any {
+	if run.ended {
+		return map[string]any{"name": name, "state": map[string]any{"terminated": map[string]any{"containerID": run.id}}}
+	}
+	return map[string]any{"name": name, "containerID": run.id, "state": map[string]any{"running": map[string]any{}}}
+}
+
+var (
+	ended   = ran{"1", true}
+	runs    = ran{"1", false}
+	options = kube.LogOptions{TailLines: 20, LimitBytes: 4096}
+)
+
+func key(parent string) queue.Key {
+	return queue.Key{Controller: "x", Parent: types.NamespacedName{Namespace: "ns", Name: parent}}
+}
+
+const resync = 10 * time.Minute
+
+// pass is one pass over a parent that asks for the logs of these Pods. It returns the texts by Pod.
+func (k *kubelet) pass(parent string, pods ...map[string]any) map[string]string {
+	s := k.f.Begin(key(parent), "", resync)
+	defer s.End(true)
+	out := map[string]string{}
+	for _, p := range pods {
+		for container, text := range s.Logs(p, options) {
+			out[p["metadata"].(map[string]any)["name"].(string)+"/"+container] = text
+		}
+	}
+	return out
+}
+
+// expect compares what was asked for and who was woken since the last time.
+func (k *kubelet) expect(t *testing.T, asked, woken []string) {
+	t.Helper()
+	synctest.Wait()
+	gotAsked, gotWoken := k.take()
+	if !slices.Equal(gotAsked, asked) {
+		t.Errorf("asked for %q, want %q", gotAsked, asked)
+	}
+	if !slices.Equal(gotWoken, woken) {
+		t.Errorf("woke %q, want %q", gotWoken, woken)
+	}
+}
+
+// empty checks that nothing is kept.
+func (k *kubelet) empty(t *testing.T) {
+	t.Helper()
+	synctest.Wait()
+	f := k.f
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.logs)+len(f.parents)+len(f.accounts)+f.held+int(f.holding.Load()) > 0 {
+		t.Errorf("kept: logs %v, parents %v, accounts %v, bytes %d, holding %d", f.logs, f.parents, slices.Collect(maps.Keys(f.accounts)), f.held, f.holding.Load())
+	}
+}
+
+// answer is an error as the server answers it.
+func answer(code int32, reason metav1.StatusReason, message string) error {
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: code, Reason: reason, Message: message}}
+}
+
+var (
+	errForbidden = answer(http.StatusForbidden, metav1.StatusReasonForbidden, `pods "a" is forbidden: User "u" cannot get resource "pods/log" in API group "" in the namespace "ns"`)
+	errAway      = answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, "dial tcp: no route to host")
+	errNotBegun  = answer(http.StatusBadRequest, metav1.StatusReasonBadRequest, "container c is waiting to start")
+)
+
+// pause lets so much time pass, which the test has a clock of its own for.
+func pause(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}

@@ -1,0 +1,434 @@
+package podlogs
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestALogIsReadOnce(t *testing.T) {
+	run(t, func(t *testing.T, k *kubelet) {
+		k.set("a/c", "text", nil)
+		if got := k.pass("p", pod("a", ended)); len(got) > 0 {
+			t.Errorf("the first pass sees %v, want that it does not wait", got)
+		}
+		pause(time.Second)
+		k.expect(t, []string{"/ns/a/c"}, []string{"p 0s"})
+		for range 3 {
+			if got := k.pass("p", pod("a", ended)); got["a/c"] != "text" {
+				t.Errorf("a later pass sees %v", got)
+			}
+			pause(24 * time.Hour)
+		}
+		k.expect(t, nil, nil)
+		k.pass("p")
+		k.empty(t)
+	})
+}
+
+func TestALogIsReadAgain(t *testing.T) {
+	for name, row := range map[string]struct {
+		first, second ran
+		after         time.Duration
+		asked         bool
+	}{
+		"when the container has ended":               {runs, ended, 0, true},
+		"when it has been started again":             {runs, ran{"2", false}, 0, true},
+		"when it has failed again":                   {ended, ran{"2", true}, 0, true},
+		"when it runs, at the resync":                {runs, runs, resync, true},
+		"not when it runs, before the resync":        {runs, runs, resync - time.Minute, false},
+		"not when it has ended, even at the resync":  {ended, ended, resync, false},
+		"when it runs and its runtime gives no name": {ran{}, ran{}, resync, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(t *testing.T, k *kubelet) {
+				k.set("a/c", "old", nil)
+				k.pass("p", pod("a", row.first))
+				pause(time.Second)
+				k.expect(t, []string{"/ns/a/c"}, []string{"p 0s"})
+				k.set("a/c", "new", nil)
+				pause(row.after)
+				if got := k.pass("p", pod("a", row.second)); got["a/c"] != "old" {
+					t.Errorf("meanwhile the pass sees %v, want what was known", got)
+				}
+				pause(time.Second)
+				if row.asked {
+					k.expect(t, []string{"/ns/a/c"}, []string{"p 0s"})
+				} else {
+					k.expect(t, nil, nil)
+				}
+			})
+		})
+	}
+}
+
+func TestTheSameTextWakesNobody(t *testing.T) {
+	run(t, func(t *testing.T, k *kubelet) {
+		k.set("a/c", "text", nil)
+		k.pass("p", pod("a", runs))
+		pause(resync)
+		k.expect(t, []string{"/ns/a/c"}, []string{"p 0s"})
+		k.pass("p", pod("a", runs))
+		pause(time.Second)
+		k.expect(t, []string{"/ns/a/c"}, nil)
+	})
+}
+
+func TestAnAnswerAboutARunThatIsOverIsNotUsed(t *testing.T) {
+	run(t, func(t *testing.T, k *kubelet) {
+		k.set("a/c", "text", nil)
+		k.pass("p", pod("a", runs))
+		synctest.Wait()
+		k.pass("p", pod("a", ended))
+		pause(time.Second)
+		k.expect(t, []string{"/ns/a/c", "/ns/a/c"}, []string{"p 0s"})
+	})
+}
+
+func TestParentsShareALog(t *testing.T) {
+	run(t, func(t *testing.T, k *kubelet) {
+		k.set("a/c", "text", nil)
+		k.pass("p", pod("a", ended))
+		k.pass("q", pod("a", ended))
+		pause(time.Second)
+		k.expect(t, []string{"/ns/a/c"}, []string{"p 0s", "q 0s"})
+		k.f.Forget(key("p"))
+		if got := k.pass("q", pod("a", ended)); got["a/c"] != "text" {
+			t.Errorf("without the other parent, the pass sees %v", got)
+		}
+		k.f.ForgetController("y")
+		k.f.ForgetController("x")
+		k.empty(t)
+	})
+}
+
+// One account sees nothing that was read as another one.
+func TestAccountsDoNotShareALog(t *testing.T) {
+	run(t, func(t *testing.T, k *kubelet) {
+		k.set("a/c", "text", nil)
+		k.pass("p", pod("a", ended))
+		pause(time.Second)
+		s := k.f.Begin(key("q"), "other", resync)
+		if got := s.Logs(pod("a", ended), options); len(got) > 0 {
+			t.Errorf("another account sees %v", got)
+		}
+		s.End(true)
+		pause(time.Second)
+		k.expect(t, []string{"/ns/a/c", "other/ns/a/c"}, []string{"p 0s", "q 0s"})
+	})
+}
+
+func TestAPassThatIsNotWholeGivesUpNothing(t *testing.T) {
+	run(t, func(t *testing.T, k *kubelet) {
+		k.set("a/c", "text", nil)
+		k.pass("p", pod("a", ended))
+		pause(time.Second)
+		k.take()
+		k.f.Begin(key("p"), "", resync).End(false)
+		if got := k.pass("p", pod("a", ended)); got["a/c"] != "text" {
+			t.Errorf("the next pass sees %v", got)
+		}
+		k.expect(t, nil, nil)
+		k.f.Begin(key("p"), "", resync).End(true)
+		k.empty(t)
+	})
+}
+
+// A parent that is gone while its log is on its way leaves nothing behind, and is not woken.
+func TestALogThatNobodyWantsAnyMore(t *testing.T) {
+	run(t, func(t *testing.T, k *kubelet) {
+		k.pass("p", pod("a", ended), pod("b", ended), pod("c", ended), pod("d", ended), pod("e", ended))
+		synctest.Wait()
+		k.f.Forget(key("p"))
+		pause(time.Second)
+		k.expect(t, []string{"/ns/a/c", "/ns/b/c", "/ns/c/c", "/ns/d/c"}, nil)
+		k.empty(t)
+	})
+}
+
+func TestManyFailingPods(t *testing.T) {
+	run(t, func(t *testing.T, k *kubelet) {
+		var pods []map[string]any
+		for i := range 200 {
+			name := fmt.Sprintf("a%d", i)
+			pods = append(pods, pod(name, ended))
+			k.set(name+"/c", "text", nil)
+		}
+		start := time.Now()
+		k.pass("p", pods...)
+		if took := time.Since(start); took > 0 {
+			t.Errorf("the pass took %s, want that it waits for nothing", took)
+		}
+		pause(10 * time.Second)
+		asked, woken := k.take()
+		if len(asked) != 200 || k.most["all"] != mostOfAccount {
+			t.Errorf("%d requests, %d at a time; want 200 and %d", len(asked), k.most["all"], mostOfAccount)
+		}
+		count := map[string]int{}
+		for _, w := range woken {
+			count[w]++
+		}
+		if diff := cmp.Diff(map[string]int{"p 1s": 199, "p 0s": 1}, count); diff != "" {
+			t.Errorf("the parent waits for what is on its way (-want +got):\n%s", diff)
+		}
+		if got := k.pass("p", pods...); len(got) != 200 {
+			t.Errorf("%d logs are known, want 200", len(got))
+		}
+	})
+}
+
+func TestRequestsAreLimited(t *testing.T) {
+	run(t, func(t *testing.T, k *kubelet) {
+		k.takes = 100 * time.Millisecond
+		for i := range 10 {
+			s := k.f.Begin(key(fmt.Sprint(i)), fmt.Sprint("as", i), 0)
+			for j := range 50 {
+				s.Logs(pod(fmt.Sprint(j), ended), options)
+			}
+			s.End(true)
+		}
+		pause(time.Minute)
+		asked, _ := k.take()
+		if len(asked) != 500 || k.most["all"] != mostAtOnce {
+			t.Errorf("%d requests, %d at a time; want 500 and %d", len(asked), k.most["all"], mostAtOnce)
+		}
+		for as, most := range k.most {
+			if as != "all" && most > mostOfAccount {
+				t.Errorf("account %s has %d requests at a time, want at most %d", as, most, mostOfAccount)
+			}
+		}
+	})
+}
+
+func TestRequestsOfAnAccountHaveARate(t *testing.T) {
+	run(t, func(t *testing.T, k *kubelet) {
+		k.takes = 0
+		var pods []map[string]any
+		for i := range 400 {
+			pods = append(pods, pod(fmt.Sprint(i), ended))
+		}
+		k.pass("p", pods...)
+		pause(2*time.Second + time.Millisecond)
+		if asked, _ := k.take(); len(asked) > requestBurst+2*requestsPerSecond+1 || len(asked) < requestBurst+requestsPerSecond {
+			t.Errorf("%d requests within two seconds", len(asked))
+		}
+	})
+}
+
+func TestThereIsRoomForSoManyLogs(t *testing.T) {
+	run(t, func(t *testing.T, k *kubelet) {
+		k.takes = 0
+		large := options
+		large.LimitBytes = 1 << 20
+		room := mostHeldOfAccount / (1<<20 + perLog)
+		ask := func(as string, from, to int) {
+			s := k.f.Begin(key(as), as, 0)
+			for i := from; i < to; i++ {
+				s.Logs(pod(fmt.Sprint(i), ended), large)
+			}
+			s.End(true)
+			synctest.Wait()
+		}
+		ask("a", 0, room+5)
+		asked, _ := k.take()
+		failures := k.f.Failures("x")
+		if len(asked) != room || len(failures) != 1 || !failures[0].Full() || failures[0].Logs != 5 {
+			t.Errorf("%d requests, want %d; failures %v", len(asked), room, failures)
+		}
+		ask("b", 0, room)
+		asked, _ = k.take()
+		ask("c", 0, room)
+		if more, _ := k.take(); len(asked)+room+len(more) != mostHeld/(1<<20+perLog) {
+			t.Errorf("%d requests of a second account, and %d of a third", len(asked), len(more))
+		}
+		ask("b", 0, 0) // which gives up its room
+		ask("a", 2, room+5)
+		pause(believedFor)
+		if got := k.f.Failures("x"); len(got) != 1 || got[0].Logs != 3 {
+			t.Errorf("failures are %v, want 3 logs of the first account", got)
+		}
+		k.f.ForgetController("x")
+		k.empty(t)
+	})
+}
+
+func TestALogThatCannotBeRead(t *testing.T) {
+	for name, row := range map[string]struct {
+		err    error
+		within time.Duration
+		asked  int // within that time
+	}{
+		"a right is missing":    {errForbidden, 2 * believedFor, 3},
+		"its node is away":      {errAway, 35*time.Second + time.Second, 4},
+		"it has not begun":      {errNotBegun, 24 * time.Hour, 1},
+		"the Pod is gone":       {answer(404, "NotFound", ""), 24 * time.Hour, 1},
+		"the server is not":     {fmt.Errorf("no answer"), 35*time.Second + time.Second, 4},
+		"its node stays away":   {errAway, 24 * time.Hour, 293},
+		"a right stays missing": {errForbidden, 24 * time.Hour, 2*60*24 + 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(t *testing.T, k *kubelet) {
+				k.takes = 0
+				k.set("a/c", "", row.err)
+				if got := k.pass("p", pod("a", ended)); len(got) > 0 {
+					t.Errorf("the pass sees %v", got)
+				}
+				pause(row.within)
+				asked, woken := k.take()
+				if got := len(asked); got != row.asked {
+					t.Errorf("asked %d times, want %d", got, row.asked)
+				}
+				if len(woken) > 0 {
+					t.Errorf("woke %q", woken)
+				}
+				want := []Failure{{Namespace: "ns", Pod: "a", Container: "c", Logs: 1, Err: row.err}}
+				if got := k.f.Failures("x"); !slices.EqualFunc(got, want, func(a, b Failure) bool {
+					return a.Namespace == b.Namespace && a.Pod == b.Pod && a.Container == b.Container && a.Logs == b.Logs && describe(a.Err) == describe(b.Err)
+				}) {
+					t.Errorf("failures are %v, want %v", got, want)
+				}
+				if k.changed["x"] != 1 {
+					t.Errorf("the controller heard %d times, want once", k.changed["x"])
+				}
+				k.set("a/c", "text", nil)
+				k.pass("p", pod("a", ran{"2", true}))
+				pause(believedFor)
+				if got := k.pass("p", pod("a", ran{"2", true})); got["a/c"] != "text" || len(k.f.Failures("x")) > 0 || k.changed["x"] != 2 {
+					t.Errorf("later the pass sees %v, failures are %v, the controller heard %d times", got, k.f.Failures("x"), k.changed["x"])
+				}
+			})
+		})
+	}
+}
+
+// Where a right is missing, one log finds out for all of the namespace.
+func TestARefusalIsBelieved(t *testing.T) {
+	run(t, func(t *testing.T, k *kubelet) {
+		var pods []map[string]any
+		for i := range 100 {
+			name := fmt.Sprint("a", i)
+			pods = append(pods, pod(name, ended))
+			k.set(name+"/c", "text", errForbidden)
+		}
+		k.pass("p", pods...)
+		pause(believedFor - time.Second)
+		if asked, _ := k.take(); len(asked) > mostOfAccount {
+			t.Errorf("%d requests, want %d", len(asked), mostOfAccount)
+		}
+		failures := k.f.Failures("x")
+		if len(failures) != 1 || failures[0].Logs != 100 || !failures[0].Denied() {
+			t.Errorf("failures are %v", failures)
+		}
+		for i := range 100 {
+			k.set(fmt.Sprintf("a%d/c", i), "text", nil)
+		}
+		pause(5 * time.Second)
+		if got := k.pass("p", pods...); len(got) != 100 || len(k.f.Failures("x")) > 0 {
+			t.Errorf("once the right is there, the pass sees %d logs; failures are %v", len(got), k.f.Failures("x"))
+		}
+		if asked, _ := k.take(); len(asked) != 100 {
+			t.Errorf("%d requests, want 100", len(asked))
+		}
+	})
+}
+
+// What is known of a run stays while its node is away, and goes where it may not be read any more.
+func TestWhatIsKnownOfALogThatCannotBeReadAgain(t *testing.T) {
+	for name, row := range map[string]struct {
+		err  error
+		next ran
+		want string
+	}{
+		"node away":                     {errAway, runs, "text"},
+		"right withdrawn":               {errForbidden, runs, ""},
+		"node away, started once more":  {errAway, ran{"2", false}, ""},
+		"not there, once it was killed": {errNotBegun, ended, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(t *testing.T, k *kubelet) {
+				k.set("a/c", "text", nil)
+				k.pass("p", pod("a", runs))
+				pause(resync)
+				k.take()
+				k.set("a/c", "", row.err)
+				k.pass("p", pod("a", row.next))
+				pause(time.Second)
+				_, woken := k.take()
+				if got := k.pass("p", pod("a", row.next)); got["a/c"] != row.want {
+					t.Errorf("the pass sees %v, want %q", got, row.want)
+				}
+				if (len(woken) > 0) != (row.want == "") {
+					t.Errorf("woke %q", woken)
+				}
+			})
+		})
+	}
+}
+
+func TestContainersThatHaveALog(t *testing.T) {
+	state := func(kind, id string) map[string]any { return map[string]any{kind: map[string]any{"containerID": id}} }
+	for name, row := range map[string]struct {
+		status   map[string]any
+		want     []container
+		previous []container
+	}{
+		"running":        {map[string]any{"containerID": "1", "state": state("running", "")}, []container{{"c", ran{"1", false}}}, nil},
+		"ended":          {map[string]any{"state": state("terminated", "1")}, []container{{"c", ran{"1", true}}}, nil},
+		"waits":          {map[string]any{"state": state("waiting", "")}, nil, nil},
+		"never begun":    {map[string]any{"state": state("terminated", "")}, nil, nil},
+		"waits again":    {map[string]any{"state": state("waiting", ""), "lastState": state("terminated", "1")}, []container{{"c", ran{"1", true}}}, []container{{"c", ran{"1", true}}}},
+		"runs again":     {map[string]any{"containerID": "2", "state": state("running", ""), "lastState": state("terminated", "1")}, []container{{"c", ran{"2", false}}}, []container{{"c", ran{"1", true}}}},
+		"nothing":        {map[string]any{}, nil, nil},
+		"other in state": {map[string]any{"state": "x", "lastState": []any{}}, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status := maps.Clone(row.status)
+			status["name"] = "c"
+			p := map[string]any{"status": map[string]any{"containerStatuses": []any{status}}}
+			for previous, want := range map[bool][]container{false: row.want, true: row.previous} {
+				if got := containersOf(p, previous); !slices.Equal(got, want) {
+					t.Errorf("previous %t: containers with a log are %v, want %v", previous, got, want)
+				}
+			}
+		})
+	}
+	p := map[string]any{"status": map[string]any{
+		"initContainerStatuses": []any{containerStatus("a", ended)}, "containerStatuses": []any{containerStatus("b", runs), "x", map[string]any{}},
+		"ephemeralContainerStatuses": []any{containerStatus("d", runs)},
+	}}
+	if got := containersOf(p, false); len(got) != 3 {
+		t.Errorf("containers with a log are %v, want one of each sort", got)
+	}
+	for _, p := range []map[string]any{nil, {}, {"status": "x"}, {"status": map[string]any{"containerStatuses": "x"}}} {
+		if got := containersOf(p, false); len(got) > 0 {
+			t.Errorf("%v has containers with a log: %v", p, got)
+		}
+	}
+}
+
+func TestNothingIsReadAfterTheEnd(t *testing.T) {
+	run(t, func(t *testing.T, k *kubelet) {
+		k.takes = time.Hour
+		k.pass("p", pod("a", ended))
+		synctest.Wait()
+		k.take()
+		k.f.Close()
+		k.pass("p", pod("b", ended))
+		k.f.Forget(key("p"))
+		k.expect(t, nil, nil)
+		k.empty(t)
+	})
+}
+
+func TestWhereNobodyAsksItCostsNothing(t *testing.T) {
+	f := New(Options{})
+	defer f.Close()
+	if n := testing.AllocsPerRun(100, func() { f.Forget(key("p")) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

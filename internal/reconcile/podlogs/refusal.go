@@ -1,0 +1,139 @@
+package podlogs
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
+)
+
+// believedFor is how long a refusal counts for all logs of the namespace, and how long one waits for which there is no room.
+const believedFor = problem.SlowRetry
+
+// audience is who reads logs, and where.
+type audience struct{ as, namespace string }
+
+// refusal is that the server has said that a right is missing.
+type refusal struct {
+	err error
+	at  time.Time
+}
+
+// refusedLately returns the server's answer to who may not read logs in that namespace, or nil.
+func (f *Fetcher) refusedLately(l *log) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last, found := f.refused[audience{l.as, l.namespace}]
+	if !found || time.Since(last.at) >= believedFor {
+		return nil
+	}
+	return last.err
+}
+
+// noteRefusal remembers that a right is missing; the lock is held.
+func (f *Fetcher) noteRefusal(l *log, err error) {
+	to := audience{l.as, l.namespace}
+	if last, found := f.refused[to]; rights.Denied(err) && (!found || last.err != err) { //nolint:errorlint // it is the very answer that is remembered
+		maps.DeleteFunc(f.refused, func(_ audience, r refusal) bool { return time.Since(r.at) >= believedFor })
+		f.refused[to] = refusal{err, time.Now()}
+	}
+}
+
+// allowed takes note that logs of that namespace can be read, and has those read that were refused; the lock is held.
+func (f *Fetcher) allowed(l *log) {
+	to := audience{l.as, l.namespace}
+	if _, found := f.refused[to]; !found {
+		return
+	}
+	delete(f.refused, to)
+	for _, other := range f.logs {
+		if other != l && other.as == to.as && other.namespace == to.namespace && other.err != nil && rights.Denied(other.err) {
+			f.request(other)
+		}
+	}
+}
+
+// setError sets why a log could not be read, and says so where that is news; the lock is held.
+func (f *Fetcher) setError(l *log, err error) {
+	before := l.err
+	if l.err = err; err == nil {
+		l.failures = 0
+	}
+	if describe(before) == describe(err) {
+		return
+	}
+	for key := range l.parents {
+		f.o.Changed(key.Controller)
+	}
+}
+
+// describe tells errors apart as messages do.
+func describe(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case rights.Denied(err):
+		return "denied"
+	}
+	return problem.PublicReason(err)
+}
+
+// Failure is what keeps some logs from being read.
+type Failure struct {
+	Namespace string // of the first Pod
+	Pod       string // the first one
+	Container string
+	Logs      int // how many fail in that way
+	Err       error
+}
+
+// Denied reports whether a right is missing: then the failure is about all logs of the namespace.
+func (f Failure) Denied() bool { return rights.Denied(f.Err) }
+
+// Full reports whether it is room that is missing.
+func (f Failure) Full() bool { return errors.Is(f.Err, errFull) }
+
+// Failures returns what keeps logs from being read that parents of a controller have asked for, in an order that stays.
+func (f *Fetcher) Failures(controller string) []Failure {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	found := map[[2]string]*Failure{}
+	for _, l := range f.logs {
+		if l.err == nil || !l.heldBy(controller) {
+			continue
+		}
+		group := [2]string{describe(l.err)}
+		if rights.Denied(l.err) {
+			group[1] = l.namespace
+		}
+		one := found[group]
+		if one == nil {
+			one = &Failure{Namespace: l.namespace, Pod: l.name, Container: l.container, Err: l.err}
+			found[group] = one
+		}
+		one.Logs++
+		if first := [3]string{l.namespace, l.name, l.container}; slices.Compare(first[:], []string{one.Namespace, one.Pod, one.Container}) < 0 {
+			one.Namespace, one.Pod, one.Container, one.Err = l.namespace, l.name, l.container, l.err
+		}
+	}
+	all := make([]Failure, 0, len(found))
+	for _, one := range found {
+		all = append(all, *one)
+	}
+	slices.SortFunc(all, func(a, b Failure) int {
+		return slices.Compare([]string{a.Namespace, a.Pod, a.Container, describe(a.Err)}, []string{b.Namespace, b.Pod, b.Container, describe(b.Err)})
+	})
+	return all
+}
+
+func (l *log) heldBy(controller string) bool {
+	for key := range l.parents {
+		if key.Controller == controller {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,104 @@
+package podlogs
+
+import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+)
+
+// Session is what one pass over a parent asks for. It is for one goroutine.
+type Session struct {
+	f       *Fetcher
+	key     queue.Key
+	as      string
+	refresh time.Duration
+	asked   map[*log]struct{}
+}
+
+// Begin returns a Session of a parent, which reads as that user. Logs of containers that run are read again when they are older than
+// refresh; 0 means never.
+func (f *Fetcher) Begin(key queue.Key, as string, refresh time.Duration) *Session {
+	return &Session{f: f, key: key, as: as, refresh: refresh, asked: map[*log]struct{}{}}
+}
+
+// Logs returns what is known of the logs of a Pod, JSON data, by the names of its containers; one without a log, or of which it is not
+// known, is absent. It has what is missing read, and the parent looked at then.
+func (s *Session) Logs(pod map[string]any, o kube.LogOptions) map[string]string {
+	namespace, _, _ := unstructured.NestedString(pod, "metadata", "namespace")
+	name, _, _ := unstructured.NestedString(pod, "metadata", "name")
+	uid, _, _ := unstructured.NestedString(pod, "metadata", "uid")
+	out := map[string]string{}
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	if s.f.closed {
+		return out
+	}
+	for _, c := range containersOf(pod, o.Previous) {
+		l := s.f.hold(s.key, source{s.as, types.UID(uid), c.name, o}, namespace, name)
+		s.asked[l] = struct{}{}
+		s.want(l, c.ran)
+		if l.known {
+			out[c.name] = l.text
+		}
+	}
+	return out
+}
+
+// hold returns a log that the parent holds from now on; the lock is held.
+func (f *Fetcher) hold(key queue.Key, of source, namespace, name string) *log {
+	h := f.parents[key]
+	if h == nil {
+		h = &holder{key: key, logs: map[*log]struct{}{}}
+		f.parents[key] = h
+		f.holding.Add(1)
+	}
+	l := f.logs[of]
+	if l == nil {
+		l = &log{source: of, namespace: namespace, name: name, parents: map[queue.Key]*holder{}}
+		f.logs[of] = l
+	}
+	if l.parents[key] == nil {
+		l.parents[key] = h
+		h.logs[l] = struct{}{}
+		if l.waiting {
+			h.waiting++
+		}
+		if l.err != nil {
+			f.o.Changed(key.Controller)
+		}
+	}
+	return l
+}
+
+// want has the log of a run read unless it is known; the lock is held.
+func (s *Session) want(l *log, run ran) {
+	switch {
+	case !l.begun || l.wanted != run:
+		l.begun, l.wanted, l.failures = true, run, 0
+		s.f.request(l)
+	case !run.ended && l.retry == nil && s.refresh > 0 && time.Since(l.asked) >= s.refresh:
+		s.f.request(l)
+	}
+}
+
+// End ends a pass. The parent holds what the pass has asked for; where the pass is not whole, also what it has held before.
+func (s *Session) End(whole bool) {
+	if !whole {
+		return
+	}
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	h := s.f.parents[s.key]
+	if h == nil {
+		return
+	}
+	for l := range h.logs {
+		if _, asked := s.asked[l]; !asked {
+			s.f.release(h, l)
+		}
+	}
+}
