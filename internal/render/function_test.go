@@ -61,7 +61,7 @@ func TestClassification(t *testing.T) {
 func TestNilRule(t *testing.T) {
 	published := strings.Fields("default required empty coalesce ternary eq ne not and or has mustHas first mustFirst index dict list tuple " +
 		"toYaml toJson mustToJson toRawJson mustToRawJson toPrettyJson mustToPrettyJson " +
-		"where whereNot collect sortBy named condition ready")
+		"where whereNot collect sortBy named condition ready logs")
 	for _, f := range Functions() {
 		if f.Refused != "" {
 			continue

@@ -27,4 +27,5 @@ const (
 	// value in its status, of which there are many in conditions.
 	costReady = 2000
 	costEach  = 200
+	costLogs  = 4000 // for looking up what is known of a Pod's logs
 )

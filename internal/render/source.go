@@ -46,6 +46,10 @@ type Input struct {
 	// Ready is what the function ready answers; nil means never. It must
 	// not change or keep the object.
 	Ready func(object map[string]any) bool
+	// Logs answers the function logs: the texts of a Pod's logs by the names of
+	// its containers. It must not change or keep the object, and its error
+	// holds no value; nil means that there are no logs to ask for.
+	Logs func(object map[string]any) (map[string]string, error)
 	// Pause is called about every millisecond of work, so that others have
 	// their turn. An error ends the work, and is what it ends with. nil
 	// means that there are no pauses.

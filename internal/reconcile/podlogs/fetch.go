@@ -122,7 +122,7 @@ func (f *Fetcher) failed(l *log, err error) {
 	if final(err) {
 		return // until the container goes on
 	}
-	wait := min(firstRetry<<min(l.failures, 10), lastRetry)
+	wait := min(firstLogRetry<<min(l.failures, 10), lastLogRetry)
 	if rights.Denied(err) || errors.Is(err, errFull) {
 		wait = believedFor
 	}

@@ -21,8 +21,8 @@ const (
 	// limitBytes and perLog.
 	mostHeld, mostHeldOfAccount = 64 << 20, 32 << 20
 	perLog                      = 1 << 10
-	// firstRetry is when a log is asked for again that could not be read; each further try waits twice as long, up to lastRetry.
-	firstRetry, lastRetry = 5 * time.Second, 5 * time.Minute
+	// firstLogRetry is when a log is asked for again that could not be read; each further try waits twice as long, up to lastLogRetry.
+	firstLogRetry, lastLogRetry = 5 * time.Second, 5 * time.Minute
 	// gather is how long the first of several logs waits for the others before their parent is looked at.
 	gather = time.Second
 )
