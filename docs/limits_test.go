@@ -27,6 +27,7 @@ var held = map[string]string{
 	"Length of `spec.className`":                            "crd className",
 	"Entries of `spec.children`":                            "crd children",
 	"Length of the name of an entry":                        "crd children.name",
+	"Length of the `readyWhen` of an entry":                 "crd children.readyWhen",
 	"Length of a template or of `spec.helpers`":             "crd helpers",
 	"The same in bytes":                                     "maxTemplate",
 	"Blocks, or parentheses, nested in a template":          "maxNesting",

@@ -240,6 +240,18 @@ type Child struct {
 	// +kubebuilder:validation:XValidation:rule="self.trim().size() > 0",message="the template is empty"
 	Template string `json:"template"`
 
+	// When an object of this entry is ready: an expression of Go templates, without
+	// the delimiters, that yields true or false for each object, which it sees as
+	// .object beside all that the template sees. An example:
+	// eq .object.status.phase "Bound". It decides whether the parent is ready, what
+	// is counted as ready, and when entries begin that wait for this one. Anything
+	// else than true or false is an error. An object that is being deleted is never
+	// ready. Optional; without it, an object is ready when its own status says so,
+	// and at once where its status says nothing. At most 4,096 characters.
+	// +optional
+	// +kubebuilder:validation:MaxLength=4096
+	ReadyWhen string `json:"readyWhen,omitempty"`
+
 	// How an existing object follows when the template yields something else.
 	// Optional; the default is type Apply.
 	// +optional

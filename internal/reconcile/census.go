@@ -11,17 +11,18 @@ import (
 
 // unready is a child that is wanted and not ready.
 type unready struct {
-	id     child.ID
+	wanted *child.Wanted
 	object *object.Object // nil while it is not there
+	judge  *readiness.Judge
 }
 
 // String says which child it is, and why it is not ready.
 func (u unready) String() string {
 	why := "not there yet"
 	if u.object != nil {
-		why = readiness.Why(u.object.Content())
+		why = u.judge.Why(u.wanted.Entry.Name, u.object)
 	}
-	return u.id.String() + ": " + why
+	return u.wanted.ID().String() + ": " + why
 }
 
 // census is how the children that are wanted fare.
@@ -31,17 +32,17 @@ type census struct {
 }
 
 // censusOf looks at the children that are wanted.
-func censusOf(all []*child.Wanted, observed []*child.Live) census {
+func censusOf(all []*child.Wanted, observed []*child.Live, judge *readiness.Judge) census {
 	there := make(map[child.ID]*object.Object, len(observed))
 	for _, l := range observed {
 		there[l.ID()] = l.Object
 	}
 	c := census{wanted: len(all)}
 	for _, w := range all {
-		u := unready{w.ID(), there[w.ID()]}
+		u := unready{w, there[w.ID()], judge}
 		s := readiness.InProgress
 		if u.object != nil {
-			s = readiness.Of(u.object)
+			s = judge.Of(w.Entry.Name, u.object)
 		}
 		switch s {
 		case readiness.Ready:

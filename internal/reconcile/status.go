@@ -27,7 +27,8 @@ import (
 // after the writes. This is the one place where a pass reports.
 func (p *pass) writeStatus(ctx context.Context, all []*child.Wanted, observed []*child.Live) {
 	p.written.After = fingerprint(observed)
-	p.census = censusOf(all, observed)
+	judge := p.judge(observed)
+	p.census = censusOf(all, observed, judge)
 	now := &tally.Tally{Children: int64(len(observed)), Foreign: p.HoldsCondition() && p.foreignCondition()}
 	if p.whole {
 		now.Round = p.Round
@@ -36,10 +37,11 @@ func (p *pass) writeStatus(ctx context.Context, all []*child.Wanted, observed []
 		now.Kinds |= p.Sources[w.ID().Kind].Bit
 	}
 	for _, l := range observed {
-		if readiness.Of(l.Object) == readiness.Ready {
+		if judge.Of(l.Entry, l.Object) == readiness.Ready {
 			now.ChildrenReady++
 		}
 	}
+	p.problems = append(p.problems, judge.Faults()...)
 	status, issue := p.template(observed)
 	if issue != nil {
 		p.problems = append(p.problems, issue)

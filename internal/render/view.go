@@ -71,7 +71,7 @@ func (v *view) top(key string) (any, error) {
 
 // judged returns the object that a readyWhen judges.
 func (v *view) judged() (any, error) {
-	if v.known != nil || v.object == nil {
+	if v.known != nil {
 		return v.known, nil
 	}
 	v.budget.Lend()

@@ -122,6 +122,9 @@ func sourceOf(name string, spec *v1.TemplateControllerSpec) (render.Source, *Rej
 	}
 	for _, child := range spec.Children {
 		source.Children = append(source.Children, syntax.Template{Name: child.Name, Text: child.Template})
+		if child.ReadyWhen != "" {
+			source.ReadyWhen = append(source.ReadyWhen, syntax.Template{Name: child.Name, Text: child.ReadyWhen})
+		}
 	}
 	if spec.Status != nil {
 		source.Status = spec.Status.Template

@@ -1,0 +1,85 @@
+package readiness
+
+import (
+	"slices"
+
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/problem"
+)
+
+// Rule returns whether a live object is ready as its entry of spec.children says, and whether the entry says anything. A
+// fault is why it cannot be told; the object is not ready then.
+type Rule func(entry string, o *object.Object) (ready, has bool, fault *problem.Problem)
+
+// Judge tells how the children of one parent stand: as the rule of their entry says, where it has one, else as they say
+// themselves. It is for one look at the children, and asks the rule once for each of them. It is not safe for concurrent
+// use. A nil Judge has no rule.
+type Judge struct {
+	rule   Rule
+	known  map[*object.Object]result
+	faults problem.List
+}
+
+// NewJudge returns a judge by that rule.
+func NewJudge(rule Rule) *Judge {
+	return &Judge{rule: rule, known: map[*object.Object]result{}}
+}
+
+// Of returns the state of a live object of an entry. One that is being deleted is not ready, whatever the rule says, and one
+// that is not ready by the rule has failed when it says so itself.
+func (j *Judge) Of(entry string, o *object.Object) State {
+	if r, ruled := j.ruled(entry, o); ruled {
+		return r.state
+	}
+	return Of(o)
+}
+
+// Why says why an object is not ready, in words that hold nothing of it but the reason of a condition; it returns "" for
+// one that is ready.
+func (j *Judge) Why(entry string, o *object.Object) string {
+	if r, ruled := j.ruled(entry, o); ruled {
+		return r.why
+	}
+	return Why(o.Content())
+}
+
+// Faults returns why rules could not tell, each once.
+func (j *Judge) Faults() problem.List {
+	if j == nil {
+		return nil
+	}
+	return j.faults
+}
+
+// ruled returns what the rule of the entry says, if it has one.
+func (j *Judge) ruled(entry string, o *object.Object) (r result, ruled bool) {
+	if j == nil || o.Deleting() {
+		return r, false
+	}
+	if r, ruled = j.known[o]; ruled {
+		return r, true
+	}
+	ready, has, fault := j.rule(entry, o)
+	switch {
+	case !has:
+		return r, false
+	case fault != nil:
+		r = result{InProgress, "its readyWhen cannot be evaluated"}
+		j.blame(fault)
+	case ready:
+		r = result{state: Ready}
+	case Of(o) == Failed:
+		r = result{Failed, Why(o.Content())}
+	default:
+		r = result{InProgress, "readyWhen is not true yet"}
+	}
+	j.known[o] = r
+	return r, true
+}
+
+// blame notes a fault, which may be that of many objects.
+func (j *Judge) blame(fault *problem.Problem) {
+	if !slices.ContainsFunc(j.faults, func(other *problem.Problem) bool { return other.Message == fault.Message }) {
+		j.faults = append(j.faults, fault)
+	}
+}
