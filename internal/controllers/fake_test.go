@@ -63,12 +63,13 @@ type cluster struct {
 }
 
 var fakeKinds = map[schema.GroupKind]kind.Kind{
-	{Kind: "ConfigMap"}:                        {Kind: "ConfigMap", Namespaced: true, Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}},
-	{Group: "batch", Kind: "Job"}:              {Kind: "Job", Namespaced: true, Resource: schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}},
-	{Kind: "Namespace"}:                        {Kind: "Namespace", Resource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}},
-	{Group: "example.org", Kind: "App"}:        {Kind: "App", Namespaced: true, Custom: true, Status: &kind.StatusSchema{ObservedGeneration: true}, Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "apps"}},
-	{Group: "example.org", Kind: "Cluster"}:    {Kind: "Cluster", Custom: true, Status: &kind.StatusSchema{Conditions: "no room"}, Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "clusters"}},
-	{Group: "example.org", Kind: "Statusless"}: {Kind: "Statusless", Namespaced: true, Custom: true, Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "statuslesses"}},
+	{Kind: "ConfigMap"}:           {Kind: "ConfigMap", Namespaced: true, Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}},
+	{Group: "batch", Kind: "Job"}: {Kind: "Job", Namespaced: true, Resource: schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}},
+	{Kind: "Namespace"}:           {Kind: "Namespace", Resource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}},
+	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}: {Kind: "ClusterRole", Resource: schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}},
+	{Group: "example.org", Kind: "App"}:                       {Kind: "App", Namespaced: true, Custom: true, Status: &kind.StatusSchema{ObservedGeneration: true}, Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "apps"}},
+	{Group: "example.org", Kind: "Cluster"}:                   {Kind: "Cluster", Custom: true, Status: &kind.StatusSchema{Conditions: "no room"}, Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "clusters"}},
+	{Group: "example.org", Kind: "Statusless"}:                {Kind: "Statusless", Namespaced: true, Custom: true, Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "statuslesses"}},
 }
 
 // newCluster returns a cluster with an operator on it.
@@ -242,6 +243,11 @@ func (c *cluster) condition(resource, name, kind string) string {
 	if o == nil {
 		return "no " + name
 	}
+	return conditionOf(o, kind)
+}
+
+// conditionOf returns the same of an object.
+func conditionOf(o *unstructured.Unstructured, kind string) string {
 	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, each := range conditions {
 		if m, ok := each.(map[string]any); ok && m["type"] == kind {

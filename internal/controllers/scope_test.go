@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
@@ -55,6 +56,46 @@ func TestNamespacesThatChildrenMayBeIn(t *testing.T) {
 		e.widenScope(row.scope)
 		if diff := cmp.Diff(row.want, e.namespaces); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", why, diff)
+		}
+	}
+}
+
+// TestWhenChildrenAreReadInAllNamespacesNoMore asks, where spec.watch.namespaces limits where children may be from now on.
+func TestWhenChildrenAreReadInAllNamespacesNoMore(t *testing.T) {
+	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {resourceVersion: \"1\", labels: {templater.dev/controller: apps, templater.dev/parent-uid: u}, namespace: far, name: a, annotations: {templater.dev/parent: ns/one}}"
+	made := parse(t, manifest)
+	(&cluster{keys: keysOf(t, "1")}).seal(made)
+	written, err := made.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := watch.Want{Resource: configMap("").Resource, Labels: v1.LabelController, Role: watch.Child, As: robot}
+	unread, err := watch.NewCache(want, func(watch.Event) {}, func() {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	configMaps, roles := fakeKinds[schema.GroupKind{Kind: "ConfigMap"}], fakeKinds[schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}]
+	for why, row := range map[string]struct {
+		kind   kind.Kind
+		cache  *watch.Cache
+		narrow bool
+	}{
+		"there is none":                     {configMaps, cacheOf(t), true},
+		"one is in another namespace":       {configMaps, cacheOf(t, string(written)), false},
+		"what is there is nobody's":         {configMaps, cacheOf(t, manifest), true},
+		"they are being read":               {configMaps, unread, false},
+		"a watch has failed":                {configMaps, failing(t, want, errors.New("no answer")), false},
+		"they may not be read any more":     {configMaps, failing(t, want, denial(robot, "list", "configmaps", "at the cluster scope")), true},
+		"the kind has no namespaces at all": {roles, unread, true},
+	} {
+		e := newTracked("u")
+		e.current = &running.Controller{
+			Name: "apps", Factory: &child.Factory{Ownership: &child.Ownership{Controller: "apps", Parents: schema.GroupKind{Group: "example.org", Kind: "App"}, Seals: ring(t)}},
+			Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: {Kind: row.kind, Caches: map[string]*watch.Cache{"": row.cache}}},
+		}
+		e.widenScope([]string{"ns"})
+		if got := e.namespaces != nil; got != row.narrow {
+			t.Errorf("%s: children are read in %v", why, e.namespaces)
 		}
 	}
 }
