@@ -65,17 +65,17 @@ func New(o Options) *Recorder {
 
 // Announce publishes an Event about a parent, or what was one, as that user.
 func (r *Recorder) Announce(as string, key queue.Key, what kube.Announcement) {
-	to := audience{as, kube.EventNamespace(what.About)}
+	e := said{Key: key, to: audience{as, kube.EventNamespace(what.About)}, found: r.found(key)}
 	what.As = as
 	what.Wanted = func() bool {
-		wanted, news := r.wanted(key, to)
+		wanted, news := r.wanted(e)
 		if news {
 			r.o.Controllers.AddAfter(key.Controller, r.o.Delay)
 		}
 		return wanted
 	}
 	what.Answered = func(err error) {
-		keys, changed := r.answered(key, to, err)
+		keys, changed := r.answered(e, err)
 		for _, other := range keys {
 			r.o.Parents.Add(other)
 		}
@@ -85,6 +85,14 @@ func (r *Recorder) Announce(as string, key queue.Key, what kube.Announcement) {
 	}
 	what.Message = problem.Line(what.Message)
 	r.o.Events.Announce(what) //nolint:forbidigo // this is the place
+}
+
+// found reports whether a pass has found a problem, which is not over.
+func (r *Recorder) found(key queue.Key) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, found := r.last[key]
+	return found
 }
 
 // Faults returns the faults and those that were found before in the same, sorted. The

@@ -24,45 +24,58 @@ type refusal struct {
 	at  time.Time
 }
 
+// said is an Event that is on its way, which may take a while.
+type said struct {
+	queue.Key
+	to audience
+	// found is whether a pass has found what it says, and so would find that it is over.
+	found bool
+}
+
 // wanted reports whether an Event is worth a request. If not, it counts as not said; news is whether that is new.
-func (r *Recorder) wanted(key queue.Key, to audience) (wanted, news bool) {
+func (r *Recorder) wanted(e said) (wanted, news bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	last := r.refused[to]
+	last := r.refused[e.to]
 	if last == nil || r.o.Clock.Since(last.at) >= problem.SlowRetry {
 		return true, false
 	}
-	delete(r.last, key)
-	_, known := r.unheard[key]
-	r.unheard[key] = last
-	return false, !known
+	return false, r.leaveOut(e, last)
+}
+
+// leaveOut counts an Event as not said, unless that is no loss any more, and reports whether that is new; the lock is held.
+func (r *Recorder) leaveOut(e said, why *refusal) (news bool) {
+	_, known := r.unheard[e.Key]
+	if _, lasts := r.last[e.Key]; e.found && !lasts && !known {
+		return false // all is well by now
+	}
+	delete(r.last, e.Key)
+	r.unheard[e.Key] = why
+	return !known
 }
 
 // answered takes the server's answer to an Event. It returns the parents that Events can be said about now, and the controllers
 // whose condition may have changed.
-func (r *Recorder) answered(key queue.Key, to audience, err error) (again []queue.Key, changed []string) {
+func (r *Recorder) answered(e said, err error) (again []queue.Key, changed []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
 	case err == nil && len(r.refused)+len(r.unheard) == 0: // as nearly always
 	case err == nil:
-		delete(r.refused, to)
-		delete(r.unheard, key)
+		delete(r.refused, e.to)
+		delete(r.unheard, e.Key)
 		for other, refused := range r.unheard {
-			if refused.audience == to {
+			if refused.audience == e.to {
 				delete(r.unheard, other)
 				again = append(again, other)
 			}
 		}
-		return again, controllersOf(append(again, key))
+		return again, controllersOf(append(again, e.Key))
 	case rights.Denied(err):
 		r.sweep()
-		_, known := r.unheard[key]
-		delete(r.last, key)
-		r.refused[to] = &refusal{to, err, r.o.Clock.Now()}
-		r.unheard[key] = r.refused[to]
-		if !known {
-			return nil, []string{key.Controller}
+		r.refused[e.to] = &refusal{e.to, err, r.o.Clock.Now()}
+		if r.leaveOut(e, r.refused[e.to]) {
+			return nil, []string{e.Controller}
 		}
 	}
 	return nil, nil

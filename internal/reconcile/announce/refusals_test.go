@@ -3,6 +3,8 @@ package announce
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,10 +31,10 @@ func TestSilenceIsToldOfThreeNamespacesInOrder(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Now())
 	s := New(Options{Clock: clock})
 	for i := range 20 { // parents 0 to 19, in five namespaces by turns
-		s.answered(keyOf("apps", fmt.Sprint(i)), audience{robot, fmt.Sprint("ns-", i%5)}, deniedEvent(robot))
+		s.answered(said{Key: keyOf("apps", fmt.Sprint(i)), to: audience{robot, fmt.Sprint("ns-", i%5)}}, deniedEvent(robot))
 	}
-	s.answered(keyOf("others", "0"), audience{robot, "a"}, deniedEvent(robot))
-	s.answered(keyOf("apps", "20"), audience{"other", "a"}, deniedEvent("other"))
+	s.answered(said{Key: keyOf("others", "0"), to: audience{robot, "a"}}, deniedEvent(robot))
+	s.answered(said{Key: keyOf("apps", "20"), to: audience{"other", "a"}}, deniedEvent("other"))
 	var got []string
 	for _, one := range s.Refused("apps", robot) {
 		got = append(got, one.Namespace+" "+one.Key.Parent.Name)
@@ -41,19 +43,19 @@ func TestSilenceIsToldOfThreeNamespacesInOrder(t *testing.T) {
 		t.Errorf("told of (-want +got):\n%s", diff)
 	}
 	clock.SetTime(clock.Now().Add(problem.SlowRetry - time.Nanosecond))
-	if wanted, news := s.wanted(keyOf("apps", "1"), audience{robot, "ns-1"}); wanted || news {
+	if wanted, news := s.wanted(said{Key: keyOf("apps", "1"), to: audience{robot, "ns-1"}}); wanted || news {
 		t.Error("a moment before it is time, the server is asked again")
 	}
 	clock.SetTime(clock.Now().Add(time.Nanosecond))
-	if wanted, _ := s.wanted(keyOf("apps", "1"), audience{robot, "ns-1"}); !wanted {
+	if wanted, _ := s.wanted(said{Key: keyOf("apps", "1"), to: audience{robot, "ns-1"}}); !wanted {
 		t.Error("when it is time, the server is not asked")
 	}
 	before := len(s.unheard)
-	again, changed := s.answered(keyOf("apps", "1"), audience{robot, "ns-1"}, nil)
+	again, changed := s.answered(said{Key: keyOf("apps", "1"), to: audience{robot, "ns-1"}}, nil)
 	if len(again) != 3 || len(changed) != 1 || before-len(s.unheard) != 4 {
 		t.Errorf("once it is granted: %v again, %v changed, %d refused before and %d after", again, changed, before, len(s.unheard))
 	}
-	s.answered(keyOf("apps", "3"), audience{robot, "ns-3"}, deniedEvent(robot))
+	s.answered(said{Key: keyOf("apps", "3"), to: audience{robot, "ns-3"}}, deniedEvent(robot))
 	if len(s.refused) != 1 {
 		t.Errorf("%d refusals are kept, want those that are fresh", len(s.refused))
 	}
@@ -62,7 +64,7 @@ func TestSilenceIsToldOfThreeNamespacesInOrder(t *testing.T) {
 func TestNothingIsKeptOfEventsOfATemplateControllerThatIsGone(t *testing.T) {
 	r := New(Options{Clock: clocktesting.NewFakePassiveClock(time.Now())})
 	for _, name := range []string{"apps", "others"} {
-		r.answered(keyOf(name, "one"), audience{"robot", "ns"}, deniedEvent("robot"))
+		r.answered(said{Key: keyOf(name, "one"), to: audience{"robot", "ns"}}, deniedEvent("robot"))
 	}
 	if r.ForgetController("apps"); len(r.unheard) != 1 || r.unheard[keyOf("others", "one")] == nil {
 		t.Errorf("%v are kept", r.unheard)
@@ -181,10 +183,42 @@ func TestWhatIsRefusedCountsAsNotSaid(t *testing.T) {
 func TestNothingIsKeptOfEventsAboutAParentThatIsGone(t *testing.T) {
 	r := New(Options{Clock: clocktesting.NewFakePassiveClock(time.Now())})
 	for _, name := range []string{"one", "two"} {
-		r.answered(keyOf("apps", name), audience{"robot", "ns"}, deniedEvent("robot"))
+		r.answered(said{Key: keyOf("apps", name), to: audience{"robot", "ns"}}, deniedEvent("robot"))
 	}
 	r.Forget(keyOf("apps", "one"))
 	if all := r.Refused("apps", "robot"); len(r.unheard) != 1 || len(all) != 1 || all[0].Key != keyOf("apps", "two") {
 		t.Errorf("%v are kept", r.unheard)
+	}
+}
+
+func TestAProblemThatIsOverIsNotLeftOut(t *testing.T) {
+	key, other := keyOf("apps", "one"), keyOf("apps", "two")
+	for why, row := range map[string]struct {
+		meanwhile func(*Recorder)
+		keys      []queue.Key // that are left out
+		looks     []string
+	}{
+		"it lasts":        {func(*Recorder) {}, []queue.Key{key, other}, []string{"apps"}},
+		"it is over":      {func(r *Recorder) { r.Fresh(key, "") }, []queue.Key{other}, []string{}},
+		"it is back":      {func(r *Recorder) { r.Fresh(key, ""); r.Fresh(key, "bad") }, []queue.Key{key, other}, []string{"apps"}},
+		"the parent left": {func(r *Recorder) { r.Forget(key) }, []queue.Key{other}, []string{}},
+	} {
+		for how, refuse := range map[string]func(*published){
+			"the server is asked":     func(to *published) { to.Answered(deniedEvent("robot")) },
+			"the server is not asked": func(to *published) { to.Wanted() },
+		} {
+			r, to := listening(t)
+			r.Announce("robot", other, kube.Announcement{About: about(t)})
+			to.Answered(deniedEvent("robot"))
+			r.looks()
+			r.Fresh(key, "bad")
+			r.Announce("robot", key, kube.Announcement{About: about(t)})
+			row.meanwhile(r)
+			refuse(to)
+			left := slices.SortedFunc(maps.Keys(r.unheard), func(a, b queue.Key) int { return strings.Compare(a.Parent.Name, b.Parent.Name) })
+			if diff := cmp.Diff(row.keys, left) + cmp.Diff(row.looks, r.looks()); diff != "" {
+				t.Errorf("%s, %s: left out, and looks (-want +got):\n%s", why, how, diff)
+			}
+		}
 	}
 }
