@@ -83,6 +83,7 @@ type checker struct {
 	foreign map[model.ChildID]mark
 	notes   map[model.ParentID]note
 	counts  bool                    // whether the counts of TemplateControllers are to be right, too
+	rested  bool                    // whether they are to say nothing any more of what only faults had them say
 	failing map[model.ParentID]bool // those whose ready condition is to say that something is wrong
 	faults  []string
 }

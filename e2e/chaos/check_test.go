@@ -60,11 +60,11 @@ func rightChecker() *checker {
 			total = 1
 		}
 		o.Object["status"] = map[string]any{
-			"conditions": ready("Ready", "True", "Ready"), "parents": map[string]any{"total": total, "failed": int64(0)},
+			"conditions": append(ready("Ready", "True", "Ready"), ready("StatusWritable", "True", "StatusWritable")...), "parents": map[string]any{"total": total, "failed": int64(0)},
 		}
 		f.controllers[shape] = o
 	}
-	return &checker{found: f, world: w, foreign: map[model.ChildID]mark{}, failing: map[model.ParentID]bool{}, counts: true}
+	return &checker{found: f, world: w, foreign: map[model.ChildID]mark{}, failing: map[model.ParentID]bool{}, counts: true, rested: true}
 }
 
 func childObject(child model.Child, parent *unstructured.Unstructured) *unstructured.Unstructured {
@@ -88,6 +88,12 @@ func childObject(child model.Child, parent *unstructured.Unstructured) *unstruct
 	o.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "templater/" + child.Shape}})
 	o.SetOwnerReferences([]metav1.OwnerReference{{Kind: child.Parent.Kind, UID: parent.GetUID(), Controller: &yes}})
 	return o
+}
+
+// says has the TemplateController many say something besides.
+func (c *checker) says(kind string) {
+	status := c.controllers[model.Many].Object["status"].(map[string]any)
+	status["conditions"] = append(ready("Ready", "True", "Ready"), ready(kind, "False", "Forbidden")...)
 }
 
 // change changes a TemplateController of the model.
@@ -247,8 +253,11 @@ func TestCompare(t *testing.T) {
 			c.counts = false
 			_ = unstructured.SetNestedField(c.controllers[model.Many].Object, int64(3), "status", "parents", "total")
 		}, ""},
-		"a parent is gone":             {func(c *checker) { delete(c.parents, aMany) }, "Many chaos-a/p is not there"},
-		"a TemplateController is gone": {func(c *checker) { delete(c.controllers, model.Many) }, "TemplateController many is not there"},
+		"Events are still left out":          {func(c *checker) { c.says("EventsWritable") }, "condition EventsWritable of TemplateController many is"},
+		"statuses are still not written":     {func(c *checker) { c.says("StatusWritable") }, "condition StatusWritable of TemplateController /many, generation 1, is"},
+		"it is too early to say that all is": {func(c *checker) { c.says("EventsWritable"); c.rested = false }, ""},
+		"a parent is gone":                   {func(c *checker) { delete(c.parents, aMany) }, "Many chaos-a/p is not there"},
+		"a TemplateController is gone":       {func(c *checker) { delete(c.controllers, model.Many) }, "TemplateController many is not there"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := rightChecker()

@@ -69,6 +69,7 @@ type expected struct {
 	round  *model.Round // since the last time that all was right; nil = none
 	beside string       // the TemplateController that does not count; "" = all do
 	counts bool         // whether the parents are to be counted right
+	rested bool         // whether what faults had TemplateControllers say is to be gone, which takes 30 s for Events
 }
 
 // remember has the next comparison know which objects there are.
@@ -87,7 +88,7 @@ func (b *bed) rest(ctx context.Context, w *model.World) error {
 	if err := pause(ctx, recount-b.operators.age()); err != nil {
 		return err
 	}
-	e := expected{world: w, counts: true}
+	e := expected{world: w, counts: true, rested: true}
 	if err := await(ctx, settleLimit, func() error { return b.right(ctx, e) }); err != nil {
 		return err
 	}
@@ -123,5 +124,5 @@ func (b *bed) compare(ctx context.Context, e expected) (*checker, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	maps.DeleteFunc(b.foreign, func(_ model.ChildID, m mark) bool { return m.owner != "" && !f.hasParent(m.owner) })
-	return &checker{found: f, world: e.world, round: e.round, beside: e.beside, before: b.before, foreign: maps.Clone(b.foreign), notes: maps.Clone(b.notes), failing: map[model.ParentID]bool{}, counts: e.counts}, nil
+	return &checker{found: f, world: e.world, round: e.round, beside: e.beside, before: b.before, foreign: maps.Clone(b.foreign), notes: maps.Clone(b.notes), failing: map[model.ParentID]bool{}, counts: e.counts, rested: e.rested}, nil
 }

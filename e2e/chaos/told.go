@@ -22,6 +22,11 @@ func (c *checker) controller(shape string) {
 	case o == nil:
 		c.fault("TemplateController %s is not there", shape)
 		return
+	}
+	if c.rested {
+		c.noCondition(o, "EventsWritable")
+	}
+	switch {
 	case want.Broken:
 		c.condition(o, "Accepted", "False", "")
 		c.condition(o, "Ready", "False", "")
@@ -31,6 +36,9 @@ func (c *checker) controller(shape string) {
 		return
 	}
 	c.condition(o, "Ready", "True", "")
+	if c.rested {
+		c.condition(o, "StatusWritable", "True", "")
+	}
 	var total, failed int64
 	for _, id := range c.world.ParentIDs() {
 		if !c.world.Matches(shape, id) || c.parents[id] == nil {
@@ -104,19 +112,32 @@ func (c *checker) status(id model.ParentID, want map[string]any) {
 
 // condition compares a condition, which is to be of the present generation.
 func (c *checker) condition(o *unstructured.Unstructured, kind, status, reason string) {
-	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	name := o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName()
-	for _, item := range list {
-		got, _ := item.(map[string]any)
-		if got["type"] != kind {
-			continue
-		}
-		if got["status"] != status || reason != "" && got["reason"] != reason || kind != model.StrangeCondition && got["observedGeneration"] != o.GetGeneration() {
-			c.fault("condition %s of %s, generation %d, is %v; want %s %s", kind, name, o.GetGeneration(), got, status, reason)
-		}
-		return
+	got := conditionOf(o, kind)
+	switch {
+	case got == nil:
+		c.fault("%s has no condition %s", name, kind)
+	case got["status"] != status || reason != "" && got["reason"] != reason || kind != model.StrangeCondition && got["observedGeneration"] != o.GetGeneration():
+		c.fault("condition %s of %s, generation %d, is %v; want %s %s", kind, name, o.GetGeneration(), got, status, reason)
 	}
-	c.fault("%s has no condition %s", name, kind)
+}
+
+// noCondition wants nothing to be said of that.
+func (c *checker) noCondition(o *unstructured.Unstructured, kind string) {
+	if got := conditionOf(o, kind); got != nil {
+		c.fault("condition %s of %s %s is %v; want none", kind, o.GetKind(), o.GetName(), got)
+	}
+}
+
+// conditionOf returns the condition of that type, or nil.
+func conditionOf(o *unstructured.Unstructured, kind string) map[string]any {
+	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, item := range list {
+		if got, _ := item.(map[string]any); got["type"] == kind {
+			return got
+		}
+	}
+	return nil
 }
 
 // discreet looks for the secret in conditions.
