@@ -55,12 +55,10 @@ func rightChecker() *checker {
 	for shape, c := range w.Controllers {
 		o := &unstructured.Unstructured{Object: c.Manifest(shape)}
 		o.SetGeneration(1)
-		total := int64(0)
-		if shape == model.Report || shape == model.Many {
-			total = 1
-		}
+		total := map[string]int64{model.Report: 1, model.Many: 1}[shape]
 		o.Object["status"] = map[string]any{
-			"conditions": append(ready("Ready", "True", "Ready"), ready("StatusWritable", "True", "StatusWritable")...), "parents": map[string]any{"total": total, "failed": int64(0)},
+			"conditions": append(ready("Ready", "True", "Ready"), ready("StatusWritable", "True", "StatusWritable")...), "parents": map[string]any{"total": total, "failed": int64(0), "ready": total},
+			"children": map[string]any{"total": 2 * total, "ready": 2 * total},
 		}
 		f.controllers[shape] = o
 	}
@@ -94,6 +92,11 @@ func childObject(child model.Child, parent *unstructured.Unstructured) *unstruct
 func (c *checker) says(kind string) {
 	status := c.controllers[model.Many].Object["status"].(map[string]any)
 	status["conditions"] = append(ready("Ready", "True", "Ready"), ready(kind, "False", "Forbidden")...)
+}
+
+// sets sets what a TemplateController counts.
+func (c *checker) sets(shape, of string, counts map[string]any) {
+	_ = unstructured.SetNestedMap(c.controllers[shape].Object, counts, "status", of) // fails where a map is none
 }
 
 // change changes a TemplateController of the model.
@@ -152,6 +155,7 @@ func TestCompare(t *testing.T) {
 		"a child stays under prunePolicy Orphan": {func(c *checker) {
 			c.children[manyMore] = c.children[manyMap]
 			c.change(model.Many, func(m *model.Controller) { m.Unpruned = true })
+			c.sets(model.Many, "children", map[string]any{"total": int64(3), "ready": int64(3)})
 		}, ""},
 		"a child should go under Delete": {func(c *checker) { c.children[manyMore] = c.children[manyMap] }, "many-p-1 should not be there"},
 		"a child whose label was stolen may stay": {func(c *checker) {
@@ -166,7 +170,8 @@ func TestCompare(t *testing.T) {
 		"a stranger's object is untouched, and its place taken": {func(c *checker) {
 			c.stranger(reportMap)
 			c.parents[aReport].Object["status"] = map[string]any{"conditions": ready("Ready", "False", "ChildConflict")}
-			_ = unstructured.SetNestedField(c.controllers[model.Report].Object, int64(1), "status", "parents", "failed")
+			c.sets(model.Report, "parents", map[string]any{"total": int64(1), "failed": int64(1)})
+			c.sets(model.Report, "children", map[string]any{"total": int64(1), "ready": int64(1)})
 		}, ""},
 		"a stranger's object was changed": {func(c *checker) { c.stranger(manyMore).SetResourceVersion("8") }, "belongs to a stranger and was changed"},
 		"a stranger's object is gone":     {func(c *checker) { c.stranger(manyMore); delete(c.children, manyMore) }, "belongs to a stranger and was changed: there is nothing"},
@@ -249,6 +254,15 @@ func TestCompare(t *testing.T) {
 		"a count is wrong": {func(c *checker) {
 			_ = unstructured.SetNestedField(c.controllers[model.Many].Object, int64(3), "status", "parents", "total")
 		}, "TemplateController many counts 3 parents total, want 1"},
+		"a parent counts as ready too late": {func(c *checker) {
+			c.sets(model.Many, "parents", map[string]any{"total": int64(1)})
+		}, "TemplateController many counts 0 parents ready, want 1"},
+		"children are counted that are not there": {func(c *checker) {
+			c.sets(model.Many, "children", map[string]any{"total": int64(3), "ready": int64(2)})
+		}, "TemplateController many counts 3 children total, want 2"},
+		"children count as ready too late": {func(c *checker) {
+			c.sets(model.Many, "children", map[string]any{"total": int64(2), "ready": int64(1)})
+		}, "TemplateController many counts 1 children ready, want 2"},
 		"a count is wrong, and it is too early to say so": {func(c *checker) {
 			c.counts = false
 			_ = unstructured.SetNestedField(c.controllers[model.Many].Object, int64(3), "status", "parents", "total")

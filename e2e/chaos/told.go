@@ -50,10 +50,33 @@ func (c *checker) controller(shape string) {
 			c.failing[id] = true
 		}
 	}
-	if c.counts {
-		c.count(o, "total", total)
-		c.count(o, "failed", failed)
+	if !c.counts {
+		return
 	}
+	c.count(o, "parents", "total", total)
+	c.count(o, "parents", "failed", failed)
+	if want.Strategy != "OnDelete" {
+		c.count(o, "parents", "ready", total-failed)
+	}
+	children := c.live(shape)
+	c.count(o, "children", "total", children)
+	c.count(o, "children", "ready", children)
+}
+
+// live returns how many children there are of the TemplateController's parents, as their labels have it.
+func (c *checker) live(shape string) int64 {
+	uids := map[string]bool{}
+	for id, parent := range c.parents {
+		uids[string(parent.GetUID())] = c.world.Matches(shape, id)
+	}
+	var live int64
+	for id, o := range c.children {
+		labels := o.GetLabels()
+		if _, foreign := c.foreign[id]; !foreign && labels["templater.dev/controller"] == shape && uids[labels["templater.dev/parent-uid"]] {
+			live++
+		}
+	}
+	return live
 }
 
 // fails compares what is told of a parent, and reports whether it is to fail.
@@ -90,10 +113,11 @@ func (c *checker) fails(shape string, id model.ParentID) bool {
 	return false
 }
 
-func (c *checker) count(o *unstructured.Unstructured, field string, want int64) {
-	if got, _, _ := unstructured.NestedInt64(o.Object, "status", "parents", field); got != want {
+// count compares a count of parents or children.
+func (c *checker) count(o *unstructured.Unstructured, of, field string, want int64) {
+	if got, _, _ := unstructured.NestedInt64(o.Object, "status", of, field); got != want {
 		named, _, _ := unstructured.NestedSlice(o.Object, "status", "failing")
-		c.fault("TemplateController %s counts %d parents %s, want %d; it names %v as failing", o.GetName(), got, field, want, named)
+		c.fault("TemplateController %s counts %d %s %s, want %d; it names %v as failing", o.GetName(), got, of, field, want, named)
 	}
 }
 
