@@ -36,6 +36,7 @@ var held = map[string]string{
 	"Length of `spec.status.readyCondition`":                "crd status.readyCondition",
 	"Length of a delimiter":                                 "crd delimiters.left",
 	"Least `spec.resyncPeriod`":                             "leastPeriod",
+	"Least `spec.finalize.timeout`":                         "leastPeriod",
 	"Work of a pass":                                        "MaxWork",
 	"Text written":                                          "maxOutput",
 	"Objects of one entry for one parent":                   "maxDocuments",

@@ -11,8 +11,7 @@ var Resource = GroupVersion.WithResource("templatecontrollers")
 // KindTemplateController is the kind of a TemplateController.
 const KindTemplateController = "TemplateController"
 
-// Labels and annotations that every child carries, and the finalizer of a
-// TemplateController whose deletionPolicy is Delete.
+// Labels and annotations of children and parents, and the finalizers.
 const (
 	// LabelController holds the TemplateController's name.
 	LabelController = "templater.dev/controller"
@@ -42,8 +41,15 @@ const (
 	AnnotationPrune = "templater.dev/prune"
 	// AnnotationSeal tells that templater has made the object: see package seal.
 	AnnotationSeal = "templater.dev/seal"
-	// FinalizerChildren keeps a TemplateController until its children are deleted.
+	// FinalizerChildren keeps a TemplateController until its children are deleted, and until no parent has its finalizer.
 	FinalizerChildren = "templater.dev/children"
+	// FinalizerParentPrefix and a TemplateController's name make the finalizer of its parents.
+	FinalizerParentPrefix = "finalize.templater.dev/"
+	// AnnotationSkipFinalize has a parent that is being deleted go at once, where it is "true".
+	AnnotationSkipFinalize = "templater.dev/skip-finalize"
+	// AnnotationOrder holds the level of a child among the entries of spec.children: 0 depends on nothing. It is there where
+	// the children of a deleted parent go in order, and not at level 0.
+	AnnotationOrder = "templater.dev/order"
 	// FieldManagerPrefix and a TemplateController's name make the field manager.
 	FieldManagerPrefix = "templater/"
 )

@@ -62,6 +62,11 @@ type TemplateControllerStatus struct {
 	// there were no such children.
 	// +optional
 	SealedSince *metav1.Time `json:"sealedSince,omitempty"`
+
+	// Whether parents may have the finalizer of this TemplateController, so that
+	// it takes it from all of them before it goes itself. Absent where none has.
+	// +optional
+	Finalizes bool `json:"finalizes,omitempty"`
 }
 
 // ParentCounts counts the parents of a TemplateController.
@@ -169,6 +174,12 @@ const (
 	ReasonChildFailing       = "ChildFailing"
 	ReasonStatusRejected     = "StatusRejected"
 	ReasonLeaving            = "Leaving"
-	ReasonLoopDetected       = "LoopDetected"
-	ReasonInternalError      = "InternalError"
+	// ReasonFinalizing says what a parent that is being deleted waits for.
+	ReasonFinalizing = "Finalizing"
+	// ReasonFinalizeTimeout says that this has taken longer than spec.finalize.timeout.
+	ReasonFinalizeTimeout = "FinalizeTimeout"
+	// ReasonFinalizerRejected says that the finalizer of a parent cannot be set, or removed.
+	ReasonFinalizerRejected = "FinalizerRejected"
+	ReasonLoopDetected      = "LoopDetected"
+	ReasonInternalError     = "InternalError"
 )

@@ -132,6 +132,14 @@ type TemplateControllerSpec struct {
 	// +kubebuilder:validation:MaxItems=64
 	Children []Child `json:"children,omitempty"`
 
+	// What happens before a deleted parent goes. Each parent then has the
+	// finalizer finalize.templater.dev/NAME, NAME being that of this
+	// TemplateController, from before its first child is made; templater must be
+	// allowed to patch the parents. Optional; without it the garbage collector
+	// takes the children of a deleted parent, all at once.
+	// +optional
+	Finalize *Finalize `json:"finalize,omitempty"`
+
 	// What templater writes into the status of each parent. Optional; without it,
 	// the ready condition alone.
 	// +optional

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -60,18 +61,23 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *tracked) assembly {
 	for gk, version := range childKinds {
 		a.children[gk] = c.childWant(gk.WithVersion(version), a.as, in)
 	}
-	if a.rejection != nil {
+	if e.compiled == nil || a.rejection != nil && !mayHold(tc) {
 		return a
 	}
 	a.kind, a.kindErr = c.kinds.Resolve(e.compiled.GVK)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	ending := kind.Ending(a.kindErr)
 	switch {
 	case a.kindErr == nil:
 		e.gone = time.Time{}
-		if a.rejection = spec.CheckKind(&tc.Spec, a.kind); a.rejection == nil {
+		a.rejection = cmp.Or(a.rejection, spec.CheckKind(&tc.Spec, a.kind))
+		if a.rejection == nil || mayHold(tc) {
 			a.watchParents(tc, e.compiled)
 		}
+	case ending != nil && mayHold(tc):
+		e.gone, a.kind = time.Time{}, *ending
+		a.watchParents(tc, e.compiled)
 	case !kind.Gone(a.kindErr):
 		e.gone = time.Time{}
 	case e.gone.IsZero():
@@ -83,11 +89,7 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *tracked) assembly {
 // childWant is what is to be watched of a kind in these namespaces; nil means all. Children can be in any
 // version: the one that they were made in may be served no more.
 func (c *Controllers) childWant(gvk schema.GroupVersionKind, as string, in map[string]bool) childWant {
-	found, err := c.kinds.Resolve(gvk)
-	var elsewhere *kind.NotFoundError
-	if errors.As(err, &elsewhere) && elsewhere.Served != "" {
-		found, err = c.kinds.Resolve(gvk.GroupKind().WithVersion(elsewhere.Served))
-	}
+	found, err := c.resolveServed(gvk)
 	switch {
 	case kind.Gone(err):
 		return childWant{kind: kind.Kind{Kind: gvk.Kind}}
@@ -104,6 +106,19 @@ func (c *Controllers) childWant(gvk schema.GroupVersionKind, as string, in map[s
 	}
 	return childWant{kind: found, wants: wants}
 }
+
+// resolveServed returns a kind in that version, or in another one where the server does not have that.
+func (c *Controllers) resolveServed(gvk schema.GroupVersionKind) (kind.Kind, error) {
+	found, err := c.kinds.Resolve(gvk)
+	var elsewhere *kind.NotFoundError
+	if errors.As(err, &elsewhere) && elsewhere.Served != "" {
+		return c.kinds.Resolve(gvk.GroupKind().WithVersion(elsewhere.Served))
+	}
+	return found, err
+}
+
+// teardownOnly reports whether nothing is done but for parents that are being deleted and have the finalizer.
+func (a *assembly) teardownOnly() bool { return a.rejection != nil || kind.Ending(a.kindErr) != nil }
 
 // recheck returns when to ask for the kinds again that no watch tells of, or 0 when there are none.
 func (a *assembly) recheck() time.Duration {
@@ -127,14 +142,17 @@ func (a *assembly) recheck() time.Duration {
 
 func (a *assembly) watchParents(tc *v1.TemplateController, c *spec.Compiled) {
 	want := watch.Want{Resource: a.kind.Resource, Labels: c.Labels.String(), Fields: c.Fields, Role: watch.Parent, As: a.as}
-	for _, ns := range tc.Spec.Watch.Namespaces {
-		want.Namespace = ns
-		a.parents[ns] = want
+	if a.kind.Namespaced {
+		for _, ns := range tc.Spec.Watch.Namespaces {
+			want.Namespace = ns
+			a.parents[ns] = want
+		}
 	}
-	if len(tc.Spec.Watch.Namespaces) == 0 {
+	if len(a.parents) == 0 {
+		want.Namespace = ""
 		a.parents[""] = want
 	}
-	if c.NamespaceSelector != nil {
+	if c.NamespaceSelector != nil && a.kind.Namespaced {
 		a.namespace = &watch.Want{Resource: running.Namespaces, Role: watch.Namespace, As: a.as}
 	}
 }
@@ -162,7 +180,8 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *Controllers,
 		Name: tc.Name, Manager: v1.FieldManagerPrefix + tc.Name, Spec: &tc.Spec, Kinds: in.kinds,
 		As: a.as, Cluster: in.clusters(a.as), Rights: in.rights.For(tc.Name, a.as, a.kind).Anywhere(spec.CrossScope(&tc.Spec)), Controllers: in.cache,
 		Kind: a.kind, GoneSince: e.gone, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]running.Source{},
-		Settled: a.settled, Unknown: a.kindErr != nil && e.gone.IsZero(), Generation: e.generation, Round: a.round, Meter: e.meter,
+		Finalizer: v1.FinalizerParentPrefix + tc.Name, NeedsFinalizer: spec.NeedsFinalizer(&tc.Spec), MayHold: mayHold(tc), TeardownOnly: a.teardownOnly(),
+		Settled: a.settled, Unknown: a.kindErr != nil && e.gone.IsZero() && len(a.parents) == 0, Generation: e.generation, Round: a.round, Meter: e.meter,
 	}
 	// Also where the rest of the spec is rejected: it tells whose the children are.
 	c.GVK = schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind)
@@ -189,6 +208,8 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *Controllers,
 	}
 	if a.namespace != nil {
 		c.Namespaces = caches[*a.namespace]
+	} else if c.TeardownOnly {
+		c.NamespaceSelector = nil
 	}
 	return c
 }

@@ -206,7 +206,7 @@ func (c *Controllers) forget(name string) error {
 func (c *Controllers) start(e *tracked, a assembly, next *running.Controller) {
 	state := a.state(e.generation, next)
 	c.mu.Lock()
-	if a.rejection != nil {
+	if a.rejection != nil && !next.MayHold {
 		next = nil
 	}
 	fresh := !state.equal(e.state)
@@ -226,8 +226,18 @@ func (c *Controllers) start(e *tracked, a assembly, next *running.Controller) {
 func (c *Controllers) enqueueAll(next *running.Controller) {
 	var keys []queue.Key
 	next.EachParent(func(o *object.Object) {
+		if next.TeardownOnly && !o.Deleting() {
+			return
+		}
 		keys = append(keys, queue.Key{Controller: next.Name, Parent: o.Key()})
 	})
+	for _, key := range keys {
+		c.parents.Forget(key)
+	}
+	if next.TeardownOnly {
+		c.backlog.Add(next.Name, keys)
+		return
+	}
 	left := map[queue.Key]struct{}{}
 	next.EachChild(func(_ running.Source, o *object.Object) {
 		if name := next.ParentOf(o); name.Name != "" && next.Parent(name) == nil {
@@ -238,9 +248,6 @@ func (c *Controllers) enqueueAll(next *running.Controller) {
 		if next.Parent(name) == nil {
 			left[queue.Key{Controller: next.Name, Parent: name}] = struct{}{}
 		}
-	}
-	for _, key := range keys {
-		c.parents.Forget(key)
 	}
 	c.backlog.Add(next.Name, slices.AppendSeq(keys, maps.Keys(left)))
 }

@@ -97,7 +97,7 @@ func TestChildrenInOtherNamespacesAndInNone(t *testing.T) {
 	c := newCluster(t)
 	c.apply(tenants)
 	c.apply(tenant)
-	wantRequests(t, "first pass", c.run(), "create clusterroles r", "create configmaps a", "status apps one")
+	wantRequests(t, "first pass", c.run(), ownFinalizer, parentHolds, "create clusterroles r", "create configmaps a", "status apps one")
 	c.quiet("first pass")
 	for _, at := range []kube.Location{clusterRole, farMap("a")} {
 		o := c.objects[at]
@@ -142,7 +142,7 @@ func TestTwoParentsThatWantTheSameObject(t *testing.T) {
 	two := with(t, tenant, "ns, name: one", "other, name: one")
 	c := begun(t, tenants, tenant)
 	c.applyAs(two, "uid-other") // of the same name in another namespace
-	wantRequests(t, "the second", c.run(), "create clusterroles r", "get clusterroles r", "create configmaps a", "get configmaps a", "status apps one")
+	wantRequests(t, "the second", c.run(), parentHolds, "create clusterroles r", "get clusterroles r", "create configmaps a", "get configmaps a", "status apps one")
 	const want = "False ChildConflict: ClusterRole r exists already and belongs to TemplateController apps for another parent, which its annotation templater.dev/parent names: templater does not take it; " +
 		"delete it, or choose another name in the template; ConfigMap far/a exists already and belongs to TemplateController apps for another parent, which its annotation templater.dev/parent names: " +
 		"templater does not take it; delete it, or choose another name in the template"
@@ -168,17 +168,21 @@ func TestParentThatStopsMatchingLosesItsChildrenInOtherNamespaces(t *testing.T) 
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, selective, tenant)
 			c.apply(with(t, tenant, "tier: front", "tier: back"))
+			want := []string{"get apps one", "delete configmaps a", "delete clusterroles r", parentRelease}
 			if restart {
 				c.start()
+				want = append([]string{"list apps everywhere"}, want...)
 			}
-			wantRequests(t, "label gone", c.run(), "get apps one", "delete configmaps a", "delete clusterroles r")
+			wantRequests(t, "label gone", c.run(), want...)
+			c.deliver()
+			wantRequests(t, "they are gone", c.run(), "get apps one")
 			c.quiet("label gone")
 		})
 	}
 	t.Run("Orphan keeps them", func(t *testing.T) {
 		c := begun(t, with(t, selective, "- name: role\n", "- name: role\n    prunePolicy: Orphan\n"), tenant)
 		c.apply(with(t, tenant, "tier: front", "tier: back"))
-		wantRequests(t, "label gone", c.run(), "get apps one", "delete configmaps a")
+		wantRequests(t, "label gone", c.run(), "get apps one", "delete configmaps a", parentRelease)
 	})
 }
 
@@ -198,7 +202,7 @@ func TestChildrenInOtherNamespacesThatAreLeftBehind(t *testing.T) {
 		c := begun(t, tenants, tenant)
 		c.remove(locationOf(parse(t, tenant)))
 		c.applyAs(tenant, "uid-next")
-		wantRequests(t, "at once", c.run(), "create clusterroles r", "get clusterroles r", "create configmaps a", "get configmaps a", "status apps one")
+		wantRequests(t, "at once", c.run(), parentHolds, "create clusterroles r", "get clusterroles r", "create configmaps a", "get configmaps a", "status apps one")
 		const want = "False Progressing: ClusterRole r belongs to an earlier object of the parent's name; it is made anew once that one is collected; ConfigMap far/a belongs to an earlier object of the parent's name; it is made anew once that one is collected"
 		if got := c.condition("apps", "one", "Ready"); got != want {
 			t.Errorf("ready condition %q, want %q", got, want)
@@ -244,14 +248,16 @@ func TestTemplateControllerThatGoesWithChildrenInOtherNamespaces(t *testing.T) {
 		c := begun(t, tenants, tenant)
 		c.end(kube.Location{Resource: v1.Resource, Name: "apps"}, metav1.DeletePropagationBackground)
 		c.deliver()
-		wantRequests(t, "deleted", c.run())
+		wantRequests(t, "deleted", c.run(), "list apps everywhere", parentRelease, "list apps everywhere", givenUp)
+		c.deliver()
+		c.run()
 		c.apply(tenants)
-		wantRequests(t, "another one of that name takes them up", c.run())
+		wantRequests(t, "another one of that name takes them up", c.run(), ownFinalizer, parentHolds)
 	})
 	t.Run("Delete takes them, but for those that say otherwise", func(t *testing.T) {
 		c := begun(t, with(t, tenants, "spec:\n", "spec:\n  deletionPolicy: Delete\n", "- name: role\n", "- name: role\n    deletionPolicy: Orphan\n"), tenant)
 		c.goes()
-		wantRequests(t, "deleted", c.run(), "delete configmaps a")
+		wantRequests(t, "deleted", c.run(), "list apps everywhere", parentRelease, "list apps everywhere", "delete configmaps a")
 		c.deliver()
 		wantRequests(t, "they are gone", c.run(), "finalizers[] templatecontrollers apps")
 	})
@@ -263,7 +269,7 @@ func TestTemplateControllerThatGoesWithChildrenInOtherNamespaces(t *testing.T) {
 			c.apply(with(t, spec, spec[from:to], "", "{{ $.spec.text }}", "{{ fail \"x\" }}"))
 			wantRequests(t, "a template fails, so that nothing is pruned", c.run(), "status apps one")
 			c.goes()
-			wantRequests(t, "deleted", c.run(), want...)
+			wantRequests(t, "deleted", c.run(), append([]string{"list apps everywhere", parentRelease, "list apps everywhere"}, want...)...)
 		})
 	}
 }
@@ -384,7 +390,7 @@ func TestAccountWithChildrenInOtherNamespaces(t *testing.T) {
 			c := newCluster(t)
 			c.apply(anywhere)
 			c.apply(tenant)
-			wantRequests(t, "first pass", c.run(), as("create clusterroles r", "create configmaps a", "status apps one")...)
+			wantRequests(t, "first pass", c.run(), append([]string{ownFinalizer}, as(parentHolds, "create clusterroles r", "create configmaps a", "status apps one")...)...)
 			c.quiet("first pass")
 			if !c.everywhere() {
 				t.Errorf("it watches %v", c.owners["apps"])
@@ -396,13 +402,14 @@ func TestAccountWithChildrenInOtherNamespaces(t *testing.T) {
 			}
 			got := c.run()
 			slices.Sort(got)
-			wantRequests(t, "Cluster → Namespaced", got, as("create configmaps a", "delete clusterroles r", "delete configmaps a", "status apps one")...)
+			wantRequests(t, "Cluster → Namespaced", got, as("create configmaps a", "delete clusterroles r", "delete configmaps a", "list apps ns", "status apps one")...)
 			if !c.everywhere() {
 				t.Error("it does not see whether what it has deleted is gone")
 			}
-			c.quiet("Cluster → Namespaced")
+			c.deliver()
+			wantRequests(t, "they are gone", c.run(), as(parentRelease)...)
 			c.clock.SetTime(c.clock.Now().Add(rights.BelievedFor))
-			wantRequests(t, "nothing is left elsewhere", c.run())
+			wantRequests(t, "nothing is left elsewhere", c.run(), append(as("list apps ns"), givenUp)...)
 			if c.everywhere() {
 				t.Errorf("it watches %v, want its own namespace alone", c.owners["apps"])
 			}

@@ -141,7 +141,8 @@ func (c *Controllers) definitionChanged(event watch.Event) {
 func (c *Controllers) kindChanged(gk schema.GroupKind) {
 	for _, name := range c.names(func(e *tracked) bool {
 		_, child := e.childKinds[gk]
-		return child || e.compiled != nil && e.compiled.GVK.GroupKind() == gk
+		parent := e.compiled != nil && (e.rejection == nil || e.current != nil) && e.compiled.GVK.GroupKind() == gk
+		return child || parent
 	}) {
 		c.queue.Add(name)
 	}

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -226,7 +227,7 @@ func (c *cluster) end(at kube.Location, propagation metav1.DeletionPropagation) 
 	c.store(at, next)
 }
 
-func (c *cluster) SetFinalizers(_ context.Context, at kube.Location, current *object.Object, finalizers []string) (*object.Object, error) {
+func (c *cluster) SetFinalizers(_ context.Context, at kube.Location, version string, finalizers []string) (*object.Object, error) {
 	if err := c.note(fmt.Sprint("finalizers", finalizers), at); err != nil {
 		return nil, err
 	}
@@ -234,12 +235,30 @@ func (c *cluster) SetFinalizers(_ context.Context, at kube.Location, current *ob
 	if o == nil {
 		return nil, notFound(at)
 	}
-	if o.GetResourceVersion() != current.ResourceVersion() {
+	if o.GetResourceVersion() != version {
 		return nil, conflict(at)
 	}
 	next := o.DeepCopy()
 	next.SetFinalizers(finalizers)
 	return packed(c.t, c.store(at, next)), nil
+}
+
+// Holders lists objects.
+func (c *cluster) Holders(_ context.Context, resource schema.GroupVersionResource, namespace, finalizer string) ([]kube.Holder, error) {
+	if err := c.note("list", kube.Location{Resource: resource, Name: cmp.Or(namespace, "everywhere")}); err != nil {
+		return nil, err
+	}
+	var out []kube.Holder
+	for at, o := range c.objects {
+		if at.Resource != resource || namespace != "" && at.Namespace != namespace {
+			continue
+		}
+		if h, holds := kube.HolderOf(packed(c.t, o), finalizer); holds {
+			out = append(out, h)
+		}
+	}
+	slices.SortFunc(out, func(a, b kube.Holder) int { return strings.Compare(a.Name.String(), b.Name.String()) })
+	return out, nil
 }
 
 // SetMetadata is a merge patch.

@@ -32,10 +32,11 @@ type finalizing struct {
 }
 
 // finalize sees to the finalizer of a TemplateController, which it has only
-// where its children are to go with it; those of a suspended one stay.
-func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, packed *object.Object, next *running.Controller) (finalizing, error) {
+// where its children are to go with it, or parents may have a finalizer of its own; the children of a suspended one stay.
+func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, e *tracked, packed *object.Object, next *running.Controller) (finalizing, error) {
 	has := slices.Contains(tc.Finalizers, v1.FinalizerChildren)
-	needs := tc.Spec.DeletionPolicy == v1.DeletionDelete
+	deletes := tc.Spec.DeletionPolicy == v1.DeletionDelete
+	needs := deletes || mayHold(tc)
 	switch {
 	case tc.DeletionTimestamp == nil && has == needs:
 		return finalizing{}, nil
@@ -43,7 +44,12 @@ func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, p
 		return finalizing{}, c.setFinalizers(ctx, tc, packed, append(slices.Clone(tc.Finalizers), v1.FinalizerChildren))
 	case tc.DeletionTimestamp != nil:
 		c.stop(ctx, tc.Name)
-		if has && needs && !tc.Spec.Suspend {
+		if has && mayHold(tc) {
+			if waits, err := c.releaseParents(ctx, e, next); waits != nil || err != nil {
+				return finalizing{true, waits}, err
+			}
+		}
+		if has && deletes && !tc.Spec.Suspend {
 			if waits, err := c.deleteChildren(ctx, next); waits != nil || err != nil {
 				return finalizing{true, waits}, err
 			}
@@ -58,7 +64,7 @@ func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, p
 
 func (c *Controllers) setFinalizers(ctx context.Context, tc *v1.TemplateController, packed *object.Object, finalizers []string) error {
 	o := kube.Location{Resource: v1.Resource, Name: packed.Name()}
-	after, err := c.clusters("").SetFinalizers(ctx, o, packed, finalizers)
+	after, err := c.clusters("").SetFinalizers(ctx, o, packed.ResourceVersion(), finalizers)
 	if apierrors.IsConflict(err) {
 		return errBehind
 	}
@@ -126,7 +132,7 @@ func (c *Controllers) deleteChildren(ctx context.Context, from *running.Controll
 	}
 	refused, err := c.deleteSome(ctx, from, due)
 	if refused == nil {
-		return childrenLeft(left), err
+		return &spec.Rejection{Reason: v1.ReasonDeleting, Message: child.Going(left)}, err
 	}
 	reason := v1.ReasonDeleting
 	if refused.Reason == v1.ReasonChildForbidden {
@@ -159,17 +165,4 @@ func (c *Controllers) deleteSome(ctx context.Context, from *running.Controller, 
 		c.queue.Add(from.Name) // until there is no more to ask for
 	}
 	return refused, errors.Join(errs...)
-}
-
-// childrenLeft says that children are still to go. It names few, so that the text does not change with each one that goes.
-func childrenLeft(left []*child.Live) *spec.Rejection {
-	const most = 3
-	if len(left) > most {
-		return spec.Rejectf(v1.ReasonDeleting, "being deleted: waits for its children to go, of which more than %d are left", most)
-	}
-	var names []string
-	for _, l := range child.Sort(left) {
-		names = append(names, l.ID().String())
-	}
-	return spec.Rejectf(v1.ReasonDeleting, "being deleted: waits for its children to go: %s; what keeps one is in its metadata.finalizers", problem.Join(names))
 }

@@ -33,7 +33,7 @@ func (c *Controllers) dropIdleKinds(name string, e *tracked) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	current := e.current
-	if current == nil || current.Generation != e.generation || current.Round != e.round || current.Spec.Suspend || current.Unknown {
+	if current == nil || current.Generation != e.generation || current.Round != e.round || current.Spec.Suspend || current.Unknown || current.TeardownOnly {
 		return
 	}
 	idle := e.idle(current)

@@ -23,6 +23,11 @@ func (e *tracked) widenScope(scope []string) {
 	next := map[string]bool{} // not the old map, which may be in use
 	if e.namespaces == nil && e.current != nil {
 		e.current.EachChild(func(_ running.Source, o *object.Object) { next[o.Namespace()] = true })
+		e.current.EachParent(func(o *object.Object) {
+			if o.HasFinalizer(e.current.Finalizer) {
+				next[o.Namespace()] = true
+			}
+		})
 		delete(next, "")
 	}
 	maps.Copy(next, e.namespaces)
@@ -48,7 +53,7 @@ func (c *Controllers) retreat(ctx context.Context, e *tracked, next *running.Con
 		if !next.IsLeaving(ns) {
 			continue
 		}
-		if !next.IsDrained(ctx, ns) {
+		if !next.IsDrained(ctx, ns) || !c.noneHoldsIn(ctx, next, ns) {
 			left = true
 			continue
 		}

@@ -23,7 +23,7 @@ type facts struct {
 	generation    int64
 	round         uint32 // of the seals
 	suspended     bool
-	rejected      bool
+	teardown      bool // only: see running.Controller
 	gone          bool // the parents' kind
 	revision      string
 	hasNamespaces bool
@@ -47,7 +47,7 @@ type sourceState struct {
 func (a *assembly) state(generation int64, c *running.Controller) *state {
 	s := &state{
 		facts: facts{
-			generation: generation, round: c.Factory.Seals.Round(), suspended: c.Spec.Suspend, rejected: a.rejection != nil,
+			generation: generation, round: c.Factory.Seals.Round(), suspended: c.Spec.Suspend, teardown: a.teardownOnly(),
 			gone: kind.Gone(a.kindErr), revision: a.kind.Revision, hasNamespaces: c.Namespaces != nil,
 		},
 		parents: cacheStates(c.Parents), children: make(map[schema.GroupKind]sourceState, len(c.Sources)), namespaces: cacheStateOf(c.Namespaces),

@@ -43,8 +43,10 @@ func (c *Controllers) Sync(ctx context.Context, name string) error {
 		l.serve,    // unless another replica does, or another installation
 		l.retreat,  // from namespaces that it watches no more
 		l.finalize, // or go on
+		l.free,     // itself from its own finalizer on parents, where that is needed no more
 		l.record,   // what it is, in its status
 		l.start,    // it
+		l.seek,     // parents that match no longer, and have its finalizer
 	} {
 		if done, err := step(ctx); done || err != nil {
 			return err
@@ -126,12 +128,26 @@ func (l *syncRun) retreat(ctx context.Context) (done bool, err error) {
 
 // finalize sees to the finalizer, and says what a TemplateController that is being deleted waits for.
 func (l *syncRun) finalize(ctx context.Context) (done bool, err error) {
-	ending, err := l.c.finalize(ctx, l.tc, l.packed, l.next)
+	ending, err := l.c.finalize(ctx, l.tc, l.entry, l.packed, l.next)
 	if l.assembly.ending = ending.waits; l.assembly.ending != nil {
 		err = errors.Join(err, l.c.writeStatus(ctx, l.tc, l.entry, l.assembly, l.next))
 		l.c.askAgain(l.next)
 	}
 	return ending.leaving, err
+}
+
+// free finds out whether parents have the finalizer that they need no more.
+func (l *syncRun) free(ctx context.Context) (done bool, err error) {
+	l.entry.released, err = l.c.noneHolds(ctx, l.tc, l.entry, l.next)
+	if l.entry.released {
+		l.c.queue.Add(l.name) // to give up its own
+	}
+	return err != nil, err
+}
+
+// seek finds parents that match no longer, and have the finalizer.
+func (l *syncRun) seek(ctx context.Context) (done bool, err error) {
+	return false, l.c.seekStrays(ctx, l.tc, l.entry, l.next)
 }
 
 // record writes the status. The kinds of children must be on record before the first child of that kind is.

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/tally"
@@ -18,10 +19,13 @@ import (
 // tracked is what is kept of one TemplateController, under the lock of Controllers.
 type tracked struct {
 	uid        types.UID
-	since      time.Time // when this operator took it up; zero before
-	waiting    handover  // for another class
-	confirmed  bool      // whether it is known as the server has it: see Controllers.MayPrune
-	recorded   bool      // whether this operator has written its status since it took it up
+	since      time.Time     // when this operator took it up; zero before
+	waiting    handover      // for another class
+	holders    []kube.Holder // parents to take the finalizer from, where the TemplateController goes
+	sought     int64         // the generation that strays were sought for: see seekStrays
+	released   bool          // whether no parent has the finalizer any more, as far as the last look at a TemplateController that does not need it, or goes
+	confirmed  bool          // whether it is known as the server has it: see Controllers.MayPrune
+	recorded   bool          // whether this operator has written its status since it took it up
 	generation int64
 	compiled   *spec.Compiled
 	rejection  *spec.Rejection
@@ -43,7 +47,7 @@ type tracked struct {
 
 func newTracked(uid types.UID) *tracked {
 	return &tracked{
-		uid: uid, generation: -1, counts: tally.New(), bits: map[schema.GroupKind]uint64{},
+		uid: uid, generation: -1, sought: -1, counts: tally.New(), bits: map[schema.GroupKind]uint64{},
 		childKinds: map[schema.GroupKind]string{}, settled: map[schema.GroupKind]bool{}, missing: map[schema.GroupKind]bool{},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/kube"
@@ -60,9 +61,14 @@ func (u *asUser) Delete(ctx context.Context, at kube.Location, uid types.UID, pr
 	return u.begin().Delete(ctx, at, uid, propagation)
 }
 
-func (u *asUser) SetFinalizers(ctx context.Context, at kube.Location, current *object.Object, finalizers []string) (*object.Object, error) {
+func (u *asUser) SetFinalizers(ctx context.Context, at kube.Location, version string, finalizers []string) (*object.Object, error) {
 	defer u.end()
-	return u.begin().SetFinalizers(ctx, at, current, finalizers)
+	return u.begin().SetFinalizers(ctx, at, version, finalizers)
+}
+
+func (u *asUser) Holders(ctx context.Context, resource schema.GroupVersionResource, namespace, finalizer string) ([]kube.Holder, error) {
+	defer u.end()
+	return u.begin().Holders(ctx, resource, namespace, finalizer)
 }
 
 func (u *asUser) SetMetadata(ctx context.Context, at kube.Location, m kube.Metadata, manager string) (*object.Object, error) {

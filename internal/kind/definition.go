@@ -22,8 +22,16 @@ func Defined(definition *object.Object) schema.GroupKind {
 // customKind reads a kind from its definition. It answers false while the
 // definition is not established, when it is being deleted, and when it does not serve that version.
 func customKind(definition *object.Object, version string) (Kind, bool) {
+	if definition.Deleting() {
+		return Kind{}, false
+	}
+	return endingKind(definition, version)
+}
+
+// endingKind is customKind, but that the definition may be being deleted.
+func endingKind(definition *object.Object, version string) (Kind, bool) {
 	content := definition.Content()
-	if definition.Deleting() || !established(content) {
+	if !established(content) {
 		return Kind{}, false
 	}
 	gk := Defined(definition)

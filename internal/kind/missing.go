@@ -18,6 +18,8 @@ type NotFoundError struct {
 	Definition string
 	// Going is whether that CustomResourceDefinition is being deleted.
 	Going bool
+	// Ending is the kind as it is served still where that CustomResourceDefinition waits for its objects to go, else nil.
+	Ending *Kind
 	// Away is whether the server had the kind before, and not by a CustomResourceDefinition: an API server of its own has
 	// it, which keeps the objects when it is away.
 	Away bool
@@ -49,6 +51,16 @@ func (e *NotFoundError) Watched() bool { return e.Definition != "" }
 func Gone(err error) bool {
 	var notFound *NotFoundError
 	return errors.As(err, &notFound) && notFound.Gone()
+}
+
+// Ending returns a kind that is still served because the objects of its CustomResourceDefinition, which is being deleted, are not all gone;
+// nil where err, why it cannot be resolved, is another reason.
+func Ending(err error) *Kind {
+	var notFound *NotFoundError
+	if !errors.As(err, &notFound) {
+		return nil
+	}
+	return notFound.Ending
 }
 
 // Missing reports whether the server does not have a kind, or not in that version: err is why it cannot be resolved.

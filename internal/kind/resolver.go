@@ -140,6 +140,9 @@ func (r *Resolver) defined(gvk schema.GroupVersionKind, definitions []*object.Ob
 		if missing.Definition == "" || !definition.Deleting() {
 			missing.Definition, missing.Going = definition.Name(), definition.Deleting()
 		}
+		if ending, served := endingKind(definition, gvk.Version); served && definition.Deleting() {
+			missing.Ending = &ending
+		}
 	}
 	return Kind{}, missing
 }

@@ -342,6 +342,7 @@ func TestMissingKindsSayWhatThereIsInstead(t *testing.T) {
 		definitions []func(map[string]any)
 		want        string
 		gone        bool
+		ending      bool
 	}{
 		"there is no definition": {want: "the cluster has no kind LoadTest in example.org/v1", gone: true},
 		"another version is served": {
@@ -369,19 +370,22 @@ func TestMissingKindsSayWhatThereIsInstead(t *testing.T) {
 					m["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 				}, unaccepted,
 			},
-			want: "the cluster has no kind LoadTest in example.org/v1: CustomResourceDefinition loadtestz.example.org is there, but does not serve it (kubectl describe crd loadtestz.example.org)",
+			want:   "the cluster has no kind LoadTest in example.org/v1: CustomResourceDefinition loadtestz.example.org is there, but does not serve it (kubectl describe crd loadtestz.example.org)",
+			ending: true,
 		},
 		"of two definitions that do not serve it, that is named which stays, in whatever order": {
 			definitions: []func(map[string]any){unaccepted, func(m map[string]any) {
 				m["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 			}},
-			want: "the cluster has no kind LoadTest in example.org/v1: CustomResourceDefinition loadtestz.example.org is there, but does not serve it (kubectl describe crd loadtestz.example.org)",
+			want:   "the cluster has no kind LoadTest in example.org/v1: CustomResourceDefinition loadtestz.example.org is there, but does not serve it (kubectl describe crd loadtestz.example.org)",
+			ending: true,
 		},
 		"it is being deleted": {
 			definitions: []func(map[string]any){func(m map[string]any) {
 				m["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 			}},
-			want: "the cluster has no kind LoadTest in example.org/v1: CustomResourceDefinition loadtests.example.org is being deleted",
+			want:   "the cluster has no kind LoadTest in example.org/v1: CustomResourceDefinition loadtests.example.org is being deleted",
+			ending: true,
 		},
 		"a second definition fights for the name": {definitions: []func(map[string]any){unaccepted, nil}},
 		"a definition is there before another":    {definitions: []func(map[string]any){nil, unaccepted}},
@@ -401,6 +405,9 @@ func TestMissingKindsSayWhatThereIsInstead(t *testing.T) {
 			var missing *NotFoundError
 			if !errors.As(err, &missing) || err.Error() != row.want || missing.Gone() != row.gone {
 				t.Errorf("err = %v, want %s; gone: %v", err, row.want, row.gone)
+			}
+			if is := Ending(err); (is != nil) != row.ending || row.ending && is.Resource != gvk.GroupVersion().WithResource("loadtests") {
+				t.Errorf("it is served still as %v", is)
 			}
 		})
 	}

@@ -147,16 +147,6 @@ func (c *Client) Delete(ctx context.Context, at Location, uid types.UID, propaga
 	return err
 }
 
-// SetFinalizers replaces the finalizers of an object, provided that it still has
-// the resource version that it has in current.
-func (c *Client) SetFinalizers(ctx context.Context, at Location, current *object.Object, finalizers []string) (*object.Object, error) {
-	list := make([]any, len(finalizers))
-	for i, f := range finalizers {
-		list[i] = f
-	}
-	return c.merge(ctx, at, map[string]any{"resourceVersion": current.ResourceVersion(), "finalizers": list}, "templater")
-}
-
 // Metadata is a change of an object's metadata: what is not in it stays as it is.
 type Metadata struct {
 	// UID is that of the object to change.

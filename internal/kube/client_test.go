@@ -99,7 +99,7 @@ func TestRequests(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				_, err = c.SetFinalizers(t.Context(), a, current, []string{"f"})
+				_, err = c.SetFinalizers(t.Context(), a, current.ResourceVersion(), []string{"f"})
 				return err
 			},
 			request{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "fieldManager=templater", "application/merge-patch+json", map[string]any{

@@ -65,7 +65,7 @@ func TestEveryRequestButAWatchIsNoted(t *testing.T) {
 		"apply":          func() error { _, err := client.Apply(ctx, a, []byte("{}"), "m"); return err },
 		"apply status":   func() error { _, err := client.ApplyStatus(ctx, a, []byte("{}"), "m"); return err },
 		"delete":         func() error { return client.Delete(ctx, a, "u", metav1.DeletePropagationBackground) },
-		"set finalizers": func() error { _, err := client.SetFinalizers(ctx, a, there, nil); return err },
+		"set finalizers": func() error { _, err := client.SetFinalizers(ctx, a, there.ResourceVersion(), nil); return err },
 		"set metadata":   func() error { _, err := client.SetMetadata(ctx, a, Metadata{UID: "u"}, "m"); return err },
 	} {
 		before := noted

@@ -2,6 +2,7 @@ package object
 
 import (
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -173,6 +174,31 @@ func (o *Object) Owners() int {
 		n++
 	}
 	return n
+}
+
+// HasFinalizer reports whether the object has that finalizer.
+func (o *Object) HasFinalizer(name string) bool {
+	for finalizer := range o.eachFinalizer {
+		if finalizer == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Finalizers returns the finalizers.
+func (o *Object) Finalizers() []string { return slices.Collect(o.eachFinalizer) }
+
+func (o *Object) eachFinalizer(yield func(string) bool) {
+	r := reader{s: o.data}
+	if r.next() != '{' || !r.find("metadata") || r.next() != '{' || !r.find("finalizers") {
+		return
+	}
+	for r.items('[', ']') {
+		if !yield(r.text()) {
+			return
+		}
+	}
 }
 
 func (o *Object) eachOwner(yield func(Owner) bool) {

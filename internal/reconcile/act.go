@@ -22,6 +22,10 @@ import (
 // succeeded.
 func (p *pass) act(ctx context.Context) {
 	before := len(p.problems)
+	if issue := p.holdFinalizer(ctx); issue != nil {
+		p.problems = append(p.problems, issue)
+		return
+	}
 	for _, a := range p.plan.Apply {
 		if a.Verb == plan.Seal {
 			p.reseal(ctx, a.Live)

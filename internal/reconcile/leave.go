@@ -29,7 +29,8 @@ func (r *Reconciler) handleAbsence(ctx context.Context, c *running.Controller, k
 	r.events.Forget(key)
 	r.breaker.Forget(key)
 	children := c.LeftBehind(key)
-	if len(children) == 0 || c.OutdatedKey(key) {
+	mayHold := c.MayHold && c.ParentMayExist()
+	if len(children) == 0 && !mayHold || c.OutdatedKey(key) {
 		r.absent.End(key)
 		r.pacer.End(key)
 		return Result{}
@@ -50,7 +51,7 @@ func (r *Reconciler) handleAbsence(ctx context.Context, c *running.Controller, k
 	switch {
 	case err != nil:
 		return Result{Retry: problem.RetryBackoff}
-	case parent == nil && left > 0:
+	case parent == nil && left > 0 && len(children) > 0:
 		return Result{After: left}
 	case parent == nil:
 		return r.collect(ctx, c, key, children)
@@ -130,7 +131,7 @@ func (r *Reconciler) pruneUnmatched(ctx context.Context, c *running.Controller, 
 		return Result{Retry: problem.RetrySoon} // the watch is about to bring it
 	}
 	if len(d.children) == 0 {
-		return Result{}
+		return r.releaseUnmatched(ctx, c, key, d.parent)
 	}
 	if !r.controllers.MayPrune(ctx, c) {
 		return Result{Retry: problem.RetrySoon}
@@ -152,6 +153,15 @@ func (r *Reconciler) pruneUnmatched(ctx context.Context, c *running.Controller, 
 			About: d.parent, Type: corev1.EventTypeNormal, Reason: v1.ReasonLeaving,
 			Message: fmt.Sprintf("TemplateController %s no longer selects this object: its children are deleted", c.Name),
 		})
+	}
+	return r.releaseUnmatched(ctx, c, key, d.parent)
+}
+
+// releaseUnmatched takes the finalizer from a parent that no longer matches.
+func (r *Reconciler) releaseUnmatched(ctx context.Context, c *running.Controller, key queue.Key, parent *object.Object) Result {
+	if issue := r.releaseParent(ctx, c, key, parent); issue != nil {
+		klog.FromContext(ctx).Info("cannot remove the finalizer of a parent that no longer matches, will retry", "controller", c.Name, "parent", key.Parent.String(), "reason", issue.Message)
+		return Result{Retry: max(problem.RetryBackoff, issue.Retry)}
 	}
 	return Result{}
 }

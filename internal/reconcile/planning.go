@@ -18,7 +18,12 @@ func (p *pass) makePlan(ctx context.Context, s plan.Input) plan.Plan {
 	if len(out.Remove) == 0 || p.r.controllers.MayPrune(ctx, p.Controller) {
 		return out
 	}
-	p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for what is new in TemplateController " + p.Name})
+	p.problems = append(p.problems, p.superseded())
 	s.Complete = false
 	return plan.Make(s)
+}
+
+// superseded says that nothing is deleted because there may be another spec by now.
+func (p *pass) superseded() *problem.Problem {
+	return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for what is new in TemplateController " + p.Name}
 }

@@ -95,13 +95,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 		return Result{} // each of these brings the parent back when it changes
 	}
 	parent := c.Parent(key.Parent)
+	if parent == nil && c.TeardownOnly {
+		return Result{}
+	}
 	if parent == nil {
 		result := r.handleAbsence(ctx, c, key)
 		result.Outcome = outcomeOfLeaving(result)
 		return result
 	}
-	if parent.Deleting() {
+	if parent.Deleting() && !parent.HasFinalizer(c.Finalizer) {
 		return Result{} // the garbage collector takes the children
+	}
+	if c.TeardownOnly && !parent.Deleting() {
+		return Result{}
 	}
 	p.Controller, p.parent = c, parent
 	p.memory.Open(ctx, r.memory, key.Controller)
@@ -112,6 +118,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 			return Result{After: wait}
 		}
 		p.rewrites = r.breaker.Rewrites(key, p.specs())
+	}
+	if parent.Deleting() {
+		return p.teardown(ctx)
 	}
 	result := p.run(ctx).also(p.collectLeftovers(ctx))
 	if result.Retry == problem.RetryOnChange && (p.behind || !running.Readable(c.Controllers)) {

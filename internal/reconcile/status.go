@@ -29,17 +29,12 @@ func (p *pass) writeStatus(ctx context.Context, all []*child.Wanted, observed []
 	p.written.After = fingerprint(observed)
 	judge := p.judge(observed)
 	p.census = censusOf(all, observed, judge)
-	now := &tally.Tally{Children: int64(len(observed)), Foreign: p.HoldsCondition() && p.foreignCondition()}
+	now := p.count(observed, judge)
 	if p.whole {
 		now.Round = p.Round
 	}
 	for _, w := range all {
 		now.Kinds |= p.Sources[w.ID().Kind].Bit
-	}
-	for _, l := range observed {
-		if judge.Of(l.Entry, l.Object) == readiness.Ready {
-			now.ChildrenReady++
-		}
 	}
 	p.problems = append(p.problems, judge.Faults()...)
 	status, issue := p.template(observed)
@@ -57,6 +52,17 @@ func (p *pass) writeStatus(ctx context.Context, all []*child.Wanted, observed []
 		p.announce()
 	}
 	p.r.controllers.Count(p.key, *now)
+}
+
+// count begins to count how the parent fares: with its children.
+func (p *pass) count(observed []*child.Live, judge *readiness.Judge) *tally.Tally {
+	now := &tally.Tally{Children: int64(len(observed)), Foreign: p.HoldsCondition() && p.foreignCondition()}
+	for _, l := range observed {
+		if judge.Of(l.Entry, l.Object) == readiness.Ready {
+			now.ChildrenReady++
+		}
+	}
+	return now
 }
 
 // template renders the status template. When that fails, or the children's templates have left nothing to do it with, which

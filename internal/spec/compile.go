@@ -29,7 +29,8 @@ type Compiled struct {
 	ReadyCondition    string                  // "" = none
 }
 
-// Compile compiles the templates and parses the selectors of a spec.
+// Compile compiles the templates and parses the selectors of a spec. With a rejection, what it returns is for parents that are being
+// deleted: it has no templates, and selects all objects where the selectors are at fault.
 func Compile(name string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejection) {
 	gv, err := schema.ParseGroupVersion(spec.Watch.APIVersion)
 	if err != nil {
@@ -39,16 +40,21 @@ func Compile(name string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejectio
 	if spec.Status != nil && spec.Status.ReadyCondition != nil {
 		c.ReadyCondition = *spec.Status.ReadyCondition
 	}
+	if c.Program, err = render.Compile(render.Source{Controller: name}); err != nil {
+		return nil, Rejectf(v1.ReasonInvalidTemplate, "%s", firstErrors(err))
+	}
 	if r := c.parse(spec); r != nil {
-		return nil, r
+		return &Compiled{Program: c.Program, GVK: c.GVK, ReadyCondition: c.ReadyCondition, Labels: labels.Everything()}, r
 	}
 	source, r := sourceOf(name, spec)
 	if r != nil {
-		return nil, r
+		return c, r
 	}
-	if c.Program, err = render.Compile(source); err != nil {
-		return nil, Rejectf(v1.ReasonInvalidTemplate, "%s", firstErrors(err))
+	program, err := render.Compile(source)
+	if err != nil {
+		return c, Rejectf(v1.ReasonInvalidTemplate, "%s", firstErrors(err))
 	}
+	c.Program = program
 	return c, nil
 }
 
@@ -56,6 +62,11 @@ func (c *Compiled) parse(spec *v1.TemplateControllerSpec) *Rejection {
 	var err error
 	if r := c.parsePeriod(spec.ResyncPeriod); r != nil {
 		return r
+	}
+	if f := spec.Finalize; f != nil && f.Timeout != "" {
+		if _, fault := parseDuration(f.Timeout); fault != "" {
+			return Rejectf(v1.ReasonInvalidSpec, "spec.finalize.timeout: %s0s for no end", fault)
+		}
 	}
 	if c.Labels, err = metav1.LabelSelectorAsSelector(spec.Watch.LabelSelector); err != nil {
 		return selectorFault("spec.watch.labelSelector", spec.Watch.LabelSelector)
@@ -89,15 +100,23 @@ func (c *Compiled) parsePeriod(text string) *Rejection {
 	if text == "" {
 		return nil
 	}
-	period, _ := time.ParseDuration(text) // it reads whatever looks like one
-	if !duration.MatchString(text) {
-		return Rejectf(v1.ReasonInvalidSpec, "spec.resyncPeriod: write a duration of whole numbers and h, m, s or ms, such as 90s or 1h30m, or 0s for never")
+	var fault string
+	if c.Resync, fault = parseDuration(text); fault != "" {
+		return Rejectf(v1.ReasonInvalidSpec, "spec.resyncPeriod: %s0s for never", fault)
 	}
-	if period != 0 && period < leastPeriod {
-		return Rejectf(v1.ReasonInvalidSpec, "spec.resyncPeriod: write 1s or more, or 0s for never")
-	}
-	c.Resync = period
 	return nil
+}
+
+// parseDuration reads a duration. It returns what is wrong with it, but for what 0s is for.
+func parseDuration(text string) (time.Duration, string) {
+	period, _ := time.ParseDuration(text) // it reads whatever looks like one
+	switch {
+	case !duration.MatchString(text):
+		return 0, "write a duration of whole numbers and h, m, s or ms, such as 90s or 1h30m, or "
+	case period != 0 && period < leastPeriod:
+		return 0, "write 1s or more, or "
+	}
+	return period, ""
 }
 
 // selectorFault says which field of a selector is wrong, without its value.

@@ -43,6 +43,8 @@ type Factory struct {
 	ParentKind kind.Kind
 	Cluster    Cluster
 	Clock      clock.PassiveClock
+	// Levels are those of the entries in their order: 0 depends on nothing, and none is 0.
+	Levels map[string]int
 }
 
 // Desired is what the templates want for one parent.
@@ -61,7 +63,7 @@ type Desired struct {
 // Render renders all templates and turns what they yield into children. Of several documents
 // for one object none is wanted: nobody knows which is meant.
 func (f *Factory) Render(parent *object.Object, in *render.Input) Desired {
-	d := Desired{Maker: &Maker{Ownership: f.Ownership, Parent: parent, Depth: depthOf(parent) + 1, Clock: f.Clock}}
+	d := Desired{Maker: &Maker{Ownership: f.Ownership, Parent: parent, Depth: depthOf(parent) + 1, Finalize: f.Spec.Finalize, Levels: f.Levels, Clock: f.Clock}}
 	first := map[ID]*Wanted{}
 	for i := range f.Spec.Children {
 		child := &f.Spec.Children[i]

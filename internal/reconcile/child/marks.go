@@ -29,6 +29,10 @@ type Maker struct {
 	*Ownership
 	Parent *object.Object
 	Depth  int // of the children
+	// Finalize is what happens before the parent goes, nil = nothing.
+	Finalize *v1.Finalize
+	// Levels are those of the entries of spec.children: see Factory.
+	Levels map[string]int
 	Clock  clock.PassiveClock
 
 	address string // of the parent: see object.ParentAddress; "" until somebody asks
@@ -89,8 +93,11 @@ func (m Marks) labels() [4]mark {
 	return all
 }
 
-func (m Marks) annotations() [4]mark {
-	all := [4]mark{{key: v1.AnnotationDepth, value: strconv.Itoa(m.maker.Depth)}, {key: v1.AnnotationPrune}, {key: v1.AnnotationParent}, {key: v1.AnnotationDeletion}}
+func (m Marks) annotations() [5]mark {
+	all := [5]mark{
+		{key: v1.AnnotationDepth, value: strconv.Itoa(m.maker.Depth)}, {key: v1.AnnotationPrune}, {key: v1.AnnotationParent}, {key: v1.AnnotationDeletion},
+		{key: v1.AnnotationOrder},
+	}
 	if m.entry.PrunePolicy == v1.PruneOrphan {
 		all[1].value = string(v1.PruneOrphan)
 	}
@@ -103,7 +110,18 @@ func (m Marks) annotations() [4]mark {
 	case m.orphan():
 		all[2].value = m.maker.Parent.Name()
 	}
+	if level := m.level(); level > 0 {
+		all[4].value = strconv.Itoa(level)
+	}
 	return all
+}
+
+// level is that of the child where the children of a deleted parent go in order; else it is 0.
+func (m Marks) level() int {
+	if m.maker.Finalize == nil || m.maker.Finalize.Order != v1.FinalizeReverse {
+		return 0
+	}
+	return m.maker.Levels[m.entry.Name]
 }
 
 // orphan reports whether the child is to outlive its parent.
@@ -112,9 +130,10 @@ func (m Marks) orphan() bool { return m.entry.DeletionPolicy == v1.DeletionOrpha
 // bound reports whether an owner reference binds the child to its parent.
 func (m Marks) bound() bool { return !m.orphan() && !m.crossScope }
 
-// owner is the owner reference that binds the child to its parent.
+// owner is the owner reference that binds the child to its parent. Where templater deletes the children of a deleted parent itself,
+// they block nothing: else the garbage collector would take them at once from a parent that is deleted in the foreground.
 func (m Marks) owner() object.Owner {
-	return object.Owner{APIVersion: m.maker.APIVersion, Kind: m.maker.Parents.Kind, Name: m.maker.Parent.Name(), UID: m.maker.Parent.UID(), Controller: true, Block: true}
+	return object.Owner{APIVersion: m.maker.APIVersion, Kind: m.maker.Parents.Kind, Name: m.maker.Parent.Name(), UID: m.maker.Parent.UID(), Controller: true, Block: m.maker.Finalize == nil}
 }
 
 // reference is owner as JSON data.

@@ -2,8 +2,11 @@ package child
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/templater-dev/templater/internal/problem"
 )
 
 // Sort sorts by kind, namespace and name, p-2 before p-10, and returns its argument.
@@ -15,6 +18,15 @@ func Sort(children []*Live) []*Live {
 			compareNatural(x.Name.Namespace, y.Name.Namespace), compareNatural(x.Name.Name, y.Name.Name))
 	})
 	return children
+}
+
+// Going says that children are still to go. It names few, so that the text does not change with each one that goes.
+func Going(left []*Live) string {
+	const most = 3
+	if len(left) > most {
+		return fmt.Sprintf("being deleted: waits for its children to go, of which more than %d are left", most)
+	}
+	return "being deleted: waits for its children to go: " + problem.JoinFunc(Sort(left), func(l *Live) string { return l.ID().String() }) + "; what keeps one is in its metadata.finalizers"
 }
 
 // compareNatural orders texts as people do: runs of digits by their number.

@@ -2,6 +2,7 @@ package child
 
 import (
 	"slices"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -72,6 +73,15 @@ func (l *Live) Collectable() bool {
 		return l.Object.Owners() == 0 && !l.Outlives()
 	}
 	return l.Object.Owners() == 1 && !l.Outlives()
+}
+
+// Level is that of the child among the entries of spec.children, as it was when it was last marked.
+func (l *Live) Level() int {
+	level, err := strconv.Atoi(l.Object.Annotation(v1.AnnotationOrder))
+	if err != nil {
+		return 0
+	}
+	return level
 }
 
 // MadeFor reports whether the child was made for the parent with that UID.

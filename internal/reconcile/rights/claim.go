@@ -17,6 +17,7 @@ const (
 	Namespaces
 	Status     // of parents
 	Finalizers // of parents, where an admission plugin asks for it
+	Holding    // of the finalizer of parents
 	Events     // about parents
 	Existence  // of an object that a spec names: see Tracker.absent
 )
@@ -30,7 +31,7 @@ func (u Use) verbs() []string {
 		return []string{"create", "delete", "get", "list", "patch", "watch"}
 	case Namespaces:
 		return []string{"list", "watch"}
-	case Status:
+	case Status, Holding:
 		return []string{"patch"}
 	case Finalizers:
 		return []string{"update"}
@@ -49,7 +50,7 @@ func (u Use) subresource() string {
 		return "status"
 	case Finalizers:
 		return "finalizers"
-	case Parents, Children, Namespaces, Events, Existence:
+	case Parents, Children, Namespaces, Events, Existence, Holding:
 	}
 	return ""
 }

@@ -60,6 +60,15 @@ type Controller struct {
 	Sources           map[schema.GroupKind]Source
 	Settled           map[schema.GroupKind]bool // kinds whose version in Sources stays as it is
 	ReadyCondition    string                    // "" = none
+
+	Finalizer string // that parents have where NeedsFinalizer is true
+	// NeedsFinalizer is whether the spec wants something to be done before a deleted parent goes.
+	NeedsFinalizer bool
+	// MayHold is whether parents may have the finalizer, since now or since before.
+	MayHold bool
+	// TeardownOnly is whether nothing is done but for parents that are being deleted and have the finalizer: the spec makes no sense,
+	// or the parents' kind is being deleted.
+	TeardownOnly bool
 }
 
 // Author tells what the author of the templates wrote from what came from data.
@@ -165,7 +174,13 @@ type Client interface {
 	Apply(ctx context.Context, o kube.Location, body []byte, manager string) (*object.Object, error)
 	ApplyStatus(ctx context.Context, o kube.Location, body []byte, manager string) (*object.Object, error)
 	Delete(ctx context.Context, o kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error
-	SetFinalizers(ctx context.Context, o kube.Location, current *object.Object, finalizers []string) (*object.Object, error)
 	SetMetadata(ctx context.Context, o kube.Location, m kube.Metadata, manager string) (*object.Object, error)
 	Allowed(ctx context.Context, right kube.Right) (bool, error)
+	Finalizers
+}
+
+// Finalizers is the access to finalizers.
+type Finalizers interface {
+	SetFinalizers(ctx context.Context, o kube.Location, version string, finalizers []string) (*object.Object, error)
+	Holders(ctx context.Context, resource schema.GroupVersionResource, namespace, finalizer string) ([]kube.Holder, error)
 }

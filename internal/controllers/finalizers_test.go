@@ -1,0 +1,366 @@
+package controllers
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/kube"
+)
+
+// ordered returns apps with spec.finalize and more of its fields, such as ", timeout: 5m".
+func ordered(t *testing.T, more ...string) string {
+	t.Helper()
+	return with(t, apps, "spec:\n", "spec:\n  finalize: {order: Reverse"+strings.Join(more, "")+"}\n")
+}
+
+// selective returns a TemplateController that has parents with the label tier=front.
+func selective(t *testing.T, manifest string) string {
+	t.Helper()
+	return with(t, manifest, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}")
+}
+
+var one = kube.Location{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: "ns", Name: "one"}
+
+// deletes does what a user does with kubectl delete.
+func (c *cluster) deletes(at kube.Location, propagation metav1.DeletionPropagation) {
+	c.t.Helper()
+	c.end(at, propagation)
+	if propagation == metav1.DeletePropagationOrphan {
+		c.edit(at, func(o *unstructured.Unstructured) { o.SetFinalizers(append(o.GetFinalizers(), "orphan")) })
+	}
+	c.deliver()
+}
+
+// finalizes is a cluster where apps finalizes its parent one, which has been looked at.
+func finalizes(t *testing.T, manifest string) *cluster {
+	t.Helper()
+	c := newCluster(t)
+	c.apply(manifest)
+	c.apply(with(t, app, "name: one", "name: one, labels: {tier: front}"))
+	c.settle()
+	return c
+}
+
+const (
+	ownFinalizer  = "finalizers[templater.dev/children] templatecontrollers apps"
+	givenUp       = "finalizers[] templatecontrollers apps"
+	parentHolds   = "finalizers[finalize.templater.dev/apps] apps one"
+	parentRelease = "finalizers[] apps one"
+)
+
+func TestFinalizersComeBeforeTheFirstChild(t *testing.T) {
+	c := newCluster(t)
+	c.apply(ordered(t))
+	c.apply(app)
+	wantRequests(t, "a new parent", c.settle(), ownFinalizer, parentHolds, "create configmaps a", "create configmaps b", "status apps one")
+	if finalizes, _, _ := unstructured.NestedBool(c.objects[appsController].Object, "status", "finalizes"); !finalizes {
+		t.Error("status.finalizes is not true")
+	}
+	if owner := c.get("configmaps", "a").GetOwnerReferences()[0]; *owner.BlockOwnerDeletion {
+		t.Error("the garbage collector would take the children of a parent that is deleted in the foreground")
+	}
+	c.start()
+	wantRequests(t, "after a restart", c.settle())
+}
+
+func TestNothingIsDoneAboutFinalizersWhereNoneIsNeeded(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.settle()
+	c.deletes(one, metav1.DeletePropagationBackground)
+	wantRequests(t, "a deletion", c.settle())
+	if c.get("apps", "one") != nil {
+		t.Error("the parent is there still")
+	}
+}
+
+func TestChildrenGoBeforeTheirParent(t *testing.T) {
+	for _, how := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground} {
+		t.Run(string(how), func(t *testing.T) {
+			c := finalizes(t, ordered(t, ", timeout: 0s"))
+			for _, name := range []string{"a", "b"} {
+				c.edit(configMap(name), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
+			}
+			c.settle()
+			c.edit(configMap("a"), func(o *unstructured.Unstructured) {
+				o.SetAnnotations(plus(o.GetAnnotations(), v1.AnnotationOrder, "1"))
+			})
+			c.deletes(one, how)
+			wantRequests(t, "the last ones in the order first", c.settle(), "delete-foreground configmaps a", "status apps one")
+			const first = "False Finalizing: being deleted: waits for its children to go: ConfigMap ns/a; what keeps one is in its metadata.finalizers"
+			if got := c.condition("apps", "one", "Ready"); got != first {
+				t.Errorf("ready condition %q, want %q", got, first)
+			}
+			c.start()
+			wantRequests(t, "after a restart", c.settle())
+			c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers(nil) })
+			wantRequests(t, "when they are gone, the others", c.settle(), "delete-foreground configmaps b", "status apps one")
+			c.edit(configMap("b"), func(o *unstructured.Unstructured) { o.SetFinalizers(nil) })
+			wantRequests(t, "then the parent", c.settle(), parentRelease)
+			if c.get("apps", "one") != nil {
+				t.Error("the parent is there still")
+			}
+		})
+	}
+}
+
+func TestParentThatGoesAtOnce(t *testing.T) {
+	for why, row := range map[string]struct {
+		edit func(o *unstructured.Unstructured)
+		how  metav1.DeletionPropagation
+	}{
+		"an annotation says so": {func(o *unstructured.Unstructured) {
+			o.SetAnnotations(map[string]string{v1.AnnotationSkipFinalize: "true"})
+		}, metav1.DeletePropagationBackground},
+		"its children are to stay": {func(*unstructured.Unstructured) {}, metav1.DeletePropagationOrphan},
+	} {
+		c := finalizes(t, ordered(t))
+		c.edit(one, row.edit)
+		c.settle()
+		c.deletes(one, row.how)
+		got := c.run()
+		want := []string{parentRelease}
+		if row.how == metav1.DeletePropagationOrphan {
+			want = []string{"finalizers[orphan] apps one"}
+		}
+		wantRequests(t, why, got, want...)
+	}
+}
+
+func TestParentThatTakesTooLongToGo(t *testing.T) {
+	for onTimeout, row := range map[string]struct {
+		want      []string
+		condition string
+		event     string
+	}{
+		"Continue": {[]string{parentRelease}, "no one", "one Warning FinalizeTimeout: being deleted for longer than spec.finalize.timeout: goes without what is not done by now"},
+		"Block": {
+			[]string{"status apps one"}, "False FinalizeTimeout: being deleted: waits for its children to go: ConfigMap ns/a; ConfigMap ns/b; what keeps one is in its metadata.finalizers; " +
+				"this takes longer than spec.finalize.timeout: mend what it waits for, or annotate the object with templater.dev/skip-finalize: \"true\" to have it go at once", "one Warning FinalizeTimeout",
+		},
+	} {
+		t.Run(onTimeout, func(t *testing.T) {
+			c := finalizes(t, ordered(t, ", timeout: 5m, onTimeout: ", onTimeout))
+			for _, name := range []string{"a", "b"} {
+				c.edit(configMap(name), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
+			}
+			c.settle()
+			c.deletes(one, metav1.DeletePropagationBackground)
+			wantRequests(t, "before", c.run(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one")
+			result, _ := c.pass("apps", "one")
+			if result.After != 5*time.Minute {
+				t.Errorf("looks again after %v, want 5m", result.After)
+			}
+			c.clock.SetTime(c.clock.Now().Add(5 * time.Minute))
+			_, requests := c.pass("apps", "one")
+			wantRequests(t, "after the timeout", requests, row.want...)
+			if got := c.condition("apps", "one", "Ready"); got != row.condition {
+				t.Errorf("ready condition %q, want %q", got, row.condition)
+			}
+			if n := len(c.events); n == 0 || !strings.HasPrefix(c.events[n-1], row.event) {
+				t.Errorf("Events %q, want %q", c.events, row.event)
+			}
+		})
+	}
+}
+
+func TestFinalizersGoWithWhatNeedsThem(t *testing.T) {
+	c := finalizes(t, ordered(t))
+	c.apply(apps)
+	c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
+	wantRequests(t, "an edit", c.settle(), parentRelease, "update configmaps a", "update configmaps b", "list apps everywhere", givenUp)
+	status := c.objects[appsController].Object["status"].(map[string]any)
+	if status["finalizes"] != nil {
+		t.Error("status.finalizes is there still")
+	}
+	c.start()
+	wantRequests(t, "after a restart", c.settle())
+}
+
+func TestTemplateControllerThatGoesStrandsNoParent(t *testing.T) {
+	for why, row := range map[string]struct {
+		manifest string
+		prepare  func(c *cluster)
+		want     []string
+	}{
+		"a parent":                  {ordered(t), func(*cluster) {}, []string{"list apps everywhere", parentRelease, "list apps everywhere", givenUp}},
+		"one that is being deleted": {ordered(t), func(c *cluster) { c.deletes(one, metav1.DeletePropagationBackground) }, []string{"list apps everywhere", parentRelease, "list apps everywhere", givenUp}},
+		"one that does not match any more, which nobody has seen": {selective(t, ordered(t)), func(c *cluster) {
+			o := c.objects[one].DeepCopy()
+			o.SetLabels(nil)
+			c.store(one, o)
+		}, []string{"list apps everywhere", parentRelease, "list apps everywhere", givenUp}},
+		"a broken spec": {ordered(t), func(c *cluster) {
+			c.apply(with(t, ordered(t), "{{ end }}", ""))
+			c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
+		}, []string{"list apps everywhere", parentRelease, "list apps everywhere", givenUp}},
+		"children that go": {with(t, ordered(t), "spec:\n", "spec:\n  deletionPolicy: Delete\n"), func(*cluster) {}, []string{
+			"list apps everywhere", parentRelease, "list apps everywhere", "delete configmaps a", "delete configmaps b", givenUp,
+		}},
+	} {
+		for _, restart := range []bool{false, true} {
+			t.Run(fmt.Sprint(why, ", restart ", restart), func(t *testing.T) {
+				c := finalizes(t, row.manifest)
+				row.prepare(c)
+				c.goes()
+				if restart {
+					c.start()
+				}
+				wantRequests(t, why, c.settle(), row.want...)
+				if o := c.get("apps", "one"); o != nil && len(o.GetFinalizers()) > 0 || c.objects[appsController] != nil {
+					t.Error("a finalizer is left")
+				}
+			})
+		}
+	}
+}
+
+func TestSuspendedTemplateControllerKeepsItsFinalizers(t *testing.T) {
+	c := finalizes(t, ordered(t))
+	suspended := with(t, ordered(t), "spec:\n", "spec:\n  suspend: true\n")
+	c.apply(suspended)
+	c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
+	c.deletes(one, metav1.DeletePropagationBackground)
+	wantRequests(t, "a parent goes", c.settle())
+	const waiting = "False Suspended: spec.suspend is true: nothing is created, changed or deleted, and parents that are being deleted wait"
+	if got := c.condition("templatecontrollers", "apps", "Ready"); got != waiting {
+		t.Errorf("ready condition %q, want %q", got, waiting)
+	}
+	c.goes()
+	wantRequests(t, "the TemplateController goes", c.settle(), "list apps everywhere")
+	const text = "False Suspended: being deleted: spec.suspend is true, so that parents keep the finalizer finalize.templater.dev/apps: set it to false, or remove that from their metadata.finalizers"
+	if got := c.condition("templatecontrollers", "apps", "Ready"); got != text {
+		t.Errorf("ready condition %q, want %q", got, text)
+	}
+	c.edit(appsController, func(o *unstructured.Unstructured) { unstructured.RemoveNestedField(o.Object, "spec", "suspend") })
+	wantRequests(t, "it goes on", c.settle(), "list apps everywhere", parentRelease, "list apps everywhere", givenUp)
+}
+
+func TestBrokenTemplateControllerLetsParentsGo(t *testing.T) {
+	for why, broken := range map[string]string{
+		"a template":   with(t, ordered(t), "{{ end }}", ""),
+		"the selector": with(t, selective(t, ordered(t)), "tier: front", "tier: '?'"),
+		"the period":   with(t, ordered(t), "spec:\n", "spec:\n  resyncPeriod: never\n"),
+		"the timeout":  ordered(t, ", timeout: soon"),
+	} {
+		for _, restart := range []bool{false, true} {
+			t.Run(fmt.Sprint(why, ", restart ", restart), func(t *testing.T) {
+				c := finalizes(t, selective(t, ordered(t)))
+				c.apply(broken)
+				c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
+				wantRequests(t, "the edit", c.settle())
+				if restart {
+					c.start()
+				}
+				c.deletes(one, metav1.DeletePropagationBackground)
+				wantRequests(t, "the parent goes", c.settle(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", parentRelease)
+			})
+		}
+	}
+}
+
+func TestParentsGoWithTheirDefinition(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		c := finalizes(t, ordered(t))
+		of := fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}]
+		c.refuse["kind App"] = &kind.NotFoundError{Definition: "apps.example.org", Going: true, Ending: &of}
+		if restart {
+			c.start()
+		}
+		c.controllers.kindChanged(of.GroupKind())
+		wantRequests(t, "the definition goes", c.settle())
+		c.deletes(one, metav1.DeletePropagationBackground)
+		wantRequests(t, "its objects go", c.settle(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", parentRelease)
+		c.refuse["kind App"] = &kind.NotFoundError{}
+		c.controllers.kindChanged(of.GroupKind())
+		wantRequests(t, "it is gone", c.settle())
+	}
+}
+
+func TestParentThatMatchesNoMoreLosesItsFinalizer(t *testing.T) {
+	unlabel := func(o *unstructured.Unstructured) { o.SetLabels(nil) }
+	t.Run("while the operator looks", func(t *testing.T) {
+		c := finalizes(t, selective(t, ordered(t)))
+		c.edit(one, unlabel)
+		wantRequests(t, "it leaves", c.settle(), "get apps one", "delete configmaps a", "delete configmaps b", parentRelease, "get apps one")
+	})
+	t.Run("without children", func(t *testing.T) {
+		c := finalizes(t, selective(t, ordered(t)))
+		c.edit(one, func(o *unstructured.Unstructured) {
+			_ = unstructured.SetNestedSlice(o.Object, nil, "spec", "names")
+		})
+		c.settle()
+		c.edit(one, unlabel)
+		wantRequests(t, "it leaves", c.settle(), "get apps one", parentRelease)
+	})
+	t.Run("while the operator is away", func(t *testing.T) {
+		c := finalizes(t, selective(t, ordered(t)))
+		for _, name := range []string{"a", "b"} {
+			c.remove(configMap(name)) // so that nothing but the list tells
+		}
+		o := c.objects[one].DeepCopy()
+		unlabel(o)
+		c.store(one, o)
+		c.start()
+		wantRequests(t, "it has left", c.settle(), "list apps everywhere", "get apps one", parentRelease)
+		c.start()
+		wantRequests(t, "once more", c.settle(), "list apps everywhere")
+	})
+	t.Run("by an edit of the selector", func(t *testing.T) {
+		c := finalizes(t, selective(t, ordered(t)))
+		c.apply(with(t, selective(t, ordered(t)), "tier: front", "tier: back"))
+		c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
+		got := c.settle()
+		wantRequests(t, "it leaves", got, "list apps everywhere", "get apps one", "delete configmaps a", "delete configmaps b", parentRelease, "get apps one")
+	})
+}
+
+func TestFinalizerThatMayNotBeSetOrRemoved(t *testing.T) {
+	denied := answer(http.StatusForbidden, metav1.StatusReasonForbidden, `apps.example.org "one" is forbidden: User "x" cannot patch resource "apps" in API group "example.org" in the namespace "ns"`)
+	const rule = `templater may not patch apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [patch]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`
+	t.Run("set", func(t *testing.T) {
+		c := newCluster(t)
+		c.refuse[parentHolds] = denied
+		c.lacks[" patch apps ns"] = true
+		c.apply(ordered(t))
+		c.apply(app)
+		got := c.run()
+		c.clock.SetTime(c.clock.Now().Add(time.Second))
+		wantRequests(t, "no child is made", append(got, c.run()...), ownFinalizer, parentHolds, parentHolds, "status apps one")
+		if got, want := c.condition("apps", "one", "Ready"), "False FinalizerRejected: cannot set the finalizer finalize.templater.dev/apps: "+rule; got != want {
+			t.Errorf("ready condition %q, want %q", got, want)
+		}
+		delete(c.refuse, parentHolds)
+		wantRequests(t, "it may again", c.settle(), parentHolds, "create configmaps a", "create configmaps b", "status apps one")
+	})
+	t.Run("removed", func(t *testing.T) {
+		c := finalizes(t, ordered(t, ", timeout: 0s"))
+		c.refuse[parentRelease] = denied
+		c.lacks[" patch apps ns"] = true
+		c.deletes(one, metav1.DeletePropagationBackground)
+		c.settle()
+		if got, want := c.condition("apps", "one", "Ready"), "False FinalizerRejected: cannot remove the finalizer finalize.templater.dev/apps: "+rule; got != want {
+			t.Errorf("ready condition %q, want %q", got, want)
+		}
+		c.goes()
+		c.run()
+		if got, want := c.condition("templatecontrollers", "apps", "Ready"), "False Forbidden: being deleted: cannot remove the finalizer finalize.templater.dev/apps from App ns/one: "+rule; got != want {
+			t.Errorf("ready condition %q, want %q", got, want)
+		}
+		delete(c.refuse, parentRelease)
+		c.settle()
+		if c.get("apps", "one") != nil || c.objects[appsController] != nil {
+			t.Error("something is left")
+		}
+	})
+}

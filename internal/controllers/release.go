@@ -1,0 +1,90 @@
+package controllers
+
+import (
+	"context"
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/workers"
+	"github.com/templater-dev/templater/internal/spec"
+)
+
+// releaseParents takes the finalizer from all parents of a TemplateController that goes, from some at a time, and returns what it waits for,
+// nil when none has it any more. The error deserves a retry.
+func (c *Controllers) releaseParents(ctx context.Context, e *tracked, from *running.Controller) (*spec.Rejection, error) {
+	if e.released {
+		return nil, nil
+	}
+	if len(e.holders) == 0 {
+		holders, waits, err := c.holders(ctx, e, from)
+		if waits != nil {
+			waits.Message = "being deleted: waits until it can read which parents have the finalizer " + from.Finalizer + ": " + waits.Message
+		}
+		if waits != nil || err != nil {
+			return waits, err
+		}
+		if e.holders, e.released = holders, len(holders) == 0; e.released { // nobody adds to them: work has ended
+			return nil, nil
+		}
+	}
+	if from.Spec.Suspend {
+		e.holders = nil // it may take long
+		return spec.Rejectf(v1.ReasonSuspended, "being deleted: spec.suspend is true, so that parents keep the finalizer %s: set it to false, or remove that from their metadata.finalizers", from.Finalizer), nil
+	}
+	refused, err := c.releaseSome(ctx, e, from)
+	if refused == nil {
+		refused = spec.Rejectf(v1.ReasonDeleting, "being deleted: removes the finalizer %s from its parents", from.Finalizer)
+	}
+	return refused, err
+}
+
+// releaseSome takes the finalizer from parents for a while, and has the TemplateController looked at again.
+// It returns the first refusal, too; such parents are tried again after the others.
+func (c *Controllers) releaseSome(ctx context.Context, e *tracked, from *running.Controller) (refused *spec.Rejection, err error) {
+	of, err := c.kindOfHolders(from)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for start, n := c.clock.Now(), 0; n < deletionsAtATime && len(e.holders) > 0 && c.clock.Since(start) < workers.Patience; n++ {
+		h := e.holders[0]
+		e.holders = e.holders[1:]
+		if issue := releaseHolder(ctx, from, of, h); issue != nil {
+			errs = append(errs, errors.New(issue.Message))
+			if refused == nil {
+				refused = issue
+			}
+			continue
+		}
+		klog.FromContext(ctx).V(2).Info("removed the finalizer of a parent, whose TemplateController goes", "controller", from.Name, "parent", h.Name.String())
+	}
+	if len(e.holders) > 0 || len(errs) == 0 {
+		c.queue.Add(from.Name)
+	}
+	return refused, errors.Join(errs...)
+}
+
+// releaseHolder takes the finalizer from one object. It returns why that is refused, or nil; of one that is another
+// one by now the next list tells.
+func releaseHolder(ctx context.Context, from *running.Controller, of kind.Kind, h kube.Holder) *spec.Rejection {
+	_, err := from.Cluster.SetFinalizers(ctx, running.Locate(of, h.Name), h.Version, h.Others)
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	reason, text := v1.ReasonDeleting, problem.PublicReason(err)
+	if rights.Denied(err) {
+		reason = v1.ReasonForbidden
+		text, _ = from.Rights.Missing(err, from.Rights.Claim(rights.Holding, of, h.Name.Namespace))
+	}
+	return spec.Rejectf(reason, "being deleted: cannot remove the finalizer %s from %s: %s", from.Finalizer, child.ID{Kind: schema.GroupKind{Kind: of.Kind}, Name: h.Name}, text)
+}

@@ -1,0 +1,69 @@
+package kube
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/object"
+)
+
+// SetFinalizers replaces the finalizers of an object, provided that it still has that resource version. Where it is being
+// deleted and none is left, it is gone then.
+func (c *Client) SetFinalizers(ctx context.Context, at Location, version string, finalizers []string) (*object.Object, error) {
+	list := make([]any, len(finalizers))
+	for i, f := range finalizers {
+		list[i] = f
+	}
+	return c.merge(ctx, at, map[string]any{"resourceVersion": version, "finalizers": list}, "templater")
+}
+
+// Holder is an object that has a certain finalizer.
+type Holder struct {
+	Name    types.NamespacedName
+	Version string   // resource version
+	Others  []string // the other finalizers
+}
+
+// HolderOf returns the object as a holder of the finalizer, or false where it does not have it.
+func HolderOf(o *object.Object, finalizer string) (Holder, bool) {
+	all := o.Finalizers()
+	if !slices.Contains(all, finalizer) {
+		return Holder{}, false
+	}
+	h := Holder{Name: o.Key(), Version: strings.Clone(o.ResourceVersion())} // not to keep the text of the object
+	for _, each := range all {
+		if each != finalizer {
+			h.Others = append(h.Others, strings.Clone(each))
+		}
+	}
+	return h, true
+}
+
+// holdersPage is how many objects Holders reads at a time.
+const holdersPage = 500
+
+// Holders returns the objects of a resource that have the finalizer, in a namespace, or, where it is empty, in all of them.
+func (c *Client) Holders(ctx context.Context, resource schema.GroupVersionResource, namespace, finalizer string) ([]Holder, error) {
+	var out []Holder
+	o := metav1.ListOptions{Limit: holdersPage}
+	for {
+		answer, err := c.List(ctx, resource, namespace, o)
+		if err != nil {
+			return nil, err
+		}
+		list := answer.(*object.List) //nolint:forcetypeassert // List has looked
+		for _, item := range list.Items {
+			if h, holds := HolderOf(item.(*object.Object), finalizer); holds { //nolint:forcetypeassert // as List says
+				out = append(out, h)
+			}
+		}
+		if o.Continue = list.Continue; o.Continue == "" {
+			return out, nil
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package reconcile
+
+import (
+	"context"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/klog/v2"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+)
+
+// holdFinalizer has the parent hold the finalizer where its deletion needs one, and not where it does not. It comes before the
+// first child is written.
+func (p *pass) holdFinalizer(ctx context.Context) *problem.Problem {
+	if !p.MayHold || p.parent.HasFinalizer(p.Finalizer) == p.NeedsFinalizer {
+		return nil
+	}
+	if !p.NeedsFinalizer {
+		if slices.ContainsFunc(p.observe(), p.goesBefore) {
+			return nil // until they are gone
+		}
+		return p.r.releaseParent(ctx, p.Controller, p.key, p.parent)
+	}
+	after, err := p.Cluster.SetFinalizers(ctx, p.LocateParent(p.key), p.parent.ResourceVersion(), append(p.parent.Finalizers(), p.Finalizer))
+	if err != nil {
+		return finalizerProblem(p.Controller, p.key, err, "set")
+	}
+	p.parent = after // the status is applied to this version
+	p.ParentCache(after.Namespace()).Put(after, p.Name)
+	klog.FromContext(ctx).V(2).Info("set the finalizer of a parent", "controller", p.Name, "parent", p.key.Parent.String())
+	return nil
+}
+
+// releaseParent takes the controller's finalizer from a parent.
+func (r *Reconciler) releaseParent(ctx context.Context, c *running.Controller, key queue.Key, parent *object.Object) *problem.Problem {
+	holder, holds := kube.HolderOf(parent, c.Finalizer)
+	if !holds {
+		return nil
+	}
+	after, err := c.Cluster.SetFinalizers(ctx, c.LocateParent(key), holder.Version, holder.Others)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return finalizerProblem(c, key, err, "remove")
+	}
+	gone := parent.Deleting() && len(holder.Others) == 0
+	if cache := c.ParentCache(key.Parent.Namespace); cache != nil && !gone {
+		cache.Put(after, c.Name)
+	}
+	if !c.NeedsFinalizer {
+		r.lookAt(c.Name) // it may have been the last one
+	}
+	klog.FromContext(ctx).V(2).Info("removed the finalizer of a parent", "controller", c.Name, "parent", key.Parent.String())
+	return nil
+}
+
+// finalizerProblem tells what the server's answer to a change of a parent's finalizers means.
+func finalizerProblem(c *running.Controller, key queue.Key, err error, verb string) *problem.Problem {
+	what := "cannot " + verb + " the finalizer " + c.Finalizer + ": "
+	switch {
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+		return &problem.Problem{Reason: v1.ReasonProgressing, Message: "the object has just changed", Waiting: true, Retry: problem.RetryNow}
+	case rights.Denied(err):
+		text, pending := c.Rights.Missing(err, c.Rights.Claim(rights.Holding, c.Kind, key.Parent.Namespace))
+		return &problem.Problem{Reason: v1.ReasonFinalizerRejected, Message: what + text, Retry: problem.RetrySoon, Pending: pending}
+	}
+	return &problem.Problem{Reason: v1.ReasonFinalizerRejected, Message: what + problem.PublicReason(err), Retry: problem.RetryBackoff}
+}
+
+// cascadesOrphan reports whether who deletes an object wants its dependents to stay.
+func cascadesOrphan(o *object.Object) bool { return slices.Contains(o.Finalizers(), finalizerOrphan) }
+
+// finalizerOrphan is what the API server gives to an object that is deleted without its dependents.
+const finalizerOrphan = "orphan"

@@ -1,0 +1,190 @@
+package reconcile
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/klog/v2"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
+	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/spec"
+)
+
+// teardown is the pass over a parent that is being deleted and has our finalizer: it goes when everything has happened that is to happen
+// before. None of that needs what the spec says now of children: each carries what its end needs.
+func (p *pass) teardown(ctx context.Context) Result {
+	switch {
+	case p.parent.Annotation(v1.AnnotationSkipFinalize) == "true":
+		klog.FromContext(ctx).Info("a parent goes without more ado, as its annotation says", "controller", p.Name, "parent", p.key.Parent.String())
+		return p.release(ctx)
+	case cascadesOrphan(p.parent):
+		if p.orphan(ctx) {
+			return p.release(ctx)
+		}
+		return p.unfinished(ctx)
+	}
+	left := p.timeLeft()
+	if left == 0 && p.Spec.Finalize.OnTimeout != v1.TimeoutBlock {
+		p.r.events.Announce(p.As, p.key, kube.Announcement{
+			About: p.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonFinalizeTimeout,
+			Message: "being deleted for longer than spec.finalize.timeout: goes without what is not done by now",
+		})
+		return p.release(ctx)
+	}
+	if p.removeInOrder(ctx) {
+		return p.release(ctx)
+	}
+	if left == 0 {
+		p.problems = problem.List{&problem.Problem{Reason: v1.ReasonFinalizeTimeout, Retry: p.problems.Retry(), Pending: p.problems.Pending(), Message: p.problems.Message() +
+			"; this takes longer than spec.finalize.timeout: mend what it waits for, or annotate the object with " + v1.AnnotationSkipFinalize + ": \"true\" to have it go at once"}}
+	}
+	result := p.unfinished(ctx)
+	if left > 0 {
+		result = result.also(Result{After: left})
+	}
+	return result
+}
+
+// unfinished tells what the parent waits for.
+func (p *pass) unfinished(ctx context.Context) Result {
+	p.reportTeardown(ctx, p.observe())
+	return p.result()
+}
+
+// endless is what timeLeft returns where there is no end.
+const endless = time.Duration(-1)
+
+// timeLeft returns how much time is left until spec.finalize.timeout, 0 for none.
+func (p *pass) timeLeft() time.Duration {
+	if p.Spec.Finalize == nil {
+		return endless
+	}
+	timeout := spec.FinalizeTimeout(p.Spec)
+	since, err := time.Parse(time.RFC3339, p.parent.Text("metadata", "deletionTimestamp"))
+	if timeout == 0 || err != nil {
+		return endless
+	}
+	return max(0, timeout-p.r.clock.Since(since))
+}
+
+// waits says what the parent waits for.
+func (p *pass) waits(message string) {
+	p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonFinalizing, Message: message, Waiting: true})
+}
+
+// waitForChildren says why the children are not all known.
+func (p *pass) waitForChildren() {
+	_, message := p.ChildObstacle()
+	p.waits("being deleted: waits until its children can be read: " + message)
+	p.problems[0].Retry = problem.RetrySlow
+}
+
+// removeInOrder has the children go that are to go before their parent, those of the highest level first, and reports whether none is left.
+func (p *pass) removeInOrder(ctx context.Context) bool {
+	if !p.Complete(p.key.Parent.Namespace) {
+		p.waitForChildren()
+		return false
+	}
+	inOrder := p.Spec.Finalize != nil && p.Spec.Finalize.Order == v1.FinalizeReverse
+	var first []*child.Live // those of the highest level
+	for _, l := range p.observe() {
+		switch {
+		case !p.goesBefore(l):
+		case !inOrder, len(first) == 0, l.Level() == first[0].Level():
+			first = append(first, l)
+		case l.Level() > first[0].Level():
+			first = append(first[:0], l)
+		}
+	}
+	if len(first) == 0 {
+		return true
+	}
+	p.waits(child.Going(first))
+	p.removeAll(ctx, first, inOrder)
+	return false
+}
+
+// goesBefore reports whether a child goes before its parent. Without spec.finalize, those that have an owner reference are left to
+// the garbage collector.
+func (p *pass) goesBefore(l *child.Live) bool {
+	return !l.Outlives() && (p.Spec.Finalize != nil || l.Object.CrossScope())
+}
+
+// orphan has the children stay that no owner reference binds to the parent, and reports whether that is done. The garbage
+// collector sees to the others.
+func (p *pass) orphan(ctx context.Context) bool {
+	if !p.Complete(p.key.Parent.Namespace) {
+		p.waitForChildren()
+		return false
+	}
+	for _, l := range p.observe() {
+		if !l.Object.CrossScope() || l.Outlives() {
+			continue
+		}
+		change := kube.Metadata{UID: l.Object.UID(), Annotations: map[string]any{v1.AnnotationDeletion: string(v1.DeletionOrphan)}}
+		after, err := p.Cluster.SetMetadata(ctx, running.LocateLive(l), change, p.Manager)
+		switch {
+		case apierrors.IsNotFound(err):
+		case err != nil:
+			p.problems = append(p.problems, p.Rights.Refusal(err, "mark "+l.ID().String(), l.Object.Namespace(), l.Kind))
+		default:
+			p.keep(after, l.Kind)
+		}
+	}
+	return len(p.problems) == 0
+}
+
+// removeAll asks for the deletion of children for which nobody has asked. In the foreground, they are gone when nothing is left of them.
+func (p *pass) removeAll(ctx context.Context, children []*child.Live, foreground bool) {
+	if !p.r.controllers.MayPrune(ctx, p.Controller) {
+		p.problems = append(p.problems, p.superseded())
+		return
+	}
+	for _, l := range children {
+		if l.Object.Deleting() {
+			continue
+		}
+		if issue := p.remove(ctx, plan.Action{Verb: plan.Delete, Live: l, Foreground: foreground}); issue != nil {
+			p.problems = append(p.problems, issue)
+		}
+	}
+}
+
+// release has the parent go.
+func (p *pass) release(ctx context.Context) Result {
+	issue := p.r.releaseParent(ctx, p.Controller, p.key, p.parent)
+	if issue == nil {
+		p.r.events.Forget(p.key)
+		return Result{Outcome: measure.Succeeded}
+	}
+	p.problems = append(p.problems, issue)
+	if !issue.Waiting {
+		p.reportTeardown(ctx, p.observe())
+	}
+	return p.result()
+}
+
+// reportTeardown writes the status of a parent that is being deleted. Where the status template fails, for it may miss children that are
+// gone, the rest of the status stays as it is.
+func (p *pass) reportTeardown(ctx context.Context, observed []*child.Live) {
+	now := p.count(observed, p.judge(observed))
+	status := p.ownStatus()
+	if !p.TeardownOnly {
+		status, _ = p.template(observed)
+	}
+	if !p.problems.Pending() {
+		p.report(ctx, status, now)
+	}
+	if !p.problems.Pending() {
+		p.announce()
+	}
+	p.r.controllers.Count(p.key, *now)
+}
