@@ -230,10 +230,11 @@ type Delimiters struct {
 
 // Child is an entry of children: a template, and how to treat the objects that it yields.
 type Child struct {
-	// Name of the entry: templates find its live objects under .observed.NAME, and
-	// the status template under .children.NAME. Required. A lower-case letter,
-	// then letters and digits, at most 63 characters. It may change: the objects
-	// that the entry yields go along.
+	// Name of the entry: templates find its live objects under .observed.NAME and
+	// .children.NAME. The template of another entry that reads .children.NAME waits
+	// until they are ready. Required. A lower-case letter, then letters and digits,
+	// at most 63 characters. It may change: the objects that the entry yields go
+	// along.
 	// +required
 	// +kubebuilder:validation:Pattern=`^[a-z][a-zA-Z0-9]*$`
 	// +kubebuilder:validation:MaxLength=63
@@ -259,6 +260,20 @@ type Child struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	ReadyWhen string `json:"readyWhen,omitempty"`
+
+	// Names of other entries of children that must be ready before this one begins:
+	// each object that they yield is there, as its template says, and ready. An
+	// entry whose template reads .children.NAME waits for NAME by itself, so that
+	// this field is for what a template does not read. While an entry waits, its
+	// objects are neither created nor changed nor pruned, but what others change in
+	// them is still undone. No entry may wait for itself, also by way of others.
+	// Optional; at most 64 names.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-z][a-zA-Z0-9]*$`
+	DependsOn []string `json:"dependsOn,omitempty"`
 
 	// How an existing object follows when the template yields something else.
 	// Optional; the default is type Apply.

@@ -186,7 +186,7 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *Controllers,
 	// Also where the rest of the spec is rejected: it tells whose the children are.
 	c.GVK = schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind)
 	if e.compiled != nil {
-		c.Program, c.Resync = e.compiled.Program, e.compiled.Resync
+		c.Program, c.Order, c.Resync = e.compiled.Program, e.compiled.Order, e.compiled.Resync
 		c.Labels, c.NamespaceSelector, c.ReadyCondition = e.compiled.Labels, e.compiled.NamespaceSelector, e.compiled.ReadyCondition
 	}
 	c.Factory = &child.Factory{

@@ -26,7 +26,9 @@ func (p *pass) desire(observed []*child.Live) (child.Desired, []*child.Wanted) {
 	d := p.Factory.Render(p.parent, p.input(observed))
 	free, moved := d.Pair(observed)
 	if moved { // what is written now tells the next pass
-		d.Problems = append(d.Problems, &problem.Problem{Reason: v1.ReasonProgressing, Message: "objects take on the new names of their entries in spec.children", Waiting: true, Retry: problem.RetryNow})
+		d.Faults = append(d.Faults, child.Fault{Always: true, Problem: &problem.Problem{
+			Reason: v1.ReasonProgressing, Message: "objects take on the new names of their entries in spec.children", Waiting: true, Retry: problem.RetryNow,
+		}})
 	}
 	return d, free
 }

@@ -7,13 +7,14 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 )
 
-// judge returns what tells whether children are ready. The readyWhen of their entries see these as what is there.
+// judge returns what tells whether children are ready. The readyWhen of their entries see these as what is there. It is
+// one judge until the pass has changed something.
 func (p *pass) judge(observed []*child.Live) *readiness.Judge {
-	if !p.Program.JudgesReadiness() {
-		return nil
+	if p.judged != nil || !p.Program.JudgesReadiness() {
+		return p.judged
 	}
 	in := p.input(observed)
-	return readiness.NewJudge(func(entry string, o *object.Object) (ready, has bool, fault *problem.Problem) {
+	p.judged = readiness.NewJudge(func(entry string, o *object.Object) (ready, has bool, fault *problem.Problem) {
 		if !p.Program.HasReadyWhen(entry) {
 			return false, false, nil
 		}
@@ -28,4 +29,5 @@ func (p *pass) judge(observed []*child.Live) *readiness.Judge {
 		}
 		return ready, true, fault
 	})
+	return p.judged
 }

@@ -49,10 +49,12 @@ type pass struct {
 	plan       plan.Plan
 	maker      *child.Maker
 	census     census
-	whole      bool // whether all that the templates want is known
-	sure       bool // whether all is known that decides what is to go
-	behind     bool // whether the watch of TemplateControllers failed when it was planned what is to go
-	unrenewed  bool // whether a seal could not be renewed
+	whole      bool             // whether all that the templates want is known
+	sure       bool             // whether all is known that decides what is to go
+	behind     bool             // whether the watch of TemplateControllers failed when it was planned what is to go
+	unrenewed  bool             // whether a seal could not be renewed
+	judged     *readiness.Judge // see judge
+	opened     bool             // whether entries may begin that this pass has held back
 	// unlabelled are children of an earlier parent of that name that no watch shows, because they have lost
 	// their label.
 	unlabelled []*child.Live
@@ -135,25 +137,29 @@ func (p *pass) run(ctx context.Context) Result {
 	if ctx.Err() != nil { // it was cut short, so that it does not know all
 		return Result{Retry: problem.RetryBackoff, Outcome: measure.Waiting}
 	}
+	g := p.gates(&d, observed)
 	p.settle(d.Largest)
 	if len(d.Unknown) > 0 {
 		p.r.controllers.AddKinds(p.Name, d.Unknown)
 		return Result{Outcome: measure.Waiting} // comes again when the new kinds can be read
 	}
 	p.r.controllers.Miss(p.Name, d.Missing)
-	p.problems = append(p.problems, d.Problems...)
-	p.whole = len(d.Problems) == 0
+	p.problems = append(p.problems, g.Told(d.Faults)...)
+	p.whole = len(d.Faults) == 0
 	wanted := p.readable(free)
 	p.maker = d.Maker
-	p.plan = p.makePlan(ctx, plan.Input{Entries: p.Spec.Children, Wanted: wanted, Live: observed, Maker: d.Maker})
+	p.plan = p.makePlan(ctx, plan.Input{Entries: p.Spec.Children, Wanted: wanted, Live: observed, Maker: d.Maker, Gates: g})
 	p.written.Before = fingerprint(observed)
 	p.act(ctx)
 	p.loop()
 	if p.written.Children {
-		observed = p.observe()
+		observed, p.judged = p.observe(), nil
 		d.Pair(observed)
 	}
-	p.writeStatus(ctx, d.Wanted, observed)
+	p.written.After = fingerprint(observed)
+	if p.wait(g, &d, observed) {
+		p.writeStatus(ctx, d.Wanted, observed)
+	}
 	if p.written.Any() && p.r.breaker.Wrote(p.key, p.specs(), p.written) {
 		p.Meter.Tripped()
 	}
@@ -242,7 +248,7 @@ func (p *pass) result() Result {
 // watch tells of own writes. The status template has seen the children as they were written.
 func (p *pass) seesMore() bool {
 	reads := p.Program.Reads()
-	return p.visible || p.written.Children && reads.Children
+	return p.visible || p.opened || p.written.Children && reads.Children
 }
 
 // Run works through the queue until ctx ends, and returns when all passes under way are

@@ -26,7 +26,6 @@ import (
 // writeStatus writes the parent's status if it differs; observed are the children as they are
 // after the writes. This is the one place where a pass reports.
 func (p *pass) writeStatus(ctx context.Context, all []*child.Wanted, observed []*child.Live) {
-	p.written.After = fingerprint(observed)
 	judge := p.judge(observed)
 	p.census = censusOf(all, observed, judge)
 	now := p.count(observed, judge)

@@ -28,7 +28,8 @@ type Program struct {
 	texts      []*syntax.Text // all of them, as written
 	marker     string
 	reads      syntax.Reads
-	pool       sync.Pool // of *exec
+	awaits     map[string][]string // by the names of children; nil if none awaits any
+	pool       sync.Pool           // of *exec
 }
 
 // unit is one template and what its output was parsed to.
@@ -49,6 +50,12 @@ func Compile(src Source) (*Program, error) {
 	p := &Program{controller: src.Controller, values: src.Values, names: t.Names, related: t.Related, children: make(map[string]*unit, len(t.Children)), texts: t.Texts, reads: t.Reads}
 	for i, child := range t.Children {
 		p.children[src.Children[i].Name] = &unit{Unit: child}
+		if len(t.Awaits[i]) > 0 {
+			if p.awaits == nil {
+				p.awaits = map[string][]string{}
+			}
+			p.awaits[src.Children[i].Name] = t.Awaits[i]
+		}
 	}
 	for i, e := range t.ReadyWhen {
 		if p.readyWhen == nil {
@@ -73,6 +80,10 @@ func Compile(src Source) (*Program, error) {
 	}
 	return p, nil
 }
+
+// Awaits returns the other children whose objects the template of a child reads as .children.NAME, sorted. Where it reads
+// them in another way, such as by index, nobody can tell.
+func (p *Program) Awaits(name string) []string { return p.awaits[name] }
 
 // Reads tells what the templates read of that which changes by what they yield. It errs on the side of more.
 func (p *Program) Reads() syntax.Reads { return p.reads }

@@ -27,6 +27,7 @@ type Compiled struct {
 	Fields            string                  // a field selector in its text form; "" = all
 	NamespaceSelector labels.Selector         // nil = none
 	ReadyCondition    string                  // "" = none
+	Order             *Order                  // of spec.children; nil = none waits for another
 }
 
 // Compile compiles the templates and parses the selectors of a spec. With a rejection, what it returns is for parents that are being
@@ -54,7 +55,11 @@ func Compile(name string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejectio
 	if err != nil {
 		return c, Rejectf(v1.ReasonInvalidTemplate, "%s", firstErrors(err))
 	}
-	c.Program = program
+	order, r := orderOf(spec.Children, program.Awaits)
+	if r != nil {
+		return c, r
+	}
+	c.Program, c.Order = program, order
 	return c, nil
 }
 

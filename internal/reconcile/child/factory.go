@@ -49,11 +49,11 @@ type Factory struct {
 
 // Desired is what the templates want for one parent.
 type Desired struct {
-	Maker    *Maker
-	Wanted   []*Wanted
-	Problems problem.List
-	Failed   []string // entries of spec.children of which nobody knows all that they want
-	Largest  int      // the bytes of the largest document, as JSON
+	Maker   *Maker
+	Wanted  []*Wanted
+	Faults  []Fault
+	Failed  []string // entries of spec.children of which nobody knows all that they want
+	Largest int      // the bytes of the largest document, as JSON
 	// Unknown are kinds that the controller has never created, or in another version.
 	Unknown []schema.GroupVersionKind
 	// Missing are kinds that the server does not have.
@@ -73,14 +73,14 @@ func (f *Factory) Render(parent *object.Object, in *render.Input) Desired {
 		}
 		objects, err := f.Program.Child(child.Name, in)
 		if err != nil {
-			d.Problems = append(d.Problems, problem.FromTemplate(err))
+			d.Faults = append(d.Faults, Fault{Problem: problem.FromTemplate(err), Entry: child.Name, Always: ofThePass(err)})
 			d.Failed = append(d.Failed, child.Name)
 			continue
 		}
 		for _, o := range objects {
 			w, issue := f.want(child, d.Maker, o)
 			if issue != nil {
-				d.Problems = append(d.Problems, issue)
+				d.Faults = append(d.Faults, Fault{Problem: issue, Entry: child.Name})
 				d.Failed = append(d.Failed, child.Name)
 				if issue.Reason == v1.ReasonChildKindNotFound {
 					d.Missing = append(d.Missing, gvkOf(o.Content).GroupKind())
@@ -88,7 +88,7 @@ func (f *Factory) Render(parent *object.Object, in *render.Input) Desired {
 				continue
 			}
 			if other := first[w.ID()]; other != nil {
-				d.Problems = append(d.Problems, invalid(child, o, "%s is already yielded by children[%s]:%d, and neither is applied: give each object its own name", w.ID(), other.Entry.Name, other.line))
+				d.Faults = append(d.Faults, Fault{Entry: child.Name, Other: other.Entry.Name, Always: true, Problem: invalid(child, o, "%s is already yielded by children[%s]:%d, and neither is applied: give each object its own name", w.ID(), other.Entry.Name, other.line)})
 				other.disputed = true
 				continue
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/fields"
+	"github.com/templater-dev/templater/internal/reconcile/gate"
 )
 
 // Verb is what to do with a child.
@@ -41,8 +42,10 @@ type Plan struct {
 	Remove []Action
 	// Outdated counts children that their strategy leaves as they are.
 	Outdated int
-	// Pending counts children that wait for another to be gone.
+	// Pending counts children that wait for another to be gone, or for other entries.
 	Pending int
+	// Held are the entries of which something waits for other entries; nil is for none.
+	Held map[string]bool
 }
 
 // Input is what a plan is made of.
@@ -54,6 +57,7 @@ type Input struct {
 	// Complete is whether Wanted and Live are all that there is. If not, nothing
 	// is removed.
 	Complete bool
+	Gates    *gate.Gates // nil where no entry waits for another
 }
 
 // Make returns what brings what is live in line with what is wanted.
@@ -61,9 +65,12 @@ func Make(in Input) Plan {
 	blocked := in.blocked()
 	var p Plan
 	for _, w := range in.Wanted {
-		if w.Live == nil {
+		switch {
+		case w.Live == nil && in.Gates.Closed(w.Entry.Name):
+			p.hold(w)
+		case w.Live == nil:
 			p.create(w, blocked[w.Entry.Name])
-		} else {
+		default:
 			in.update(&p, w, w.Live)
 		}
 	}
@@ -87,6 +94,15 @@ func (p *Plan) create(w *child.Wanted, blocked bool) {
 	p.Apply = append(p.Apply, Action{Verb: Create, Wanted: w})
 }
 
+// hold leaves a wanted child as it is, until what its entry waits for is ready.
+func (p *Plan) hold(w *child.Wanted) {
+	p.Pending++
+	if p.Held == nil {
+		p.Held = map[string]bool{}
+	}
+	p.Held[w.Entry.Name] = true
+}
+
 // update plans for a wanted child that is there.
 func (in Input) update(p *Plan, w *child.Wanted, l *child.Live) {
 	if l.Object.Deleting() {
@@ -94,20 +110,20 @@ func (in Input) update(p *Plan, w *child.Wanted, l *child.Live) {
 		return
 	}
 	old, marked := w.Outdated(l.Object), !w.Marks.Differ(l.Object)
-	switch w.Entry.UpdateStrategy.Type {
-	case v1.UpdateCreateOnly:
-	case v1.UpdateOnDelete:
+	switch strategy := w.Entry.UpdateStrategy.Type; {
+	case old && in.held(w):
+		p.hold(w)
+	case strategy == v1.UpdateCreateOnly:
+	case strategy == v1.UpdateOnDelete:
 		if old {
 			p.Outdated++
 		}
-	case v1.UpdateRecreate:
+	case strategy == v1.UpdateRecreate:
 		if old {
 			p.Pending++
 			marked = marked || in.Complete // it goes
 		}
-	case v1.UpdateApply:
-		fallthrough
-	default:
+	default: // Apply
 		if old || !marked {
 			p.Apply = append(p.Apply, Action{Verb: Update, Wanted: w, Live: l})
 		} else if path := lost(w, l, in.Maker.Manager); path != "" {
@@ -128,7 +144,7 @@ func (in Input) unwanted(p *Plan, l *child.Live) {
 	if l.Object.Deleting() {
 		return
 	}
-	if in.Complete && in.Entries.Prunes(l) {
+	if in.Complete && in.Entries.Prunes(l) && !in.Gates.Keeps(l) {
 		p.Remove = append(p.Remove, Action{Verb: Delete, Live: l})
 		return
 	}
@@ -150,7 +166,7 @@ func (in Input) recreate(p *Plan) {
 		return
 	}
 	for _, l := range in.Live {
-		if replaced(l) && !l.Object.Deleting() {
+		if in.replaced(l) && !l.Object.Deleting() {
 			p.Remove = append(p.Remove, Action{Verb: Delete, Live: l, Foreground: true})
 		}
 	}
@@ -161,9 +177,15 @@ func (in Input) recreate(p *Plan) {
 	}
 }
 
-// replaced reports whether the Recreate strategy replaces the object.
-func replaced(l *child.Live) bool {
-	return l.Wanted != nil && l.Wanted.Entry.UpdateStrategy.Type == v1.UpdateRecreate && l.Wanted.Outdated(l.Object)
+// replaced reports whether the Recreate strategy replaces the object now.
+func (in Input) replaced(l *child.Live) bool {
+	return l.Wanted != nil && l.Wanted.Entry.UpdateStrategy.Type == v1.UpdateRecreate && l.Wanted.Outdated(l.Object) && !in.held(l.Wanted)
+}
+
+// held reports whether a child that is out of date waits for other entries before it changes.
+func (in Input) held(w *child.Wanted) bool {
+	strategy := w.Entry.UpdateStrategy.Type
+	return strategy != v1.UpdateCreateOnly && strategy != v1.UpdateOnDelete && in.Gates.Closed(w.Entry.Name)
 }
 
 // blocked returns the entries under which the Recreate strategy makes nothing until what
@@ -174,7 +196,7 @@ func (in Input) blocked() map[string]bool {
 	}
 	blocked := map[string]bool{}
 	for _, l := range in.Live {
-		if replaced(l) {
+		if in.replaced(l) {
 			blocked[l.Entry] = true
 			continue
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -35,6 +36,7 @@ type Controller struct {
 	Manager string // field manager
 	Spec    *v1.TemplateControllerSpec
 	Program *render.Program
+	Order   *spec.Order // of spec.children; nil = none waits for another
 	Kinds   Resolver
 	As      string // user; empty = the operator itself
 	Cluster Client // as that user

@@ -11,8 +11,9 @@ import (
 type checker struct {
 	c *compiler
 	u *Unit
-	// src is the text that the current template is from.
+	// src is the text that the current template is from, and at is its check.
 	src *Text
+	at  visit
 }
 
 // Reads tells what templates read of that which changes by what they yield.
@@ -29,6 +30,9 @@ func (k *checker) reads(keys []string) {
 	r, key, whole := &k.c.reads, "", len(keys) == 0
 	if !whole {
 		key = keys[0]
+	}
+	if key == "children" && len(keys) > 1 {
+		k.c.trace(k.at).children = append(k.c.trace(k.at).children, keys[1])
 	}
 	if whole || key == "status" || key == "parent" && (len(keys) == 1 || keys[1] == "status") {
 		r.Status = true
@@ -73,14 +77,17 @@ func (c *compiler) checkHelpers(helpers map[string]Definition) {
 // depend on dot is found either way.
 func (k *checker) template(def Definition, root bool) {
 	v := visit{def.Tree, root, k.u.Purpose}
+	if k.at.tree != nil {
+		k.c.trace(k.at).calls = append(k.c.trace(k.at).calls, v)
+	}
 	if k.c.visited[v] {
 		return
 	}
 	k.c.visited[v] = true
-	src := k.src
-	k.src = def.Text
+	src, at := k.src, k.at
+	k.src, k.at = def.Text, v
 	k.list(def.Tree.Root, scope{dot: root, dollar: root})
-	k.src = src
+	k.src, k.at = src, at
 }
 
 func (k *checker) errorf(n parse.Node, format string, args ...any) {

@@ -33,32 +33,25 @@ const (
 // RootKeys returns the keys at the root of what a template sees.
 func RootKeys(purpose Purpose) Keys {
 	switch purpose {
-	case ForStatus:
-		return Keys{Prefix: ".", Names: statusKeys, gone: goneFromStatus}
 	case ForSelect:
 		return Keys{Prefix: ".", Names: selectKeys, gone: goneFromSelects}
 	case ForReadyWhen:
 		return Keys{Prefix: ".", Names: readyWhenKeys}
-	case ForChild:
+	case ForChild, ForStatus:
 	}
-	return Keys{Prefix: ".", Names: childKeys, gone: goneFromChildren}
+	return Keys{Prefix: ".", Names: rootKeys, gone: onlyElsewhere}
 }
 
 // ControllerKeys returns the keys below .controller.
 func ControllerKeys() Keys { return Keys{Prefix: ".controller.", Names: controllerKeys} }
 
 var (
-	statusKeys     = []string{"children", "controller", "metadata", "observed", "parent", "related", "spec", "status", "values"}
-	childKeys      = slices.DeleteFunc(slices.Clone(statusKeys), func(k string) bool { return k == "children" })
+	rootKeys       = []string{"children", "controller", "metadata", "observed", "parent", "related", "spec", "status", "values"}
 	selectKeys     = []string{"controller", "metadata", "parent", "spec", "status", "values"}
-	readyWhenKeys  = slices.Sorted(slices.Values(append([]string{"object"}, statusKeys...)))
+	readyWhenKeys  = slices.Sorted(slices.Values(append([]string{"object"}, rootKeys...)))
 	controllerKeys = []string{"name"}
-	// goneFromStatus and goneFromChildren say why keys are not there in the status template, and in a child's.
-	goneFromStatus   = map[string]string{"object": onlyInReadyWhen}
-	goneFromChildren = map[string]string{
-		"children": ".children is not available in a child's template yet; use .observed.NAME",
-		"object":   onlyInReadyWhen,
-	}
+	// onlyElsewhere says why keys are not there in the templates of children and status.
+	onlyElsewhere = map[string]string{"object": onlyInReadyWhen}
 	// goneFromSelects says why keys are not there in a select template.
 	goneFromSelects = map[string]string{
 		"children": onlyTheParent, "observed": onlyTheParent, "related": onlyTheParent,

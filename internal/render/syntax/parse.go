@@ -41,6 +41,8 @@ type Templates struct {
 	Selects   []*Unit  // in the order of the source; nil where there is no template
 	Texts     []*Text  // all of them, as written
 	Reads     Reads
+	// Awaits holds what the template of each child reads as .children.NAME, in the order of the source: other children, sorted.
+	Awaits [][]string
 }
 
 // Parse parses and checks all templates. The error is an [Errors] with
@@ -77,6 +79,9 @@ func Parse(src Source) (Templates, error) {
 		return Templates{}, c.errors
 	}
 	t.Texts, t.Reads = c.texts, c.reads
+	for i, u := range t.Children {
+		t.Awaits = append(t.Awaits, c.awaits(u, src.Children[i].Name))
+	}
 	return t, nil
 }
 
@@ -150,6 +155,7 @@ type compiler struct {
 	errors  Errors
 	visited map[visit]bool
 	reads   Reads
+	traces  map[visit]*trace
 }
 
 // maxFindings is the number of findings after which nobody reads on.

@@ -1,0 +1,102 @@
+package spec
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+)
+
+// entries makes entries of lines such as "web: db cache", where a name behind / is read by the template.
+func entries(lines ...string) (children []v1.Child, awaits func(string) []string) {
+	read := map[string][]string{}
+	for _, line := range lines {
+		name, rest, _ := strings.Cut(line, ":")
+		c := v1.Child{Name: name}
+		for _, word := range strings.Fields(rest) {
+			if of, isRead := strings.CutPrefix(word, "/"); isRead {
+				read[name] = append(read[name], of)
+			} else {
+				c.DependsOn = append(c.DependsOn, word)
+			}
+		}
+		children = append(children, c)
+	}
+	return children, func(name string) []string { return read[name] }
+}
+
+func TestOrder(t *testing.T) {
+	o, r := orderOf(entries("web: /migrate db", "page: /web", "migrate: /db", "db", "lone", "cache"))
+	if r != nil {
+		t.Fatal(r.Message)
+	}
+	for entry, want := range map[string]struct {
+		level     int
+		dependsOn []string
+	}{"db": {0, nil}, "lone": {0, nil}, "migrate": {1, []string{"db"}}, "web": {2, []string{"migrate", "db"}}, "page": {3, []string{"web"}}} {
+		if got := o.Level(entry); got != want.level {
+			t.Errorf("%s: level %d, want %d", entry, got, want.level)
+		}
+		if got := o.DependsOn(entry); !slices.Equal(got, want.dependsOn) {
+			t.Errorf("%s: waits for %v, want %v", entry, got, want.dependsOn)
+		}
+	}
+	if got, want := o.Waiting(), []string{"migrate", "web", "page"}; !slices.Equal(got, want) {
+		t.Errorf("waiting are %v, want %v", got, want)
+	}
+	for pair, want := range map[[2]string]bool{{"page", "db"}: true, {"page", "web"}: true, {"db", "page"}: false, {"web", "lone"}: false, {"web", "web"}: false, {"gone", "db"}: false, {"page", ""}: false} {
+		if got := o.After(pair[0], pair[1]); got != want {
+			t.Errorf("%s waits for %s: %v, want %v", pair[0], pair[1], got, want)
+		}
+	}
+}
+
+func TestNoOrder(t *testing.T) {
+	o, r := orderOf(entries("web", "db"))
+	if r != nil || o != nil {
+		t.Fatalf("got %v, %v, want none", o, r)
+	}
+	if o.Level("web") != 0 || o.DependsOn("web") != nil || o.Waiting() != nil || o.After("web", "db") {
+		t.Error("somebody waits")
+	}
+}
+
+func TestOrdersThatAreRefused(t *testing.T) {
+	const cycle, remedy = "spec.children: entries wait for each other, so that none would ever be made: ", "; read .observed instead of .children in one of the templates, which does not wait, or remove a name from dependsOn"
+	for lines, want := range map[string]string{
+		"web: job|db|jobs":            "spec.children[web].dependsOn names no entry of spec.children: there is no job; did you mean jobs?; known: db jobs",
+		"web: db":                     "spec.children[web].dependsOn names no entry of spec.children: there is no db; there are none",
+		"web: web|db":                 "spec.children[web].dependsOn: an entry cannot wait for itself: remove web",
+		"web: /db|db: web":            cycle + "the template of web reads .children.db, db names web in dependsOn" + remedy,
+		"a: b|b: c|c: /d|d: b":        cycle + "b names c in dependsOn, the template of c reads .children.d, d names b in dependsOn" + remedy,
+		"x: /a|a: /b|b: /a":           cycle + "the template of a reads .children.b, the template of b reads .children.a" + remedy,
+		"web: /db db|db: /web":        cycle + "the template of web reads .children.db, the template of db reads .children.web" + remedy,
+		"a: b c d|b: c d|c: d|d: e|e": "",
+	} {
+		_, r := orderOf(entries(strings.Split(lines, "|")...))
+		switch {
+		case want == "" && r != nil:
+			t.Errorf("%s: %s", lines, r.Message)
+		case want != "" && (r == nil || r.Message != want || r.Reason != v1.ReasonInvalidSpec):
+			t.Errorf("%s: got %+v, want %s", lines, r, want)
+		}
+	}
+}
+
+// TestTemplatesAndDependsOnMakeTheOrder of a whole spec.
+func TestTemplatesAndDependsOnMakeTheOrder(t *testing.T) {
+	s := specWith("{}", "a: {{ len .children.db }}")
+	s.Children = append(s.Children, v1.Child{Name: "db", Template: "a: b"}, v1.Child{Name: "last", Template: "a: {{ len .observed.db }}", DependsOn: []string{"a"}})
+	c, r := Compile("tc", s)
+	if r != nil {
+		t.Fatal(r.Message)
+	}
+	if got := c.Order.Waiting(); !slices.Equal(got, []string{"a", "last"}) || c.Order.Level("last") != 2 {
+		t.Errorf("waiting are %v", got)
+	}
+	s.Children[1].DependsOn = []string{"last"}
+	if _, r = Compile("tc", s); r == nil || !strings.Contains(r.Message, "the template of a reads .children.db, db names last in dependsOn, last names a in dependsOn") {
+		t.Errorf("got %+v", r)
+	}
+}
