@@ -28,6 +28,7 @@ var held = map[string]string{
 	"Entries of `spec.children`":                            "crd children",
 	"Length of the name of an entry":                        "crd children.name",
 	"Length of the `readyWhen` of an entry":                 "crd children.readyWhen",
+	"Names in the `dependsOn` of an entry":                  "crd children.dependsOn",
 	"Length of a template or of `spec.helpers`":             "crd helpers",
 	"The same in bytes":                                     "maxTemplate",
 	"Blocks, or parentheses, nested in a template":          "maxNesting",
