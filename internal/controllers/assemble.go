@@ -194,7 +194,7 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *Controllers,
 			Controller: c.Name, Manager: c.Manager, Parents: c.GVK.GroupKind(), APIVersion: tc.Spec.Watch.APIVersion,
 			Seals: in.seals, Departed: in.departed, Adopting: child.Adopting(tc, in.seals.Since()), Round: keys,
 		},
-		Spec: c.Spec, Program: c.Program, ParentKind: c.Kind, Cluster: c, Clock: in.clock,
+		Spec: c.Spec, Program: c.Program, Levels: c.Order.Levels(), ParentKind: c.Kind, Cluster: c, Clock: in.clock,
 	}
 	for ns, want := range a.parents {
 		c.Parents[ns] = caches[want]

@@ -44,12 +44,16 @@ func (o *Order) After(entry, other string) bool {
 	return o != nil && o.places[entry].before[other]
 }
 
-// Level returns 0 for an entry that waits for none, and for others one more than the highest of those that it waits for.
-func (o *Order) Level(entry string) int {
+// Levels returns for each entry that waits one more than the highest level of those that it waits for; that of others is 0.
+func (o *Order) Levels() map[string]int {
 	if o == nil {
-		return 0
+		return nil
 	}
-	return o.places[entry].level
+	levels := make(map[string]int, len(o.places))
+	for entry, of := range o.places {
+		levels[entry] = of.level
+	}
+	return levels
 }
 
 // orderOf returns the order of entries, of which each waits for those that its template awaits and for those in its dependsOn.

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	v1 "github.com/templater-dev/templater/api/v1"
 )
 
@@ -31,16 +33,13 @@ func TestOrder(t *testing.T) {
 	if r != nil {
 		t.Fatal(r.Message)
 	}
-	for entry, want := range map[string]struct {
-		level     int
-		dependsOn []string
-	}{"db": {0, nil}, "lone": {0, nil}, "migrate": {1, []string{"db"}}, "web": {2, []string{"migrate", "db"}}, "page": {3, []string{"web"}}} {
-		if got := o.Level(entry); got != want.level {
-			t.Errorf("%s: level %d, want %d", entry, got, want.level)
+	for entry, want := range map[string][]string{"db": nil, "lone": nil, "migrate": {"db"}, "web": {"migrate", "db"}, "page": {"web"}} {
+		if got := o.DependsOn(entry); !slices.Equal(got, want) {
+			t.Errorf("%s: waits for %v, want %v", entry, got, want)
 		}
-		if got := o.DependsOn(entry); !slices.Equal(got, want.dependsOn) {
-			t.Errorf("%s: waits for %v, want %v", entry, got, want.dependsOn)
-		}
+	}
+	if diff := cmp.Diff(map[string]int{"migrate": 1, "web": 2, "page": 3}, o.Levels()); diff != "" {
+		t.Errorf("levels (-want +got):\n%s", diff)
 	}
 	if got, want := o.Waiting(), []string{"migrate", "web", "page"}; !slices.Equal(got, want) {
 		t.Errorf("waiting are %v, want %v", got, want)
@@ -57,7 +56,7 @@ func TestNoOrder(t *testing.T) {
 	if r != nil || o != nil {
 		t.Fatalf("got %v, %v, want none", o, r)
 	}
-	if o.Level("web") != 0 || o.DependsOn("web") != nil || o.Waiting() != nil || o.After("web", "db") {
+	if o.DependsOn("web") != nil || o.Levels() != nil || o.Waiting() != nil || o.After("web", "db") {
 		t.Error("somebody waits")
 	}
 }
@@ -92,7 +91,7 @@ func TestTemplatesAndDependsOnMakeTheOrder(t *testing.T) {
 	if r != nil {
 		t.Fatal(r.Message)
 	}
-	if got := c.Order.Waiting(); !slices.Equal(got, []string{"a", "last"}) || c.Order.Level("last") != 2 {
+	if got := c.Order.Waiting(); !slices.Equal(got, []string{"a", "last"}) || c.Order.Levels()["last"] != 2 {
 		t.Errorf("waiting are %v", got)
 	}
 	s.Children[1].DependsOn = []string{"last"}
