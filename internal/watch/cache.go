@@ -9,6 +9,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/watch/lookup"
 )
 
 // Event is a change in a Cache. Old is nil for a new object, New is nil for one
@@ -39,7 +40,8 @@ type Cache struct {
 	mu      sync.RWMutex
 	items   map[types.NamespacedName]*item
 	index   index
-	seen    uint64 // the newest resource version that the watch has brought
+	related *lookup.Objects[*item] // nil until somebody calls Find
+	seen    uint64                 // the newest resource version that the watch has brought
 	synced  bool
 	failure error // of the last request
 	broken  bool  // something that the watch has brought is not here
@@ -175,6 +177,9 @@ func (c *Cache) set(o *object.Object, writer string) {
 	if it == nil {
 		it = &item{object: o, writer: writer}
 		c.index.add(it)
+		if c.related != nil {
+			c.related.Add(o, it)
+		}
 		c.items[o.Key()] = it
 		return
 	}
@@ -182,6 +187,9 @@ func (c *Cache) set(o *object.Object, writer string) {
 		o = terminating(o)
 	}
 	o.Follow(it.object)
+	if c.related != nil {
+		c.related.Replace(it.object, o, it)
+	}
 	c.index.replace(it, o)
 	it.writer = writer
 }
@@ -190,6 +198,9 @@ func (c *Cache) set(o *object.Object, writer string) {
 func (c *Cache) drop(name types.NamespacedName) {
 	if it := c.items[name]; it != nil {
 		c.index.remove(it)
+		if c.related != nil {
+			c.related.Remove(it.object, it)
+		}
 		delete(c.items, name)
 	}
 }

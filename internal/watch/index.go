@@ -85,7 +85,7 @@ func newIndex(role Role) index {
 		x.hashes = childHashes
 	case Definition:
 		x.hashes = definitionHashes
-	case Parent, Namespace, Controller, Seal:
+	case Parent, Related, Namespace, Controller, Seal:
 	}
 	for by := range x.heads {
 		x.heads[by] = map[uint64]*item{}

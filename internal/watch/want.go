@@ -15,6 +15,8 @@ const (
 	Parent Role = iota
 	// Child objects are found by Children and ChildrenNamed.
 	Child
+	// Related objects are read, whosever they are. They are found by Find.
+	Related
 	// Namespace objects are kept for their labels.
 	Namespace
 	// Definition objects are CustomResourceDefinitions without the parts of their

@@ -1,0 +1,118 @@
+package watch
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/watch/lookup"
+)
+
+// pod is a related object.
+func pod(namespace, name, app string, version int) *object.Object {
+	return pack(map[string]any{"metadata": map[string]any{
+		"namespace": namespace, "name": name, "uid": name, "resourceVersion": fmt.Sprint(version), "labels": map[string]any{"app": app},
+	}})
+}
+
+// found returns the names of what a term finds.
+func (r *recorder) found(term lookup.Term) []string {
+	names := []string{}
+	r.Find(term, func(o *object.Object) { names = append(names, o.Key().String()) })
+	slices.Sort(names)
+	return names
+}
+
+// TestFindFollowsTheWatch looks things up before and after they come, change and go.
+func TestFindFollowsTheWatch(t *testing.T) {
+	terms := map[string]lookup.Term{
+		"all":         {},
+		"namespace":   {Namespace: "a"},
+		"name":        {Namespace: "a", Name: "one"},
+		"everywhere":  {Name: "one"},
+		"label":       {Label: "app", Value: "web"},
+		"label there": {Namespace: "b", Label: "app", Value: "web"},
+		"all three":   {Namespace: "a", Name: "one", Label: "app", Value: "web"},
+		"none":        {Namespace: "c"},
+	}
+	for why, warm := range map[string]bool{"asked before": true, "asked for the first time": false} {
+		r := newRecorder(t, Want{Role: Related})
+		ask := func(now string, want map[string][]string) {
+			t.Helper()
+			for what, term := range terms {
+				names := want[what]
+				if names == nil {
+					names = []string{}
+				}
+				if diff := cmp.Diff(names, r.found(term)); diff != "" {
+					t.Errorf("%s, %s, %s (-want +found):\n%s", why, now, what, diff)
+				}
+			}
+		}
+		if warm {
+			ask("empty", nil)
+		}
+		if err := r.Replace([]any{pod("a", "one", "web", 1), pod("a", "two", "web", 2), pod("b", "one", "db", 3)}, "10"); err != nil {
+			t.Fatal(err)
+		}
+		if warm {
+			ask("listed", map[string][]string{
+				"all": {"a/one", "a/two", "b/one"}, "namespace": {"a/one", "a/two"}, "name": {"a/one"}, "everywhere": {"a/one", "b/one"},
+				"label": {"a/one", "a/two"}, "all three": {"a/one"},
+			})
+		}
+		for _, o := range []*object.Object{pod("b", "one", "web", 11), pod("a", "one", "db", 12), pod("a", "three", "web", 13)} {
+			if err := r.Update(o); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.Delete(pod("a", "two", "web", 14)); err != nil {
+			t.Fatal(err)
+		}
+		ask("changed", map[string][]string{
+			"all": {"a/one", "a/three", "b/one"}, "namespace": {"a/one", "a/three"}, "name": {"a/one"}, "everywhere": {"a/one", "b/one"},
+			"label": {"a/three", "b/one"}, "label there": {"b/one"},
+		})
+	}
+}
+
+// TestFindByMoreLabelsThanThereIsRoomFor finds by the rest of the term.
+func TestFindByMoreLabelsThanThereIsRoomFor(t *testing.T) {
+	r := newRecorder(t, Want{Role: Related})
+	if err := r.Replace([]any{pod("a", "one", "web", 1), pod("b", "one", "web", 2)}, "10"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range lookup.MostLabels {
+		r.found(lookup.Term{Label: fmt.Sprint("l", i), Value: "x"})
+	}
+	for term, want := range map[lookup.Term][]string{
+		{Label: "app", Value: "web"}:                 {"a/one", "b/one"},
+		{Label: "app", Value: "db"}:                  {},
+		{Namespace: "b", Label: "app", Value: "web"}: {"b/one"},
+	} {
+		for range 2 {
+			if diff := cmp.Diff(want, r.found(term)); diff != "" {
+				t.Errorf("%+v (-want +found):\n%s", term, diff)
+			}
+		}
+	}
+}
+
+// TestFindWhereAllAreOfOneNamespace files nothing by what tells none apart.
+func TestFindWhereAllAreOfOneNamespace(t *testing.T) {
+	r := newRecorder(t, Want{Role: Related, Namespace: "a"})
+	if err := r.Replace([]any{pod("a", "one", "web", 1)}, "10"); err != nil {
+		t.Fatal(err)
+	}
+	for term, want := range map[lookup.Term][]string{{Namespace: "a"}: {"a/one"}, {Namespace: "b"}: {}, {Namespace: "a", Label: "app", Value: "web"}: {"a/one"}} {
+		if diff := cmp.Diff(want, r.found(term)); diff != "" {
+			t.Errorf("%+v (-want +found):\n%s", term, diff)
+		}
+	}
+	if r.related.Has(lookup.Facet{Namespace: true, Label: "app"}) {
+		t.Error("objects are filed by a namespace that they share")
+	}
+}
