@@ -171,6 +171,7 @@ const (
 	ReasonNamespaceNotFound  = "NamespaceNotFound"
 	ReasonNamespaceEnding    = "NamespaceTerminating"
 	ReasonChildRequestFailed = "ChildRequestFailed"
+	ReasonRelatedUnreadable  = "RelatedUnreadable"
 	ReasonChildFailing       = "ChildFailing"
 	ReasonStatusRejected     = "StatusRejected"
 	ReasonLeaving            = "Leaving"

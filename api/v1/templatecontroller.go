@@ -123,6 +123,16 @@ type TemplateControllerSpec struct {
 	// +kubebuilder:validation:MaxLength=262144
 	Helpers string `json:"helpers,omitempty"`
 
+	// Objects that templates read besides the parent and its children, under
+	// .related.NAME. They are watched with the same rights as all else, and a
+	// change of one has the parents looked at that see it. At most 16 entries,
+	// each with a name of its own. Optional.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Related []Related `json:"related,omitempty"`
+
 	// The entries of children: each has a template and says how to treat the
 	// objects that it yields. At most 64, each with a name of its own. Optional
 	// where status.template is there: one of the two must be.

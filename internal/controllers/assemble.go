@@ -31,6 +31,7 @@ type assembly struct {
 	round     int64
 	parents   map[string]watch.Want // by namespace; "" = all
 	namespace *watch.Want           // all Namespaces, for namespaceSelector; else nil
+	related   []relatedWant         // in the order of the spec
 	as        string                // user that reads and writes
 	// ending says what a TemplateController that is being deleted waits for, nil = nothing.
 	ending *spec.Rejection
@@ -65,6 +66,10 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *tracked) assembly {
 		return a
 	}
 	a.kind, a.kindErr = c.kinds.Resolve(e.compiled.GVK)
+	var relatedWants []relatedWant
+	if a.rejection == nil {
+		relatedWants, a.rejection = c.relatedWants(e.compiled.Related, a.as)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	ending := kind.Ending(a.kindErr)
@@ -74,6 +79,9 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *tracked) assembly {
 		a.rejection = cmp.Or(a.rejection, spec.CheckKind(&tc.Spec, a.kind))
 		if a.rejection == nil || mayHold(tc) {
 			a.watchParents(tc, e.compiled)
+		}
+		if a.rejection == nil {
+			a.related = relatedWants
 		}
 	case ending != nil && mayHold(tc):
 		e.gone, a.kind = time.Time{}, *ending
@@ -126,6 +134,9 @@ func (a *assembly) recheck() time.Duration {
 	for _, child := range a.children {
 		errs = append(errs, child.err)
 	}
+	for _, r := range a.related {
+		errs = append(errs, r.err)
+	}
 	again := time.Duration(0)
 	for _, err := range errs {
 		var notFound *kind.NotFoundError
@@ -169,6 +180,9 @@ func (a *assembly) wants() []watch.Want {
 	if a.namespace != nil {
 		out = append(out, *a.namespace)
 	}
+	for _, r := range a.related {
+		out = r.appendTo(out)
+	}
 	return out
 }
 
@@ -210,6 +224,9 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *Controllers,
 		c.Namespaces = caches[*a.namespace]
 	} else if c.TeardownOnly {
 		c.NamespaceSelector = nil
+	}
+	for i := range a.related {
+		c.Related = append(c.Related, a.related[i].entry(&e.compiled.Related[i], e.indexes[i], caches))
 	}
 	return c
 }

@@ -198,6 +198,9 @@ func watchingCondition(a assembly, next *running.Controller) metav1.Condition {
 		return no(reason, message)
 	}
 	message := "all kinds are watched"
+	if without := next.Without(); len(without) > 0 {
+		message += "; left out, as they are optional: " + problem.Join(without)
+	}
 	if absent := next.AbsentNamespaces(); len(absent) > 0 {
 		message += "; of spec.watch.namespaces there is none called: " + problem.Join(absent)
 	}

@@ -31,6 +31,8 @@ func (c *Controllers) Changed(want watch.Want, event watch.Event) {
 		delay := c.lossDelay(event)
 		c.childChanged(want, event.Old, event.Writer, delay)
 		c.childChanged(want, event.New, event.Writer, delay)
+	case watch.Related:
+		c.relatedChanged(want, event)
 	case watch.Namespace:
 		c.namespaceChanged(want, event)
 	case watch.Definition:
@@ -47,7 +49,7 @@ func (c *Controllers) Changed(want watch.Want, event watch.Event) {
 func (c *Controllers) StateChanged(want watch.Want) {
 	switch want.Role {
 	case watch.Definition, watch.Controller, watch.Seal: // wanted by the operator itself
-	case watch.Parent, watch.Child, watch.Namespace:
+	case watch.Parent, watch.Child, watch.Related, watch.Namespace:
 		for _, name := range c.watches.Owners(want) {
 			c.queue.Add(name)
 		}
@@ -115,7 +117,11 @@ func (c *Controllers) namespaceChanged(want watch.Want, event watch.Event) {
 	ns := either(event).Name()
 	for _, name := range c.watches.Owners(want) {
 		running := c.get(name)
-		if running == nil || running.NamespaceSelector == nil {
+		if running == nil {
+			continue
+		}
+		c.relatedNamespaceChanged(running, want, event)
+		if running.NamespaceSelector == nil {
 			continue
 		}
 		for _, cache := range running.Parents {
@@ -142,7 +148,7 @@ func (c *Controllers) kindChanged(gk schema.GroupKind) {
 	for _, name := range c.names(func(e *tracked) bool {
 		_, child := e.childKinds[gk]
 		parent := e.compiled != nil && (e.rejection == nil || e.current != nil) && e.compiled.GVK.GroupKind() == gk
-		return child || parent
+		return child || parent || e.compiled != nil && e.compiled.RelatesTo(gk)
 	}) {
 		c.queue.Add(name)
 	}

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -16,6 +17,7 @@ type state struct {
 	parents    map[string]cacheState // by namespace; "" = all
 	children   map[schema.GroupKind]sourceState
 	namespaces cacheState
+	related    []entryState // in the order of the spec
 }
 
 // facts are those of the state that caches say nothing about.
@@ -43,6 +45,17 @@ type sourceState struct {
 	caches   map[string]cacheState // by namespace; "" = all
 }
 
+// entryState is that of an entry of spec.related.
+type entryState struct {
+	lost, absent bool
+	caches       map[string]cacheState // by namespace; "" = all
+	namespaces   cacheState
+}
+
+func (s entryState) equal(other entryState) bool {
+	return s.lost == other.lost && s.absent == other.absent && s.namespaces == other.namespaces && maps.Equal(s.caches, other.caches)
+}
+
 // state returns that of a controller which the assembly has led to.
 func (a *assembly) state(generation int64, c *running.Controller) *state {
 	s := &state{
@@ -54,6 +67,9 @@ func (a *assembly) state(generation int64, c *running.Controller) *state {
 	}
 	for gk, child := range c.Sources {
 		s.children[gk] = sourceState{revision: child.Kind.Revision, lost: child.Err != nil, caches: cacheStates(child.Caches)}
+	}
+	for _, e := range c.Related {
+		s.related = append(s.related, entryState{lost: e.Err != nil, absent: e.Absent(), caches: cacheStates(e.Caches), namespaces: cacheStateOf(e.Namespaces)})
 	}
 	return s
 }
@@ -79,7 +95,7 @@ func (s *state) equal(other *state) bool {
 		return s == other
 	}
 	return s.facts == other.facts && s.namespaces == other.namespaces && maps.Equal(s.parents, other.parents) &&
-		maps.EqualFunc(s.children, other.children, sourceState.equal)
+		maps.EqualFunc(s.children, other.children, sourceState.equal) && slices.EqualFunc(s.related, other.related, entryState.equal)
 }
 
 func (s sourceState) equal(other sourceState) bool {

@@ -94,6 +94,7 @@ func (l *syncRun) compile(context.Context) (done bool, err error) {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	e.generation, e.compiled, e.rejection = l.tc.Generation, compiled, rejection
+	e.indexes = indexesOf(compiled)
 	e.round++
 	clear(e.settled)
 	clear(e.missing)

@@ -11,6 +11,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/related"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/tally"
 	"github.com/templater-dev/templater/internal/spec"
@@ -28,6 +29,7 @@ type tracked struct {
 	recorded   bool          // whether this operator has written its status since it took it up
 	generation int64
 	compiled   *spec.Compiled
+	indexes    []*related.Index // of spec.related, in its order; made for each generation, for all parents are looked at then
 	rejection  *spec.Rejection
 	current    *running.Controller         // nil = not running
 	gone       time.Time                   // since when the watched kind is missing

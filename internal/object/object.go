@@ -128,6 +128,23 @@ func (o *Object) Lookup(label string) (string, bool) { return lookup(o.text(o.la
 // SameLabels reports whether both objects have the same labels, written alike.
 func (o *Object) SameLabels(other *Object) bool { return o.text(o.labels) == other.text(other.labels) }
 
+// SameAt reports whether both objects have the same at a path of keys, written alike, or neither has anything there.
+func (o *Object) SameAt(other *Object, path []string) bool { return o.raw(path) == other.raw(path) }
+
+// raw returns the JSON text of what is at a path of keys, or "" where there is nothing.
+func (o *Object) raw(path []string) string {
+	r := reader{s: o.data}
+	for _, key := range path {
+		if r.next() != '{' || !r.find(key) {
+			return ""
+		}
+	}
+	r.next()
+	from := r.at
+	r.skip()
+	return r.s[from:r.at]
+}
+
 // lookup returns the text under a key of a mapping of texts.
 func lookup(mapping, key string) (string, bool) {
 	r := reader{s: mapping}

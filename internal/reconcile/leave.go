@@ -28,6 +28,9 @@ func (r *Reconciler) handleAbsence(ctx context.Context, c *running.Controller, k
 	r.controllers.Left(key)
 	r.events.Forget(key)
 	r.breaker.Forget(key)
+	for _, e := range c.Related {
+		e.Index.Forget(key.Parent)
+	}
 	children := c.LeftBehind(key)
 	mayHold := c.MayHold && c.ParentMayExist()
 	if len(children) == 0 && !mayHold || c.OutdatedKey(key) {

@@ -12,7 +12,7 @@ import (
 // makePlan plans the pass. Nothing is removed by what may be superseded.
 func (p *pass) makePlan(ctx context.Context, s plan.Input) plan.Plan {
 	p.behind = !running.Readable(p.Controllers)
-	s.Complete = len(p.problems) == 0 && p.Complete(p.key.Parent.Namespace)
+	s.Complete = len(p.problems) == 0 && p.Complete(p.key.Parent.Namespace) && p.RelatedComplete()
 	p.sure = s.Complete
 	out := plan.Make(s)
 	if len(out.Remove) == 0 || p.r.controllers.MayPrune(ctx, p.Controller) {

@@ -45,10 +45,12 @@ type pass struct {
 	suspect    bool           // whether earlier passes have written
 	rewrites   *loop.Rewrites // nil while there is no suspicion of a loop
 	written    loop.Written
-	visible    bool // whether the status is another one: found out where templates read it
+	visible    bool     // whether the status is another one: found out where templates read it
+	chosen     []chosen // by entry of spec.related
 	plan       plan.Plan
 	maker      *child.Maker
 	census     census
+	blind      bool             // whether no template can be rendered
 	whole      bool             // whether all that the templates want is known
 	sure       bool             // whether all is known that decides what is to go
 	behind     bool             // whether the watch of TemplateControllers failed when it was planned what is to go
@@ -124,6 +126,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 	if parent.Deleting() {
 		return p.teardown(ctx)
 	}
+	if c.SyncingRelated() {
+		return Result{} // likewise
+	}
 	result := p.run(ctx).also(p.collectLeftovers(ctx))
 	if result.Retry == problem.RetryOnChange && (p.behind || !running.Readable(c.Controllers)) {
 		result.Retry = problem.RetrySlow // something may be left to prune, and nobody tells when
@@ -133,7 +138,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 
 func (p *pass) run(ctx context.Context) Result {
 	observed := p.observe()
-	d, free := p.desire(observed)
+	var d child.Desired
+	var free []*child.Wanted
+	if why := p.choose(); why == nil {
+		d, free = p.desire(observed)
+	} else {
+		d, p.blind = p.held(why), true
+	}
 	if ctx.Err() != nil { // it was cut short, so that it does not know all
 		return Result{Retry: problem.RetryBackoff, Outcome: measure.Waiting}
 	}
@@ -206,7 +217,7 @@ func (p *pass) content() map[string]any {
 
 // input is what the templates see.
 func (p *pass) input(observed []*child.Live) *render.Input {
-	return &render.Input{Parent: p.content(), Ready: readiness.IsReady, Pause: p.pause, Budget: &p.budget, Observed: func(child string) ([]map[string]any, error) {
+	in := &render.Input{Parent: p.content(), Ready: readiness.IsReady, Pause: p.pause, Budget: &p.budget, Observed: func(child string) ([]map[string]any, error) {
 		var out []map[string]any
 		for _, l := range observed {
 			if l.Entry != child {
@@ -219,6 +230,10 @@ func (p *pass) input(observed []*child.Live) *render.Input {
 		}
 		return out, nil
 	}}
+	if p.chosen != nil {
+		in.Related = p.related
+	}
+	return in
 }
 
 // perRequest is how many times the size of an object a request for it takes: its text, what is sent of it, and the answer.

@@ -64,10 +64,10 @@ func (p *pass) count(observed []*child.Live, judge *readiness.Judge) *tally.Tall
 	return now
 }
 
-// template renders the status template. When that fails, or the children's templates have left nothing to do it with, which
-// was told, the status stays as it is.
+// template renders the status template. When that fails, or cannot be done, or the children's templates have left nothing to do it
+// with, which was told, the status stays as it is.
 func (p *pass) template(observed []*child.Live) (map[string]any, *problem.Problem) {
-	if len(p.problems) > 0 && p.budget.UsedUp() {
+	if p.blind || len(p.problems) > 0 && p.budget.UsedUp() {
 		return p.ownStatus(), nil
 	}
 	kept := p.budget.Kept()

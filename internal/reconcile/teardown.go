@@ -177,7 +177,7 @@ func (p *pass) release(ctx context.Context) Result {
 func (p *pass) reportTeardown(ctx context.Context, observed []*child.Live) {
 	now := p.count(observed, p.judge(observed))
 	status := p.ownStatus()
-	if !p.TeardownOnly {
+	if !p.TeardownOnly && !p.SyncingRelated() && p.choose() == nil {
 		status, _ = p.template(observed)
 	}
 	if !p.problems.Pending() {

@@ -30,48 +30,15 @@ func (c *call) path() []string {
 		c.fail("argument 1, a path, has no value")
 		return nil
 	}
-	s := strings.TrimPrefix(c.str(0), ".")
-	var keys []string
-	for s != "" && c.pay(costEntry) {
-		var key string
-		key, s = c.pathKey(s, len(keys) == 0)
-		keys = append(keys, key)
+	s := c.str(0)
+	if !c.pay(costEntry * (strings.Count(s, ".") + strings.Count(s, "[") + 1)) {
+		return nil
 	}
-	if len(keys) == 0 {
-		c.fail("argument 1 is not a path such as status.phase or metadata.labels['a.b/c']")
+	keys, ok := Path(s)
+	if !ok {
+		c.fail("argument 1 is not %s", APath)
 	}
 	return keys
-}
-
-// pathKey splits off the first key of a path.
-func (c *call) pathKey(s string, first bool) (key, rest string) {
-	if after, quoted := strings.CutPrefix(s, "['"); quoted {
-		key, rest, found := strings.Cut(after, "']")
-		if found && key != "" {
-			return key, rest
-		}
-		return c.badPath()
-	}
-	if !first {
-		after, dotted := strings.CutPrefix(s, ".")
-		if !dotted {
-			return c.badPath()
-		}
-		s = after
-	}
-	end := strings.IndexAny(s, ".[")
-	if end < 0 {
-		end = len(s)
-	}
-	if end == 0 {
-		return c.badPath()
-	}
-	return s[:end], s[end:]
-}
-
-func (c *call) badPath() (key, rest string) {
-	c.fail("argument 1 is not a path such as status.phase or metadata.labels['a.b/c']")
-	return "", ""
 }
 
 // at returns the value at a path in an object, nil if it is missing.

@@ -6,7 +6,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -27,6 +26,7 @@ type Compiled struct {
 	Fields            string                  // a field selector in its text form; "" = all
 	NamespaceSelector labels.Selector         // nil = none
 	ReadyCondition    string                  // "" = none
+	Related           []Related               // in the order of the spec
 	Order             *Order                  // of spec.children; nil = none waits for another
 }
 
@@ -64,8 +64,8 @@ func Compile(name string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejectio
 }
 
 func (c *Compiled) parse(spec *v1.TemplateControllerSpec) *Rejection {
-	var err error
-	if r := c.parsePeriod(spec.ResyncPeriod); r != nil {
+	r := c.parsePeriod(spec.ResyncPeriod)
+	if r != nil {
 		return r
 	}
 	if f := spec.Finalize; f != nil && f.Timeout != "" {
@@ -73,26 +73,19 @@ func (c *Compiled) parse(spec *v1.TemplateControllerSpec) *Rejection {
 			return Rejectf(v1.ReasonInvalidSpec, "spec.finalize.timeout: %s0s for no end", fault)
 		}
 	}
-	if c.Labels, err = metav1.LabelSelectorAsSelector(spec.Watch.LabelSelector); err != nil {
-		return selectorFault("spec.watch.labelSelector", spec.Watch.LabelSelector)
+	if c.Labels, r = selectorOf("spec.watch.labelSelector", spec.Watch.LabelSelector); r != nil {
+		return r
 	}
-	if spec.Watch.LabelSelector == nil {
-		c.Labels = labels.Everything()
+	if c.NamespaceSelector, r = selectorOf("spec.watch.namespaceSelector", spec.Watch.NamespaceSelector); r != nil {
+		return r
 	}
-	if s := spec.Watch.NamespaceSelector; s != nil {
-		if c.NamespaceSelector, err = metav1.LabelSelectorAsSelector(s); err != nil {
-			return selectorFault("spec.watch.namespaceSelector", s)
-		}
-		if c.NamespaceSelector.Empty() {
-			c.NamespaceSelector = nil
-		}
+	if c.NamespaceSelector.Empty() {
+		c.NamespaceSelector = nil
 	}
-	selector, err := fields.ParseSelector(spec.Watch.FieldSelector)
-	if err != nil {
-		return Rejectf(v1.ReasonInvalidSpec, "spec.watch.fieldSelector: write terms such as metadata.name=x, joined by commas")
+	if c.Fields, r = fieldsOf("spec.watch.fieldSelector", spec.Watch.FieldSelector); r != nil {
+		return r
 	}
-	c.Fields = selector.String()
-	return nil
+	return c.parseRelated(spec.Related)
 }
 
 // leastPeriod is the shortest resyncPeriod but 0s, which is never.
@@ -143,6 +136,9 @@ func sourceOf(name string, spec *v1.TemplateControllerSpec) (render.Source, *Rej
 		if source.Values, err = render.ReadValues("spec.values", spec.Values.Raw); err != nil {
 			return source, Rejectf(v1.ReasonInvalidSpec, "%s", err)
 		}
+	}
+	for _, related := range spec.Related {
+		source.Related = append(source.Related, syntax.Template{Name: related.Name, Text: related.Select})
 	}
 	for _, child := range spec.Children {
 		source.Children = append(source.Children, syntax.Template{Name: child.Name, Text: child.Template})

@@ -79,6 +79,9 @@ func NewCache(want Want, notify func(Event), changed func()) (*Cache, error) {
 	return c, nil
 }
 
+// Of reports whether the cache is a copy of what that Want names.
+func (c *Cache) Of(want Want) bool { return c.want == want }
+
 // Get returns the object of that name, or nil.
 func (c *Cache) Get(name types.NamespacedName) *object.Object {
 	c.mu.RLock()

@@ -63,7 +63,7 @@ type Desired struct {
 // Render renders all templates and turns what they yield into children. Of several documents
 // for one object none is wanted: nobody knows which is meant.
 func (f *Factory) Render(parent *object.Object, in *render.Input) Desired {
-	d := Desired{Maker: &Maker{Ownership: f.Ownership, Parent: parent, Depth: depthOf(parent) + 1, Finalize: f.Spec.Finalize, Levels: f.Levels, Clock: f.Clock}}
+	d := f.desired(parent)
 	first := map[ID]*Wanted{}
 	for i := range f.Spec.Children {
 		child := &f.Spec.Children[i]
@@ -100,6 +100,20 @@ func (f *Factory) Render(parent *object.Object, in *render.Input) Desired {
 	d.Wanted = slices.DeleteFunc(d.Wanted, func(w *Wanted) bool { return w.disputed })
 	for _, w := range d.Wanted {
 		d.note(f.Cluster, w)
+	}
+	return d
+}
+
+// desired is what is wanted for a parent before anything is rendered.
+func (f *Factory) desired(parent *object.Object) Desired {
+	return Desired{Maker: &Maker{Ownership: f.Ownership, Parent: parent, Depth: depthOf(parent) + 1, Finalize: f.Spec.Finalize, Levels: f.Levels, Clock: f.Clock}}
+}
+
+// Unrendered is what is known to be wanted for a parent while its templates cannot be rendered: of no entry anybody knows.
+func (f *Factory) Unrendered(parent *object.Object) Desired {
+	d := f.desired(parent)
+	for i := range f.Spec.Children {
+		d.Failed = append(d.Failed, f.Spec.Children[i].Name)
 	}
 	return d
 }

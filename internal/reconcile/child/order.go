@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/problem"
 )
 
@@ -13,9 +13,7 @@ import (
 func Sort(children []*Live) []*Live {
 	slices.SortFunc(children, func(a, b *Live) int {
 		x, y := a.ID(), b.ID()
-		return cmp.Or(
-			cmp.Compare(x.Kind.Group, y.Kind.Group), cmp.Compare(x.Kind.Kind, y.Kind.Kind),
-			compareNatural(x.Name.Namespace, y.Name.Namespace), compareNatural(x.Name.Name, y.Name.Name))
+		return cmp.Or(cmp.Compare(x.Kind.Group, y.Kind.Group), cmp.Compare(x.Kind.Kind, y.Kind.Kind), object.CompareKeys(x.Name, y.Name))
 	})
 	return children
 }
@@ -28,35 +26,3 @@ func Going(left []*Live) string {
 	}
 	return "being deleted: waits for its children to go: " + problem.JoinFunc(Sort(left), func(l *Live) string { return l.ID().String() }) + "; what keeps one is in its metadata.finalizers"
 }
-
-// compareNatural orders texts as people do: runs of digits by their number.
-func compareNatural(a, b string) int {
-	for a != "" && b != "" {
-		x, restA := run(a)
-		y, restB := run(b)
-		if c := compareRuns(x, y); c != 0 {
-			return c
-		}
-		a, b = restA, restB
-	}
-	return cmp.Compare(len(a), len(b))
-}
-
-// run cuts off the leading run of digits, or of other characters.
-func run(s string) (head, rest string) {
-	i := 1
-	for i < len(s) && digit(s[i]) == digit(s[0]) {
-		i++
-	}
-	return s[:i], s[i:]
-}
-
-func compareRuns(a, b string) int {
-	if !digit(a[0]) || !digit(b[0]) {
-		return cmp.Compare(a, b)
-	}
-	x, y := strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
-	return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y), cmp.Compare(a, b))
-}
-
-func digit(c byte) bool { return c >= '0' && c <= '9' }

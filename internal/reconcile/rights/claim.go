@@ -14,6 +14,7 @@ type Use int
 const (
 	Parents Use = iota
 	Children
+	Related
 	Namespaces
 	Status     // of parents
 	Finalizers // of parents, where an admission plugin asks for it
@@ -29,7 +30,7 @@ func (u Use) verbs() []string {
 		return []string{"get", "list", "watch"}
 	case Children:
 		return []string{"create", "delete", "get", "list", "patch", "watch"}
-	case Namespaces:
+	case Related, Namespaces:
 		return []string{"list", "watch"}
 	case Status, Holding:
 		return []string{"patch"}
@@ -50,7 +51,7 @@ func (u Use) subresource() string {
 		return "status"
 	case Finalizers:
 		return "finalizers"
-	case Parents, Children, Namespaces, Events, Existence, Holding:
+	case Parents, Children, Related, Namespaces, Events, Existence, Holding:
 	}
 	return ""
 }
@@ -118,10 +119,18 @@ func (c Claim) role() string {
 		return `a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`
 	}
 	text := c.kindOfRole() + " that a " + c.kindOfBinding() + " gives to it"
-	if c.Namespaced && c.Namespace == "" && !c.Unlimited {
-		text += ", or limit spec.watch.namespaces"
+	if c.Namespaced && c.Namespace == "" && (!c.Unlimited || c.Use == Related) {
+		text += ", or limit " + c.limit()
 	}
 	return text
+}
+
+// limit names the field that can limit where.
+func (c Claim) limit() string {
+	if c.Use == Related {
+		return "namespaces in its entry of spec.related"
+	}
+	return "spec.watch.namespaces"
 }
 
 func (c Claim) kindOfRole() string {

@@ -18,6 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/related"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/spec"
@@ -62,6 +63,7 @@ type Controller struct {
 	Sources           map[schema.GroupKind]Source
 	Settled           map[schema.GroupKind]bool // kinds whose version in Sources stays as it is
 	ReadyCondition    string                    // "" = none
+	Related           []*related.Entry          // in the order of the spec
 
 	Finalizer string // that parents have where NeedsFinalizer is true
 	// NeedsFinalizer is whether the spec wants something to be done before a deleted parent goes.

@@ -1,6 +1,9 @@
 package running
 
 import (
+	"slices"
+
+	"github.com/templater-dev/templater/internal/reconcile/related"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -23,6 +26,11 @@ func (c *Controller) SyncingChildren(namespace string) bool {
 	return false
 }
 
+// SyncingRelated reports whether some related objects are still being read for the first time.
+func (c *Controller) SyncingRelated() bool {
+	return slices.ContainsFunc(c.Related, (*related.Entry).Syncing)
+}
+
 // Complete reports whether all children in that namespace are known, and what they are for.
 func (c *Controller) Complete(namespace string) bool {
 	if !c.Current(namespace) {
@@ -34,6 +42,11 @@ func (c *Controller) Complete(namespace string) bool {
 		}
 	}
 	return true
+}
+
+// RelatedComplete reports whether all related objects are known as they are now.
+func (c *Controller) RelatedComplete() bool {
+	return !slices.ContainsFunc(c.Related, func(e *related.Entry) bool { return !e.Complete() })
 }
 
 // CompleteEverywhere reports whether all children are known.

@@ -15,8 +15,14 @@ import (
 	"github.com/templater-dev/templater/internal/watch"
 )
 
-// Obstacle returns why something cannot be read, or "". Of missing rights it names the first three.
-func (c *Controller) Obstacle() (reason, message string) { return c.obstacleTo(c.caches()) }
+// Obstacle returns why something cannot be read that is needed, or "". Of missing rights it names the first three.
+func (c *Controller) Obstacle() (reason, message string) {
+	needed := slices.DeleteFunc(c.caches(), func(n namedCache) bool { return n.optional })
+	if reason, message = c.obstacleTo(needed); reason == "" {
+		return c.lostRelated()
+	}
+	return reason, message
+}
 
 // ChildObstacle is the same for the children alone.
 func (c *Controller) ChildObstacle() (reason, message string) {
@@ -88,7 +94,7 @@ func (c *Controller) unreadable(cache namedCache) (reason, message string) {
 		}
 		return v1.ReasonForbidden, text
 	case apierrors.IsBadRequest(err): // only a selector can be bad in a list
-		return v1.ReasonListFailed, fmt.Sprintf("cannot list %s by spec.watch.fieldSelector: it names a field that cannot be selected by; metadata.name can be, and what the CustomResourceDefinition lists as selectableFields", cache.need.Brief())
+		return v1.ReasonListFailed, fmt.Sprintf("cannot list %s by %s.fieldSelector: it names a field that cannot be selected by; metadata.name can be, and what the CustomResourceDefinition lists as selectableFields", cache.need.Brief(), cache.field)
 	case errors.Is(err, watch.ErrDefect):
 		return v1.ReasonListFailed, fmt.Sprintf("cannot read %s: %s%s", cache.need.Brief(), err, Untouched)
 	case err != nil:
@@ -111,8 +117,10 @@ func (c *Controller) ParentsForbidden() bool {
 
 // namedCache is a cache, and what it takes to fill it.
 type namedCache struct {
-	need  rights.Claim
-	cache *watch.Cache
+	need     rights.Claim
+	cache    *watch.Cache
+	field    string // of the spec, which has the selectors; "" = there are none
+	optional bool   // whether work goes on without
 }
 
 // caches returns all caches of the controller that are to be filled, the parents' first. Namespaces
@@ -120,10 +128,10 @@ type namedCache struct {
 func (c *Controller) caches() []namedCache {
 	var out []namedCache
 	for _, ns := range slices.Sorted(maps.Keys(c.Parents)) {
-		out = append(out, namedCache{c.Rights.Claim(rights.Parents, c.Kind, ns), c.Parents[ns]})
+		out = append(out, namedCache{need: c.Rights.Claim(rights.Parents, c.Kind, ns), cache: c.Parents[ns], field: "spec.watch"})
 	}
 	if c.Namespaces != nil {
-		out = append(out, namedCache{rights.Claim{As: c.As, Use: rights.Namespaces, Resource: Namespaces.GroupResource()}, c.Namespaces})
+		out = append(out, namedCache{need: c.namespacesClaim(), cache: c.Namespaces})
 	}
 	byName := map[string]Source{}
 	for _, s := range c.Sources {
@@ -133,11 +141,16 @@ func (c *Controller) caches() []namedCache {
 		s := byName[name]
 		for _, ns := range slices.Sorted(maps.Keys(s.Caches)) {
 			if !c.IsLeaving(ns) {
-				out = append(out, namedCache{c.Rights.Claim(rights.Children, s.Kind, ns), s.Caches[ns]})
+				out = append(out, namedCache{need: c.Rights.Claim(rights.Children, s.Kind, ns), cache: s.Caches[ns]})
 			}
 		}
 	}
-	return out
+	return c.appendRelated(out)
+}
+
+// namespacesClaim is what it takes to read Namespaces.
+func (c *Controller) namespacesClaim() rights.Claim {
+	return rights.Claim{As: c.As, Use: rights.Namespaces, Resource: Namespaces.GroupResource()}
 }
 
 // Forbidden reports whether something may not be read.

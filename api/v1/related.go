@@ -1,0 +1,90 @@
+package v1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Related is an entry of related: objects that templates read, and that templater
+// neither makes nor changes.
+type Related struct {
+	// Name of the entry: templates find the objects under .related.NAME. Required.
+	// A lower-case letter, then letters and digits, at most 63 characters.
+	// +required
+	// +kubebuilder:validation:Pattern=`^[a-z][a-zA-Z0-9]*$`
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
+
+	// Group and version of the objects, as in their own apiVersion: apps/v1, or v1
+	// for the core kinds. Required. At most 317 characters.
+	// +required
+	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[a-z0-9]+$`
+	// +kubebuilder:validation:MaxLength=317
+	APIVersion string `json:"apiVersion"`
+
+	// Kind of the objects, as in their own kind: Pod. Required. At most 63
+	// characters.
+	// +required
+	// +kubebuilder:validation:Pattern=`^[A-Z][A-Za-z0-9]*$`
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind"`
+
+	// Only objects in these namespaces are watched. Optional; empty means all
+	// namespaces. AND-ed with the other selectors. Refused for cluster-scoped
+	// kinds. At most 128 names, of at most 63 characters each.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=128
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Namespaces []string `json:"namespaces,omitempty"`
+
+	// Only objects in namespaces whose labels match are seen. Optional; absent or
+	// {} means all namespaces. AND-ed with the other selectors. Refused for
+	// cluster-scoped kinds.
+	// +optional
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
+
+	// Only objects whose own labels match are watched. Optional; absent or {}
+	// means all. AND-ed with the other selectors.
+	// +optional
+	LabelSelector *metav1.LabelSelector `json:"labelSelector,omitempty"`
+
+	// Only objects whose fields match are watched, as in kubectl get
+	// --field-selector. Optional; empty means all. AND-ed with the other
+	// selectors. Which fields can be selected depends on the kind. At most 1,024
+	// characters.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	FieldSelector string `json:"fieldSelector,omitempty"`
+
+	// A Go template that says which of the watched objects one parent sees. It
+	// sees the parent, .values and .controller, and yields a YAML mapping or a
+	// list of them. In a mapping, name, namespace and labelSelector (as in a
+	// Deployment) are AND-ed; an object that any mapping selects is seen. Without
+	// namespace, the parent's namespace is meant, or, with allNamespaces: true,
+	// every one. A name or namespace that is empty is an error. A list without a
+	// mapping, or no output, selects nothing. At most 256 mappings. Optional;
+	// without it, a parent sees every watched object in its own namespace, or,
+	// where the parent or the kind has no namespace, every watched object. At most
+	// 262,144 characters.
+	// +optional
+	// +kubebuilder:validation:MaxLength=262144
+	Select string `json:"select,omitempty"`
+
+	// Only changes below these paths have parents looked at, besides objects that
+	// come or go. Paths are as in the template function where: status.phase, or
+	// metadata.labels['example.org/tier']. Optional; empty means every change. At
+	// most 16 paths, of at most 256 characters each. Templates see whole objects
+	// all the same, as they are when the parent is looked at.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=256
+	WatchFields []string `json:"watchFields,omitempty"`
+
+	// Whether templates work without these objects. If true, the list is empty
+	// while the cluster does not have the kind, or templater may not read it. If
+	// false, parents are left as they are meanwhile. Optional; the default is
+	// false.
+	// +optional
+	Optional bool `json:"optional,omitempty"`
+}

@@ -1,0 +1,91 @@
+package reconcile
+
+import (
+	"fmt"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/related"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/render"
+)
+
+// chosen is what the parent sees by one entry of spec.related.
+type chosen struct {
+	selection related.Selection
+	objects   []*object.Object // as the pass found them, all its templates alike
+	found     bool             // whether they were looked up
+}
+
+// choose finds out what the parent sees by each entry of spec.related. Until that is known, no template is rendered: a list
+// that is not known is not an empty one.
+func (p *pass) choose() *problem.Problem {
+	if len(p.Related) == 0 {
+		return nil
+	}
+	p.chosen = make([]chosen, len(p.Related))
+	in := &render.Input{Parent: p.content(), Pause: p.pause, Budget: &p.budget}
+	for i, e := range p.Related {
+		if !e.Synced() {
+			if e.Optional {
+				p.chosen[i].found = true // there are none
+				continue
+			}
+			return p.unreadable(e)
+		}
+		yielded, err := p.Program.Select(e.Name, in)
+		if err != nil {
+			return problem.FromTemplate(err)
+		}
+		var issue *problem.Problem
+		if p.chosen[i].selection, issue = e.Choose(p.key.Parent, yielded); issue != nil {
+			return issue
+		}
+	}
+	return nil
+}
+
+// unreadable says that an entry cannot be read, and where is told why.
+func (p *pass) unreadable(e *related.Entry) *problem.Problem {
+	return problem.Newf(v1.ReasonRelatedUnreadable, "%s cannot read related[%s]: the condition Watching of TemplateController %s says why; nothing is changed meanwhile", rights.Who(p.As), e.Name, p.Name)
+}
+
+// related returns what the parent sees by the entry of that name: see render.Input.
+func (p *pass) related(name string) ([]map[string]any, error) {
+	for i, e := range p.Related {
+		if e.Name == name {
+			return p.contentsOf(p.look(i))
+		}
+	}
+	return nil, fmt.Errorf("there is no entry %s in related", name) // cannot be: the names of a program are those of its spec
+}
+
+// look returns the objects of an entry, as they were when they were first looked up.
+func (p *pass) look(i int) []*object.Object {
+	c := &p.chosen[i]
+	if !c.found {
+		c.objects, c.found = p.Related[i].Find(c.selection), true
+	}
+	return c.objects
+}
+
+// contentsOf decodes objects, which the budget pays for.
+func (p *pass) contentsOf(objects []*object.Object) ([]map[string]any, error) {
+	out := make([]map[string]any, 0, len(objects))
+	for _, o := range objects {
+		if err := p.budget.Spend(o.ContentBytes()); err != nil {
+			return nil, err
+		}
+		out = append(out, o.Content())
+	}
+	return out, nil
+}
+
+// held is what the templates want while none of them is rendered: nobody knows.
+func (p *pass) held(why *problem.Problem) child.Desired {
+	d := p.Factory.Unrendered(p.parent)
+	d.Faults = []child.Fault{{Problem: why, Always: true}}
+	return d
+}

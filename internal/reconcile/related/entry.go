@@ -1,0 +1,180 @@
+package related
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/spec"
+	"github.com/templater-dev/templater/internal/watch"
+	"github.com/templater-dev/templater/internal/watch/lookup"
+)
+
+// Entry is an entry of spec.related as it runs: where its objects are read, and who sees them. It is not changed once it is made.
+type Entry struct {
+	*spec.Related
+	Kind   kind.Kind
+	Caches map[string]*watch.Cache // by namespace; "" = all namespaces; empty while the server does not have the kind
+	// Err is why there are no caches.
+	Err        error
+	Namespaces *watch.Cache // nil unless there is a namespaceSelector
+	Index      *Index
+}
+
+// Absent reports whether the server does not have the kind at all, so that there is no such object.
+func (e *Entry) Absent() bool { return kind.Gone(e.Err) }
+
+// Syncing reports whether objects are still being read for the first time.
+func (e *Entry) Syncing() bool {
+	if e.Namespaces != nil && !e.Namespaces.Synced() && e.Namespaces.Err() == nil {
+		return true
+	}
+	for _, cache := range e.Caches {
+		if !cache.Synced() && cache.Err() == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Synced reports whether the objects were all read once, so that what is known of them is worth a look.
+func (e *Entry) Synced() bool {
+	if e.Err != nil || e.Namespaces != nil && !e.Namespaces.Synced() {
+		return false
+	}
+	for _, cache := range e.Caches {
+		if !cache.Synced() {
+			return false
+		}
+	}
+	return true
+}
+
+// Complete reports whether all objects are known as they are now. Those of an optional kind that is absent are: there
+// are none.
+func (e *Entry) Complete() bool {
+	if e.Err != nil {
+		return e.Optional && e.Absent()
+	}
+	if !e.Synced() || e.Namespaces != nil && e.Namespaces.Err() != nil {
+		return false
+	}
+	for _, cache := range e.Caches {
+		if cache.Err() != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// Find returns the objects of a selection, sorted as children are.
+func (e *Entry) Find(s Selection) []*object.Object {
+	var out []*object.Object
+	for _, p := range s {
+		for _, cache := range e.cachesOf(p.Namespace) {
+			e.find(cache, p, func(o *object.Object) { out = append(out, o) })
+		}
+	}
+	slices.SortFunc(out, func(a, b *object.Object) int { return object.CompareKeys(a.Key(), b.Key()) })
+	return slices.Compact(out) // two parts may select one object
+}
+
+// find calls f for the objects of a cache that a part selects.
+func (e *Entry) find(cache *watch.Cache, p part, f func(*object.Object)) {
+	keep := func(o *object.Object) {
+		if p.selects(o) && e.inNamespace(o.Namespace()) {
+			f(o)
+		}
+	}
+	if p.Name != "" && !e.Kind.Namespaced {
+		if o := cache.Get(types.NamespacedName{Name: p.Name}); o != nil {
+			keep(o)
+		}
+		return
+	}
+	cache.Find(p.Term, keep)
+}
+
+// cachesOf returns those that hold the objects of a namespace, or all where it is empty.
+func (e *Entry) cachesOf(namespace string) map[string]*watch.Cache {
+	if namespace == "" || e.Caches[""] != nil {
+		return e.Caches
+	}
+	if cache := e.Caches[namespace]; cache != nil {
+		return map[string]*watch.Cache{namespace: cache}
+	}
+	return nil
+}
+
+// inNamespace reports whether the namespaceSelector, if any, selects it.
+func (e *Entry) inNamespace(namespace string) bool {
+	if e.Namespaces == nil {
+		return true
+	}
+	ns := e.Namespaces.Get(types.NamespacedName{Name: namespace})
+	return ns != nil && e.NamespaceSelector.Matches(ns)
+}
+
+// Reads reports whether the entry reads its objects by that watch.
+func (e *Entry) Reads(want watch.Want) bool {
+	cache := e.Caches[want.Namespace]
+	return cache != nil && cache.Of(want)
+}
+
+// Changed calls wake for the parents that see an object which has changed, for some of them more than once: those that see it only
+// before, or only now, and, unless watchFields are all as they were, those that see it still.
+func (e *Entry) Changed(event watch.Event, wake func(parent types.NamespacedName)) {
+	before, after := event.Old, event.New
+	if o := after; o != nil && !e.inNamespace(o.Namespace()) || o == nil && !e.inNamespace(before.Namespace()) {
+		return
+	}
+	told := before == nil || after == nil || !e.sameFields(before, after)
+	if !told && before.SameLabels(after) {
+		return
+	}
+	e.Index.each(before, after, func(m *member) {
+		saw, sees := before != nil && m.selection.selects(before), after != nil && m.selection.selects(after)
+		if saw != sees || sees && told {
+			wake(m.parent)
+		}
+	})
+}
+
+// sameFields reports whether nothing has changed that parents watch.
+func (e *Entry) sameFields(before, after *object.Object) bool {
+	if len(e.Watched) == 0 || before.UID() != after.UID() {
+		return false
+	}
+	for _, path := range e.Watched {
+		if !before.SameAt(after, path) {
+			return false
+		}
+	}
+	return true
+}
+
+// NamespaceChanged calls wake for the parents that see objects in a namespace which is another one now, for some of them more
+// than once.
+func (e *Entry) NamespaceChanged(event watch.Event, wake func(parent types.NamespacedName)) {
+	selects := func(o *object.Object) bool { return o != nil && e.NamespaceSelector.Matches(o) }
+	if e.Namespaces == nil || selects(event.Old) == selects(event.New) {
+		return
+	}
+	o := event.New
+	if o == nil {
+		o = event.Old
+	}
+	for _, cache := range e.cachesOf(o.Name()) {
+		var there []*object.Object
+		cache.Find(lookup.Term{Namespace: o.Name()}, func(o *object.Object) { there = append(there, o) })
+		for _, o := range there {
+			e.Index.each(o, nil, func(m *member) {
+				if m.selection.selects(o) {
+					wake(m.parent)
+				}
+			})
+		}
+	}
+}

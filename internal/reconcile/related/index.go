@@ -1,0 +1,85 @@
+package related
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/watch/lookup"
+)
+
+// Index remembers what each parent of a TemplateController selects by one entry, and so finds the parents that see an object. It
+// is safe for concurrent use.
+type Index struct {
+	mu      sync.RWMutex
+	parents map[types.NamespacedName]*member
+	terms   lookup.Terms[*member]
+}
+
+// member is a parent, and what it selects.
+type member struct {
+	parent    types.NamespacedName
+	source    string // what the selection was made of
+	selection Selection
+	filed     []lookup.Term
+}
+
+// NewIndex returns an Index of no parents.
+func NewIndex() *Index { return &Index{parents: map[types.NamespacedName]*member{}} }
+
+// Known returns what a parent selects, where that was made of the same source, and else false.
+func (x *Index) Known(parent types.NamespacedName, source []byte) (Selection, bool) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	m := x.parents[parent]
+	if m == nil || m.source != string(source) {
+		return nil, false
+	}
+	return m.selection, true
+}
+
+// Set notes what a parent selects from now on, which was made of that source. It must come before the parent reads what it selects, so
+// that no change is missed.
+func (x *Index) Set(parent types.NamespacedName, source []byte, s Selection) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.drop(parent)
+	m := &member{parent: parent, source: string(source), selection: s}
+	for _, p := range s {
+		m.filed = append(m.filed, x.terms.Add(p.Term, m))
+	}
+	x.parents[parent] = m
+}
+
+// Forget drops a parent that is gone.
+func (x *Index) Forget(parent types.NamespacedName) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.drop(parent)
+}
+
+// drop takes a parent out; the lock is held.
+func (x *Index) drop(parent types.NamespacedName) {
+	m := x.parents[parent]
+	if m == nil {
+		return
+	}
+	for _, t := range m.filed {
+		x.terms.Remove(t, m)
+	}
+	delete(x.parents, parent)
+}
+
+// each calls f for the parents that may see one of two states of an object, for some of them more than once. before is nil for
+// what is new, after for what is gone. f must not call the Index.
+func (x *Index) each(before, after *object.Object, f func(*member)) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if before != nil {
+		x.terms.Each(before, f)
+	}
+	if after != nil {
+		x.terms.Each(after, f)
+	}
+}

@@ -1,0 +1,67 @@
+package running
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/related"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/render/syntax"
+)
+
+// appendRelated appends the caches of related objects.
+func (c *Controller) appendRelated(out []namedCache) []namedCache {
+	for _, e := range c.Related {
+		for _, ns := range slices.Sorted(maps.Keys(e.Caches)) {
+			out = append(out, namedCache{c.Rights.Claim(rights.Related, e.Kind, ns), e.Caches[ns], "spec." + syntax.RelatedName(e.Name), e.Optional})
+		}
+		if e.Namespaces != nil {
+			out = append(out, namedCache{need: c.namespacesClaim(), cache: e.Namespaces, optional: e.Optional})
+		}
+	}
+	return out
+}
+
+// lostRelated returns why the objects of an entry cannot be read that is not optional, because their kind is not served, or "".
+func (c *Controller) lostRelated() (reason, message string) {
+	for _, e := range c.Related {
+		if e.Err != nil && !e.Optional {
+			return lostEntry(e)
+		}
+	}
+	return "", ""
+}
+
+func lostEntry(e *related.Entry) (reason, message string) {
+	where := "spec." + syntax.RelatedName(e.Name)
+	if kind.Missing(e.Err) {
+		return v1.ReasonKindNotFound, fmt.Sprintf("%s: %s: install it, correct the entry, or make it optional; children stay as they are meanwhile", where, e.Err)
+	}
+	return v1.ReasonListFailed, fmt.Sprintf("%s: cannot ask the API server for its kinds: %s; children stay as they are meanwhile", where, problem.PublicReason(e.Err))
+}
+
+// Without says which related objects cannot be read though work goes on, and why, in the order of the spec.
+func (c *Controller) Without() []string {
+	var out []string
+	for _, e := range c.Related {
+		if e.Err != nil && e.Optional {
+			why := problem.PublicReason(e.Err)
+			if kind.Missing(e.Err) {
+				why = e.Err.Error()
+			}
+			out = append(out, syntax.RelatedName(e.Name)+": "+why)
+		}
+	}
+	for _, cache := range c.appendRelated(nil) {
+		if cache.optional {
+			if reason, message := c.unreadable(cache); reason != "" {
+				out = append(out, message)
+			}
+		}
+	}
+	return slices.Compact(out)
+}

@@ -1,0 +1,103 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/syntax"
+)
+
+// Related is what can be made of an entry of spec.related without asking the server.
+type Related struct {
+	*v1.Related
+	GVK               schema.GroupVersionKind
+	Labels, Fields    string          // selectors in their text form; "" = all
+	NamespaceSelector labels.Selector // nil = none
+	Watched           [][]string      // the paths of watchFields, as keys; empty = every change counts
+}
+
+// parseRelated parses spec.related.
+func (c *Compiled) parseRelated(all []v1.Related) *Rejection {
+	for i := range all {
+		r, fault := relatedOf(&all[i])
+		if fault != nil {
+			return fault
+		}
+		c.Related = append(c.Related, r)
+	}
+	return nil
+}
+
+// RelatesTo reports whether an entry of spec.related is about that kind, in any version.
+func (c *Compiled) RelatesTo(gk schema.GroupKind) bool {
+	return slices.ContainsFunc(c.Related, func(r Related) bool { return r.GVK.GroupKind() == gk })
+}
+
+func relatedOf(from *v1.Related) (Related, *Rejection) {
+	where := "spec." + syntax.RelatedName(from.Name)
+	r := Related{Related: from}
+	gv, err := schema.ParseGroupVersion(from.APIVersion)
+	if err != nil {
+		return r, Rejectf(v1.ReasonInvalidSpec, "%s.apiVersion: write group/version, or version for the core group", where)
+	}
+	r.GVK = gv.WithKind(from.Kind)
+	selector, fault := selectorOf(where+".labelSelector", from.LabelSelector)
+	if fault != nil {
+		return r, fault
+	}
+	r.Labels = selector.String()
+	if r.NamespaceSelector, fault = selectorOf(where+".namespaceSelector", from.NamespaceSelector); fault != nil {
+		return r, fault
+	}
+	if r.NamespaceSelector.Empty() {
+		r.NamespaceSelector = nil
+	}
+	if r.Fields, fault = fieldsOf(where+".fieldSelector", from.FieldSelector); fault != nil {
+		return r, fault
+	}
+	for i, text := range from.WatchFields {
+		path, ok := render.Path(text)
+		if !ok {
+			return r, Rejectf(v1.ReasonInvalidSpec, "%s: write %s", fmt.Sprintf("%s.watchFields[%d]", where, i), render.APath)
+		}
+		r.Watched = append(r.Watched, path)
+	}
+	return r, nil
+}
+
+// selectorOf parses a selector of labels; nil selects all.
+func selectorOf(where string, selector *metav1.LabelSelector) (labels.Selector, *Rejection) {
+	if selector == nil {
+		return labels.Everything(), nil
+	}
+	parsed, err := metav1.LabelSelectorAsSelector(selector)
+	if err != nil {
+		return nil, selectorFault(where, selector)
+	}
+	return parsed, nil
+}
+
+// fieldsOf returns a selector of fields in its text form.
+func fieldsOf(where, text string) (string, *Rejection) {
+	selector, err := fields.ParseSelector(text)
+	if err != nil {
+		return "", Rejectf(v1.ReasonInvalidSpec, "%s: write terms such as metadata.name=x, joined by commas", where)
+	}
+	return selector.String(), nil
+}
+
+// CheckKind returns why the entry cannot work for the kind of its objects, or nil.
+func (r *Related) CheckKind(kind kind.Kind) *Rejection {
+	if !kind.Namespaced && (len(r.Namespaces) > 0 || r.Related.NamespaceSelector != nil) {
+		return Rejectf(v1.ReasonInvalidSpec, "spec.%s: %s is cluster-scoped: remove namespaces and namespaceSelector", syntax.RelatedName(r.Name), kind.Kind)
+	}
+	return nil
+}
