@@ -45,7 +45,8 @@ func (p *part) narrow() {
 	}
 	requirements, _ := p.labels.Requirements()
 	for _, r := range slices.SortedFunc(slices.Values(requirements), func(a, b labels.Requirement) int { return cmp.Compare(a.Key(), b.Key()) }) {
-		if values := r.ValuesUnsorted(); r.Operator() == selection.In && len(values) == 1 { // as a LabelSelector has them all
+		one := r.Operator() == selection.Equals || r.Operator() == selection.In
+		if values := r.ValuesUnsorted(); one && len(values) == 1 {
 			p.Label, p.Value = r.Key(), values[0]
 			return
 		}
