@@ -45,8 +45,9 @@ type pass struct {
 	suspect    bool           // whether earlier passes have written
 	rewrites   *loop.Rewrites // nil while there is no suspicion of a loop
 	written    loop.Written
-	visible    bool     // whether the status is another one: found out where templates read it
-	chosen     []chosen // by entry of spec.related
+	visible    bool             // whether the status is another one: found out where templates read it
+	chosen     []chosen         // by entry of spec.related; nil before they are chosen
+	unchosen   *problem.Problem // why they are not known: see choose
 	plan       plan.Plan
 	maker      *child.Maker
 	census     census
@@ -230,7 +231,7 @@ func (p *pass) input(observed []*child.Live) *render.Input {
 		}
 		return out, nil
 	}}
-	if p.chosen != nil {
+	if len(p.Related) > 0 {
 		in.Related = p.related
 	}
 	return in
