@@ -171,7 +171,6 @@ func TestCompare(t *testing.T) {
 			c.stranger(reportMap)
 			c.parents[aReport].Object["status"] = map[string]any{"conditions": ready("Ready", "False", "ChildConflict")}
 			c.sets(model.Report, "parents", map[string]any{"total": int64(1), "failed": int64(1)})
-			c.sets(model.Report, "children", map[string]any{"total": int64(1), "ready": int64(1)})
 		}, ""},
 		"a stranger's object was changed": {func(c *checker) { c.stranger(manyMore).SetResourceVersion("8") }, "belongs to a stranger and was changed"},
 		"a stranger's object is gone":     {func(c *checker) { c.stranger(manyMore); delete(c.children, manyMore) }, "belongs to a stranger and was changed: there is nothing"},

@@ -58,6 +58,9 @@ func (c *checker) controller(shape string) {
 	if want.Strategy != "OnDelete" {
 		c.count(o, "parents", "ready", total-failed)
 	}
+	if failed > 0 {
+		return // what is there of a kind that nothing has been made of yet is not known
+	}
 	children := c.live(shape)
 	c.count(o, "children", "total", children)
 	c.count(o, "children", "ready", children)
