@@ -38,6 +38,11 @@ func (p *pass) holdFinalizer(ctx context.Context) *problem.Problem {
 	return nil
 }
 
+// mayRelease reports whether the parent may need its finalizer no longer, after what the pass has written of its children.
+func (p *pass) mayRelease() bool {
+	return p.MayHold && !p.NeedsFinalizer && p.written.Children && p.parent.HasFinalizer(p.Finalizer)
+}
+
 // releaseParent takes the controller's finalizer from a parent.
 func (r *Reconciler) releaseParent(ctx context.Context, c *running.Controller, key queue.Key, parent *object.Object) *problem.Problem {
 	holder, holds := kube.HolderOf(parent, c.Finalizer)

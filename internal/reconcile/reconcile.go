@@ -247,7 +247,7 @@ func (p *pass) settle(request int) {
 }
 
 func (p *pass) result() Result {
-	result := Result{Retry: p.problems.Retry(), Again: p.seesMore(), Outcome: p.outcome()}
+	result := Result{Retry: p.problems.Retry(), Again: p.seesMore() || p.mayRelease(), Outcome: p.outcome()}
 	if result.Retry == problem.RetryOnChange && p.unrenewed {
 		result.Retry = problem.RetrySlow
 	}

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"slices"
 	"time"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -9,7 +10,7 @@ import (
 // NeedsFinalizer reports whether parents need a finalizer: there is something to do before a deleted one goes, or it has children that
 // the garbage collector does not take.
 func NeedsFinalizer(spec *v1.TemplateControllerSpec) bool {
-	return spec.Finalize != nil || CrossScope(spec)
+	return spec.Finalize != nil || slices.ContainsFunc(spec.Children, func(c v1.Child) bool { return crossScope(c) && c.DeletionPolicy != v1.DeletionOrphan })
 }
 
 // defaultTimeout is spec.finalize.timeout where there is none.

@@ -167,8 +167,10 @@ func (r *Ownership) earlier(o *object.Object, kind schema.GroupKind, parent *obj
 	}
 	uid := types.UID(o.Label(v1.LabelParentUID))
 	namespace, name := o.ParentName()
-	same := o.CrossScope() && namespace == parent.Namespace() && name == parent.Name()
-	return uid, same && uid != parent.UID() && r.Ours(o, kind, uid)
+	if outlives(o) || namespace != parent.Namespace() || name != parent.Name() || uid == "" || uid == parent.UID() {
+		return "", false
+	}
+	return uid, r.Ours(o, kind, uid)
 }
 
 // older reports whether a seal is older than the object that carries it: somebody has deleted ours, and made another one of

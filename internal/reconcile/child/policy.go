@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/object"
 )
 
 // Entries are those of spec.children. A child's policies are those of its entry; one whose entry is gone carries its own.
@@ -51,11 +52,13 @@ func (e Entries) deletionPolicy(l *Live) v1.DeletionPolicy {
 }
 
 // Outlives reports whether the child is to outlive its parent, as the child says itself.
-func (l *Live) Outlives() bool {
-	if l.Object.CrossScope() {
-		return l.Object.Annotation(v1.AnnotationDeletion) == string(v1.DeletionOrphan)
+func (l *Live) Outlives() bool { return outlives(l.Object) }
+
+func outlives(o *object.Object) bool {
+	if o.CrossScope() {
+		return o.Annotation(v1.AnnotationDeletion) == string(v1.DeletionOrphan)
 	}
-	_, owned := l.Object.Controller()
+	_, owned := o.Controller()
 	return !owned
 }
 

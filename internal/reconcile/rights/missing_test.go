@@ -3,6 +3,7 @@ package rights
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -30,6 +31,9 @@ func TestWhoCanBeLimited(t *testing.T) {
 		c := (*Tracker)(nil).For("", robot, kind.Kind{Namespaced: namespaced})
 		if got := c.Claim(Children, child, "").role(); got != "a ClusterRole that a ClusterRoleBinding gives to it"+want {
 			t.Errorf("parents in namespaces: %v: %q, want %q in the end", namespaced, got, want)
+		}
+		if got := c.Anywhere(true); strings.Contains(got.Claim(Children, child, "").role(), "limit") || strings.Contains(got.Claim(Parents, child, "").role(), "limit") != namespaced {
+			t.Errorf("parents in namespaces: %v, with children anywhere: %q", namespaced, got.Claim(Children, child, "").role())
 		}
 	}
 }
