@@ -41,10 +41,10 @@ func TestParentGoesAfterItsChildrenInOtherNamespaces(t *testing.T) {
 		"the entries are gone": {func(t *testing.T, c *cluster) {
 			c.apply(with(t, tenants, entry("role"), "", entry("maps"), "  status: {template: 'a: 1'}\n"))
 		}, []string{"status apps one"}},
-		"the entries are Namespaced": {func(t *testing.T, c *cluster) {
+		"the entries are Namespaced": {func(_ *testing.T, c *cluster) {
 			c.apply(strings.ReplaceAll(tenants, "scope: Cluster", "scope: Namespaced"))
 		}, nil},
-		"the entries say now: Orphan": {func(t *testing.T, c *cluster) {
+		"the entries say now: Orphan": {func(_ *testing.T, c *cluster) {
 			c.apply(strings.ReplaceAll(tenants, "scope: Cluster", "scope: Cluster\n    deletionPolicy: Orphan"))
 		}, nil},
 		"the spec is broken":           {func(t *testing.T, c *cluster) { c.apply(with(t, tenants, "{{ end }}", "")) }, nil},
