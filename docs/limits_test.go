@@ -56,6 +56,21 @@ var held = map[string]string{
 	"Length of its `reason`":                                "longestReason",
 	"Length of its `message`":                               "longestMessage in words.go",
 	"Times that the children are rendered":                  "mostLooks",
+	"Lines of a log":                                        "crd related.logs.tailLines",
+	"Bytes of these, `logs.limitBytes`":                     "crd related.logs.limitBytes",
+	"Bytes of a log that are read at a time":                "MostLogRead",
+	"Requests for logs under way":                           "mostAtOnce",
+	"The same of one account":                               "mostOfAccount",
+	"Requests for logs of one account":                      "requestsPerSecond",
+	"The same in a row":                                     "requestBurst",
+	"All logs that templater keeps":                         "MostHeld",
+	"The same for one account":                              "MostHeldOfAccount",
+	"What each log counts besides":                          "perLog",
+	"The API server has for a log":                          "LogLimit",
+	"First retry of a log":                                  "firstLogRetry",
+	"Longest wait between such retries of a log":            "lastLogRetry",
+	"Until a log is asked for again":                        "slowRetry",
+	"While more logs are on their way":                      "gather",
 	"Length of a message about a template":                  "longestMessage in errors.go",
 	"Length of an Event's text":                             "longestNote",
 	"Length of the ready condition's message":               "shortMessage",
@@ -292,6 +307,9 @@ func fieldBounds(t *testing.T) map[string]int64 {
 			if most != nil {
 				out[strings.TrimPrefix(path, ".")] = *most
 			}
+		}
+		if schema.Maximum != nil {
+			out[strings.TrimPrefix(path, ".")] = int64(*schema.Maximum)
 		}
 		if schema.Items != nil && schema.Items.Schema.Properties != nil {
 			schema = schema.Items.Schema

@@ -34,6 +34,8 @@ func shop(t *testing.T, page string) *render.Input {
 			},
 		}
 	}
+	in.Related = func(string) ([]map[string]any, error) { return []map[string]any{child("corner-db")}, nil }
+	in.Logs = func(map[string]any) (map[string]string, error) { return map[string]string{"main": "no disk\n"}, nil }
 	observed["pods"] = []map[string]any{child("corner-db")}
 	observed["web"] = []map[string]any{child("corner")}
 	return in
@@ -46,6 +48,7 @@ func compile(t *testing.T, child, status string) *render.Program {
 		Controller: "shops",
 		Children:   []syntax.Template{{Name: "example", Text: child}, {Name: "pods", Text: "#"}, {Name: "web", Text: "#"}, {Name: "db", Text: "#"}},
 		Status:     status,
+		Related:    []syntax.Template{{Name: "failed"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -86,8 +89,8 @@ func TestExamplesOfObjectFunctionsRender(t *testing.T) {
 		}
 		t.Logf("%s: %v", example, status["x"])
 	}
-	if len(examples) != 7 {
-		t.Errorf("found %d examples, want 7", len(examples))
+	if len(examples) != 8 {
+		t.Errorf("found %d examples, want 8", len(examples))
 	}
 }
 

@@ -4,6 +4,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // Related is an entry of related: objects that templates read, and that templater
 // neither makes nor changes.
+// +kubebuilder:validation:XValidation:rule="!has(self.logs) || (self.apiVersion == 'v1' && self.kind == 'Pod')",message="logs are those of Pods: remove logs, or write apiVersion: v1 and kind: Pod"
 type Related struct {
 	// Name of the entry: templates find the objects under .related.NAME. Required.
 	// A lower-case letter, then letters and digits, at most 63 characters.
@@ -87,4 +88,35 @@ type Related struct {
 	// false.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
+
+	// What templates see of the logs of these Pods, by the function logs.
+	// Optional; without it, no log is read. Only for apiVersion v1 and kind Pod.
+	// The account needs the verb get on pods/log.
+	// +optional
+	Logs *PodLogs `json:"logs,omitempty"`
+}
+
+// PodLogs says how much of the logs of Pods templates see. Logs are read in the
+// background: a parent is looked at again when one has come.
+type PodLogs struct {
+	// How many lines of each container's log, the last ones. Optional; 1 to 1,000,
+	// the default is 20.
+	// +optional
+	// +kubebuilder:default=20
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	TailLines int64 `json:"tailLines,omitempty"`
+
+	// How many bytes of these lines, the last ones. Optional; 1 to 16,384, the
+	// default is 4096.
+	// +optional
+	// +kubebuilder:default=4096
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=16384
+	LimitBytes int64 `json:"limitBytes,omitempty"`
+
+	// Whether the log is that of the container that ran before the present one,
+	// and of no container where there was none. Optional; the default is false.
+	// +optional
+	Previous bool `json:"previous,omitempty"`
 }

@@ -18,9 +18,10 @@ type TemplateControllerStatus struct {
 	// be listed, and are fully read; StatusWritable, parents can hold the status
 	// and the ready condition; Ready, accepted and watching, and neither suspended
 	// nor being deleted nor handed over. Ready says nothing of how the parents
-	// fare. EventsWritable is there only while it is False: Events about some
-	// parents cannot be written. The meaning of Ready is promised; the other
-	// types, and all reasons, may change.
+	// fare. Two are there only while they are False: EventsWritable, Events about
+	// some parents cannot be written; LogsReadable, some logs of related Pods
+	// cannot be read. The meaning of Ready is promised; the other types, and all
+	// reasons, may change.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -123,6 +124,7 @@ const (
 	ConditionWatching       = "Watching"
 	ConditionStatusWritable = "StatusWritable"
 	ConditionEventsWritable = "EventsWritable" // there while it is False
+	ConditionLogsReadable   = "LogsReadable"   // there while it is False
 	ConditionReady          = "Ready"
 )
 
@@ -147,6 +149,9 @@ const (
 	ReasonNoConditions   = "NoConditions"
 	ReasonConditionOwned = "ConditionOwned"
 	ReasonFieldOwned     = "FieldOwned"
+
+	ReasonTooManyLogs      = "TooManyLogs"
+	ReasonLogRequestFailed = "LogRequestFailed"
 
 	ReasonReady      = "Ready"
 	ReasonSuspended  = "Suspended"

@@ -117,26 +117,38 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *tracked, a assembly
 		}
 		c.setCondition(&status, tc, condition)
 	}
-	c.tellOfEvents(tc, &status, next, left)
+	c.tellOfTries(tc, &status, next, left)
 	return status
 }
 
-// tellOfEvents says in the status whether Events may not be written. An operator that has begun a moment ago has tried none.
-func (c *Controllers) tellOfEvents(tc *v1.TemplateController, status *v1.TemplateControllerStatus, next *running.Controller, left time.Duration) {
-	before := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionEventsWritable)
-	var now *metav1.Condition
-	pending := false
+// tellOfTries says in the status what passes have tried in vain: to write Events, and to read logs.
+func (c *Controllers) tellOfTries(tc *v1.TemplateController, status *v1.TemplateControllerStatus, next *running.Controller, left time.Duration) {
+	var events, logs *metav1.Condition
+	var moreOfEvents, moreOfLogs bool
 	if next != nil {
-		now, pending = eventsCondition(next, c.events)
+		events, moreOfEvents = eventsCondition(next, c.events)
+		logs, moreOfLogs = logsCondition(next, c.logs.Failures(next.Name))
 	}
+	if !moreOfEvents {
+		c.setWhileFalse(tc, status, v1.ConditionEventsWritable, events, left)
+	}
+	if !moreOfLogs {
+		c.setWhileFalse(tc, status, v1.ConditionLogsReadable, logs, left)
+	}
+}
+
+// setWhileFalse puts a condition of that type into the status that is there only while it is False; nil is for not at all. An operator
+// that has so much time left until it knows has tried nothing, and says what the last one did.
+func (c *Controllers) setWhileFalse(tc *v1.TemplateController, status *v1.TemplateControllerStatus, kind string, now *metav1.Condition, left time.Duration) {
+	before := meta.FindStatusCondition(tc.Status.Conditions, kind)
 	switch {
-	case pending, now == nil && before == nil:
+	case now == nil && before == nil:
 	case now != nil:
 		c.setCondition(status, tc, *now)
 	case left > 0:
 		c.queue.AddAfter(tc.Name, left)
 	default:
-		meta.RemoveStatusCondition(&status.Conditions, v1.ConditionEventsWritable)
+		meta.RemoveStatusCondition(&status.Conditions, kind)
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/announce"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
@@ -77,6 +78,7 @@ type Controllers struct {
 	led      atomic.Bool // whether the standby is over
 	memories []memory    // of parents
 	events   *announce.Recorder
+	logs     *podlogs.Fetcher
 
 	mu      sync.RWMutex
 	tracked map[string]*tracked

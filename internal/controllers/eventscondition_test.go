@@ -365,7 +365,7 @@ func TestTheConditionAboutEventsIsLookedAtOnceMoreIsKnown(t *testing.T) {
 	for left, want := range map[time.Duration]int{time.Second: 1, 0: 0} {
 		clear(c.controllersDue.due)
 		status := tc.Status.DeepCopy()
-		c.controllers.tellOfEvents(tc, status, nil, left)
+		c.controllers.tellOfTries(tc, status, nil, left)
 		if due, kept := len(c.controllersDue.due), len(status.Conditions); due != want || kept != want {
 			t.Errorf("with %v left it is looked at %d times, and there are %d conditions, want %d", left, due, kept, want)
 		}

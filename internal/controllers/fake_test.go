@@ -43,6 +43,7 @@ type cluster struct {
 	during   func()              // called in each request
 	requests []string
 	events   []string
+	logs     nodeLogs       // of Pods
 	eventsAs []string       // by whom they were to be written
 	longest  map[string]int // how many characters a message of a condition may have, by resource
 
@@ -64,6 +65,7 @@ type cluster struct {
 
 var fakeKinds = map[schema.GroupKind]kind.Kind{
 	{Kind: "ConfigMap"}:           {Kind: "ConfigMap", Namespaced: true, Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}},
+	{Kind: "Pod"}:                 {Kind: "Pod", Namespaced: true, Resource: schema.GroupVersionResource{Version: "v1", Resource: "pods"}},
 	{Group: "batch", Kind: "Job"}: {Kind: "Job", Namespaced: true, Resource: schema.GroupVersionResource{Group: "batch", Version: "v1", Resource: "jobs"}},
 	{Kind: "Namespace"}:           {Kind: "Namespace", Resource: schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}},
 	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}: {Kind: "ClusterRole", Resource: schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}},
@@ -78,7 +80,7 @@ func newCluster(t testing.TB) *cluster {
 	c := &cluster{
 		t: t, version: 100, clock: clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
 		objects: map[kube.Location]*unstructured.Unstructured{}, caches: map[watch.Want]*watch.Cache{},
-		owners: map[string][]watch.Want{}, silent: map[watch.Want]bool{}, refuse: map[string]error{}, lacks: map[string]bool{}, keys: keysOf(t, "1"),
+		owners: map[string][]watch.Want{}, silent: map[watch.Want]bool{}, refuse: map[string]error{}, lacks: map[string]bool{}, keys: keysOf(t, "1"), logs: nodeLogs{texts: map[string]string{}},
 	}
 	c.start()
 	return c
@@ -92,6 +94,7 @@ func (c *cluster) standby() { c.startWith(Options{Standby: true}) }
 
 func (c *cluster) startWith(o Options) {
 	c.caches, c.owners, c.brought = map[watch.Want]*watch.Cache{}, map[string][]watch.Want{}, map[watch.Want]int{}
+	o.Logs = c.readLogs
 	o.Cluster, o.Clock, o.RequireServiceAccount, o.Seals = c.as, c.clock, c.strict, &seal.Ring{}
 	if o.Events == nil {
 		o.Events = c

@@ -13,6 +13,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/loop"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
@@ -25,6 +26,8 @@ import (
 type Options struct {
 	// Cluster returns what makes the requests as that user; empty is the operator itself.
 	Cluster func(as string) running.Client
+	// Logs returns what reads logs as that user.
+	Logs func(as string) podlogs.Reader
 	// Events publishes Events on parents.
 	Events announce.Publisher
 	// Clock tells the time.
@@ -101,11 +104,12 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 		rights: rights.New(func(user string) rights.Reviewer { return o.Cluster(user) }, o.Clock, o.QueueMetrics, s.controllers.Add),
 	}
 	c.standby.Store(o.Standby)
-	c.memories = []memory{s.pacer, s.absences, s.breaker, c.events, s.processors, s.tenants}
+	c.logs = podlogs.New(podlogs.Options{Reader: o.Logs, Wake: s.parents.AddAfter, Changed: func(name string) { s.controllers.AddAfter(name, countsDelay) }})
+	c.memories = []memory{s.pacer, s.absences, s.breaker, c.events, c.logs, s.processors, s.tenants}
 	return c, reconcile.New(reconcile.Options{
 		Controllers: c, LookAt: func(name string) { c.queue.AddAfter(name, countsDelay) },
 		Clock: o.Clock, Queue: s.parents, Failures: s.failures, Backlog: c.backlog, Turns: s.turns, Pacer: s.pacer, Absences: s.absences,
-		Breaker: s.breaker, Events: c.events, Rights: c.rights, Workers: o.Workers, Tracker: s.passing, Memory: s.memory, Grace: s.grace,
+		Breaker: s.breaker, Events: c.events, Rights: c.rights, Logs: c.logs, Workers: o.Workers, Tracker: s.passing, Memory: s.memory, Grace: s.grace,
 	})
 }
 
@@ -125,4 +129,5 @@ func (c *Controllers) Close() {
 	c.queue.ShutDown()
 	c.parents.ShutDown()
 	c.rights.ShutDown()
+	c.logs.Close()
 }

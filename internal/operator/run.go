@@ -18,6 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/seal/keeper"
@@ -107,6 +108,7 @@ func (p *process) makeControllers(_, work context.Context) error {
 	p.closing(announcer.Close)
 	p.manage, p.reconciler = controllers.New(controllers.Options{
 		Cluster: func(as string) running.Client { return p.cluster.As(as) },
+		Logs:    func(as string) podlogs.Reader { return p.cluster.As(as) },
 		Events:  announcer, Clock: clock.RealClock{}, Workers: p.Workers, RolloutWorkers: p.RolloutWorkers, ClassName: p.ClassName, Standby: true, Seals: p.ring,
 		RequireServiceAccount: p.RequireServiceAccount, Meters: p.view.meters(), QueueMetrics: p.view.queues(),
 	})

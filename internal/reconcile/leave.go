@@ -31,6 +31,7 @@ func (r *Reconciler) handleAbsence(ctx context.Context, c *running.Controller, k
 	for _, e := range c.Related {
 		e.Index.Forget(key.Parent)
 	}
+	r.logs.Forget(key)
 	children := c.LeftBehind(key)
 	mayHold := c.MayHold && c.ParentMayExist()
 	if len(children) == 0 && !mayHold || c.OutdatedKey(key) {

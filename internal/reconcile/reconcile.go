@@ -21,6 +21,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/loop"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
+	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
@@ -45,14 +46,15 @@ type pass struct {
 	suspect    bool           // whether earlier passes have written
 	rewrites   *loop.Rewrites // nil while there is no suspicion of a loop
 	written    loop.Written
-	visible    bool             // whether the status is another one: found out where templates read it
-	chosen     []chosen         // by entry of spec.related; nil before they are chosen
-	unchosen   *problem.Problem // why they are not known: see choose
+	visible    bool     // whether the status is another one: found out where templates read it
+	chosen     []chosen // by entry of spec.related
 	plan       plan.Plan
 	maker      *child.Maker
 	census     census
 	blind      bool             // whether no template can be rendered
 	whole      bool             // whether all that the templates want is known
+	rendered   bool             // whether the status template has been executed
+	logs       *podlogs.Session // nil until a template asks for logs
 	sure       bool             // whether all is known that decides what is to go
 	behind     bool             // whether the watch of TemplateControllers failed when it was planned what is to go
 	unrenewed  bool             // whether a seal could not be renewed
@@ -172,6 +174,7 @@ func (p *pass) run(ctx context.Context) Result {
 	if p.wait(g, &d, observed) {
 		p.writeStatus(ctx, d.Wanted, observed)
 	}
+	p.endLogs()
 	if p.written.Any() && p.r.breaker.Wrote(p.key, p.specs(), p.written) {
 		p.Meter.Tripped()
 	}
@@ -231,8 +234,11 @@ func (p *pass) input(observed []*child.Live) *render.Input {
 		}
 		return out, nil
 	}}
-	if len(p.Related) > 0 {
+	if p.chosen != nil {
 		in.Related = p.related
+		if p.readsLogs() {
+			in.Logs = p.logsOf
+		}
 	}
 	return in
 }

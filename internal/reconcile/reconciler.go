@@ -11,6 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/announce"
 	"github.com/templater-dev/templater/internal/reconcile/loop"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
@@ -57,6 +58,7 @@ type Options struct {
 	Events   *announce.Recorder
 	// Rights looks up which rights are missing, while there are passes.
 	Rights *rights.Tracker
+	Logs   *podlogs.Fetcher
 
 	// Workers is how many parents are worked on at a time; 0 counts as 1.
 	Workers int
@@ -81,6 +83,7 @@ type Reconciler struct {
 	breaker     *loop.Breaker
 	events      *announce.Recorder
 	rights      *rights.Tracker
+	logs        *podlogs.Fetcher
 	workers     int
 	tracker     *workers.Tracker
 	memory      *workers.Memory
@@ -91,7 +94,7 @@ type Reconciler struct {
 func New(o Options) *Reconciler {
 	return &Reconciler{
 		controllers: o.Controllers, lookAt: o.LookAt, clock: o.Clock, queue: o.Queue, failures: o.Failures, backlog: o.Backlog, turns: o.Turns,
-		pacer: o.Pacer, absent: o.Absences, breaker: o.Breaker, events: o.Events, rights: o.Rights, workers: max(o.Workers, 1),
+		pacer: o.Pacer, absent: o.Absences, breaker: o.Breaker, events: o.Events, rights: o.Rights, logs: o.Logs, workers: max(o.Workers, 1),
 		tracker: o.Tracker, memory: o.Memory, grace: o.Grace,
 	}
 }

@@ -76,6 +76,7 @@ func (p *pass) template(observed []*child.Live) (map[string]any, *problem.Proble
 	if err != nil {
 		return p.ownStatus(), problem.FromTemplate(err)
 	}
+	p.rendered = true
 	if status == nil {
 		status = map[string]any{}
 	}

@@ -10,7 +10,7 @@ import (
 type account struct {
 	queue   []*log // those that wait for a request
 	readers int    // goroutines that work through the queue
-	held    int    // bytes, see mostHeldOfAccount
+	held    int    // bytes, see MostHeldOfAccount
 	rate    flowcontrol.RateLimiter
 }
 
@@ -39,7 +39,7 @@ func (f *Fetcher) takeRoom(l *log) bool {
 	a, size := f.account(l.as), l.size()
 	switch {
 	case l.hasRoom:
-	case f.held+size > mostHeld || a.held+size > mostHeldOfAccount:
+	case f.held+size > MostHeld || a.held+size > MostHeldOfAccount:
 		f.tidy(l.as)
 		return false
 	default:

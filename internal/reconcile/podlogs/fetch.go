@@ -124,7 +124,7 @@ func (f *Fetcher) failed(l *log, err error) {
 	}
 	wait := min(firstLogRetry<<min(l.failures, 10), lastLogRetry)
 	if rights.Denied(err) || errors.Is(err, errFull) {
-		wait = believedFor
+		wait = deniedFor
 	}
 	l.failures++
 	l.retry = time.AfterFunc(wait, func() { f.again(l) })

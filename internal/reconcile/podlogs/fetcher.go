@@ -17,10 +17,11 @@ const (
 	mostAtOnce, mostOfAccount = 16, 4
 	// requestsPerSecond and requestBurst limit the requests of one account.
 	requestsPerSecond, requestBurst = 50, 100
-	// mostHeld and mostHeldOfAccount are how many bytes of logs are kept, in all and for one account. Each log counts with its
-	// limitBytes and perLog.
-	mostHeld, mostHeldOfAccount = 64 << 20, 32 << 20
-	perLog                      = 1 << 10
+	// MostHeld is how many bytes of logs are kept. Each log counts with its limitBytes and perLog.
+	MostHeld = 64 << 20
+	// MostHeldOfAccount is how many of them may be those of one account.
+	MostHeldOfAccount = 16 << 20
+	perLog            = 1 << 10
 	// firstLogRetry is when a log is asked for again that could not be read; each further try waits twice as long, up to lastLogRetry.
 	firstLogRetry, lastLogRetry = 5 * time.Second, 5 * time.Minute
 	// gather is how long the first of several logs waits for the others before their parent is looked at.
@@ -59,7 +60,7 @@ type Fetcher struct {
 	parents  map[queue.Key]*holder
 	accounts map[string]*account
 	refused  map[audience]refusal
-	held     int // bytes, see mostHeld
+	held     int // bytes, see MostHeld
 }
 
 // source tells one log from others.
@@ -117,6 +118,9 @@ func (f *Fetcher) Close() {
 	f.mu.Unlock()
 	f.done.Wait()
 }
+
+// Wait returns when no request is under way or waits for its turn.
+func (f *Fetcher) Wait() { f.done.Wait() }
 
 // Forget forgets what a parent has asked for that is gone, or asks no more. Where nobody has asked, it costs nothing.
 func (f *Fetcher) Forget(key queue.Key) {

@@ -132,7 +132,7 @@ const resync = 10 * time.Minute
 // pass is one pass over a parent that asks for the logs of these Pods. It returns the texts by Pod.
 func (k *kubelet) pass(parent string, pods ...map[string]any) map[string]string {
 	s := k.f.Begin(key(parent), "", resync)
-	defer s.End(true)
+	defer s.End()
 	out := map[string]string{}
 	for _, p := range pods {
 		for container, text := range s.Logs(p, options) {

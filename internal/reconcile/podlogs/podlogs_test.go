@@ -117,7 +117,7 @@ func TestAccountsDoNotShareALog(t *testing.T) {
 		if got := s.Logs(pod("a", ended), options); len(got) > 0 {
 			t.Errorf("another account sees %v", got)
 		}
-		s.End(true)
+		s.End()
 		pause(time.Second)
 		k.expect(t, []string{"/ns/a/c", "other/ns/a/c"}, []string{"p 0s", "q 0s"})
 	})
@@ -129,12 +129,12 @@ func TestAPassThatIsNotWholeGivesUpNothing(t *testing.T) {
 		k.pass("p", pod("a", ended))
 		pause(time.Second)
 		k.take()
-		k.f.Begin(key("p"), "", resync).End(false)
+		k.f.Begin(key("p"), "", resync) // and no End
 		if got := k.pass("p", pod("a", ended)); got["a/c"] != "text" {
 			t.Errorf("the next pass sees %v", got)
 		}
 		k.expect(t, nil, nil)
-		k.f.Begin(key("p"), "", resync).End(true)
+		k.f.Begin(key("p"), "", resync).End()
 		k.empty(t)
 	})
 }
@@ -190,7 +190,7 @@ func TestRequestsAreLimited(t *testing.T) {
 			for j := range 50 {
 				s.Logs(pod(fmt.Sprint(j), ended), options)
 			}
-			s.End(true)
+			s.End()
 		}
 		pause(time.Minute)
 		asked, _ := k.take()
@@ -225,13 +225,13 @@ func TestThereIsRoomForSoManyLogs(t *testing.T) {
 		k.takes = 0
 		large := options
 		large.LimitBytes = 1 << 20
-		room := mostHeldOfAccount / (1<<20 + perLog)
+		room := MostHeldOfAccount / (1<<20 + perLog)
 		ask := func(as string, from, to int) {
 			s := k.f.Begin(key(as), as, 0)
 			for i := from; i < to; i++ {
 				s.Logs(pod(fmt.Sprint(i), ended), large)
 			}
-			s.End(true)
+			s.End()
 			synctest.Wait()
 		}
 		ask("a", 0, room+5)
@@ -240,15 +240,15 @@ func TestThereIsRoomForSoManyLogs(t *testing.T) {
 		if len(asked) != room || len(failures) != 1 || !failures[0].Full() || failures[0].Logs != 5 {
 			t.Errorf("%d requests, want %d; failures %v", len(asked), room, failures)
 		}
-		ask("b", 0, room)
-		asked, _ = k.take()
-		ask("c", 0, room)
-		if more, _ := k.take(); len(asked)+room+len(more) != mostHeld/(1<<20+perLog) {
-			t.Errorf("%d requests of a second account, and %d of a third", len(asked), len(more))
+		for _, as := range []string{"b", "c", "d", "e"} {
+			ask(as, 0, room)
+		}
+		if more, _ := k.take(); room+len(more) != MostHeld/(1<<20+perLog) {
+			t.Errorf("%d requests of four more accounts", len(more))
 		}
 		ask("b", 0, 0) // which gives up its room
 		ask("a", 2, room+5)
-		pause(believedFor)
+		pause(deniedFor)
 		if got := k.f.Failures("x"); len(got) != 1 || got[0].Logs != 3 {
 			t.Errorf("failures are %v, want 3 logs of the first account", got)
 		}
@@ -263,7 +263,7 @@ func TestALogThatCannotBeRead(t *testing.T) {
 		within time.Duration
 		asked  int // within that time
 	}{
-		"a right is missing":    {errForbidden, 2 * believedFor, 3},
+		"a right is missing":    {errForbidden, 2 * deniedFor, 3},
 		"its node is away":      {errAway, 35*time.Second + time.Second, 4},
 		"it has not begun":      {errNotBegun, 24 * time.Hour, 1},
 		"the Pod is gone":       {answer(404, "NotFound", ""), 24 * time.Hour, 1},
@@ -297,7 +297,7 @@ func TestALogThatCannotBeRead(t *testing.T) {
 				}
 				k.set("a/c", "text", nil)
 				k.pass("p", pod("a", ran{"2", true}))
-				pause(believedFor)
+				pause(deniedFor)
 				if got := k.pass("p", pod("a", ran{"2", true})); got["a/c"] != "text" || len(k.f.Failures("x")) > 0 || k.changed["x"] != 2 {
 					t.Errorf("later the pass sees %v, failures are %v, the controller heard %d times", got, k.f.Failures("x"), k.changed["x"])
 				}
@@ -316,7 +316,7 @@ func TestARefusalIsBelieved(t *testing.T) {
 			k.set(name+"/c", "text", errForbidden)
 		}
 		k.pass("p", pods...)
-		pause(believedFor - time.Second)
+		pause(deniedFor - time.Second)
 		if asked, _ := k.take(); len(asked) > mostOfAccount {
 			t.Errorf("%d requests, want %d", len(asked), mostOfAccount)
 		}

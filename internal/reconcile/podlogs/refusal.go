@@ -10,8 +10,8 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 )
 
-// believedFor is how long a refusal counts for all logs of the namespace, and how long one waits for which there is no room.
-const believedFor = problem.SlowRetry
+// deniedFor is how long a refusal counts for all logs of the namespace, and how long one waits for which there is no room.
+const deniedFor = problem.SlowRetry
 
 // audience is who reads logs, and where.
 type audience struct{ as, namespace string }
@@ -27,7 +27,7 @@ func (f *Fetcher) refusedLately(l *log) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	last, found := f.refused[audience{l.as, l.namespace}]
-	if !found || time.Since(last.at) >= believedFor {
+	if !found || time.Since(last.at) >= deniedFor {
 		return nil
 	}
 	return last.err
@@ -37,7 +37,7 @@ func (f *Fetcher) refusedLately(l *log) error {
 func (f *Fetcher) noteRefusal(l *log, err error) {
 	to := audience{l.as, l.namespace}
 	if last, found := f.refused[to]; rights.Denied(err) && (!found || last.err != err) { //nolint:errorlint // it is the very answer that is remembered
-		maps.DeleteFunc(f.refused, func(_ audience, r refusal) bool { return time.Since(r.at) >= believedFor })
+		maps.DeleteFunc(f.refused, func(_ audience, r refusal) bool { return time.Since(r.at) >= deniedFor })
 		f.refused[to] = refusal{err, time.Now()}
 	}
 }

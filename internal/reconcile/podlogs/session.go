@@ -85,11 +85,9 @@ func (s *Session) want(l *log, run ran) {
 	}
 }
 
-// End ends a pass. The parent holds what the pass has asked for; where the pass is not whole, also what it has held before.
-func (s *Session) End(whole bool) {
-	if !whole {
-		return
-	}
+// End ends a pass that has asked for all that the parent wants: what it has not asked for goes. A pass that ends without leaves
+// the parent also what it had before.
+func (s *Session) End() {
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
 	h := s.f.parents[s.key]

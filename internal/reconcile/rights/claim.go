@@ -20,6 +20,7 @@ const (
 	Finalizers // of parents, where an admission plugin asks for it
 	Holding    // of the finalizer of parents
 	Events     // about parents
+	Logs       // of Pods
 	Existence  // of an object that a spec names: see Tracker.absent
 )
 
@@ -38,7 +39,7 @@ func (u Use) verbs() []string {
 		return []string{"update"}
 	case Events:
 		return []string{"create", "patch"}
-	case Existence:
+	case Logs, Existence:
 		return []string{"get"}
 	}
 	return nil
@@ -51,6 +52,8 @@ func (u Use) subresource() string {
 		return "status"
 	case Finalizers:
 		return "finalizers"
+	case Logs:
+		return "log"
 	case Parents, Children, Related, Namespaces, Events, Existence, Holding:
 	}
 	return ""

@@ -1,0 +1,73 @@
+package reconcile
+
+import (
+	"errors"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
+)
+
+// readsLogs reports whether templates may ask for logs.
+func (p *pass) readsLogs() bool {
+	for _, e := range p.Related {
+		if e.Logs != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// errNoLogs says which Pods have logs. Authors read it.
+var errNoLogs = errors.New("the argument is no Pod that the parent sees by an entry of spec.related with logs")
+
+// logsOf returns what is known of the logs of a Pod that the parent sees: see render.Input. Where several entries show it, the first
+// one with logs says how much.
+func (p *pass) logsOf(pod map[string]any) (map[string]string, error) {
+	namespace, _, _ := unstructured.NestedString(pod, "metadata", "namespace")
+	name, _, _ := unstructured.NestedString(pod, "metadata", "name")
+	uid, _, _ := unstructured.NestedString(pod, "metadata", "uid")
+	at := types.NamespacedName{Namespace: namespace, Name: name}
+	for i, e := range p.Related {
+		if e.Logs == nil {
+			continue
+		}
+		seen := p.look(i)
+		n, found := slices.BinarySearchFunc(seen, at, func(o *object.Object, at types.NamespacedName) int { return object.CompareKeys(o.Key(), at) })
+		if found && string(seen[n].UID()) == uid {
+			if p.logs == nil {
+				p.logs = p.r.logs.Begin(p.key, p.As, p.Resync)
+			}
+			return p.logs.Logs(pod, logOptions(e.Logs)), nil
+		}
+	}
+	return nil, errNoLogs
+}
+
+// logOptions are what an entry says, with the defaults of the API.
+func logOptions(of *v1.PodLogs) kube.LogOptions {
+	const lines, bytes = 20, 4096
+	o := kube.LogOptions{TailLines: of.TailLines, LimitBytes: of.LimitBytes, Previous: of.Previous}
+	if o.TailLines == 0 {
+		o.TailLines = lines
+	}
+	if o.LimitBytes == 0 {
+		o.LimitBytes = bytes
+	}
+	return o
+}
+
+// endLogs gives up logs that the parent wants no more. A pass without all its templates does not know which these are.
+func (p *pass) endLogs() {
+	switch {
+	case !p.whole || !p.rendered:
+	case p.logs == nil:
+		p.r.logs.Forget(p.key)
+	default:
+		p.logs.End()
+	}
+}
