@@ -241,10 +241,10 @@ type Delimiters struct {
 // Child is an entry of children: a template, and how to treat the objects that it yields.
 type Child struct {
 	// Name of the entry: templates find its live objects under .observed.NAME and
-	// .children.NAME. The template of another entry that reads .children.NAME waits
-	// until they are ready. Required. A lower-case letter, then letters and digits,
-	// at most 63 characters. It may change: the objects that the entry yields go
-	// along.
+	// .children.NAME. The template of another entry that reads .children.NAME
+	// waits until they are ready. Required. A lower-case letter, then letters and
+	// digits, at most 63 characters. It may change: the objects that the entry
+	// yields go along.
 	// +required
 	// +kubebuilder:validation:Pattern=`^[a-z][a-zA-Z0-9]*$`
 	// +kubebuilder:validation:MaxLength=63
@@ -259,25 +259,26 @@ type Child struct {
 	// +kubebuilder:validation:XValidation:rule="self.trim().size() > 0",message="the template is empty"
 	Template string `json:"template"`
 
-	// When an object of this entry is ready: an expression of Go templates, without
-	// the delimiters, that yields true or false for each object, which it sees as
-	// .object beside all that the template sees. An example:
-	// eq .object.status.phase "Bound". It decides whether the parent is ready, what
-	// is counted as ready, and when entries begin that wait for this one. Anything
-	// else than true or false is an error. An object that is being deleted is never
-	// ready. Optional; without it, an object is ready when its own status says so,
-	// and at once where its status says nothing. At most 4,096 characters.
+	// When an object of this entry is ready: an expression of Go templates,
+	// without the delimiters, that yields true or false for each object, which it
+	// sees as .object beside all that the template sees. An example:
+	// eq .object.status.phase "Bound". It decides whether the parent is ready,
+	// what is counted as ready, and when entries begin that wait for this one.
+	// Anything else than true or false is an error. An object that is being
+	// deleted is never ready. Optional; without it, an object is ready when its
+	// own status says so, and at once where its status says nothing. At most 4,096
+	// characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=4096
 	ReadyWhen string `json:"readyWhen,omitempty"`
 
-	// Names of other entries of children that must be ready before this one begins:
-	// each object that they yield is there, as its template says, and ready. An
-	// entry whose template reads .children.NAME waits for NAME by itself, so that
-	// this field is for what a template does not read. While an entry waits, its
-	// objects are neither created nor changed nor pruned, but what others change in
-	// them is still undone. No entry may wait for itself, also by way of others.
-	// Optional; at most 64 names.
+	// Names of other entries of children that must be ready before this one
+	// begins: each object that they yield is there, as its template says, and
+	// ready. An entry whose template reads .children.NAME waits for NAME by
+	// itself, so that this field is for what a template does not read. While an
+	// entry waits, its objects are neither created nor changed nor pruned, but
+	// what others change in them is still undone. No entry may wait for itself,
+	// also by way of others. Optional; at most 64 names.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64

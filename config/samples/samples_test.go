@@ -4,6 +4,7 @@ package samples
 import (
 	"bytes"
 	"os"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -273,5 +274,52 @@ func only(name string, objects []map[string]any) func(string) ([]map[string]any,
 			return nil, nil
 		}
 		return objects, nil
+	}
+}
+
+func TestWebShopWaitsForItsDatabase(t *testing.T) {
+	p := program(t, "webshop")
+	for child, want := range map[string][]string{"service": nil, "db": nil, "migrate": nil, "web": {"db"}} {
+		if got := p.Awaits(child); !slices.Equal(got, want) {
+			t.Errorf("the template of %s awaits %v, want %v", child, got, want)
+		}
+	}
+	in := &render.Input{Parent: example(t, "webshop"), Observed: only("db", []map[string]any{{"kind": "Service", "metadata": map[string]any{"name": "corner-db"}}})}
+	for child, want := range map[string][]any{
+		"service": {"Service", "corner"}, "db": {"Service", "corner-db", "StatefulSet", "corner-db"},
+		"migrate": {"Job", "corner-migrate-1"}, "web": {"Deployment", "corner-web"},
+	} {
+		objects, err := p.Child(child, in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []any
+		for _, o := range objects {
+			got = append(got, o.Content["kind"], at(o.Content, "metadata", "name"))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", child, diff)
+		}
+	}
+}
+
+func TestWebShopShowsEachStep(t *testing.T) {
+	p := program(t, "webshop")
+	job := func(conditions ...any) []map[string]any {
+		return []map[string]any{{"kind": "Job", "status": map[string]any{"conditions": conditions}}}
+	}
+	for want, jobs := range map[string][]map[string]any{
+		"waiting": nil, "starting": job(), "ready": job(map[string]any{"type": "Complete", "status": "True"}), "failed": job(map[string]any{"type": "Failed", "status": "True"}),
+	} {
+		got, err := p.Status(&render.Input{
+			Parent: example(t, "webshop"), Observed: only("migrate", jobs),
+			Ready: func(o map[string]any) bool { return at(o, "status", "conditions", 0, "type") == "Complete" },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(map[string]any{"database": "waiting", "migration": want, "web": "waiting"}, got); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
 	}
 }

@@ -33,21 +33,29 @@ func Of(order *spec.Order, d *child.Desired, judge *readiness.Judge) *Gates {
 	}
 	g := &Gates{order: order}
 	for _, entry := range order.Waiting() {
-		for _, name := range order.DependsOn(entry) {
-			if o, obstructed := g.look(name, d, judge); obstructed {
-				g.close(entry, o, d)
-				break
+		if o, obstructed := g.nearest(entry, d, judge); obstructed {
+			g.closed = append(g.closed, closed{entry, o})
+			if slices.Contains(d.Failed, entry) {
+				g.unrendered = append(g.unrendered, entry)
 			}
 		}
 	}
 	return g
 }
 
-func (g *Gates) close(entry string, o obstacle, d *child.Desired) {
-	g.closed = append(g.closed, closed{entry, o})
-	if slices.Contains(d.Failed, entry) {
-		g.unrendered = append(g.unrendered, entry)
+// nearest returns what an entry waits for, if there is anything: one that waits itself before others, for these may be what
+// that one waits for.
+func (g *Gates) nearest(entry string, d *child.Desired, judge *readiness.Judge) (found obstacle, obstructed bool) {
+	names := g.order.DependsOn(entry)
+	if i := slices.IndexFunc(names, g.Closed); i >= 0 {
+		return obstacle{entry: names[i]}, true
 	}
+	for _, name := range names {
+		if found, obstructed = look(name, d, judge); obstructed {
+			break
+		}
+	}
+	return found, obstructed
 }
 
 // Closed reports whether an entry is held back.

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"slices"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/problem"
@@ -23,12 +24,9 @@ type unmet struct {
 	outdated bool
 }
 
-// look returns why entries cannot begin that wait for that one, and whether there is anything.
-func (g *Gates) look(entry string, d *child.Desired, judge *readiness.Judge) (obstacle, bool) {
+// look returns why entries cannot begin that wait for that one, which does not wait itself, and whether there is anything.
+func look(entry string, d *child.Desired, judge *readiness.Judge) (obstacle, bool) {
 	o := obstacle{entry: entry, judge: judge}
-	if g.Closed(entry) {
-		return o, true
-	}
 	if o.faulty = !d.Sound(entry); o.faulty {
 		return o, true
 	}
@@ -44,18 +42,21 @@ func (g *Gates) look(entry string, d *child.Desired, judge *readiness.Judge) (ob
 	return o, len(o.unmet) > 0
 }
 
-// Waits returns what is to be told of entries that are held back: of those that cannot be rendered, and of those of
-// which something was held.
+// Waits returns what is to be told of entries that are held back: of those that cannot be rendered, of those of which
+// something was held, and of those that these wait for.
 func (g *Gates) Waits(held map[string]bool) problem.List {
 	if g == nil {
 		return nil
 	}
 	var waits problem.List
-	for _, c := range g.closed {
-		if held[c.entry] || g.isUnrendered(c.entry) {
+	told := map[string]bool{} // what they wait for
+	for _, c := range slices.Backward(g.closed) {
+		if told[c.entry] || held[c.entry] || g.isUnrendered(c.entry) {
+			told[c.obstacle.entry] = true
 			waits = append(waits, &problem.Problem{Reason: v1.ReasonWaiting, Waiting: true, Message: c.String()})
 		}
 	}
+	slices.Reverse(waits)
 	return waits
 }
 
