@@ -26,6 +26,7 @@ var held = map[string]string{
 	"Length of `metadata.name`":                             "rule metadata.name",
 	"Length of `spec.className`":                            "crd className",
 	"Entries of `spec.children`":                            "crd children",
+	"Entries of `spec.finalize.children`":                   "crd finalize.children",
 	"Length of the name of an entry":                        "crd children.name",
 	"Length of the `readyWhen` of an entry":                 "crd children.readyWhen",
 	"Names in the `dependsOn` of an entry":                  "crd children.dependsOn",

@@ -2,7 +2,7 @@ package v1
 
 // Finalize says what happens before a parent goes that is being deleted.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.order) && self.order == 'Reverse'",message="nothing to do: set order to Reverse"
+// +kubebuilder:validation:XValidation:rule="has(self.order) && self.order == 'Reverse' || has(self.children) && self.children.size() > 0",message="nothing to do: set order to Reverse, or give at least one entry in children"
 type Finalize struct {
 	// In which order the children go. Reverse: entry by entry, the last one in the
 	// order of dependsOn first, and each when nothing is left of the one before.
@@ -11,6 +11,18 @@ type Finalize struct {
 	// +optional
 	// +kubebuilder:default=None
 	Order FinalizeOrder `json:"order,omitempty"`
+
+	// Entries as in spec.children, whose objects are made when somebody deletes
+	// the parent, and must all be ready before its children go: a Job that makes a
+	// backup. They go after the parent, unless their deletionPolicy is Orphan. The
+	// names of both lists must differ. The templates here, and the status
+	// template, see the objects of both lists as .children.NAME. Optional. At most
+	// 16 entries.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Children []Child `json:"children,omitempty"`
 
 	// How long all of this may take, from the moment when somebody deletes the
 	// parent; then onTimeout counts. A duration: up to four whole numbers of at

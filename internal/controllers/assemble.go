@@ -194,13 +194,14 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *Controllers,
 		Name: tc.Name, Manager: v1.FieldManagerPrefix + tc.Name, Spec: &tc.Spec, Kinds: in.kinds,
 		As: a.as, Cluster: in.clusters(a.as), Rights: in.rights.For(tc.Name, a.as, a.kind).Anywhere(spec.CrossScope(&tc.Spec)), Controllers: in.cache,
 		Kind: a.kind, GoneSince: e.gone, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]running.Source{},
-		Finalizer: v1.FinalizerParentPrefix + tc.Name, NeedsFinalizer: spec.NeedsFinalizer(&tc.Spec), MayHold: mayHold(tc), TeardownOnly: a.teardownOnly(),
+		Finalizer: v1.FinalizerParentPrefix + tc.Name, NeedsFinalizer: spec.NeedsFinalizer(&tc.Spec), MayHold: mayHold(tc), TeardownOnly: a.teardownOnly(), Rejected: a.rejection != nil,
 		Settled: a.settled, Unknown: a.kindErr != nil && e.gone.IsZero() && len(a.parents) == 0, Generation: e.generation, Round: a.round, Meter: e.meter,
 	}
 	// Also where the rest of the spec is rejected: it tells whose the children are.
 	c.GVK = schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind)
 	if e.compiled != nil {
-		c.Program, c.Order, c.Resync = e.compiled.Program, e.compiled.Order, e.compiled.Resync
+		c.Program, c.Resync = e.compiled.Program, e.compiled.Resync
+		c.Order, c.FinalOrder = e.compiled.Order, e.compiled.FinalOrder
 		c.Labels, c.NamespaceSelector, c.ReadyCondition = e.compiled.Labels, e.compiled.NamespaceSelector, e.compiled.ReadyCondition
 	}
 	c.Factory = &child.Factory{

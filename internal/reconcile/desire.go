@@ -14,7 +14,7 @@ const mostLooks = 8
 // object under the name of the entry that wants it.
 func (p *pass) desire(observed []*child.Live) (child.Desired, []*child.Wanted) {
 	for range mostLooks - 1 {
-		d := p.Factory.Render(p.parent, p.input(observed))
+		d := p.Factory.Render(p.parent, p.entries, p.input(observed))
 		free, moved := d.Pair(observed)
 		if !moved {
 			return d, free
@@ -23,7 +23,7 @@ func (p *pass) desire(observed []*child.Live) (child.Desired, []*child.Wanted) {
 			l.Wanted = nil
 		}
 	}
-	d := p.Factory.Render(p.parent, p.input(observed))
+	d := p.Factory.Render(p.parent, p.entries, p.input(observed))
 	free, moved := d.Pair(observed)
 	if moved { // what is written now tells the next pass
 		d.Faults = append(d.Faults, child.Fault{Always: true, Problem: &problem.Problem{

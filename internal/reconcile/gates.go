@@ -7,21 +7,21 @@ import (
 
 // gates returns which entries are held back, by what is wanted and what is there.
 func (p *pass) gates(d *child.Desired, observed []*child.Live) *gate.Gates {
-	if p.Order == nil {
+	if p.order == nil {
 		return nil
 	}
-	return gate.Of(p.Order, d, p.judge(observed))
+	return gate.Of(p.order, d, p.judge(observed))
 }
 
 // wait looks again, after the writes, at the entries that were held back, and reports whether the pass is over. If what
 // they wait for has become ready by these writes, which no watch tells of, the next pass goes on at once, and the
 // status is left to that one.
-func (p *pass) wait(before *gate.Gates, d *child.Desired, observed []*child.Live) (over bool) {
-	now := before
+func (p *pass) wait(s sight) (over bool) {
+	now := s.gates
 	if p.written.Children {
-		now = p.gates(d, observed)
+		now = p.gates(&s.d, s.observed)
 	}
-	p.opened = before.Opened(now)
+	p.opened = s.gates.Opened(now)
 	over = !p.opened || len(p.problems) > 0
 	p.problems = append(p.problems, now.Waits(p.plan.Held)...)
 	return over

@@ -18,6 +18,7 @@ import (
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/announce"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/gate"
 	"github.com/templater-dev/templater/internal/reconcile/loop"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
@@ -29,6 +30,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/spec"
 )
 
 // pass is one look at one parent.
@@ -50,6 +52,8 @@ type pass struct {
 	chosen     []chosen // by entry of spec.related
 	plan       plan.Plan
 	maker      *child.Maker
+	entries    child.Entries // whose objects the pass brings in line
+	order      *spec.Order   // of these
 	census     census
 	blind      bool             // whether no template can be rendered
 	whole      bool             // whether all that the templates want is known
@@ -140,40 +144,24 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 }
 
 func (p *pass) run(ctx context.Context) Result {
-	observed := p.observe()
-	var d child.Desired
-	var free []*child.Wanted
-	if why := p.choose(); why == nil {
-		d, free = p.desire(observed)
-	} else {
-		d, p.blind = p.held(why), true
+	p.entries, p.order = p.Spec.Children, p.Order
+	s, early := p.converge(ctx)
+	if early != nil {
+		return *early
 	}
-	if ctx.Err() != nil { // it was cut short, so that it does not know all
-		return Result{Retry: problem.RetryBackoff, Outcome: measure.Waiting}
-	}
-	g := p.gates(&d, observed)
-	p.settle(d.Largest)
-	if len(d.Unknown) > 0 {
-		p.r.controllers.AddKinds(p.Name, d.Unknown)
-		return Result{Outcome: measure.Waiting} // comes again when the new kinds can be read
-	}
-	p.r.controllers.Miss(p.Name, d.Missing)
-	p.problems = append(p.problems, g.Told(d.Faults)...)
-	p.whole = len(d.Faults) == 0
-	wanted := p.readable(free)
-	p.maker = d.Maker
-	p.plan = p.makePlan(ctx, plan.Input{Entries: p.Spec.Children, Wanted: wanted, Live: observed, Maker: d.Maker, Gates: g})
-	p.written.Before = fingerprint(observed)
-	p.act(ctx)
 	p.loop()
-	if p.written.Children {
-		observed, p.judged = p.observe(), nil
-		d.Pair(observed)
+	if p.wait(s) {
+		p.writeStatus(ctx, s.d.Wanted, s.observed)
 	}
-	p.written.After = fingerprint(observed)
-	if p.wait(g, &d, observed) {
-		p.writeStatus(ctx, d.Wanted, observed)
+	p.measure()
+	if log := klog.FromContext(ctx).V(4); log.Enabled() {
+		log.Info("looked at parent", "controller", p.Name, "parent", p.key.Parent.String(), "resourceVersion", p.parent.ResourceVersion(), "wroteChildren", p.written.Children, "wroteStatus", p.written.Status)
 	}
+	return p.result()
+}
+
+// measure counts what the pass has met, and finds passes that write without an end.
+func (p *pass) measure() {
 	p.endLogs()
 	if p.written.Any() && p.r.breaker.Wrote(p.key, p.specs(), p.written) {
 		p.Meter.Tripped()
@@ -181,10 +169,49 @@ func (p *pass) run(ctx context.Context) Result {
 	if p.problems.TemplateFailed() {
 		p.Meter.TemplateError()
 	}
-	if log := klog.FromContext(ctx).V(4); log.Enabled() {
-		log.Info("looked at parent", "controller", p.Name, "parent", p.key.Parent.String(), "resourceVersion", p.parent.ResourceVersion(), "wroteChildren", p.written.Children, "wroteStatus", p.written.Status)
+}
+
+// sight is what the pass has seen: what its entries want, what there is after the writes, and which entries are held back.
+type sight struct {
+	d        child.Desired
+	observed []*child.Live
+	gates    *gate.Gates // before the writes
+}
+
+// converge brings the objects of the pass's entries in line with what the templates yield. Where the pass has to end, it returns how.
+func (p *pass) converge(ctx context.Context) (s sight, early *Result) {
+	s.observed = p.observe()
+	var d child.Desired
+	var free []*child.Wanted
+	if why := p.choose(); why == nil {
+		d, free = p.desire(s.observed)
+	} else {
+		d, p.blind = p.held(why), true
 	}
-	return p.result()
+	if ctx.Err() != nil { // it was cut short, so that it does not know all
+		return s, &Result{Retry: problem.RetryBackoff, Outcome: measure.Waiting}
+	}
+	s.gates = p.gates(&d, s.observed)
+	p.settle(d.Largest)
+	if len(d.Unknown) > 0 {
+		p.r.controllers.AddKinds(p.Name, d.Unknown)
+		return s, &Result{Outcome: measure.Waiting} // comes again when the new kinds can be read
+	}
+	p.r.controllers.Miss(p.Name, d.Missing)
+	p.problems = append(p.problems, s.gates.Told(d.Faults)...)
+	p.whole = len(d.Faults) == 0
+	wanted := p.readable(free)
+	p.maker = d.Maker
+	p.plan = p.makePlan(ctx, plan.Input{Entries: p.entries, Wanted: wanted, Live: p.ofEntries(s.observed), Maker: d.Maker, Gates: s.gates})
+	p.written.Before = fingerprint(s.observed)
+	p.act(ctx)
+	if p.written.Children {
+		s.observed, p.judged = p.observe(), nil
+		d.Pair(s.observed)
+	}
+	p.written.After = fingerprint(s.observed)
+	s.d = d
+	return s, nil
 }
 
 // readable leaves out what is of a kind that may not be listed: what is there of it is not known.

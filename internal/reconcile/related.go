@@ -85,7 +85,7 @@ func (p *pass) contentsOf(objects []*object.Object) ([]map[string]any, error) {
 
 // held is what the templates want while none of them is rendered: nobody knows.
 func (p *pass) held(why *problem.Problem) child.Desired {
-	d := p.Factory.Unrendered(p.parent)
+	d := p.Factory.Unrendered(p.parent, p.entries)
 	d.Faults = []child.Fault{{Problem: why, Always: true}}
 	return d
 }

@@ -39,12 +39,14 @@ func (p *pass) teardown(ctx context.Context) Result {
 		})
 		return p.release(ctx)
 	}
-	if p.removeInOrder(ctx) {
+	if p.finish(ctx) && p.removeInOrder(ctx) {
 		return p.release(ctx)
 	}
-	if left == 0 {
-		p.problems = problem.List{&problem.Problem{Reason: v1.ReasonFinalizeTimeout, Retry: p.problems.Retry(), Pending: p.problems.Pending(), Message: p.problems.Message() +
-			"; this takes longer than spec.finalize.timeout: mend what it waits for, or annotate the object with " + v1.AnnotationSkipFinalize + ": \"true\" to have it go at once"}}
+	if left == 0 && p.problems.First().Reason != v1.ReasonNamespaceEnding { // which has a way out of its own
+		p.problems = problem.List{{
+			Reason: v1.ReasonFinalizeTimeout, Retry: p.problems.Retry(), Pending: p.problems.Pending(),
+			Message: p.problems.Message() + "; this takes longer than spec.finalize.timeout: mend what it waits for, or " + skipAdvice,
+		}}
 	}
 	result := p.unfinished(ctx)
 	if left > 0 {
@@ -56,8 +58,12 @@ func (p *pass) teardown(ctx context.Context) Result {
 // unfinished tells what the parent waits for.
 func (p *pass) unfinished(ctx context.Context) Result {
 	p.reportTeardown(ctx, p.observe())
+	p.measure()
 	return p.result()
 }
+
+// skipAdvice is the way out.
+const skipAdvice = "annotate the object with " + v1.AnnotationSkipFinalize + ": \"true\" to have it go at once"
 
 // endless is what timeLeft returns where there is no end.
 const endless = time.Duration(-1)
@@ -93,14 +99,13 @@ func (p *pass) removeInOrder(ctx context.Context) bool {
 		p.waitForChildren()
 		return false
 	}
-	inOrder := p.Spec.Finalize != nil && p.Spec.Finalize.Order == v1.FinalizeReverse
 	var first []*child.Live // those of the highest level
 	for _, l := range p.observe() {
 		switch {
 		case !p.goesBefore(l):
-		case !inOrder, len(first) == 0, l.Level() == first[0].Level():
+		case len(first) == 0, p.level(l) == p.level(first[0]):
 			first = append(first, l)
-		case l.Level() > first[0].Level():
+		case p.level(l) > p.level(first[0]):
 			first = append(first[:0], l)
 		}
 	}
@@ -108,14 +113,26 @@ func (p *pass) removeInOrder(ctx context.Context) bool {
 		return true
 	}
 	p.waits(child.Going(first))
-	p.removeAll(ctx, first, inOrder)
+	p.removeAll(ctx, first, p.Spec.Finalize != nil && p.Spec.Finalize.Order == v1.FinalizeReverse)
 	return false
 }
 
-// goesBefore reports whether a child goes before its parent. Without spec.finalize, those that have an owner reference are left to
+// level is where the child stands in the order: those of the highest level go first, and what spec.finalize.children have made comes last.
+func (p *pass) level(l *child.Live) int {
+	switch {
+	case p.isFinal(l):
+		return -1
+	case p.Spec.Finalize == nil, p.Spec.Finalize.Order != v1.FinalizeReverse:
+		return 0
+	}
+	return l.Level()
+}
+
+// goesBefore reports whether a child goes before its parent. What spec.finalize.children have made goes after it, unless no owner reference
+// binds it. Without spec.finalize, those that have an owner reference are left to
 // the garbage collector.
 func (p *pass) goesBefore(l *child.Live) bool {
-	return !l.Outlives() && (p.Spec.Finalize != nil || l.Object.CrossScope())
+	return !l.Outlives() && (l.Object.CrossScope() || p.Spec.Finalize != nil && !p.isFinal(l))
 }
 
 // orphan has the children stay that no owner reference binds to the parent, and reports whether that is done. The garbage
@@ -177,7 +194,7 @@ func (p *pass) release(ctx context.Context) Result {
 func (p *pass) reportTeardown(ctx context.Context, observed []*child.Live) {
 	now := p.count(observed, p.judge(observed))
 	status := p.ownStatus()
-	if !p.TeardownOnly && !p.SyncingRelated() && p.choose() == nil {
+	if !p.Rejected && !p.SyncingRelated() && p.choose() == nil {
 		status, _ = p.template(observed)
 	}
 	if !p.problems.Pending() {

@@ -28,6 +28,7 @@ type Compiled struct {
 	ReadyCondition    string                  // "" = none
 	Related           []Related               // in the order of the spec
 	Order             *Order                  // of spec.children; nil = none waits for another
+	FinalOrder        *Order                  // of spec.finalize.children
 }
 
 // Compile compiles the templates and parses the selectors of a spec. With a rejection, what it returns is for parents that are being
@@ -47,6 +48,9 @@ func Compile(name string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejectio
 	if r := c.parse(spec); r != nil {
 		return &Compiled{Program: c.Program, GVK: c.GVK, ReadyCondition: c.ReadyCondition, Labels: labels.Everything()}, r
 	}
+	if r := checkNames(spec); r != nil {
+		return c, r
+	}
 	source, r := sourceOf(name, spec)
 	if r != nil {
 		return c, r
@@ -55,11 +59,16 @@ func Compile(name string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejectio
 	if err != nil {
 		return c, Rejectf(v1.ReasonInvalidTemplate, "%s", firstErrors(err))
 	}
-	order, r := orderOf(spec.Children, program.Awaits)
-	if r != nil {
+	if c.Order, r = inChildren.order(spec.Children, program.Awaits); r != nil {
 		return c, r
 	}
-	c.Program, c.Order = program, order
+	if c.FinalOrder, r = inFinalize.order(Finals(spec), program.Awaits); r != nil {
+		return c, r
+	}
+	if r := checkReads(spec, program.Awaits); r != nil {
+		return c, r
+	}
+	c.Program = program
 	return c, nil
 }
 
@@ -140,7 +149,7 @@ func sourceOf(name string, spec *v1.TemplateControllerSpec) (render.Source, *Rej
 	for _, related := range spec.Related {
 		source.Related = append(source.Related, syntax.Template{Name: related.Name, Text: related.Select})
 	}
-	for _, child := range spec.Children {
+	for child := range allEntries(spec) {
 		source.Children = append(source.Children, syntax.Template{Name: child.Name, Text: child.Template})
 		if child.ReadyWhen != "" {
 			source.ReadyWhen = append(source.ReadyWhen, syntax.Template{Name: child.Name, Text: child.ReadyWhen})

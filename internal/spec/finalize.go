@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -11,6 +12,52 @@ import (
 // the garbage collector does not take.
 func NeedsFinalizer(spec *v1.TemplateControllerSpec) bool {
 	return spec.Finalize != nil || slices.ContainsFunc(spec.Children, func(c v1.Child) bool { return crossScope(c) && c.DeletionPolicy != v1.DeletionOrphan })
+}
+
+// allEntries yields those of spec.children, and then those of spec.finalize.children. They share one space of names.
+func allEntries(spec *v1.TemplateControllerSpec) iter.Seq[*v1.Child] {
+	return func(yield func(*v1.Child) bool) {
+		for i := range spec.Children {
+			if !yield(&spec.Children[i]) {
+				return
+			}
+		}
+		for i := range Finals(spec) {
+			if !yield(&spec.Finalize.Children[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Finals returns the entries of which something is made before a deleted parent goes.
+func Finals(spec *v1.TemplateControllerSpec) []v1.Child {
+	if spec.Finalize == nil {
+		return nil
+	}
+	return spec.Finalize.Children
+}
+
+// checkNames says which name stands for two entries, or returns nil.
+func checkNames(spec *v1.TemplateControllerSpec) *Rejection {
+	for _, final := range Finals(spec) {
+		if slices.ContainsFunc(spec.Children, func(c v1.Child) bool { return c.Name == final.Name }) {
+			return Rejectf(v1.ReasonInvalidSpec, "spec.finalize.children[%s]: an entry of spec.children has that name, too, and templates could not tell their objects apart: rename one of the two", final.Name)
+		}
+	}
+	return nil
+}
+
+// checkReads says which entry of spec.children waits for one of spec.finalize.children, or returns nil.
+func checkReads(spec *v1.TemplateControllerSpec, awaits func(entry string) []string) *Rejection {
+	for _, final := range Finals(spec) {
+		for _, c := range spec.Children {
+			if slices.Contains(awaits(c.Name), final.Name) {
+				return Rejectf(v1.ReasonInvalidSpec, "spec.children[%s]: the template reads .children.%s, of which there is nothing before the parent is being deleted: read it in the status template, or in one of spec.finalize.children", c.Name, final.Name)
+			}
+		}
+	}
+	return nil
 }
 
 // defaultTimeout is spec.finalize.timeout where there is none.

@@ -56,9 +56,18 @@ func (o *Order) Levels() map[string]int {
 	return levels
 }
 
-// orderOf returns the order of entries, of which each waits for those that its template awaits and for those in its dependsOn.
-func orderOf(children []v1.Child, awaits func(entry string) []string) (*Order, *Rejection) {
-	g := graph{edges: map[string][]edge{}, state: map[string]int{}, order: &Order{places: map[string]place{}}}
+// list is a list of entries, by its path.
+type list string
+
+// The lists of entries. Those of one wait for each other alone.
+const (
+	inChildren list = "spec.children"
+	inFinalize list = "spec.finalize.children"
+)
+
+// order returns the order of entries, of which each waits for those that its template awaits and for those in its dependsOn.
+func (l list) order(children []v1.Child, awaits func(entry string) []string) (*Order, *Rejection) {
+	g := graph{list: l, edges: map[string][]edge{}, state: map[string]int{}, order: &Order{places: map[string]place{}}}
 	names := namesOf(children)
 	for _, c := range children {
 		if r := g.add(c, names, awaits(c.Name)); r != nil {
@@ -67,7 +76,7 @@ func orderOf(children []v1.Child, awaits func(entry string) []string) (*Order, *
 	}
 	for _, name := range names {
 		if cycle := g.visit(name); cycle != nil {
-			return nil, cycleFault(cycle)
+			return nil, l.cycleFault(cycle)
 		}
 	}
 	if len(g.order.sorted) == 0 {
@@ -92,6 +101,7 @@ type edge struct {
 
 // graph is the edges of entries, in the order of spec.children, and how far they have been followed.
 type graph struct {
+	list  list
 	edges map[string][]edge
 	state map[string]int
 	path  []edge // that is being followed
@@ -110,10 +120,10 @@ func (g *graph) add(c v1.Child, names, awaits []string) *Rejection {
 	known := syntax.Keys{Names: slices.DeleteFunc(slices.Sorted(slices.Values(names)), func(name string) bool { return name == c.Name })}
 	for _, name := range c.DependsOn {
 		if name == c.Name {
-			return Rejectf(v1.ReasonInvalidSpec, "spec.children[%s].dependsOn: an entry cannot wait for itself: remove %s", c.Name, name)
+			return Rejectf(v1.ReasonInvalidSpec, "%s[%s].dependsOn: an entry cannot wait for itself: remove %s", g.list, c.Name, name)
 		}
 		if err := known.Check(name); err != nil {
-			return Rejectf(v1.ReasonInvalidSpec, "spec.children[%s].dependsOn names no entry of spec.children: %s", c.Name, err)
+			return Rejectf(v1.ReasonInvalidSpec, "%s[%s].dependsOn names no entry of %s: %s", g.list, c.Name, g.list, err)
 		}
 	}
 	for _, name := range names {
@@ -162,7 +172,7 @@ func (p *place) add(name string, of place) {
 }
 
 // cycleFault says who waits for whom, and why.
-func cycleFault(cycle []edge) *Rejection {
+func (l list) cycleFault(cycle []edge) *Rejection {
 	words := make([]string, len(cycle))
 	for i, e := range cycle {
 		words[i] = fmt.Sprintf("the template of %s reads .children.%s", e.from, e.to)
@@ -170,5 +180,5 @@ func cycleFault(cycle []edge) *Rejection {
 			words[i] = fmt.Sprintf("%s names %s in dependsOn", e.from, e.to)
 		}
 	}
-	return Rejectf(v1.ReasonInvalidSpec, "spec.children: entries wait for each other, so that none would ever be made: %s; read .observed instead of .children in one of the templates, which does not wait, or remove a name from dependsOn", strings.Join(words, ", "))
+	return Rejectf(v1.ReasonInvalidSpec, "%s: entries wait for each other, so that none would ever be made: %s; read .observed instead of .children in one of the templates, which does not wait, or remove a name from dependsOn", l, strings.Join(words, ", "))
 }

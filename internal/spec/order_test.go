@@ -29,7 +29,7 @@ func entries(lines ...string) (children []v1.Child, awaits func(string) []string
 }
 
 func TestOrder(t *testing.T) {
-	o, r := orderOf(entries("web: /migrate db", "page: /web", "migrate: /db", "db", "lone", "cache"))
+	o, r := inChildren.order(entries("web: /migrate db", "page: /web", "migrate: /db", "db", "lone", "cache"))
 	if r != nil {
 		t.Fatal(r.Message)
 	}
@@ -52,7 +52,7 @@ func TestOrder(t *testing.T) {
 }
 
 func TestNoOrder(t *testing.T) {
-	o, r := orderOf(entries("web", "db"))
+	o, r := inChildren.order(entries("web", "db"))
 	if r != nil || o != nil {
 		t.Fatalf("got %v, %v, want none", o, r)
 	}
@@ -73,7 +73,7 @@ func TestOrdersThatAreRefused(t *testing.T) {
 		"web: /db db|db: /web":        cycle + "the template of web reads .children.db, the template of db reads .children.web" + remedy,
 		"a: b c d|b: c d|c: d|d: e|e": "",
 	} {
-		_, r := orderOf(entries(strings.Split(lines, "|")...))
+		_, r := inChildren.order(entries(strings.Split(lines, "|")...))
 		switch {
 		case want == "" && r != nil:
 			t.Errorf("%s: %s", lines, r.Message)

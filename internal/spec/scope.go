@@ -9,7 +9,7 @@ import (
 
 // CrossScope reports whether children may be in other namespaces than their parents, or in none: some entry has scope Cluster.
 func CrossScope(spec *v1.TemplateControllerSpec) bool {
-	return slices.ContainsFunc(spec.Children, crossScope)
+	return slices.ContainsFunc(spec.Children, crossScope) || slices.ContainsFunc(Finals(spec), crossScope)
 }
 
 func crossScope(c v1.Child) bool { return c.Scope == v1.ScopeCluster }
@@ -19,8 +19,10 @@ func checkScope(spec *v1.TemplateControllerSpec, kind kind.Kind) *Rejection {
 	if kind.Namespaced {
 		return nil
 	}
-	if i := slices.IndexFunc(spec.Children, crossScope); i >= 0 {
-		return Rejectf(v1.ReasonInvalidSpec, "spec.children[%s].scope: %s is cluster-scoped, so its children may be anywhere as it is: remove scope", spec.Children[i].Name, kind.Kind)
+	for c := range allEntries(spec) {
+		if crossScope(*c) {
+			return Rejectf(v1.ReasonInvalidSpec, "spec.children[%s].scope: %s is cluster-scoped, so its children may be anywhere as it is: remove scope", c.Name, kind.Kind)
+		}
 	}
 	return nil
 }

@@ -60,13 +60,13 @@ type Desired struct {
 	Missing []schema.GroupKind
 }
 
-// Render renders all templates and turns what they yield into children. Of several documents
+// Render renders the templates of entries and turns what they yield into children. Of several documents
 // for one object none is wanted: nobody knows which is meant.
-func (f *Factory) Render(parent *object.Object, in *render.Input) Desired {
+func (f *Factory) Render(parent *object.Object, entries Entries, in *render.Input) Desired {
 	d := f.desired(parent)
 	first := map[ID]*Wanted{}
-	for i := range f.Spec.Children {
-		child := &f.Spec.Children[i]
+	for i := range entries {
+		child := &entries[i]
 		if len(d.Failed) > 0 && in.Budget.UsedUp() { // which was told
 			d.Failed = append(d.Failed, child.Name)
 			continue
@@ -110,10 +110,10 @@ func (f *Factory) desired(parent *object.Object) Desired {
 }
 
 // Unrendered is what is known to be wanted for a parent while its templates cannot be rendered: of no entry anybody knows.
-func (f *Factory) Unrendered(parent *object.Object) Desired {
+func (f *Factory) Unrendered(parent *object.Object, entries Entries) Desired {
 	d := f.desired(parent)
-	for i := range f.Spec.Children {
-		d.Failed = append(d.Failed, f.Spec.Children[i].Name)
+	for i := range entries {
+		d.Failed = append(d.Failed, entries[i].Name)
 	}
 	return d
 }

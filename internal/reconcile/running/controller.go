@@ -38,13 +38,15 @@ type Controller struct {
 	Spec    *v1.TemplateControllerSpec
 	Program *render.Program
 	Order   *spec.Order // of spec.children; nil = none waits for another
-	Kinds   Resolver
-	As      string // user; empty = the operator itself
-	Cluster Client // as that user
-	Rights  rights.Subject
-	Factory *child.Factory // of the children of its parents
-	Resync  time.Duration  // 0 = never
-	Meter   measure.Meter
+	// FinalOrder is that of spec.finalize.children.
+	FinalOrder *spec.Order
+	Kinds      Resolver
+	As         string // user; empty = the operator itself
+	Cluster    Client // as that user
+	Rights     rights.Subject
+	Factory    *child.Factory // of the children of its parents
+	Resync     time.Duration  // 0 = never
+	Meter      measure.Meter
 
 	GVK  schema.GroupVersionKind // of the parents
 	Kind kind.Kind
@@ -73,6 +75,8 @@ type Controller struct {
 	// TeardownOnly is whether nothing is done but for parents that are being deleted and have the finalizer: the spec makes no sense,
 	// or the parents' kind is being deleted.
 	TeardownOnly bool
+	// Rejected is whether the spec makes no sense, so that there are no templates.
+	Rejected bool
 }
 
 // Author tells what the author of the templates wrote from what came from data.

@@ -1,0 +1,232 @@
+package controllers
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+)
+
+// backup is a Job that is made before the children of a deleted parent go.
+const backup = `
+    children:
+    - name: backup
+      template: |
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: backup}
+        spec: {suspend: {{ eq (len .children.maps) 0 }}}
+`
+
+// backedUp returns apps with backup, and more lines of spec.finalize.
+func backedUp(t *testing.T, more ...string) string {
+	t.Helper()
+	text := "spec:\n  finalize:\n    order: Reverse\n"
+	for _, line := range more {
+		text += "    " + line + "\n"
+	}
+	return with(t, apps, "spec:\n", text+strings.TrimPrefix(backup, "\n"))
+}
+
+var backupJob = kube.Location{Resource: fakeKinds[schema.GroupKind{Group: "batch", Kind: "Job"}].Resource, Namespace: "ns", Name: "backup"}
+
+// ends has the Job end, with a condition of that type.
+func (c *cluster) jobEnds(condition string) {
+	c.t.Helper()
+	c.edit(backupJob, func(o *unstructured.Unstructured) {
+		o.Object["status"] = map[string]any{"startTime": "2026-01-01T00:00:00Z", "conditions": []any{map[string]any{"type": condition, "status": "True", "reason": "BackoffLimitExceeded"}}}
+	})
+}
+
+const noteDone = "mark apps one"
+
+func TestFinalizeChildrenComeBeforeTheOthersGo(t *testing.T) {
+	c := finalizes(t, backedUp(t, "timeout: 0s"))
+	wantRequests(t, "while the parent lives", c.settle())
+	c.deletes(one, metav1.DeletePropagationForeground)
+	wantRequests(t, "they are made", c.settle(), "create jobs backup", "status apps one")
+	const waiting = "False Finalizing: being deleted: waits for spec.finalize.children: 0 of 1 children are ready: Job ns/backup: not started yet"
+	if got := c.condition("apps", "one", "Ready"); got != waiting {
+		t.Errorf("ready condition %q, want %q", got, waiting)
+	}
+	c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.Object["data"] = map[string]any{"text": "edited"} })
+	wantRequests(t, "nobody keeps the others", c.settle())
+	c.jobEnds("Complete")
+	wantRequests(t, "then the others go, and the parent", c.settle(),
+		noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", parentRelease)
+	if len(c.objects) != 1 {
+		t.Errorf("%d objects are left, want the TemplateController", len(c.objects))
+	}
+}
+
+func TestTeardownGoesOnWhereItWasCutOff(t *testing.T) {
+	steps := []string{"create jobs backup", "status apps one", noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", parentRelease}
+	for n, step := range steps {
+		t.Run(fmt.Sprint(n, " ", step), func(t *testing.T) {
+			c := finalizes(t, backedUp(t, "timeout: 0s"))
+			c.deletes(one, metav1.DeletePropagationBackground)
+			begin, killed := len(c.requests), false
+			c.during = func() {
+				if len(c.requests)-begin == n+1 && !killed {
+					killed = true
+					panic("killed")
+				}
+			}
+			work := func() {
+				defer func() { _ = recover() }()
+				c.settle()
+				if job := c.get("jobs", "backup"); job != nil && job.Object["status"] == nil {
+					c.jobEnds("Complete")
+				}
+				c.settle()
+			}
+			work()
+			if !killed {
+				t.Fatal("it was not killed")
+			}
+			c.start()
+			work()
+			got := c.requests[begin:]
+			for _, want := range steps {
+				if !slices.Contains(got, want) {
+					t.Errorf("%q is missing among %q", want, got)
+				}
+			}
+			if i, j := slices.Index(got, noteDone), slices.Index(got, "delete-foreground configmaps a"); i > j {
+				t.Errorf("the order is lost: %q", got)
+			}
+			if len(c.objects) != 1 {
+				t.Errorf("%d objects are left, want the TemplateController", len(c.objects))
+			}
+		})
+	}
+}
+
+func TestFinalizeChildThatFails(t *testing.T) {
+	const failing = "being deleted: waits for spec.finalize.children: 1 of 1 children have failed: Job ns/backup: failed (BackoffLimitExceeded)"
+	for onTimeout, row := range map[string]struct {
+		want      []string
+		condition string
+	}{
+		"Continue": {[]string{parentRelease}, "no one"},
+		"Block": {[]string{"status apps one"}, "False FinalizeTimeout: " + failing +
+			`; this takes longer than spec.finalize.timeout: mend what it waits for, or annotate the object with templater.dev/skip-finalize: "true" to have it go at once`},
+	} {
+		t.Run(onTimeout, func(t *testing.T) {
+			c := finalizes(t, backedUp(t, "timeout: 1h", "onTimeout: "+onTimeout))
+			c.deletes(one, metav1.DeletePropagationBackground)
+			c.run()
+			c.deliver()
+			c.run()
+			c.jobEnds("Failed")
+			wantRequests(t, "it has failed", c.run(), "status apps one")
+			if got := c.condition("apps", "one", "Ready"); got != "False Finalizing: "+failing {
+				t.Errorf("ready condition %q", got)
+			}
+			if diff := cmp.Diff([]string{"one Warning Finalizing: " + failing}, c.events); diff != "" {
+				t.Errorf("Events (-want +got):\n%s", diff)
+			}
+			c.clock.SetTime(c.clock.Now().Add(time.Hour))
+			wantRequests(t, "after an hour", c.run(), row.want...)
+			if got := c.condition("apps", "one", "Ready"); got != row.condition {
+				t.Errorf("ready condition %q, want %q", got, row.condition)
+			}
+			if onTimeout == "Block" {
+				c.edit(one, func(o *unstructured.Unstructured) {
+					o.SetAnnotations(map[string]string{v1.AnnotationSkipFinalize: "true"})
+				})
+				wantRequests(t, "the way out", c.run(), parentRelease)
+			}
+		})
+	}
+}
+
+func TestFinalizeInANamespaceThatIsBeingDeleted(t *testing.T) {
+	ending := &apierrors.StatusError{ErrStatus: metav1.Status{
+		Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: "unable to create new content in namespace ns because it is being terminated",
+		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}},
+	}}
+	const why = "being deleted together with its namespace, where spec.finalize.children cannot be made"
+	t.Run("Continue", func(t *testing.T) {
+		c := finalizes(t, backedUp(t))
+		c.refuse["create jobs backup"] = ending
+		c.deletes(one, metav1.DeletePropagationBackground)
+		wantRequests(t, "it goes without", c.settle(), "create jobs backup", noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", parentRelease)
+		if diff := cmp.Diff([]string{"one Warning NamespaceTerminating: " + why + ": goes without"}, c.events); diff != "" {
+			t.Errorf("Events (-want +got):\n%s", diff)
+		}
+	})
+	t.Run("Block", func(t *testing.T) {
+		c := finalizes(t, backedUp(t, "onTimeout: Block", "timeout: 1s"))
+		c.refuse["create jobs backup"] = ending
+		c.deletes(one, metav1.DeletePropagationBackground)
+		c.settle()
+		want := "False NamespaceTerminating: " + why + `, and onTimeout is Block: annotate the object with templater.dev/skip-finalize: "true" to have it go at once`
+		if got := c.condition("apps", "one", "Ready"); got != want {
+			t.Errorf("ready condition %q, want %q", got, want)
+		}
+	})
+}
+
+func TestFinalizeChildrenWithoutTheirTemplates(t *testing.T) {
+	c := finalizes(t, backedUp(t, "timeout: 1h"))
+	c.apply(with(t, backedUp(t, "timeout: 1h"), "{{ end }}", ""))
+	c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
+	c.run()
+	c.deletes(one, metav1.DeletePropagationBackground)
+	wantRequests(t, "it waits", c.run(), "status apps one")
+	const want = "False Finalizing: being deleted: waits for spec.finalize.children until TemplateController apps is accepted: its condition Accepted says what is wrong"
+	if got := c.condition("apps", "one", "Ready"); got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+	c.apply(backedUp(t, "timeout: 1h"))
+	c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
+	wantRequests(t, "it is mended", c.run(), "create jobs backup", "status apps one")
+}
+
+func TestFinalizeChildrenKeepTheirOwnOrder(t *testing.T) {
+	c := finalizes(t, with(t, backedUp(t, "timeout: 0s"), "  watch:", `    - name: last
+      dependsOn: [backup]
+      deletionPolicy: Orphan
+      template: "{apiVersion: v1, kind: ConfigMap, metadata: {name: last}}"
+  watch:`))
+	c.deletes(one, metav1.DeletePropagationBackground)
+	wantRequests(t, "the first", c.settle(), "create jobs backup", "status apps one")
+	const want = "False Finalizing: being deleted: waits for spec.finalize.children: children[last] waits for children[backup]: Job ns/backup: not started yet"
+	if got := c.condition("apps", "one", "Ready"); got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+	c.jobEnds("Complete")
+	wantRequests(t, "the second", c.settle(), "create configmaps last", noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", parentRelease)
+	if c.get("configmaps", "last") == nil || c.get("jobs", "backup") != nil {
+		t.Error("what has deletionPolicy Orphan stays, and the rest goes with the parent")
+	}
+}
+
+func TestFinalizeChildrenMayBeWrong(t *testing.T) {
+	for want, spec := range map[string]string{
+		"spec.finalize.children[maps]: an entry of spec.children has that name, too, and templates could not tell their objects apart: rename one of the two": with(t, backedUp(t), "- name: backup", "- name: maps"),
+		"spec.finalize.children[backup].dependsOn names no entry of spec.finalize.children: there is no maps; there are none":                                 with(t, backedUp(t), "- name: backup", "- name: backup\n      dependsOn: [maps]"),
+		"spec.children[maps]: the template reads .children.backup, of which there is nothing before the parent is being deleted: read it in the status template, or in one of spec.finalize.children": with(t, backedUp(t),
+			"{{ range .spec.names }}", "{{ if .children.backup }}{{ end }}\n      {{ range .spec.names }}"),
+	} {
+		c := newCluster(t)
+		c.apply(spec)
+		c.run()
+		if got := c.condition("templatecontrollers", "apps", "Accepted"); got != "False InvalidSpec: "+want {
+			t.Errorf("condition %q, want %q", got, want)
+		}
+	}
+}
