@@ -221,7 +221,7 @@ func data(o *unstructured.Unstructured) map[string]string {
 }
 
 // extra judges an object that the model does not know. It is right where its TemplateController does nothing,
-// where pruning is off or waits for a stranger to go, and where its label was stolen before
+// where pruning is off or waits for a stranger to go, where a predecessor made it of a kind that the TemplateController has not made anything of, and where its label was stolen before
 // its time was over, so that the operator has lost sight of it; but only as long as its parent is there, unless
 // it is one that outlives its parent.
 func (c *checker) extra(id model.ChildID, o *unstructured.Unstructured) {
@@ -236,7 +236,7 @@ func (c *checker) extra(id model.ChildID, o *unstructured.Unstructured) {
 	}
 	parent := c.parentOf(o)
 	if parent != nil {
-		unpruned := controller.Protects(id) || controller.Torn || c.unprunedByItself(shape, o)
+		unpruned := !c.world.Knows(shape, id.Resource) || controller.Protects(id) || controller.Torn || c.unprunedByItself(shape, o)
 		stolen := o.GetLabels()["templater.dev/controller"] != shape
 		if unpruned || stolen || outlives(o) && (c.frozen(shape) || controller.Absent) || c.world.Matches(shape, *parent) && (c.blocked(shape, *parent) || c.bad(*parent) || shape == model.Whole && c.world.NoParts) {
 			return

@@ -30,6 +30,7 @@ func rightChecker() *checker {
 	w := model.NewWorld("hush")
 	w.Parents[aReport] = model.Parent{Text: "t"}
 	w.Parents[aMany] = model.Parent{Text: "t", Count: 1}
+	w.Learn()
 	f := &found{
 		children:    map[model.ChildID]*unstructured.Unstructured{},
 		parents:     map[model.ParentID]*unstructured.Unstructured{},
@@ -155,6 +156,12 @@ func TestCompare(t *testing.T) {
 		"a child stays under prunePolicy Orphan": {func(c *checker) {
 			c.children[manyMore] = c.children[manyMap]
 			c.change(model.Many, func(m *model.Controller) { m.Unpruned = true })
+			c.sets(model.Many, "children", map[string]any{"total": int64(3), "ready": int64(3)})
+		}, ""},
+		"another TemplateController made it, of a kind that this one makes nothing of": {func(c *checker) {
+			c.children[manyMore] = c.children[manyMap]
+			c.world.Parents[aMany] = model.Parent{Text: "t"}
+			c.world.Apply(model.Action{Verb: model.ReplaceController, Shape: model.Many, Controller: c.world.Controllers[model.Many]})
 			c.sets(model.Many, "children", map[string]any{"total": int64(3), "ready": int64(3)})
 		}, ""},
 		"a child should go under Delete": {func(c *checker) { c.children[manyMore] = c.children[manyMap] }, "many-p-1 should not be there"},

@@ -141,6 +141,9 @@ func (w *World) Apply(a Action) {
 	case DeleteParent:
 		delete(w.Parents, a.ID)
 	case SetController, ReplaceController, RemoveController:
+		if a.Verb == ReplaceController || a.Verb == SetController && w.Controllers[a.Shape].Absent {
+			w.forget(a.Shape)
+		}
 		w.Controllers[a.Shape] = a.Controller
 	case ReplaceKind:
 		for id := range w.Parents {

@@ -53,6 +53,7 @@ func Draw(r *rand.Rand, w *World, o Options) Round {
 			round.Steady[id] = true
 		}
 	}
+	w.Learn()
 	faults := slices.DeleteFunc(slices.Clone(Faults), func(v Verb) bool { return slices.Contains(o.Without, string(v)) })
 	for range 2 {
 		var lane []Action

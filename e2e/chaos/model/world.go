@@ -115,11 +115,13 @@ type World struct {
 	Open        map[string]bool // namespaces that Scoped selects
 	NoParts     bool            // the kind of Parts is not defined
 	Secret      string          // is in parents and children, and nowhere else
+
+	known map[string]map[string]bool // by shape and resource: see Knows
 }
 
 // NewWorld has all TemplateControllers and no parent.
 func NewWorld(secret string) *World {
-	w := &World{Parents: map[ParentID]Parent{}, Controllers: map[string]Controller{}, Open: map[string]bool{Namespaces[0]: true}, Secret: secret}
+	w := &World{Parents: map[ParentID]Parent{}, Controllers: map[string]Controller{}, Open: map[string]bool{Namespaces[0]: true}, Secret: secret, known: map[string]map[string]bool{}}
 	for _, shape := range Shapes {
 		w.Controllers[shape] = Controller{Value: "first", Strategy: "Apply", Entry: "config"}
 	}
