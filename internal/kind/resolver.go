@@ -14,6 +14,8 @@ import (
 // Definitions finds the CustomResourceDefinitions of a kind; a watch.Cache does.
 type Definitions interface {
 	Definitions(kind schema.GroupKind) []*object.Object
+	// EverDefined reports whether there is or was one.
+	EverDefined(kind schema.GroupKind) bool
 }
 
 // Discovery maps built-in and aggregated kinds; kube.Discovery does.
@@ -34,7 +36,6 @@ type Resolver struct {
 	mu      sync.Mutex
 	reset   time.Time
 	builtIn map[schema.GroupVersionKind]Kind
-	custom  map[schema.GroupKind]bool // those that a definition has been seen of
 	others  map[schema.GroupKind]bool // those that discovery has had
 	read    map[schema.GroupVersionKind]reading
 }
@@ -49,7 +50,7 @@ type reading struct {
 // NewResolver returns a Resolver that reads from both sources, which must have
 // synced. now is the clock.
 func NewResolver(definitions Definitions, discovery Discovery, now func() time.Time) *Resolver {
-	return &Resolver{definitions: definitions, discovery: discovery, now: now, builtIn: map[schema.GroupVersionKind]Kind{}, custom: map[schema.GroupKind]bool{}, others: map[schema.GroupKind]bool{}, read: map[schema.GroupVersionKind]reading{}}
+	return &Resolver{definitions: definitions, discovery: discovery, now: now, builtIn: map[schema.GroupVersionKind]Kind{}, others: map[schema.GroupKind]bool{}, read: map[schema.GroupVersionKind]reading{}}
 }
 
 // Resolve returns the kind in that version. The error is a *NotFoundError when the server does
@@ -100,13 +101,12 @@ func (r *Resolver) known(gvk schema.GroupVersionKind) *resolved {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if definitions := r.definitions.Definitions(gvk.GroupKind()); len(definitions) > 0 {
-		r.custom[gvk.GroupKind()] = true
 		kind, err := r.defined(gvk, definitions)
 		return &resolved{kind, err}
 	}
 	delete(r.read, gvk)
-	if r.custom[gvk.GroupKind()] {
-		return &resolved{err: &NotFoundError{GVK: gvk}} // though discovery may have it for some time yet
+	if r.definitions.EverDefined(gvk.GroupKind()) {
+		return &resolved{err: &NotFoundError{GVK: gvk}} // though discovery may have it for some time yet, and remembers it
 	}
 	if kind, ok := r.builtIn[gvk]; ok {
 		return &resolved{kind: kind}

@@ -54,6 +54,8 @@ func (d definitions) Definitions(kind schema.GroupKind) []*object.Object {
 	return out
 }
 
+func (d definitions) EverDefined(kind schema.GroupKind) bool { return len(d.Definitions(kind)) > 0 }
+
 func definition(t *testing.T, text string, change func(map[string]any)) *object.Object {
 	t.Helper()
 	content := map[string]any{}
@@ -309,8 +311,18 @@ func TestKindIsGoneWithItsDefinitionWhateverDiscoverySays(t *testing.T) {
 	}
 }
 
-// changing are definitions that come and go.
+// changing are definitions that come and go, of kinds that all had one.
 type changing struct{ definitions }
+
+func (changing) EverDefined(schema.GroupKind) bool { return true }
+
+func TestKindThatNobodyHasAskedForIsGoneWithItsDefinition(t *testing.T) {
+	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "LoadTest"}
+	d := &fakeDiscovery{known: map[schema.GroupKind]bool{gvk.GroupKind(): true}} // as it was told for another kind
+	if kind, err := NewResolver(&changing{}, d, time.Now).Resolve(gvk); !Gone(err) || d.asked > 0 {
+		t.Errorf("kind %+v, err %v, and discovery was asked %d times; want it gone", kind, err, d.asked)
+	}
+}
 
 func TestFailedDiscoveryIsNoMissingKind(t *testing.T) {
 	failure := errors.New("no answer")

@@ -75,6 +75,7 @@ func (m *metrics) serveLegacy(w http.ResponseWriter, r *http.Request) {
 type noDefinitions struct{}
 
 func (noDefinitions) Definitions(schema.GroupKind) []*object.Object { return nil }
+func (noDefinitions) EverDefined(schema.GroupKind) bool             { return false }
 
 func TestKindOfAServerThatIsAwayIsNotGone(t *testing.T) {
 	metric := schema.GroupVersionKind{Group: "metrics.example.org", Version: "v1", Kind: "Metric"}

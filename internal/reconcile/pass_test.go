@@ -31,7 +31,7 @@ import (
 
 func TestTooLargeChildrenAreNotShown(t *testing.T) {
 	o := packed(t, parse(t, app))
-	p := &pass{parent: o}
+	p := &pass{Controller: &running.Controller{}, parent: o}
 	p.budget.Begin(nil)
 	in := p.input([]*child.Live{{Entry: "maps", Object: o}})
 	if got, err := in.Observed("maps"); err != nil || len(got) != 1 {

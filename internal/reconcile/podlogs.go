@@ -32,6 +32,9 @@ func (p *pass) logsOf(pod map[string]any) (map[string]string, error) {
 	name, _, _ := unstructured.NestedString(pod, "metadata", "name")
 	uid, _, _ := unstructured.NestedString(pod, "metadata", "uid")
 	at := types.NamespacedName{Namespace: namespace, Name: name}
+	if p.choose() != nil {
+		return nil, errNoLogs // why they are not known is told
+	}
 	for i, e := range p.Related {
 		if e.Logs == nil {
 			continue

@@ -48,8 +48,9 @@ type pass struct {
 	suspect    bool           // whether earlier passes have written
 	rewrites   *loop.Rewrites // nil while there is no suspicion of a loop
 	written    loop.Written
-	visible    bool     // whether the status is another one: found out where templates read it
-	chosen     []chosen // by entry of spec.related
+	visible    bool             // whether the status is another one: found out where templates read it
+	chosen     []chosen         // by entry of spec.related; nil before they are chosen
+	unchosen   *problem.Problem // why they are not known: see choose
 	plan       plan.Plan
 	maker      *child.Maker
 	entries    child.Entries // whose objects the pass brings in line
@@ -261,7 +262,7 @@ func (p *pass) input(observed []*child.Live) *render.Input {
 		}
 		return out, nil
 	}}
-	if p.chosen != nil {
+	if len(p.Related) > 0 {
 		in.Related = p.related
 		if p.readsLogs() {
 			in.Logs = p.logsOf

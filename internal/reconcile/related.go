@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"fmt"
+	"slices"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
@@ -10,6 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/related"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // chosen is what the parent sees by one entry of spec.related.
@@ -19,17 +21,21 @@ type chosen struct {
 	found     bool             // whether they were looked up
 }
 
-// choose finds out what the parent sees by each entry of spec.related. Until that is known, no template is rendered: a list
-// that is not known is not an empty one.
+// choose finds out, once in a pass, what the parent sees by each entry of spec.related, or returns why that is not known. Then no
+// template is rendered: a list that is not known is not an empty one.
 func (p *pass) choose() *problem.Problem {
-	if len(p.Related) == 0 {
-		return nil
+	if len(p.Related) > 0 && p.chosen == nil {
+		p.chosen = make([]chosen, len(p.Related))
+		p.unchosen = p.chooseAll()
 	}
-	p.chosen = make([]chosen, len(p.Related))
+	return p.unchosen
+}
+
+func (p *pass) chooseAll() *problem.Problem {
 	in := &render.Input{Parent: p.content(), Pause: p.pause, Budget: &p.budget}
 	for i, e := range p.Related {
 		if !e.Synced() {
-			if e.Optional {
+			if e.Optional && !e.Syncing() {
 				p.chosen[i].found = true // there are none
 				continue
 			}
@@ -49,17 +55,16 @@ func (p *pass) choose() *problem.Problem {
 
 // unreadable says that an entry cannot be read, and where is told why.
 func (p *pass) unreadable(e *related.Entry) *problem.Problem {
-	return problem.Newf(v1.ReasonRelatedUnreadable, "%s cannot read related[%s]: the condition Watching of TemplateController %s says why; nothing is changed meanwhile", rights.Who(p.As), e.Name, p.Name)
+	return problem.Newf(v1.ReasonRelatedUnreadable, "%s cannot read %s: the condition Watching of TemplateController %s says why; nothing is changed meanwhile", rights.Who(p.As), syntax.RelatedName(e.Name), p.Name)
 }
 
 // related returns what the parent sees by the entry of that name: see render.Input.
 func (p *pass) related(name string) ([]map[string]any, error) {
-	for i, e := range p.Related {
-		if e.Name == name {
-			return p.contentsOf(p.look(i))
-		}
+	i := slices.IndexFunc(p.Related, func(e *related.Entry) bool { return e.Name == name })
+	if i < 0 || p.choose() != nil { // which is told, or should not be: the names of a program are those of its spec
+		return nil, fmt.Errorf("%s is not known", syntax.RelatedName(name))
 	}
-	return nil, fmt.Errorf("there is no entry %s in related", name) // cannot be: the names of a program are those of its spec
+	return p.contentsOf(p.look(i))
 }
 
 // look returns the objects of an entry, as they were when they were first looked up.

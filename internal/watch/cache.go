@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 
@@ -43,9 +44,10 @@ type Cache struct {
 	related *lookup.Objects[*item] // nil until somebody calls Find
 	seen    uint64                 // the newest resource version that the watch has brought
 	synced  bool
-	failure error // of the last request
-	broken  bool  // something that the watch has brought is not here
-	fails   int   // how often Err has become non-nil
+	failure error                     // of the last request
+	broken  bool                      // something that the watch has brought is not here
+	fails   int                       // how often Err has become non-nil
+	defined map[schema.GroupKind]bool // that a definition has been brought of; nil without one
 }
 
 // item is what the cache holds of one object, for as long as there is an object of

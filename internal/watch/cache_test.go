@@ -427,6 +427,26 @@ func TestDefinitionsAreTrimmedAndFiled(t *testing.T) {
 	}
 }
 
+func TestWhichKindsHadADefinitionIsRemembered(t *testing.T) {
+	definition := pack(map[string]any{"metadata": map[string]any{"name": "x"}, "spec": map[string]any{"group": "g", "names": map[string]any{"kind": "K"}}})
+	is, other := schema.GroupKind{Group: "g", Kind: "K"}, schema.GroupKind{Group: "g", Kind: "L"}
+	for how, end := range map[string]func(*recorder) error{
+		"by an event": func(r *recorder) error { return r.Delete(definition) },
+		"by a list":   func(r *recorder) error { return r.Replace(nil, "9") },
+	} {
+		r := newRecorder(t, Want{Role: Definition})
+		if err := r.Replace([]any{definition}, "1"); err != nil {
+			t.Fatal(err)
+		}
+		if err := end(r); err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Definitions(is)) > 0 || !r.EverDefined(is) || r.EverDefined(other) {
+			t.Errorf("gone %s: %v, remembered %v; another one that was never there: %v", how, r.Definitions(is), r.EverDefined(is), r.EverDefined(other))
+		}
+	}
+}
+
 func TestWhatIsNoObjectIsNotTaken(t *testing.T) {
 	r := newRecorder(t, Want{Role: Child})
 	_, err := r.Transformer()("x")

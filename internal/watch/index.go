@@ -36,6 +36,13 @@ func (c *Cache) Definitions(of schema.GroupKind) []*object.Object {
 	return c.find(byParent, hashOf(of.Group, of.Kind), func(o *object.Object) bool { return kind.Defined(o) == of })
 }
 
+// EverDefined reports whether there has ever been a definition of a kind, as far as this Cache has seen.
+func (c *Cache) EverDefined(of schema.GroupKind) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.defined[of]
+}
+
 // EachChild calls f for every child that carries the controller's label, in no order. f
 // must not call the cache.
 func (c *Cache) EachChild(controller string, f func(*object.Object)) {

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"strconv"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
@@ -220,8 +221,21 @@ func (c *Cache) object(obj any) (*object.Object, error) {
 	if !ok {
 		return nil, fmt.Errorf("watch %s: unexpected object %T", c.want, obj)
 	}
-	if c.want.Role == Definition {
-		return kind.Trim(o)
+	if c.want.Role != Definition {
+		return o, nil
 	}
-	return o, nil
+	trimmed, err := kind.Trim(o)
+	if err == nil {
+		c.noteDefined(kind.Defined(trimmed))
+	}
+	return trimmed, err
+}
+
+func (c *Cache) noteDefined(kind schema.GroupKind) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.defined == nil {
+		c.defined = map[schema.GroupKind]bool{}
+	}
+	c.defined[kind] = true
 }

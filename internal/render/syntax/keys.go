@@ -54,12 +54,12 @@ var (
 	onlyElsewhere = map[string]string{"object": onlyInReadyWhen}
 	// goneFromSelects says why keys are not there in a select template.
 	goneFromSelects = map[string]string{
-		"children": onlyTheParent, "observed": onlyTheParent, "related": onlyTheParent,
+		"children": ".children" + onlyTheParent, "observed": ".observed" + onlyTheParent, "related": ".related" + onlyTheParent,
 	}
 )
 
 const (
-	onlyTheParent   = "what is selected depends on the parent alone: use .spec, .metadata, .status, .values or .controller"
+	onlyTheParent   = " is not available in a select template, which sees the parent alone: use .spec, .metadata, .status, .values or .controller"
 	onlyInReadyWhen = ".object is there in readyWhen alone, where it is the object to judge; use .observed.NAME"
 )
 
