@@ -1,0 +1,138 @@
+package related
+
+import (
+	"fmt"
+	"runtime"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// many is how many parents and related objects there are.
+const many = 10_000
+
+// ways of selecting one of many Pods, each in a namespace and with a label of its own.
+var ways = map[string]func(i int) map[string]any{
+	"name":      func(i int) map[string]any { return map[string]any{"name": fmt.Sprint("p", i)} },
+	"far":       func(i int) map[string]any { return map[string]any{"name": fmt.Sprint("p", i), "allNamespaces": true} },
+	"namespace": func(i int) map[string]any { return map[string]any{"namespace": fmt.Sprint("ns", i)} },
+	"label": func(i int) map[string]any {
+		return map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{"app": fmt.Sprint("a", i)}}, "allNamespaces": true}
+	},
+	"label here": func(i int) map[string]any {
+		return map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{"app": fmt.Sprint("a", i)}}}
+	},
+}
+
+func podOf(t testing.TB, i int, phase string, version int) *object.Object {
+	return pod(t, fmt.Sprint("ns", i), fmt.Sprint("p", i), fmt.Sprint("a", i), phase, version)
+}
+
+func parentOf(i int) types.NamespacedName { return in(fmt.Sprint("ns", i), fmt.Sprint("one", i)) }
+
+// crowd is an entry with many Pods and as many parents, of which each selects one.
+func crowd(t testing.TB, selects func(i int) map[string]any) (*Entry, []Selection) {
+	t.Helper()
+	e := entryOf(t, false)
+	list := make([]any, many)
+	for i := range list {
+		list[i] = podOf(t, i, "Running", i+1)
+	}
+	if err := e.Caches[""].Replace(list, fmt.Sprint(many)); err != nil {
+		t.Fatal(err)
+	}
+	selections := make([]Selection, many)
+	for i := range selections {
+		selections[i] = e.choose(t, parentOf(i), selects(i))
+	}
+	return e, selections
+}
+
+// TestOneChangeConcernsOneParent has many parents select one of many Pods each. A change must not have all of them looked at, nor
+// may a parent look at all Pods: if either did, this would take minutes.
+func TestOneChangeConcernsOneParent(t *testing.T) {
+	for way, selects := range ways {
+		e, selections := crowd(t, selects)
+		for i := range many {
+			if got := e.Find(selections[i]); len(got) != 1 || got[0].Name() != fmt.Sprint("p", i) {
+				t.Fatalf("by %s: parent %d sees %v", way, i, got)
+			}
+			if got := e.woken(podOf(t, i, "Running", i+1), podOf(t, i, "Failed", many+i)); len(got) != 1 || got[0] != parentOf(i).Name {
+				t.Fatalf("by %s: a change of Pod %d has %q looked at", way, i, got)
+			}
+		}
+		for i := range many {
+			e.Index.Forget(parentOf(i))
+		}
+		if got := e.woken(podOf(t, 1, "Running", 1), podOf(t, 1, "Failed", many)); len(got) > 0 || len(e.Index.parents) > 0 {
+			t.Errorf("by %s: left are %q", way, got)
+		}
+	}
+}
+
+// BenchmarkChange is what a change of one of many related objects costs where as many parents select one each.
+func BenchmarkChange(b *testing.B) {
+	for way, selects := range ways {
+		b.Run(way, func(b *testing.B) {
+			e, _ := crowd(b, selects)
+			event := watch.Event{Old: podOf(b, 7, "Running", 1), New: podOf(b, 7, "Failed", 2)}
+			b.ReportAllocs()
+			for b.Loop() {
+				e.Changed(event, func(types.NamespacedName) {})
+			}
+		})
+	}
+}
+
+// BenchmarkLook is what it costs a pass to find out what the parent sees.
+func BenchmarkLook(b *testing.B) {
+	for way, selects := range ways {
+		b.Run(way, func(b *testing.B) {
+			e, _ := crowd(b, selects)
+			yielded, parent := []map[string]any{selects(7)}, parentOf(7)
+			b.ReportAllocs()
+			for b.Loop() {
+				s, _ := e.Choose(parent, yielded)
+				e.Find(s)
+			}
+		})
+	}
+}
+
+// BenchmarkMemory reports how many bytes a related object and a parent that selects it take, besides the text of the object.
+func BenchmarkMemory(b *testing.B) {
+	for way, selects := range ways {
+		b.Run(way, func(b *testing.B) {
+			for b.Loop() {
+				e := entryOf(b, false)
+				list := make([]any, many)
+				for i := range list {
+					list[i] = podOf(b, i, "Running", i+1)
+				}
+				empty := heap()
+				if err := e.Caches[""].Replace(list, fmt.Sprint(many)); err != nil {
+					b.Fatal(err)
+				}
+				filed := heap()
+				for i := range many {
+					e.Find(e.choose(b, parentOf(i), selects(i)))
+				}
+				b.ReportMetric(float64(filed-empty)/many, "B/object")
+				b.ReportMetric(float64(heap()-filed)/many, "B/parent")
+				runtime.KeepAlive(list)
+				runtime.KeepAlive(e)
+			}
+		})
+	}
+}
+
+// heap is how many bytes are in use.
+func heap() uint64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
