@@ -15,6 +15,9 @@ children:
   template: "x: y"
 `
 
+// related is one more field of a spec.
+const related = "related:\n- {name: pods, apiVersion: v1, kind: Pod}\n"
+
 func TestAPIServerRefusesNonsense(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
@@ -36,6 +39,12 @@ func TestAPIServerRefusesNonsense(t *testing.T) {
 			`TemplateController.templater.dev "@id" is invalid: [spec.children[0].prunePolicy: Unsupported value: "Keep": supported values: "Delete", "Orphan", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]`},
 		{"an unknown scope", "@id", accepted + "  scope: Global\n",
 			`TemplateController.templater.dev "@id" is invalid: [spec.children[0].scope: Unsupported value: "Global": supported values: "Namespaced", "Cluster", <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]`},
+		{"two related entries of one name", "@id", accepted + related + related[len("related:\n"):],
+			`failed to create typed patch object (/@id; templater.dev/v1, Kind=TemplateController): .spec.related: duplicate entries for key [name="pods"]`},
+		{"a related entry without kind", "@id", accepted + strings.Replace(related, ", kind: Pod", "", 1),
+			`TemplateController.templater.dev "@id" is invalid: [spec.related[0].kind: Required value, <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]`},
+		{"a path that is empty", "@id", accepted + strings.Replace(related, "kind: Pod", "kind: Pod, watchFields: ['']", 1),
+			`TemplateController.templater.dev "@id" is invalid: spec.related[0].watchFields[0]: Invalid value: "": spec.related[0].watchFields[0] in body should be at least 1 chars long`},
 		{"nothing to do", "@id", "watch: {apiVersion: example.org/v1, kind: Nothing}\n",
 			`TemplateController.templater.dev "@id" is invalid: spec: Invalid value: nothing to do: give at least one entry in children, or status.template`},
 		{"no kind", "@id", "watch: {apiVersion: example.org/v1}\nstatus: {template: 'a: b'}\n",
