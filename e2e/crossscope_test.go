@@ -110,7 +110,7 @@ func TestTwoParentsNeverShareAnObject(t *testing.T) {
 	s := newScope(t)
 	s.defineThing()
 	s.apply(`{apiVersion: v1, kind: Namespace, metadata: {name: "@id-2"}}` + "\n---\n" + `{apiVersion: v1, kind: Namespace, metadata: {name: "@id-far"}}`)
-	user := s.account("robot", "[]")
+	user := s.account("robot", thingRules)
 	s.apply(strings.ReplaceAll(`
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -169,12 +169,12 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@user"}]
 	}
 
 	t.Log("the TemplateController is deleted")
-	s.thing("three", `{name: y}`)
+	s.thing("three", `{name: z}`)
 	waitFor(t, s.things(), "three", ready)
-	s.own(clusterRoles, s.id+"-y")
+	s.own(clusterRoles, s.id+"-z")
 	s.delete(env.client.Resource(controllers), "@id")
 	waitGone(t, env.client.Resource(controllers), s.id)
-	waitGone(t, far, "y")
+	waitGone(t, far, "z")
 	if f := waitFor(t, s.things(), "three", nil).GetFinalizers(); len(f) > 0 {
 		t.Errorf("finalizers of a parent whose TemplateController is gone: %v", f)
 	}

@@ -135,3 +135,24 @@ func TestFinalizerFollowsTheScope(t *testing.T) {
 		t.Error("it has no owner")
 	}
 }
+
+// Without children, nothing but the finalizer tells of a parent in a namespace that is watched no more.
+func TestParentInANamespaceThatIsLeftLosesItsFinalizer(t *testing.T) {
+	both := with(t, tenants, "kind: App}", "kind: App, namespaces: [ns, other]}\n  serviceAccountRef: {namespace: team, name: robot}")
+	bare := with(t, tenant, "ns, name: one", "other, name: two", "names: [a], space: far, role: r", "names: []")
+	for why, row := range map[string]struct {
+		denied error // what the account gets for a list in all namespaces
+		want   []string
+	}{
+		"the account may read all of them": {nil, []string{"team:robot: list apps everywhere", "team:robot: get apps two", "team:robot: finalizers[] apps two"}},
+		"it may read those that it lists":  {denial(robot, "list", "apps", "at the cluster scope"), []string{"team:robot: list apps everywhere", "team:robot: list apps ns"}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := begun(t, both, bare)
+			c.refuse["team:robot: list apps everywhere"] = row.denied
+			c.apply(with(t, both, "[ns, other]", "[ns]"))
+			c.start()
+			wantRequests(t, "the namespace is left while the operator is down", c.run(), row.want...)
+		})
+	}
+}

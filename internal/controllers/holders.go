@@ -49,8 +49,11 @@ func (c *Controllers) holders(ctx context.Context, e *tracked, of *running.Contr
 	case !parents.Namespaced || of.As == "":
 	case e.namespaces != nil:
 		in = slices.Sorted(maps.Keys(e.namespaces))
-	case len(watched) > 0: // and children are read in all
-		in = watched
+	case len(watched) > 0: // and children are read in all; there may be parents in namespaces that were watched before
+		if out, err := of.Cluster.Holders(ctx, parents.Resource, "", of.Finalizer); err == nil {
+			return out, nil, nil
+		}
+		in = watched // as far as the rights go
 	}
 	var out []kube.Holder
 	for _, ns := range in {

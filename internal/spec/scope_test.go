@@ -37,6 +37,13 @@ func TestScopeOfChildren(t *testing.T) {
 		if row.rejected {
 			want = &Rejection{v1.ReasonInvalidSpec, "spec.children[b].scope: Team is cluster-scoped, so its children may be anywhere as it is: remove scope"}
 		}
+		final := &v1.TemplateControllerSpec{Finalize: &v1.Finalize{Children: spec.Children}}
+		if got := CrossScope(final); got != row.crosses {
+			t.Errorf("%s, in spec.finalize: children may be in other namespaces: %v", why, got)
+		}
+		if r := CheckKind(final, kind.Kind{Kind: "Team"}); row.rejected && (r == nil || r.Message != "spec.finalize.children[b].scope: Team is cluster-scoped, so its children may be anywhere as it is: remove scope") {
+			t.Errorf("%s, in spec.finalize, and the parents are cluster-scoped: %v", why, r)
+		}
 		if diff := cmp.Diff(want, CheckKind(spec, kind.Kind{Kind: "Team"})); diff != "" {
 			t.Errorf("%s, and the parents are cluster-scoped (-want +got):\n%s", why, diff)
 		}
