@@ -3,6 +3,7 @@ package v1
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
 // TemplateController turns each object of one kind (a parent) into child
@@ -308,13 +309,13 @@ type Child struct {
 	// +kubebuilder:default=Delete
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 
-	// Where the objects may be. Namespaced: in the namespace of their parent, where
-	// an owner reference binds them to it. Cluster: in any namespace, or in none,
-	// as far as the rights of the account go. They carry no owner reference, so
-	// templater itself deletes them when the parent is deleted: the parent has a
-	// finalizer until they are gone. Children are then read in all namespaces, also
-	// with watch.namespaces. May be changed: the objects stay. Refused where the
-	// parents are cluster-scoped, for their children may be anywhere as it is.
+	// Where the objects may be. Namespaced: in the namespace of their parent,
+	// where an owner reference binds them to it. Cluster: in any namespace, or in
+	// none, as far as the rights of the account go. They carry no owner reference,
+	// so templater itself deletes them when the parent is deleted: the parent has
+	// a finalizer until they are gone. Children are then read in all namespaces,
+	// also with watch.namespaces. May be changed: the objects stay. Refused where
+	// the parents are cluster-scoped, for their children may be anywhere as it is.
 	// Optional; the default is Namespaced.
 	// +optional
 	// +kubebuilder:default=Namespaced
@@ -333,6 +334,8 @@ const (
 )
 
 // UpdateStrategy says how an existing object follows its template.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.rollingUpdate) || !has(self.type) || self.type in ['Apply', 'Recreate']",message="rollingUpdate needs type Apply or Recreate: under CreateOnly and OnDelete templater changes no object"
 type UpdateStrategy struct {
 	// Apply changes the object in place, and undoes what others change in the
 	// fields that the template sets. Recreate deletes all objects of this entry
@@ -344,6 +347,29 @@ type UpdateStrategy struct {
 	// +optional
 	// +kubebuilder:default=Apply
 	Type UpdateStrategyType `json:"type,omitempty"`
+
+	// Changes the objects of this entry a few at a time, each time when those
+	// before are ready, and halts while they do not become ready. Only with type
+	// Apply or Recreate. Optional; without it, all objects are changed at once.
+	// {} means maxUnavailable 1.
+	// +optional
+	RollingUpdate *RollingUpdate `json:"rollingUpdate,omitempty"`
+}
+
+// RollingUpdate says how many objects of an entry are changed at a time.
+type RollingUpdate struct {
+	// How many objects of this entry may be unavailable while others are still out
+	// of date: those that are missing, being deleted, or not ready, for whatever
+	// reason. A number of objects, from 1 to 2,000, or a percentage of those that
+	// the template yields, from 1% to 100%, rounded down, but at least one object.
+	// Objects that are out of date and unavailable are changed at once. Optional;
+	// the default is 1.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:XIntOrString
+	// +kubebuilder:validation:Pattern=`^([1-9][0-9]?|100)%$`
+	// +kubebuilder:validation:XValidation:rule="type(self) in [string] || self >= 1 && self <= 2000",message="write a number of objects from 1 to 2000, or a percentage such as 25%"
+	MaxUnavailable *intstr.IntOrString `json:"maxUnavailable,omitempty"`
 }
 
 // UpdateStrategyType names an update strategy.

@@ -71,6 +71,7 @@ var fakeKinds = map[schema.GroupKind]kind.Kind{
 	{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}: {Kind: "ClusterRole", Resource: schema.GroupVersionResource{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterroles"}},
 	{Group: "example.org", Kind: "App"}:                       {Kind: "App", Namespaced: true, Custom: true, Status: &kind.StatusSchema{ObservedGeneration: true}, Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "apps"}},
 	{Group: "example.org", Kind: "Cluster"}:                   {Kind: "Cluster", Custom: true, Status: &kind.StatusSchema{Conditions: "no room"}, Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "clusters"}},
+	{Group: "example.org", Kind: "Gadget"}:                    {Kind: "Gadget", Namespaced: true, Custom: true, Status: &kind.StatusSchema{}, Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "gadgets"}},
 	{Group: "example.org", Kind: "Statusless"}:                {Kind: "Statusless", Namespaced: true, Custom: true, Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "statuslesses"}},
 }
 

@@ -18,13 +18,13 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// act carries the plan out. What is to be removed is, when everything else has
+// act carries the plan out, and reports whether all of that has succeeded. What is to be removed is, when everything else has
 // succeeded.
-func (p *pass) act(ctx context.Context) {
+func (p *pass) act(ctx context.Context) bool {
 	before := len(p.problems)
 	if issue := p.holdFinalizer(ctx); issue != nil {
 		p.problems = append(p.problems, issue)
-		return
+		return false
 	}
 	for _, a := range p.plan.Apply {
 		if a.Verb == plan.Seal {
@@ -34,13 +34,14 @@ func (p *pass) act(ctx context.Context) {
 		}
 	}
 	if len(p.problems) > before {
-		return
+		return false
 	}
 	for _, a := range p.plan.Remove {
 		if issue := p.remove(ctx, a); issue != nil {
 			p.problems = append(p.problems, issue)
 		}
 	}
+	return len(p.problems) == before
 }
 
 // apply creates or changes one child.

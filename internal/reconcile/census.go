@@ -1,7 +1,9 @@
 package reconcile
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/problem"
@@ -20,7 +22,7 @@ type unready struct {
 func (u unready) String() string {
 	why := "not there yet"
 	if u.object != nil {
-		why = u.judge.Why(u.wanted.Entry.Name, u.object)
+		why = cmp.Or(u.judge.Why(u.wanted.Entry.Name, u.object), "changed a moment ago")
 	}
 	return u.wanted.ID().String() + ": " + why
 }
@@ -29,6 +31,7 @@ func (u unready) String() string {
 type census struct {
 	ready, wanted   int
 	failing, coming []unready // those that are not ready, in the order of the templates
+	rollouts        []rollout
 }
 
 // censusOf looks at the children that are wanted.
@@ -56,16 +59,35 @@ func censusOf(all []*child.Wanted, observed []*child.Live, judge *readiness.Judg
 	return c
 }
 
-// progress says how many are ready, and which are not.
+// takeCensus looks at the children that are wanted, and at the rollouts under way.
+func (p *pass) takeCensus(all []*child.Wanted, observed []*child.Live, judge *readiness.Judge) census {
+	c := censusOf(all, observed, judge)
+	c.rollouts = p.rollouts(all, judge)
+	return c
+}
+
+// progress says how far rollouts are, how many are ready, and which are not. What a rollout waits for is told once.
 func (c census) progress() string {
 	text := fmt.Sprintf("%d of %d children are ready", c.ready, c.wanted)
-	if len(c.coming) > 0 {
-		text += ": " + problem.JoinFunc(c.coming, unready.String)
+	coming := slices.DeleteFunc(slices.Clone(c.coming), func(u unready) bool {
+		return slices.ContainsFunc(c.rollouts, func(r rollout) bool { return r.Entry == u.wanted.Entry })
+	})
+	if len(coming) > 0 {
+		text += ": " + problem.JoinFunc(coming, unready.String)
+	}
+	if len(c.rollouts) > 0 {
+		text = problem.JoinFunc(c.rollouts, rollout.String) + "; " + text
 	}
 	return text
 }
 
-// failure says which have failed.
+// failure says which have failed, and which rollouts that has brought to a halt.
 func (c census) failure() string {
-	return fmt.Sprintf("%d of %d children have failed: ", len(c.failing), c.wanted) + problem.JoinFunc(c.failing, unready.String)
+	text := fmt.Sprintf("%d of %d children have failed: ", len(c.failing), c.wanted) + problem.JoinFunc(c.failing, unready.String)
+	for _, r := range c.rollouts {
+		if r.halted() {
+			text += fmt.Sprintf("; children[%s]: the rollout has halted: %d of %d are up to date", r.Entry.Name, r.Current, r.Objects)
+		}
+	}
+	return text
 }

@@ -63,7 +63,7 @@ func (p *pass) areReady(s sight) bool {
 	}
 	p.wait(s)
 	judge := p.judge(s.observed)
-	c := censusOf(s.d.Wanted, s.observed, judge)
+	c := p.takeCensus(s.d.Wanted, s.observed, judge)
 	p.problems = append(p.problems, judge.Faults()...)
 	if len(p.problems) == 0 && c.ready == c.wanted && p.plan.Pending == 0 && p.plan.Outdated == 0 {
 		return true

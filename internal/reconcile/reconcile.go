@@ -65,6 +65,8 @@ type pass struct {
 	unrenewed  bool             // whether a seal could not be renewed
 	judged     *readiness.Judge // see judge
 	opened     bool             // whether entries may begin that this pass has held back
+	now        time.Time        // see settles
+	settling   time.Duration    // after which a rollout goes on by itself; 0 = never
 	// unlabelled are children of an earlier parent of that name that no watch shows, because they have lost
 	// their label.
 	unlabelled []*child.Live
@@ -203,9 +205,8 @@ func (p *pass) converge(ctx context.Context) (s sight, early *Result) {
 	p.whole = len(d.Faults) == 0
 	wanted := p.readable(free)
 	p.maker = d.Maker
-	p.plan = p.makePlan(ctx, plan.Input{Entries: p.entries, Wanted: wanted, Live: p.ofEntries(s.observed), Maker: d.Maker, Gates: s.gates})
-	p.written.Before = fingerprint(s.observed)
-	p.act(ctx)
+	p.written.Before, p.written.Rolling = fingerprint(s.observed), rolling(wanted)
+	p.carryOut(ctx, &d, s, wanted)
 	if p.written.Children {
 		s.observed, p.judged = p.observe(), nil
 		d.Pair(s.observed)
@@ -287,6 +288,7 @@ func (p *pass) result() Result {
 	}
 	if result.Retry == problem.RetryOnChange {
 		result.After = queue.Jitter(p.Resync)
+		result = result.also(Result{After: p.settling})
 		if p.failed() {
 			result = result.also(Result{After: announce.RepeatAfter})
 		}

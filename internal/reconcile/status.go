@@ -27,7 +27,7 @@ import (
 // after the writes. This is the one place where a pass reports.
 func (p *pass) writeStatus(ctx context.Context, all []*child.Wanted, observed []*child.Live) {
 	judge := p.judge(observed)
-	p.census = censusOf(all, observed, judge)
+	p.census = p.takeCensus(all, observed, judge)
 	now := p.count(observed, judge)
 	if p.whole {
 		now.Round = p.Round

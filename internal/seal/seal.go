@@ -87,11 +87,16 @@ func (r *Ring) Since() time.Time {
 func (r *Ring) Stamp(now time.Time) time.Time {
 	for {
 		last := r.last.Load()
-		next := max(now.UnixMilli()+r.ahead.Load(), last+1)
+		next := max(r.ServerTime(now).UnixMilli(), last+1)
 		if r.last.CompareAndSwap(last, next) {
 			return time.UnixMilli(next)
 		}
 	}
+}
+
+// ServerTime returns what the clock of the API server shows when that of this process shows now, in milliseconds: see Calibrate.
+func (r *Ring) ServerTime(now time.Time) time.Time {
+	return time.UnixMilli(now.UnixMilli() + r.ahead.Load())
 }
 
 // Tolerance is how far the time in a seal and that of the API server may be apart.

@@ -152,6 +152,9 @@ func TestStampsAreInOrderAndByTheClockOfTheServer(t *testing.T) {
 	if got := r.Stamp(now); !got.Equal(now.Add(-time.Hour)) {
 		t.Errorf("the stamp is %v, where the server is an hour behind", got)
 	}
+	if got := r.ServerTime(now); !got.Equal(now.Add(-time.Hour)) {
+		t.Errorf("it is %v there", got)
+	}
 }
 
 func TestParse(t *testing.T) {

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"cmp"
 	"regexp"
 	"time"
 
@@ -49,6 +50,9 @@ func Compile(name string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejectio
 		return &Compiled{Program: c.Program, GVK: c.GVK, ReadyCondition: c.ReadyCondition, Labels: labels.Everything()}, r
 	}
 	if r := checkNames(spec); r != nil {
+		return c, r
+	}
+	if r := cmp.Or(inChildren.checkRollouts(spec.Children), inFinalize.checkRollouts(Finals(spec))); r != nil {
 		return c, r
 	}
 	source, r := sourceOf(name, spec)

@@ -15,6 +15,7 @@ var foreign = map[string]string{
 	"metav1.Condition":     "[conditions](https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties)",
 	"metav1.Time":          "time",
 	"apiextensionsv1.JSON": "mapping",
+	"intstr.IntOrString":   "integer or string",
 	"string":               "string",
 	"bool":                 "boolean",
 	"int64":                "integer",

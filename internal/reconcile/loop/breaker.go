@@ -13,6 +13,9 @@ const (
 	// loopBurst passes that write may follow each other freely while the
 	// parent's spec stays the same; a roll-out of many children needs some.
 	loopBurst = 60
+	// rolloutPasses more may do so for each child that is changed when others are ready: at worst it is
+	// deleted in one pass, and made anew in another.
+	rolloutPasses = 2
 	// loopRefill is how long it takes until one more is allowed.
 	loopRefill = 5 * time.Second
 	// loopPause is the time between passes while none is allowed.
@@ -74,6 +77,7 @@ func (b *Breaker) Wait(key queue.Key, of Specs) time.Duration {
 type Written struct {
 	Children, Status bool
 	Before, After    uint64 // fingerprints of the children
+	Rolling          int    // how many children are changed a few at a time
 }
 
 // Any reports whether anything was written.
@@ -100,10 +104,11 @@ func (b *Breaker) Wrote(key queue.Key, of Specs, w Written) bool {
 		return false
 	}
 	s.passes++
-	if s.passes > loopBurst/2 && s.rewrites == nil {
+	burst := float64(loopBurst + rolloutPasses*w.Rolling)
+	if s.passes > burst/2 && s.rewrites == nil {
 		s.rewrites = NewRewrites()
 	}
-	if s.passes <= loopBurst {
+	if s.passes <= burst {
 		return false
 	}
 	s.until = now.Add(loopPause)

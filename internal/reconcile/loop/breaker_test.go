@@ -46,6 +46,20 @@ func TestOnePassTooMany(t *testing.T) {
 	}
 }
 
+// TestARolloutHasMore, as it takes more passes the more children there are.
+func TestARolloutHasMore(t *testing.T) {
+	b := NewBreaker(clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)))
+	write := Written{Children: true, Rolling: 100}
+	for n := range loopBurst + 100*rolloutPasses {
+		if b.Wrote(pressedKey, pressedSpecs, write) {
+			t.Fatalf("pass %d is one too many", n+1)
+		}
+	}
+	if !b.Wrote(pressedKey, pressedSpecs, write) {
+		t.Error("one pass more is not one too many")
+	}
+}
+
 func TestAnotherSpecBeginsAnew(t *testing.T) {
 	b, _ := pressed(loopBurst + 1)
 	if b.Wait(pressedKey, otherSpecs) != 0 || b.Tripped(pressedKey, otherSpecs) || b.Rewrites(pressedKey, otherSpecs) != nil {

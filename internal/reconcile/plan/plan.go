@@ -8,6 +8,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/fields"
 	"github.com/templater-dev/templater/internal/reconcile/gate"
+	"github.com/templater-dev/templater/internal/spec"
 )
 
 // Verb is what to do with a child.
@@ -42,8 +43,10 @@ type Plan struct {
 	Remove []Action
 	// Outdated counts children that their strategy leaves as they are.
 	Outdated int
-	// Pending counts children that wait for another to be gone, or for other entries.
+	// Pending counts children that are not made or changed yet: they wait for others to be gone, or to be ready.
 	Pending int
+	// Deferred counts those of them that a rollout leaves for later.
+	Deferred int
 	// Held are the entries of which something waits for other entries; nil is for none.
 	Held map[string]bool
 }
@@ -58,11 +61,17 @@ type Input struct {
 	// is removed.
 	Complete bool
 	Gates    *gate.Gates // nil where no entry waits for another
+	// Available reports whether an object that is there can be counted on while others are changed. It is asked about
+	// objects of entries with rollingUpdate alone, and may be nil where there is no such entry.
+	Available func(*child.Live) bool
+
+	rollouts []Rollout
 }
 
 // Make returns what brings what is live in line with what is wanted.
 func Make(in Input) Plan {
 	blocked := in.blocked()
+	in.rollouts = Rollouts(in.Wanted, in.Available)
 	var p Plan
 	for _, w := range in.Wanted {
 		switch {
@@ -78,9 +87,6 @@ func Make(in Input) Plan {
 		if l.Wanted == nil {
 			in.unwanted(&p, l)
 		}
-	}
-	if in.Complete {
-		in.recreate(&p)
 	}
 	return p
 }
@@ -121,8 +127,13 @@ func (in Input) update(p *Plan, w *child.Wanted, l *child.Live) {
 	case strategy == v1.UpdateRecreate:
 		if old {
 			p.Pending++
-			marked = marked || in.Complete // it goes
+			if in.Complete && !p.defers(in, w) {
+				p.Remove = append(p.Remove, Action{Verb: Delete, Live: l, Foreground: true})
+				return
+			}
 		}
+	case old && p.defers(in, w):
+		p.Pending++
 	default: // Apply
 		if old || !marked {
 			p.Apply = append(p.Apply, Action{Verb: Update, Wanted: w, Live: l})
@@ -145,7 +156,7 @@ func (in Input) unwanted(p *Plan, l *child.Live) {
 		return
 	}
 	if in.Complete && in.Entries.Prunes(l) && !in.Gates.Keeps(l) {
-		p.Remove = append(p.Remove, Action{Verb: Delete, Live: l})
+		p.Remove = append(p.Remove, Action{Verb: Delete, Live: l, Foreground: recreates(in.Entries.Of(l))})
 		return
 	}
 	if entry := in.Entries.Of(l); entry != nil {
@@ -160,28 +171,6 @@ func (in Input) unwanted(p *Plan, l *child.Live) {
 	}
 }
 
-// recreate plans the deletion of what the Recreate strategy replaces.
-func (in Input) recreate(p *Plan) {
-	if !in.recreates() {
-		return
-	}
-	for _, l := range in.Live {
-		if in.replaced(l) && !l.Object.Deleting() {
-			p.Remove = append(p.Remove, Action{Verb: Delete, Live: l, Foreground: true})
-		}
-	}
-	for i, a := range p.Remove {
-		if entry := in.Entries.Of(a.Live); entry != nil && entry.UpdateStrategy.Type == v1.UpdateRecreate {
-			p.Remove[i].Foreground = true
-		}
-	}
-}
-
-// replaced reports whether the Recreate strategy replaces the object now.
-func (in Input) replaced(l *child.Live) bool {
-	return l.Wanted != nil && l.Wanted.Entry.UpdateStrategy.Type == v1.UpdateRecreate && l.Wanted.Outdated(l.Object) && !in.held(l.Wanted)
-}
-
 // held reports whether a child that is out of date waits for other entries before it changes.
 func (in Input) held(w *child.Wanted) bool {
 	strategy := w.Entry.UpdateStrategy.Type
@@ -189,28 +178,27 @@ func (in Input) held(w *child.Wanted) bool {
 }
 
 // blocked returns the entries under which the Recreate strategy makes nothing until what
-// it replaces is gone: all children of the entry go first.
+// it replaces is gone: all children of the entry go first, unless they are rolled out.
 func (in Input) blocked() map[string]bool {
-	if !in.recreates() {
+	if !slices.ContainsFunc(in.Entries, func(c v1.Child) bool { return recreates(&c) }) {
 		return nil
 	}
 	blocked := map[string]bool{}
 	for _, l := range in.Live {
-		if in.replaced(l) {
-			blocked[l.Entry] = true
+		entry := in.Entries.Of(l)
+		if !recreates(entry) || spec.Rolls(entry) {
 			continue
 		}
-		entry := in.Entries.Of(l)
-		if l.Wanted == nil && entry != nil && entry.UpdateStrategy.Type == v1.UpdateRecreate && entry.PrunePolicy != v1.PruneOrphan {
+		if l.Wanted == nil && entry.PrunePolicy != v1.PruneOrphan || l.Wanted != nil && l.Wanted.Outdated(l.Object) {
 			blocked[entry.Name] = true
 		}
 	}
 	return blocked
 }
 
-// recreates reports whether any child has the Recreate strategy.
-func (in Input) recreates() bool {
-	return slices.ContainsFunc(in.Entries, func(c v1.Child) bool { return c.UpdateStrategy.Type == v1.UpdateRecreate })
+// recreates reports whether the children of an entry have the Recreate strategy; nil has none.
+func recreates(entry *v1.Child) bool {
+	return entry != nil && entry.UpdateStrategy.Type == v1.UpdateRecreate
 }
 
 // lost returns the path of a field that we applied and hold no more, or "". The object

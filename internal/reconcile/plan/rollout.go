@@ -1,0 +1,80 @@
+package plan
+
+import (
+	"slices"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/spec"
+)
+
+// Rollout is how far the objects of an entry are that changes a few of them at a time, while some of them are out of date.
+type Rollout struct {
+	Entry   *v1.Child
+	Objects int // that are wanted
+	Current int // of these, that are there as they are wanted
+	Most    int // of these, that may be unavailable
+	// Unavailable are those that are missing, being deleted, or not available otherwise, in the order of the templates.
+	Unavailable []*child.Wanted
+
+	free int // how many more may be made unavailable
+}
+
+// Rollouts returns those under way of what is wanted and paired with what is there. It asks available about objects that are
+// there and are not being deleted, and only where there is a rollout.
+func Rollouts(wanted []*child.Wanted, available func(*child.Live) bool) []Rollout {
+	var out []Rollout
+	for _, w := range wanted {
+		if spec.Rolls(w.Entry) && there(w) && w.Outdated(w.Live.Object) && of(out, w.Entry) == nil {
+			out = append(out, Rollout{Entry: w.Entry})
+		}
+	}
+	for i := range out {
+		out[i].count(wanted, available)
+	}
+	return out
+}
+
+// there reports whether an object is there to stay.
+func there(w *child.Wanted) bool { return w.Live != nil && !w.Live.Object.Deleting() }
+
+// of returns the rollout of an entry, or nil.
+func of(all []Rollout, entry *v1.Child) *Rollout {
+	i := slices.IndexFunc(all, func(r Rollout) bool { return r.Entry == entry })
+	if i < 0 {
+		return nil
+	}
+	return &all[i]
+}
+
+func (r *Rollout) count(wanted []*child.Wanted, available func(*child.Live) bool) {
+	for _, w := range wanted {
+		if w.Entry != r.Entry {
+			continue
+		}
+		r.Objects++
+		if there(w) && !w.Outdated(w.Live.Object) {
+			r.Current++
+		}
+		if !there(w) || !available(w.Live) {
+			r.Unavailable = append(r.Unavailable, w)
+		}
+	}
+	r.Most = spec.MostUnavailable(r.Entry.UpdateStrategy.RollingUpdate, r.Objects)
+	r.free = r.Most - len(r.Unavailable)
+}
+
+// defers reports whether a rollout leaves the change of an object that is out of date for later, and counts it. What is
+// unavailable as it is makes nothing worse.
+func (p *Plan) defers(in Input, w *child.Wanted) bool {
+	r := of(in.rollouts, w.Entry)
+	if r == nil || !in.Available(w.Live) {
+		return false
+	}
+	if r.free > 0 {
+		r.free--
+		return false
+	}
+	p.Deferred++
+	return true
+}

@@ -1,0 +1,190 @@
+package plan
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+)
+
+// rolled is an entry of which so many objects may be unavailable.
+func rolled(strategy v1.UpdateStrategyType, most string) v1.Child {
+	limit := intstr.Parse(most)
+	return v1.Child{Name: "g", UpdateStrategy: v1.UpdateStrategy{Type: strategy, RollingUpdate: &v1.RollingUpdate{MaxUnavailable: &limit}}}
+}
+
+// sides are children of the entry g by their marks: "a1" is a by the hash 1, "a1-" is that and not available, "a1x" is that and
+// being deleted, "a1~" has drifted, "a1?" lacks its owner reference.
+func sides(texts ...string) []side {
+	var out []side
+	for _, text := range texts {
+		mark := text[2:]
+		out = append(out, side{name: text[:1], group: "g", hash: text[1:2], deleting: mark == "x", drifted: mark == "~", stripped: mark == "?"})
+	}
+	return out
+}
+
+// among returns what tells of sides whether they are available.
+func among(texts []string) func(*child.Live) bool {
+	down := map[string]bool{}
+	for _, text := range texts {
+		down[text[:1]] = text[2:] == "-"
+	}
+	return func(l *child.Live) bool { return !down[l.Object.Name()] }
+}
+
+func TestRollout(t *testing.T) {
+	const (
+		apply    = v1.UpdateApply
+		recreate = v1.UpdateRecreate
+	)
+	type list = []string
+	for why, row := range map[string]struct {
+		strategy   v1.UpdateStrategyType
+		most       string
+		wanted     list
+		live       list
+		incomplete bool
+		want       list
+	}{
+		"the first is changed, the others wait": {
+			apply, "1", list{"a2", "b2", "c2"}, list{"a1", "b1", "c1"}, false, list{"update a", "2 pending"},
+		},
+		"nothing is, while the first is not available": {
+			apply, "1", list{"a2", "b2", "c2"}, list{"a2-", "b1", "c1"}, false, list{"2 pending"},
+		},
+		"the next is, when the first is available": {
+			apply, "1", list{"a2", "b2", "c2"}, list{"a2", "b1", "c1"}, false, list{"update b", "1 pending"},
+		},
+		"as many as may be unavailable": {
+			apply, "2", list{"a2", "b2", "c2"}, list{"a1", "b1", "c1"}, false, list{"update a", "update b", "1 pending"},
+		},
+		"less those that are": {
+			apply, "2", list{"a2", "b2", "c2"}, list{"a2-", "b1", "c1"}, false, list{"update b", "1 pending"},
+		},
+		"the order is that of the templates": {
+			apply, "1", list{"c2", "b2", "a2"}, list{"a1", "b1", "c1"}, false, list{"update c", "2 pending"},
+		},
+		"a share of what is wanted": {
+			apply, "50%", list{"a2", "b2", "c2", "d2"}, list{"a1", "b1", "c1", "d1"}, false, list{"update a", "update b", "2 pending"},
+		},
+		"is rounded down": {
+			apply, "74%", list{"a2", "b2", "c2", "d2"}, list{"a1", "b1", "c1", "d1"}, false, list{"update a", "update b", "2 pending"},
+		},
+		"but is one at least": {
+			apply, "1%", list{"a2", "b2"}, list{"a1", "b1"}, false, list{"update a", "1 pending"},
+		},
+		"all of them are all of them": {
+			apply, "100%", list{"a2", "b2"}, list{"a1", "b1"}, false, list{"update a", "update b"},
+		},
+		"what is out of date and down is changed first, and costs nothing": {
+			apply, "1", list{"a2", "b2", "c2"}, list{"a1", "b1-", "c1-"}, false, list{"update b", "update c", "1 pending"},
+		},
+		"so a mended template heals what the one before has broken": {
+			apply, "1", list{"a3", "b3", "c3"}, list{"a2-", "b1", "c1"}, false, list{"update a", "2 pending"},
+		},
+		"what is missing is made, and counts": {
+			apply, "1", list{"a2", "b2", "c2"}, list{"b1", "c1"}, false, list{"create a", "2 pending"},
+		},
+		"what is being deleted counts": {
+			apply, "1", list{"a2", "b2"}, list{"a1x", "b1"}, false, list{"2 pending"},
+		},
+		"drift is repaired meanwhile": {
+			apply, "1", list{"a2", "b2", "c2"}, list{"a2-", "b2~", "c1"}, false, list{"update b because of .data.a", "1 pending"},
+		},
+		"so are marks, also of what waits": {
+			apply, "1", list{"a2", "b2", "c2"}, list{"a2-", "b2?", "c1?"}, false, list{"update b", "mark c", "1 pending"},
+		},
+		"when all are up to date, nobody is asked": {
+			apply, "1", list{"a2", "b2"}, list{"a2-", "b2-"}, false, list{},
+		},
+		"what is no longer wanted goes, and does not count": {
+			apply, "1", list{"a2", "b2"}, list{"a1", "b1", "c1"}, false, list{"update a", "delete c", "1 pending"},
+		},
+		"changes need no knowledge of all, as without a rollout": {
+			apply, "1", list{"a2", "b2"}, list{"a1", "b1"}, true, list{"update a", "1 pending"},
+		},
+		"under Recreate, the first goes": {
+			recreate, "1", list{"a2", "b2", "c2"}, list{"a1", "b1", "c1"}, false, list{"delete a in the foreground", "3 pending"},
+		},
+		"the next does not, while it is not gone": {
+			recreate, "1", list{"a2", "b2", "c2"}, list{"a1x", "b1", "c1"}, false, list{"3 pending"},
+		},
+		"its successor is made without waiting for the others": {
+			recreate, "1", list{"a2", "b2", "c2"}, list{"b1", "c1"}, false, list{"create a", "2 pending"},
+		},
+		"the next waits until that is available": {
+			recreate, "1", list{"a2", "b2", "c2"}, list{"a2-", "b1", "c1"}, false, list{"2 pending"},
+		},
+		"and then goes": {
+			recreate, "1", list{"a2", "b2", "c2"}, list{"a2", "b1", "c1"}, false, list{"delete b in the foreground", "2 pending"},
+		},
+		"under Recreate, what is out of date and down goes first": {
+			recreate, "1", list{"a2", "b2", "c2"}, list{"a1", "b1-", "c1-"}, false, list{"delete b in the foreground", "delete c in the foreground", "3 pending"},
+		},
+		"nothing goes while something is not known": {
+			recreate, "1", list{"a2", "b2"}, list{"a1?", "b1-"}, true, list{"mark a", "2 pending"},
+		},
+		"what waits is marked, what goes is not": {
+			recreate, "1", list{"a2", "b2"}, list{"a1?", "b1?"}, false, list{"mark b", "delete a in the foreground", "2 pending"},
+		},
+		"what is no longer wanted holds nothing back": {
+			recreate, "1", list{"a2"}, list{"c1"}, false, list{"create a", "delete c in the foreground"},
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			in := inputFor(t, rolled(row.strategy, row.most), sides(row.wanted...), sides(row.live...))
+			in.Complete, in.Available = !row.incomplete, among(row.live)
+			if diff := cmp.Diff(row.want, planText(Make(in))); diff != "" {
+				t.Errorf("plan (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRolloutsAreApart has two entries, each with a rollout of its own, beside one without.
+func TestRolloutsAreApart(t *testing.T) {
+	live := sides("a1", "b1", "c1", "d1", "e1", "f1")
+	for i := range live {
+		live[i].group = []string{"g", "h", "i"}[i/2]
+	}
+	in := inputFor(t, rolled(v1.UpdateApply, "1"), sides("a2", "b2", "c2", "d2", "e2", "f2"), live)
+	other := rolled(v1.UpdateApply, "1")
+	other.Name = "h"
+	in.Entries = append(in.Entries, other, v1.Child{Name: "i"})
+	for i, w := range in.Wanted {
+		w.Entry = &in.Entries[i/2]
+		w.Marks = in.Maker.Marks(w.Entry, configMaps.GroupKind(), w.Name.Namespace, false)
+	}
+	in.Available = func(*child.Live) bool { return true }
+	if diff := cmp.Diff([]string{"update a", "update c", "update e", "update f", "2 pending"}, planText(Make(in))); diff != "" {
+		t.Errorf("plan (-want +got):\n%s", diff)
+	}
+}
+
+func TestHowFarRolloutsAre(t *testing.T) {
+	live := []string{"a2", "b1", "c2-", "d1x", "f2x"}
+	in := inputFor(t, rolled(v1.UpdateApply, "50%"), sides("a2", "b2", "c2", "d2", "e2", "f2"), sides(live...))
+	all := Rollouts(in.Wanted, among(live))
+	if len(all) != 1 {
+		t.Fatalf("%d rollouts, want 1", len(all))
+	}
+	r := all[0]
+	got := []int{r.Objects, r.Current, r.Most, r.free}
+	if diff := cmp.Diff([]int{6, 2, 3, -1}, got); diff != "" || r.Entry != &in.Entries[0] {
+		t.Errorf("objects, current ones, most and free (-want +got):\n%s", diff)
+	}
+	var names string
+	for _, w := range r.Unavailable {
+		names += w.Name.Name
+	}
+	if names != "cdef" {
+		t.Errorf("unavailable are %s, want cdef", names)
+	}
+	if p := Make(Input{Entries: in.Entries, Wanted: in.Wanted, Live: in.Live, Maker: in.Maker, Available: among(live)}); p.Deferred != 1 {
+		t.Errorf("%d changes are left for later, want 1", p.Deferred)
+	}
+}
