@@ -116,6 +116,18 @@ func TestWhatStaysWhenAParentGoes(t *testing.T) {
 	})
 }
 
+func TestFinalizerThatSomebodyRemoves(t *testing.T) {
+	c := begun(t, tenants, tenant)
+	c.edit(one, func(o *unstructured.Unstructured) { o.SetFinalizers(nil) })
+	wantRequests(t, "the parent is there", c.writes(), parentHolds)
+	c.deletes(one, metav1.DeletePropagationForeground)
+	wantRequests(t, "it is deleted in the foreground", c.writes(), "delete configmaps a", "delete clusterroles r", "status apps one", "finalizers[foregroundDeletion] apps one")
+	wantRequests(t, "the rest is for the garbage collector", c.writes())
+	if c.objects[one] != nil {
+		t.Error("the parent is there still")
+	}
+}
+
 // The finalizer comes before an object loses its owner, and goes after it has one again.
 func TestFinalizerFollowsTheScope(t *testing.T) {
 	from := strings.Index(tenants, "  - name: role")

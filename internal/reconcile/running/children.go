@@ -26,7 +26,11 @@ func (c *Controller) EachChild(f func(Source, *object.Object)) {
 func (c *Controller) ParentOf(child *object.Object) types.NamespacedName {
 	namespace, name := child.ParentName()
 	parent := types.NamespacedName{Name: strings.Clone(name)} // it is kept longer than the child
-	if c.Kind.Namespaced {
+	switch {
+	case !c.Kind.Namespaced:
+	case namespace == child.Namespace():
+		parent.Namespace = child.Namespace() // which is no part of its text
+	default:
 		parent.Namespace = strings.Clone(namespace)
 	}
 	return parent
