@@ -297,8 +297,23 @@ status:
 `
 	s.applyController("@id-child", asAccount("robot", fmt.Sprintf(child, "updateStrategy: {type: Recreate}")+fmt.Sprintf(status, "ChildReady")))
 	s.applyController("@id-orphan", asAccount("robot", fmt.Sprintf(child, "deletionPolicy: Orphan")+fmt.Sprintf(status, "OrphanReady")))
+	s.applyController("@id-related", asAccount("robot", `
+related:
+- {name: loot, apiVersion: v1, kind: Secret, namespaces: ["@ns"]}
+children:
+- name: copy
+  template: |
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: "{{ .metadata.name }}-related"}
+    data: {all: {{ toJson .related.loot | quote }}}
+status:
+  readyCondition: RelatedReady
+  template: |
+    related: {{ toJson .related.loot }}
+`))
 	s.thing("one", "{}")
-	for _, name := range []string{"@id-parent", "@id-field", "@id-child", "@id-orphan"} {
+	for _, name := range []string{"@id-parent", "@id-field", "@id-child", "@id-orphan", "@id-related"} {
 		tc := s.waitController(name, func(o *unstructured.Unstructured) error {
 			if err := condition(o, "Watching", "False", "Forbidden"); err != nil {
 				return err

@@ -42,7 +42,7 @@ func init() {
 		"osBase", "osDir", "osClean", "osExt", "osIsAbs")
 	refuse("text/template", "no value is a function; use include to call a define block", "call")
 	refuse("helm", "it would make template text of data; use include with a define block", "tpl")
-	refuse("helm", "it asks the API server; use .observed for children", "lookup")
+	refuse("helm", "it asks the API server; use .observed for children, and .related for other objects", "lookup")
 	refuse("helm", "it reads files of a chart; use .values", "Files")
 	refuse("helm", "it is not there; use fromYaml or fromJson, which read lists too", "fromYamlArray", "fromJsonArray")
 	refuse("helm", "it is not there; use toYaml or toJson", "toToml", "fromToml")
