@@ -22,6 +22,9 @@ func (b *bed) act(ctx context.Context, a model.Action) error {
 	case model.SetParent:
 		return b.apply(ctx, resourceOf(a.ID.Kind), a.Parent.Manifest(a.ID))
 	case model.DeleteParent:
+		if a.ID.Kind == "Chain" || a.ID.Kind == "Wide" { // it goes later
+			return b.insist(ctx, "delete "+a.ID.String(), func() error { return gone(b.askToDelete(ctx, a)) })
+		}
 		return b.deleteParent(ctx, a)
 	case model.ReplaceParent:
 		if err := b.deleteParent(ctx, a); err != nil {
@@ -44,6 +47,10 @@ func (b *bed) act(ctx context.Context, a model.Action) error {
 		return b.define(ctx, a.ID.Kind)
 	case model.MoveEngines:
 		return b.moveEngines(ctx, a.Parents)
+	case model.SetSource:
+		return b.apply(ctx, childResource("configmaps"), a.Source.Manifest(a.Child))
+	case model.DeleteSource:
+		return b.remove(ctx, b.children(a.Child), a.Child.Name, metav1.DeletePropagationBackground)
 	case model.RemoveParts:
 		return b.remove(ctx, b.client.Resource(definitions), model.Plural(model.PartKind)+"."+model.Group, metav1.DeletePropagationBackground)
 	case model.DefineParts:
@@ -74,11 +81,20 @@ func (b *bed) moveEngines(ctx context.Context, parents map[model.ParentID]model.
 // deleteParent deletes a parent, in the foreground if it is hard. Then its children go first, and
 // the parent stays for a while.
 func (b *bed) deleteParent(ctx context.Context, a model.Action) error {
-	propagation := metav1.DeletePropagationBackground
+	return b.remove(ctx, b.client.Resource(resourceOf(a.ID.Kind)).Namespace(a.ID.Namespace), a.ID.Name, propagation(a))
+}
+
+// askToDelete does not wait until it is gone.
+func (b *bed) askToDelete(ctx context.Context, a model.Action) error {
+	how := propagation(a)
+	return b.client.Resource(resourceOf(a.ID.Kind)).Namespace(a.ID.Namespace).Delete(ctx, a.ID.Name, metav1.DeleteOptions{PropagationPolicy: &how})
+}
+
+func propagation(a model.Action) metav1.DeletionPropagation {
 	if a.Hard {
-		propagation = metav1.DeletePropagationForeground
+		return metav1.DeletePropagationForeground
 	}
-	return b.remove(ctx, b.client.Resource(resourceOf(a.ID.Kind)).Namespace(a.ID.Namespace), a.ID.Name, propagation)
+	return metav1.DeletePropagationBackground
 }
 
 // removeController deletes a TemplateController, one whose children are to go with it not before

@@ -85,6 +85,7 @@ type bed struct {
 	links     []*link.Link      // of each replica
 	operators *operators
 	turns     *turns
+	order     *order
 	root      string                  // of the repository
 	longest   time.Duration           // of a fault
 	before    memories                // what the last check saw
@@ -100,6 +101,7 @@ type bed struct {
 	mu      sync.Mutex
 	failed  []error                 // of these
 	foreign map[model.ChildID]mark  // what strangers have put there
+	readied []readied               // since the last check
 	notes   map[model.ParentID]note // what strangers have written into statuses
 }
 
@@ -132,7 +134,7 @@ func newBed(ctx context.Context, o *options, dir string) (b *bed, err error) {
 			err = errors.Join(err, b.cluster.Down())
 		}
 	}()
-	b.turns = &turns{log: b.cluster.Audit()}
+	b.turns, b.order = &turns{log: b.cluster.Audit()}, newOrder(b.cluster.Audit())
 	if err := b.connect(); err != nil {
 		return nil, err
 	}
@@ -231,7 +233,7 @@ func (b *bed) begin(ctx context.Context, w *model.World) error {
 			return err
 		}
 	}
-	for _, name := range model.Namespaces {
+	for _, name := range append(slices.Clone(model.Namespaces), model.Far) {
 		if err := b.setNamespace(ctx, name, w.Open[name]); err != nil {
 			return err
 		}

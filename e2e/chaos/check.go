@@ -46,10 +46,10 @@ func (b *bed) look(ctx context.Context) (*found, error) {
 		return nil
 	}
 	errs := []error{list(controllers, "", func(o *unstructured.Unstructured) { f.controllers[o.GetName()] = o })}
-	for _, namespace := range model.Namespaces {
+	for _, namespace := range append(slices.Clone(model.Namespaces), model.Far) {
 		for _, resource := range []string{"configmaps", "secrets", "parts"} {
 			errs = append(errs, list(childResource(resource), namespace, func(o *unstructured.Unstructured) {
-				if o.GetName() != "kube-root-ca.crt" {
+				if o.GetName() != "kube-root-ca.crt" && o.GetLabels()[model.SourceLabel] == "" {
 					f.children[model.ChildID{Resource: resource, Namespace: namespace, Name: o.GetName()}] = o
 				}
 			}))
@@ -100,6 +100,9 @@ func (c *checker) compare() error {
 			c.fault("%s is not there", id)
 		}
 	}
+	for id, parent := range c.parents {
+		c.parent(id, parent)
+	}
 	for id, there := range c.foreign {
 		o := c.children[id]
 		if o == nil || o.GetUID() != there.uid || o.GetResourceVersion() != there.version {
@@ -138,6 +141,9 @@ func (c *checker) desired() map[model.ChildID]model.Child {
 		if parent := c.parents[child.Parent]; child.Unique && parent != nil {
 			id.Name += string(parent.GetUID())[:model.UniqueLength]
 		}
+		if child.Shared && !c.owns(child) && c.owned(id) {
+			continue // the other parent has it
+		}
 		out[id] = child
 	}
 	return out
@@ -153,7 +159,10 @@ func (c *checker) bad(id model.ParentID) bool { return c.world.Parents[id].Bad !
 // blocked reports whether a stranger is in the way of a child of the parent.
 func (c *checker) blocked(shape string, id model.ParentID) bool {
 	for _, child := range c.world.Children() {
-		if _, foreign := c.foreign[child.ID]; foreign && child.Shape == shape && child.Parent == id {
+		if child.Shape != shape || child.Parent != id {
+			continue
+		}
+		if _, foreign := c.foreign[child.ID]; foreign || child.Shared && !c.owns(child) && c.owned(child.ID) {
 			return true
 		}
 	}
@@ -170,7 +179,7 @@ func (c *checker) child(want model.Child, id model.ChildID, o *unstructured.Unst
 		c.fault("%s is missing: %s", id, show(o))
 		return
 	}
-	if !owned(o, want, parent) {
+	if !bound(o, want, parent) {
 		c.fault("%s is not owned by %s %s: %s", id, want.Parent, parent.GetUID(), show(o))
 	}
 	labels := map[string]string{
@@ -192,10 +201,13 @@ func (c *checker) child(want model.Child, id model.ChildID, o *unstructured.Unst
 	}
 }
 
-// owned reports whether the object has the owner that the child is to have.
-func owned(o *unstructured.Unstructured, want model.Child, parent *unstructured.Unstructured) bool {
+// bound reports whether the object has the owner that the child is to have.
+func bound(o *unstructured.Unstructured, want model.Child, parent *unstructured.Unstructured) bool {
 	refs := o.GetOwnerReferences()
-	if want.Orphan {
+	if want.Far && o.GetAnnotations()["templater.dev/parent"] != want.Parent.Namespace+"/"+want.Parent.Name {
+		return false
+	}
+	if want.Orphan || want.Far {
 		return len(refs) == 0
 	}
 	return len(refs) == 1 && refs[0].UID == parent.GetUID() && refs[0].Controller != nil && *refs[0].Controller && refs[0].Kind == want.Parent.Kind
@@ -227,12 +239,15 @@ func data(o *unstructured.Unstructured) map[string]string {
 func (c *checker) extra(id model.ChildID, o *unstructured.Unstructured) {
 	shape, _, _ := strings.Cut(id.Name, "-")
 	refs := o.GetOwnerReferences()
-	if shape == c.beside || c.frozen(shape) && len(refs) == 1 || outlives(o) && c.parentOf(o) == nil {
+	if shape == c.beside || c.frozen(shape) && (len(refs) == 1 || id.Namespace == model.Far) || outlives(o) && c.parentOf(o) == nil {
 		return
 	}
 	controller := c.world.Controllers[shape]
 	if controller.Absent && !applied(o, shape) {
 		return // forged, and not seen before
+	}
+	if id.Namespace == model.Far && !c.world.Knows(shape, id.Resource) {
+		return
 	}
 	parent := c.parentOf(o)
 	if parent != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -43,7 +44,11 @@ func (b *bed) settle(ctx context.Context, w *model.World, round *model.Round, br
 	if err := b.remember(ctx, e); err != nil {
 		return err
 	}
-	return b.turns.check()
+	b.mu.Lock()
+	since := b.readied
+	b.readied = nil
+	b.mu.Unlock()
+	return errors.Join(b.turns.check(), b.order.check(since))
 }
 
 // becomeRight waits until the cluster is as expected, counts included if they can be right by then.

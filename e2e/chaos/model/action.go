@@ -20,8 +20,10 @@ const (
 	ReplaceController Verb = "replace controller" // delete it and create it anew; children are orphans meanwhile
 	ReplaceKind       Verb = "replace kind"       // delete the definition and create it anew, without parents
 	MoveEngines       Verb = "move engines"       // create or change many parents at once
-	RemoveParts       Verb = "remove parts"       // the definition of a kind of children
-	DefineParts       Verb = "define parts"       //
+	SetSource         Verb = "set source"         // create or change what parents are related to
+	DeleteSource      Verb = "delete source"
+	RemoveParts       Verb = "remove parts" // the definition of a kind of children
+	DefineParts       Verb = "define parts" //
 	OpenNamespace     Verb = "open namespace"
 	CloseNamespace    Verb = "close namespace"
 
@@ -87,6 +89,7 @@ type Action struct {
 	Shape      string // of TemplateControllers
 	Controller Controller
 	Child      ChildID
+	Source     Source              // of SetSource
 	Guise      Guise               // of PutForeign
 	Parents    map[ParentID]Parent // of MoveEngines
 	Resource   string              // whose watches a fault is for
@@ -102,6 +105,8 @@ func (a Action) String() string {
 		text += fmt.Sprintf(" %s %+v", a.ID, a.Parent)
 	case DeleteParent, SpoilStatus, StripStatus, NoteStatus:
 		text += " " + a.ID.String()
+	case SetSource:
+		text += fmt.Sprintf(" %s %+v", a.Child, a.Source)
 	case MoveEngines:
 		text += fmt.Sprintf(", %d of them", len(a.Parents))
 	case Watches403, Watches500, Watches410:
@@ -153,6 +158,10 @@ func (w *World) Apply(a Action) {
 		}
 	case MoveEngines:
 		maps.Copy(w.Parents, a.Parents)
+	case SetSource:
+		w.Sources[a.Child] = a.Source
+	case DeleteSource:
+		delete(w.Sources, a.Child)
 	case RemoveParts:
 		w.NoParts = true
 	case DefineParts:

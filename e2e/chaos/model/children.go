@@ -12,6 +12,8 @@ type Child struct {
 	Immutable bool
 	Unique    bool // the start of its parent's UID is to be added to its name
 	Orphan    bool // it outlives its parent, and has no owner
+	Far       bool // it is in another namespace than its parent, and has no owner
+	Shared    bool // other parents may want an object of that name, too
 }
 
 // UniqueLength is how much of its parent's UID is in the name of a unique child.
@@ -93,6 +95,16 @@ func (w *World) childrenOf(shape string, id ParentID) []Child {
 		if !w.NoParts {
 			out = append(out, child("parts", "part", "", map[string]string{"text": parent.Text, "edition": fmt.Sprint(c.Edition)}))
 		}
+	case Reader:
+		for i := range out {
+			w.reads(id, out[i].Data)
+		}
+	case Chain:
+		out = append(out,
+			child("configmaps", "web", WebMark, map[string]string{"text": parent.Text, "edition": fmt.Sprint(c.Edition)}),
+			child("configmaps", "last", LastMark, map[string]string{"text": parent.Text}))
+	case Wide:
+		out = append(out, w.farChild(id))
 	default:
 	}
 	return out

@@ -104,6 +104,12 @@ func (c Controller) Manifest(shape string) map[string]any {
 		spec["status"] = map[string]any{"readyCondition": "Ready", "template": strings.ReplaceAll(status, "@entry", c.Entry)}
 	case Engine:
 		spec["status"] = map[string]any{"readyCondition": "Ready", "template": steps}
+	case Reader:
+		spec["related"] = related()
+	case Chain:
+		if c.Finalizing(shape) {
+			spec["finalize"] = c.finalize()
+		}
 	default:
 	}
 	return map[string]any{
@@ -138,6 +144,8 @@ func (c Controller) entries(shape string) []any {
 		template = configMaps
 	case Engine:
 		template = atEnd
+	case Reader:
+		template, one = template+readMore, one+readMore
 	default:
 	}
 	if c.Extra == SameSide {
@@ -165,6 +173,10 @@ func (c Controller) entries(shape string) []any {
 		entry := c.entry(shape, "part", part)
 		entry["prunePolicy"] = "Delete"
 		entries = append(entries, entry)
+	case Chain:
+		entries = c.chain(entries)
+	case Wide:
+		entries = append(entries, c.far())
 	default:
 	}
 	if c.Swapped {

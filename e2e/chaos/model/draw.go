@@ -108,7 +108,7 @@ func Features() []string {
 }
 
 // resources are those whose watches fail.
-var resources = []string{"configmaps", "configmaps", "secrets", "parts", "namespaces", "ones", "manys", "reports", "agains", "engines", "wholes"} //nolint:misspell // agains are several of the kind Again
+var resources = []string{"configmaps", "configmaps", "secrets", "parts", "namespaces", "ones", "manys", "reports", "agains", "engines", "wholes", "readers", "chains", "wides"} //nolint:misspell // agains are several of the kind Again
 
 // fault draws one of these faults. Processes break one at a time, connections of one replica or
 // of all.
@@ -184,6 +184,8 @@ func (d *drawer) action() Action {
 		return d.ofStatus()
 	case n < 84 && d.kind == "Whole":
 		return d.ofParts()
+	case n < 84 && d.kind == "Reader":
+		return d.ofSource()
 	}
 	return d.ofController()
 }
@@ -255,26 +257,28 @@ func (d *drawer) ofParts() Action {
 	return Action{Verb: RemoveParts}
 }
 
-// child returns a child of a parent of this kind, and whether it is immutable.
-func (d *drawer) child() (ChildID, bool, bool) {
+// child returns a child of a parent of this kind, if there is one.
+func (d *drawer) child() (Child, bool) {
 	children := slices.DeleteFunc(d.world.Children(), func(c Child) bool { return c.Parent.Kind != d.kind || c.Unique })
 	if len(children) == 0 {
-		return ChildID{}, false, false
+		return Child{}, false
 	}
-	c := children[d.IntN(len(children))]
-	return c.ID, c.Immutable, true
+	return children[d.IntN(len(children))], true
 }
 
 func (d *drawer) ofChild() Action {
-	id, immutable, ok := d.child()
+	child, ok := d.child()
 	if !ok {
 		return d.ofParent()
 	}
-	verbs := []Verb{DeleteChild, UnlabelChild, HoldChild, EditChild, StripChild, RelabelChild, AddToChild}
-	if immutable { // its fields can't be changed, and what others do to its labels is no reason to replace it
+	verbs := []Verb{DeleteChild, HoldChild, UnlabelChild, EditChild, StripChild, AddToChild, RelabelChild}
+	switch {
+	case child.Immutable: // its fields can't be changed, and what others do to its labels is no reason to replace it
 		verbs = verbs[:3]
+	case child.Far: // without its label it is nobody's, once its parent is gone
+		verbs = []Verb{DeleteChild, HoldChild, EditChild, StripChild, AddToChild}
 	}
-	return Action{Verb: verbs[d.IntN(len(verbs))], Child: id, For: duration(d.Rand, 4*d.slow)}
+	return Action{Verb: verbs[d.IntN(len(verbs))], Child: child.ID, For: duration(d.Rand, 4*d.slow)}
 }
 
 // ofStranger puts an object where a child might be, or takes it away. Recreate would

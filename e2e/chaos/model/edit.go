@@ -21,6 +21,7 @@ const (
 	Prune    Trait = "prune policy"
 	Keep     Trait = "keep"
 	Purge    Trait = "purge"
+	Finalize Trait = "finalize"
 	Break    Trait = "break"
 	Remove   Trait = "remove"
 	Replace  Trait = "replace"
@@ -28,7 +29,7 @@ const (
 
 // Traits are those that are drawn, the likely ones more than once.
 var Traits = []Trait{
-	Value, Value, Edition, Select, Suspend, Strategy, Rename, AddEntry, AddEntry, Swap, Prune, Keep, Purge, Break, Remove, Replace,
+	Value, Value, Edition, Select, Suspend, Strategy, Rename, AddEntry, AddEntry, Swap, Prune, Keep, Purge, Finalize, Break, Remove, Replace,
 }
 
 // ofController edits one TemplateController in up to three ways at once. One that was deleted comes back.
@@ -40,6 +41,9 @@ func (d *drawer) ofController() Action {
 	a.Controller.Absent, a.Controller.Torn = false, false
 	for range min(1+d.IntN(3), len(d.traits)) {
 		trait := d.traits[d.IntN(len(d.traits))]
+		if spares(shape, trait) {
+			continue
+		}
 		switch trait {
 		case Remove:
 			if !returns && a.Verb == SetController {
@@ -58,6 +62,19 @@ func (d *drawer) ofController() Action {
 		a.Controller.Absent, a.Controller.Torn = true, d.changed[shape]
 	}
 	return a
+}
+
+// spares reports whether a TemplateController is not edited in that way. While one is suspended, its parents do not go where they wait for
+// it; and Chain deletes children only when their parent is deleted, in an order that can be told.
+func spares(shape string, trait Trait) bool {
+	switch trait {
+	case Suspend:
+		return shape == Chain || shape == Wide
+	case Select, Purge:
+		return shape == Chain
+	default:
+		return false
+	}
 }
 
 // edit changes the TemplateController in one way. Some others end one that would last too long.
@@ -90,6 +107,8 @@ func (d *drawer) edit(c *Controller, shape string, trait Trait) {
 		c.Keep = !c.Keep
 	case Purge:
 		c.Purge = !c.Purge
+	case Finalize:
+		c.Hasty = !c.Hasty
 	case Break:
 		c.Broken = !c.Broken
 	default:

@@ -95,7 +95,7 @@ func TestDrawEverything(t *testing.T) {
 		}
 	}
 	for _, verb := range append([]Verb{
-		SetParent, DeleteParent, ReplaceParent, SetController, ReplaceController, RemoveController, ReplaceKind, OpenNamespace, CloseNamespace,
+		SetSource, DeleteSource, SetParent, DeleteParent, ReplaceParent, SetController, ReplaceController, RemoveController, ReplaceKind, OpenNamespace, CloseNamespace,
 		MoveEngines, RemoveParts, DefineParts, HoldChild, SpoilStatus, StripStatus, NoteStatus,
 		EditChild, StripChild, UnlabelChild, RelabelChild, DeleteChild, PutForeign, RemoveForeign, AddToChild,
 	}, Faults...) {

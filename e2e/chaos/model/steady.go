@@ -20,6 +20,9 @@ func (w *World) fates(kind string) map[ChildID]fate {
 				continue
 			}
 			for _, child := range w.childrenOf(shape, id) {
+				if child.Shared { // it may become the other parent's
+					continue
+				}
 				if f := (fate{shape, id, c.replacedBy(child)}); c.Protects(child.ID) || w.Matches(shape, id) && !c.Purged() {
 					out[child.ID] = f
 				}
@@ -30,7 +33,9 @@ func (w *World) fates(kind string) map[ChildID]fate {
 }
 
 // Protects reports whether pruning spares the child.
-func (c Controller) Protects(id ChildID) bool { return c.Unpruned && id.Resource == "configmaps" }
+func (c Controller) Protects(id ChildID) bool {
+	return c.Unpruned && id.Resource == "configmaps" && id.Namespace != Far
+}
 
 // replacedBy is what takes another object when it changes.
 func (c Controller) replacedBy(child Child) string {

@@ -21,20 +21,26 @@ const (
 	Again  = "again"  // spec.count immutable ConfigMaps, by the strategy Recreate
 	Engine = "engine" // a status that goes its way step by step, and a ConfigMap at the end
 	Whole  = "whole"  // a ConfigMap, and a Part
+	Reader = "reader" // a ConfigMap with what it has read of related ones
+	Chain  = "chain"  // ConfigMaps that come one after the other, and go so
+	Wide   = "wide"   // a ConfigMap, and one in another namespace
 )
 
 // Shapes are the names of all TemplateControllers.
-var Shapes = []string{One, Scoped, Many, Report, Again, Engine, Whole}
+var Shapes = []string{One, Scoped, Many, Report, Again, Engine, Whole, Reader, Chain, Wide}
 
 // Kinds are the kinds of parents.
-var Kinds = []string{"One", "Many", "Report", "Again", "Engine", "Whole"}
+var Kinds = []string{"One", "Many", "Report", "Again", "Engine", "Whole", "Reader", "Chain", "Wide"}
 
 // PartKind is a kind of children.
 const PartKind = "Part"
 
 // KindOf is the kind that a TemplateController watches.
 func KindOf(shape string) string {
-	return map[string]string{One: "One", Scoped: "One", Many: "Many", Report: "Report", Again: "Again", Engine: "Engine", Whole: "Whole"}[shape]
+	return map[string]string{
+		One: "One", Scoped: "One", Many: "Many", Report: "Report", Again: "Again", Engine: "Engine", Whole: "Whole",
+		Reader: "Reader", Chain: "Chain", Wide: "Wide",
+	}[shape]
 }
 
 // ParentID names a parent.
@@ -83,6 +89,7 @@ type Controller struct {
 	Swapped   bool // the order of its entries
 	Unpruned  bool // prunePolicy of its ConfigMaps
 	Keep      bool // deletionPolicy Orphan for what Report keeps
+	Hasty     bool // nothing happens before a parent goes, where something could
 	Purge     bool // deletionPolicy Delete of the TemplateController itself
 	Broken    bool // a template is none
 	Absent    bool // it is deleted
@@ -113,15 +120,16 @@ type World struct {
 	Parents     map[ParentID]Parent
 	Controllers map[string]Controller
 	Open        map[string]bool // namespaces that Scoped selects
-	NoParts     bool            // the kind of Parts is not defined
-	Secret      string          // is in parents and children, and nowhere else
+	Sources     map[ChildID]Source
+	NoParts     bool   // the kind of Parts is not defined
+	Secret      string // is in parents and children, and nowhere else
 
 	known map[string]map[string]bool // by shape and resource: see Knows
 }
 
 // NewWorld has all TemplateControllers and no parent.
 func NewWorld(secret string) *World {
-	w := &World{Parents: map[ParentID]Parent{}, Controllers: map[string]Controller{}, Open: map[string]bool{Namespaces[0]: true}, Secret: secret, known: map[string]map[string]bool{}}
+	w := &World{Parents: map[ParentID]Parent{}, Controllers: map[string]Controller{}, Open: map[string]bool{Namespaces[0]: true}, Sources: map[ChildID]Source{}, Secret: secret, known: map[string]map[string]bool{}}
 	for _, shape := range Shapes {
 		w.Controllers[shape] = Controller{Value: "first", Strategy: "Apply", Entry: "config"}
 	}

@@ -1,0 +1,63 @@
+package model
+
+import "strings"
+
+// The children of a parent of Chain, in the order in which they come, by what is added to the name of the first one. Each waits
+// for the one before, which is to be ready.
+const (
+	WebMark    = "-web"
+	LastMark   = "-last"
+	BackupMark = "-backup" // is made when the parent is deleted, before the others go
+)
+
+// ReadyKey is the key of the data of what is not ready before somebody has set it, and ReadyText its value then.
+const (
+	ReadyKey  = "foreign"
+	ReadyText = "ready"
+)
+
+const (
+	readyWhen = `eq (.object.data.` + ReadyKey + ` | default "") "` + ReadyText + `"`
+	web       = `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: chain-{{ .metadata.name }}-web
+data:
+  text: {{ (first .children.@entry).data.text }}
+  edition: "@edition"
+`
+	last = `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: chain-{{ .metadata.name }}-last
+data:
+  text: {{ .spec.text }}
+`
+	backup = `apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: chain-{{ .metadata.name }}-backup
+data:
+  text: {{ .spec.text }}
+`
+)
+
+// chain adds to the first entry those that wait.
+func (c Controller) chain(entries []any) []any {
+	first, _ := entries[0].(map[string]any)
+	first["readyWhen"] = readyWhen
+	second := c.entry(Chain, "web", strings.ReplaceAll(web, "@entry", c.Entry))
+	third := c.entry(Chain, "last", last)
+	third["dependsOn"] = []any{"web"}
+	return append(entries, second, third)
+}
+
+// finalize is spec.finalize of Chain.
+func (c Controller) finalize() map[string]any {
+	entry := c.entry(Chain, "backup", backup)
+	entry["readyWhen"] = readyWhen
+	return map[string]any{"order": "Reverse", "children": []any{entry}, "timeout": "20s"}
+}
+
+// Finalizing reports whether parents of that TemplateController go only when its finalizer is taken off.
+func (c Controller) Finalizing(shape string) bool { return shape == Wide || shape == Chain && !c.Hasty }

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/templater-dev/templater/e2e/chaos/link"
+	"github.com/templater-dev/templater/e2e/chaos/model"
+	"github.com/templater-dev/templater/e2e/cluster/audit"
+)
+
+// readied is that an object, by namespace and name, has become ready, and not before that time.
+type readied struct {
+	name string
+	at   time.Time
+}
+
+// order is that in which the children of Chain come and go: one is made when the one before is ready, and deleted when
+// the one after it is gone. It judges by what the audit log has, and not by what it lacks: when the API server is killed, it has not
+// written of all that it has done.
+type order struct {
+	log   audit.Log
+	mark  audit.Mark
+	ready map[string]bool      // whether what was seen last of an object is that it became ready
+	made  map[string]bool      // objects that were ever made
+	gone  map[string]time.Time // when the operator deleted one
+	seen  int                  // writes that were judged
+}
+
+func newOrder(log audit.Log) *order {
+	return &order{log: log, ready: map[string]bool{}, made: map[string]bool{}, gone: map[string]time.Time{}}
+}
+
+// check looks at the writes since the last check, and at what has become ready since then.
+func (o *order) check(since []readied) error {
+	mark, err := o.log.Mark()
+	if err != nil {
+		return err
+	}
+	events, err := o.log.Since(o.mark, func(e audit.Event) bool {
+		ours := e.ObjectRef.Resource == "configmaps" && strings.HasPrefix(e.ObjectRef.Name, model.Chain+"-")
+		return ours && !reads(e) && e.ResponseStatus.Code/100 == 2 && !strings.HasSuffix(e.UserAgent, link.LateMark)
+	})
+	if err != nil {
+		return err
+	}
+	o.mark = mark
+	return o.judge(events, since)
+}
+
+// judge returns an error that names what came or went too early.
+func (o *order) judge(events []audit.Event, since []readied) error {
+	slices.SortStableFunc(events, func(a, b audit.Event) int { return a.Received.Compare(b.Received) })
+	slices.SortStableFunc(since, func(a, b readied) int { return a.at.Compare(b.at) })
+	var errs []error
+	for _, e := range events {
+		for len(since) > 0 && since[0].at.Before(e.Received) {
+			o.ready[since[0].name], since = true, since[1:]
+		}
+		errs = append(errs, o.follow(e))
+	}
+	for _, r := range since {
+		o.ready[r.name] = true
+	}
+	return errors.Join(errs...)
+}
+
+// follow takes note of a write, and returns an error if it came too early, or shows that an earlier one did.
+func (o *order) follow(e audit.Event) error {
+	name := e.ObjectRef.Namespace + "/" + e.ObjectRef.Name
+	before, after := neighbours(name)
+	operators := strings.HasPrefix(e.User.Username, user)
+	o.seen++
+	if e.ResponseStatus.Code == 201 {
+		o.ready[name], o.made[name] = false, true
+		delete(o.gone, name)
+		delete(o.gone, before)
+		if operators && before != "" && !cmp.Or(o.ready[before], strings.HasSuffix(before, model.WebMark) && o.made[before]) {
+			return fmt.Errorf("%s, at %s: %s was not ready", e, e.Received.Format(time.RFC3339Nano), before)
+		}
+		return nil
+	}
+	if since, gone := o.gone[before]; gone && e.Received.After(since) {
+		return fmt.Errorf("%s, at %s: it was there although %s, which it waits for, was deleted at %s", e, e.Received.Format(time.RFC3339Nano), before, since.Format(time.RFC3339Nano))
+	}
+	if e.Verb == "delete" && operators {
+		o.gone[name] = e.Reached
+		if backup := first(name) + model.BackupMark; after == "" && o.made[backup] && !o.ready[backup] {
+			return fmt.Errorf("%s, at %s: %s was not ready", e, e.Received.Format(time.RFC3339Nano), backup)
+		}
+	}
+	return nil
+}
+
+// first is the name of the first child of a parent, by that of any.
+func first(name string) string {
+	for _, mark := range []string{model.WebMark, model.LastMark, model.BackupMark, "-extra"} {
+		name = strings.TrimSuffix(name, mark)
+	}
+	return name
+}
+
+// neighbours are the children that come before and after that one; "" = none.
+func neighbours(name string) (before, after string) {
+	switch base := first(name); name {
+	case base:
+		return "", base + model.WebMark
+	case base + model.WebMark:
+		return base, base + model.LastMark
+	case base + model.LastMark:
+		return base + model.WebMark, ""
+	default:
+		return "", "none" // it stands in no order
+	}
+}

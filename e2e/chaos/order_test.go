@@ -1,0 +1,53 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/templater-dev/templater/e2e/cluster/audit"
+)
+
+func TestOrder(t *testing.T) {
+	at := func(second int) time.Time { return began.Add(time.Duration(second) * time.Second) }
+	write := func(second int, verb, name string, code int) audit.Event {
+		e := request(0, "configmaps", float64(second), float64(second)+0.5)
+		e.Verb, e.ObjectRef.Namespace, e.ObjectRef.Name, e.ResponseStatus.Code = verb, "chaos-a", "chain-p"+name, code
+		return e
+	}
+	by := func(who string, e audit.Event) audit.Event { e.User.Username = who; return e }
+	made := func(second int, name string) audit.Event { return write(second, "patch", name, 201) }
+	deleted := func(second int, name string) audit.Event { return write(second, "delete", name, 200) }
+	turned := func(second int, name string) []readied { return []readied{{"chaos-a/chain-p" + name, at(second)}} }
+	for why, row := range map[string]struct {
+		events []audit.Event
+		since  []readied
+		want   string // in the error; empty = none
+	}{
+		"they come one after the other":             {[]audit.Event{made(1, ""), made(3, "-web"), made(4, "-last")}, turned(2, ""), ""},
+		"the second comes before the first":         {[]audit.Event{made(3, "-web")}, nil, "chaos-a/chain-p was not ready"},
+		"the second comes before the first is fine": {[]audit.Event{made(1, ""), made(3, "-web")}, turned(4, ""), "chaos-a/chain-p was not ready"},
+		"the third comes before the second":         {[]audit.Event{made(1, ""), made(3, "-last")}, turned(2, ""), "chaos-a/chain-p-web was not ready"},
+		"the first is another one by now":           {[]audit.Event{made(1, ""), made(3, ""), made(4, "-web")}, turned(2, ""), "chaos-a/chain-p was not ready"},
+		"somebody else makes the second":            {[]audit.Event{made(1, ""), by("stranger", made(3, "-web"))}, nil, ""},
+		"what happened to the first is not known":   {[]audit.Event{made(3, "-web")}, turned(2, ""), ""},
+		"another one may come at any time":          {[]audit.Event{made(3, "-extra")}, nil, ""},
+		"they go one after the other":               {[]audit.Event{deleted(1, "-last"), deleted(2, "-web"), deleted(3, "")}, nil, ""},
+		"the first goes before the second":          {[]audit.Event{deleted(1, ""), deleted(2, "-web")}, nil, "it was there although chaos-a/chain-p,"},
+		"the first goes while the second is held": {[]audit.Event{
+			deleted(1, "-web"), deleted(2, ""), by("stranger", write(3, "patch", "-web", 200)),
+		}, nil, "it was there although chaos-a/chain-p,"},
+		"the garbage collector has no order":  {[]audit.Event{by("collector", deleted(1, "")), deleted(2, "-web")}, nil, ""},
+		"the first goes, and all come again":  {[]audit.Event{deleted(1, ""), made(2, ""), made(4, "-web"), deleted(5, "-web")}, turned(3, ""), ""},
+		"the last goes before the backup":     {[]audit.Event{made(1, "-backup"), deleted(2, "-last")}, nil, "chaos-a/chain-p-backup was not ready"},
+		"the last goes when the backup is":    {[]audit.Event{made(1, "-backup"), deleted(3, "-last")}, turned(2, "-backup"), ""},
+		"the last is deleted by who likes to": {[]audit.Event{made(1, "-backup"), by("stranger", deleted(2, "-last"))}, nil, ""},
+	} {
+		t.Run(why, func(t *testing.T) {
+			err := newOrder(audit.Log{}).judge(row.events, row.since)
+			if (err != nil) != (row.want != "") || err != nil && !strings.Contains(err.Error(), row.want) {
+				t.Errorf("got %v, want %q in it", err, row.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/e2e/chaos/model"
+)
+
+// readyEvery is how often somebody looks for children that are to become ready.
+const readyEvery = 300 * time.Millisecond
+
+// makeReady has the children of Chain become ready until the context ends, a moment after they were made.
+func (b *bed) makeReady(ctx context.Context) {
+	for pause(ctx, readyEvery) == nil {
+		for _, namespace := range model.Namespaces {
+			list, err := b.client.Resource(childResource("configmaps")).Namespace(namespace).List(ctx, metav1.ListOptions{LabelSelector: "templater.dev/controller=" + model.Chain})
+			if err != nil {
+				break // the API server is down
+			}
+			for i := range list.Items {
+				b.makeOneReady(ctx, &list.Items[i])
+			}
+		}
+	}
+}
+
+// makeOneReady sets what readyWhen asks for, where that is asked. Whoever waits for it cannot have seen it before the time that
+// is noted.
+func (b *bed) makeOneReady(ctx context.Context, o *unstructured.Unstructured) {
+	name := o.GetName()
+	waits := strings.HasSuffix(name, model.WebMark) || strings.HasSuffix(name, model.LastMark)
+	if state, _, _ := unstructured.NestedString(o.Object, "data", model.ReadyKey); waits || state == model.ReadyText || o.GetDeletionTimestamp() != nil {
+		return
+	}
+	body, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"uid": o.GetUID(), "resourceVersion": o.GetResourceVersion()},
+		"data":     map[string]any{model.ReadyKey: model.ReadyText},
+	})
+	if err != nil {
+		fmt.Fprintf(b.out, "cannot make %s ready: %v\n", name, err)
+		return
+	}
+	at := time.Now()
+	_, err = b.client.Resource(childResource("configmaps")).Namespace(o.GetNamespace()).Patch(ctx, name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: "stranger"})
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.readied = append(b.readied, readied{o.GetNamespace() + "/" + name, at})
+}

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/templater-dev/templater/e2e/chaos/model"
+)
+
+// owns reports whether the object of the child's name is that of its parent. Where two parents want the same one, who
+// came first has it.
+func (c *checker) owns(child model.Child) bool {
+	o, parent := c.children[child.ID], c.parents[child.Parent]
+	return o != nil && parent != nil && o.GetLabels()["templater.dev/parent-uid"] == string(parent.GetUID())
+}
+
+// owned reports whether any parent owns the object, of those that want it.
+func (c *checker) owned(id model.ChildID) bool {
+	return slices.ContainsFunc(c.world.Children(), func(child model.Child) bool { return child.ID == id && c.owns(child) })
+}
+
+// parent compares whether a parent is there, and whether it waits for what happens before it goes.
+func (c *checker) parent(id model.ParentID, o *unstructured.Unstructured) {
+	if _, wanted := c.world.Parents[id]; !wanted || o.GetDeletionTimestamp() != nil {
+		c.fault("%s should be gone: since %v it waits with the finalizers %v and the conditions %v", id, o.GetDeletionTimestamp(), o.GetFinalizers(), conditionOf(o, "Ready"))
+		return
+	}
+	for _, shape := range model.Shapes {
+		controller := c.world.Controllers[shape]
+		if model.KindOf(shape) != id.Kind || controller.Frozen() && !controller.Absent {
+			continue
+		}
+		want := controller.Finalizing(shape) && !controller.Absent && c.world.Matches(shape, id)
+		if has := slices.Contains(o.GetFinalizers(), "finalize.templater.dev/"+shape); has != want {
+			c.fault("%s has the finalizers %v; one of TemplateController %s: want %v", id, o.GetFinalizers(), shape, want)
+		}
+	}
+}
