@@ -164,6 +164,15 @@ func TestCompare(t *testing.T) {
 			c.world.Apply(model.Action{Verb: model.ReplaceController, Shape: model.Many, Controller: c.world.Controllers[model.Many]})
 			c.sets(model.Many, "children", map[string]any{"total": int64(3), "ready": int64(3)})
 		}, ""},
+		"the status shows what stays under prunePolicy Orphan": {func(c *checker) {
+			extra := c.children[reportMap].DeepCopy()
+			extra.SetName("report-p-extra")
+			c.children[model.ChildID{Resource: "configmaps", Namespace: "chaos-a", Name: "report-p-extra"}] = extra
+			c.change(model.Report, func(m *model.Controller) { m.Unpruned = true })
+			status := c.parents[aReport].Object["status"].(map[string]any)
+			status["total"], status["names"] = int64(2), []any{"report-p", "report-p-extra"}
+			c.sets(model.Report, "children", map[string]any{"total": int64(3), "ready": int64(3)})
+		}, ""},
 		"a child should go under Delete": {func(c *checker) { c.children[manyMore] = c.children[manyMap] }, "many-p-1 should not be there"},
 		"a child whose label was stolen may stay": {func(c *checker) {
 			c.children[manyMore] = c.children[manyMap].DeepCopy()

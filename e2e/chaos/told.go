@@ -105,7 +105,7 @@ func (c *checker) fails(shape string, id model.ParentID) bool {
 	switch shape {
 	case model.Report:
 		names := []any{model.Report + "-" + id.Name}
-		if controller.Extra == model.SameSide {
+		if controller.Extra == model.SameSide || controller.Unpruned && c.shows(id, controller.Entry) {
 			names = append(names, model.Report+"-"+id.Name+"-extra")
 		}
 		c.status(id, map[string]any{"text": c.world.Parents[id].Text, "total": int64(len(names)), "names": names})
@@ -114,6 +114,18 @@ func (c *checker) fails(shape string, id model.ParentID) bool {
 	default:
 	}
 	return false
+}
+
+// shows reports whether an extra ConfigMap is there that was once made from the entry: who sees its objects sees what is not wanted any
+// more, and stays, too.
+func (c *checker) shows(id model.ParentID, entry string) bool {
+	extra := model.ChildID{Resource: "configmaps", Namespace: id.Namespace, Name: model.Report + "-" + id.Name + "-extra"}
+	o := c.children[extra]
+	if _, foreign := c.foreign[extra]; foreign || o == nil {
+		return false
+	}
+	labels := o.GetLabels()
+	return labels["templater.dev/controller"] == model.Report && labels["templater.dev/child"] == entry && labels["templater.dev/parent-uid"] == string(c.parents[id].GetUID())
 }
 
 // count compares a count of parents or children.

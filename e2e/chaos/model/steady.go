@@ -20,11 +20,9 @@ func (w *World) fates(kind string) map[ChildID]fate {
 				continue
 			}
 			for _, child := range w.childrenOf(shape, id) {
-				if child.Shared { // it may become the other parent's
-					continue
-				}
-				if f := (fate{shape, id, c.replacedBy(child)}); c.Protects(child.ID) || w.Matches(shape, id) && !c.Purged() {
-					out[child.ID] = f
+				stays := c.Protects(child.ID) || w.Matches(shape, id) && !c.Purged()
+				if stays && !child.Shared { // which may become the other parent's
+					out[child.ID] = fate{shape, id, c.replacedBy(child)}
 				}
 			}
 		}
