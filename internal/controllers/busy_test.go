@@ -27,7 +27,7 @@ func asks(ctx context.Context) func() {
 		return func() {}
 	}
 	own.Asked()
-	return own.Answered
+	return func() { own.Answered(0) }
 }
 
 // hanging is a Writer whose writes hang until it is let go.
@@ -48,6 +48,19 @@ func (h hanging) Delete(ctx context.Context, at kube.Location, uid types.UID, pr
 	<-h.release
 	answered()
 	return h.Client.Delete(ctx, at, uid, propagation)
+}
+
+// costly is a Client whose writes take so long by the clock of the cluster.
+type costly struct {
+	*cluster
+	took time.Duration
+}
+
+func (w costly) Apply(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+	answered := asks(ctx)
+	w.clock.SetTime(w.clock.Now().Add(w.took))
+	answered()
+	return w.cluster.Apply(ctx, at, body, manager)
 }
 
 func eventually(t *testing.T, what string, condition func() bool) {
@@ -129,5 +142,33 @@ func TestTemplateControllersArePendingUntilTheyWereLookedAt(t *testing.T) {
 	}
 	if pending := c.controllers.Pending(); len(pending) > 0 {
 		t.Errorf("pending after all were looked at, with whatever result: %v", pending)
+	}
+}
+
+func TestATenantOverItsCreditHasFewPassesThatRest(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	c.gone(configMap("a"))
+	const took = 100 * time.Millisecond
+	c.controllers.get("apps").Cluster = costly{c, took}
+	c.controllers.tenants.Set("other", nil)
+	own := workers.Of(c.controllers.passing.Join(t.Context()))
+	own.Begin(queue.Key{Controller: "apps"})
+	own.Asked()
+	c.clock.SetTime(c.clock.Now().Add(time.Second))
+	own.Answered(100 << 20)
+	own.End()
+	c.parentsDue.Add(queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "another"}})
+	work := c.controllers.passing.Join(t.Context())
+	start := time.Now()
+	c.reconciler.Next(t.Context(), work, func() {
+		if n := c.parentsDue.Len(); n > 0 {
+			t.Errorf("%d passes may begin beside the first, want none", n)
+		}
+	})
+	if got := time.Since(start); got < took {
+		t.Errorf("the pass is over after %v, want that it rests for the %v that its request has taken", got, took)
 	}
 }

@@ -76,14 +76,15 @@ type shared struct {
 
 func newShared(o Options) *shared {
 	tenants := queue.NewTenants()
+	credit := queue.NewCredit(o.Clock, o.RolloutWorkers, tenants)
 	processors := workers.NewProcessors(o.Clock, tenants)
 	s := &shared{
-		tenants: tenants, turns: queue.NewTurns(max(o.Workers, 1), tenants),
+		tenants: tenants, turns: queue.NewTurns(max(o.Workers, 1), tenants, credit),
 		pacer: queue.NewDeparturePacer(o.Clock), absences: queue.NewAbsentParents(o.Clock), breaker: loop.NewBreaker(o.Clock),
 		controllers: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](queue.FirstRetry, 30*time.Second),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers", MetricsProvider: o.QueueMetrics}),
-		processors: processors, memory: workers.NewMemory(debug.SetMemoryLimit(-1), tenants), passing: workers.NewTracker(o.Clock, processors),
+		processors: processors, memory: workers.NewMemory(debug.SetMemoryLimit(-1), tenants), passing: workers.NewTracker(o.Clock, processors, credit),
 		grace: stopGrace,
 	}
 	s.parents, s.failures = queue.New(o.QueueMetrics, s.turns)
@@ -98,7 +99,7 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 	c := &Controllers{
 		clusters: o.Cluster, clock: o.Clock, seals: o.Seals, departed: &child.Departed{}, parents: s.parents,
 		backlog: queue.NewBacklog(s.parents, o.RolloutWorkers), tracked: map[string]*tracked{}, patience: lossPatience, class: o.ClassName,
-		accounts: o.RequireServiceAccount, meters: o.Meters, tracker: workers.NewTracker(o.Clock, s.processors), passing: s.passing,
+		accounts: o.RequireServiceAccount, meters: o.Meters, tracker: workers.NewTracker(o.Clock, s.processors, nil), passing: s.passing,
 		tenants: s.tenants, grace: s.grace, first: map[string]struct{}{}, queue: s.controllers,
 		events: announce.New(announce.Options{Events: o.Events, Clock: o.Clock, Parents: s.parents, Controllers: s.controllers, Delay: countsDelay}),
 		rights: rights.New(func(user string) rights.Reviewer { return o.Cluster(user) }, o.Clock, o.QueueMetrics, s.controllers.Add),

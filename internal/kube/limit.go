@@ -15,8 +15,8 @@ const RequestLimit = 90 * time.Second
 type Observer interface {
 	// Asked is called before a request begins.
 	Asked()
-	// Answered is called when it has ended, whatever the answer.
-	Answered()
+	// Answered is called when it has ended, whatever the answer, which has so many bytes.
+	Answered(size int)
 }
 
 // observerKey is for the value of a context that WithObserver gives.
@@ -32,10 +32,13 @@ func do(ctx context.Context, r *rest.Request) rest.Result {
 	return limited(ctx, r, RequestLimit)
 }
 
-func limited(ctx context.Context, r *rest.Request, limit time.Duration) rest.Result {
+func limited(ctx context.Context, r *rest.Request, limit time.Duration) (result rest.Result) {
 	if o, ok := ctx.Value(observerKey{}).(Observer); ok {
 		o.Asked()
-		defer o.Answered()
+		defer func() {
+			text, _ := result.Raw()
+			o.Answered(len(text))
+		}()
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

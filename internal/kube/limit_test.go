@@ -32,8 +32,26 @@ func silentServer(t *testing.T) *httptest.Server {
 // requests counts requests.
 type requests struct{ asked, answered int }
 
-func (r *requests) Asked()    { r.asked++ }
-func (r *requests) Answered() { r.answered++ }
+// sized notes how many bytes an answer has.
+type sized struct{ size int }
+
+func (*sized) Asked()              {}
+func (s *sized) Answered(size int) { s.size = size }
+
+func TestTheSizeOfAnAnswerIsTold(t *testing.T) {
+	for code, why := range map[int]string{http.StatusOK: "an object", http.StatusConflict: "an error"} {
+		client, _ := serve(t, code, answered)
+		var noted sized
+		_, _ = client.Get(WithObserver(t.Context(), &noted), a)
+		if noted.size != len(answered) {
+			t.Errorf("%s: the answer has %d bytes, and %d are told", why, len(answered), noted.size)
+		}
+	}
+}
+
+
+func (r *requests) Asked()       { r.asked++ }
+func (r *requests) Answered(int) { r.answered++ }
 
 func TestARequestWithoutAnAnswerEnds(t *testing.T) {
 	server := silentServer(t)

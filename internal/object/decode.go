@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"sync"
 	"unique"
 
@@ -148,10 +149,11 @@ func (s *scanner) leaveOut() {
 			s.cut.to = uint32(len(s.text) - len(behind) + 1) //nolint:gosec // as in offset
 		}
 	}
-	b := make([]byte, 0, len(s.text)-int(s.cut.to-s.cut.from))
-	b = append(b, s.text[:s.cut.from]...)
-	b = append(b, s.text[s.cut.to:]...)
-	s.o.data = string(b)
+	var b strings.Builder
+	b.Grow(len(s.text) - int(s.cut.to-s.cut.from))
+	b.Write(s.text[:s.cut.from])
+	b.Write(s.text[s.cut.to:])
+	s.o.data = b.String()
 }
 
 // moved returns where a span of the text is in data.

@@ -99,16 +99,26 @@ func (r *reader) text() string {
 func (r *reader) quoted() string {
 	start := r.at + 1
 	for i := start; i < len(r.s); i++ {
-		switch r.s[i] {
-		case '"':
+		end := strings.IndexByte(r.s[i:], '"')
+		if end < 0 {
+			break
+		}
+		if i += end; !escapes(r.s[start:i]) {
 			r.at = i + 1
 			return r.s[start:i]
-		case '\\':
-			i++
 		}
 	}
 	r.at = len(r.s)
 	return ""
+}
+
+// escapes reports whether what follows the text is a part of an escape that begins in it.
+func escapes(text string) bool {
+	n := 0
+	for n < len(text) && text[len(text)-1-n] == '\\' {
+		n++
+	}
+	return n%2 == 1
 }
 
 // skip reads a value of any kind.

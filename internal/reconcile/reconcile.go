@@ -331,6 +331,7 @@ func (r *Reconciler) Next(ctx, work context.Context, taken func()) bool {
 		}
 		r.controllers.Measure(key.Controller, result.Outcome, r.clock.Since(start))
 		r.Again(key, result)
+		workers.Of(work).Rest(ctx)
 	})
 }
 

@@ -100,7 +100,7 @@ func TestAnEventIsOneLineByItsUser(t *testing.T) {
 // listening is a recorder with queues, and what it publishes.
 func listening(t *testing.T) (*Recorder, *published) {
 	t.Helper()
-	parents, _ := queue.New(nil, queue.NewTurns(100, queue.NewTenants()))
+	parents, _ := queue.New(nil, queue.NewTurns(100, queue.NewTenants(), nil))
 	controllers := workqueue.NewTypedDelayingQueue[string]()
 	t.Cleanup(parents.ShutDown)
 	t.Cleanup(controllers.ShutDown)

@@ -10,7 +10,7 @@ import (
 )
 
 func TestTheQueueServesControllersInTurn(t *testing.T) {
-	queue, _ := New(nil, NewTurns(100, NewTenants()))
+	queue, _ := New(nil, NewTurns(100, NewTenants(), nil))
 	defer queue.ShutDown()
 	for _, key := range []Key{keyOf("a", "1"), keyOf("a", "2"), keyOf("a", "3"), keyOf("a", "1"), keyOf("b", "1"), keyOf("c", "1"), keyOf("b", "2")} {
 		queue.Add(key)
@@ -37,7 +37,7 @@ func (b *Backlog) work() Key {
 }
 
 func TestTheBacklogLetsOutAFewKeysOfEach(t *testing.T) {
-	queue, _ := New(nil, NewTurns(100, NewTenants()))
+	queue, _ := New(nil, NewTurns(100, NewTenants(), nil))
 	defer queue.ShutDown()
 	b := NewBacklog(queue, 8)
 	b.Add("a", manyKeys("a", 100))
@@ -58,7 +58,7 @@ func TestTheBacklogLetsOutAFewKeysOfEach(t *testing.T) {
 }
 
 func TestTheBacklogGivesWhatIsFreeToTheControllersInTurn(t *testing.T) {
-	queue, _ := New(nil, NewTurns(100, NewTenants()))
+	queue, _ := New(nil, NewTurns(100, NewTenants(), nil))
 	defer queue.ShutDown()
 	b := NewBacklog(queue, 2)
 	expect := func(what string, want ...string) {
@@ -80,7 +80,7 @@ func TestTheBacklogGivesWhatIsFreeToTheControllersInTurn(t *testing.T) {
 }
 
 func TestTheBacklogIsReplacedWhenTheControllerChangesAgain(t *testing.T) {
-	queue, _ := New(nil, NewTurns(100, NewTenants()))
+	queue, _ := New(nil, NewTurns(100, NewTenants(), nil))
 	defer queue.ShutDown()
 	b := NewBacklog(queue, 2)
 	b.Add("a", manyKeys("a", 5))
@@ -96,7 +96,7 @@ func TestTheBacklogIsReplacedWhenTheControllerChangesAgain(t *testing.T) {
 }
 
 func TestAControllerWhoseRequestsHangHoldsUpNoOther(t *testing.T) {
-	queue, _ := New(nil, NewTurns(100, NewTenants()))
+	queue, _ := New(nil, NewTurns(100, NewTenants(), nil))
 	defer queue.ShutDown()
 	b := NewBacklog(queue, 2)
 	b.Add("hangs", manyKeys("hangs", 100))
@@ -115,7 +115,7 @@ func TestAControllerWhoseRequestsHangHoldsUpNoOther(t *testing.T) {
 }
 
 func TestAKeyThatIsLetOutWhileItIsWorkedOnStaysOut(t *testing.T) {
-	queue, _ := New(nil, NewTurns(100, NewTenants()))
+	queue, _ := New(nil, NewTurns(100, NewTenants(), nil))
 	defer queue.ShutDown()
 	b := NewBacklog(queue, 1)
 	key := keyOf("a", "x")

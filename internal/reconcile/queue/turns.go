@@ -14,10 +14,12 @@ import (
 //
 // There are as many passes under way as workers, and one of each controller in any case, so that nobody waits for
 // another one's to end. Those that hang do not count, up to a crowd. A tenant has a smaller crowd, for requests that
-// hang take places of the API server, too. It is safe for concurrent use.
+// hang take places of the API server, too. A tenant that is over its credit has few passes under way, and the
+// smallest crowd. It is safe for concurrent use.
 type Turns struct {
 	workers int
 	tenants *Tenants
+	credit  *Credit // nil = without end
 
 	mu      sync.Mutex
 	lanes   map[string]*lane // by controller; each has keys, or passes under way
@@ -41,6 +43,7 @@ type share struct {
 	tenant  string
 	lanes   int
 	passing int
+	hanging int // of these
 }
 
 // crowd is how many times as many passes as there are workers may be under way, with those that hang, before there is
@@ -52,9 +55,9 @@ const tenantCrowd = 4
 
 var _ workqueue.Queue[Key] = (*Turns)(nil)
 
-// NewTurns returns the order for so many workers.
-func NewTurns(workers int, tenants *Tenants) *Turns {
-	return &Turns{workers: workers, tenants: tenants, lanes: map[string]*lane{}, shares: map[string]*share{}, passes: map[Key]bool{}}
+// NewTurns returns the order for so many workers. The credit of tenants may be nil, which is without end.
+func NewTurns(workers int, tenants *Tenants, credit *Credit) *Turns {
+	return &Turns{workers: workers, tenants: tenants, credit: credit, lanes: map[string]*lane{}, shares: map[string]*share{}, passes: map[Key]bool{}}
 }
 
 // Touch leaves the key where it is.
@@ -109,6 +112,7 @@ func (t *Turns) done(key Key) {
 	l := t.lanes[key.Controller]
 	if t.passes[key] {
 		t.hanging--
+		l.share.hanging--
 	}
 	delete(t.passes, key)
 	l.passing--
@@ -129,6 +133,7 @@ func (t *Turns) Hangs(key Key) {
 	if hangs, underWay := t.passes[key]; underWay && !hangs {
 		t.passes[key] = true
 		t.hanging++
+		t.lanes[key.Controller].share.hanging++
 	}
 }
 
@@ -152,7 +157,7 @@ func (t *Turns) next() int {
 	room := len(t.passes)-t.hanging < t.workers && len(t.passes) < crowd*t.workers
 	best := -1
 	for i, l := range t.order {
-		if l.passing > 0 && (!room || l.passing >= t.workers) || l.share.passing >= tenantCrowd*t.workers {
+		if l.passing > 0 && (!room || l.passing >= t.workers) || l.share.passing >= tenantCrowd*t.workers || t.held(l) {
 			continue
 		}
 		if best < 0 || l.before(t.order[best]) {
@@ -163,6 +168,15 @@ func (t *Turns) next() int {
 		}
 	}
 	return best
+}
+
+// held reports whether a lane has to wait for passes of its tenant, which is over its credit, to end; the lock is held.
+func (t *Turns) held(l *lane) bool {
+	if t.credit == nil || l.share.passing < t.credit.few() { // mostly
+		return false
+	}
+	full := l.share.passing-l.share.hanging >= t.credit.few() || l.passing > 0 && l.share.passing >= tenantCrowd*t.credit.few()
+	return full && t.credit.over(l.share.tenant)
 }
 
 // before reports whether it is the turn of l rather than of another lane.

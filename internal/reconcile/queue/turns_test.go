@@ -18,7 +18,7 @@ type inTurn struct {
 
 func newInTurn(t *testing.T, workers int) *inTurn {
 	t.Helper()
-	turns := NewTurns(workers, NewTenants())
+	turns := NewTurns(workers, NewTenants(), nil)
 	queue, _ := New(nil, turns)
 	t.Cleanup(queue.ShutDown)
 	return &inTurn{queue, turns, t}

@@ -12,7 +12,7 @@ import (
 
 func TestWhoWaitsForLongIsRelievedOnce(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Now())
-	d := NewTracker(clock, NewProcessors(clock, queue.NewTenants()))
+	d := NewTracker(clock, NewProcessors(clock, queue.NewTenants()), nil)
 	d.processors.free = 10
 	pass := Of(d.Join(t.Context()))
 	after := func(wait time.Duration, want int) {
@@ -25,7 +25,7 @@ func TestWhoWaitsForLongIsRelievedOnce(t *testing.T) {
 	after(time.Hour, 0) // nothing is under way
 	pass.Begin(keyOf("a", "1"))
 	after(Patience-1, 0)
-	pass.Answered()
+	pass.Answered(0)
 	after(Patience-1, 0)
 	after(1, 1)
 	after(time.Hour, 0)
@@ -49,7 +49,7 @@ func TestWhoWaitsForLongIsRelievedOnce(t *testing.T) {
 
 func TestWhoWasCutShortGoesOnAsAnotherWorker(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Now())
-	d := NewTracker(clock, NewProcessors(clock, queue.NewTenants()))
+	d := NewTracker(clock, NewProcessors(clock, queue.NewTenants()), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	all, abort := context.WithCancel(t.Context())
 	defer abort()
@@ -94,7 +94,7 @@ func TestWhoWasCutShortGoesOnAsAnotherWorker(t *testing.T) {
 func staffed(t *testing.T) (*Pool, *clocktesting.FakePassiveClock) {
 	t.Helper()
 	clock := clocktesting.NewFakePassiveClock(time.Now())
-	d := NewTracker(clock, NewProcessors(clock, queue.NewTenants()))
+	d := NewTracker(clock, NewProcessors(clock, queue.NewTenants()), nil)
 	d.processors.free = 10
 	end := make(chan struct{})
 	p := &Pool{Tracker: d, Next: func(context.Context, func()) bool { <-end; return false }}

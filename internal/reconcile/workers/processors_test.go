@@ -260,7 +260,7 @@ func TestProcessorsAreTakenBackFromAllWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newComputers(map[string]string{"first": "", "second": "", "next": ""})
 		c.free = 2
-		d := NewTracker(clock.RealClock{}, c.Processors)
+		d := NewTracker(clock.RealClock{}, c.Processors, nil)
 		var all []*Worker
 		for _, name := range []string{"first", "second"} {
 			own := Of(d.Join(t.Context()))
@@ -286,7 +286,7 @@ func TestProcessorsAreTakenBackFromAllWorkers(t *testing.T) {
 func TestRequestsTakeNoProcessor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newComputers(map[string]string{"asks": "", "waits": "", "computes": ""})
-		d := NewTracker(clock.RealClock{}, c.Processors)
+		d := NewTracker(clock.RealClock{}, c.Processors, nil)
 		asks, waits := Of(d.Join(t.Context())), Of(d.Join(t.Context()))
 		asks.Begin(keyOf("asks", "1"))
 		asks.Asked()
@@ -295,7 +295,7 @@ func TestRequestsTakeNoProcessor(t *testing.T) {
 		if took := <-c.compute("computes", 10*time.Millisecond); took != 10*time.Millisecond {
 			t.Errorf("10 ms took %v", took)
 		}
-		asks.Answered()
+		asks.Answered(0)
 		if err := asks.pause(); err != nil {
 			t.Error(err)
 		}

@@ -16,20 +16,21 @@ import (
 type Tracker struct {
 	clock      clock.PassiveClock
 	processors *Processors
+	credit     *queue.Credit // nil = requests cost nothing
 	mu         sync.Mutex
 	all        []*Worker
 	slow       map[string]time.Time // when work for a controller last took long
 }
 
-// NewTracker returns a tracker without workers.
-func NewTracker(clock clock.PassiveClock, processors *Processors) *Tracker {
-	return &Tracker{clock: clock, processors: processors, slow: map[string]time.Time{}}
+// NewTracker returns a tracker without workers, whose requests are charged to the credit, which may be nil.
+func NewTracker(clock clock.PassiveClock, processors *Processors, credit *queue.Credit) *Tracker {
+	return &Tracker{clock: clock, processors: processors, credit: credit, slow: map[string]time.Time{}}
 }
 
 // Join adds a worker, and returns the context that it works with.
 func (t *Tracker) Join(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
-	own := &Worker{clock: t.clock, cancel: cancel, over: ctx.Err, turn: t.processors.turn()}
+	own := &Worker{clock: t.clock, credit: t.credit, cancel: cancel, over: ctx.Err, turn: t.processors.turn()}
 	own.pausing = own.pause
 	t.mu.Lock()
 	t.all = append(t.all, own)

@@ -24,7 +24,7 @@ func TestAnswersKeepAWorkerFromSeemingToHang(t *testing.T) {
 	}
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	clock := clocktesting.NewFakePassiveClock(start)
-	d := NewTracker(clock, NewProcessors(clock, queue.NewTenants()))
+	d := NewTracker(clock, NewProcessors(clock, queue.NewTenants()), nil)
 	ctx := d.Join(t.Context())
 	Of(ctx).Begin(queue.Key{Controller: "apps"})
 	clock.SetTime(start.Add(time.Minute))
@@ -46,7 +46,7 @@ func TestAnswersKeepAWorkerFromSeemingToHang(t *testing.T) {
 }
 
 func TestNothingGoesOnByAWorkerThatIsTakenAway(t *testing.T) {
-	d := NewTracker(clocktesting.NewFakePassiveClock(time.Now()), nil)
+	d := NewTracker(clocktesting.NewFakePassiveClock(time.Now()), nil, nil)
 	ctx := d.Join(t.Context())
 	d.leave(Of(ctx))
 	if ctx.Err() == nil || len(d.all) > 0 {
@@ -55,7 +55,7 @@ func TestNothingGoesOnByAWorkerThatIsTakenAway(t *testing.T) {
 }
 
 func TestWhoWaitsToWorkIsNotBusy(t *testing.T) {
-	d := NewTracker(clocktesting.NewFakePassiveClock(time.Now()), nil)
+	d := NewTracker(clocktesting.NewFakePassiveClock(time.Now()), nil, nil)
 	own := Of(d.Join(t.Context()))
 	for why, row := range map[string]struct {
 		busy, waiting, queued bool
@@ -78,7 +78,7 @@ func TestPausesAreForThoseWhoWork(t *testing.T) {
 		t.Error("where nobody else works, there are pauses")
 	}
 	clock := clocktesting.NewFakePassiveClock(time.Now())
-	d := NewTracker(clock, NewProcessors(clock, queue.NewTenants()))
+	d := NewTracker(clock, NewProcessors(clock, queue.NewTenants()), nil)
 	own := Of(d.Join(t.Context()))
 	pause := own.Pauses()
 	if err := pause(); err != nil {

@@ -40,10 +40,14 @@ func Of(ctx context.Context) *Worker {
 // nothing while it works.
 type Worker struct {
 	clock    clock.PassiveClock
+	credit   *queue.Credit // nil = requests cost nothing
 	cancel   context.CancelFunc // of what the worker works with
 	over     func() error       // why that has ended
 	pausing  func() error       // pause, made once
 	turn     *turn
+	asked    time.Time     // when the last request began; as those that follow it is for the worker itself
+	charged  string        // the controller that requests are made for
+	costs    time.Duration // of the requests of the work
 	mu       sync.Mutex
 	busy     bool
 	waiting  bool // for others to end their work first
@@ -57,6 +61,7 @@ func (w *Worker) Begin(key queue.Key) {
 	if w == nil {
 		return
 	}
+	w.charged, w.costs = key.Controller, 0
 	w.mu.Lock()
 	w.busy, w.queued, w.work = true, true, Work{Key: key}
 	w.mu.Unlock()
@@ -119,10 +124,41 @@ func (w *Worker) takeBack() bool {
 }
 
 // Asked gives the processor back for the time of a request.
-func (w *Worker) Asked() { w.turn.put() }
+func (w *Worker) Asked() {
+	w.asked = w.clock.Now()
+	w.turn.put()
+}
 
-// Answered takes note of the end of a request.
-func (w *Worker) Answered() { w.comeBack() }
+// largeAnswer is for how many bytes of its answer a request costs what it has taken once more.
+const largeAnswer = 32 << 10
+
+// Answered takes note of the end of a request, and charges for it. What takes longer than Patience waits for somebody
+// else than the API server.
+func (w *Worker) Answered(size int) {
+	if w.credit != nil {
+		cost := time.Duration(1+size/largeAnswer) * min(w.clock.Since(w.asked), Patience)
+		w.credit.Charge(w.charged, cost)
+		w.costs += cost
+	}
+	w.comeBack()
+}
+
+// longestRest bounds Rest.
+const longestRest = 10 * time.Second
+
+// Rest lets the API server rest after the work, for as long as its requests have cost, where the tenant is over its
+// credit. It returns at once when ctx ends.
+func (w *Worker) Rest(ctx context.Context) {
+	if w == nil || w.costs == 0 || !w.credit.Over(w.charged) {
+		return
+	}
+	timer := time.NewTimer(min(w.costs, longestRest))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
 
 // comeBack returns when there is a processor again.
 func (w *Worker) comeBack() {

@@ -1,0 +1,92 @@
+package queue
+
+import (
+	"sync"
+	"time"
+
+	"k8s.io/utils/clock"
+)
+
+// advance is how much requests for a tenant may cost in all, beyond what is paid back meanwhile, before it is over its credit.
+const advance = 30 * time.Second
+
+// Credit is the account of the time that the API server works for tenants. A rollout, which has a few requests under way
+// all the time, pays for itself. Who has more of them at a time lives on credit. A tenant that has used it up has fewer
+// than a rollout until all is paid back, because many requests at a time make those of others slow. A tenant alone
+// has credit without end. It is safe for concurrent use.
+type Credit struct {
+	clock   clock.PassiveClock
+	tenants *Tenants
+	rollout int // requests
+
+	mu    sync.Mutex
+	debts map[string]*debt // by tenant; none is 0 for long
+}
+
+// debt is what a tenant has to pay back.
+type debt struct {
+	owed time.Duration
+	at   time.Time // when it was that much
+	over bool      // the credit is used up
+}
+
+// NewCredit returns the account where a rollout has so many requests under way; less than 1 counts as 1.
+func NewCredit(clock clock.PassiveClock, rollout int, tenants *Tenants) *Credit {
+	return &Credit{clock: clock, tenants: tenants, rollout: max(rollout, 1), debts: map[string]*debt{}}
+}
+
+// few is how many passes a tenant may have under way that is over its credit.
+func (c *Credit) few() int { return (c.rollout + 1) / 2 }
+
+// Charge adds what a request for a controller has cost.
+func (c *Credit) Charge(controller string, cost time.Duration) {
+	tenant, _ := c.tenants.Of(controller)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.clock.Now()
+	d := c.debts[tenant]
+	if d == nil {
+		c.forget(now)
+		d = &debt{at: now}
+		c.debts[tenant] = d
+	}
+	d.pay(now, c.rollout)
+	d.owed = min(d.owed+cost, 2*advance)
+	d.over = d.over || d.owed > advance
+}
+
+// Over reports whether the tenant of a controller has used up its credit, so that it may have few passes under way.
+func (c *Credit) Over(controller string) bool {
+	tenant, _ := c.tenants.Of(controller)
+	return c.over(tenant)
+}
+
+func (c *Credit) over(tenant string) bool {
+	if !c.tenants.Several() {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d := c.debts[tenant]
+	if d == nil {
+		return false
+	}
+	d.pay(c.clock.Now(), c.rollout)
+	return d.over
+}
+
+// forget drops those who owe nothing; the lock is held.
+func (c *Credit) forget(now time.Time) {
+	for tenant, d := range c.debts {
+		if d.pay(now, c.rollout); d.owed == 0 {
+			delete(c.debts, tenant)
+		}
+	}
+}
+
+// pay takes off the debt what has been paid since, which is what a rollout costs.
+func (d *debt) pay(now time.Time, rollout int) {
+	d.owed = max(0, d.owed-time.Duration(rollout)*now.Sub(d.at))
+	d.at = now
+	d.over = d.over && d.owed > 0
+}

@@ -1,0 +1,108 @@
+package queue
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+)
+
+// newCredit returns an account by which a rollout has two requests under way, and its clock. There are two tenants.
+func newCredit(t *testing.T) (*Credit, *clocktesting.FakePassiveClock, *Tenants) {
+	t.Helper()
+	clock := clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	tenants := NewTenants()
+	for _, name := range []string{"a-1", "a-2"} {
+		tenants.Set(name, &v1.ServiceAccountRef{Namespace: "a", Name: name})
+	}
+	tenants.Set("b", nil)
+	return NewCredit(clock, 2, tenants), clock, tenants
+}
+
+func TestATenantIsOverItsCreditUntilAllIsPaidBack(t *testing.T) {
+	credit, clock, _ := newCredit(t)
+	for _, step := range []struct {
+		why  string
+		cost time.Duration
+		wait time.Duration
+		over bool
+	}{
+		{"nothing was asked for", 0, 0, false},
+		{"it costs all of the credit", advance, 0, false},
+		{"it costs more", time.Second, 0, true},
+		{"a half is paid back", 0, advance / 4, true},
+		{"all but a little", 0, advance / 4, true},
+		{"all", 0, time.Second, false},
+		{"what costs as much as a rollout pays for itself", 2 * time.Hour, time.Hour, false},
+		{"a debt has an end", 2 * time.Hour, 0, true},
+		{"so that it is paid back before long", 0, advance + time.Second, false},
+	} {
+		for range 3600 { // little by little
+			credit.Charge("a-1", step.cost/3600)
+			clock.SetTime(clock.Now().Add(step.wait / 3600))
+		}
+		if got := credit.Over("a-2"); got != step.over {
+			t.Errorf("%s: over its credit %v, want %v", step.why, got, step.over)
+		}
+		if credit.Over("b") {
+			t.Errorf("%s: another tenant pays for it", step.why)
+		}
+	}
+	credit.Charge("b", time.Second)
+	if n := len(credit.debts); n != 1 {
+		t.Errorf("%d debts are kept, want only what is owed", n)
+	}
+}
+
+func TestATenantAloneHasCreditWithoutEnd(t *testing.T) {
+	credit, _, tenants := newCredit(t)
+	credit.Charge("a-1", 2*advance)
+	tenants.ForgetController("b")
+	if credit.Over("a-1") {
+		t.Error("a tenant alone is over its credit")
+	}
+	tenants.Set("b", nil)
+	if !credit.Over("a-1") {
+		t.Error("a tenant is not over its credit when there is another one")
+	}
+}
+
+func TestATenantOverItsCreditHasFewPasses(t *testing.T) {
+	credit, clock, tenants := newCredit(t)
+	turns := NewTurns(8, tenants, credit)
+	queue, _ := New(nil, turns)
+	t.Cleanup(queue.ShutDown)
+	q := &inTurn{queue, turns, t}
+	q.add(manyKeys("a-1", 4)...)
+	q.begin("on credit", "a-1/0", "a-1/1", "a-1/2", "a-1/3")
+	credit.Charge("a-1", 2*advance)
+	q.add(manyKeys("a-2", 9)...)
+	q.begin("it has more than enough under way")
+	q.add(manyKeys("b", 3)...)
+	q.begin("another tenant has what it wants", "b/0", "b/1", "b/2")
+	q.end("a-1", "0", "1", "2")
+	q.begin("one is as many as it may have")
+	q.Hangs(keyOf("a-1", "3"))
+	q.begin("that hangs, and does not count", "a-2/0")
+	for i := range 3 { // the smallest crowd
+		q.Hangs(keyOf("a-2", fmt.Sprint(i)))
+		if i < 2 {
+			q.begin("as long as there is no crowd", "a-2/"+fmt.Sprint(i+1))
+		}
+	}
+	q.begin("in a crowd")
+	q.add(keyOf("a-1", "9"))
+	q.end("a-1", "3")
+	q.begin("after one of them", "a-1/9")
+	q.end("a-1", "9")
+	q.end("a-2", "0", "1", "2")
+	q.begin("none of them hangs", "a-2/3")
+	clock.SetTime(clock.Now().Add(advance))
+	q.end("b", "0", "1", "2")
+	q.begin("all is paid back", "a-2/4", "a-2/5", "a-2/6", "a-2/7", "a-2/8")
+	q.end("a-2", "3", "4", "5", "6", "7", "8")
+	q.expectIdle()
+}
