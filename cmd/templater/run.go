@@ -55,7 +55,7 @@ else the one that the process runs in as a Pod.`,
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "file that says how to reach the cluster; empty = see above")
 	flags.StringVar(&f.context, "context", "", "context in the kubeconfig; empty = its current one")
 	flags.IntVar(&f.workers, "workers", 32, "how many parents are worked on at a time")
-	flags.IntVar(&f.rolloutWorkers, "rollout-workers", 2, "how many of these at parents whose TemplateController has changed, or is new; more are faster, and slow down everybody else at a small API server")
+	flags.IntVar(&f.rolloutWorkers, "rollout-workers", 2, "how many of these at parents whose TemplateController has changed, or is new, and how many requests at a time a tenant can afford for long; more are faster, and slow down everybody else at a small API server")
 	f.lease.add(flags)
 	f.lease.addSeals(flags)
 	flags.BoolVar(&f.requireAccount, "require-service-account", false, "reject TemplateControllers without spec.serviceAccountRef, so that none works with the operator's own rights")

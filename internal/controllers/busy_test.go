@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
@@ -145,7 +146,38 @@ func TestTemplateControllersArePendingUntilTheyWereLookedAt(t *testing.T) {
 	}
 }
 
-func TestATenantOverItsCreditHasFewPassesThatRest(t *testing.T) {
+// overCredit has the tenant of a controller be over its credit. There is another tenant.
+func (s *shared) overCredit(t *testing.T, controller string, clock *clocktesting.FakePassiveClock) {
+	t.Helper()
+	s.tenants.Set("other", nil)
+	own := workers.Of(s.passing.Join(t.Context()))
+	own.Begin(queue.Key{Controller: controller})
+	own.Asked()
+	clock.SetTime(clock.Now().Add(time.Second))
+	own.Answered(100 << 20)
+	own.End()
+}
+
+func TestATenantOverItsCreditHasFewPassesUnderWay(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	s := newShared(Options{Clock: clock, Workers: 8, RolloutWorkers: 2})
+	defer s.parents.ShutDown()
+	s.tenants.Set("apps", nil)
+	s.overCredit(t, "apps", clock)
+	for _, parent := range []string{"a", "b"} {
+		s.parents.Add(queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: parent}})
+	}
+	key, _ := s.parents.Get()
+	if n := s.parents.Len(); n > 0 {
+		t.Errorf("%d passes may begin beside the first, want none", n)
+	}
+	s.parents.Done(key)
+	if n := s.parents.Len(); n != 1 {
+		t.Errorf("%d passes may begin after the first, want one", n)
+	}
+}
+
+func TestAPassRestsWhereTheTenantIsOverItsCredit(t *testing.T) {
 	c := newCluster(t)
 	c.apply(apps)
 	c.apply(app)
@@ -153,21 +185,9 @@ func TestATenantOverItsCreditHasFewPassesThatRest(t *testing.T) {
 	c.gone(configMap("a"))
 	const took = 100 * time.Millisecond
 	c.controllers.get("apps").Cluster = costly{c, took}
-	c.controllers.tenants.Set("other", nil)
-	own := workers.Of(c.controllers.passing.Join(t.Context()))
-	own.Begin(queue.Key{Controller: "apps"})
-	own.Asked()
-	c.clock.SetTime(c.clock.Now().Add(time.Second))
-	own.Answered(100 << 20)
-	own.End()
-	c.parentsDue.Add(queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: "ns", Name: "another"}})
-	work := c.controllers.passing.Join(t.Context())
+	c.shared.overCredit(t, "apps", c.clock)
 	start := time.Now()
-	c.reconciler.Next(t.Context(), work, func() {
-		if n := c.parentsDue.Len(); n > 0 {
-			t.Errorf("%d passes may begin beside the first, want none", n)
-		}
-	})
+	c.reconciler.Next(t.Context(), c.shared.passing.Join(t.Context()), func() {})
 	if got := time.Since(start); got < took {
 		t.Errorf("the pass is over after %v, want that it rests for the %v that its request has taken", got, took)
 	}
