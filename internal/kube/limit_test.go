@@ -49,7 +49,6 @@ func TestTheSizeOfAnAnswerIsTold(t *testing.T) {
 	}
 }
 
-
 func (r *requests) Asked()       { r.asked++ }
 func (r *requests) Answered(int) { r.answered++ }
 

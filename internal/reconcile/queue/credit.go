@@ -7,8 +7,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// advance is how much requests for a tenant may cost in all, beyond what is paid back meanwhile, before it is over its credit.
-const advance = 30 * time.Second
+// creditLimit is how much requests for a tenant may cost in all, beyond what is paid back meanwhile, before it is over its credit.
+const creditLimit = 30 * time.Second
 
 // Credit is the account of the time that the API server works for tenants. A rollout, which has a few requests under way
 // all the time, pays for itself. Who has more of them at a time lives on credit. A tenant that has used it up has fewer
@@ -51,8 +51,8 @@ func (c *Credit) Charge(controller string, cost time.Duration) {
 		c.debts[tenant] = d
 	}
 	d.pay(now, c.rollout)
-	d.owed = min(d.owed+cost, 2*advance)
-	d.over = d.over || d.owed > advance
+	d.owed = min(d.owed+cost, 2*creditLimit)
+	d.over = d.over || d.owed > creditLimit
 }
 
 // Over reports whether the tenant of a controller has used up its credit, so that it may have few passes under way.

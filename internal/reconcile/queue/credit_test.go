@@ -31,14 +31,14 @@ func TestATenantIsOverItsCreditUntilAllIsPaidBack(t *testing.T) {
 		over bool
 	}{
 		{"nothing was asked for", 0, 0, false},
-		{"it costs all of the credit", advance, 0, false},
+		{"it costs all of the credit", creditLimit, 0, false},
 		{"it costs more", time.Second, 0, true},
-		{"a half is paid back", 0, advance / 4, true},
-		{"all but a little", 0, advance / 4, true},
+		{"a half is paid back", 0, creditLimit / 4, true},
+		{"all but a little", 0, creditLimit / 4, true},
 		{"all", 0, time.Second, false},
 		{"what costs as much as a rollout pays for itself", 2 * time.Hour, time.Hour, false},
 		{"a debt has an end", 2 * time.Hour, 0, true},
-		{"so that it is paid back before long", 0, advance + time.Second, false},
+		{"so that it is paid back before long", 0, creditLimit + time.Second, false},
 	} {
 		for range 3600 { // little by little
 			credit.Charge("a-1", step.cost/3600)
@@ -59,7 +59,7 @@ func TestATenantIsOverItsCreditUntilAllIsPaidBack(t *testing.T) {
 
 func TestATenantAloneHasCreditWithoutEnd(t *testing.T) {
 	credit, _, tenants := newCredit(t)
-	credit.Charge("a-1", 2*advance)
+	credit.Charge("a-1", 2*creditLimit)
 	tenants.ForgetController("b")
 	if credit.Over("a-1") {
 		t.Error("a tenant alone is over its credit")
@@ -78,7 +78,7 @@ func TestATenantOverItsCreditHasFewPasses(t *testing.T) {
 	q := &inTurn{queue, turns, t}
 	q.add(manyKeys("a-1", 4)...)
 	q.begin("on credit", "a-1/0", "a-1/1", "a-1/2", "a-1/3")
-	credit.Charge("a-1", 2*advance)
+	credit.Charge("a-1", 2*creditLimit)
 	q.add(manyKeys("a-2", 9)...)
 	q.begin("it has more than enough under way")
 	q.add(manyKeys("b", 3)...)
@@ -100,7 +100,7 @@ func TestATenantOverItsCreditHasFewPasses(t *testing.T) {
 	q.end("a-1", "9")
 	q.end("a-2", "0", "1", "2")
 	q.begin("none of them hangs", "a-2/3")
-	clock.SetTime(clock.Now().Add(advance))
+	clock.SetTime(clock.Now().Add(creditLimit))
 	q.end("b", "0", "1", "2")
 	q.begin("all is paid back", "a-2/4", "a-2/5", "a-2/6", "a-2/7", "a-2/8")
 	q.end("a-2", "3", "4", "5", "6", "7", "8")

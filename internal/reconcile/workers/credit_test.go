@@ -26,7 +26,7 @@ func passOnCredit(t *testing.T, took time.Duration, size int, over bool) time.Du
 	own := Of(NewTracker(clock.RealClock{}, NewProcessors(clock.RealClock{}, tenants), credit).Join(t.Context()))
 	own.Begin(keyOf("a", "p"))
 	own.Asked()
-	time.Sleep(took)
+	<-time.After(took)
 	own.Answered(size)
 	own.End()
 	start := time.Now()
@@ -75,7 +75,7 @@ func TestRequestsAreChargedToTheTenant(t *testing.T) {
 				t.Errorf("%s is over its credit before there is an answer", controller)
 			}
 		}
-		time.Sleep(Patience)
+		<-time.After(Patience)
 		for _, own := range all {
 			own.Answered(0)
 			own.End()
@@ -96,7 +96,7 @@ func TestNobodyRestsAfterTheEnd(t *testing.T) {
 		own := Of(NewTracker(clock.RealClock{}, NewProcessors(clock.RealClock{}, tenants), credit).Join(t.Context()))
 		own.Begin(keyOf("a", "p"))
 		own.Asked()
-		time.Sleep(Patience)
+		<-time.After(Patience)
 		own.Answered(0)
 		own.End()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)

@@ -40,7 +40,7 @@ func Of(ctx context.Context) *Worker {
 // nothing while it works.
 type Worker struct {
 	clock    clock.PassiveClock
-	credit   *queue.Credit // nil = requests cost nothing
+	credit   *queue.Credit      // nil = requests cost nothing
 	cancel   context.CancelFunc // of what the worker works with
 	over     func() error       // why that has ended
 	pausing  func() error       // pause, made once
