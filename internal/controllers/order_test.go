@@ -1,10 +1,12 @@
 package controllers
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/templater-dev/templater/internal/reconcile/measure"
@@ -313,6 +315,25 @@ func TestOtherStrategiesWhileTheirEntryWaits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestChildrenGoAgainstTheOrder where spec.finalize says so: what waited goes first.
+func TestChildrenGoAgainstTheOrder(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, shop, "spec:\n", "spec:\n  finalize: {order: Reverse}\n"))
+	c.apply(shopApp)
+	c.settle()
+	c.report("db", dbIsReady)
+	c.settle()
+	c.wantReady("True Ready: all children are ready: 3")
+	for name, want := range map[string]string{"web": "1", "page": "2"} {
+		if got := c.get("configmaps", name).GetAnnotations()["templater.dev/order"]; got != want {
+			t.Errorf("%s has the level %q, want %s", name, got, want)
+		}
+	}
+	c.deletes(one, metav1.DeletePropagationBackground)
+	got := slices.DeleteFunc(c.settle(), func(request string) bool { return strings.HasPrefix(request, "status ") })
+	wantRequests(t, "the parent is deleted", got, "delete-foreground configmaps page", "delete-foreground configmaps web", "delete-foreground jobs db", parentRelease)
 }
 
 func TestWhatARenamedEntryKeepsWhileItWaits(t *testing.T) {

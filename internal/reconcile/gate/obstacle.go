@@ -77,6 +77,8 @@ func (o obstacle) why(u unmet) string {
 	switch {
 	case u.wanted.Live == nil:
 		return u.wanted.ID().String() + ": not there yet"
+	case u.outdated && !u.wanted.Live.Object.Deleting() && u.wanted.Entry.UpdateStrategy.Type == v1.UpdateOnDelete:
+		return u.wanted.ID().String() + ": out of date, delete it to have it made anew"
 	case u.outdated && !u.wanted.Live.Object.Deleting():
 		return u.wanted.ID().String() + ": not as its template says yet"
 	}
