@@ -26,6 +26,8 @@ func (b *bed) act(ctx context.Context, a model.Action) error {
 			return b.insist(ctx, "delete "+a.ID.String(), func() error { return gone(b.askToDelete(ctx, a)) })
 		}
 		return b.deleteParent(ctx, a)
+	case model.OrphanParent:
+		return b.orphanParent(ctx, a.ID)
 	case model.ReplaceParent:
 		if err := b.deleteParent(ctx, a); err != nil {
 			return err

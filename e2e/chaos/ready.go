@@ -37,6 +37,9 @@ func (b *bed) makeReady(ctx context.Context) {
 // is noted.
 func (b *bed) makeOneReady(ctx context.Context, o *unstructured.Unstructured) {
 	name := o.GetName()
+	if fails, _, _ := unstructured.NestedString(o.Object, "data", model.FailsKey); fails == "true" {
+		return
+	}
 	waits := strings.HasSuffix(name, model.WebMark) || strings.HasSuffix(name, model.LastMark)
 	if state, _, _ := unstructured.NestedString(o.Object, "data", model.ReadyKey); waits || state == model.ReadyText || o.GetDeletionTimestamp() != nil {
 		return

@@ -13,6 +13,7 @@ type Verb string
 const (
 	SetParent     Verb = "set parent"     // create or change it
 	DeleteParent  Verb = "delete parent"  // Hard: foreground
+	OrphanParent  Verb = "orphan parent"  // delete it, but not its children, and these when it is gone
 	ReplaceParent Verb = "replace parent" // delete it and create it anew at once
 
 	SetController     Verb = "set controller"
@@ -103,7 +104,7 @@ func (a Action) String() string {
 	switch a.Verb {
 	case SetParent, ReplaceParent:
 		text += fmt.Sprintf(" %s %+v", a.ID, a.Parent)
-	case DeleteParent, SpoilStatus, StripStatus, NoteStatus:
+	case DeleteParent, OrphanParent, SpoilStatus, StripStatus, NoteStatus:
 		text += " " + a.ID.String()
 	case SetSource:
 		text += fmt.Sprintf(" %s %+v", a.Child, a.Source)
@@ -143,7 +144,7 @@ func (w *World) Apply(a Action) {
 	switch a.Verb {
 	case SetParent, ReplaceParent:
 		w.Parents[a.ID] = a.Parent
-	case DeleteParent:
+	case DeleteParent, OrphanParent:
 		delete(w.Parents, a.ID)
 	case SetController, ReplaceController, RemoveController:
 		if a.Verb == ReplaceController || a.Verb == SetController && w.Controllers[a.Shape].Absent {

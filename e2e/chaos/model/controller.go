@@ -187,9 +187,13 @@ func (c Controller) entries(shape string) []any {
 
 func (c Controller) entry(shape, name, template string) map[string]any {
 	fill := strings.NewReplacer("@shape", shape, "@suffix", "", "@edition", fmt.Sprint(c.Edition), "@immutable", choice(shape == Again, "immutable: true", ""))
+	strategy := map[string]any{"type": c.Strategy}
+	if c.Rolls && (shape == Many || shape == Again) {
+		strategy["rollingUpdate"] = map[string]any{"maxUnavailable": choice(shape == Many, "50%", "1%")}
+	}
 	return map[string]any{
 		"name": name, "template": fill.Replace(template),
-		"updateStrategy": map[string]any{"type": c.Strategy},
+		"updateStrategy": strategy,
 		"prunePolicy":    choice(c.Unpruned, "Orphan", "Delete"),
 	}
 }

@@ -22,6 +22,7 @@ const (
 	Keep     Trait = "keep"
 	Purge    Trait = "purge"
 	Finalize Trait = "finalize"
+	Roll     Trait = "roll"
 	Break    Trait = "break"
 	Remove   Trait = "remove"
 	Replace  Trait = "replace"
@@ -29,7 +30,7 @@ const (
 
 // Traits are those that are drawn, the likely ones more than once.
 var Traits = []Trait{
-	Value, Value, Edition, Select, Suspend, Strategy, Rename, AddEntry, AddEntry, Swap, Prune, Keep, Purge, Finalize, Break, Remove, Replace,
+	Value, Value, Edition, Select, Suspend, Strategy, Rename, AddEntry, AddEntry, Swap, Prune, Keep, Purge, Finalize, Roll, Break, Remove, Replace,
 }
 
 // ofController edits one TemplateController in up to three ways at once. One that was deleted comes back.
@@ -109,6 +110,8 @@ func (d *drawer) edit(c *Controller, shape string, trait Trait) {
 		c.Purge = !c.Purge
 	case Finalize:
 		c.Hasty = !c.Hasty
+	case Roll:
+		c.Rolls = !c.Rolls
 	case Break:
 		c.Broken = !c.Broken
 	default:

@@ -75,7 +75,7 @@ func TestDrawEverything(t *testing.T) {
 	r, w := rand.New(rand.NewPCG(1, 0)), NewWorld("hush")
 	options := Options{Actions: 8, Faults: 3, Longest: time.Second, Replicas: 2, Engines: 3, KindEvery: 5, Without: []string{string(StopOperator)}}
 	replicas := map[bool]map[int]bool{true: {}, false: {}} // by whether it is a process that breaks
-	for range 300 {
+	for range 150 {
 		round := Draw(r, w, options)
 		for kind, lane := range round.Users {
 			for _, a := range lane {
@@ -95,7 +95,7 @@ func TestDrawEverything(t *testing.T) {
 		}
 	}
 	for _, verb := range append([]Verb{
-		SetSource, DeleteSource, SetParent, DeleteParent, ReplaceParent, SetController, ReplaceController, RemoveController, ReplaceKind, OpenNamespace, CloseNamespace,
+		SetSource, DeleteSource, OrphanParent, SetParent, DeleteParent, ReplaceParent, SetController, ReplaceController, RemoveController, ReplaceKind, OpenNamespace, CloseNamespace,
 		MoveEngines, RemoveParts, DefineParts, HoldChild, SpoilStatus, StripStatus, NoteStatus,
 		EditChild, StripChild, UnlabelChild, RelabelChild, DeleteChild, PutForeign, RemoveForeign, AddToChild,
 	}, Faults...) {

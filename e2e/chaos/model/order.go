@@ -16,6 +16,9 @@ const (
 	ReadyText = "ready"
 )
 
+// FailsKey says whether an object never becomes ready.
+const FailsKey = "fails"
+
 const (
 	readyWhen = `eq (.object.data.` + ReadyKey + ` | default "") "` + ReadyText + `"`
 	web       = `apiVersion: v1
@@ -39,6 +42,7 @@ metadata:
   name: chain-{{ .metadata.name }}-backup
 data:
   text: {{ .spec.text }}
+  fails: "{{ ge (int .spec.count) 4 }}"
 `
 )
 

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/e2e/chaos/model"
+)
+
+// orphanParent deletes a parent without its children, as kubectl delete --cascade=orphan does, and then the children, which nobody else does.
+func (b *bed) orphanParent(ctx context.Context, id model.ParentID) error {
+	in := b.client.Resource(resourceOf(id.Kind)).Namespace(id.Namespace)
+	var uid types.UID
+	err := b.insist(ctx, "find "+id.String(), func() error {
+		parent, err := in.Get(ctx, id.Name, metav1.GetOptions{})
+		if err == nil {
+			uid = parent.GetUID()
+		}
+		return gone(err)
+	})
+	if err != nil || uid == "" {
+		return err
+	}
+	if err := b.remove(ctx, in, id.Name, metav1.DeletePropagationOrphan); err != nil {
+		return err
+	}
+	return b.insist(ctx, "delete what "+id.String()+" has left", func() error {
+		var errs []error
+		for _, namespace := range append(slices.Clone(model.Namespaces), model.Far) {
+			errs = append(errs, b.deleteLeft(ctx, namespace, id, uid))
+		}
+		return errors.Join(errs...)
+	})
+}
+
+// deleteLeft deletes the children of that parent in a namespace, whatever strangers have done to their labels, and returns an error
+// until none is left.
+func (b *bed) deleteLeft(ctx context.Context, namespace string, parent model.ParentID, uid types.UID) error {
+	in := b.client.Resource(childResource("configmaps")).Namespace(namespace)
+	list, err := in.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for i := range list.Items {
+		o := &list.Items[i]
+		named := namespace == parent.Namespace && strings.HasPrefix(o.GetName(), strings.ToLower(parent.Kind)+"-"+parent.Name)
+		if !named && o.GetLabels()["templater.dev/parent-uid"] != string(uid) {
+			continue
+		}
+		uid := o.GetUID()
+		errs = append(errs, fmt.Errorf("%s: %w", o.GetName(), errLeaving))
+		if o.GetDeletionTimestamp() == nil {
+			errs = append(errs, gone(in.Delete(ctx, o.GetName(), metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})))
+		}
+	}
+	return errors.Join(errs...)
+}
