@@ -186,6 +186,10 @@ func TestCacheMergesOwnWrites(t *testing.T) {
 			steps{list("10", child("a", "1", 9)), put(child("a", "1", 13)), gone(child("a", "1", 12))},
 			[]string{"a@13"}, nil,
 		},
+		"a departure of another object, whose name an own write has taken, is told": {
+			steps{list("10", child("a", "1", 9)), put(child("a", "2", 13)), gone(child("a", "1", 12)), update(child("a", "2", 13))},
+			[]string{"a@13"}, []string{"a@12>-", "a@13>a@13 by me"},
+		},
 		"an answer that is as old as the list brings nothing": {
 			steps{list("10"), put(child("a", "1", 10))}, []string{}, nil,
 		},

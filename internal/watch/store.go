@@ -63,7 +63,12 @@ func (c *Cache) remove(o *object.Object) *object.Object {
 	name, version := o.Key(), o.Version()
 	c.seen = max(c.seen, version)
 	it := c.items[name]
-	if it == nil || c.newer(it, o, version) {
+	switch {
+	case it == nil:
+		return nil
+	case c.newer(it, o, version) && it.object.UID() != o.UID():
+		return o // it was replaced here by another object of its name, for which nobody was told that it is gone
+	case c.newer(it, o, version):
 		return nil
 	}
 	c.drop(name)
