@@ -62,6 +62,7 @@ func TestInstallsAsItsPageSays(t *testing.T) {
 	i.dir = ""
 	i.simpleDeployment()
 	i.loadTest()
+	i.orchestr()
 	i.garbageCollectorIsFree()
 	i.secureMetrics()
 	i.upgrade()

@@ -31,6 +31,9 @@ func sampleScope(t *testing.T) *scope {
 		s.own(definitions, plural+".example.org")
 		s.own(controllers, plural)
 	}
+	s.own(definitions, "orchestrs.kopf.dev")
+	s.own(controllers, "orchestrs")
+	s.own(clusterRoles, "templater-orchestr")
 	return s
 }
 

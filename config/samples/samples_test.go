@@ -43,6 +43,9 @@ func program(t *testing.T, sample string) *render.Program {
 	for _, child := range tc.Spec.Children {
 		source.Children = append(source.Children, syntax.Template{Name: child.Name, Text: child.Template})
 	}
+	for _, related := range tc.Spec.Related {
+		source.Related = append(source.Related, syntax.Template{Name: related.Name, Text: related.Select})
+	}
 	compiled, err := render.Compile(source)
 	if err != nil {
 		t.Fatal(err)
@@ -100,6 +103,77 @@ func pod(uid, phase string, annotations map[string]any) map[string]any {
 func leaving(pod map[string]any) map[string]any {
 	pod["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
 	return pod
+}
+
+// onNoNode is a Pod as the scheduler leaves it.
+func onNoNode(uid string) map[string]any {
+	p := pod(uid, "Pending", nil)
+	p["metadata"].(map[string]any)["namespace"] = "default"
+	p["status"].(map[string]any)["conditions"] = []any{map[string]any{"type": "PodScheduled", "status": "False", "message": "no node is large enough"}}
+	return p
+}
+
+// onNode is a Pod with one container in that state.
+func onNode(uid, phase string, state map[string]any) map[string]any {
+	p := pod(uid, phase, nil)
+	p["metadata"].(map[string]any)["namespace"] = "default"
+	p["status"].(map[string]any)["conditions"] = []any{map[string]any{"type": "PodScheduled", "status": "True"}}
+	p["status"].(map[string]any)["containerStatuses"] = []any{map[string]any{"name": "main", "state": state}}
+	return p
+}
+
+func TestOrchestrReportsPods(t *testing.T) {
+	p := program(t, "orchestr")
+	type m = map[string]any
+	for name, row := range map[string]struct {
+		pods []m
+		logs map[string]string
+		want []any
+	}{
+		"none":       {nil, nil, []any{}},
+		"on no node": {[]m{onNoNode("a")}, nil, []any{m{"namespace": "default", "name": "pod-a", "status": "Pending", "message": "no node is large enough"}}},
+		"an image that is not there": {
+			[]m{onNode("a", "Pending", m{"waiting": m{"reason": "ErrImagePull", "message": "not found"}})}, nil,
+			[]any{m{"namespace": "default", "name": "pod-a", "status": "Pending", "containers": []any{m{"name": "main", "issue": "ErrImagePull", "message": "not found"}}}},
+		},
+		"an exit code": {
+			[]m{onNode("a", "Failed", m{"terminated": m{"reason": "Error", "exitCode": int64(3)}})}, map[string]string{"main": "a: b\n- c\n"},
+			[]any{m{"namespace": "default", "name": "pod-a", "status": "Failed", "containers": []any{m{"name": "main", "issue": "Error", "exitCode": int64(3), "log": "a: b\n- c\n"}}}},
+		},
+		"all went well": {
+			[]m{onNode("a", "Succeeded", m{"terminated": m{"reason": "Completed", "exitCode": int64(0)}})}, map[string]string{"main": "done\n", "other": "x"},
+			[]any{m{"namespace": "default", "name": "pod-a", "status": "Succeeded", "containers": []any{m{"name": "main", "log": "done\n"}}}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := p.Status(&render.Input{
+				Parent: example(t, "orchestr"), Related: only("pods", row.pods),
+				Logs: func(m) (map[string]string, error) { return row.logs, nil },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := m{"notRunning": int64(len(row.want))}
+			if len(row.want) > 0 {
+				want["pods"] = row.want
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestOrchestrWantsAnAlert(t *testing.T) {
+	p := program(t, "orchestr")
+	for _, spec := range []any{nil, map[string]any{}, map[string]any{"alerts": map[string]any{}}, map[string]any{"alerts": map[string]any{"checkRunningPods": false}}} {
+		parent := example(t, "orchestr")
+		parent["spec"] = spec
+		_, err := p.Status(&render.Input{Parent: parent})
+		if want := "status:2:5: no alert is set: set spec.alerts.checkRunningPods to true"; err == nil || err.Error() != want {
+			t.Errorf("with spec %v the error is %v, want %s", spec, err, want)
+		}
+	}
 }
 
 func TestSimpleDeploymentMakesOnePod(t *testing.T) {

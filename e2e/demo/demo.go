@@ -104,6 +104,23 @@ func (d *demo) loadTest(ctx context.Context) error {
 	return d.logLines(ctx, "example-02-0")
 }
 
+// orchestr applies the third sample, and Pods that it reports.
+func (d *demo) orchestr(ctx context.Context) error {
+	for _, args := range [][]string{{"-k", "config/samples/orchestr"}, {"-f", "config/samples/orchestr/broken.yaml"}, {"-f", "config/samples/orchestr/example.yaml"}} {
+		if err := d.kubectl(ctx, append([]string{"apply"}, args...)...); err != nil {
+			return err
+		}
+	}
+	path, want := `{.status.pods[?(@.name=="broken-size")].status}`, "Pending"
+	if d.cluster.Mode == layout.Node {
+		path, want = `{.status.pods[?(@.name=="broken-exit")].containers[0].log}`, "cannot open the database\n"
+	}
+	if err := d.follow(ctx, "orc/example-03", path, want); err != nil {
+		return err
+	}
+	return d.kubectl(ctx, "get", "orc/example-03", "-o", `go-template={{range .status.pods}}{{.name}} {{.status}}{{range .containers}}{{with .issue}} {{.}}{{end}}{{with .log}}: {{.}}{{end}}{{end}}{{"\n"}}{{end}}`)
+}
+
 // controllers shows the TemplateControllers, once their counts have caught up.
 func (d *demo) controllers(ctx context.Context) error {
 	if err := d.kubectl(ctx, "wait", "tc", "--all", "--for=jsonpath={.status.parents.total}=1", "--timeout=60s"); err != nil {
@@ -163,7 +180,7 @@ func (d *demo) show(table string, first bool) {
 func (d *demo) farewell() {
 	d.say("The cluster is yours")
 	fmt.Fprintf(d.out, `  export KUBECONFIG=%s
-  kubectl get simdep,ld,pods                                                  # what there is
+  kubectl get simdep,ld,orc,pods                                              # what there is
   kubectl patch ld example-02 --type=merge -p '{"spec":{"replicas":3}}'       # all Pods go, three new ones come
   kubectl delete pod example-01                                               # it comes back
   kubectl get tc loadtests -o yaml                                            # a TemplateController and its status

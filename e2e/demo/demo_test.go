@@ -26,6 +26,7 @@ func TestDemoShowsWhatAUserWantsToSee(t *testing.T) {
 		"its Pod":                         `example-01   [0-9a-f]{8}-[-0-9a-f]+   (Running|Succeeded)`,
 		"the end of the load test":        `example-02 .*finished`,
 		"the Pods of the load test":       `example-02-4 +0/1 +Completed`,
+		"the report of what does not run": `broken-size Pending`,
 		"the controllers":                 `loadtests +LoadTest +1 +0 +True`,
 		"how to use the cluster":          `export KUBECONFIG=`,
 		"how to stop it":                  `go run ./cluster down --name demo-test`,

@@ -1,5 +1,5 @@
 // Command demo shows what templater does: it starts a cluster, runs the
-// operator on it, applies both samples, and shows what a user would see. It
+// operator on it, applies the samples, and shows what a user would see. It
 // leaves everything running.
 package main
 
@@ -41,6 +41,7 @@ func run(ctx context.Context, cluster testcluster.Options) error {
 		{"Run the operator, here as a process beside the cluster", d.operate},
 		{"SimpleDeployment: one object, one Pod", d.simpleDeployment},
 		{"LoadTest: five Pods send requests to a service; STATE follows them", d.loadTest},
+		{"Orchestr: a report of all Pods that do not run, with the ends of their logs", d.orchestr},
 		{"What the operator says of its controllers", d.controllers},
 	} {
 		d.say("%s", step.title)
