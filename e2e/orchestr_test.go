@@ -34,6 +34,7 @@ spec:
 func (s *scope) orchestr() {
 	t := s.t
 	t.Helper()
+	begun := time.Now()
 	for _, step := range shownIn(t, "config/samples/orchestr/README.md", "Try it") {
 		s.follow(step)
 	}
@@ -81,8 +82,9 @@ func (s *scope) orchestr() {
 			t.Errorf("%s holds a line of a log", what)
 		}
 	}
-	s.shell("kubectl delete orc --all --wait=false")
 	s.shell("kubectl delete pod --all --wait=false --grace-period=0 --force")
+	s.shell("kubectl delete -k config/samples/orchestr --wait=false")
+	t.Logf("the sample took %s", time.Since(begun))
 }
 
 // reported waits until the report says that of a Pod of the test; nil is for a Pod that is not in it.
