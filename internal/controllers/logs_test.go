@@ -317,3 +317,57 @@ func (c *cluster) replace(text string) {
 func podAt(name string) kube.Location {
 	return kube.Location{Resource: fakeKinds[schema.GroupKind{Kind: "Pod"}].Resource, Namespace: "ns", Name: name}
 }
+
+// TestAStatusThatFollowsOthersIsNoLoop has more Pods fail, one after the other, than passes may write in a row.
+func TestAStatusThatFollowsOthersIsNoLoop(t *testing.T) {
+	c := newCluster(t)
+	c.apply(reporters)
+	c.apply(app)
+	c.settleLogs()
+	for i := range loopBurst + 10 {
+		name := fmt.Sprintf("a%d", i)
+		c.logs.set("ns/"+name+"/main", "no disk\n", nil)
+		c.apply(podOf(name, "1", 1))
+		c.fetchLogs() // at once: time would allow for more passes
+		c.deliver()
+	}
+	for i := range loopBurst + 10 { // logs that grow, of a container that runs
+		c.logs.set("ns/a0/main", fmt.Sprint("line ", i), nil)
+		c.replace(podOf("a0", fmt.Sprint(i+2), -1))
+		c.fetchLogs()
+		c.deliver()
+	}
+	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "True ") {
+		t.Errorf("the ready condition is %s", got)
+	}
+	if got := len(c.statusOf("one")); got != loopBurst+10 {
+		t.Errorf("the status shows %d Pods, want %d", got, loopBurst+10)
+	}
+}
+
+// TestParentsThatReadEachOtherAreALoop has two parents count on from what the other one says.
+func TestParentsThatReadEachOtherAreALoop(t *testing.T) {
+	c := newCluster(t)
+	c.apply(`
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: apps}
+spec:
+  watch: {apiVersion: example.org/v1, kind: App}
+  related: [{name: others, apiVersion: example.org/v1, kind: App, select: "name: {{ .spec.other }}"}]
+  status:
+    template: |
+      count: {{ (first .related.others).status.count | default 0 | add 1 }}
+`)
+	c.apply(reader("ns", "one", "{other: two}"))
+	c.apply(reader("ns", "two", "{other: one}"))
+	for range 3 * loopBurst {
+		c.run()
+		c.deliver()
+	}
+	c.clock.SetTime(c.clock.Now().Add(loopPause))
+	c.run()
+	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False LoopDetected: ") {
+		t.Errorf("the ready condition is %s", got)
+	}
+}

@@ -196,6 +196,16 @@ func (o *Object) AppliedByOthers(manager, subresource string) iter.Seq2[string, 
 	}
 }
 
+// HasAppliedStatus reports whether one of templater's managers holds a field of status by Apply.
+func (o *Object) HasAppliedStatus() bool {
+	for l := range o.lines {
+		if l.kind == applied && l.subresource == "status" {
+			return true
+		}
+	}
+	return false
+}
+
 // Conditions calls yield with each manager that holds some of status.conditions, and the
 // fields below there (FieldsV1).
 func (o *Object) Conditions(yield func(manager string, fields map[string]any) bool) {

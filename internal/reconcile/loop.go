@@ -43,6 +43,39 @@ func contentHash(content map[string]any) int64 {
 	return int64(maphash.Bytes(seed, object.Append(nil, content))) //nolint:gosec // a hash may be negative
 }
 
+// wrote counts a pass that wrote, and reports whether it was one too many. What has changed of related objects and logs since the pass
+// before calls for a write, as a change of the children does.
+func (p *pass) wrote() bool {
+	if !p.written.Any() {
+		return false
+	}
+	read := p.fingerprintRelated()
+	p.written.Before ^= read
+	p.written.After ^= read
+	return p.r.breaker.Wrote(p.key, p.specs(), p.written)
+}
+
+// fingerprintRelated differs for different states of the related objects that templates have read, and of their logs. Objects whose
+// status templater itself writes do not count: two such parents that read each other's could go on without an end.
+func (p *pass) fingerprintRelated() uint64 {
+	if len(p.chosen) == 0 {
+		return 0
+	}
+	var h maphash.Hash
+	h.SetSeed(seed)
+	for _, c := range p.chosen {
+		for _, o := range c.objects {
+			if !o.HasAppliedStatus() {
+				addVersion(&h, o)
+			}
+		}
+	}
+	if p.logs != nil {
+		maphash.WriteComparable(&h, p.logs.Version())
+	}
+	return h.Sum64()
+}
+
 var seed = maphash.MakeSeed()
 
 // fingerprint differs for different states of the children.
@@ -50,10 +83,14 @@ func fingerprint(children []*child.Live) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)
 	for _, l := range children {
-		_, _ = h.WriteString(string(l.Object.UID())) // a hash takes everything
-		_ = h.WriteByte('@')
-		_, _ = h.WriteString(l.Object.ResourceVersion())
-		_ = h.WriteByte(' ')
+		addVersion(&h, l.Object)
 	}
 	return h.Sum64()
+}
+
+func addVersion(h *maphash.Hash, o *object.Object) {
+	_, _ = h.WriteString(string(o.UID())) // a hash takes everything
+	_ = h.WriteByte('@')
+	_, _ = h.WriteString(o.ResourceVersion())
+	_ = h.WriteByte(' ')
 }

@@ -156,6 +156,7 @@ func (p *pass) run(ctx context.Context) Result {
 	if p.wait(s) {
 		p.writeStatus(ctx, s.d.Wanted, s.observed)
 	}
+	p.endLogs()
 	p.measure()
 	if log := klog.FromContext(ctx).V(4); log.Enabled() {
 		log.Info("looked at parent", "controller", p.Name, "parent", p.key.Parent.String(), "resourceVersion", p.parent.ResourceVersion(), "wroteChildren", p.written.Children, "wroteStatus", p.written.Status)
@@ -165,8 +166,7 @@ func (p *pass) run(ctx context.Context) Result {
 
 // measure counts what the pass has met, and finds passes that write without an end.
 func (p *pass) measure() {
-	p.endLogs()
-	if p.written.Any() && p.r.breaker.Wrote(p.key, p.specs(), p.written) {
+	if p.wrote() {
 		p.Meter.Tripped()
 	}
 	if p.problems.TemplateFailed() {

@@ -24,8 +24,8 @@ const (
 
 // Breaker slows down parents whose passes keep writing although nothing calls for it, as when two
 // controllers fight over a field. A pass counts that writes children while the specs of the parent and of
-// the TemplateController stay the same, or the status while the children stay the same, too. It delays
-// passes and never drops one, and recovers by itself. It is safe for concurrent use.
+// the TemplateController stay the same, or the status while the children, and what else templates read, stay the same, too. It
+// delays passes and never drops one, and recovers by itself. It is safe for concurrent use.
 type Breaker struct {
 	clock clock.PassiveClock
 	mu    sync.Mutex
@@ -76,7 +76,7 @@ func (b *Breaker) Wait(key queue.Key, of Specs) time.Duration {
 // Written is what a pass has written.
 type Written struct {
 	Children, Status bool
-	Before, After    uint64 // fingerprints of the children
+	Before, After    uint64 // fingerprints of the children and of what else templates have read
 	Rolling          int    // how many children are changed a few at a time
 }
 

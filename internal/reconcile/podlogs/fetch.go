@@ -148,6 +148,8 @@ func (f *Fetcher) tell(l *log, news bool) {
 	if !news {
 		return
 	}
+	f.news++
+	l.version = f.news
 	for key, h := range l.parents {
 		after := time.Duration(0)
 		if h.waiting > 0 {

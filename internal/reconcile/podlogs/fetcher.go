@@ -60,7 +60,8 @@ type Fetcher struct {
 	parents  map[queue.Key]*holder
 	accounts map[string]*account
 	refused  map[audience]refusal
-	held     int // bytes, see MostHeld
+	held     int    // bytes, see MostHeld
+	news     uint64 // how many texts have come and gone
 }
 
 // source tells one log from others.
@@ -84,6 +85,8 @@ type log struct {
 	known bool // whether there is a text
 	text  string
 	of    ran // the run that it is of
+	// version is another one, and a greater one, for each text.
+	version uint64
 
 	asked    time.Time   // for the last time
 	err      error       // why that has failed; nil if it has not

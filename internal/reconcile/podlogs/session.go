@@ -17,6 +17,7 @@ type Session struct {
 	as      string
 	refresh time.Duration
 	asked   map[*log]struct{}
+	version uint64
 }
 
 // Begin returns a Session of a parent, which reads as that user. Logs of containers that run are read again when they are older than
@@ -41,12 +42,16 @@ func (s *Session) Logs(pod map[string]any, o kube.LogOptions) map[string]string 
 		l := s.f.hold(s.key, source{s.as, types.UID(uid), c.name, o}, namespace, name)
 		s.asked[l] = struct{}{}
 		s.want(l, c.ran)
+		s.version += l.version
 		if l.known {
 			out[c.name] = l.text
 		}
 	}
 	return out
 }
+
+// Version differs for different texts of the logs that the pass has asked for.
+func (s *Session) Version() uint64 { return s.version }
 
 // hold returns a log that the parent holds from now on; the lock is held.
 func (f *Fetcher) hold(key queue.Key, of source, namespace, name string) *log {
