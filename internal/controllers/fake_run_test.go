@@ -153,6 +153,7 @@ func (c *cluster) settle() []string {
 		if c.version != version || c.collectGarbage() {
 			parents, controllers = idle[queue.Key]{}, idle[string]{}
 			c.deliver()
+			continue
 		}
 		if c.parentsDue.Len()+c.controllers.queue.Len() > 0 {
 			continue

@@ -55,7 +55,7 @@ const noteDone = "mark apps one"
 func TestFinalizeChildrenComeBeforeTheOthersGo(t *testing.T) {
 	c := finalizes(t, backedUp(t, "timeout: 0s"))
 	wantRequests(t, "while the parent lives", c.settle())
-	c.deletes(one, metav1.DeletePropagationForeground)
+	c.deletes(one, metav1.DeletePropagationBackground)
 	wantRequests(t, "they are made", c.settle(), "create jobs backup", "status apps one")
 	const waiting = "False Finalizing: being deleted: waits for spec.finalize.children: 0 of 1 children are ready: Job ns/backup: not started yet"
 	if got := c.condition("apps", "one", "Ready"); got != waiting {
@@ -66,6 +66,20 @@ func TestFinalizeChildrenComeBeforeTheOthersGo(t *testing.T) {
 	c.jobEnds("Complete")
 	wantRequests(t, "then the others go, and the parent", c.settle(),
 		noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", parentRelease)
+	if len(c.objects) != 1 {
+		t.Errorf("%d objects are left, want the TemplateController", len(c.objects))
+	}
+}
+
+// The garbage collector takes the children of a parent that is deleted in the foreground, whatever somebody else makes before.
+func TestFinalizeChildrenOfAParentThatIsDeletedInTheForeground(t *testing.T) {
+	c := finalizes(t, with(t, backedUp(t, "timeout: 0s"), "{{ eq (len .children.maps) 0 }}", "false"))
+	c.deletes(one, metav1.DeletePropagationForeground)
+	c.collectGarbage()
+	c.deliver()
+	wantRequests(t, "they are made all the same, and stay", c.settle(), "create jobs backup", "status apps one", "status apps one")
+	c.jobEnds("Complete")
+	wantRequests(t, "then the parent goes", c.settle(), parentRelease)
 	if len(c.objects) != 1 {
 		t.Errorf("%d objects are left, want the TemplateController", len(c.objects))
 	}

@@ -130,10 +130,15 @@ func (m Marks) orphan() bool { return m.entry.DeletionPolicy == v1.DeletionOrpha
 // bound reports whether an owner reference binds the child to its parent.
 func (m Marks) bound() bool { return !m.orphan() && !m.crossScope }
 
-// owner is the owner reference that binds the child to its parent. Where templater deletes the children of a deleted parent itself,
-// they block nothing: else the garbage collector would take them at once from a parent that is deleted in the foreground.
+// owner is the owner reference that binds the child to its parent. What is made while the parent is being deleted blocks
+// nothing: else the garbage collector would take it from a parent that is deleted in the foreground.
 func (m Marks) owner() object.Owner {
-	return object.Owner{APIVersion: m.maker.APIVersion, Kind: m.maker.Parents.Kind, Name: m.maker.Parent.Name(), UID: m.maker.Parent.UID(), Controller: true, Block: m.maker.Finalize == nil}
+	return object.Owner{APIVersion: m.maker.APIVersion, Kind: m.maker.Parents.Kind, Name: m.maker.Parent.Name(), UID: m.maker.Parent.UID(), Controller: true, Block: !m.final()}
+}
+
+// final reports whether the child is one of spec.finalize.children.
+func (m Marks) final() bool {
+	return m.maker.Finalize != nil && slices.ContainsFunc(m.maker.Finalize.Children, func(c v1.Child) bool { return c.Name == m.entry.Name })
 }
 
 // reference is owner as JSON data.

@@ -1,0 +1,228 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// twoLevels makes NAME-top, which depends on NAME-base and goes only when somebody lets it, and before a deleted parent goes
+// NAME-last, which is ready when somebody says so.
+const twoLevels = `
+watch: {apiVersion: "@group/v1", kind: Thing}
+finalize:
+  order: Reverse
+  timeout: 1h
+  children:
+  - name: last
+    readyWhen: eq .object.data.done "yes"
+    template: |
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: "{{ .metadata.name }}-last"}
+      data: {saw: "{{ len .children.top }}"}
+children:
+- name: base
+  template: |
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: "{{ .metadata.name }}-base"}
+- name: top
+  dependsOn: [base]
+  template: |
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: "{{ .metadata.name }}-top", finalizers: [example.org/hold]}
+status:
+  template: |
+    last: {{ len .children.last }}
+`
+
+// ordered is twoLevels without NAME-last.
+var ordered = twoLevels[:strings.Index(twoLevels, "  children:\n  - name: last")] + strings.Replace(twoLevels[strings.Index(twoLevels, "children:\n- name: base"):], ".children.last", ".children.base", 1)
+
+// finalizerOf is what the parents have.
+func (s *scope) finalizerOf() string { return s.expand("finalize.templater.dev/@id") }
+
+// waitsFor waits until the ready condition of a parent has that reason, and that in its message.
+func (s *scope) waitsFor(name, reason, text string) {
+	s.t.Helper()
+	waitFor(s.t, s.things(), name, func(o *unstructured.Unstructured) error {
+		if got := message(o, "Ready"); !strings.Contains(got, s.expand(text)) {
+			return fmt.Errorf("the message is %q, want %q in it", got, s.expand(text))
+		}
+		return condition(o, "Ready", "False", reason)
+	})
+}
+
+// going checks whether somebody has asked for the deletion of an object.
+func going(is bool) func(*unstructured.Unstructured) error {
+	return func(o *unstructured.Unstructured) error { return same("is going", is, o.GetDeletionTimestamp() != nil) }
+}
+
+// letGo takes the finalizer of a child away.
+func (s *scope) letGo(name string) {
+	s.patch(s.in(configMaps), name, `{"metadata":{"finalizers":null}}`)
+}
+
+func TestDeletedParentGoesAfterItsChildrenInOrder(t *testing.T) {
+	parallel(t)
+	s := newCollectedScope(t)
+	op := startOperator(t)
+	s.controller(twoLevels)
+	deletes := func(name string, how metav1.DeletionPropagation) {
+		t.Helper()
+		s.thing(name, "{}")
+		waitFor(t, s.things(), name, func(o *unstructured.Unstructured) error {
+			return errors.Join(ready(o), same("finalizers", []string{s.finalizerOf()}, o.GetFinalizers()))
+		})
+		if err := s.things().Delete(t.Context(), name, metav1.DeleteOptions{PropagationPolicy: &how}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	deletes("one", metav1.DeletePropagationBackground)
+	s.waitsFor("one", "Finalizing", "waits for spec.finalize.children: 0 of 1 children are ready: ConfigMap @ns/one-last")
+	waitFor(t, s.in(configMaps), "one-top", going(false))
+	op.Kill()
+	op = startOperator(t)
+	s.patch(s.in(configMaps), "one-last", `{"data":{"done":"yes"}}`)
+	s.waitsFor("one", "Finalizing", "waits for its children to go: ConfigMap @ns/one-top")
+	waitFor(t, s.in(configMaps), "one-top", going(true))
+	waitFor(t, s.in(configMaps), "one-base", going(false))
+	waitFor(t, s.in(configMaps), "one-last", func(o *unstructured.Unstructured) error {
+		saw, _, _ := unstructured.NestedString(o.Object, "data", "saw")
+		return errors.Join(going(false)(o), same("what it saw", "1", saw))
+	})
+	op.Kill()
+	startOperator(t)
+	s.letGo("one-top")
+	waitGone(t, s.in(configMaps), "one-base")
+	waitGone(t, s.things(), "one")
+	waitGone(t, s.in(configMaps), "one-last") // by the garbage collector
+
+	t.Log("--cascade=foreground: the garbage collector takes the children at once, but not what is made before the parent goes")
+	deletes("two", metav1.DeletePropagationForeground)
+	waitGone(t, s.in(configMaps), "two-base")
+	s.letGo("two-top")
+	waitGone(t, s.in(configMaps), "two-top")
+	s.patch(s.in(configMaps), "two-last", `{"data":{"done":"yes"}}`)
+	waitGone(t, s.things(), "two")
+
+	t.Log("--cascade=orphan")
+	deletes("three", metav1.DeletePropagationOrphan)
+	waitGone(t, s.things(), "three")
+	for _, child := range []string{"three-base", "three-top"} {
+		waitFor(t, s.in(configMaps), child, func(o *unstructured.Unstructured) error {
+			return errors.Join(going(false)(o), same("owners", 0, len(o.GetOwnerReferences())))
+		})
+	}
+	s.letGo("three-top")
+}
+
+func TestTeardownStrandsNobody(t *testing.T) {
+	parallel(t)
+	s := newScope(t)
+	s.defineThing()
+	startOperator(t)
+	s.controller(twoLevels)
+	for _, name := range []string{"broken", "rights", "controller", "other"} {
+		s.thing(name, "{}")
+		waitFor(t, s.things(), name, ready)
+	}
+
+	t.Log("the spec is broken while a parent goes")
+	s.delete(s.things(), "broken")
+	s.waitsFor("broken", "Finalizing", "waits for spec.finalize.children")
+	s.applyController("@id", strings.Replace(twoLevels, "len .children.top", "nosuch .children.top", 1))
+	s.waitController("@id", func(o *unstructured.Unstructured) error { return condition(o, "Accepted", "False", "InvalidTemplate") })
+	s.waitsFor("broken", "Finalizing", "until TemplateController @id is accepted")
+	s.controller(ordered)
+	waitFor(t, s.in(configMaps), "broken-top", going(true))
+	s.letGo("broken-top")
+	waitGone(t, s.things(), "broken")
+
+	t.Log("a right is withdrawn while a parent goes")
+	s.delete(s.things(), "rights")
+	waitFor(t, s.in(configMaps), "rights-top", going(true))
+	const role = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: "e2e-@id"}
+rules:
+- {apiGroups: ["@group"], resources: [things], verbs: [get, list, watch]}
+- {apiGroups: ["@group"], resources: [things/status], verbs: [patch]}
+`
+	s.apply(role)
+	s.letGo("rights-top")
+	s.waitsFor("rights", "FinalizerRejected", "templater may not patch things.@group in namespace @ns: add {apiGroups: [@group], resources: [things], verbs: [patch]}")
+	s.apply(strings.Replace(role, "[get, list, watch]", "[get, list, watch, patch]", 1))
+	waitGone(t, s.things(), "rights")
+
+	t.Log("the TemplateController is suspended, and then deleted, while a parent goes")
+	s.patchController(`{"spec":{"suspend":true}}`)
+	s.waitController("@id", func(o *unstructured.Unstructured) error { return condition(o, "Ready", "False", "Suspended") })
+	s.delete(s.things(), "controller")
+	s.delete(env.client.Resource(controllers), "@id")
+	s.waitController("@id", func(o *unstructured.Unstructured) error {
+		if !strings.Contains(message(o, "Ready"), "being deleted: spec.suspend is true") {
+			return fmt.Errorf("the message is %q", message(o, "Ready"))
+		}
+		return condition(o, "Ready", "False", "Suspended")
+	})
+	waitFor(t, s.things(), "controller", going(true))
+	s.patchController(`{"spec":{"suspend":false}}`)
+	waitGone(t, env.client.Resource(controllers), s.id)
+	waitGone(t, s.things(), "controller")
+	waitFor(t, s.things(), "other", func(o *unstructured.Unstructured) error { return same("finalizers", 0, len(o.GetFinalizers())) })
+}
+
+func TestParentsThatGoWithTheirNamespaceOrDefinition(t *testing.T) {
+	parallel(t)
+	s := newScope(t)
+	s.defineThing()
+	startOperator(t)
+	s.controller(strings.Replace(twoLevels, ", finalizers: [example.org/hold]", "", 1))
+	all := env.client.Resource(namespaces)
+	in := func(space string) { // makes a parent in a namespace, and deletes that
+		s.apply(strings.NewReplacer("@space", space).Replace(`
+apiVersion: v1
+kind: Namespace
+metadata: {name: "@space"}
+---
+apiVersion: "@group/v1"
+kind: Thing
+metadata: {name: one, namespace: "@space"}
+`))
+		waitFor(t, env.client.Resource(s.resource("things")).Namespace(s.expand(space)), "one", ready)
+		s.delete(all, space)
+	}
+
+	t.Log("the namespace of a parent is deleted")
+	in("@id-2")
+	waitGone(t, all, s.id+"-2")
+
+	t.Log("and with onTimeout: Block")
+	s.patchController(`{"spec":{"finalize":{"onTimeout":"Block"}}}`)
+	in("@id-3")
+	blocked := env.client.Resource(s.resource("things")).Namespace(s.id + "-3")
+	waitFor(t, blocked, "one", func(o *unstructured.Unstructured) error {
+		return condition(o, "Ready", "False", "NamespaceTerminating")
+	})
+	s.patch(blocked, "one", `{"metadata":{"annotations":{"templater.dev/skip-finalize":"true"}}}`)
+	waitGone(t, all, s.id+"-3")
+
+	t.Log("the definition of the parents is deleted")
+	s.thing("one", "{}")
+	waitFor(t, s.things(), "one", ready)
+	s.delete(env.client.Resource(definitions), "things.@group")
+	waitFor(t, s.in(configMaps), "one-last", nil)
+	waitFor(t, s.in(configMaps), "one-top", going(false))
+	s.patch(s.in(configMaps), "one-last", `{"data":{"done":"yes"}}`)
+	waitGone(t, s.in(configMaps), "one-top")
+	waitGone(t, s.in(configMaps), "one-base")
+	waitGone(t, env.client.Resource(definitions), s.expand("things.@group"))
+}
