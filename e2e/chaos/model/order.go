@@ -42,7 +42,7 @@ metadata:
   name: chain-{{ .metadata.name }}-backup
 data:
   text: {{ .spec.text }}
-  fails: "{{ ge (int .spec.count) 4 }}"
+  fails: "{{ and (eq (int .spec.count) 4) (not (hasKey (.metadata.labels | default dict) "@label")) }}"
 `
 )
 
@@ -58,7 +58,7 @@ func (c Controller) chain(entries []any) []any {
 
 // finalize is spec.finalize of Chain.
 func (c Controller) finalize() map[string]any {
-	entry := c.entry(Chain, "backup", backup)
+	entry := c.entry(Chain, "backup", strings.ReplaceAll(backup, "@label", ParentLabel))
 	entry["readyWhen"] = readyWhen
 	return map[string]any{"order": "Reverse", "children": []any{entry}, "timeout": "20s"}
 }
