@@ -97,7 +97,8 @@ func (c *cluster) wander(r *rand.Rand) string {
 			case "gone":
 				c.gone(where)
 			case "unowned":
-				if !c.alive(c.objects[where]) {
+				c.settle()
+				if c.objects[where] == nil || !c.alive(c.objects[where]) {
 					return "nothing" // nobody can tell any more whose it was
 				}
 				c.edit(where, func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) })
