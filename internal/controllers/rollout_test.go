@@ -177,6 +177,24 @@ func TestRolloutOfWhatIsReadyAtOnceTakesOnePass(t *testing.T) {
 	}
 }
 
+// TestRolloutOfWhatIsReadyAtOnceAndReplaced goes on by itself after each object that is made anew.
+func TestRolloutOfWhatIsReadyAtOnceAndReplaced(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, apps, "  - name: maps\n", "  - name: maps\n    updateStrategy: {type: Recreate, rollingUpdate: {}}\n", "len .children.maps", "1"))
+	app := strings.Replace(fourApps, "a, b, c, d", "a, b", 1)
+	c.apply(app)
+	c.run()
+	c.apply(strings.Replace(app, "hello", "bye", 1))
+	wantRequests(t, "the first goes", c.run(), "delete-foreground configmaps a", "status apps one")
+	c.collectGarbage()
+	c.deliver()
+	wantRequests(t, "it is gone", c.run(), "create configmaps a", "status apps one", "delete-foreground configmaps b", "status apps one")
+	c.collectGarbage()
+	c.deliver()
+	wantRequests(t, "so is the other", c.run(), "create configmaps b", "status apps one")
+	c.wantStill("True Ready: all children are ready: 2")
+}
+
 // TestStatusThatDoesNotSayWhatItIsAbout is believed a while after the change.
 func TestStatusThatDoesNotSayWhatItIsAbout(t *testing.T) {
 	c := newCluster(t)
@@ -245,4 +263,53 @@ func TestLongRolloutIsNoLoop(t *testing.T) {
 	}
 	c.run()
 	c.wantStill("True Ready: all children are ready: 50")
+}
+
+// TestRolloutAndOrder: an entry that waits rolls nothing out, and one that rolls out keeps waiting who depends on it.
+func TestRolloutAndOrder(t *testing.T) {
+	const two = `
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: apps}
+spec:
+  watch: {apiVersion: example.org/v1, kind: App}
+  children:
+  - name: late
+    dependsOn: [early]
+    updateStrategy: {rollingUpdate: {}}
+    template: |
+      {{ range .spec.names }}
+      ---
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: {{ . }}}
+      data: {text: {{ $.spec.text }}}
+      {{ end }}
+  - name: early
+    updateStrategy: {rollingUpdate: {}}
+    template: |
+      {{ range .spec.names }}
+      ---
+      apiVersion: example.org/v1
+      kind: Gadget
+      metadata: {name: {{ . }}}
+      spec: {text: {{ $.spec.text }}}
+      {{ end }}
+`
+	app := strings.Replace(fourApps, "a, b, c, d", "a, b", 1)
+	c := newCluster(t)
+	c.apply(two)
+	c.apply(app)
+	c.run()
+	c.reportGadget("a", "Ready")
+	c.reportGadget("b", "Ready")
+	c.run()
+	c.apply(strings.Replace(app, "hello", "bye", 1))
+	wantRequests(t, "the first of the early ones", c.run(), "update gadgets a", "status apps one")
+	c.wantStill("False Waiting: children[late] waits for children[early]: Gadget ns/a: its controller has not looked at its present spec yet; Gadget ns/b: not as its template says yet")
+	c.reportGadget("a", "Ready")
+	wantRequests(t, "the second", c.run(), "update gadgets b", "status apps one")
+	c.reportGadget("b", "Ready")
+	wantRequests(t, "the late ones", c.run(), "update configmaps a", "update configmaps b", "status apps one")
+	c.wantStill("True Ready: all children are ready: 4")
 }

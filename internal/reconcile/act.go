@@ -18,30 +18,29 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// act carries the plan out, and reports whether all of that has succeeded. What is to be removed is, when everything else has
+// act carries the plan out. What is to be removed is, when everything else has
 // succeeded.
-func (p *pass) act(ctx context.Context) bool {
+func (p *pass) act(ctx context.Context) {
 	before := len(p.problems)
 	if issue := p.holdFinalizer(ctx); issue != nil {
 		p.problems = append(p.problems, issue)
-		return false
+		return
 	}
-	for _, a := range p.plan.Apply {
-		if a.Verb == plan.Seal {
+	for i := 0; i < len(p.plan.Apply); i++ { // goOn may add to them
+		if a := p.plan.Apply[i]; a.Verb == plan.Seal {
 			p.reseal(ctx, a.Live)
 		} else if issue := p.apply(ctx, a); issue != nil {
 			p.problems = append(p.problems, issue)
 		}
 	}
 	if len(p.problems) > before {
-		return false
+		return
 	}
 	for _, a := range p.plan.Remove {
 		if issue := p.remove(ctx, a); issue != nil {
 			p.problems = append(p.problems, issue)
 		}
 	}
-	return len(p.problems) == before
 }
 
 // apply creates or changes one child.
@@ -65,6 +64,7 @@ func (p *pass) apply(ctx context.Context, a plan.Action) *problem.Problem {
 	}
 	p.written.Children = true
 	p.keep(after, a.Wanted.Kind)
+	p.goOn(a, after)
 	klog.FromContext(ctx).Info("applied child", "controller", p.Name, "parent", p.key.Parent.String(), "child", a.Wanted.ID().String(), "verb", a.Verb, "taken", a.Drift != "")
 	return nil
 }

@@ -67,6 +67,7 @@ type pass struct {
 	opened     bool             // whether entries may begin that this pass has held back
 	now        time.Time        // see settles
 	settling   time.Duration    // after which a rollout goes on by itself; 0 = never
+	free       bool             // whether a rollout need not wait
 	// unlabelled are children of an earlier parent of that name that no watch shows, because they have lost
 	// their label.
 	unlabelled []*child.Live
@@ -206,7 +207,10 @@ func (p *pass) converge(ctx context.Context) (s sight, early *Result) {
 	wanted := p.readable(free)
 	p.maker = d.Maker
 	p.written.Before, p.written.Rolling = fingerprint(s.observed), rolling(wanted)
-	p.carryOut(ctx, &d, s, wanted)
+	p.plan = p.makePlan(ctx, plan.Input{
+		Entries: p.entries, Wanted: wanted, Live: p.ofEntries(s.observed), Maker: d.Maker, Gates: s.gates, Available: p.availability(s.observed),
+	})
+	p.act(ctx)
 	if p.written.Children {
 		s.observed, p.judged = p.observe(), nil
 		d.Pair(s.observed)
@@ -282,7 +286,7 @@ func (p *pass) settle(request int) {
 }
 
 func (p *pass) result() Result {
-	result := Result{Retry: p.problems.Retry(), Again: p.seesMore() || p.mayRelease(), Outcome: p.outcome()}
+	result := Result{Retry: p.problems.Retry(), Again: p.seesMore() || p.rollsOn() || p.mayRelease(), Outcome: p.outcome()}
 	if result.Retry == problem.RetryOnChange && p.unrenewed {
 		result.Retry = problem.RetrySlow
 	}

@@ -2,12 +2,11 @@ package reconcile
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"math"
 	"time"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
@@ -18,24 +17,6 @@ import (
 
 // settleTime is how long a changed object is not counted on while its status may lag: see readiness.MayLag.
 const settleTime = 5 * time.Second
-
-// carryOut plans what is to be done about the children, and does it. It goes on as long as a rollout needs to wait for nothing:
-// some objects are ready as soon as they are changed.
-func (p *pass) carryOut(ctx context.Context, d *child.Desired, s sight, wanted []*child.Wanted) {
-	for deferred := math.MaxInt; ; {
-		in := plan.Input{Entries: p.entries, Wanted: wanted, Live: p.ofEntries(s.observed), Maker: d.Maker, Gates: s.gates}
-		if p.rolls() {
-			in.Available = p.available(p.judge(s.observed))
-		}
-		p.plan = p.makePlan(ctx, in)
-		if done := p.act(ctx); !done || p.plan.Deferred == 0 || p.plan.Deferred >= deferred {
-			return
-		}
-		deferred = p.plan.Deferred
-		s.observed, p.judged = p.observe(), nil
-		d.Pair(s.observed)
-	}
-}
 
 // rolls reports whether any entry changes a few objects at a time.
 func (p *pass) rolls() bool {
@@ -57,6 +38,25 @@ func rolling(all []*child.Wanted) int {
 	}
 	return n
 }
+
+// availability returns what tells whether an object can be counted on while others are changed, nil where no entry asks.
+func (p *pass) availability(observed []*child.Live) func(*child.Live) bool {
+	if !p.rolls() {
+		return nil
+	}
+	return p.available(p.judge(observed))
+}
+
+// goOn has the rollout of an entry go on, where it need not wait for an object that has just been written.
+func (p *pass) goOn(a plan.Action, after *object.Object) {
+	entry := a.Wanted.Entry
+	if spec.Rolls(entry) && p.available(p.judged)(&child.Live{Entry: entry.Name, Kind: a.Wanted.Kind, Object: after}) {
+		p.plan.GoOn(a)
+	}
+}
+
+// rollsOn reports whether a rollout need not wait after what the pass has written, of which no watch tells.
+func (p *pass) rollsOn() bool { return p.free && p.plan.Deferred > 0 && p.written.Children }
 
 // available returns what tells whether an object can be counted on while others are changed.
 func (p *pass) available(judge *readiness.Judge) func(*child.Live) bool {
@@ -92,6 +92,7 @@ func (p *pass) rollouts(all []*child.Wanted, judge *readiness.Judge) []rollout {
 	}
 	var out []rollout
 	for _, each := range plan.Rollouts(all, p.available(judge)) {
+		p.free = p.free || each.Free()
 		r := rollout{Rollout: each}
 		for _, w := range each.Unavailable {
 			if w.Live == nil {

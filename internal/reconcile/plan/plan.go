@@ -47,6 +47,8 @@ type Plan struct {
 	Pending int
 	// Deferred counts those of them that a rollout leaves for later.
 	Deferred int
+
+	rollouts []Rollout
 	// Held are the entries of which something waits for other entries; nil is for none.
 	Held map[string]bool
 }
@@ -64,15 +66,12 @@ type Input struct {
 	// Available reports whether an object that is there can be counted on while others are changed. It is asked about
 	// objects of entries with rollingUpdate alone, and may be nil where there is no such entry.
 	Available func(*child.Live) bool
-
-	rollouts []Rollout
 }
 
 // Make returns what brings what is live in line with what is wanted.
 func Make(in Input) Plan {
 	blocked := in.blocked()
-	in.rollouts = Rollouts(in.Wanted, in.Available)
-	var p Plan
+	p := Plan{rollouts: Rollouts(in.Wanted, in.Available)}
 	for _, w := range in.Wanted {
 		switch {
 		case w.Live == nil && in.Gates.Closed(w.Entry.Name):
@@ -134,6 +133,7 @@ func (in Input) update(p *Plan, w *child.Wanted, l *child.Live) {
 		}
 	case old && p.defers(in, w):
 		p.Pending++
+		p.later(Action{Verb: Update, Wanted: w, Live: l})
 	default: // Apply
 		if old || !marked {
 			p.Apply = append(p.Apply, Action{Verb: Update, Wanted: w, Live: l})

@@ -17,8 +17,12 @@ type Rollout struct {
 	// Unavailable are those that are missing, being deleted, or not available otherwise, in the order of the templates.
 	Unavailable []*child.Wanted
 
-	free int // how many more may be made unavailable
+	free  int      // how many more may be made unavailable
+	later []Action // what waits for that
 }
+
+// Free reports whether more may be made unavailable.
+func (r Rollout) Free() bool { return r.free > 0 }
 
 // Rollouts returns those under way of what is wanted and paired with what is there. It asks available about objects that are
 // there and are not being deleted, and only where there is a rollout.
@@ -67,7 +71,7 @@ func (r *Rollout) count(wanted []*child.Wanted, available func(*child.Live) bool
 // defers reports whether a rollout leaves the change of an object that is out of date for later, and counts it. What is
 // unavailable as it is makes nothing worse.
 func (p *Plan) defers(in Input, w *child.Wanted) bool {
-	r := of(in.rollouts, w.Entry)
+	r := of(p.rollouts, w.Entry)
 	if r == nil || !in.Available(w.Live) {
 		return false
 	}
@@ -77,4 +81,25 @@ func (p *Plan) defers(in Input, w *child.Wanted) bool {
 	}
 	p.Deferred++
 	return true
+}
+
+// later keeps a change that is deferred.
+func (p *Plan) later(a Action) {
+	r := of(p.rollouts, a.Wanted.Entry)
+	r.later = append(r.later, a)
+}
+
+// GoOn takes note that the child of an action is available already, and so adds a change to Apply that was deferred until
+// then, if there is one.
+func (p *Plan) GoOn(after Action) {
+	r := of(p.rollouts, after.Wanted.Entry)
+	if r == nil || after.Live != nil && (after.Verb != Update || !after.Wanted.Outdated(after.Live.Object)) {
+		return // what is repaired has made room for nothing
+	}
+	if r.free++; r.free > 0 && len(r.later) > 0 {
+		p.Apply = append(p.Apply, r.later[0])
+		r.free, r.later = r.free-1, r.later[1:]
+		p.Deferred--
+		p.Pending--
+	}
 }

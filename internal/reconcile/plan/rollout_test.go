@@ -160,9 +160,52 @@ func TestRolloutsAreApart(t *testing.T) {
 		w.Marks = in.Maker.Marks(w.Entry, configMaps.GroupKind(), w.Name.Namespace, false)
 	}
 	in.Available = func(*child.Live) bool { return true }
+	all := Rollouts(in.Wanted, in.Available)
+	if len(all) != 2 || all[0].Entry != &in.Entries[0] || all[1].Entry != &in.Entries[1] || all[0].Objects != 2 || all[1].Objects != 2 {
+		t.Errorf("rollouts %+v: want one of two objects for each of the first two entries", all)
+	}
 	if diff := cmp.Diff([]string{"update a", "update c", "update e", "update f", "2 pending"}, planText(Make(in))); diff != "" {
 		t.Errorf("plan (-want +got):\n%s", diff)
 	}
+}
+
+func TestRolloutGoesOnWithinAPass(t *testing.T) {
+	live := []string{"a1", "b2~", "c1", "d1", "e1"}
+	in := inputFor(t, rolled(v1.UpdateApply, "1"), sides("x2", "b2", "a2", "c2", "d2", "e2"), sides(live...))
+	in.Available = among(live)
+	p := Make(in)
+	for i, want := range [][]string{
+		{"create x", "update b because of .data.a", "4 pending"},
+		{"create x", "update b because of .data.a", "update a", "3 pending"}, // x is there: one may be changed
+		{"create x", "update b because of .data.a", "update a", "3 pending"}, // b was available before
+		{"create x", "update b because of .data.a", "update a", "update c", "2 pending"},
+		{"create x", "update b because of .data.a", "update a", "update c", "update d", "1 pending"},
+		{"create x", "update b because of .data.a", "update a", "update c", "update d", "update e"},
+		{"create x", "update b because of .data.a", "update a", "update c", "update d", "update e"},
+	} {
+		if i > 0 {
+			p.GoOn(p.Apply[i-1])
+		}
+		if diff := cmp.Diff(want, planText(p)); diff != "" {
+			t.Errorf("plan after %d (-want +got):\n%s", i, diff)
+		}
+		if p.Deferred != p.Pending {
+			t.Errorf("%d are deferred after %d, and %d pending", p.Deferred, i, p.Pending)
+		}
+	}
+	in.Entries[0].UpdateStrategy.RollingUpdate = nil
+	p = Make(in)
+	p.GoOn(p.Apply[0])
+	if len(p.Apply) != 6 {
+		t.Errorf("without a rollout: %v", planText(p))
+	}
+}
+
+// TestNobodyIsAskedWithoutARollout about objects that are up to date: that may take an expression for each.
+func TestNobodyIsAskedWithoutARollout(t *testing.T) {
+	in := inputFor(t, rolled(v1.UpdateApply, "1"), sides("a2", "b2", "c2"), sides("a2", "b1x"))
+	in.Available = func(*child.Live) bool { t.Error("somebody is asked"); return true }
+	Make(in)
 }
 
 func TestHowFarRolloutsAre(t *testing.T) {
