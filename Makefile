@@ -34,6 +34,7 @@ E2E_ALONE   := ^(TestInstallsAsItsPageSays|TestTemplateControllersLeaveNoGorouti
 CHAOS_TIME  ?= 3m
 CHAOS_SEED  ?= 1:2,2:1,0
 CHAOS_FLAGS ?= --seed 0 --time 1h --longest-fault 20s
+RELATED_MANY ?= 10000
 BENCH_COUNT ?= 6
 BENCH_SMALL := --scenarios all --counts --check --scale 0.05 --rounds 1 --floor-workers 8 --fairness-parents 500 --memory-sizes 100,500 --settle-time 1s --idle-time 1s
 BENCH_FLAGS ?=
@@ -134,6 +135,10 @@ test-e2e-node: cluster-build ## Test the operator where Pods run, and what the c
 test-chaos: cluster-build ## Break things for CHAOS_TIME (3m) and compare with a model; CHAOS_SEED (1:2,2:1,0: two rounds from 1, one from 2, then a fresh seed) plays a run again
 	$(call say,'Chaos: random actions and faults for $(CHAOS_TIME)$(comma) compared with a model')
 	cd e2e && go run ./chaos --time $(CHAOS_TIME) --seed $(CHAOS_SEED)
+
+.PHONY: test-related
+test-related: cluster-build ## Count what a change costs among RELATED_MANY (10000) parents and as many related objects
+	cd e2e && TEMPLATER_E2E_CLUSTER=e2e-related TEMPLATER_E2E_MODE=kwok go test -count=1 -v -run TestManyRelatedObjects -related-many $(RELATED_MANY) .
 
 .PHONY: test-bench
 test-bench: cluster-build ## Try the benchmark with few parents, and count the operator's requests
