@@ -3,6 +3,7 @@ package related
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -33,14 +34,19 @@ func podOf(t testing.TB, i int, phase string, version int) *object.Object {
 
 func parentOf(i int) types.NamespacedName { return in(fmt.Sprint("ns", i), fmt.Sprint("one", i)) }
 
-// crowd is an entry with many Pods and as many parents, of which each selects one.
-func crowd(t testing.TB, selects func(i int) map[string]any) (*Entry, []Selection) {
-	t.Helper()
-	e := entryOf(t, false)
+// podsOf are many Pods.
+func podsOf(t testing.TB) []any {
 	list := make([]any, many)
 	for i := range list {
 		list[i] = podOf(t, i, "Running", i+1)
 	}
+	return list
+}
+
+// crowd is an entry with many Pods and as many parents, of which each selects one.
+func crowd(t testing.TB, list []any, selects func(i int) map[string]any) (*Entry, []Selection) {
+	t.Helper()
+	e := entryOf(t, false)
 	if err := e.Caches[""].Replace(list, fmt.Sprint(many)); err != nil {
 		t.Fatal(err)
 	}
@@ -54,13 +60,18 @@ func crowd(t testing.TB, selects func(i int) map[string]any) (*Entry, []Selectio
 // TestOneChangeConcernsOneParent has many parents select one of many Pods each. A change must not have all of them looked at, nor
 // may a parent look at all Pods: if either did, this would take minutes.
 func TestOneChangeConcernsOneParent(t *testing.T) {
+	list := podsOf(t)
 	for way, selects := range ways {
-		e, selections := crowd(t, selects)
+		e, selections := crowd(t, list, selects)
 		for i := range many {
 			if got := e.Find(selections[i]); len(got) != 1 || got[0].Name() != fmt.Sprint("p", i) {
 				t.Fatalf("by %s: parent %d sees %v", way, i, got)
 			}
-			if got := e.woken(podOf(t, i, "Running", i+1), podOf(t, i, "Failed", many+i)); len(got) != 1 || got[0] != parentOf(i).Name {
+			if byLabel := strings.HasPrefix(way, "label"); byLabel != (selections[i][0].Label == "app") {
+				t.Fatalf("by %s: the label %q is looked up", way, selections[i][0].Label)
+			}
+			before, _ := list[i].(*object.Object)
+			if got := e.woken(before, before); len(got) != 1 || got[0] != parentOf(i).Name {
 				t.Fatalf("by %s: a change of Pod %d has %q looked at", way, i, got)
 			}
 		}
@@ -77,7 +88,7 @@ func TestOneChangeConcernsOneParent(t *testing.T) {
 func BenchmarkChange(b *testing.B) {
 	for way, selects := range ways {
 		b.Run(way, func(b *testing.B) {
-			e, _ := crowd(b, selects)
+			e, _ := crowd(b, podsOf(b), selects)
 			event := watch.Event{Old: podOf(b, 7, "Running", 1), New: podOf(b, 7, "Failed", 2)}
 			b.ReportAllocs()
 			for b.Loop() {
@@ -91,7 +102,7 @@ func BenchmarkChange(b *testing.B) {
 func BenchmarkLook(b *testing.B) {
 	for way, selects := range ways {
 		b.Run(way, func(b *testing.B) {
-			e, _ := crowd(b, selects)
+			e, _ := crowd(b, podsOf(b), selects)
 			yielded, parent := []map[string]any{selects(7)}, parentOf(7)
 			b.ReportAllocs()
 			for b.Loop() {
@@ -108,10 +119,7 @@ func BenchmarkMemory(b *testing.B) {
 		b.Run(way, func(b *testing.B) {
 			for b.Loop() {
 				e := entryOf(b, false)
-				list := make([]any, many)
-				for i := range list {
-					list[i] = podOf(b, i, "Running", i+1)
-				}
+				list := podsOf(b)
 				empty := heap()
 				if err := e.Caches[""].Replace(list, fmt.Sprint(many)); err != nil {
 					b.Fatal(err)
