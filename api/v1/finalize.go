@@ -7,8 +7,8 @@ type Finalize struct {
 	// In which order the children go. Reverse: entry by entry, the last one in the
 	// order of dependsOn first, and each when nothing is left of the one before.
 	// None: all at once. In both cases the parent goes when its children are gone.
-	// Not where it is deleted with --cascade=foreground: then the garbage collector
-	// takes them, in no order. Optional; the default is None.
+	// Not where it is deleted with --cascade=foreground: then the garbage
+	// collector takes them, in no order. Optional; the default is None.
 	// +optional
 	// +kubebuilder:default=None
 	Order FinalizeOrder `json:"order,omitempty"`
