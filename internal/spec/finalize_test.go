@@ -1,0 +1,49 @@
+package spec
+
+import (
+	"testing"
+	"time"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+)
+
+func TestWhoNeedsAFinalizer(t *testing.T) {
+	for why, row := range map[string]struct {
+		spec v1.TemplateControllerSpec
+		want bool
+	}{
+		"nobody": {v1.TemplateControllerSpec{Children: []v1.Child{{Name: "a"}}}, false},
+		"order":  {v1.TemplateControllerSpec{Finalize: &v1.Finalize{Order: v1.FinalizeReverse}}, true},
+		"children that no owner reference covers":      {v1.TemplateControllerSpec{Children: []v1.Child{{Name: "a", Scope: v1.ScopeCluster}}}, true},
+		"such children that stay when the parent goes": {v1.TemplateControllerSpec{Children: []v1.Child{{Name: "a", Scope: v1.ScopeCluster, DeletionPolicy: v1.DeletionOrphan}}}, false},
+	} {
+		if got := NeedsFinalizer(&row.spec); got != row.want {
+			t.Errorf("%s: %v, want %v", why, got, row.want)
+		}
+	}
+}
+
+func TestFinalizeTimeouts(t *testing.T) {
+	const form = "spec.finalize.timeout: write a duration of whole numbers and h, m, s or ms, such as 90s or 1h30m, or 0s for no end"
+	const short = "spec.finalize.timeout: write 1s or more, or 0s for no end"
+	for text, want := range map[string]struct {
+		timeout time.Duration
+		fault   string
+	}{
+		"": {10 * time.Minute, ""}, "0s": {0, ""}, "1h30m": {90 * time.Minute, ""},
+		"soon": {10 * time.Minute, form}, "-1s": {10 * time.Minute, form}, "999ms": {10 * time.Minute, short},
+	} {
+		spec := specWith("{}", "x")
+		spec.Finalize = &v1.Finalize{Order: v1.FinalizeReverse, Timeout: text}
+		if got := FinalizeTimeout(spec); got != want.timeout {
+			t.Errorf("%q: %v, want %v", text, got, want.timeout)
+		}
+		_, r := Compile("tc", spec)
+		if got := ""; r != nil && r.Message != want.fault || r == nil && got != want.fault {
+			t.Errorf("%q: rejected as %+v, want %q", text, r, want.fault)
+		}
+	}
+	if got := FinalizeTimeout(specWith("{}", "x")); got != 10*time.Minute {
+		t.Errorf("without spec.finalize: %v", got)
+	}
+}
