@@ -98,6 +98,9 @@ func (f Failure) Full() bool { return errors.Is(f.Err, errFull) }
 
 // Failures returns what keeps logs from being read that parents of a controller have asked for, in an order that stays.
 func (f *Fetcher) Failures(controller string) []Failure {
+	if f.holding.Load() == 0 {
+		return nil
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	found := map[[2]string]*Failure{}
