@@ -26,7 +26,7 @@ ARCHIVE     := bin/templater.tar
 
 FUZZTIME    ?= 20s
 FUZZ_EXECS  ?= 2000
-MUTATE      ?= internal/kind internal/kube internal/kube/answers internal/watch internal/render internal/render/budget internal/render/syntax internal/render/token internal/render/document internal/controllers internal/reconcile internal/reconcile/running internal/reconcile/announce internal/reconcile/child internal/reconcile/fields internal/reconcile/loop internal/reconcile/plan internal/problem internal/reconcile/queue internal/reconcile/readiness internal/reconcile/rights internal/reconcile/tally internal/reconcile/workers internal/spec
+MUTATE      ?= internal/kind internal/kube internal/kube/answers internal/watch internal/watch/lookup internal/render internal/render/budget internal/render/syntax internal/render/token internal/render/document internal/controllers internal/reconcile internal/reconcile/running internal/reconcile/announce internal/reconcile/child internal/reconcile/fields internal/reconcile/loop internal/reconcile/plan internal/problem internal/reconcile/queue internal/reconcile/readiness internal/reconcile/related internal/reconcile/rights internal/reconcile/tally internal/reconcile/workers internal/spec
 MUTATE_FLAGS ?=
 E2E_TIMEOUT ?= 40m
 # The tests that cannot run beside others: one takes the cluster, with a real node, to itself, the other its process.

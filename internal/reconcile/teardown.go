@@ -190,7 +190,7 @@ func (p *pass) release(ctx context.Context) Result {
 }
 
 // reportTeardown writes the status of a parent that is being deleted. Where the status template fails, for it may miss children that are
-// gone, the rest of the status stays as it is.
+// gone, or cannot be rendered, the rest of the status stays as it is.
 func (p *pass) reportTeardown(ctx context.Context, observed []*child.Live) {
 	now := p.count(observed, p.judge(observed))
 	status := p.ownStatus()
