@@ -186,6 +186,8 @@ func (d *drawer) action() Action {
 		return d.ofParts()
 	case n < 84 && d.kind == "Reader":
 		return d.ofSource()
+	case n < 84 && (d.kind == "Chain" || d.kind == "Wide"):
+		return d.ofDeparture()
 	}
 	return d.ofController()
 }
@@ -194,8 +196,6 @@ func (d *drawer) ofParent() Action {
 	id := d.parentID()
 	_, there := d.world.Parents[id]
 	switch n := d.IntN(10); {
-	case there && n < 1 && (d.kind == "Chain" || d.kind == "Wide"):
-		return Action{Verb: OrphanParent, ID: id}
 	case there && n < 2:
 		return Action{Verb: DeleteParent, ID: id, Hard: d.IntN(4) == 0}
 	case there && n < 4:

@@ -109,7 +109,7 @@ func (d *drawer) edit(c *Controller, shape string, trait Trait) {
 	case Purge:
 		c.Purge = !c.Purge
 	case Finalize:
-		c.Hasty = !c.Hasty
+		c.Hasty = !c.Hasty && d.IntN(3) == 0
 	case Roll:
 		c.Rolls = !c.Rolls
 	case Break:

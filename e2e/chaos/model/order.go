@@ -1,6 +1,9 @@
 package model
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The children of a parent of Chain, in the order in which they come, by what is added to the name of the first one. Each waits
 // for the one before, which is to be ready.
@@ -65,3 +68,22 @@ func (c Controller) finalize() map[string]any {
 
 // Finalizing reports whether parents of that TemplateController go only when its finalizer is taken off.
 func (c Controller) Finalizing(shape string) bool { return shape == Wide || shape == Chain && !c.Hasty }
+
+// ofDeparture deletes a parent that is there, in one of the ways that there are.
+func (d *drawer) ofDeparture() Action {
+	there := slices.DeleteFunc(d.world.ParentIDs(), func(id ParentID) bool { return id.Kind != d.kind })
+	if len(there) == 0 {
+		return d.ofParent()
+	}
+	id := there[d.IntN(len(there))]
+	switch d.IntN(6) {
+	case 0:
+		return Action{Verb: OrphanParent, ID: id}
+	case 1:
+		return Action{Verb: DeleteParent, ID: id, Hard: true}
+	case 2:
+		return Action{Verb: ReplaceParent, ID: id, Parent: d.parent()}
+	default:
+		return Action{Verb: DeleteParent, ID: id}
+	}
+}
