@@ -637,3 +637,35 @@ func (c *cluster) queued() []queue.Key {
 	}
 	return keys
 }
+
+// TestAParentGoesThoughWhatItIsRelatedToCannotBeRead has its children go first, which needs no template.
+func TestAParentGoesThoughWhatItIsRelatedToCannotBeRead(t *testing.T) {
+	for why, readable := range map[string]bool{"it can be read": true, "it cannot": false} {
+		c := newCluster(t)
+		c.apply(with(t, readers, "spec:\n", "spec:\n  finalize: {order: Reverse}\n"))
+		c.apply(reader("ns", "one", "{job: a}"))
+		c.apply(job("ns", "a", "{}", "{note: x}"))
+		c.settle()
+		if !readable {
+			c.refuse["kind Job"] = &kind.NotFoundError{GVK: batchJob.WithVersion("v1")}
+			c.controllers.kindChanged(batchJob)
+			c.settle()
+		}
+		during := ""
+		c.during = func() {
+			if o := c.get("apps", "one"); o != nil {
+				status, _ := o.Object["status"].(map[string]any)
+				during += fmt.Sprint(status["jobs"])
+			}
+		}
+		c.end(locationOf(parse(t, reader("ns", "one", "{}"))), metav1.DeletePropagationBackground)
+		c.deliver()
+		c.settle()
+		if c.get("apps", "one") != nil || c.get("configmaps", "one") != nil {
+			t.Errorf("%s: the parent is left, or its child", why)
+		}
+		if during == "" || strings.Trim(during, "1") != "" {
+			t.Errorf("%s: status.jobs is %q on the way, want what it was", why, during)
+		}
+	}
+}
