@@ -138,6 +138,7 @@ var held = map[string]string{
 	"Passes under way with those that hang":                 "crowd",
 	"The same, for the TemplateControllers whose accounts":  "tenantCrowd",
 	"Time that requests may take in all":                    "creditLimit",
+	"Time since the last request of another tenant":         "neighbourTime",
 	"Part of an answer for which a request costs":           "largeAnswer",
 	"Time of a request that counts":                         "patience",
 	"Rest after such a pass":                                "longestRest",

@@ -146,16 +146,20 @@ func TestTemplateControllersArePendingUntilTheyWereLookedAt(t *testing.T) {
 	}
 }
 
-// overCredit has the tenant of a controller be over its credit. There is another tenant.
+// overCredit has the tenant of a controller be over its credit. Another tenant has just made a request, too.
 func (s *shared) overCredit(t *testing.T, controller string, clock *clocktesting.FakePassiveClock) {
 	t.Helper()
-	s.tenants.Set("other", nil)
-	own := workers.Of(s.passing.Join(t.Context()))
-	own.Begin(queue.Key{Controller: controller})
-	own.Asked()
-	clock.SetTime(clock.Now().Add(time.Second))
-	own.Answered(100 << 20)
-	own.End()
+	for _, request := range []struct {
+		of   string
+		size int
+	}{{controller, 100 << 20}, {"other", 0}} {
+		own := workers.Of(s.passing.Join(t.Context()))
+		own.Begin(queue.Key{Controller: request.of})
+		own.Asked()
+		clock.SetTime(clock.Now().Add(time.Second))
+		own.Answered(request.size)
+		own.End()
+	}
 }
 
 func TestATenantOverItsCreditHasFewPassesUnderWay(t *testing.T) {

@@ -10,17 +10,27 @@ import (
 // creditLimit is how much requests for a tenant may cost in all, beyond what is paid back meanwhile, before it is over its credit.
 const creditLimit = 30 * time.Second
 
+// neighbourTime is for how long after a request a tenant that has credit is one that others are to leave room for.
+const neighbourTime = 10 * time.Second
+
 // Credit is the account of the time that the API server works for tenants. A rollout, which has a few requests under way
 // all the time, pays for itself. Who has more of them at a time lives on credit. A tenant that has used it up has fewer
-// than a rollout until all is paid back, because many requests at a time make those of others slow. A tenant alone
-// has credit without end. It is safe for concurrent use.
+// than a rollout until all is paid back, because many requests at a time make those of others slow: of those who have
+// credit, as long as they make any. Where there is none of these, nobody waits. It is safe for concurrent use.
 type Credit struct {
 	clock   clock.PassiveClock
 	tenants *Tenants
 	rollout int // requests
 
-	mu    sync.Mutex
-	debts map[string]*debt // by tenant; none is 0 for long
+	mu         sync.Mutex
+	debts      map[string]*debt // by tenant; none is 0 for long
+	neighbours [2]neighbour     // the last two tenants that had credit when they made a request, the last one first
+}
+
+// neighbour is a tenant that has made a request.
+type neighbour struct {
+	tenant string
+	at     time.Time // of its last request
 }
 
 // debt is what a tenant has to pay back.
@@ -53,26 +63,45 @@ func (c *Credit) Charge(controller string, cost time.Duration) {
 	d.pay(now, c.rollout)
 	d.owed = min(d.owed+cost, 2*creditLimit)
 	d.over = d.over || d.owed > creditLimit
+	if !d.over {
+		c.meet(tenant, now)
+	}
 }
 
-// Over reports whether the tenant of a controller has used up its credit, so that it may have few passes under way.
+// meet takes note of a request of a tenant that has credit; the lock is held.
+func (c *Credit) meet(tenant string, now time.Time) {
+	if c.neighbours[0].tenant != tenant {
+		c.neighbours[1] = c.neighbours[0]
+	}
+	c.neighbours[0] = neighbour{tenant, now}
+}
+
+// hasNeighbour reports whether another tenant has made a request lately, and had credit then; the lock is held.
+func (c *Credit) hasNeighbour(tenant string, now time.Time) bool {
+	last := c.neighbours[0]
+	if last.tenant == tenant {
+		last = c.neighbours[1]
+	}
+	return !last.at.IsZero() && now.Sub(last.at) < neighbourTime
+}
+
+// Over reports whether the tenant of a controller has used up its credit, so that it may have few passes under way: others
+// need the API server.
 func (c *Credit) Over(controller string) bool {
 	tenant, _ := c.tenants.Of(controller)
 	return c.over(tenant)
 }
 
 func (c *Credit) over(tenant string) bool {
-	if !c.tenants.Several() {
-		return false
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	d := c.debts[tenant]
 	if d == nil {
 		return false
 	}
-	d.pay(c.clock.Now(), c.rollout)
-	return d.over
+	now := c.clock.Now()
+	d.pay(now, c.rollout)
+	return d.over && c.hasNeighbour(tenant, now)
 }
 
 // forget drops those who owe nothing; the lock is held.

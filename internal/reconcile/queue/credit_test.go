@@ -42,6 +42,7 @@ func TestATenantIsOverItsCreditUntilAllIsPaidBack(t *testing.T) {
 	} {
 		for range 3600 { // little by little
 			credit.Charge("a-1", step.cost/3600)
+			credit.Charge("b", 0)
 			clock.SetTime(clock.Now().Add(step.wait / 3600))
 		}
 		if got := credit.Over("a-2"); got != step.over {
@@ -51,22 +52,39 @@ func TestATenantIsOverItsCreditUntilAllIsPaidBack(t *testing.T) {
 			t.Errorf("%s: another tenant pays for it", step.why)
 		}
 	}
-	credit.Charge("b", time.Second)
+	credit.Charge("c", time.Second)
 	if n := len(credit.debts); n != 1 {
 		t.Errorf("%d debts are kept, want only what is owed", n)
 	}
 }
 
-func TestATenantAloneHasCreditWithoutEnd(t *testing.T) {
-	credit, _, tenants := newCredit(t)
-	credit.Charge("a-1", 2*creditLimit)
-	tenants.ForgetController("b")
-	if credit.Over("a-1") {
-		t.Error("a tenant alone is over its credit")
-	}
-	tenants.Set("b", nil)
-	if !credit.Over("a-1") {
-		t.Error("a tenant is not over its credit when there is another one")
+func TestATenantWaitsOnlyForThoseWhoHaveCredit(t *testing.T) {
+	for _, row := range []struct {
+		why    string
+		others []string      // who make a request, one after the other
+		ago    time.Duration // since the last of these
+		over   bool
+	}{
+		{"nobody else", nil, 0, false},
+		{"itself, while it had credit", []string{"a-2"}, 0, false},
+		{"another one", []string{"b"}, 0, true},
+		{"another one, before its own", []string{"b", "a-1"}, 0, true},
+		{"another one, a while ago", []string{"b"}, neighbourTime - 1, true},
+		{"another one, long ago", []string{"b"}, neighbourTime, false},
+		{"one that has no credit either", []string{"c"}, 0, false},
+		{"one that has none, and one that has", []string{"c", "b", "c"}, 0, true},
+	} {
+		credit, clock, tenants := newCredit(t)
+		tenants.Set("c", nil)
+		credit.Charge("c", 2*creditLimit)
+		for _, who := range row.others {
+			credit.Charge(who, time.Millisecond)
+		}
+		credit.Charge("a-1", 2*creditLimit)
+		clock.SetTime(clock.Now().Add(row.ago))
+		if got := credit.Over("a-1"); got != row.over {
+			t.Errorf("beside %s: over its credit %v, want %v", row.why, got, row.over)
+		}
 	}
 }
 
@@ -79,6 +97,7 @@ func TestATenantOverItsCreditHasFewPasses(t *testing.T) {
 	q.add(manyKeys("a-1", 4)...)
 	q.begin("on credit", "a-1/0", "a-1/1", "a-1/2", "a-1/3")
 	credit.Charge("a-1", 2*creditLimit)
+	credit.Charge("b", time.Millisecond)
 	q.add(manyKeys("a-2", 9)...)
 	q.begin("it has more than enough under way")
 	q.add(manyKeys("b", 3)...)

@@ -10,25 +10,21 @@ import (
 // that its owner needs to have any number of accounts. One that names no account is a tenant of its own. It is safe for
 // concurrent use.
 type Tenants struct {
-	mu          sync.RWMutex
-	of          map[string]string // by controller
-	controllers map[string]int    // of each tenant; none is 0
+	mu sync.RWMutex
+	of map[string]string // by controller
 }
 
 // NewTenants returns tenants of whom nothing is known.
-func NewTenants() *Tenants { return &Tenants{of: map[string]string{}, controllers: map[string]int{}} }
+func NewTenants() *Tenants { return &Tenants{of: map[string]string{}} }
 
 // Set says which account a controller names, nil for none.
 func (t *Tenants) Set(controller string, account *v1.ServiceAccountRef) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.forget(controller)
-	tenant := controller
+	t.of[controller] = controller
 	if account != nil {
-		tenant = "namespace/" + account.Namespace // no controller has such a name
+		t.of[controller] = "namespace/" + account.Namespace // no controller has such a name
 	}
-	t.of[controller] = tenant
-	t.controllers[tenant]++
 }
 
 // Of returns whose a controller is, and whether that is known.
@@ -45,24 +41,5 @@ func (t *Tenants) Of(controller string) (string, bool) {
 func (t *Tenants) ForgetController(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.forget(name)
-}
-
-// forget is ForgetController; the lock is held.
-func (t *Tenants) forget(name string) {
-	tenant, known := t.of[name]
-	if !known {
-		return
-	}
 	delete(t.of, name)
-	if t.controllers[tenant]--; t.controllers[tenant] == 0 {
-		delete(t.controllers, tenant)
-	}
-}
-
-// Several reports whether there is more than one.
-func (t *Tenants) Several() bool {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return len(t.controllers) > 1
 }

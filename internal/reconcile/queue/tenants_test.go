@@ -25,26 +25,3 @@ func TestWhoseAControllerIs(t *testing.T) {
 		}
 	}
 }
-
-func TestWhetherThereAreSeveralTenants(t *testing.T) {
-	all := NewTenants()
-	team := &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}
-	for _, step := range []struct {
-		why  string
-		do   func()
-		want bool
-	}{
-		{"there is none", func() {}, false},
-		{"there is one", func() { all.Set("a", team) }, false},
-		{"it says so again", func() { all.Set("a", team) }, false},
-		{"another controller is of the same", func() { all.Set("b", team) }, false},
-		{"that has no account any more", func() { all.Set("b", nil) }, true},
-		{"one is gone that nobody knows", func() { all.ForgetController("c") }, true},
-		{"one is gone", func() { all.ForgetController("a") }, false},
-	} {
-		step.do()
-		if got := all.Several(); got != step.want {
-			t.Errorf("%s: several %v, want %v", step.why, got, step.want)
-		}
-	}
-}

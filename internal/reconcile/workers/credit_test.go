@@ -12,7 +12,7 @@ import (
 )
 
 // passOnCredit makes a pass with one request, which takes so long, and whose answer has so many bytes. It returns for how long it
-// rests. There is another tenant.
+// rests. Another tenant has just made one, too.
 func passOnCredit(t *testing.T, took time.Duration, size int, over bool) time.Duration {
 	t.Helper()
 	tenants := queue.NewTenants()
@@ -29,6 +29,7 @@ func passOnCredit(t *testing.T, took time.Duration, size int, over bool) time.Du
 	<-time.After(took)
 	own.Answered(size)
 	own.End()
+	credit.Charge("b", 0)
 	start := time.Now()
 	own.Rest(t.Context())
 	return time.Since(start)
@@ -76,6 +77,7 @@ func TestRequestsAreChargedToTheTenant(t *testing.T) {
 			}
 		}
 		<-time.After(Patience)
+		credit.Charge("b", 0)
 		for _, own := range all {
 			own.Answered(0)
 			own.End()
@@ -99,6 +101,7 @@ func TestNobodyRestsAfterTheEnd(t *testing.T) {
 		<-time.After(Patience)
 		own.Answered(0)
 		own.End()
+		credit.Charge("b", 0)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 		defer cancel()
 		start := time.Now()
