@@ -62,7 +62,7 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *tracked) assembly {
 	for gk, version := range childKinds {
 		a.children[gk] = c.childWant(gk.WithVersion(version), a.as, in)
 	}
-	if e.compiled == nil || a.rejection != nil && !mayHold(tc) {
+	if e.compiled == nil || a.rejection != nil && !mayHold(tc, a.rejection) {
 		return a
 	}
 	a.kind, a.kindErr = c.kinds.Resolve(e.compiled.GVK)
@@ -77,13 +77,13 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *tracked) assembly {
 	case a.kindErr == nil:
 		e.gone = time.Time{}
 		a.rejection = cmp.Or(a.rejection, spec.CheckKind(&tc.Spec, a.kind))
-		if a.rejection == nil || mayHold(tc) {
+		if a.rejection == nil || mayHold(tc, a.rejection) {
 			a.watchParents(tc, e.compiled)
 		}
 		if a.rejection == nil {
 			a.related = relatedWants
 		}
-	case ending != nil && mayHold(tc):
+	case ending != nil && mayHold(tc, a.rejection):
 		e.gone, a.kind = time.Time{}, *ending
 		a.watchParents(tc, e.compiled)
 	case !kind.Gone(a.kindErr):
@@ -194,7 +194,7 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *Controllers,
 		Name: tc.Name, Manager: v1.FieldManagerPrefix + tc.Name, Spec: &tc.Spec, Kinds: in.kinds,
 		As: a.as, Cluster: in.clusters(a.as), Rights: in.rights.For(tc.Name, a.as, a.kind).Anywhere(spec.CrossScope(&tc.Spec)), Controllers: in.cache,
 		Kind: a.kind, GoneSince: e.gone, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]running.Source{},
-		Finalizer: v1.FinalizerParentPrefix + tc.Name, NeedsFinalizer: spec.NeedsFinalizer(&tc.Spec), MayHold: mayHold(tc), TeardownOnly: a.teardownOnly(), Rejected: a.rejection != nil,
+		Finalizer: v1.FinalizerParentPrefix + tc.Name, NeedsFinalizer: spec.NeedsFinalizer(&tc.Spec), MayHold: mayHold(tc, a.rejection), TeardownOnly: a.teardownOnly(), Rejected: a.rejection != nil,
 		Settled: a.settled, Unknown: a.kindErr != nil && e.gone.IsZero() && len(a.parents) == 0, Generation: e.generation, Round: a.round, Meter: e.meter,
 	}
 	// Also where the rest of the spec is rejected: it tells whose the children are.

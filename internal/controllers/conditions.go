@@ -92,7 +92,7 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *tracked, a assembly
 		Children:           e.counts.Children,
 		ChildNamespaces:    slices.Sorted(maps.Keys(e.namespaces)),
 		SealedSince:        c.sealedSince(tc, e, a, next),
-		Finalizes:          mayHold(tc) && !e.released,
+		Finalizes:          mayHold(tc, a.rejection) && !e.released,
 	}
 	left := recountTime - c.clock.Since(e.since)
 	recounting := left > 0 && e.counts.Parents.Total < tc.Status.Parents.Total
@@ -180,7 +180,7 @@ func conditionsOf(tc *v1.TemplateController, a assembly, next *running.Controlle
 		ready.Status, ready.Reason, ready.Message = watching.Status, watching.Reason, watching.Message
 	case tc.Spec.Suspend:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1.ReasonSuspended, "spec.suspend is true: nothing is created, changed or deleted"
-		if mayHold(tc) {
+		if mayHold(tc, a.rejection) {
 			ready.Message += ", and parents that are being deleted wait"
 		}
 	}

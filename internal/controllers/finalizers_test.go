@@ -14,6 +14,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/watch"
 )
 
 // ordered returns apps with spec.finalize and more of its fields, such as ", timeout: 5m".
@@ -362,4 +363,55 @@ func TestFinalizerThatMayNotBeSetOrRemoved(t *testing.T) {
 			t.Error("something is left")
 		}
 	})
+}
+
+func TestTemplateControllerThatNeedsAnAccountTouchesNoParentAsItGoes(t *testing.T) {
+	for why, before := range map[string]bool{"it has never run": false, "it ran before accounts were required": true} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.strict = !before
+			c.start()
+			c.apply(ordered(t))
+			c.apply(app)
+			c.settle()
+			c.strict = true
+			c.start()
+			c.settle()
+			c.goes()
+			c.deliver()
+			wantRequests(t, "it goes", c.settle())
+			if !before {
+				if f := c.objects[appsController]; f != nil && len(f.GetFinalizers()) > 0 {
+					t.Errorf("finalizers %v", f.GetFinalizers())
+				}
+				return
+			}
+			const want = "False ServiceAccountRequired: being deleted: parents keep the finalizer finalize.templater.dev/apps: name a ServiceAccount in spec.serviceAccountRef that may patch them, " +
+				"or remove it from their metadata.finalizers, and then templater.dev/children from that of this TemplateController"
+			if got := c.condition("templatecontrollers", "apps", "Ready"); got != want {
+				t.Errorf("ready condition %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestParentThatGoesWhileItsChildrenCannotBeRead(t *testing.T) {
+	c := finalizes(t, ordered(t, ", timeout: 5m"))
+	for want := range c.caches {
+		if want.Role == watch.Child {
+			c.caches[want] = failing(t, want, denial("", "list", "configmaps", "at the cluster scope"))
+			c.silent[want] = true
+		}
+	}
+	c.lacks[" list configmaps "] = true
+	c.controllers.queue.Add("apps")
+	c.run()
+	c.deletes(one, metav1.DeletePropagationBackground)
+	wantRequests(t, "nothing is known", c.run(), "status apps one")
+	const want = "False Finalizing: being deleted: waits until its children can be read: templater may not list configmaps in all namespaces: "
+	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+	c.clock.SetTime(c.clock.Now().Add(5 * time.Minute))
+	wantRequests(t, "after the timeout", c.run(), parentRelease)
 }

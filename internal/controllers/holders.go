@@ -19,9 +19,10 @@ import (
 	"github.com/templater-dev/templater/internal/spec"
 )
 
-// mayHold reports whether parents may have the finalizer of a TemplateController. The status says so before the first of them has it.
-func mayHold(tc *v1.TemplateController) bool {
-	return spec.NeedsFinalizer(&tc.Spec) || tc.Status.Finalizes
+// mayHold reports whether parents may have the finalizer of a TemplateController. The status says so before the first of them has it,
+// and no parent gets it by a spec that is rejected.
+func mayHold(tc *v1.TemplateController, rejection *spec.Rejection) bool {
+	return tc.Status.Finalizes || rejection == nil && spec.NeedsFinalizer(&tc.Spec)
 }
 
 // kindOfHolders returns the parents' kind, also where it is about to go.

@@ -25,6 +25,9 @@ func (c *Controllers) releaseParents(ctx context.Context, e *tracked, from *runn
 	if e.released {
 		return nil, nil
 	}
+	if c.accounts && from.As == "" { // the operator touches nothing by itself
+		return spec.Rejectf(v1.ReasonServiceAccountRequired, "being deleted: parents keep the finalizer %s: name a ServiceAccount in spec.serviceAccountRef that may patch them, or remove it from their metadata.finalizers, and then %s from that of this TemplateController", from.Finalizer, v1.FinalizerChildren), nil
+	}
 	if len(e.holders) == 0 {
 		holders, waits, err := c.holders(ctx, e, from)
 		if waits != nil {
