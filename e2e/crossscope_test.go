@@ -148,6 +148,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@user"}]
 	}
 	s.delete(s.things(), "one")
 	waitGone(t, s.things(), "one")
+	s.patch(second, "one", `{"metadata":{"labels":{"look":"again"}}}`) // or after 30 s
 	waitFor(t, second, "one", ready)
 	waitFor(t, far, "x", func(o *unstructured.Unstructured) error {
 		return errors.Join(same("parent", s.id+"-2/one", o.GetAnnotations()["templater.dev/parent"]), same("new", true, o.GetUID() != first.GetUID()))

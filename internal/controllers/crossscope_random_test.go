@@ -97,7 +97,7 @@ func (c *cluster) wander(r *rand.Rand) string {
 			case "gone":
 				c.gone(where)
 			case "unowned":
-				c.settle()
+				c.rest()
 				if c.objects[where] == nil || !c.alive(c.objects[where]) {
 					return "nothing" // nobody can tell any more whose it was
 				}
@@ -152,8 +152,7 @@ func TestNothingIsStranded(t *testing.T) {
 				c.settle()
 			}
 		}
-		c.settle()
-		c.settle()
+		c.rest()
 		for at, o := range c.objects {
 			if res := at.Resource.Resource; (res == "configmaps" || res == "clusterroles") && !c.alive(o) {
 				t.Fatalf("seed %d: %s %s/%s has no parent: %v, after\n%s", seed, res, at.Namespace, at.Name, o.Object["metadata"], strings.Join(log, "\n"))
@@ -164,14 +163,20 @@ func TestNothingIsStranded(t *testing.T) {
 				c.deletes(at, metav1.DeletePropagationBackground)
 			}
 		}
-		c.settle()
-		c.settle()
-		c.settle()
+		c.rest()
 		for at, o := range c.objects {
 			if at.Resource != v1.Resource {
 				t.Fatalf("seed %d: %s %s/%s is left: %v, after\n%s", seed, at.Resource.Resource, at.Namespace, at.Name, o.Object["metadata"], strings.Join(log, "\n"))
 			}
 		}
+	}
+}
+
+// rest settles until the garbage collector has nothing to do, either.
+func (c *cluster) rest() {
+	c.t.Helper()
+	for c.settle(); c.collectGarbage(); c.settle() {
+		c.deliver()
 	}
 }
 
