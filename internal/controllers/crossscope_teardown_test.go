@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/problem"
 )
 
 // slow has what is there go only when the test lets it: see letGo.
@@ -71,6 +72,23 @@ func TestParentGoesAfterItsChildrenInOtherNamespaces(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Somebody says of a child that it is another parent's, so that nobody here is told of its end.
+func TestParentGoesThoughItsChildNamesAnother(t *testing.T) {
+	c := begun(t, tenants, tenant)
+	c.slow()
+	c.deletes(one, metav1.DeletePropagationBackground)
+	c.settle()
+	c.edit(farMap("a"), func(o *unstructured.Unstructured) {
+		annotations := o.GetAnnotations()
+		annotations[v1.AnnotationParent] = "ns/nobody"
+		o.SetAnnotations(annotations)
+	})
+	c.settle()
+	c.letGo()
+	c.clock.SetTime(c.clock.Now().Add(2 * problem.SlowRetry))
+	wantRequests(t, "half a minute later", c.writes(), parentRelease)
 }
 
 func TestWhatStaysWhenAParentGoes(t *testing.T) {

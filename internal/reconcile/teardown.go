@@ -113,6 +113,7 @@ func (p *pass) removeInOrder(ctx context.Context) bool {
 		return true
 	}
 	p.waits(child.Going(first))
+	p.problems[len(p.problems)-1].Retry = problem.RetrySlow // an object that was made to name another parent tells nobody here of its end
 	p.removeAll(ctx, first, p.Spec.Finalize != nil && p.Spec.Finalize.Order == v1.FinalizeReverse)
 	return false
 }
