@@ -92,17 +92,10 @@ func (c *cluster) wander(r *rand.Rand) string {
 	case n == 8:
 		if at := children(); len(at) > 0 {
 			where := at[r.IntN(len(at))]
-			what := pick("gone", "unowned", "strange", "edited")
+			what := pick("gone", "strange", "edited")
 			switch what {
 			case "gone":
 				c.gone(where)
-			case "unowned":
-				c.rest()
-				if c.objects[where] == nil || !c.alive(c.objects[where]) {
-					return "nothing" // nobody can tell any more whose it was
-				}
-				c.edit(where, func(o *unstructured.Unstructured) { o.SetOwnerReferences(nil) })
-				c.settle()
 			case "strange":
 				c.edit(where, func(o *unstructured.Unstructured) {
 					annotations := o.GetAnnotations()
