@@ -27,12 +27,16 @@ type order struct {
 	mark  audit.Mark
 	ready map[string]bool      // whether what was seen last of an object is that it became ready
 	made  map[string]bool      // objects that were ever made
-	gone  map[string]time.Time // when the operator deleted one
+	gone  map[string]time.Time // when the operator deleted one, because its parent is being deleted
+	ends  map[string]bool      // parents that are being deleted; what one has left that was gone before goes without order
 	seen  int                  // writes that were judged
 }
 
+// parents is the resource of the parents of Chain.
+const parents = "chains"
+
 func newOrder(log audit.Log) *order {
-	return &order{log: log, ready: map[string]bool{}, made: map[string]bool{}, gone: map[string]time.Time{}}
+	return &order{log: log, ready: map[string]bool{}, made: map[string]bool{}, gone: map[string]time.Time{}, ends: map[string]bool{}}
 }
 
 // check looks at the writes since the last check, and at what has become ready since then.
@@ -42,7 +46,7 @@ func (o *order) check(since []readied) error {
 		return err
 	}
 	events, err := o.log.Since(o.mark, func(e audit.Event) bool {
-		ours := e.ObjectRef.Resource == "configmaps" && strings.HasPrefix(e.ObjectRef.Name, model.Chain+"-")
+		ours := e.ObjectRef.Resource == "configmaps" && strings.HasPrefix(e.ObjectRef.Name, model.Chain+"-") || e.ObjectRef.Resource == parents
 		return ours && !reads(e) && e.ResponseStatus.Code/100 == 2 && !strings.HasSuffix(e.UserAgent, link.LateMark)
 	})
 	if err != nil {
@@ -72,6 +76,10 @@ func (o *order) judge(events []audit.Event, since []readied) error {
 // follow takes note of a write, and returns an error if it came too early, or shows that an earlier one did.
 func (o *order) follow(e audit.Event) error {
 	name := e.ObjectRef.Namespace + "/" + e.ObjectRef.Name
+	if e.ObjectRef.Resource == parents {
+		o.ends[name] = e.Verb == "delete" || o.ends[name] && e.ResponseStatus.Code != 201
+		return nil
+	}
 	before, after := neighbours(name)
 	operators := strings.HasPrefix(e.User.Username, user)
 	o.seen++
@@ -87,7 +95,7 @@ func (o *order) follow(e audit.Event) error {
 	if since, gone := o.gone[before]; gone && e.Received.After(since) {
 		return fmt.Errorf("%s, at %s: it was there although %s, which it waits for, was deleted at %s", e, e.Received.Format(time.RFC3339Nano), before, since.Format(time.RFC3339Nano))
 	}
-	if e.Verb == "delete" && operators {
+	if e.Verb == "delete" && operators && o.ends[strings.Replace(first(name), "/"+model.Chain+"-", "/", 1)] {
 		o.gone[name] = e.Reached
 		if backup := first(name) + model.BackupMark; after == "" && o.made[backup] && !o.ready[backup] {
 			return fmt.Errorf("%s, at %s: %s was not ready", e, e.Received.Format(time.RFC3339Nano), backup)

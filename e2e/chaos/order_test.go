@@ -18,6 +18,12 @@ func TestOrder(t *testing.T) {
 	by := func(who string, e audit.Event) audit.Event { e.User.Username = who; return e }
 	made := func(second int, name string) audit.Event { return write(second, "patch", name, 201) }
 	deleted := func(second int, name string) audit.Event { return write(second, "delete", name, 200) }
+	parent := func(second int, verb string, code int) audit.Event {
+		e := by("admin", write(second, verb, "", code))
+		e.ObjectRef.Resource, e.ObjectRef.Name = "chains", "p"
+		return e
+	}
+	ended := parent(0, "delete", 200)
 	turned := func(second int, name string) []readied { return []readied{{"chaos-a/chain-p" + name, at(second)}} }
 	for why, row := range map[string]struct {
 		events []audit.Event
@@ -32,16 +38,17 @@ func TestOrder(t *testing.T) {
 		"somebody else makes the second":            {[]audit.Event{made(1, ""), by("stranger", made(3, "-web"))}, nil, ""},
 		"what happened to the first is not known":   {[]audit.Event{made(3, "-web")}, turned(2, ""), ""},
 		"another one may come at any time":          {[]audit.Event{made(3, "-extra")}, nil, ""},
-		"they go one after the other":               {[]audit.Event{deleted(1, "-last"), deleted(2, "-web"), deleted(3, "")}, nil, ""},
-		"the first goes before the second":          {[]audit.Event{deleted(1, ""), deleted(2, "-web")}, nil, "it was there although chaos-a/chain-p,"},
+		"they go one after the other":               {[]audit.Event{ended, deleted(1, "-last"), deleted(2, "-web"), deleted(3, "")}, nil, ""},
+		"the first goes before the second":          {[]audit.Event{ended, parent(0, "patch", 200), deleted(1, ""), deleted(2, "-web")}, nil, "it was there although chaos-a/chain-p,"},
 		"the first goes while the second is held": {[]audit.Event{
-			deleted(1, "-web"), deleted(2, ""), by("stranger", write(3, "patch", "-web", 200)),
+			ended, deleted(1, "-web"), deleted(2, ""), by("stranger", write(3, "patch", "-web", 200)),
 		}, nil, "it was there although chaos-a/chain-p,"},
-		"the garbage collector has no order":  {[]audit.Event{by("collector", deleted(1, "")), deleted(2, "-web")}, nil, ""},
-		"the first goes, and all come again":  {[]audit.Event{deleted(1, ""), made(2, ""), made(4, "-web"), deleted(5, "-web")}, turned(3, ""), ""},
-		"the last goes before the backup":     {[]audit.Event{made(1, "-backup"), deleted(2, "-last")}, nil, "chaos-a/chain-p-backup was not ready"},
-		"the last goes when the backup is":    {[]audit.Event{made(1, "-backup"), deleted(3, "-last")}, turned(2, "-backup"), ""},
-		"the last is deleted by who likes to": {[]audit.Event{made(1, "-backup"), by("stranger", deleted(2, "-last"))}, nil, ""},
+		"the garbage collector has no order":                 {[]audit.Event{ended, by("collector", deleted(1, "")), deleted(2, "-web")}, nil, ""},
+		"what an earlier parent has left goes without order": {[]audit.Event{ended, parent(0, "patch", 201), deleted(1, ""), deleted(2, "-web")}, nil, ""},
+		"the first goes, and all come again":                 {[]audit.Event{ended, deleted(1, ""), made(2, ""), made(4, "-web"), deleted(5, "-web")}, turned(3, ""), ""},
+		"the last goes before the backup":                    {[]audit.Event{ended, made(1, "-backup"), deleted(2, "-last")}, nil, "chaos-a/chain-p-backup was not ready"},
+		"the last goes when the backup is":                   {[]audit.Event{ended, made(1, "-backup"), deleted(3, "-last")}, turned(2, "-backup"), ""},
+		"the last is deleted by who likes to":                {[]audit.Event{ended, made(1, "-backup"), by("stranger", deleted(2, "-last"))}, nil, ""},
 	} {
 		t.Run(why, func(t *testing.T) {
 			err := newOrder(audit.Log{}).judge(row.events, row.since)
