@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/tally"
 	"github.com/templater-dev/templater/internal/watch"
@@ -40,7 +41,8 @@ func newShedding(t *testing.T) *shedding {
 	s.childKinds[s.gk], s.settled[s.gk] = "v1", true
 	s.counts.Set(parent.Key(), &tally.Tally{Round: 1})
 	s.current = &running.Controller{
-		Name: "apps", Spec: &v1.TemplateControllerSpec{}, Generation: 1, Round: 1, Parents: map[string]*watch.Cache{"": s.parents},
+		Factory: &child.Factory{},
+		Name:    "apps", Spec: &v1.TemplateControllerSpec{}, Generation: 1, Round: 1, Parents: map[string]*watch.Cache{"": s.parents},
 		Sources: map[schema.GroupKind]running.Source{s.gk: {Caches: map[string]*watch.Cache{"": s.children}, Bit: s.bit(s.gk)}},
 	}
 	return s

@@ -1,8 +1,6 @@
 package controllers
 
 import (
-	"maps"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/object"
@@ -44,14 +42,11 @@ func (c *Controllers) dropIdleKinds(name string, e *tracked) {
 		c.queue.AddAfter(name, countsDelay)
 		return
 	}
-	next := *current
-	next.Sources = maps.Clone(current.Sources)
 	for _, gk := range idle {
-		delete(next.Sources, gk)
 		delete(e.childKinds, gk)
 		delete(e.settled, gk)
 	}
-	e.current = &next
+	e.current = current.WithoutKinds(idle)
 }
 
 // idle returns the kinds that can be forgotten.

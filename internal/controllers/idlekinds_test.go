@@ -69,6 +69,34 @@ func TestKindThatNobodyWantsIsForgotten(t *testing.T) {
 	}
 }
 
+// TestAKindThatHasJustBeenForgotten has a pass want it before its watch has ended.
+func TestAKindThatHasJustBeenForgotten(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(with(t, app, "[a, b]", "[]"))
+	c.settle()
+	c.apply(app)
+	c.settle()
+	c.apply(with(t, app, "[a, b]", "[]"))
+	c.deliver()
+	c.pass("apps", "one") // deletes
+	c.deliver()
+	c.pass("apps", "one") // has nothing to do
+	c.controllers.dropIdleKinds("apps", c.controllers.tracked["apps"])
+	if s := c.controllers.get("apps").Sources; len(s) > 0 {
+		t.Fatalf("kinds that are left: %v", s)
+	}
+	c.apply(app)
+	c.deliver()
+	if _, requests := c.pass("apps", "one"); len(requests) > 0 {
+		t.Errorf("requests for a kind that is not on record: %v", requests)
+	}
+	c.settle()
+	if got, want := kinds(c), "ConfigMap; configmaps"; got != want {
+		t.Errorf("kinds %q, want %q", got, want)
+	}
+}
+
 func TestKindIsKeptWhileThereMayBeObjects(t *testing.T) {
 	const fine = "Job; jobs"
 	var leave func()

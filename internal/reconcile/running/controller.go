@@ -2,6 +2,7 @@ package running
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -77,6 +78,18 @@ type Controller struct {
 	TeardownOnly bool
 	// Rejected is whether the spec makes no sense, so that there are no templates.
 	Rejected bool
+}
+
+// WithoutKinds returns the controller without these kinds of children, which it does not know any more.
+func (c *Controller) WithoutKinds(kinds []schema.GroupKind) *Controller {
+	next, factory := *c, *c.Factory
+	next.Sources = maps.Clone(c.Sources)
+	for _, gk := range kinds {
+		delete(next.Sources, gk)
+	}
+	factory.Cluster = &next
+	next.Factory = &factory
+	return &next
 }
 
 // Author tells what the author of the templates wrote from what came from data.
