@@ -52,18 +52,19 @@ const recountTime = 30 * time.Second
 // Controllers runs the TemplateControllers: it keeps, for each, the compiled
 // templates, the caches and the status. It is safe for concurrent use.
 type Controllers struct {
-	clusters func(as string) running.Client
-	kinds    running.Resolver
-	watches  watcher
-	clock    clock.PassiveClock
-	cache    *watch.Cache // of the TemplateControllers
-	queue    workqueue.TypedRateLimitingInterface[string]
-	parents  queue.Queue
-	backlog  *queue.Backlog
-	rights   *rights.Tracker
-	tenants  *queue.Tenants
-	seals    *seal.Ring
-	departed *child.Departed
+	clusters  func(as string) running.Client
+	kinds     running.Resolver
+	watches   watcher
+	clock     clock.PassiveClock
+	cache     *watch.Cache // of the TemplateControllers
+	queue     workqueue.TypedRateLimitingInterface[string]
+	parents   queue.Queue
+	backlog   *queue.Backlog
+	rights    *rights.Tracker
+	tenants   *queue.Tenants
+	seals     *seal.Ring
+	departed  *child.Departed
+	orphaning *queue.OrphaningParents
 	// accounts is whether a TemplateController must name a service account.
 	accounts bool
 	// patience is lossPatience, but in tests.

@@ -9,6 +9,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/watch"
@@ -67,9 +68,21 @@ func (c *Controllers) parentChanged(want watch.Want, event watch.Event) {
 	o := either(event)
 	name := o.Key()
 	for _, controller := range c.watches.Owners(want) {
+		key := queue.Key{Controller: controller, Parent: name}
+		c.noteOrphaning(key, event.New)
 		if controller != event.Writer {
-			c.parents.Add(queue.Key{Controller: controller, Parent: name})
+			c.parents.Add(key)
 		}
+	}
+}
+
+// noteOrphaning remembers a parent that is deleted without its dependents. The garbage collector may end that before the next pass.
+func (c *Controllers) noteOrphaning(key queue.Key, parent *object.Object) {
+	switch {
+	case parent == nil:
+		c.orphaning.End(key)
+	case parent.Deleting() && parent.HasFinalizer(v1.FinalizerParentPrefix+key.Controller) && reconcile.CascadesOrphan(parent):
+		c.orphaning.Note(key, parent.UID())
 	}
 }
 

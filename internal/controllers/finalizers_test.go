@@ -131,7 +131,7 @@ func TestParentThatGoesAtOnce(t *testing.T) {
 		got := c.run()
 		want := []string{parentRelease}
 		if row.how == metav1.DeletePropagationOrphan {
-			want = []string{"finalizers[orphan] apps one"}
+			want = []string{noteDone, "finalizers[orphan] apps one"}
 		}
 		wantRequests(t, why, got, want...)
 	}

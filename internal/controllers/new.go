@@ -66,6 +66,7 @@ type shared struct {
 	failures    *queue.RateLimiter // of parents
 	pacer       *queue.DeparturePacer
 	absences    *queue.AbsentParents
+	orphaning   *queue.OrphaningParents
 	breaker     *loop.Breaker
 	controllers workqueue.TypedRateLimitingInterface[string]
 	processors  *workers.Processors
@@ -80,7 +81,7 @@ func newShared(o Options) *shared {
 	processors := workers.NewProcessors(o.Clock, tenants)
 	s := &shared{
 		tenants: tenants, turns: queue.NewTurns(max(o.Workers, 1), tenants, credit),
-		pacer: queue.NewDeparturePacer(o.Clock), absences: queue.NewAbsentParents(o.Clock), breaker: loop.NewBreaker(o.Clock),
+		pacer: queue.NewDeparturePacer(o.Clock), absences: queue.NewAbsentParents(o.Clock), orphaning: queue.NewOrphaningParents(), breaker: loop.NewBreaker(o.Clock),
 		controllers: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](queue.FirstRetry, 30*time.Second),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers", MetricsProvider: o.QueueMetrics}),
@@ -97,7 +98,7 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 		o.Meters = measure.Nothing{}
 	}
 	c := &Controllers{
-		clusters: o.Cluster, clock: o.Clock, seals: o.Seals, departed: &child.Departed{}, parents: s.parents,
+		clusters: o.Cluster, clock: o.Clock, seals: o.Seals, departed: &child.Departed{}, parents: s.parents, orphaning: s.orphaning,
 		backlog: queue.NewBacklog(s.parents, o.RolloutWorkers), tracked: map[string]*tracked{}, patience: lossPatience, class: o.ClassName,
 		accounts: o.RequireServiceAccount, meters: o.Meters, tracker: workers.NewTracker(o.Clock, s.processors, nil), passing: s.passing,
 		tenants: s.tenants, grace: s.grace, first: map[string]struct{}{}, queue: s.controllers,
@@ -106,10 +107,10 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 	}
 	c.standby.Store(o.Standby)
 	c.logs = podlogs.New(podlogs.Options{Reader: o.Logs, Wake: s.parents.AddAfter, Changed: func(name string) { s.controllers.AddAfter(name, countsDelay) }})
-	c.memories = []memory{s.pacer, s.absences, s.breaker, c.events, c.logs, s.processors, s.tenants}
+	c.memories = []memory{s.pacer, s.absences, s.orphaning, s.breaker, c.events, c.logs, s.processors, s.tenants}
 	return c, reconcile.New(reconcile.Options{
 		Controllers: c, LookAt: func(name string) { c.queue.AddAfter(name, countsDelay) },
-		Clock: o.Clock, Queue: s.parents, Failures: s.failures, Backlog: c.backlog, Turns: s.turns, Pacer: s.pacer, Absences: s.absences,
+		Clock: o.Clock, Queue: s.parents, Failures: s.failures, Backlog: c.backlog, Turns: s.turns, Pacer: s.pacer, Absences: s.absences, Orphaning: s.orphaning,
 		Breaker: s.breaker, Events: c.events, Rights: c.rights, Logs: c.logs, Workers: o.Workers, Tracker: s.passing, Memory: s.memory, Grace: s.grace,
 	})
 }

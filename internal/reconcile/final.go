@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
@@ -18,7 +17,7 @@ import (
 // parent says so: the templates may read children that go now.
 func (p *pass) finish(ctx context.Context) bool {
 	finals := spec.Finals(p.Spec)
-	if len(finals) == 0 || p.parent.Annotation(p.Finalizer) == finished {
+	if len(finals) == 0 || p.noted(finished) {
 		return true
 	}
 	if p.Rejected {
@@ -46,9 +45,6 @@ func (p *pass) ofEntries(observed []*child.Live) []*child.Live {
 	}
 	return slices.DeleteFunc(slices.Clone(observed), func(l *child.Live) bool { return !p.isFinal(l) })
 }
-
-// finished is the value of the annotation, called like the finalizer, of a parent whose finalize children have become ready.
-const finished = "children-finished"
 
 // isFinal reports whether a child is one of spec.finalize.children.
 func (p *pass) isFinal(l *child.Live) bool {
@@ -102,14 +98,5 @@ func (p *pass) noteFinished(ctx context.Context) bool {
 	if !slices.ContainsFunc(p.observe(), p.goesBefore) {
 		return true
 	}
-	change := kube.Metadata{UID: p.parent.UID(), Annotations: map[string]any{p.Finalizer: finished}}
-	after, err := p.Cluster.SetMetadata(ctx, p.LocateParent(p.key), change, p.Manager)
-	if err != nil {
-		p.problems = append(p.problems, finalizerProblem(p.Controller, p.key, err, "annotate the object for"))
-		return false
-	}
-	p.parent = after
-	p.ParentCache(after.Namespace()).Put(after, p.Name)
-	klog.FromContext(ctx).V(2).Info("finalize children are ready", "controller", p.Name, "parent", p.key.Parent.String())
-	return true
+	return p.note(ctx, finished)
 }

@@ -79,9 +79,3 @@ func finalizerProblem(c *running.Controller, key queue.Key, err error, verb stri
 	}
 	return &problem.Problem{Reason: v1.ReasonFinalizerRejected, Message: what + problem.PublicReason(err), Retry: problem.RetryBackoff}
 }
-
-// cascadesOrphan reports whether who deletes an object wants its dependents to stay.
-func cascadesOrphan(o *object.Object) bool { return slices.Contains(o.Finalizers(), finalizerOrphan) }
-
-// finalizerOrphan is what the API server gives to an object that is deleted without its dependents.
-const finalizerOrphan = "orphan"

@@ -28,6 +28,7 @@ func (r *Reconciler) handleAbsence(ctx context.Context, c *running.Controller, k
 	r.controllers.Left(key)
 	r.events.Forget(key)
 	r.breaker.Forget(key)
+	r.orphaning.End(key)
 	for _, e := range c.Related {
 		e.Index.Forget(key.Parent)
 	}

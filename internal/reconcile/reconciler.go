@@ -54,8 +54,10 @@ type Options struct {
 	Turns    *queue.Turns
 	Pacer    *queue.DeparturePacer
 	Absences *queue.AbsentParents
-	Breaker  *loop.Breaker
-	Events   *announce.Recorder
+	// Orphaning hears of parents from the watches.
+	Orphaning *queue.OrphaningParents
+	Breaker   *loop.Breaker
+	Events    *announce.Recorder
 	// Rights looks up which rights are missing, while there are passes.
 	Rights *rights.Tracker
 	Logs   *podlogs.Fetcher
@@ -80,6 +82,7 @@ type Reconciler struct {
 	turns       *queue.Turns
 	pacer       *queue.DeparturePacer
 	absent      *queue.AbsentParents
+	orphaning   *queue.OrphaningParents
 	breaker     *loop.Breaker
 	events      *announce.Recorder
 	rights      *rights.Tracker
@@ -94,7 +97,7 @@ type Reconciler struct {
 func New(o Options) *Reconciler {
 	return &Reconciler{
 		controllers: o.Controllers, lookAt: o.LookAt, clock: o.Clock, queue: o.Queue, failures: o.Failures, backlog: o.Backlog, turns: o.Turns,
-		pacer: o.Pacer, absent: o.Absences, breaker: o.Breaker, events: o.Events, rights: o.Rights, logs: o.Logs, workers: max(o.Workers, 1),
+		pacer: o.Pacer, absent: o.Absences, orphaning: o.Orphaning, breaker: o.Breaker, events: o.Events, rights: o.Rights, logs: o.Logs, workers: max(o.Workers, 1),
 		tracker: o.Tracker, memory: o.Memory, grace: o.Grace,
 	}
 }

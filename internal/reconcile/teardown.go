@@ -5,7 +5,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -14,7 +13,6 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/spec"
 )
 
@@ -25,7 +23,7 @@ func (p *pass) teardown(ctx context.Context) Result {
 	case p.parent.Annotation(v1.AnnotationSkipFinalize) == "true":
 		klog.FromContext(ctx).Info("a parent goes without more ado, as its annotation says", "controller", p.Name, "parent", p.key.Parent.String())
 		return p.release(ctx)
-	case cascadesOrphan(p.parent):
+	case p.childrenStay():
 		if p.orphan(ctx) {
 			return p.release(ctx)
 		}
@@ -134,30 +132,6 @@ func (p *pass) level(l *child.Live) int {
 // the garbage collector.
 func (p *pass) goesBefore(l *child.Live) bool {
 	return !l.Outlives() && (l.Object.CrossScope() || p.Spec.Finalize != nil && !p.isFinal(l))
-}
-
-// orphan has the children stay that no owner reference binds to the parent, and reports whether that is done. The garbage
-// collector sees to the others.
-func (p *pass) orphan(ctx context.Context) bool {
-	if !p.Complete(p.key.Parent.Namespace) {
-		p.waitForChildren()
-		return false
-	}
-	for _, l := range p.observe() {
-		if !l.Object.CrossScope() || l.Outlives() {
-			continue
-		}
-		change := kube.Metadata{UID: l.Object.UID(), Annotations: map[string]any{v1.AnnotationDeletion: string(v1.DeletionOrphan)}}
-		after, err := p.Cluster.SetMetadata(ctx, running.LocateLive(l), change, p.Manager)
-		switch {
-		case apierrors.IsNotFound(err):
-		case err != nil:
-			p.problems = append(p.problems, p.Rights.Refusal(err, "mark "+l.ID().String(), l.Object.Namespace(), l.Kind))
-		default:
-			p.keep(after, l.Kind)
-		}
-	}
-	return len(p.problems) == 0
 }
 
 // removeAll asks for the deletion of children for which nobody has asked. In the foreground, they are gone when nothing is left of them.

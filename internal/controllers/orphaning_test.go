@@ -1,0 +1,108 @@
+package controllers
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+)
+
+// letsGo does what the garbage collector does with a parent that is deleted without its dependents. What that means for these, the watches
+// bring later.
+func (c *cluster) letsGo() {
+	c.t.Helper()
+	c.edit(one, func(o *unstructured.Unstructured) {
+		o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(name string) bool { return name == "orphan" }))
+	})
+	for at, o := range c.objects {
+		if at != one && len(o.GetOwnerReferences()) > 0 {
+			free := o.DeepCopy()
+			free.SetOwnerReferences(nil)
+			c.store(at, free)
+		}
+	}
+}
+
+// The garbage collector takes the finalizer orphan away without waiting for templater.
+func TestChildrenStayThoughTheGarbageCollectorWasFirst(t *testing.T) {
+	denied := answer(http.StatusForbidden, metav1.StatusReasonForbidden, `configmaps "a" is forbidden: User "x" cannot patch resource "configmaps" in API group "" in the namespace "far"`)
+	for why, row := range map[string]struct {
+		manifest, parent string
+		first            func(c *cluster) // what happens after the deletion, before all else
+		want             []string
+	}{
+		"before the first pass": {tenants, tenant, (*cluster).letsGo, []string{noteDone, "mark clusterroles r", "mark configmaps a", parentRelease}},
+		"after a pass that could not mark everything, and before a restart": {tenants, tenant, func(c *cluster) {
+			c.refuse["mark configmaps a"] = denied
+			c.settle()
+			c.letsGo()
+			delete(c.refuse, "mark configmaps a")
+			c.start()
+		}, []string{"mark configmaps a", parentRelease}},
+		"between the note and the release": {tenants, tenant, func(c *cluster) {
+			c.during = func() {
+				if c.requests[len(c.requests)-1] == "mark clusterroles r" {
+					c.during = func() {}
+					c.letsGo()
+				}
+			}
+		}, []string{noteDone, "mark clusterroles r", "mark configmaps a", "finalizers[orphan] apps one", parentRelease}},
+		"children with owners, in order": {ordered(t), app, (*cluster).letsGo, []string{noteDone, parentRelease}},
+		"finalize children": {backedUp(t), app, func(c *cluster) {
+			c.during = func() {
+				if strings.HasPrefix(c.requests[len(c.requests)-1], "finalizers") {
+					c.during = func() {}
+					c.letsGo()
+				}
+			}
+		}, []string{noteDone, "finalizers[orphan] apps one", parentRelease}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := begun(t, row.manifest, row.parent)
+			c.settle()
+			there := len(c.objects)
+			c.deletes(one, metav1.DeletePropagationOrphan)
+			row.first(c)
+			got := c.writes()
+			slices.Sort(got)
+			slices.Sort(row.want)
+			wantRequests(t, why, got, row.want...)
+			if c.objects[one] != nil || len(c.objects) != there-1 {
+				t.Errorf("%d objects are left, want %d; the parent is %v", len(c.objects), there-1, c.objects[one])
+			}
+			wantRequests(t, "once more", c.writes())
+			if n := lengths(t, c.shared.orphaning, "parents"); n > 0 {
+				t.Errorf("%d parents are remembered", n)
+			}
+		})
+	}
+}
+
+// Somebody has kept the text of a parent that was being deleted, and applies it again.
+func TestNotesOfATeardownAreOfOneParentAlone(t *testing.T) {
+	t.Run("its children were to stay", func(t *testing.T) {
+		c := begun(t, ordered(t), app)
+		c.edit(one, func(o *unstructured.Unstructured) {
+			o.SetAnnotations(map[string]string{v1.FinalizerParentPrefix + "apps": "children-stay/uid-of-another"})
+		})
+		c.settle()
+		c.deletes(one, metav1.DeletePropagationBackground)
+		wantRequests(t, "deletion", c.writes(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", parentRelease)
+	})
+	for why, value := range map[string]string{"another parent": "children-finished/uid-of-another", "nobody": "children-finished"} {
+		t.Run("its backup was made, says "+why, func(t *testing.T) {
+			c := begun(t, backedUp(t, "timeout: 0s"), app)
+			c.edit(one, func(o *unstructured.Unstructured) {
+				o.SetAnnotations(map[string]string{v1.FinalizerParentPrefix + "apps": value})
+			})
+			c.settle()
+			c.deletes(one, metav1.DeletePropagationBackground)
+			wantRequests(t, "deletion", c.writes(), "create jobs backup", "status apps one")
+		})
+	}
+}
