@@ -80,9 +80,6 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *tracked) assembly {
 		if a.rejection == nil || mayHold(tc, a.rejection) {
 			a.watchParents(tc, e.compiled)
 		}
-		if a.rejection == nil {
-			a.related = relatedWants
-		}
 	case ending != nil && mayHold(tc, a.rejection):
 		e.gone, a.kind = time.Time{}, *ending
 		a.watchParents(tc, e.compiled)
@@ -90,6 +87,9 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *tracked) assembly {
 		e.gone = time.Time{}
 	case e.gone.IsZero():
 		e.gone, e.counts = c.clock.Now(), tally.New()
+	}
+	if a.rejection == nil && len(a.parents) > 0 {
+		a.related = relatedWants
 	}
 	return a
 }

@@ -287,6 +287,37 @@ func TestParentsGoWithTheirDefinition(t *testing.T) {
 	}
 }
 
+// What spec.related shows is known to the end: a backup of none of the objects would be taken for one of all.
+func TestParentsThatGoWithTheirDefinitionSeeRelatedObjects(t *testing.T) {
+	for _, restart := range []bool{false, true} {
+		c := newCluster(t)
+		c.apply(with(t, backedUp(t, "timeout: 0s"), "{{ eq (len .children.maps) 0 }}", "{{ eq (len .related.jobs) 0 }}",
+			"  watch:", "  related: [{name: jobs, apiVersion: batch/v1, kind: Job, select: '{name: seen}'}]\n  watch:",
+			"{{ len .children.maps }}", "{{ len .related.jobs }}"))
+		c.apply(job("ns", "seen", "{a: b}", "{}"))
+		c.apply(app)
+		c.settle()
+		of := fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}]
+		c.refuse["kind App"] = &kind.NotFoundError{Definition: "apps.example.org", Going: true, Ending: &of}
+		if restart {
+			c.start()
+		}
+		c.controllers.kindChanged(of.GroupKind())
+		wantRequests(t, "the definition goes", c.settle())
+		c.deletes(one, metav1.DeletePropagationBackground)
+		wantRequests(t, "its objects go", c.settle(), "create jobs backup", "status apps one")
+		wantRequests(t, "once more", c.settle())
+		if none, _, _ := unstructured.NestedBool(c.get("jobs", "backup").Object, "spec", "suspend"); none {
+			t.Error("the backup sees no related object")
+		}
+		if n, _, _ := unstructured.NestedInt64(c.get("apps", "one").Object, "status", "count"); n != 1 {
+			t.Errorf("the status sees %d related objects", n)
+		}
+		c.jobEnds("Complete")
+		wantRequests(t, "it is done", c.settle(), noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", parentRelease)
+	}
+}
+
 func TestParentThatMatchesNoMoreLosesItsFinalizer(t *testing.T) {
 	unlabel := func(o *unstructured.Unstructured) { o.SetLabels(nil) }
 	t.Run("while the operator looks", func(t *testing.T) {

@@ -2,6 +2,7 @@ package render
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -64,6 +65,9 @@ func TestRelatedIsAskedOnce(t *testing.T) {
 		}
 		return []map[string]any{{"metadata": map[string]any{"name": name, "resourceVersion": "1"}}}, nil
 	}}
+	if _, err := p.Child("a", &Input{}); err == nil || !strings.Contains(err.Error(), "related[pods] is not known") {
+		t.Errorf("what is not known: error %v", err)
+	}
 	objects, err := p.Child("a", in)
 	if err != nil || objects[0].Content["n"] != int64(1) {
 		t.Fatal(objects, err)

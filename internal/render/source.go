@@ -41,7 +41,7 @@ type Input struct {
 	// ends the execution.
 	Observed func(name string) ([]map[string]any, error)
 	// Related returns the related objects of an entry's name, already sorted. It is called as Observed is; nil
-	// means that there are none. An error that is not that of Spend is told as it is, with the place.
+	// means that they are not known, so that reading them fails. An error that is not that of Spend is told as it is, with the place.
 	Related func(name string) ([]map[string]any, error)
 	// Ready is what the function ready answers; nil means never. It must
 	// not change or keep the object.

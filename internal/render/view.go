@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"maps"
 
 	"github.com/templater-dev/templater/internal/render/budget"
@@ -89,8 +90,11 @@ func (v *view) controllerName(string) (any, error) { return v.program.controller
 // list returns the live children of a name.
 func (v *view) list(name string) (any, error) { return v.listed(&v.lists, name, v.in.Observed) }
 
-// relatedList returns the related objects of a name.
+// relatedList returns the related objects of a name. What is not known is not empty.
 func (v *view) relatedList(name string) (any, error) {
+	if v.in.Related == nil {
+		return nil, fmt.Errorf("%s is not known", syntax.RelatedName(name))
+	}
 	return v.listed(&v.relatedByEntry, name, v.in.Related)
 }
 
