@@ -167,6 +167,22 @@ func TestFinalizeChildThatFails(t *testing.T) {
 	}
 }
 
+// The timeout is no later because something else is tried again less often.
+func TestTheTimeoutOfTeardownIsKept(t *testing.T) {
+	c := finalizes(t, ordered(t, ", timeout: 1m"))
+	c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
+	c.settle()
+	c.deletes(one, metav1.DeletePropagationBackground)
+	wantRequests(t, "it waits", c.run(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one")
+	c.deliver()
+	wantRequests(t, "one is left", c.run())
+	c.clock.SetTime(c.clock.Now().Add(55 * time.Second))
+	wantRequests(t, "just before", c.run())
+	c.clock.SetTime(c.clock.Now().Add(5 * time.Second))
+	wantRequests(t, "at the timeout", c.run(), parentRelease)
+	wantRequests(t, "once more", c.settle())
+}
+
 func TestFinalizeInANamespaceThatIsBeingDeleted(t *testing.T) {
 	ending := &apierrors.StatusError{ErrStatus: metav1.Status{
 		Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: "unable to create new content in namespace ns because it is being terminated",

@@ -76,7 +76,7 @@ type pass struct {
 // Result says when a parent is worth another look although nothing changed.
 type Result struct {
 	Retry problem.Retry
-	// After is when to look again where Retry is RetryOnChange; 0 means never.
+	// After is when to look again at the latest, whatever Retry says; 0 means never.
 	After time.Duration
 	// Again is whether to look again at once, whatever the rest says: the templates may yield something else
 	// for what the pass has written.
@@ -350,9 +350,6 @@ func (r *Reconciler) Again(key queue.Key, result Result) {
 	switch result.Retry {
 	case problem.RetryOnChange:
 		r.queue.Forget(key)
-		if result.After > 0 {
-			r.queue.AddAfter(key, result.After)
-		}
 	case problem.RetrySlow:
 		r.queue.Forget(key)
 		r.queue.AddAfter(key, queue.Jitter(problem.SlowRetry))
@@ -362,6 +359,9 @@ func (r *Reconciler) Again(key queue.Key, result Result) {
 		r.queue.AddAfter(key, min(r.failures.When(key), queue.Jitter(longestSoon)))
 	case problem.RetryNow:
 		r.queue.AddAfter(key, min(r.failures.When(key)/(queue.FirstRetry/freshDataLag), queue.Jitter(longestSoon))) // newer data may be long in coming
+	}
+	if result.After > 0 {
+		r.queue.AddAfter(key, result.After) // the earlier one counts
 	}
 	if result.Again {
 		r.queue.Add(key) // the queue holds it until this pass is done
