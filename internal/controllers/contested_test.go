@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -103,6 +104,24 @@ func TestFieldOfATemplateControllerThatIsGoneIsFree(t *testing.T) {
 			wantRequests(t, "afterwards", c.settle())
 		})
 	}
+}
+
+func TestTeardownLeavesFieldsOfOthers(t *testing.T) {
+	c := newCluster(t)
+	c.apply(painter("xs", "color: red"))
+	c.apply(app)
+	c.settle()
+	c.apply(with(t, ordered(t, ", timeout: 0s"), "      count:", "      color: blue\n      count:"))
+	c.settle()
+	c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
+	c.deletes(one, metav1.DeletePropagationBackground)
+	wantRequests(t, "it waits", c.settle(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", "status apps one")
+	wantStatus(t, "during teardown", c, map[string]any{"color": "red", "count": int64(1)})
+	const taken = "False FieldOwned: .status.color is written by TemplateController xs, and left alone in 1 parents: have one of the two leave it out, or select other parents"
+	if got := c.writable("apps"); got != taken {
+		t.Errorf("condition %q, want %q", got, taken)
+	}
+	wantRequests(t, "once more", c.settle())
 }
 
 func TestWhoLetsGoOfAKindHasContestedParentsLookedAt(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 )
 
 // writeStatus writes the parent's status if it differs; observed are the children as they are
-// after the writes. This is the one place where a pass reports.
+// after the writes.
 func (p *pass) writeStatus(ctx context.Context, all []*child.Wanted, observed []*child.Live) {
 	judge := p.judge(observed)
 	p.census = p.takeCensus(all, observed, judge)
@@ -40,10 +40,16 @@ func (p *pass) writeStatus(ctx context.Context, all []*child.Wanted, observed []
 	if issue != nil {
 		p.problems = append(p.problems, issue)
 	}
-	now.Contested = p.leaveContested(status)
 	if len(p.census.failing) > 0 {
 		p.problems = append(p.problems, problem.Newf(v1.ReasonChildFailing, "%s", p.census.failure()))
 	}
+	p.tell(ctx, status, now)
+}
+
+// tell writes the status, but for what other TemplateControllers write of it, and counts how the parent fares. This is the one place where a
+// pass reports.
+func (p *pass) tell(ctx context.Context, status map[string]any, now *tally.Tally) {
+	now.Contested = p.leaveContested(status)
 	if !p.problems.Pending() {
 		p.report(ctx, status, now)
 	}

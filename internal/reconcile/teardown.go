@@ -172,11 +172,5 @@ func (p *pass) reportTeardown(ctx context.Context, observed []*child.Live) {
 	if !p.Rejected && !p.SyncingRelated() && p.choose() == nil {
 		status, _ = p.template(observed)
 	}
-	if !p.problems.Pending() {
-		p.report(ctx, status, now)
-	}
-	if !p.problems.Pending() {
-		p.announce()
-	}
-	p.r.controllers.Count(p.key, *now)
+	p.tell(ctx, status, now)
 }
