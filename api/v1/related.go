@@ -84,7 +84,8 @@ type Related struct {
 
 	// Whether templates work without these objects. If true, the list is empty
 	// while the cluster does not have the kind, or templater may not read it. If
-	// false, parents are left as they are meanwhile. Optional; the default is
+	// false, parents are left as they are meanwhile, as they are in any case while
+	// the objects cannot be read for another reason. Optional; the default is
 	// false.
 	// +optional
 	Optional bool `json:"optional,omitempty"`

@@ -221,11 +221,10 @@ func watchingCondition(a assembly, next *running.Controller) metav1.Condition {
 
 // adviceFor says what to do about a watched kind that is missing.
 func adviceFor(err error) string {
-	var notFound *kind.NotFoundError
 	switch {
 	case kind.Gone(err):
 		return ": install its CustomResourceDefinition, or correct spec.watch; work begins by itself then"
-	case errors.As(err, &notFound) && notFound.Away:
+	case kind.Away(err):
 		return "; children stay as they are, and work goes on by itself when it is back"
 	}
 	return "; children stay as they are: have the CustomResourceDefinition serve that version, or correct spec.watch; work goes on by itself then"

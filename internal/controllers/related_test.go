@@ -351,10 +351,15 @@ func TestRelatedObjectsThatCannotBeRead(t *testing.T) {
 		c.run()
 		c.caches[relatedJobs].Fail(forbidden)
 	}
+	fails := func(c *cluster) {
+		c.silent[relatedJobs] = true
+		c.run()
+		c.caches[relatedJobs].Fail(errors.New("no answer"))
+	}
 	const told = "False RelatedUnreadable: templater cannot read related[jobs]: the condition Watching of TemplateController apps says why; nothing is changed meanwhile"
 	for why, row := range map[string]struct {
 		spoil, mend     func(*cluster)
-		watching, aside string
+		watching, aside string // no aside = an optional entry is no exception
 	}{
 		"the kind is missing": {
 			missing, func(c *cluster) { delete(c.refuse, "kind Job"); c.controllers.kindChanged(batchJob) },
@@ -365,7 +370,20 @@ func TestRelatedObjectsThatCannotBeRead(t *testing.T) {
 			func(c *cluster) { c.refuse["kind Job"] = errors.New("no answer") },
 			func(c *cluster) { delete(c.refuse, "kind Job"); c.controllers.kindChanged(batchJob) },
 			"False ListFailed: spec.related[jobs]: cannot ask the API server for its kinds: the API server did not answer; children stay as they are meanwhile",
-			"related[jobs]: the API server did not answer",
+			"",
+		},
+		"its own server is away": {
+			func(c *cluster) {
+				c.refuse["kind Job"] = &kind.NotFoundError{GVK: batchJob.WithVersion("v1"), Away: true}
+			},
+			func(c *cluster) { delete(c.refuse, "kind Job"); c.controllers.kindChanged(batchJob) },
+			"False KindNotFound: spec.related[jobs]: the cluster has no kind Job in batch/v1 now, though it had: see whether the API service that serves it is there (kubectl get apiservices); children stay as they are meanwhile",
+			"",
+		},
+		"the first list fails": {
+			fails, func(c *cluster) { delete(c.silent, relatedJobs); c.sync(relatedJobs) },
+			"False ListFailed: cannot list or watch jobs.batch: the API server did not answer; nothing is deleted meanwhile",
+			"",
 		},
 		"a right is missing": {
 			denied, func(c *cluster) { delete(c.silent, relatedJobs); c.sync(relatedJobs) },
@@ -381,7 +399,7 @@ func TestRelatedObjectsThatCannotBeRead(t *testing.T) {
 			row.spoil(c)
 			c.run()
 			watching, ready, says := row.watching, told, "no ConfigMap"
-			if optional {
+			if optional && row.aside != "" {
 				watching, ready, says = "True Watching: all kinds are watched; left out, as they are optional: "+row.aside, "True Ready: all children are ready: 1", ": "
 			}
 			if got := c.condition("templatecontrollers", "apps", "Watching"); got != watching {
@@ -404,6 +422,36 @@ func TestRelatedObjectsThatCannotBeRead(t *testing.T) {
 				t.Errorf("%s, and it is mended: condition Watching is %q", why, got)
 			}
 		}
+	}
+}
+
+// TestAFailingFirstListIsNotAnEmptyOne starts templater anew while the server does not list what a child was made of.
+func TestAFailingFirstListIsNotAnEmptyOne(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, readers, "    kind: Job\n", "    kind: Job\n    optional: true\n"))
+	c.apply(reader("ns", "one", "{job: a}"))
+	c.apply(job("ns", "a", "{}", "{note: x}"))
+	c.run()
+	c.deliver()
+	c.run()
+	c.start()
+	c.silent[relatedJobs] = true
+	c.runControllers()
+	c.caches[relatedJobs].Fail(errors.New("no answer"))
+	for _, request := range c.run() {
+		if strings.Contains(request, "configmaps") {
+			t.Errorf("while nobody knows which Jobs there are: %s", request)
+		}
+	}
+	if got := c.jobsOf("one"); got != "a: x" {
+		t.Errorf("the child says %q", got)
+	}
+	c.deliver()
+	wantRequests(t, "again", c.run())
+	c.caches[relatedJobs].Fail(forbidden)
+	c.run()
+	if got := c.jobsOf("one"); got != ": " {
+		t.Errorf("once the server says that they may not be read, the child says %q", got)
 	}
 }
 

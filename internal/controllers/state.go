@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/reconcile/related"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -47,13 +48,14 @@ type sourceState struct {
 
 // entryState is that of an entry of spec.related.
 type entryState struct {
-	lost, absent bool
-	caches       map[string]cacheState // by namespace; "" = all
-	namespaces   cacheState
+	known      related.State
+	gone       bool                  // its kind
+	caches     map[string]cacheState // by namespace; "" = all
+	namespaces cacheState
 }
 
 func (s entryState) equal(other entryState) bool {
-	return s.lost == other.lost && s.absent == other.absent && s.namespaces == other.namespaces && maps.Equal(s.caches, other.caches)
+	return s.known == other.known && s.gone == other.gone && s.namespaces == other.namespaces && maps.Equal(s.caches, other.caches)
 }
 
 // state returns that of a controller which the assembly has led to.
@@ -69,7 +71,7 @@ func (a *assembly) state(generation int64, c *running.Controller) *state {
 		s.children[gk] = sourceState{revision: child.Kind.Revision, lost: child.Err != nil, caches: cacheStates(child.Caches)}
 	}
 	for _, e := range c.Related {
-		s.related = append(s.related, entryState{lost: e.Err != nil, absent: e.Absent(), caches: cacheStates(e.Caches), namespaces: cacheStateOf(e.Namespaces)})
+		s.related = append(s.related, entryState{known: e.State(), gone: e.Gone(), caches: cacheStates(e.Caches), namespaces: cacheStateOf(e.Namespaces)})
 	}
 	return s
 }

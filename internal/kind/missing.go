@@ -68,3 +68,10 @@ func Missing(err error) bool {
 	var notFound *NotFoundError
 	return errors.As(err, &notFound)
 }
+
+// Away reports whether the server had the kind before, by an API server of its own, which keeps the objects: err is why it cannot
+// be resolved.
+func Away(err error) bool {
+	var notFound *NotFoundError
+	return errors.As(err, &notFound) && notFound.Away
+}

@@ -34,12 +34,13 @@ func (p *pass) choose() *problem.Problem {
 func (p *pass) chooseAll() *problem.Problem {
 	in := &render.Input{Parent: p.content(), Pause: p.pause, Budget: &p.budget}
 	for i, e := range p.Related {
-		if !e.Synced() {
-			if e.Optional && !e.Syncing() {
-				p.chosen[i].found = true // there are none
-				continue
-			}
+		switch e.State() {
+		case related.Waiting, related.Unreadable:
 			return p.unreadable(e)
+		case related.Absent:
+			p.chosen[i].found = true // there are none
+			continue
+		case related.Known:
 		}
 		yielded, err := p.Program.Select(e.Name, in)
 		if err != nil {

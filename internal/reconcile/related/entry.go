@@ -1,8 +1,10 @@
 package related
 
 import (
+	"iter"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/kind"
@@ -23,50 +25,81 @@ type Entry struct {
 	Index      *Index
 }
 
-// Absent reports whether the server does not have the kind at all, so that there is no such object.
-func (e *Entry) Absent() bool { return kind.Gone(e.Err) }
+// State is what is known of the objects of an Entry.
+type State int
 
-// Syncing reports whether objects are still being read for the first time.
-func (e *Entry) Syncing() bool {
-	if e.Namespaces != nil && !e.Namespaces.Synced() && e.Namespaces.Err() == nil {
-		return true
+const (
+	// Waiting: they are being read for the first time.
+	Waiting State = iota
+	// Unreadable: they could not be read so far. Nobody knows which there are.
+	Unreadable
+	// Absent: the server does not have the kind, or does not let the account read it, and the entry is optional: it counts as empty.
+	Absent
+	// Known: they were all read once, so that what is known of them is worth a look. The watch may have failed since: see Complete.
+	Known
+)
+
+// State returns what is known of the objects. Where some are still being read, or could not be read, that holds for all.
+func (e *Entry) State() State {
+	if e.Err != nil {
+		return e.without(kind.Missing(e.Err) && !kind.Away(e.Err))
 	}
-	for _, cache := range e.Caches {
-		if !cache.Synced() && cache.Err() == nil {
-			return true
+	state := Known
+	for cache := range e.read() {
+		if cache.Synced() {
+			continue
 		}
+		err := cache.Err()
+		if err == nil {
+			return Waiting
+		}
+		state = min(state, e.without(apierrors.IsForbidden(err) || apierrors.IsNotFound(err)))
+	}
+	return state
+}
+
+// without returns the State of an entry without objects: whether the server has said that the kind or the right is missing decides.
+// Any other failure tells nothing about what there is.
+func (e *Entry) without(said bool) State {
+	if e.Optional && said {
+		return Absent
+	}
+	return Unreadable
+}
+
+// Gone reports whether the server does not have the kind at all, so that there is no such object.
+func (e *Entry) Gone() bool { return kind.Gone(e.Err) }
+
+// Complete reports whether all objects are known as they are now. Those of an optional kind that is gone are: there
+// are none.
+func (e *Entry) Complete() bool {
+	switch e.State() {
+	case Absent:
+		return e.Gone()
+	case Known:
+		for cache := range e.read() {
+			if cache.Err() != nil {
+				return false
+			}
+		}
+		return true
+	case Waiting, Unreadable:
 	}
 	return false
 }
 
-// Synced reports whether the objects were all read once, so that what is known of them is worth a look.
-func (e *Entry) Synced() bool {
-	if e.Err != nil || e.Namespaces != nil && !e.Namespaces.Synced() {
-		return false
-	}
-	for _, cache := range e.Caches {
-		if !cache.Synced() {
-			return false
+// read returns all that the objects are read by.
+func (e *Entry) read() iter.Seq[*watch.Cache] {
+	return func(yield func(*watch.Cache) bool) {
+		if e.Namespaces != nil && !yield(e.Namespaces) {
+			return
+		}
+		for _, cache := range e.Caches {
+			if !yield(cache) {
+				return
+			}
 		}
 	}
-	return true
-}
-
-// Complete reports whether all objects are known as they are now. Those of an optional kind that is absent are: there
-// are none.
-func (e *Entry) Complete() bool {
-	if e.Err != nil {
-		return e.Optional && e.Absent()
-	}
-	if !e.Synced() || e.Namespaces != nil && e.Namespaces.Err() != nil {
-		return false
-	}
-	for _, cache := range e.Caches {
-		if cache.Err() != nil {
-			return false
-		}
-	}
-	return true
 }
 
 // Find returns the objects of a selection, sorted as children are.

@@ -28,7 +28,7 @@ func (c *Controller) SyncingChildren(namespace string) bool {
 
 // SyncingRelated reports whether some related objects are still being read for the first time.
 func (c *Controller) SyncingRelated() bool {
-	return slices.ContainsFunc(c.Related, (*related.Entry).Syncing)
+	return slices.ContainsFunc(c.Related, func(e *related.Entry) bool { return e.State() == related.Waiting })
 }
 
 // Complete reports whether all children in that namespace are known, and what they are for.

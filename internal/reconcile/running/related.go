@@ -16,20 +16,21 @@ import (
 // appendRelated appends the caches of related objects.
 func (c *Controller) appendRelated(out []namedCache) []namedCache {
 	for _, e := range c.Related {
+		optional := e.Optional && e.State() != related.Unreadable
 		for _, ns := range slices.Sorted(maps.Keys(e.Caches)) {
-			out = append(out, namedCache{c.Rights.Claim(rights.Related, e.Kind, ns), e.Caches[ns], "spec." + syntax.RelatedName(e.Name), e.Optional})
+			out = append(out, namedCache{c.Rights.Claim(rights.Related, e.Kind, ns), e.Caches[ns], "spec." + syntax.RelatedName(e.Name), optional})
 		}
 		if e.Namespaces != nil {
-			out = append(out, namedCache{need: c.namespacesClaim(), cache: e.Namespaces, optional: e.Optional})
+			out = append(out, namedCache{need: c.namespacesClaim(), cache: e.Namespaces, optional: optional})
 		}
 	}
 	return out
 }
 
-// lostRelated returns why the objects of an entry cannot be read that is not optional, because their kind is not served, or "".
+// lostRelated returns why the objects of an entry cannot be read that parents wait for, because their kind is not served, or "".
 func (c *Controller) lostRelated() (reason, message string) {
 	for _, e := range c.Related {
-		if e.Err != nil && !e.Optional {
+		if e.Err != nil && e.State() == related.Unreadable {
 			return lostEntry(e)
 		}
 	}
@@ -38,7 +39,10 @@ func (c *Controller) lostRelated() (reason, message string) {
 
 func lostEntry(e *related.Entry) (reason, message string) {
 	where := "spec." + syntax.RelatedName(e.Name)
-	if kind.Missing(e.Err) {
+	switch {
+	case kind.Away(e.Err):
+		return v1.ReasonKindNotFound, fmt.Sprintf("%s: %s; children stay as they are meanwhile", where, e.Err)
+	case kind.Missing(e.Err):
 		return v1.ReasonKindNotFound, fmt.Sprintf("%s: %s: install it, correct the entry, or make it optional; children stay as they are meanwhile", where, e.Err)
 	}
 	return v1.ReasonListFailed, fmt.Sprintf("%s: cannot ask the API server for its kinds: %s; children stay as they are meanwhile", where, problem.PublicReason(e.Err))
@@ -48,12 +52,8 @@ func lostEntry(e *related.Entry) (reason, message string) {
 func (c *Controller) Without() []string {
 	var out []string
 	for _, e := range c.Related {
-		if e.Err != nil && e.Optional {
-			why := problem.PublicReason(e.Err)
-			if kind.Missing(e.Err) {
-				why = e.Err.Error()
-			}
-			out = append(out, syntax.RelatedName(e.Name)+": "+why)
+		if e.Err != nil && e.State() == related.Absent {
+			out = append(out, syntax.RelatedName(e.Name)+": "+e.Err.Error())
 		}
 	}
 	for _, cache := range c.appendRelated(nil) {
