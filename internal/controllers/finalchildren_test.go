@@ -189,6 +189,52 @@ func TestFinalizeInANamespaceThatIsBeingDeleted(t *testing.T) {
 		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}},
 	}}
 	const why = "being deleted together with its namespace, where spec.finalize.children cannot be made"
+	far := `    - name: far
+      scope: Cluster
+      template: |
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: far, namespace: backups}
+  watch:`
+	farJob := kube.Location{Resource: backupJob.Resource, Namespace: "backups", Name: "far"}
+	t.Run("another namespace", func(t *testing.T) {
+		c := finalizes(t, with(t, backedUp(t, "timeout: 0s"), "  watch:", far))
+		c.refuse["create jobs far"] = ending
+		c.deletes(one, metav1.DeletePropagationBackground)
+		c.run()
+		c.jobEnds("Complete")
+		c.settle()
+		if c.objects[configMap("a")] == nil || c.objects[one] == nil || len(c.events) != 1 {
+			t.Errorf("it goes without a backup; Events %q", c.events)
+		}
+		const want = "False NamespaceTerminating: cannot create Job backups/far: its namespace is being deleted; change metadata.namespace in the template, or create the namespace anew once it is gone"
+		if got := c.condition("apps", "one", "Ready"); got != want {
+			t.Errorf("ready condition %q, want %q", got, want)
+		}
+		delete(c.refuse, "create jobs far")
+		c.clock.SetTime(c.clock.Now().Add(time.Minute))
+		wantRequests(t, "that is there again", c.settle(), "create jobs far", "status apps one")
+	})
+	t.Run("Continue, and what can be made is waited for", func(t *testing.T) {
+		c := finalizes(t, with(t, backedUp(t, "timeout: 0s"), "  watch:", far, "- name: backup", "- name: after\n      dependsOn: [backup]\n      scope: Cluster\n      template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: after, namespace: backups}}'\n    - name: backup"))
+		c.refuse["create jobs backup"] = ending
+		c.deletes(one, metav1.DeletePropagationBackground)
+		wantRequests(t, "it waits", c.run(), "create jobs backup", "create jobs far", "status apps one", "create jobs backup")
+		const want = "False Finalizing: being deleted: waits for spec.finalize.children: 0 of 1 children are ready: Job backups/far: not started yet"
+		if got := c.condition("apps", "one", "Ready"); got != want {
+			t.Errorf("ready condition %q, want %q", got, want)
+		}
+		c.edit(farJob, func(o *unstructured.Unstructured) {
+			o.Object["status"] = map[string]any{"startTime": "2026-01-01T00:00:00Z", "conditions": []any{map[string]any{"type": "Complete", "status": "True"}}}
+		})
+		got := c.settle()
+		if c.objects[one] != nil || c.objects[configMap("a")] != nil || !slices.Contains(got, noteDone) {
+			t.Errorf("something is left after %q", got)
+		}
+		if diff := cmp.Diff([]string{"one Warning NamespaceTerminating: " + why + ": goes without"}, c.events); diff != "" {
+			t.Errorf("Events (-want +got):\n%s", diff)
+		}
+	})
 	t.Run("Continue", func(t *testing.T) {
 		c := finalizes(t, backedUp(t))
 		c.refuse["create jobs backup"] = ending
@@ -259,4 +305,22 @@ func TestFinalizeChildrenMayBeWrong(t *testing.T) {
 			t.Errorf("condition %q, want %q", got, want)
 		}
 	}
+}
+
+// What one of them writes opens the gate of another one, of which nobody knows yet what it wants.
+func TestFinalizeChildrenThatFollowWithinOneMoment(t *testing.T) {
+	c := finalizes(t, with(t, ordered(t, ", timeout: 0s"), "{order: Reverse, timeout: 0s}", `
+    order: Reverse
+    timeout: 0s
+    children:
+    - name: first
+      template: "{apiVersion: v1, kind: ConfigMap, metadata: {name: first}}"
+    - name: second
+      template: |
+        apiVersion: v1
+        kind: ConfigMap
+        metadata: {name: "{{ (first .children.first).metadata.name }}-2"}`))
+	c.deletes(one, metav1.DeletePropagationBackground)
+	wantRequests(t, "both are made", c.settle(), "create configmaps first", "create configmaps first-2", noteDone,
+		"delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", parentRelease)
 }

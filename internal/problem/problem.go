@@ -21,7 +21,9 @@ type Problem struct {
 	About  string
 	// Write is what the server refuses, in the message: "create ConfigMap default/a". Empty in others.
 	Write string
-	Retry Retry
+	// Namespace is where the server refuses that. Empty in others, and for what is in no namespace.
+	Namespace string
+	Retry     Retry
 	// Waiting is whether this is no fault: something is still to come.
 	Waiting bool
 	// Pending is whether the message is not worth telling yet: a better one is on its way.

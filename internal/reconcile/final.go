@@ -51,17 +51,26 @@ func (p *pass) isFinal(l *child.Live) bool {
 	return slices.ContainsFunc(spec.Finals(p.Spec), func(c v1.Child) bool { return c.Name == l.Entry })
 }
 
-// areReady reports whether all finalize children are as they should be, and says what is missing. In a namespace that is being deleted
-// nothing can be made any more.
+// areReady reports whether all finalize children are as they should be, and says what is missing. Where the parent's namespace is being
+// deleted, too, nothing can be made there any more.
 func (p *pass) areReady(s sight) bool {
-	if slices.ContainsFunc(p.problems, func(issue *problem.Problem) bool { return issue.Reason == v1.ReasonNamespaceEnding }) && p.parent.Namespace() != "" {
-		return p.goesWithNamespace()
+	if p.goesWithNamespace() {
+		return p.areReadyElsewhere(s)
 	}
 	p.wait(s)
+	return p.allReady(s, s.d.Wanted, p.plan.Pending == 0 && p.plan.Outdated == 0)
+}
+
+// allReady reports whether these are ready. current is whether they are as their templates say now.
+func (p *pass) allReady(s sight, wanted []*child.Wanted, current bool) bool {
 	judge := p.judge(s.observed)
-	c := p.takeCensus(s.d.Wanted, s.observed, judge)
+	c := p.takeCensus(wanted, s.observed, judge)
 	p.problems = append(p.problems, judge.Faults()...)
-	if len(p.problems) == 0 && c.ready == c.wanted && p.plan.Pending == 0 && p.plan.Outdated == 0 {
+	if p.opened && len(p.problems) == 0 { // the next pass goes on at once
+		p.problems = problem.List{{Reason: v1.ReasonFinalizing, Waiting: true, Pending: true}}
+		return false
+	}
+	if len(p.problems) == 0 && c.ready == c.wanted && current {
 		return true
 	}
 	if p.failed() {
@@ -81,14 +90,34 @@ func (p *pass) areReady(s sight) bool {
 	return false
 }
 
-// goesWithNamespace decides about a parent whose finalize children cannot be made, for the namespace is being deleted, too.
-func (p *pass) goesWithNamespace() bool {
+// goesWithNamespace reports whether the server refuses an object because the parent's own namespace is being deleted.
+func (p *pass) goesWithNamespace() bool { return slices.ContainsFunc(p.problems, p.isOfEndingParent) }
+
+func (p *pass) isOfEndingParent(issue *problem.Problem) bool {
+	return issue.Reason == v1.ReasonNamespaceEnding && issue.Namespace != "" && issue.Namespace == p.parent.Namespace()
+}
+
+// areReadyElsewhere decides about a parent with finalize children that cannot be made, for its namespace is being deleted, too. The others
+// are waited for, but for those that wait for them.
+func (p *pass) areReadyElsewhere(s sight) bool {
 	const why = "being deleted together with its namespace, where spec.finalize.children cannot be made"
 	if p.Spec.Finalize.OnTimeout == v1.TimeoutBlock {
-		p.problems = problem.List{{Reason: v1.ReasonNamespaceEnding, Retry: problem.RetrySlow, Message: why + ", and onTimeout is Block: " + skipAdvice}}
+		p.problems = problem.List{{Reason: v1.ReasonNamespaceEnding, Namespace: p.parent.Namespace(), Retry: problem.RetrySlow, Message: why + ", and onTimeout is Block: " + skipAdvice}}
 		return false
 	}
-	p.problems = nil
+	p.problems = slices.DeleteFunc(p.problems, p.isOfEndingParent)
+	others := len(p.problems)
+	p.wait(s)
+	p.problems = p.problems[:others]
+	elsewhere := slices.DeleteFunc(slices.Clone(s.d.Wanted), func(w *child.Wanted) bool {
+		return w.Name.Namespace == p.parent.Namespace() || s.gates.Closed(w.Entry.Name)
+	})
+	outdated := slices.ContainsFunc(elsewhere, func(w *child.Wanted) bool {
+		return w.Live != nil && w.Entry.UpdateStrategy.Type != v1.UpdateCreateOnly && w.Outdated(w.Live.Object)
+	})
+	if !p.allReady(s, elsewhere, !outdated) {
+		return false
+	}
 	p.r.events.Announce(p.As, p.key, kube.Announcement{About: p.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonNamespaceEnding, Message: why + ": goes without"})
 	return true
 }

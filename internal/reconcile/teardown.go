@@ -40,7 +40,7 @@ func (p *pass) teardown(ctx context.Context) Result {
 	if p.finish(ctx) && p.removeInOrder(ctx) {
 		return p.release(ctx)
 	}
-	if left == 0 && p.problems.First().Reason != v1.ReasonNamespaceEnding { // which has a way out of its own
+	if left == 0 && !p.isOfEndingParent(p.problems.First()) { // which has a way out of its own
 		p.problems = problem.List{{
 			Reason: v1.ReasonFinalizeTimeout, Retry: p.problems.Retry(), Pending: p.problems.Pending(),
 			Message: p.problems.Message() + "; this takes longer than spec.finalize.timeout: mend what it waits for, or " + skipAdvice,

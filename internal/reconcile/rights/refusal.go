@@ -13,7 +13,7 @@ import (
 // Refusal tells what the server's answer to the write of an object of that kind in a namespace means. what names the
 // write: "create ConfigMap default/a".
 func (s *Subject) Refusal(err error, what, namespace string, kind kind.Kind) *problem.Problem {
-	p := &problem.Problem{Reason: v1.ReasonChildRejected, Retry: problem.RetryBackoff, Write: what}
+	p := &problem.Problem{Reason: v1.ReasonChildRejected, Retry: problem.RetryBackoff, Write: what, Namespace: namespace}
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		p.Reason, p.Retry = v1.ReasonNamespaceEnding, problem.RetrySlow
