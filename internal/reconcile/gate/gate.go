@@ -64,7 +64,7 @@ func (g *Gates) Closed(entry string) bool {
 }
 
 // Keeps reports whether an object stays although nobody wants it: its entry is held back, or an entry may want it of
-// which that is not known yet. What such an entry waits for goes on in any case, or it might wait for ever.
+// which that is not known yet. What it waits for itself is not its own: that goes on, or it might wait for ever.
 func (g *Gates) Keeps(l *child.Live) bool {
 	if g == nil || len(g.closed) == 0 {
 		return false
@@ -72,7 +72,7 @@ func (g *Gates) Keeps(l *child.Live) bool {
 	if g.Closed(l.MadeFrom) {
 		return true
 	}
-	return len(g.unrendered) > 0 && !slices.ContainsFunc(g.unrendered, func(entry string) bool { return g.order.After(entry, l.MadeFrom) })
+	return slices.ContainsFunc(g.unrendered, func(entry string) bool { return !g.order.After(entry, l.MadeFrom) })
 }
 
 // Told returns the faults that are to be told now. That of an entry which waits may be gone when its turn has come.

@@ -160,7 +160,7 @@ func TestWhatIsKept(t *testing.T) {
 		"nobody waits, and one has a fault":           {ready, []string{"lone"}, ""},
 		"two wait, whose objects are known":           {coming, nil, "web page both"},
 		"web is not known, and may want any but db's": {coming, []string{"web"}, "web page both lone gone"},
-		"page is not known":                           {coming, []string{"page"}, "web page both lone gone"},
+		"page is not known, which waits for web":      {coming, []string{"page"}, "web page both lone gone"},
 	} {
 		g := Of(order(t), &child.Desired{Failed: row.failed, Wanted: []*child.Wanted{wanted(t, "db", "", row.db)}}, nil)
 		var kept []string
@@ -172,6 +172,27 @@ func TestWhatIsKept(t *testing.T) {
 		}
 		if got := strings.Join(kept, " "); got != row.kept {
 			t.Errorf("%s: kept is %q, want %q", why, got, row.kept)
+		}
+	}
+}
+
+// An entry that is not known may want any object but those that it waits for itself, whatever others wait for.
+func TestWhatOneUnknownEntryMayWantIsKept(t *testing.T) {
+	c, r := spec.Compile("tc", &v1.TemplateControllerSpec{Watch: v1.Watch{APIVersion: "v1", Kind: "ConfigMap"}, Children: []v1.Child{
+		{Name: "db", Template: "a: b"}, {Name: "x", Template: "a: b"},
+		{Name: "a", Template: "a: b", DependsOn: []string{"db"}}, {Name: "b", Template: "a: b", DependsOn: []string{"x"}},
+	}})
+	if r != nil {
+		t.Fatal(r.Message)
+	}
+	moved := child.NewLive(kind.Kind{Kind: "Job"}, from(t, `"metadata": {"name": "x", "labels": {"templater.dev/child": "db"}}`))
+	for _, row := range []struct {
+		unknown []string
+		keeps   bool
+	}{{[]string{"b"}, true}, {[]string{"a", "b"}, true}, {[]string{"a"}, false}} {
+		d := &child.Desired{Failed: row.unknown, Wanted: []*child.Wanted{wanted(t, "db", "", coming), wanted(t, "x", "", coming)}}
+		if got := Of(c.Order, d, nil).Keeps(moved); got != row.keeps {
+			t.Errorf("%v are not known: an object of db is kept: %v, want %v", row.unknown, got, row.keeps)
 		}
 	}
 }
