@@ -36,7 +36,7 @@ type finalizing struct {
 func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, e *tracked, packed *object.Object, next *running.Controller) (finalizing, error) {
 	has := slices.Contains(tc.Finalizers, v1.FinalizerChildren)
 	deletes := tc.Spec.DeletionPolicy == v1.DeletionDelete
-	needs := deletes || mayHold(tc, e.rejection)
+	needs := deletes || next.MayHold
 	switch {
 	case tc.DeletionTimestamp == nil && has == needs:
 		return finalizing{}, nil
@@ -44,7 +44,7 @@ func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, e
 		return finalizing{}, c.setFinalizers(ctx, tc, packed, append(slices.Clone(tc.Finalizers), v1.FinalizerChildren))
 	case tc.DeletionTimestamp != nil:
 		c.stop(ctx, tc.Name)
-		if has && mayHold(tc, e.rejection) {
+		if has && next.MayHold {
 			if waits, err := c.releaseParents(ctx, e, next); waits != nil || err != nil {
 				return finalizing{true, waits}, err
 			}

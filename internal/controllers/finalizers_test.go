@@ -269,6 +269,19 @@ func TestBrokenTemplateControllerLetsParentsGo(t *testing.T) {
 	}
 }
 
+// A spec that is rejected for the kind of its parents gives them no finalizer, and so needs none itself.
+func TestTemplateControllerWhoseKindDoesNotFitHasNoFinalizer(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, ordered(t), "kind: App}", "kind: Statusless}"))
+	c.settle()
+	if finalizers := c.get("templatecontrollers", "apps").GetFinalizers(); len(finalizers) > 0 {
+		t.Errorf("finalizers %q", finalizers)
+	}
+	if got := c.condition("templatecontrollers", "apps", "Accepted"); !strings.HasPrefix(got, "False NoStatusSubresource") {
+		t.Errorf("condition %q", got)
+	}
+}
+
 func TestParentsGoWithTheirDefinition(t *testing.T) {
 	for _, restart := range []bool{false, true} {
 		c := finalizes(t, ordered(t))
