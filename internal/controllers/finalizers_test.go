@@ -459,3 +459,22 @@ func TestParentThatGoesWhileItsChildrenCannotBeRead(t *testing.T) {
 	c.clock.SetTime(c.clock.Now().Add(5 * time.Minute))
 	wantRequests(t, "after the timeout", c.run(), parentRelease)
 }
+
+func TestFinalizerThatMayNotBeRemovedFreezesNothing(t *testing.T) {
+	c := finalizes(t, ordered(t))
+	c.refuse[parentRelease] = answer(http.StatusForbidden, metav1.StatusReasonForbidden, `apps.example.org "one" is forbidden: User "x" cannot patch resource "apps" in API group "example.org" in the namespace "ns"`)
+	c.lacks[" patch apps ns"] = true
+	c.apply(apps)
+	c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
+	c.settle()
+	if got, want := c.condition("apps", "one", "Ready"), "False FinalizerRejected: cannot remove the finalizer finalize.templater.dev/apps: "; !strings.HasPrefix(got, want) {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+	c.edit(one, func(o *unstructured.Unstructured) {
+		_ = unstructured.SetNestedStringSlice(o.Object, []string{"a", "c"}, "spec", "names")
+	})
+	got := c.settle()
+	if c.objects[configMap("c")] == nil || c.objects[configMap("b")] != nil {
+		t.Errorf("the children are not as the parent says: %q", got)
+	}
+}

@@ -19,13 +19,20 @@ import (
 )
 
 // act carries the plan out. What is to be removed is, when everything else has
-// succeeded.
+// succeeded. Without the finalizer that the parent needs nothing is done; one that it does not need is in nobody's way.
 func (p *pass) act(ctx context.Context) {
-	before := len(p.problems)
 	if issue := p.holdFinalizer(ctx); issue != nil {
 		p.problems = append(p.problems, issue)
 		return
 	}
+	p.carryOut(ctx)
+	if issue := p.dropFinalizer(ctx); issue != nil {
+		p.problems = append(p.problems, issue)
+	}
+}
+
+func (p *pass) carryOut(ctx context.Context) {
+	before := len(p.problems)
 	for i := 0; i < len(p.plan.Apply); i++ { // goOn may add to them
 		if a := p.plan.Apply[i]; a.Verb == plan.Seal {
 			p.reseal(ctx, a.Live)

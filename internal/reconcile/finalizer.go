@@ -16,17 +16,10 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// holdFinalizer has the parent hold the finalizer where its deletion needs one, and not where it does not. It comes before the
-// first child is written.
+// holdFinalizer has the parent hold the finalizer where its deletion needs one. It comes before the first child is written.
 func (p *pass) holdFinalizer(ctx context.Context) *problem.Problem {
-	if !p.MayHold || p.parent.HasFinalizer(p.Finalizer) == p.NeedsFinalizer {
+	if !p.MayHold || !p.NeedsFinalizer || p.parent.HasFinalizer(p.Finalizer) {
 		return nil
-	}
-	if !p.NeedsFinalizer {
-		if slices.ContainsFunc(p.observe(), p.goesBefore) {
-			return nil // until they are gone
-		}
-		return p.r.releaseParent(ctx, p.Controller, p.key, p.parent)
 	}
 	after, err := p.Cluster.SetFinalizers(ctx, p.LocateParent(p.key), p.parent.ResourceVersion(), append(p.parent.Finalizers(), p.Finalizer))
 	if err != nil {
@@ -36,6 +29,14 @@ func (p *pass) holdFinalizer(ctx context.Context) *problem.Problem {
 	p.ParentCache(after.Namespace()).Put(after, p.Name)
 	klog.FromContext(ctx).V(2).Info("set the finalizer of a parent", "controller", p.Name, "parent", p.key.Parent.String())
 	return nil
+}
+
+// dropFinalizer takes the finalizer from a parent whose deletion needs none, once no child is left that would go before it.
+func (p *pass) dropFinalizer(ctx context.Context) *problem.Problem {
+	if !p.MayHold || p.NeedsFinalizer || p.parent.Deleting() || !p.parent.HasFinalizer(p.Finalizer) || slices.ContainsFunc(p.observe(), p.goesBefore) {
+		return nil
+	}
+	return p.r.releaseParent(ctx, p.Controller, p.key, p.parent)
 }
 
 // mayRelease reports whether the parent may need its finalizer no longer, after what the pass has written of its children.
