@@ -29,13 +29,13 @@ type Entry struct {
 type State int
 
 const (
-	// Waiting: they are being read for the first time.
+	// Waiting is that they are being read for the first time.
 	Waiting State = iota
-	// Unreadable: they could not be read so far. Nobody knows which there are.
+	// Unreadable is that they could not be read so far. Nobody knows which there are.
 	Unreadable
-	// Absent: the server does not have the kind, or does not let the account read it, and the entry is optional: it counts as empty.
+	// Absent is that the server does not have the kind, or does not let the account read it, and the entry is optional: it counts as empty.
 	Absent
-	// Known: they were all read once, so that what is known of them is worth a look. The watch may have failed since: see Complete.
+	// Known is that they were all read once, so that what is known of them is worth a look. The watch may have failed since: see Complete.
 	Known
 )
 
