@@ -79,7 +79,8 @@ test-cluster: cluster-build ## Run the tests that need a cluster, on two of them
 .PHONY: test-unit
 test-unit: ## Run the tests that need no cluster
 	$(call say,'Unit tests: packages without goroutines of their own')
-	go test $$(go list ./... | grep -vE '$(RACE)')
+	@# One that takes memory without end is to end with the stack of the test, and not with the machine's.
+	ulimit -v 12000000 2>/dev/null || true; go test $$(go list ./... | grep -vE '$(RACE)')
 	$(call say,'Unit tests: the concurrent packages$(comma) with the race detector')
 	go test -race $$(go list ./... | grep -E '$(RACE)')
 	$(call say,'Unit tests: what the concurrent packages allocate and hold$(comma) which the race detector changes')
