@@ -113,6 +113,20 @@ func TestLogsFollowTheirContainers(t *testing.T) {
 	}
 }
 
+func TestALogIsFollowedWhateverFieldsAreWatched(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, reporters, "    kind: Pod\n", "    kind: Pod\n    watchFields: [metadata.labels]\n"))
+	c.apply(app)
+	c.logs.set("ns/a/main", "first\n", nil)
+	c.apply(podOf("a", "1", 1))
+	c.settleLogs()
+	c.wantStatus("a container has ended", logsIn(map[string]any{"a": "first\n"}))
+	c.logs.set("ns/a/main", "second\n", nil)
+	c.replace(podOf("a", "2", 1))
+	c.settleLogs()
+	c.wantStatus("another run of it has ended", logsIn(map[string]any{"a": "second\n"}))
+}
+
 // A log is nobody's but that of the template which prints it.
 func TestLogsAreInTheStatusAlone(t *testing.T) {
 	texts := map[string]any{

@@ -21,7 +21,7 @@ type Related struct {
 	GVK               schema.GroupVersionKind
 	Labels, Fields    string          // selectors in their text form; "" = all
 	NamespaceSelector labels.Selector // nil = none
-	Watched           [][]string      // the paths of watchFields, as keys; empty = every change counts
+	Watched           [][]string      // the paths of watchFields, and, with logs, where containers tell of their runs, as keys; empty = every change counts
 }
 
 // parseRelated parses spec.related.
@@ -69,6 +69,11 @@ func relatedOf(from *v1.Related) (Related, *Rejection) {
 			return r, Rejectf(v1.ReasonInvalidSpec, "%s: write %s", fmt.Sprintf("%s.watchFields[%d]", where, i), render.APath)
 		}
 		r.Watched = append(r.Watched, path)
+	}
+	if from.Logs != nil && len(r.Watched) > 0 { // else the log of an old run would stay
+		for _, containers := range []string{"initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"} {
+			r.Watched = append(r.Watched, []string{"status", containers})
+		}
 	}
 	return r, nil
 }
