@@ -48,7 +48,7 @@ func (p *pass) ofEntries(observed []*child.Live) []*child.Live {
 
 // isFinal reports whether a child is one of spec.finalize.children.
 func (p *pass) isFinal(l *child.Live) bool {
-	return slices.ContainsFunc(spec.Finals(p.Spec), func(c v1.Child) bool { return c.Name == l.Entry })
+	return child.Entries(spec.Finals(p.Spec)).Have(l.Entry)
 }
 
 // areReady reports whether all finalize children are as they should be, and says what is missing. Where the parent's namespace is being

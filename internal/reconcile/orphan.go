@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -14,7 +13,7 @@ import (
 
 // CascadesOrphan reports whether who deletes an object wants its dependents to stay.
 func CascadesOrphan(o *object.Object) bool {
-	return o.Deleting() && slices.Contains(o.Finalizers(), finalizerOrphan)
+	return o.Deleting() && o.HasFinalizer(finalizerOrphan)
 }
 
 // finalizerOrphan is what the API server gives to an object that is deleted without its dependents. The garbage collector takes it

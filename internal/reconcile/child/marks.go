@@ -138,7 +138,7 @@ func (m Marks) owner() object.Owner {
 
 // final reports whether the child is one of spec.finalize.children.
 func (m Marks) final() bool {
-	return m.maker.Finalize != nil && slices.ContainsFunc(m.maker.Finalize.Children, func(c v1.Child) bool { return c.Name == m.entry.Name })
+	return m.maker.Finalize != nil && Entries(m.maker.Finalize.Children).Have(m.entry.Name)
 }
 
 // reference is owner as JSON data.

@@ -26,6 +26,11 @@ func (e Entries) Of(l *Live) *v1.Child {
 	return &e[i]
 }
 
+// Have reports whether there is an entry of that name.
+func (e Entries) Have(name string) bool {
+	return slices.ContainsFunc(e, func(c v1.Child) bool { return c.Name == name })
+}
+
 // Prunes reports whether a child goes when nobody wants it any more, or its parent does not match any more.
 func (e Entries) Prunes(l *Live) bool { return e.prunePolicy(l) != v1.PruneOrphan }
 
