@@ -39,8 +39,10 @@ type Finalize struct {
 
 	// What becomes of a parent that is not done when the timeout has passed.
 	// Continue: it goes, and the garbage collector takes what is left of its
-	// children. Block: it stays until all is done, and its ready condition says
-	// what is missing. Optional; the default is Continue.
+	// children; those without owner reference, of entries with scope Cluster,
+	// templater deletes about a minute later. Block: it stays until all is done,
+	// and its ready condition says what is missing. Optional; the default is
+	// Continue.
 	// +optional
 	// +kubebuilder:default=Continue
 	OnTimeout OnTimeout `json:"onTimeout,omitempty"`

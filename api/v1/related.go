@@ -74,8 +74,8 @@ type Related struct {
 	// come or go. Paths are as in the template function where: status.phase, or
 	// metadata.labels['example.org/tier']. Optional; empty means every change. At
 	// most 16 paths, of at most 256 characters each. Templates see whole objects
-	// all the same, as they are when the parent is looked at. With logs, the states
-	// of containers count as well.
+	// all the same, as they are when the parent is looked at. With logs, the
+	// states of containers count as well.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
