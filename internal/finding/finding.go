@@ -1,0 +1,66 @@
+// Package finding says what is wrong with a TemplateController, where, and what to write instead. The operator, the
+// admission webhook and the commands show the same findings in the same words.
+package finding
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Severity tells what a finding stops.
+type Severity string
+
+// The severities.
+const (
+	// Error means that the TemplateController cannot work: the operator does not accept it.
+	Error Severity = "error"
+	// Warning means that the TemplateController works, and probably not as its author wants.
+	Warning Severity = "warning"
+)
+
+// Code names a rule: TL and three digits. What a code means never changes.
+type Code string
+
+// Finding is one thing that is wrong. It holds words of the author's templates, and never a value of an object.
+type Finding struct {
+	Code     Code     `json:"code"`
+	Severity Severity `json:"severity"`
+	// Where is the template, such as children[pod], status, related[x].select or helpers, or else the path of a
+	// field, such as spec.resyncPeriod.
+	Where string `json:"where"`
+	// Line and Column are 1-based in that template as its author wrote it, the column counted in characters. Length
+	// is how many characters it is about. 0 means not known, or that it is about no place in a text.
+	Line   int `json:"line,omitempty"`
+	Column int `json:"column,omitempty"`
+	Length int `json:"length,omitempty"`
+	// Message is one line without a final full stop: what is wrong, and what to do.
+	Message string `json:"message"`
+	// Replacement is what to write in place of those characters; "" means that nobody can tell.
+	Replacement string `json:"replacement,omitempty"`
+}
+
+// String returns place and message on one line, as conditions show them.
+func (f Finding) String() string {
+	switch {
+	case f.Line == 0:
+		return fmt.Sprintf("%s: %s", f.Where, f.Message)
+	case f.Column == 0:
+		return fmt.Sprintf("%s:%d: %s", f.Where, f.Line, f.Message)
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", f.Where, f.Line, f.Column, f.Message)
+}
+
+// Sort puts findings in order: by severity, errors first, then as they stand in the templates. It keeps one of those
+// that are the same.
+func Sort(all []Finding) []Finding {
+	slices.SortStableFunc(all, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.Where, b.Where), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Code, b.Code))
+	})
+	return slices.Compact(all)
+}
+
+// Of returns the findings of a severity.
+func Of(severity Severity, all []Finding) []Finding {
+	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return f.Severity != severity })
+}
