@@ -53,10 +53,11 @@ func TestFirstPassIsOneWriteForTheChildAndOneForTheStatus(t *testing.T) {
 	op.expectRequests("a new parent with one child", before, map[string]int{"patch configmaps 201": 1, "patch things/status 200": 1})
 
 	before = mark(t)
+	deleted := time.Now()
 	s.delete(s.things(), "second")
 	waitGone(t, s.in(configMaps), "second")
 	op.quiet(time.Second)
-	op.expectNoDeletes("a deleted parent", before)
+	op.expectLeftToCollector("a deleted parent", before, deleted)
 }
 
 func TestChangedParentWritesOnlyWhatDiffers(t *testing.T) {
