@@ -16,7 +16,7 @@ RACE := /(cmd|internal/(access|controllers|health|kind|kube|leader|metrics|opera
 PLAIN = $(shell grep -rl --include '*_test.go' '^//go:build !race' internal/controllers internal/reconcile | xargs sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' | paste -sd'|')
 
 # What is known without a cluster: for tools without one, and for a browser.
-OFFLINE := ./api/... ./internal/kind ./internal/kube/answers ./internal/object ./internal/render ./internal/render/budget ./internal/render/document ./internal/render/syntax ./internal/render/token ./internal/seal ./internal/spec \
+OFFLINE := ./api/... ./internal/finding ./internal/lint/... ./internal/schema ./internal/kind ./internal/kube/answers ./internal/object ./internal/render ./internal/render/budget ./internal/render/document ./internal/render/syntax ./internal/render/token ./internal/seal ./internal/spec \
 	./internal/reconcile/child ./internal/reconcile/fields ./internal/reconcile/plan ./internal/problem ./internal/reconcile/readiness
 
 IMAGE       ?= templater:dev

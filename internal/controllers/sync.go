@@ -10,6 +10,7 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
@@ -87,14 +88,15 @@ func (l *syncRun) compile(context.Context) (done bool, err error) {
 	if e.generation == l.tc.Generation {
 		return false, nil
 	}
-	compiled, rejection := spec.Compile(l.name, &l.tc.Spec)
+	checked := lint.Check(l.tc, nil)
+	rejection := checked.Rejection
 	if l.c.accounts && l.tc.Spec.ServiceAccountRef == nil {
 		rejection = spec.Rejectf(v1.ReasonServiceAccountRequired, "spec.serviceAccountRef is required here: name a ServiceAccount that has the rights to read and write what the templates are about")
 	}
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
-	e.generation, e.compiled, e.rejection = l.tc.Generation, compiled, rejection
-	e.indexes = indexesOf(compiled)
+	e.generation, e.compiled, e.rejection = l.tc.Generation, checked.Compiled, rejection
+	e.indexes = indexesOf(checked.Compiled)
 	e.round++
 	clear(e.settled)
 	clear(e.missing)

@@ -4,16 +4,21 @@ import (
 	"fmt"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/kind"
 )
 
 // Rejection says why a spec does not make sense: a reason and a message of the
 // Accepted condition.
-type Rejection struct{ Reason, Message string }
+type Rejection struct {
+	Reason, Message string
+	// Findings are all that is wrong, where that is known without a server.
+	Findings []finding.Finding
+}
 
 // Rejectf returns a Rejection with a message of that format.
 func Rejectf(reason, format string, args ...any) *Rejection {
-	return &Rejection{reason, fmt.Sprintf(format, args...)}
+	return &Rejection{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
 // CheckKind returns why the spec cannot work for the kind of its parents, or nil.

@@ -35,7 +35,7 @@ func TestScopeOfChildren(t *testing.T) {
 		}
 		want := (*Rejection)(nil)
 		if row.rejected {
-			want = &Rejection{v1.ReasonInvalidSpec, "spec.children[b].scope: Team is cluster-scoped, so its children may be anywhere as it is: remove scope"}
+			want = &Rejection{Reason: v1.ReasonInvalidSpec, Message: "spec.children[b].scope: Team is cluster-scoped, so its children may be anywhere as it is: remove scope"}
 		}
 		final := &v1.TemplateControllerSpec{Finalize: &v1.Finalize{Children: spec.Children}}
 		if got := CrossScope(final); got != row.crosses {

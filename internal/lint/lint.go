@@ -1,0 +1,32 @@
+// Package lint checks TemplateControllers: the one compile step of the operator, the admission webhook and the commands. It needs
+// no client.
+package lint
+
+import (
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/schema"
+	"github.com/templater-dev/templater/internal/spec"
+)
+
+// Result is what Check has found.
+type Result struct {
+	// Compiled is what the spec means: see spec.Compile. It is there with a Rejection, too.
+	Compiled *spec.Compiled
+	// Rejection says why the operator does not accept the TemplateController; nil if it does.
+	Rejection *spec.Rejection
+	// Findings are all errors and warnings, sorted. There is an error if and only if there is a Rejection.
+	Findings []finding.Finding
+}
+
+// Check compiles the spec of a TemplateController, and says all that is wrong with it. Nil schemas know of no kind. It is safe for
+// concurrent use.
+func Check(tc *v1.TemplateController, _ schema.Set) Result {
+	compiled, rejection := spec.Compile(tc.Name, &tc.Spec)
+	r := Result{Compiled: compiled, Rejection: rejection}
+	if rejection != nil {
+		r.Findings = append(r.Findings, rejection.Findings...)
+	}
+	r.Findings = finding.Sort(r.Findings)
+	return r
+}
