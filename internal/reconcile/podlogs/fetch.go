@@ -17,7 +17,7 @@ func (f *Fetcher) request(l *log) {
 	l.stopRetry()
 	l.asked = time.Now()
 	if !f.takeRoom(l) {
-		f.failed(l, errFull)
+		f.failed(l, result{err: errFull})
 		return
 	}
 	f.setWaiting(l, true)
@@ -47,9 +47,15 @@ func (f *Fetcher) work(as string, a *account) {
 		if l == nil {
 			return
 		}
-		text, err := f.fetch(a, l)
-		f.settle(l, run, text, err)
+		f.settle(l, run, f.fetch(a, l))
 	}
+}
+
+// result is what has come of a request for a log.
+type result struct {
+	text     string
+	err      error
+	believed bool // the server was not asked: it has refused another log of the namespace
 }
 
 // next returns the next log to read, of which run of its container, or nil when none waits.
@@ -70,50 +76,54 @@ func (f *Fetcher) next(as string, a *account) (*log, ran) {
 }
 
 // fetch reads a log, waiting for its turn.
-func (f *Fetcher) fetch(a *account, l *log) (string, error) {
+func (f *Fetcher) fetch(a *account, l *log) result {
 	if err := f.refusedLately(l); err != nil {
-		return "", err
+		return result{err: err, believed: true}
 	}
 	if err := a.rate.Wait(f.ctx); err != nil {
-		return "", err
+		return result{err: err}
 	}
 	select {
 	case <-f.ctx.Done():
-		return "", f.ctx.Err()
+		return result{err: f.ctx.Err()}
 	case f.places <- struct{}{}:
 		defer func() { <-f.places }()
 	}
-	return f.o.Reader(l.as).Log(f.ctx, l.namespace, l.name, l.container, l.options)
+	text, err := f.o.Reader(l.as).Log(f.ctx, l.namespace, l.name, l.container, l.options)
+	return result{text: text, err: err}
 }
 
 // settle takes an answer, and has the parents looked at that see something else now.
-func (f *Fetcher) settle(l *log, of ran, text string, err error) {
+func (f *Fetcher) settle(l *log, of ran, got result) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed || f.logs[l.source] != l {
 		return
 	}
 	f.setWaiting(l, false)
+	if !got.believed {
+		l.answered = time.Now()
+	}
 	if l.wanted != of {
 		f.request(l) // the container has gone on meanwhile
 		return
 	}
-	if err != nil {
-		f.failed(l, err)
+	if got.err != nil {
+		f.failed(l, got)
 		return
 	}
 	f.allowed(l)
-	news := !l.known || l.text != text
-	l.known, l.text, l.of = true, text, of
+	news := !l.known || l.text != got.text
+	l.known, l.text, l.of = true, got.text, of
 	f.setError(l, nil)
 	f.tell(l, news)
 }
 
-// failed takes note that a log cannot be read; the lock is held. What was known of the same run stays, unless the account may not
-// read it any more.
-func (f *Fetcher) failed(l *log, err error) {
-	news := false
-	if l.known && (l.of != l.wanted || rights.Denied(err)) {
+// failed takes note that a log cannot be read; the lock is held. What was known of the same run stays, unless the server has refused this
+// very log.
+func (f *Fetcher) failed(l *log, got result) {
+	err, news := got.err, false
+	if l.known && (l.of != l.wanted || rights.Denied(err) && !got.believed) {
 		l.known, l.text, news = false, "", true
 	}
 	f.setError(l, err)

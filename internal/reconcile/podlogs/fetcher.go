@@ -89,6 +89,7 @@ type log struct {
 	version uint64
 
 	asked    time.Time   // for the last time
+	answered time.Time   // by the server, about this very log, for the last time; until then, when it was first wanted
 	err      error       // why that has failed; nil if it has not
 	failures int         // in a row
 	retry    *time.Timer // nil = it is not tried again

@@ -337,6 +337,40 @@ func TestARefusalIsBelieved(t *testing.T) {
 	})
 }
 
+// An account that may read only some logs of a namespace reads these, whatever the server says of the others.
+func TestARefusalIsAboutOneLog(t *testing.T) {
+	run(t, func(t *testing.T, k *kubelet) {
+		k.set("a/c", "text", nil)
+		k.set("b/c", "", errForbidden)
+		k.pass("p", pod("b", runs))
+		pause(time.Second)
+		k.pass("p", pod("a", runs), pod("b", runs)) // the first answer about a that counts is its own, which may take a while
+		pause(believes + 2*deniedFor)
+		if got := k.pass("p", pod("a", runs), pod("b", runs)); got["a/c"] != "text" {
+			t.Fatalf("the pass sees %v, want the log that can be read", got)
+		}
+		k.take()
+		for range 5 {
+			pause(resync)
+			k.pass("p", pod("a", runs), pod("b", runs))
+			synctest.Wait()
+			if asked, _ := k.take(); !slices.Contains(asked, "/ns/a/c") {
+				t.Errorf("asked for %q, want the log that was there to be read again", asked)
+			}
+			if got := k.pass("p", pod("a", runs), pod("b", runs)); got["a/c"] != "text" {
+				t.Errorf("the pass sees %v, want the log that can be read", got)
+			}
+		}
+		k.set("a/c", "", errForbidden)
+		pause(resync)
+		k.pass("p", pod("a", runs), pod("b", runs))
+		pause(time.Second)
+		if got := k.pass("p", pod("a", runs), pod("b", runs)); len(got) > 0 {
+			t.Errorf("once the server refuses it, the pass sees %v", got)
+		}
+	})
+}
+
 // What is known of a run stays while its node is away, and goes where it may not be read any more.
 func TestWhatIsKnownOfALogThatCannotBeReadAgain(t *testing.T) {
 	for name, row := range map[string]struct {

@@ -10,8 +10,13 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 )
 
-// deniedFor is how long a refusal counts for all logs of the namespace, and how long one waits for which there is no room.
-const deniedFor = problem.SlowRetry
+const (
+	// deniedFor is how long a refusal counts for the other logs of the namespace, and how long one waits for which there is no room.
+	deniedFor = problem.SlowRetry
+	// believes is for how long a log lets the refusals of others count that was not asked for itself: the account may read only some
+	// Pods of the namespace.
+	believes = 5 * time.Minute
+)
 
 // audience is who reads logs, and where.
 type audience struct{ as, namespace string }
@@ -22,10 +27,14 @@ type refusal struct {
 	at  time.Time
 }
 
-// refusedLately returns the server's answer to who may not read logs in that namespace, or nil.
+// refusedLately returns the server's answer to who may not read another log in that namespace, or nil where this one is to be
+// asked for: it was readable, or others were believed for long.
 func (f *Fetcher) refusedLately(l *log) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if l.known || time.Since(l.answered) >= believes {
+		return nil
+	}
 	last, found := f.refused[audience{l.as, l.namespace}]
 	if !found || time.Since(last.at) >= deniedFor {
 		return nil

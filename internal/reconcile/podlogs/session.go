@@ -63,7 +63,7 @@ func (f *Fetcher) hold(key queue.Key, of source, namespace, name string) *log {
 	}
 	l := f.logs[of]
 	if l == nil {
-		l = &log{source: of, namespace: namespace, name: name, parents: map[queue.Key]*holder{}}
+		l = &log{source: of, namespace: namespace, name: name, parents: map[queue.Key]*holder{}, answered: time.Now()}
 		f.logs[of] = l
 	}
 	if l.parents[key] == nil {
