@@ -243,6 +243,27 @@ func TestLogsThatCannotBeReadAreToldAndLeftOut(t *testing.T) {
 	}
 }
 
+// A Pod has more containers than there is room for.
+func TestLogsThatThereIsNoRoomForAreTold(t *testing.T) {
+	c := newCluster(t)
+	containers := make([]string, 1000)
+	for i := range containers {
+		containers[i] = fmt.Sprintf("{name: c%04d, state: {terminated: {containerID: x}}}", i)
+	}
+	c.apply("{apiVersion: v1, kind: Pod, metadata: {namespace: ns, name: a}, status: {containerStatuses: [" + strings.Join(containers, ", ") + "]}}")
+	c.apply(with(t, reporters, "limitBytes: 1024", "limitBytes: 16384", "logs $pod | toJson", "len (logs $pod)"))
+	c.apply(app)
+	c.run() // all logs are asked for at once, and fetched one by one
+	c.deliver()
+	c.clock.SetTime(c.clock.Now().Add(recountTime))
+	c.run()
+	const want = "False TooManyLogs: Logs of Pods are left out: that of container c0963 in Pod ns/a, and 36 more: there is no room, since all logs may take 64 MiB, and those of one tenant, " +
+		"which is a namespace of service accounts, 16 MiB; have spec.related select fewer Pods, or give its logs a smaller limitBytes"
+	if got := c.condition("templatecontrollers", "apps", "LogsReadable"); got != want {
+		t.Errorf("the condition is\n%s, want\n%s", got, want)
+	}
+}
+
 // What nobody asks for is not kept: else it would not be asked for anew.
 func TestLogsAreKeptForThoseWhoAsk(t *testing.T) {
 	for what, row := range map[string]struct {

@@ -68,8 +68,8 @@ func logsClaim(c *running.Controller, namespace string) rights.Claim {
 
 // tooManyLogs says what to do about logs that there is no room for.
 func tooManyLogs(f podlogs.Failure) string {
-	return oneLog(f) + fmt.Sprintf(": there is no room, since all logs may take %d MiB, and those of one account %d MiB; have spec.related select fewer Pods, or give its logs a smaller limitBytes",
-		podlogs.MostHeld>>20, podlogs.MostHeldOfAccount>>20)
+	return oneLog(f) + fmt.Sprintf(": there is no room, since all logs may take %d MiB, and those of one tenant, which is a namespace of service accounts, %d MiB; have spec.related select fewer Pods, or give its logs a smaller limitBytes",
+		podlogs.MostHeld>>20, podlogs.MostHeldOfTenant>>20)
 }
 
 // oneLog names one of the logs of a failure, and says how many there are.

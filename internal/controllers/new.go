@@ -61,6 +61,7 @@ func New(o Options) (*Controllers, *reconcile.Reconciler) {
 // shared is what both halves work with.
 type shared struct {
 	tenants     *queue.Tenants
+	credit      *queue.Credit
 	turns       *queue.Turns
 	parents     queue.Queue
 	failures    *queue.RateLimiter // of parents
@@ -80,7 +81,7 @@ func newShared(o Options) *shared {
 	credit := queue.NewCredit(o.Clock, o.RolloutWorkers, tenants)
 	processors := workers.NewProcessors(o.Clock, tenants)
 	s := &shared{
-		tenants: tenants, turns: queue.NewTurns(max(o.Workers, 1), tenants, credit),
+		tenants: tenants, credit: credit, turns: queue.NewTurns(max(o.Workers, 1), tenants, credit),
 		pacer: queue.NewDeparturePacer(o.Clock), absences: queue.NewAbsentParents(o.Clock), orphaning: queue.NewOrphaningParents(), breaker: loop.NewBreaker(o.Clock),
 		controllers: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](queue.FirstRetry, 30*time.Second),
@@ -106,7 +107,10 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 		rights: rights.New(func(user string) rights.Reviewer { return o.Cluster(user) }, o.Clock, o.QueueMetrics, s.controllers.Add),
 	}
 	c.standby.Store(o.Standby)
-	c.logs = podlogs.New(podlogs.Options{Reader: o.Logs, Wake: s.parents.AddAfter, Changed: func(name string) { s.controllers.AddAfter(name, countsDelay) }})
+	c.logs = podlogs.New(podlogs.Options{
+		Reader: o.Logs, Wake: s.parents.AddAfter, Changed: func(name string) { s.controllers.AddAfter(name, countsDelay) },
+		Tenant: s.tenants.Name, Charge: func(name string, took time.Duration) { s.credit.Charge(name, workers.Cost(took, 0)) },
+	})
 	c.memories = []memory{s.pacer, s.absences, s.orphaning, s.breaker, c.events, c.logs, s.processors, s.tenants}
 	return c, reconcile.New(reconcile.Options{
 		Controllers: c, LookAt: func(name string) { c.queue.AddAfter(name, countsDelay) },

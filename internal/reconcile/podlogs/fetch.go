@@ -21,11 +21,11 @@ func (f *Fetcher) request(l *log) {
 		return
 	}
 	f.setWaiting(l, true)
-	a := f.account(l.as)
-	a.queue = append(a.queue, l)
-	if a.readers < mostOfAccount {
-		a.readers++
-		f.done.Go(func() { f.work(l.as, a) })
+	t := f.tenant(l.tenant)
+	t.queue = append(t.queue, l)
+	if t.readers < mostOfTenant {
+		t.readers++
+		f.done.Go(func() { f.work(l.tenant, t) })
 	}
 }
 
@@ -40,14 +40,14 @@ func (f *Fetcher) setWaiting(l *log, waiting bool) {
 	}
 }
 
-// work reads logs of an account until none waits.
-func (f *Fetcher) work(as string, a *account) {
+// work reads logs for a tenant until none waits.
+func (f *Fetcher) work(name string, t *tenant) {
 	for {
-		l, run := f.next(as, a)
+		l, run := f.next(name, t)
 		if l == nil {
 			return
 		}
-		f.settle(l, run, f.fetch(a, l))
+		f.settle(l, run, f.fetch(t, l))
 	}
 }
 
@@ -59,28 +59,28 @@ type result struct {
 }
 
 // next returns the next log to read, of which run of its container, or nil when none waits.
-func (f *Fetcher) next(as string, a *account) (*log, ran) {
+func (f *Fetcher) next(name string, t *tenant) (*log, ran) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for len(a.queue) > 0 && !f.closed {
-		l := a.queue[0]
-		a.queue = a.queue[1:]
+	for len(t.queue) > 0 && !f.closed {
+		l := t.queue[0]
+		t.queue = t.queue[1:]
 		if f.logs[l.source] == l { // somebody wants it still
 			return l, l.wanted
 		}
 	}
-	a.queue = nil
-	a.readers--
-	f.tidy(as)
+	t.queue = nil
+	t.readers--
+	f.tidy(name)
 	return nil, ran{}
 }
 
-// fetch reads a log, waiting for its turn.
-func (f *Fetcher) fetch(a *account, l *log) result {
+// fetch reads a log, waiting for its turn, and has it charged for.
+func (f *Fetcher) fetch(t *tenant, l *log) result {
 	if err := f.refusedLately(l); err != nil {
 		return result{err: err, believed: true}
 	}
-	if err := a.rate.Wait(f.ctx); err != nil {
+	if err := t.rate.Wait(f.ctx); err != nil {
 		return result{err: err}
 	}
 	select {
@@ -89,7 +89,9 @@ func (f *Fetcher) fetch(a *account, l *log) result {
 	case f.places <- struct{}{}:
 		defer func() { <-f.places }()
 	}
+	start := time.Now()
 	text, err := f.o.Reader(l.as).Log(f.ctx, l.namespace, l.name, l.container, l.options)
+	f.o.Charge(l.controller, time.Since(start))
 	return result{text: text, err: err}
 }
 

@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// mostAtOnce and mostOfAccount are how many requests for logs are under way at a time, in all and of one account.
-	mostAtOnce, mostOfAccount = 16, 4
-	// requestsPerSecond and requestBurst limit the requests of one account.
+	// mostAtOnce and mostOfTenant are how many requests for logs are under way at a time, in all and for one tenant.
+	mostAtOnce, mostOfTenant = 16, 4
+	// requestsPerSecond and requestBurst limit the requests for one tenant.
 	requestsPerSecond, requestBurst = 50, 100
 	// MostHeld is how many bytes of logs are kept. Each log counts with its limitBytes and perLog.
 	MostHeld = 64 << 20
-	// MostHeldOfAccount is how many of them may be those of one account.
-	MostHeldOfAccount = 16 << 20
-	perLog            = 1 << 10
+	// MostHeldOfTenant is how many of them may be held for one tenant.
+	MostHeldOfTenant = 16 << 20
+	perLog           = 1 << 10
 	// firstLogRetry is when a log is asked for again that could not be read; each further try waits twice as long, up to lastLogRetry.
 	firstLogRetry, lastLogRetry = 5 * time.Second, 5 * time.Minute
 	// gather is how long the first of several logs waits for the others before their parent is looked at.
@@ -37,9 +37,13 @@ type Reader interface {
 type Options struct {
 	// Reader returns what reads as that user; empty is the operator itself.
 	Reader func(as string) Reader
+	// Tenant returns whose a TemplateController is. Those that read as one account are of one tenant.
+	Tenant func(controller string) string
+	// Charge is told how long the server took for a log that was read for a TemplateController.
+	Charge func(controller string, took time.Duration)
 	// Wake has a parent looked at after so long, because what it asked for has come.
 	Wake func(parent queue.Key, after time.Duration)
-	// Changed is told of a TemplateController for which something else can, or cannot, be read now. Neither may call the Fetcher.
+	// Changed is told of a TemplateController for which something else can, or cannot, be read now. None of these may call the Fetcher.
 	Changed func(controller string)
 }
 
@@ -54,19 +58,20 @@ type Fetcher struct {
 
 	holding atomic.Int64 // parents
 
-	mu       sync.Mutex
-	closed   bool
-	logs     map[source]*log
-	parents  map[queue.Key]*holder
-	accounts map[string]*account
-	refused  map[audience]refusal
-	held     int    // bytes, see MostHeld
-	news     uint64 // how many texts have come and gone
+	mu      sync.Mutex
+	closed  bool
+	logs    map[source]*log
+	parents map[queue.Key]*holder
+	tenants map[string]*tenant
+	refused map[audience]refusal
+	held    int    // bytes, see MostHeld
+	news    uint64 // how many texts have come and gone
 }
 
 // source tells one log from others.
 type source struct {
-	as        string
+	tenant    string // who pays
+	as        string // who reads
 	pod       types.UID
 	container string
 	options   kube.LogOptions
@@ -76,6 +81,7 @@ type source struct {
 type log struct {
 	source
 	namespace, name string // of the Pod
+	controller      string // of the parent that asked first
 	parents         map[queue.Key]*holder
 	begun           bool // whether it was ever asked for
 	wanted          ran  // the run whose log is wanted
@@ -107,7 +113,7 @@ func New(o Options) *Fetcher {
 	ctx, stop := context.WithCancel(context.Background())
 	return &Fetcher{
 		o: o, ctx: ctx, stop: stop, places: make(chan struct{}, mostAtOnce),
-		logs: map[source]*log{}, parents: map[queue.Key]*holder{}, accounts: map[string]*account{}, refused: map[audience]refusal{},
+		logs: map[source]*log{}, parents: map[queue.Key]*holder{}, tenants: map[string]*tenant{}, refused: map[audience]refusal{},
 	}
 }
 
@@ -176,7 +182,7 @@ func (f *Fetcher) release(h *holder, l *log) {
 	l.stopRetry()
 	delete(f.logs, l.source)
 	f.giveUpRoom(l)
-	f.tidy(l.as)
+	f.tidy(l.tenant)
 }
 
 func (l *log) stopRetry() {

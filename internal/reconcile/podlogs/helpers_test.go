@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -28,7 +29,8 @@ type kubelet struct {
 	mu      sync.Mutex
 	asked   []string // "as/namespace/pod/container"
 	now     map[string]int
-	most    map[string]int // requests at a time, of an account, and of "all"
+	most    map[string]int // requests at a time, for a tenant, and for "all"
+	charged map[string]time.Duration
 	answers map[string]string
 	errors  map[string]error
 	woken   []string // "parent after"
@@ -39,15 +41,23 @@ type kubelet struct {
 func run(t *testing.T, test func(t *testing.T, k *kubelet)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		k := &kubelet{takes: 10 * time.Millisecond, now: map[string]int{}, most: map[string]int{}, answers: map[string]string{}, errors: map[string]error{}, changed: map[string]int{}}
+		k := &kubelet{takes: 10 * time.Millisecond, now: map[string]int{}, most: map[string]int{}, answers: map[string]string{}, errors: map[string]error{}, changed: map[string]int{}, charged: map[string]time.Duration{}}
 		k.f = New(Options{
 			Reader:  func(as string) Reader { return reader{k, as} },
+			Tenant:  tenantOf,
+			Charge:  func(name string, took time.Duration) { k.mu.Lock(); defer k.mu.Unlock(); k.charged[name] += took },
 			Wake:    func(key queue.Key, after time.Duration) { k.note(fmt.Sprintf("%s %s", key.Parent.Name, after)) },
 			Changed: func(name string) { k.mu.Lock(); defer k.mu.Unlock(); k.changed[name]++ },
 		})
 		defer k.f.Close()
 		test(t, k)
 	})
+}
+
+// tenantOf has the TemplateControllers NAME/1, NAME/2 and so on be of one tenant.
+func tenantOf(controller string) string {
+	name, _, _ := strings.Cut(controller, "/")
+	return name
 }
 
 func (k *kubelet) note(woken string) {
@@ -83,7 +93,7 @@ func (r reader) Log(ctx context.Context, namespace, pod, container string, _ kub
 	k := r.k
 	k.mu.Lock()
 	k.asked = append(k.asked, r.as+"/"+namespace+"/"+pod+"/"+container)
-	for _, who := range []string{"all", r.as} {
+	for _, who := range []string{"all", tenantOf(r.as)} {
 		k.now[who]++
 		k.most[who] = max(k.most[who], k.now[who])
 	}
@@ -96,7 +106,7 @@ func (r reader) Log(ctx context.Context, namespace, pod, container string, _ kub
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, who := range []string{"all", r.as} {
+	for _, who := range []string{"all", tenantOf(r.as)} {
 		k.now[who]--
 	}
 	return k.answers[pod+"/"+container], errors.Join(err, k.errors[pod+"/"+container])
@@ -123,8 +133,10 @@ var (
 	options = kube.LogOptions{TailLines: 20, LimitBytes: 4096}
 )
 
-func key(parent string) queue.Key {
-	return queue.Key{Controller: "x", Parent: types.NamespacedName{Namespace: "ns", Name: parent}}
+func key(parent string) queue.Key { return keyOf("x", parent) }
+
+func keyOf(controller, parent string) queue.Key {
+	return queue.Key{Controller: controller, Parent: types.NamespacedName{Namespace: "ns", Name: parent}}
 }
 
 const resync = 10 * time.Minute
@@ -162,8 +174,8 @@ func (k *kubelet) empty(t *testing.T) {
 	f := k.f
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.logs)+len(f.parents)+len(f.accounts)+f.held+int(f.holding.Load()) > 0 {
-		t.Errorf("kept: logs %v, parents %v, accounts %v, bytes %d, holding %d", f.logs, f.parents, slices.Collect(maps.Keys(f.accounts)), f.held, f.holding.Load())
+	if len(f.logs)+len(f.parents)+len(f.tenants)+f.held+int(f.holding.Load()) > 0 {
+		t.Errorf("kept: logs %v, parents %v, tenants %v, bytes %d, holding %d", f.logs, f.parents, slices.Collect(maps.Keys(f.tenants)), f.held, f.holding.Load())
 	}
 }
 

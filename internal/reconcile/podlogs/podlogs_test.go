@@ -166,8 +166,8 @@ func TestManyFailingPods(t *testing.T) {
 		}
 		pause(10 * time.Second)
 		asked, woken := k.take()
-		if len(asked) != 200 || k.most["all"] != mostOfAccount {
-			t.Errorf("%d requests, %d at a time; want 200 and %d", len(asked), k.most["all"], mostOfAccount)
+		if len(asked) != 200 || k.most["all"] != mostOfTenant {
+			t.Errorf("%d requests, %d at a time; want 200 and %d", len(asked), k.most["all"], mostOfTenant)
 		}
 		count := map[string]int{}
 		for _, w := range woken {
@@ -182,12 +182,13 @@ func TestManyFailingPods(t *testing.T) {
 	})
 }
 
-func TestRequestsAreLimited(t *testing.T) {
+func TestRequestsForLogsAreLimited(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		k.takes = 100 * time.Millisecond
-		for i := range 10 {
-			s := k.f.Begin(key(fmt.Sprint(i)), fmt.Sprint("as", i), 0)
-			for j := range 50 {
+		for i := range 20 { // two accounts each
+			as := fmt.Sprintf("tenant%d/%d", i/2, i%2)
+			s := k.f.Begin(keyOf(as, "p"), as, 0)
+			for j := range 25 {
 				s.Logs(pod(fmt.Sprint(j), ended), options)
 			}
 			s.End()
@@ -197,15 +198,25 @@ func TestRequestsAreLimited(t *testing.T) {
 		if len(asked) != 500 || k.most["all"] != mostAtOnce {
 			t.Errorf("%d requests, %d at a time; want 500 and %d", len(asked), k.most["all"], mostAtOnce)
 		}
-		for as, most := range k.most {
-			if as != "all" && most > mostOfAccount {
-				t.Errorf("account %s has %d requests at a time, want at most %d", as, most, mostOfAccount)
+		for who, most := range k.most {
+			if who != "all" && most > mostOfTenant {
+				t.Errorf("%s has %d requests at a time, want at most %d", who, most, mostOfTenant)
 			}
+		}
+		var charged time.Duration
+		for as, took := range k.charged {
+			if took != 25*k.takes {
+				t.Errorf("%s is charged with %s, want what its requests took, %s", as, took, 25*k.takes)
+			}
+			charged += took
+		}
+		if charged != 500*k.takes {
+			t.Errorf("%s are charged in all, want %s", charged, 500*k.takes)
 		}
 	})
 }
 
-func TestRequestsOfAnAccountHaveARate(t *testing.T) {
+func TestRequestsForATenantHaveARate(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		k.takes = 0
 		var pods []map[string]any
@@ -225,18 +236,19 @@ func TestThereIsRoomForSoManyLogs(t *testing.T) {
 		k.takes = 0
 		large := options
 		large.LimitBytes = 1 << 20
-		room := MostHeldOfAccount / (1<<20 + perLog)
+		room := MostHeldOfTenant / (1<<20 + perLog)
 		ask := func(as string, from, to int) {
-			s := k.f.Begin(key(as), as, 0)
+			s := k.f.Begin(keyOf(as, "p"), as, 0)
 			for i := from; i < to; i++ {
 				s.Logs(pod(fmt.Sprint(i), ended), large)
 			}
 			s.End()
 			synctest.Wait()
 		}
-		ask("a", 0, room+5)
+		ask("a/1", 0, room-5)
+		ask("a/2", 0, 10) // another account of that tenant
 		asked, _ := k.take()
-		failures := k.f.Failures("x")
+		failures := k.f.Failures("a/2")
 		if len(asked) != room || len(failures) != 1 || !failures[0].Full() || failures[0].Logs != 5 {
 			t.Errorf("%d requests, want %d; failures %v", len(asked), room, failures)
 		}
@@ -244,15 +256,17 @@ func TestThereIsRoomForSoManyLogs(t *testing.T) {
 			ask(as, 0, room)
 		}
 		if more, _ := k.take(); room+len(more) != MostHeld/(1<<20+perLog) {
-			t.Errorf("%d requests of four more accounts", len(more))
+			t.Errorf("%d requests for four more tenants", len(more))
 		}
 		ask("b", 0, 0) // which gives up its room
-		ask("a", 2, room+5)
+		ask("a/1", 2, room-5)
 		pause(deniedFor)
-		if got := k.f.Failures("x"); len(got) != 1 || got[0].Logs != 3 {
-			t.Errorf("failures are %v, want 3 logs of the first account", got)
+		if got := k.f.Failures("a/2"); len(got) != 1 || got[0].Logs != 3 {
+			t.Errorf("failures are %v, want 3 logs of the first tenant", got)
 		}
-		k.f.ForgetController("x")
+		for _, name := range []string{"a/1", "a/2", "b", "c", "d", "e"} {
+			k.f.ForgetController(name)
+		}
 		k.empty(t)
 	})
 }
@@ -317,8 +331,8 @@ func TestARefusalIsBelieved(t *testing.T) {
 		}
 		k.pass("p", pods...)
 		pause(deniedFor - time.Second)
-		if asked, _ := k.take(); len(asked) > mostOfAccount {
-			t.Errorf("%d requests, want %d", len(asked), mostOfAccount)
+		if asked, _ := k.take(); len(asked) > mostOfTenant {
+			t.Errorf("%d requests, want %d", len(asked), mostOfTenant)
 		}
 		failures := k.f.Failures("x")
 		if len(failures) != 1 || failures[0].Logs != 100 || !failures[0].Denied() {

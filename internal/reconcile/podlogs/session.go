@@ -14,6 +14,7 @@ import (
 type Session struct {
 	f       *Fetcher
 	key     queue.Key
+	tenant  string
 	as      string
 	refresh time.Duration
 	asked   map[*log]struct{}
@@ -23,7 +24,7 @@ type Session struct {
 // Begin returns a Session of a parent, which reads as that user. Logs of containers that run are read again when they are older than
 // refresh; 0 means never.
 func (f *Fetcher) Begin(key queue.Key, as string, refresh time.Duration) *Session {
-	return &Session{f: f, key: key, as: as, refresh: refresh, asked: map[*log]struct{}{}}
+	return &Session{f: f, key: key, tenant: f.o.Tenant(key.Controller), as: as, refresh: refresh, asked: map[*log]struct{}{}}
 }
 
 // Logs returns what is known of the logs of a Pod, JSON data, by the names of its containers; one without a log, or of which it is not
@@ -39,7 +40,7 @@ func (s *Session) Logs(pod map[string]any, o kube.LogOptions) map[string]string 
 		return out
 	}
 	for _, c := range containersOf(pod, o.Previous) {
-		l := s.f.hold(s.key, source{s.as, types.UID(uid), c.name, o}, namespace, name)
+		l := s.f.hold(s.key, source{s.tenant, s.as, types.UID(uid), c.name, o}, namespace, name)
 		s.asked[l] = struct{}{}
 		s.want(l, c.ran)
 		s.version += l.version
@@ -63,7 +64,7 @@ func (f *Fetcher) hold(key queue.Key, of source, namespace, name string) *log {
 	}
 	l := f.logs[of]
 	if l == nil {
-		l = &log{source: of, namespace: namespace, name: name, parents: map[queue.Key]*holder{}, answered: time.Now()}
+		l = &log{source: of, namespace: namespace, name: name, controller: key.Controller, parents: map[queue.Key]*holder{}, answered: time.Now()}
 		f.logs[of] = l
 	}
 	if l.parents[key] == nil {

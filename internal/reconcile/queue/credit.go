@@ -50,7 +50,7 @@ func (c *Credit) few() int { return (c.rollout + 1) / 2 }
 
 // Charge adds what a request for a controller has cost.
 func (c *Credit) Charge(controller string, cost time.Duration) {
-	tenant, _ := c.tenants.Of(controller)
+	tenant := c.tenants.Name(controller)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.clock.Now()
@@ -88,7 +88,7 @@ func (c *Credit) hasNeighbour(tenant string, now time.Time) bool {
 // Over reports whether the tenant of a controller has used up its credit, so that it may have few passes under way: others
 // need the API server.
 func (c *Credit) Over(controller string) bool {
-	tenant, _ := c.tenants.Of(controller)
+	tenant := c.tenants.Name(controller)
 	return c.over(tenant)
 }
 

@@ -37,6 +37,12 @@ func (t *Tenants) Of(controller string) (string, bool) {
 	return controller, false
 }
 
+// Name returns whose a controller is, as far as that is known.
+func (t *Tenants) Name(controller string) string {
+	tenant, _ := t.Of(controller)
+	return tenant
+}
+
 // ForgetController forgets about a controller that is gone.
 func (t *Tenants) ForgetController(name string) {
 	t.mu.Lock()

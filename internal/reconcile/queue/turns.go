@@ -141,7 +141,7 @@ func (t *Turns) Hangs(key Key) {
 func (t *Turns) lane(controller string) *lane {
 	l := t.lanes[controller]
 	if l == nil {
-		tenant, _ := t.tenants.Of(controller)
+		tenant := t.tenants.Name(controller)
 		if t.shares[tenant] == nil {
 			t.shares[tenant] = &share{tenant: tenant}
 		}

@@ -128,7 +128,7 @@ func (p *Memory) ask(h *Reservation, bytes int) *waiter {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if h.tenant == "" { // it stays, also when the controller gets another account meanwhile
-		h.tenant, _ = p.tenants.Of(h.controller)
+		h.tenant = p.tenants.Name(h.controller)
 	}
 	if p.favoured == h {
 		p.settled = false

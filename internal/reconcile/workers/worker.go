@@ -132,11 +132,16 @@ func (w *Worker) Asked() {
 // largeAnswer is for how many bytes of its answer a request costs what it has taken once more.
 const largeAnswer = 32 << 10
 
-// Answered takes note of the end of a request, and charges for it. What takes longer than Patience waits for somebody
-// else than the API server.
+// Cost is what a request is charged with that took so long and was answered by so many bytes. What takes longer than Patience waits
+// for somebody else than the API server.
+func Cost(took time.Duration, size int) time.Duration {
+	return time.Duration(1+size/largeAnswer) * min(took, Patience)
+}
+
+// Answered takes note of the end of a request, and charges for it.
 func (w *Worker) Answered(size int) {
 	if w.credit != nil {
-		cost := time.Duration(1+size/largeAnswer) * min(w.clock.Since(w.asked), Patience)
+		cost := Cost(w.clock.Since(w.asked), size)
 		w.credit.Charge(w.charged, cost)
 		w.costs += cost
 	}

@@ -1,0 +1,63 @@
+package podlogs
+
+import (
+	"errors"
+
+	"k8s.io/client-go/util/flowcontrol"
+)
+
+// tenant is whom logs are read for, as queue.Tenants has it. Each has requests and room of its own, so that none keeps others from
+// theirs, however many accounts it reads as.
+type tenant struct {
+	queue   []*log // those that wait for a request
+	readers int    // goroutines that work through the queue
+	held    int    // bytes, see MostHeldOfTenant
+	rate    flowcontrol.RateLimiter
+}
+
+// tenant returns that of a name; the lock is held.
+func (f *Fetcher) tenant(name string) *tenant {
+	t := f.tenants[name]
+	if t == nil {
+		t = &tenant{rate: flowcontrol.NewTokenBucketRateLimiter(requestsPerSecond, requestBurst)}
+		f.tenants[name] = t
+	}
+	return t
+}
+
+// tidy forgets a tenant for whom there is nothing to read or to keep; the lock is held.
+func (f *Fetcher) tidy(name string) {
+	if t := f.tenants[name]; t != nil && t.readers == 0 && t.held == 0 {
+		delete(f.tenants, name)
+	}
+}
+
+// errFull says that there is no room for a log.
+var errFull = errors.New("there is no room for another log")
+
+// takeRoom has a log count in what is held, if there is room for it; the lock is held.
+func (f *Fetcher) takeRoom(l *log) bool {
+	t, size := f.tenant(l.tenant), l.size()
+	switch {
+	case l.hasRoom:
+	case f.held+size > MostHeld || t.held+size > MostHeldOfTenant:
+		f.tidy(l.tenant)
+		return false
+	default:
+		f.held += size
+		t.held += size
+		l.hasRoom = true
+	}
+	return true
+}
+
+// giveUpRoom undoes takeRoom; the lock is held.
+func (f *Fetcher) giveUpRoom(l *log) {
+	if l.hasRoom {
+		f.held -= l.size()
+		f.tenants[l.tenant].held -= l.size()
+		l.hasRoom = false
+	}
+}
+
+func (l *log) size() int { return perLog + int(l.options.LimitBytes) }
