@@ -122,6 +122,12 @@ func (c *Controllers) get(name string) *running.Controller {
 	return nil
 }
 
+// runs reports whether passes are made over the parents of a controller.
+func (c *Controllers) runs(name string) bool {
+	running := c.get(name)
+	return running != nil && running.Runs()
+}
+
 // Miss notes kinds that templates ask for and the server does not have.
 func (c *Controllers) Miss(name string, kinds []schema.GroupKind) {
 	if len(kinds) == 0 {

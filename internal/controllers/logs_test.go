@@ -310,6 +310,54 @@ func TestLogsAreKeptForThoseWhoAsk(t *testing.T) {
 	}
 }
 
+// A pass may be under way when its TemplateController goes.
+func TestAPassUnderWayLeavesNoLogsBehind(t *testing.T) {
+	c := newCluster(t)
+	c.apply(reporters)
+	c.apply(app)
+	c.settleLogs()
+	_, leave := c.controllers.Enter("apps")
+	c.gone(controllerAt("apps"))
+	synced := make(chan error)
+	go func() { synced <- c.controllers.Sync(t.Context(), "apps") }()
+	eventually(t, "no pass begins", func() bool { return c.controllers.get("apps") == nil })
+	c.logs.set("ns/a/main", "", errors.New("no"))
+	c.controllers.logs.Begin(keyOf("apps", "one"), "", 0).Logs(parse(t, podOf("a", "1", 1)).Object, kube.LogOptions{LimitBytes: 1})
+	leave()
+	if err := <-synced; err != nil {
+		t.Error(err)
+	}
+	c.controllers.logs.Wait()
+	if left := c.controllers.logs.Failures("apps"); len(left) > 0 {
+		t.Errorf("left is %v", left)
+	}
+}
+
+// What is suspended, or rejected, has no log tried again: podlogs asks for that.
+func TestLogsWaitWhileNoPassesAreMade(t *testing.T) {
+	for what, edit := range map[string][2]string{
+		"suspended": {"spec:\n", "spec:\n  suspend: true\n"},
+		"rejected":  {"    template: |\n", "    template: |\n      {{ nothing }}\n"},
+	} {
+		c := newCluster(t)
+		c.apply(reporters)
+		c.run()
+		if !c.controllers.runs("apps") {
+			t.Errorf("before it is %s, it does not run", what)
+		}
+		c.apply(with(t, reporters, edit[0], edit[1]))
+		c.run()
+		if c.controllers.runs("apps") {
+			t.Errorf("while it is %s, it runs", what)
+		}
+		c.apply(reporters)
+		c.run()
+		if !c.controllers.runs("apps") {
+			t.Errorf("after it was %s, it does not run", what)
+		}
+	}
+}
+
 // A template that fails for a moment costs no requests.
 func TestLogsAreKeptWhileATemplateFails(t *testing.T) {
 	c := newCluster(t)

@@ -109,7 +109,7 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 	c.standby.Store(o.Standby)
 	c.logs = podlogs.New(podlogs.Options{
 		Reader: o.Logs, Wake: s.parents.AddAfter, Changed: func(name string) { s.controllers.AddAfter(name, countsDelay) },
-		Tenant: s.tenants.Name, Charge: func(name string, took time.Duration) { s.credit.Charge(name, workers.Cost(took, 0)) },
+		Tenant: s.tenants.Name, Runs: c.runs, Charge: func(name string, took time.Duration) { s.credit.Charge(name, workers.Cost(took, 0)) },
 	})
 	c.memories = []memory{s.pacer, s.absences, s.orphaning, s.breaker, c.events, c.logs, s.processors, s.tenants}
 	return c, reconcile.New(reconcile.Options{

@@ -62,6 +62,7 @@ func (l *syncRun) read(ctx context.Context) (done bool, err error) {
 	l.packed = l.c.cache.Get(types.NamespacedName{Name: l.name})
 	if l.packed == nil {
 		klog.FromContext(ctx).V(2).Info("TemplateController is gone", "controller", l.name)
+		l.c.stop(ctx, l.name) // before, for a pass under way remembers something
 		return true, l.c.forget(l.name)
 	}
 	l.tc = &v1.TemplateController{}

@@ -106,7 +106,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 	defer worker.End()
 	c, leave := r.controllers.Enter(key.Controller)
 	defer leave()
-	if c == nil || c.Spec.Suspend || c.Unknown || !c.ParentsSynced(key.Parent.Namespace) || c.SyncingChildren(key.Parent.Namespace) {
+	if c == nil || !c.Runs() || !c.ParentsSynced(key.Parent.Namespace) || c.SyncingChildren(key.Parent.Namespace) {
 		return Result{} // each of these brings the parent back when it changes
 	}
 	parent := c.Parent(key.Parent)

@@ -2,6 +2,7 @@ package podlogs
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -145,13 +146,28 @@ func (f *Fetcher) failed(l *log, got result) {
 // final reports whether the server has no such log, and will not have it: the Pod is gone, or what the container has written.
 func final(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsBadRequest(err) }
 
-// again reads a log once more that could not be read.
+// again reads a log once more that could not be read. Where no passes are made that could show it, the next one sees to that.
 func (f *Fetcher) again(l *log) {
+	wanted := slices.ContainsFunc(f.holders(l), f.o.Runs)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.logs[l.source] == l {
+	l.stopRetry()
+	if wanted && f.logs[l.source] == l {
 		f.request(l)
 	}
+}
+
+// holders returns the TemplateControllers for which a log is held.
+func (f *Fetcher) holders(l *log) []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var names []string
+	for key := range l.parents {
+		if !slices.Contains(names, key.Controller) {
+			names = append(names, key.Controller)
+		}
+	}
+	return names
 }
 
 // tell has the parents looked at that hold a log, if there is news; the lock is held. While more is on its way to a parent, that is

@@ -39,6 +39,8 @@ type Options struct {
 	Reader func(as string) Reader
 	// Tenant returns whose a TemplateController is. Those that read as one account are of one tenant.
 	Tenant func(controller string) string
+	// Runs reports whether passes are made for a TemplateController, as is not so for one that is suspended.
+	Runs func(controller string) bool
 	// Charge is told how long the server took for a log that was read for a TemplateController.
 	Charge func(controller string, took time.Duration)
 	// Wake has a parent looked at after so long, because what it asked for has come.

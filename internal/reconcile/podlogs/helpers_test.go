@@ -31,6 +31,7 @@ type kubelet struct {
 	now     map[string]int
 	most    map[string]int // requests at a time, for a tenant, and for "all"
 	charged map[string]time.Duration
+	rests   map[string]bool // TemplateControllers for which no passes are made
 	answers map[string]string
 	errors  map[string]error
 	woken   []string // "parent after"
@@ -41,10 +42,11 @@ type kubelet struct {
 func run(t *testing.T, test func(t *testing.T, k *kubelet)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		k := &kubelet{takes: 10 * time.Millisecond, now: map[string]int{}, most: map[string]int{}, answers: map[string]string{}, errors: map[string]error{}, changed: map[string]int{}, charged: map[string]time.Duration{}}
+		k := &kubelet{takes: 10 * time.Millisecond, now: map[string]int{}, most: map[string]int{}, answers: map[string]string{}, errors: map[string]error{}, changed: map[string]int{}, charged: map[string]time.Duration{}, rests: map[string]bool{}}
 		k.f = New(Options{
 			Reader:  func(as string) Reader { return reader{k, as} },
 			Tenant:  tenantOf,
+			Runs:    func(name string) bool { k.mu.Lock(); defer k.mu.Unlock(); return !k.rests[name] },
 			Charge:  func(name string, took time.Duration) { k.mu.Lock(); defer k.mu.Unlock(); k.charged[name] += took },
 			Wake:    func(key queue.Key, after time.Duration) { k.note(fmt.Sprintf("%s %s", key.Parent.Name, after)) },
 			Changed: func(name string) { k.mu.Lock(); defer k.mu.Unlock(); k.changed[name]++ },
@@ -64,6 +66,13 @@ func (k *kubelet) note(woken string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.woken = append(k.woken, woken)
+}
+
+// rest has no passes be made for a TemplateController, or has them made again.
+func (k *kubelet) rest(controller string, rests bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.rests[controller] = rests
 }
 
 // set has logs of that name answered with text or an error.

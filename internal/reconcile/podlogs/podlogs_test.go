@@ -320,6 +320,52 @@ func TestALogThatCannotBeRead(t *testing.T) {
 	}
 }
 
+// Where no pass can follow, nothing is asked for; when passes are made again, the first one has it asked for.
+func TestNothingIsTriedAgainWhileNoPassesAreMade(t *testing.T) {
+	for name, row := range map[string]struct {
+		err   error
+		asked []string // by the next pass
+	}{
+		"a right is missing": {errForbidden, []string{"/ns/a/c"}},
+		"its node is away":   {errAway, []string{"/ns/a/c"}},
+		"it has not begun":   {errNotBegun, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(t *testing.T, k *kubelet) {
+				k.takes = 0
+				k.set("a/c", "", row.err)
+				k.pass("p", pod("a", ended))
+				synctest.Wait()
+				k.rest("x", true)
+				pause(resync)
+				k.take()
+				pause(24 * time.Hour)
+				k.expect(t, nil, nil)
+				k.rest("x", false)
+				k.pass("p", pod("a", ended))
+				pause(time.Second)
+				k.expect(t, row.asked, nil)
+			})
+		})
+	}
+}
+
+// A log that is held for several TemplateControllers is tried again for those for which passes are made.
+func TestALogIsTriedAgainForThoseForWhomPassesAreMade(t *testing.T) {
+	run(t, func(t *testing.T, k *kubelet) {
+		k.takes = 0
+		k.set("a/c", "", errAway)
+		for _, name := range []string{"x/1", "x/2"} {
+			s := k.f.Begin(keyOf(name, "p"), "", resync)
+			s.Logs(pod("a", ended), options)
+			s.End()
+		}
+		k.rest("x/1", true)
+		pause(firstLogRetry)
+		k.expect(t, []string{"/ns/a/c", "/ns/a/c"}, nil)
+	})
+}
+
 // Where a right is missing, one log finds out for all of the namespace.
 func TestARefusalIsBelieved(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {

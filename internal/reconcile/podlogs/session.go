@@ -86,6 +86,8 @@ func (s *Session) want(l *log, run ran) {
 	case !l.begun || l.wanted != run:
 		l.begun, l.wanted, l.failures = true, run, 0
 		s.f.request(l)
+	case l.err != nil && l.retry == nil && !final(l.err):
+		s.f.request(l) // for which there was no pass when it was due
 	case !run.ended && l.retry == nil && s.refresh > 0 && time.Since(l.asked) >= s.refresh:
 		s.f.request(l)
 	}

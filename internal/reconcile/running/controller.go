@@ -95,6 +95,9 @@ func (c *Controller) WithoutKinds(kinds []schema.GroupKind) *Controller {
 // Author tells what the author of the templates wrote from what came from data.
 func (c *Controller) Author() problem.Author { return c.Program.Wrote }
 
+// Runs reports whether passes are made over its parents, as far as these can be read.
+func (c *Controller) Runs() bool { return !c.Spec.Suspend && !c.Unknown }
+
 // Parent returns the parent of that name when it is there and matches, else nil.
 func (c *Controller) Parent(name types.NamespacedName) *object.Object {
 	cache := c.ParentCache(name.Namespace)
