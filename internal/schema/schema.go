@@ -12,7 +12,7 @@ type Kinds uint8
 const (
 	String Kinds = 1 << iota
 	Integer
-	Number // with a fraction
+	Number // with a fraction; a field for numbers is Integer|Number
 	Boolean
 	List
 	Map
@@ -36,14 +36,14 @@ type Type struct {
 
 // Field is a field of a map.
 type Field struct {
-	Type *Type
-	// Present says that it is always there: it is required, or has a default.
+	Type *Type // nil is anything
+	// Present says that it is always there, and not null: it is required, or has a default.
 	Present bool
 }
 
 // Set finds the types of kinds. It is safe for concurrent use.
 type Set interface {
-	// Lookup returns the type of the objects of a kind. Nil means that nothing is known of them. It
-	// returns false where it is known that there is no such kind.
+	// Lookup returns the type of the objects of a kind, as a server has them: metadata holds what a server fills in.
+	// Nil means that nothing is known of them. It returns false where it is known that there is no such kind.
 	Lookup(gvk schema.GroupVersionKind) (t *Type, exists bool)
 }

@@ -1,0 +1,136 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// refPrefix begins each $ref of a document.
+const refPrefix = "#/components/schemas/"
+
+// metaSuffix ends the names of the definition of ObjectMeta.
+const metaSuffix = ".meta.v1.ObjectMeta"
+
+// document is what is read of an OpenAPI v3 document.
+type document struct {
+	Components struct {
+		Schemas map[string]definition `json:"schemas"`
+	} `json:"components"`
+	// Paths tell which kinds are in namespaces.
+	Paths map[string]struct {
+		Get, Post, Put kindMark
+	} `json:"paths"`
+}
+
+type definition struct {
+	apiextensionsv1.JSONSchemaProps
+
+	Kinds []schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
+}
+
+type kindMark struct {
+	Kind *schema.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
+}
+
+// FromOpenAPI returns the types of all kinds of an OpenAPI v3 document of an API server, such as that of the path
+// /openapi/v3/apis/apps/v1. It knows that there are no other kinds in the versions that the document tells of, and of
+// other versions nothing. What the document says twice, two kinds share. The error tells why it is no such document.
+func FromOpenAPI(text []byte) (Set, error) {
+	set, err := fromOpenAPI(text)
+	if err != nil {
+		return nil, err
+	}
+	versions := map[schema.GroupVersion]bool{}
+	for gvk := range set.byKind {
+		versions[gvk.GroupVersion()] = true
+	}
+	set.whole = func(gvk schema.GroupVersionKind) bool { return versions[gvk.GroupVersion()] }
+	return set, nil
+}
+
+func fromOpenAPI(text []byte) (*types, error) {
+	var doc document
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return nil, fmt.Errorf("it is no OpenAPI v3 document: %w", err)
+	}
+	all := doc.Components.Schemas
+	r := &reader{definitions: make(map[string]*Type, len(all))}
+	for name := range all {
+		r.definitions[refPrefix+name] = &Type{Name: name[strings.LastIndex(name, ".")+1:]}
+	}
+	set := &types{byKind: map[schema.GroupVersionKind]*Type{}}
+	scopes := doc.scopes()
+	for name, d := range all {
+		gvk, isKind := d.kind()
+		custom := isKind && name == customName(gvk)
+		t := r.definitions[refPrefix+name]
+		r.structural = custom && len(d.Properties) > 0
+		r.fill(t, name, &d.JSONSchemaProps)
+		if isKind {
+			set.byKind[gvk] = whole(t, gvk, objectMeta[scopes[gvk]][custom])
+		}
+	}
+	return set, nil
+}
+
+// fill reads a definition into t. One that is but another name for a second one stays anything.
+func (r *reader) fill(t *Type, name string, s *apiextensionsv1.JSONSchemaProps) {
+	read := innerMeta
+	if !strings.HasSuffix(name, metaSuffix) {
+		if s.Ref != nil || s.Type == "" && len(s.AllOf) > 0 {
+			return
+		}
+		if read = r.read(s, 0); read == nil {
+			return
+		}
+	}
+	called := t.Name
+	*t = *read
+	t.Name = called
+}
+
+// kind returns the kind whose objects a definition describes, if it does: lists of objects have another metadata, and
+// the options of requests are of many kinds.
+func (d *definition) kind() (schema.GroupVersionKind, bool) {
+	if len(d.Kinds) != 1 {
+		return schema.GroupVersionKind{}, false
+	}
+	if len(d.Properties) == 0 { // of a custom kind without a schema
+		return d.Kinds[0], true
+	}
+	meta := d.Properties["metadata"]
+	if len(meta.AllOf) == 1 {
+		meta = meta.AllOf[0]
+	}
+	return d.Kinds[0], meta.Ref != nil && strings.HasSuffix(*meta.Ref, metaSuffix)
+}
+
+// customName returns how the definition of a kind is called that a CustomResourceDefinition defines. Others are called
+// by their package in Go.
+func customName(gvk schema.GroupVersionKind) string {
+	group := strings.Split(gvk.Group, ".")
+	slices.Reverse(group)
+	return strings.Join(append(group, gvk.Version, gvk.Kind), ".")
+}
+
+// scopes returns whether kinds are in namespaces, as far as paths tell.
+func (d *document) scopes() map[schema.GroupVersionKind]scope {
+	scopes := map[schema.GroupVersionKind]scope{}
+	for path, p := range d.Paths {
+		in := clusterScoped
+		if strings.Contains(path, "/namespaces/{namespace}/") {
+			in = namespaced
+		}
+		for _, mark := range []kindMark{p.Get, p.Post, p.Put} {
+			if mark.Kind != nil && scopes[*mark.Kind] != namespaced {
+				scopes[*mark.Kind] = in
+			}
+		}
+	}
+	return scopes
+}

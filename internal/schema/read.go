@@ -1,0 +1,172 @@
+package schema
+
+import (
+	"encoding/json"
+	"slices"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// deepest is how deep a schema is read. What is below is anything.
+const deepest = 100
+
+// kindsOf is what a type of JSON schemas stands for.
+var kindsOf = map[string]Kinds{
+	"string":  String,
+	"integer": Integer,
+	"number":  Integer | Number,
+	"boolean": Boolean,
+	"array":   List,
+	"object":  Map,
+}
+
+// plain holds the types that are no more than their kinds, which all others share.
+var plain = func() (all [Null << 1]*Type) {
+	for kinds := range all {
+		all[kinds] = &Type{Kinds: Kinds(kinds)}
+	}
+	return all
+}()
+
+// simple returns the type that is no more than its kinds.
+func simple(kinds Kinds) *Type { return plain[kinds] }
+
+// reader makes types of JSON schemas. It takes from them what is certain.
+type reader struct {
+	// structural says that the server leaves out each field that no schema names, even where none has any name.
+	structural bool
+	// definitions are the types that $ref names, maybe still empty.
+	definitions map[string]*Type
+}
+
+// read returns the type of the values that a schema lets through, nil for anything.
+func (r *reader) read(s *apiextensionsv1.JSONSchemaProps, depth int) *Type {
+	if s == nil || depth > deepest {
+		return nil
+	}
+	if s.Ref != nil {
+		return r.definitions[*s.Ref]
+	}
+	if s.XIntOrString {
+		return simple(String | Integer | nullOf(s))
+	}
+	kinds, known := kindsOf[s.Type]
+	if !known {
+		return r.combined(s, depth)
+	}
+	kinds |= nullOf(s)
+	switch s.Type {
+	case "object":
+		return r.object(s, kinds, depth)
+	case "array":
+		if s.Items == nil || s.Items.Schema == nil {
+			return simple(kinds)
+		}
+		return &Type{Kinds: kinds, Items: r.read(s.Items.Schema, depth+1)}
+	case "string":
+		if enum := enumOf(s); enum != nil {
+			return &Type{Kinds: kinds, Enum: enum}
+		}
+	}
+	return simple(kinds)
+}
+
+// object returns the type of maps, with what the server adds to those that are objects of their own.
+func (r *reader) object(s *apiextensionsv1.JSONSchemaProps, kinds Kinds, depth int) *Type {
+	open := s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields
+	more := s.AdditionalProperties
+	if len(s.Properties) == 0 && more != nil && more.Schema != nil {
+		return &Type{Kinds: kinds, Items: r.read(more.Schema, depth+1)}
+	}
+	open = open || more != nil && (more.Allows || more.Schema != nil) || addsFields(s)
+	if len(s.Properties) == 0 && !s.XEmbeddedResource && (open || !r.structural) {
+		return simple(kinds)
+	}
+	t := &Type{Kinds: kinds, Open: open, Fields: make(map[string]Field, len(s.Properties))}
+	required := requiredOf(s)
+	for name := range s.Properties {
+		p := s.Properties[name]
+		present := (p.Default != nil || slices.Contains(required, name)) && !p.Nullable
+		t.Fields[name] = Field{Type: r.read(&p, depth+1), Present: present}
+	}
+	if s.XEmbeddedResource {
+		t.Fields["apiVersion"] = Field{Type: simple(String), Present: true}
+		t.Fields["kind"] = Field{Type: simple(String), Present: true}
+		t.Fields["metadata"] = Field{Type: innerMeta}
+	}
+	return t
+}
+
+// combined returns the type of a schema that leaves it to others to name one.
+func (r *reader) combined(s *apiextensionsv1.JSONSchemaProps, depth int) *Type {
+	if s.Type != "" || len(s.Properties) > 0 {
+		return nil
+	}
+	// This is how generated documents say more of a field than of the definition that it refers to.
+	if len(s.AllOf) == 1 {
+		return r.read(&s.AllOf[0], depth+1)
+	}
+	var kinds Kinds
+	branches := slices.Concat(s.AnyOf, s.OneOf)
+	for i := range branches {
+		kind := kindsOf[branches[i].Type]
+		if kind == 0 || kind&(List|Map) != 0 {
+			return nil
+		}
+		kinds |= kind
+	}
+	if kinds == 0 {
+		return nil
+	}
+	return simple(kinds | nullOf(s))
+}
+
+func nullOf(s *apiextensionsv1.JSONSchemaProps) Kinds {
+	if s.Nullable {
+		return Null
+	}
+	return 0
+}
+
+// addsFields reports whether a schema is not alone in naming fields, as it is in those that are structural.
+func addsFields(s *apiextensionsv1.JSONSchemaProps) bool {
+	for _, branches := range [][]apiextensionsv1.JSONSchemaProps{s.AllOf, s.AnyOf, s.OneOf} {
+		for i := range branches {
+			b := &branches[i]
+			if b.Ref != nil || b.XPreserveUnknownFields != nil && *b.XPreserveUnknownFields || addsFields(b) {
+				return true
+			}
+			for name := range b.Properties {
+				if _, ok := s.Properties[name]; !ok {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// requiredOf returns the names of the fields that have to be there.
+func requiredOf(s *apiextensionsv1.JSONSchemaProps) []string {
+	required := s.Required
+	for i := range s.AllOf {
+		required = slices.Concat(required, s.AllOf[i].Required)
+	}
+	return required
+}
+
+// enumOf returns the strings that are possible, or nil for any.
+func enumOf(s *apiextensionsv1.JSONSchemaProps) []string {
+	var enum []string
+	for _, value := range s.Enum {
+		if len(value.Raw) == 0 { // null
+			continue
+		}
+		var text string
+		if json.Unmarshal(value.Raw, &text) != nil {
+			return nil
+		}
+		enum = append(enum, text)
+	}
+	return enum
+}
