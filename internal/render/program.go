@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/document"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -76,7 +77,7 @@ func Compile(src Source) (*Program, error) {
 		contents[i] = text.Content
 	}
 	if p.marker = token.ChooseMarker(contents); p.marker == "" {
-		return nil, syntax.Errors{{Template: "helpers", Reason: syntax.Invalid, Message: "the templates use every private-use character of Unicode"}}
+		return nil, syntax.Errors{{Template: "helpers", Reason: syntax.Invalid, Code: finding.TooMuch, Message: "the templates use every private-use character of Unicode"}}
 	}
 	return p, nil
 }

@@ -3,7 +3,6 @@ package render
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -26,6 +25,12 @@ func ReadValues(field string, text []byte) (map[string]any, error) {
 	}
 	return values, nil
 }
+
+// NumberError says which number of values no template can have.
+type NumberError struct{ Path, Message string }
+
+// Error returns both.
+func (e *NumberError) Error() string { return e.Path + ": " + e.Message }
 
 // readNumbers replaces the numbers in a map or list, as they were written, by
 // their values.
@@ -58,7 +63,7 @@ func readNumber(path string, v any) (any, error) {
 	}
 	number, err := token.ParseNumber(string(n))
 	if err != nil {
-		return nil, errors.New(syntax.OneLine(path) + ": " + err.Error())
+		return nil, &NumberError{syntax.OneLine(path), err.Error()}
 	}
 	return number, nil
 }

@@ -1,7 +1,7 @@
 package spec
 
 import (
-	"cmp"
+	"errors"
 	"regexp"
 	"time"
 
@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -33,72 +34,71 @@ type Compiled struct {
 }
 
 // Compile compiles the templates and parses the selectors of a spec. With a rejection, what it returns is for parents that are being
-// deleted: it has no templates, and selects all objects where the selectors are at fault.
+// deleted: it has no templates, and selects all objects where the selectors are at fault. It is nil where nobody can tell the kind of
+// the parents. The rejection has all that is wrong, and the words of what is found first.
 func Compile(name string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejection) {
-	gv, err := schema.ParseGroupVersion(spec.Watch.APIVersion)
-	if err != nil {
-		return nil, Rejectf(v1.ReasonInvalidSpec, "spec.watch.apiVersion: write group/version, or version for the core group")
-	}
-	c := &Compiled{GVK: gv.WithKind(spec.Watch.Kind), ReadyCondition: v1.ConditionReady}
+	gvk, r := kindOf("spec.watch", spec.Watch.APIVersion, spec.Watch.Kind)
+	c := &Compiled{GVK: gvk, ReadyCondition: v1.ConditionReady}
 	if spec.Status != nil && spec.Status.ReadyCondition != nil {
 		c.ReadyCondition = *spec.Status.ReadyCondition
 	}
-	if c.Program, err = render.Compile(render.Source{Controller: name}); err != nil {
-		return nil, Rejectf(v1.ReasonInvalidTemplate, "%s", firstErrors(err))
+	blank, err := render.Compile(render.Source{Controller: name})
+	if err != nil {
+		return nil, badTemplates(err)
 	}
-	if r := c.parse(spec); r != nil {
-		return &Compiled{Program: c.Program, GVK: c.GVK, ReadyCondition: c.ReadyCondition, Labels: labels.Everything()}, r
+	unread := c.parse(spec)
+	r = joined(r, unread, checkNames(spec), inChildren.checkRollouts(spec.Children), inFinalize.checkRollouts(Finals(spec)), c.compile(name, spec))
+	switch {
+	case r == nil:
+		return c, nil
+	case gvk.Empty():
+		return nil, r
+	case unread != nil:
+		c = &Compiled{GVK: c.GVK, ReadyCondition: c.ReadyCondition, Labels: labels.Everything()}
 	}
-	if r := checkNames(spec); r != nil {
-		return c, r
+	c.Program, c.Order, c.FinalOrder = blank, nil, nil
+	return c, r
+}
+
+// kindOf returns the kind that a part of the spec names.
+func kindOf(where, apiVersion, kind string) (schema.GroupVersionKind, *Rejection) {
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	if err != nil {
+		return schema.GroupVersionKind{}, wrong(finding.APIVersion, where+".apiVersion", "write group/version, or version for the core group")
 	}
-	if r := cmp.Or(inChildren.checkRollouts(spec.Children), inFinalize.checkRollouts(Finals(spec))); r != nil {
-		return c, r
-	}
+	return gv.WithKind(kind), nil
+}
+
+// compile compiles the templates, and finds out which entries wait for which others.
+func (c *Compiled) compile(name string, spec *v1.TemplateControllerSpec) *Rejection {
 	source, r := sourceOf(name, spec)
-	if r != nil {
-		return c, r
-	}
+	awaits := func(string) []string { return nil }
 	program, err := render.Compile(source)
 	if err != nil {
-		return c, Rejectf(v1.ReasonInvalidTemplate, "%s", firstErrors(err))
+		r = joined(r, badTemplates(err))
+	} else {
+		c.Program, awaits = program, program.Awaits
 	}
-	if c.Order, r = inChildren.order(spec.Children, program.Awaits); r != nil {
-		return c, r
-	}
-	if c.FinalOrder, r = inFinalize.order(Finals(spec), program.Awaits); r != nil {
-		return c, r
-	}
-	if r := checkReads(spec, program.Awaits); r != nil {
-		return c, r
-	}
-	c.Program = program
-	return c, nil
+	var first, last *Rejection
+	c.Order, first = inChildren.order(spec.Children, awaits)
+	c.FinalOrder, last = inFinalize.order(Finals(spec), awaits)
+	return joined(r, first, last, checkReads(spec, awaits))
 }
 
 func (c *Compiled) parse(spec *v1.TemplateControllerSpec) *Rejection {
-	r := c.parsePeriod(spec.ResyncPeriod)
-	if r != nil {
-		return r
-	}
+	var timeout, labels, namespaces, fields *Rejection
+	period := c.parsePeriod(spec.ResyncPeriod)
 	if f := spec.Finalize; f != nil && f.Timeout != "" {
 		if _, fault := parseDuration(f.Timeout); fault != "" {
-			return Rejectf(v1.ReasonInvalidSpec, "spec.finalize.timeout: %s0s for no end", fault)
+			timeout = wrong(finding.Duration, "spec.finalize.timeout", "%s0s for no end", fault)
 		}
 	}
-	if c.Labels, r = selectorOf("spec.watch.labelSelector", spec.Watch.LabelSelector); r != nil {
-		return r
-	}
-	if c.NamespaceSelector, r = selectorOf("spec.watch.namespaceSelector", spec.Watch.NamespaceSelector); r != nil {
-		return r
-	}
-	if c.NamespaceSelector.Empty() {
+	c.Labels, labels = selectorOf("spec.watch.labelSelector", spec.Watch.LabelSelector)
+	if c.NamespaceSelector, namespaces = selectorOf("spec.watch.namespaceSelector", spec.Watch.NamespaceSelector); namespaces == nil && c.NamespaceSelector.Empty() {
 		c.NamespaceSelector = nil
 	}
-	if c.Fields, r = fieldsOf("spec.watch.fieldSelector", spec.Watch.FieldSelector); r != nil {
-		return r
-	}
-	return c.parseRelated(spec.Related)
+	c.Fields, fields = fieldsOf("spec.watch.fieldSelector", spec.Watch.FieldSelector)
+	return joined(period, timeout, labels, namespaces, fields, c.parseRelated(spec.Related))
 }
 
 // leastPeriod is the shortest resyncPeriod but 0s, which is never.
@@ -113,7 +113,7 @@ func (c *Compiled) parsePeriod(text string) *Rejection {
 	}
 	var fault string
 	if c.Resync, fault = parseDuration(text); fault != "" {
-		return Rejectf(v1.ReasonInvalidSpec, "spec.resyncPeriod: %s0s for never", fault)
+		return wrong(finding.Duration, "spec.resyncPeriod", "%s0s for never", fault)
 	}
 	return nil
 }
@@ -132,24 +132,24 @@ func parseDuration(text string) (time.Duration, string) {
 
 // selectorFault says which field of a selector is wrong, without its value.
 func selectorFault(where string, selector *metav1.LabelSelector) *Rejection {
+	message := "not valid"
 	for _, fault := range validation.ValidateLabelSelector(selector, validation.LabelSelectorValidationOptions{}, field.NewPath(where)) {
-		return Rejectf(v1.ReasonInvalidSpec, "%s is not valid: give keys and values that labels can have; the operators are In, NotIn, Exists and DoesNotExist, the last two without values", fault.Field)
+		where, message = fault.Field, "not valid: give keys and values that labels can have; the operators are In, NotIn, Exists and DoesNotExist, the last two without values"
+		break
 	}
-	return Rejectf(v1.ReasonInvalidSpec, "%s is not valid", where)
+	r := wrong(finding.Selector, where, "%s", message)
+	r.Message = where + " is " + message
+	return r
 }
 
-// sourceOf returns the templates of a spec as the renderer takes them.
+// sourceOf returns the templates of a spec as the renderer takes them, without values where these are at fault.
 func sourceOf(name string, spec *v1.TemplateControllerSpec) (render.Source, *Rejection) {
 	source := render.Source{
 		Controller: name, LeftDelim: spec.Delimiters.Left, RightDelim: spec.Delimiters.Right,
 		Helpers: spec.Helpers,
 	}
-	if spec.Values != nil {
-		var err error
-		if source.Values, err = render.ReadValues("spec.values", spec.Values.Raw); err != nil {
-			return source, Rejectf(v1.ReasonInvalidSpec, "%s", err)
-		}
-	}
+	var r *Rejection
+	source.Values, r = valuesOf(spec)
 	for _, related := range spec.Related {
 		source.Related = append(source.Related, syntax.Template{Name: related.Name, Text: related.Select})
 	}
@@ -162,18 +162,36 @@ func sourceOf(name string, spec *v1.TemplateControllerSpec) (render.Source, *Rej
 	if spec.Status != nil {
 		source.Status = spec.Status.Template
 	}
-	return source, nil
+	return source, r
 }
 
-// firstErrors is the text of the first findings.
-func firstErrors(err error) string {
-	many, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return err.Error()
+// valuesOf reads spec.values.
+func valuesOf(spec *v1.TemplateControllerSpec) (map[string]any, *Rejection) {
+	if spec.Values == nil {
+		return nil, nil
 	}
+	values, err := render.ReadValues("spec.values", spec.Values.Raw)
+	if err == nil {
+		return values, nil
+	}
+	where, message := "spec.values", "this is no mapping"
+	if number, ok := errors.AsType[*render.NumberError](err); ok {
+		where, message = number.Path, number.Message
+	}
+	r := wrong(finding.Values, where, "%s", message)
+	r.Message = err.Error()
+	return nil, r
+}
+
+// badTemplates returns a Rejection of templates that do not compile: it has all that is wrong, and the words of the first.
+func badTemplates(err error) *Rejection {
+	r := &Rejection{Reason: v1.ReasonInvalidTemplate}
 	var texts []string
-	for _, e := range many.Unwrap() {
+	all, _ := errors.AsType[syntax.Errors](err)
+	for _, e := range all {
 		texts = append(texts, e.Error())
+		r.Findings = append(r.Findings, e.Finding())
 	}
-	return problem.Join(texts)
+	r.Message = problem.Join(texts)
+	return r
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/finding"
 )
 
 // NeedsFinalizer reports whether parents need a finalizer: there is something to do before a deleted one goes, or it has children that
@@ -38,26 +39,28 @@ func Finals(spec *v1.TemplateControllerSpec) []v1.Child {
 	return spec.Finalize.Children
 }
 
-// checkNames says which name stands for two entries, or returns nil.
+// checkNames says which names stand for two entries, or returns nil.
 func checkNames(spec *v1.TemplateControllerSpec) *Rejection {
+	var all []*Rejection
 	for _, final := range Finals(spec) {
 		if slices.ContainsFunc(spec.Children, func(c v1.Child) bool { return c.Name == final.Name }) {
-			return Rejectf(v1.ReasonInvalidSpec, "spec.finalize.children[%s]: an entry of spec.children has that name, too, and templates could not tell their objects apart: rename one of the two", final.Name)
+			all = append(all, wrong(finding.SecondName, inFinalize.entry(final.Name), "an entry of spec.children has that name, too, and templates could not tell their objects apart: rename one of the two"))
 		}
 	}
-	return nil
+	return joined(all...)
 }
 
-// checkReads says which entry of spec.children waits for one of spec.finalize.children, or returns nil.
+// checkReads says which entries of spec.children wait for one of spec.finalize.children, or returns nil.
 func checkReads(spec *v1.TemplateControllerSpec, awaits func(entry string) []string) *Rejection {
+	var all []*Rejection
 	for _, final := range Finals(spec) {
 		for _, c := range spec.Children {
 			if slices.Contains(awaits(c.Name), final.Name) {
-				return Rejectf(v1.ReasonInvalidSpec, "spec.children[%s]: the template reads .children.%s, of which there is nothing before the parent is being deleted: read it in the status template, or in one of spec.finalize.children", c.Name, final.Name)
+				all = append(all, wrong(finding.ReadsFinal, inChildren.entry(c.Name), "the template reads .children.%s, of which there is nothing before the parent is being deleted: read it in the status template, or in one of spec.finalize.children", final.Name))
 			}
 		}
 	}
-	return nil
+	return joined(all...)
 }
 
 // defaultTimeout is spec.finalize.timeout where there is none.

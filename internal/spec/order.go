@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -65,14 +66,19 @@ const (
 	inFinalize list = "spec.finalize.children"
 )
 
+// entry returns how one of them is called.
+func (l list) entry(name string) string { return fmt.Sprintf("%s[%s]", l, name) }
+
 // order returns the order of entries, of which each waits for those that its template awaits and for those in its dependsOn.
 func (l list) order(children []v1.Child, awaits func(entry string) []string) (*Order, *Rejection) {
 	g := graph{list: l, edges: map[string][]edge{}, state: map[string]int{}, order: &Order{places: map[string]place{}}}
 	names := namesOf(children)
+	var all []*Rejection
 	for _, c := range children {
-		if r := g.add(c, names, awaits(c.Name)); r != nil {
-			return nil, r
-		}
+		all = append(all, g.add(c, names, awaits(c.Name)))
+	}
+	if r := joined(all...); r != nil {
+		return nil, r
 	}
 	for _, name := range names {
 		if cycle := g.visit(name); cycle != nil {
@@ -118,13 +124,19 @@ const (
 // add adds the edges of an entry.
 func (g *graph) add(c v1.Child, names, awaits []string) *Rejection {
 	known := syntax.Keys{Names: slices.DeleteFunc(slices.Sorted(slices.Values(names)), func(name string) bool { return name == c.Name })}
+	where := g.list.entry(c.Name) + ".dependsOn"
+	var all []*Rejection
 	for _, name := range c.DependsOn {
 		if name == c.Name {
-			return Rejectf(v1.ReasonInvalidSpec, "%s[%s].dependsOn: an entry cannot wait for itself: remove %s", g.list, c.Name, name)
+			all = append(all, wrong(finding.DependsOn, where, "an entry cannot wait for itself: remove %s", name))
+		} else if err := known.Check(name); err != nil {
+			r := wrong(finding.DependsOn, where, "no entry of %s: %s", g.list, err)
+			r.Message = fmt.Sprintf("%s names no entry of %s: %s", where, g.list, err)
+			all = append(all, r)
 		}
-		if err := known.Check(name); err != nil {
-			return Rejectf(v1.ReasonInvalidSpec, "%s[%s].dependsOn names no entry of %s: %s", g.list, c.Name, g.list, err)
-		}
+	}
+	if r := joined(all...); r != nil {
+		return r
 	}
 	for _, name := range names {
 		read := slices.Contains(awaits, name)
@@ -180,5 +192,5 @@ func (l list) cycleFault(cycle []edge) *Rejection {
 			words[i] = fmt.Sprintf("%s names %s in dependsOn", e.from, e.to)
 		}
 	}
-	return Rejectf(v1.ReasonInvalidSpec, "%s: entries wait for each other, so that none would ever be made: %s; read .observed instead of .children in one of the templates, which does not wait, or remove a name from dependsOn", l, strings.Join(words, ", "))
+	return wrong(finding.Cycle, string(l), "entries wait for each other, so that none would ever be made: %s; read .observed instead of .children in one of the templates, which does not wait, or remove a name from dependsOn", strings.Join(words, ", "))
 }

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/finding"
@@ -19,6 +20,27 @@ type Rejection struct {
 // Rejectf returns a Rejection with a message of that format.
 func Rejectf(reason, format string, args ...any) *Rejection {
 	return &Rejection{Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// wrong returns a Rejection of a field of the spec by one finding.
+func wrong(code finding.Code, where, format string, args ...any) *Rejection {
+	f := finding.Finding{Code: code, Severity: finding.Error, Where: where, Message: fmt.Sprintf(format, args...)}
+	return &Rejection{Reason: v1.ReasonInvalidSpec, Message: f.String(), Findings: []finding.Finding{f}}
+}
+
+// joined returns a Rejection with the findings of all that are not nil, in the words of the first of them.
+func joined(all ...*Rejection) *Rejection {
+	var first *Rejection
+	for _, r := range all {
+		switch {
+		case r == nil:
+		case first == nil:
+			first = &Rejection{Reason: r.Reason, Message: r.Message, Findings: slices.Clone(r.Findings)}
+		default:
+			first.Findings = append(first.Findings, r.Findings...)
+		}
+	}
+	return first
 }
 
 // CheckKind returns why the spec cannot work for the kind of its parents, or nil.

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -26,14 +27,12 @@ type Related struct {
 
 // parseRelated parses spec.related.
 func (c *Compiled) parseRelated(all []v1.Related) *Rejection {
+	var faults []*Rejection
 	for i := range all {
 		r, fault := relatedOf(&all[i])
-		if fault != nil {
-			return fault
-		}
-		c.Related = append(c.Related, r)
+		c.Related, faults = append(c.Related, r), append(faults, fault)
 	}
-	return nil
+	return joined(faults...)
 }
 
 // RelatesTo reports whether an entry of spec.related is about that kind, in any version.
@@ -44,29 +43,27 @@ func (c *Compiled) RelatesTo(gk schema.GroupKind) bool {
 func relatedOf(from *v1.Related) (Related, *Rejection) {
 	where := "spec." + syntax.RelatedName(from.Name)
 	r := Related{Related: from}
-	gv, err := schema.ParseGroupVersion(from.APIVersion)
-	if err != nil {
-		return r, Rejectf(v1.ReasonInvalidSpec, "%s.apiVersion: write group/version, or version for the core group", where)
+	gvk, unknown := kindOf(where, from.APIVersion, from.Kind)
+	selector, labels := selectorOf(where+".labelSelector", from.LabelSelector)
+	if labels == nil {
+		r.Labels = selector.String()
 	}
-	r.GVK = gv.WithKind(from.Kind)
-	selector, fault := selectorOf(where+".labelSelector", from.LabelSelector)
-	if fault != nil {
-		return r, fault
-	}
-	r.Labels = selector.String()
-	if r.NamespaceSelector, fault = selectorOf(where+".namespaceSelector", from.NamespaceSelector); fault != nil {
-		return r, fault
-	}
-	if r.NamespaceSelector.Empty() {
+	var namespaces, fields *Rejection
+	if r.NamespaceSelector, namespaces = selectorOf(where+".namespaceSelector", from.NamespaceSelector); namespaces == nil && r.NamespaceSelector.Empty() {
 		r.NamespaceSelector = nil
 	}
-	if r.Fields, fault = fieldsOf(where+".fieldSelector", from.FieldSelector); fault != nil {
-		return r, fault
-	}
+	r.GVK = gvk
+	r.Fields, fields = fieldsOf(where+".fieldSelector", from.FieldSelector)
+	return r, joined(unknown, labels, namespaces, fields, r.watch(where, from))
+}
+
+// watch reads watchFields.
+func (r *Related) watch(where string, from *v1.Related) *Rejection {
+	var faults []*Rejection
 	for i, text := range from.WatchFields {
 		path, ok := render.Path(text)
 		if !ok {
-			return r, Rejectf(v1.ReasonInvalidSpec, "%s: write %s", fmt.Sprintf("%s.watchFields[%d]", where, i), render.APath)
+			faults = append(faults, wrong(finding.WatchFields, fmt.Sprintf("%s.watchFields[%d]", where, i), "write %s", render.APath))
 		}
 		r.Watched = append(r.Watched, path)
 	}
@@ -75,7 +72,7 @@ func relatedOf(from *v1.Related) (Related, *Rejection) {
 			r.Watched = append(r.Watched, []string{"status", containers})
 		}
 	}
-	return r, nil
+	return joined(faults...)
 }
 
 // selectorOf parses a selector of labels; nil selects all.
@@ -94,7 +91,7 @@ func selectorOf(where string, selector *metav1.LabelSelector) (labels.Selector, 
 func fieldsOf(where, text string) (string, *Rejection) {
 	selector, err := fields.ParseSelector(text)
 	if err != nil {
-		return "", Rejectf(v1.ReasonInvalidSpec, "%s: write terms such as metadata.name=x, joined by commas", where)
+		return "", wrong(finding.Selector, where, "write terms such as metadata.name=x, joined by commas")
 	}
 	return selector.String(), nil
 }

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/finding"
 )
 
 // Rolls reports whether the objects of an entry are changed a few at a time.
@@ -40,19 +41,21 @@ func readMost(r *v1.RollingUpdate) (most int, percent, ok bool) {
 	return most, percent, ok
 }
 
-// checkRollouts says which entry cannot be rolled out as it says, or returns nil.
+// checkRollouts says which entries cannot be rolled out as they say, or returns nil.
 func (l list) checkRollouts(children []v1.Child) *Rejection {
+	var all []*Rejection
 	for _, entry := range children {
 		u := entry.UpdateStrategy
 		if u.RollingUpdate == nil {
 			continue
 		}
 		if u.Type == v1.UpdateCreateOnly || u.Type == v1.UpdateOnDelete {
-			return Rejectf(v1.ReasonInvalidSpec, "%s[%s].updateStrategy: rollingUpdate needs type Apply or Recreate: under CreateOnly and OnDelete templater changes no object", l, entry.Name)
+			all = append(all, wrong(finding.UpdateStrategy, l.entry(entry.Name)+".updateStrategy", "rollingUpdate needs type Apply or Recreate: under CreateOnly and OnDelete templater changes no object"))
+			continue
 		}
 		if _, _, ok := readMost(u.RollingUpdate); !ok {
-			return Rejectf(v1.ReasonInvalidSpec, "%s[%s].updateStrategy.rollingUpdate.maxUnavailable: write a number of objects from 1 to 2000, or a percentage from 1%% to 100%%", l, entry.Name)
+			all = append(all, wrong(finding.UpdateStrategy, l.entry(entry.Name)+".updateStrategy.rollingUpdate.maxUnavailable", "write a number of objects from 1 to 2000, or a percentage from 1%% to 100%%"))
 		}
 	}
-	return nil
+	return joined(all...)
 }

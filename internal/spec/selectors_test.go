@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -50,20 +49,6 @@ func TestWhatSpecsSay(t *testing.T) {
 	spec.Watch.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"c": "d"}}
 	if c, r = Compile("tc", spec); r != nil || c.NamespaceSelector.String() != "a=b" || c.Labels.String() != "c=d" {
 		t.Errorf("got %+v, rejection %+v", c, r)
-	}
-}
-
-func TestFirstErrors(t *testing.T) {
-	for _, row := range []struct {
-		err  error
-		want string
-	}{
-		{errors.New("a"), "a"},
-		{errors.Join(errors.New("a"), errors.New("b")), "a; b"},
-	} {
-		if got := firstErrors(row.err); got != row.want {
-			t.Errorf("got %q, want %q", got, row.want)
-		}
 	}
 }
 

@@ -1,10 +1,15 @@
 package syntax
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"text/template/parse"
+	"unicode/utf8"
+
+	"github.com/templater-dev/templater/internal/finding"
 )
 
 // checker looks through the templates of a unit for what is bound to fail.
@@ -90,8 +95,19 @@ func (k *checker) template(def Definition, root bool) {
 	k.src, k.at = src, at
 }
 
-func (k *checker) errorf(n parse.Node, format string, args ...any) {
-	k.c.add(k.src.ErrorAt(Start(n), Invalid, fmt.Sprintf(format, args...)))
+// errorf adds what is wrong with the operand that a node begins with.
+func (k *checker) errorf(code finding.Code, n parse.Node, format string, args ...any) {
+	k.c.add(k.src.broken(code, Start(n), fmt.Sprintf(format, args...)))
+}
+
+// unknown adds that there is no such name, and what may have been meant: what the author has written, and what to write.
+func (k *checker) unknown(code finding.Code, n parse.Node, written, replacement, message string) {
+	e := k.src.broken(code, Start(n), message)
+	if written != "" {
+		e.Length = utf8.RuneCountInString(written)
+	}
+	e.Replacement = replacement
+	k.c.add(e)
 }
 
 func (k *checker) list(list *parse.ListNode, s scope) {
@@ -99,7 +115,7 @@ func (k *checker) list(list *parse.ListNode, s scope) {
 		return
 	}
 	if s.blocks++; s.blocks > maxNesting {
-		k.errorf(list, "blocks are nested more than %d deep", maxNesting)
+		k.errorf(finding.TooMuch, list, "blocks are nested more than %d deep", maxNesting)
 		return
 	}
 	for _, n := range list.Nodes {
@@ -179,7 +195,12 @@ func (k *checker) call(at parse.Node, name string, root bool) {
 		if k.src == k.u.Text {
 			known = append(known, sorted(k.u.own)...)
 		}
-		k.errorf(at, "there is no define block named %q%s", name, didYouMean("", name, known))
+		nearest := Nearest(name, known)
+		message := fmt.Sprintf("there is no define block named %q%s", name, didYouMean(nearest))
+		if nearest != "" {
+			nearest = strconv.Quote(nearest)
+		}
+		k.unknown(finding.UnknownDefinition, at, "", nearest, message)
 		return
 	}
 	k.template(def, root)
@@ -192,7 +213,7 @@ func (k *checker) discarded(pipe *parse.PipeNode) {
 	}
 	last := pipe.Cmds[len(pipe.Cmds)-1]
 	if f, ok := last.Args[0].(*parse.IdentifierNode); ok && slices.Contains(copying, f.Ident) {
-		k.errorf(f, "%s does not change its argument but yields a changed copy; write $x = %s $x …", f.Ident, f.Ident)
+		k.errorf(finding.DiscardedCopy, f, "%s does not change its argument but yields a changed copy; write $x = %s $x …", f.Ident, f.Ident)
 	}
 }
 
@@ -201,7 +222,7 @@ var copying = []string{"set", "unset", "merge", "mustMerge", "mergeOverwrite", "
 
 func (k *checker) pipe(pipe *parse.PipeNode, s scope) {
 	if s.parentheses++; s.parentheses > maxNesting {
-		k.errorf(pipe, "parentheses are nested more than %d deep", maxNesting)
+		k.errorf(finding.TooMuch, pipe, "parentheses are nested more than %d deep", maxNesting)
 		return
 	}
 	for i, cmd := range pipe.Cmds {
@@ -223,10 +244,10 @@ func (k *checker) command(cmd *parse.CommandNode, piped bool, s scope) {
 		}
 	} else {
 		if _, isNil := cmd.Args[0].(*parse.NilNode); isNil {
-			k.errorf(cmd, "nil is not a command")
+			k.errorf(finding.NotAFunction, cmd, "nil is not a command")
 		}
 		if args > 0 {
-			k.errorf(cmd, "%s is not a function, so it cannot be given arguments", Excerpt(cmd.Args[0]))
+			k.errorf(finding.NotAFunction, cmd, "%s is not a function, so it cannot be given arguments", Excerpt(cmd.Args[0]))
 		}
 		k.operand(cmd.Args[0], s)
 	}
@@ -254,15 +275,16 @@ func (k *checker) include(cmd *parse.CommandNode, piped bool, s scope) bool {
 func (k *checker) function(name *parse.IdentifierNode, args int) {
 	if f, ok := k.c.src.Functions[name.Ident]; ok {
 		if err := f.Arity(args); err != nil {
-			k.errorf(name, "%s", err)
+			k.errorf(finding.ArgumentCount, name, "%s", err)
 		}
 		return
 	}
 	if f, ok := refused[name.Ident]; ok {
-		k.errorf(name, "there is no function %s: %s", name.Ident, f.Refused)
+		k.errorf(finding.RefusedFunction, name, "there is no function %s: %s", name.Ident, f.Refused)
 		return
 	}
-	k.errorf(name, "there is no function %s%s", Excerpt(name), didYouMean("", name.Ident, sorted(k.c.src.Functions)))
+	nearest := Nearest(name.Ident, sorted(k.c.src.Functions))
+	k.unknown(finding.UnknownFunction, name, name.Ident, nearest, fmt.Sprintf("there is no function %s%s", Excerpt(name), didYouMean(nearest)))
 }
 
 func (k *checker) operand(n parse.Node, s scope) {
@@ -274,12 +296,12 @@ func (k *checker) operand(n parse.Node, s scope) {
 	case *parse.FieldNode:
 		if s.dot {
 			k.reads(n.Ident)
-			k.path(n, n.Ident)
+			k.path(n, "", n.Ident)
 		}
 	case *parse.VariableNode:
 		if s.dollar && n.Ident[0] == "$" {
 			k.reads(n.Ident[1:])
-			k.path(n, n.Ident[1:])
+			k.path(n, "$", n.Ident[1:])
 		}
 	case *parse.ChainNode:
 		k.operand(n.Node, s)
@@ -289,19 +311,20 @@ func (k *checker) operand(n parse.Node, s scope) {
 		k.function(n, 0)
 	case *parse.NumberNode:
 		if !n.IsInt && (!n.IsFloat || n.IsUint) {
-			k.errorf(n, "the number %s does not fit in 64 bits", Excerpt(n))
+			k.errorf(finding.NumberTooLarge, n, "the number %s does not fit in 64 bits", Excerpt(n))
 		}
 	}
 }
 
-// path checks keys from the root of the data on.
-func (k *checker) path(n parse.Node, keys []string) {
+// path checks keys from the root of the data on, which stands before them.
+func (k *checker) path(n parse.Node, before string, keys []string) {
 	if len(keys) == 0 {
 		return
 	}
-	root := RootKeys(k.u.Purpose)
+	root, written := RootKeys(k.u.Purpose), before+"."+keys[0]
 	err := root.Check(keys[0])
 	if err == nil && len(keys) > 1 {
+		written += "." + keys[1]
 		switch keys[0] {
 		case "children", "observed":
 			err = (&Keys{Prefix: "." + keys[0] + ".", Names: k.c.names}).Check(keys[1])
@@ -312,7 +335,12 @@ func (k *checker) path(n parse.Node, keys []string) {
 			err = controller.Check(keys[1])
 		}
 	}
-	if err != nil {
-		k.errorf(n, "%s", strings.TrimSpace(err.Error()))
+	if err == nil {
+		return
 	}
+	replacement := ""
+	if known, ok := errors.AsType[*KeyError](err); ok && known.Nearest != "" {
+		replacement = before + known.Nearest
+	}
+	k.unknown(finding.UnknownRoot, n, written, replacement, strings.TrimSpace(err.Error()))
 }

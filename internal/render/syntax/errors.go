@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/templater-dev/templater/internal/finding"
 )
 
 // Reason tells kinds of errors apart.
@@ -32,10 +34,23 @@ type Error struct {
 	// Line and Column are 1-based in that template as the author wrote it,
 	// the column counted in characters; 0 means unknown.
 	Line, Column int
-	Reason       Reason
+	// Length is how many characters it is about; 0 means unknown.
+	Length int
+	Reason Reason
+	// Code names the rule that a template breaks; "" where it takes data to find out.
+	Code finding.Code
 	// Message is one line of at most 1,024 characters, without a final full
 	// stop.
 	Message string
+	// Replacement is what to write in place of those characters; "" means that nobody can tell.
+	Replacement string
+}
+
+// Finding returns the error as a finding.
+func (e *Error) Finding() finding.Finding {
+	return finding.Finding{
+		Code: e.Code, Severity: finding.Error, Where: e.Template, Line: e.Line, Column: e.Column, Length: e.Length, Message: e.Message, Replacement: e.Replacement,
+	}
 }
 
 // longestMessage bounds a message in characters: it may quote the author's

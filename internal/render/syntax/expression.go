@@ -3,6 +3,8 @@ package syntax
 import (
 	"strings"
 	"text/template/parse"
+
+	"github.com/templater-dev/templater/internal/finding"
 )
 
 // expression parses and checks what would stand between the delimiters of an action that prints a value.
@@ -10,16 +12,16 @@ func (c *compiler) expression(t *Text, helpers map[string]Definition, purpose Pu
 	t.lead = len(c.left()) + 1
 	switch text := strings.TrimSpace(t.Content); {
 	case text == "":
-		c.add(&Error{Template: t.Name, Reason: Invalid, Message: "the expression is empty: leave the field out, or write one, such as " + sample})
+		c.add(&Error{Template: t.Name, Reason: Invalid, Code: finding.NoExpression, Message: "the expression is empty: leave the field out, or write one, such as " + sample})
 		return nil
 	case strings.HasPrefix(text, c.left()):
-		c.add(t.ErrorAt(t.lead, Invalid, noExpression))
+		c.add(t.broken(finding.NoExpression, t.lead, noExpression))
 		return nil
 	}
 	found := len(c.errors)
 	u := c.unit(t, helpers, purpose)
 	if len(c.errors) == found && u.Expression() == nil {
-		c.add(t.ErrorAt(t.lead, Invalid, noExpression))
+		c.add(t.broken(finding.NoExpression, t.lead, noExpression))
 	}
 	return u
 }

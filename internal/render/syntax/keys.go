@@ -63,7 +63,17 @@ const (
 	onlyInReadyWhen = ".object is there in readyWhen alone, where it is the object to judge; use .observed.NAME"
 )
 
-// Check returns an error unless key is among the keys.
+// KeyError says that a key is not among those that there are.
+type KeyError struct {
+	message string
+	// Nearest is what may have been meant, as it is written, or "".
+	Nearest string
+}
+
+// Error says which keys there are.
+func (e *KeyError) Error() string { return e.message }
+
+// Check returns an error unless key is among the keys. It is a [*KeyError] where another one may have been meant.
 func (k *Keys) Check(key string) error {
 	if _, found := slices.BinarySearch(k.Names, key); found {
 		return nil
@@ -79,5 +89,9 @@ func (k *Keys) Check(key string) error {
 	if len(known) > 0 {
 		list = "known: " + strings.Join(known, " ")
 	}
-	return fmt.Errorf("there is no %s%s%s; %s", k.Prefix, key, didYouMean(k.Prefix, key, k.Names), list)
+	nearest := Nearest(key, k.Names)
+	if nearest != "" {
+		nearest = k.Prefix + nearest
+	}
+	return &KeyError{fmt.Sprintf("there is no %s%s%s; %s", k.Prefix, key, didYouMean(nearest), list), nearest}
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"text/template/parse"
+
+	"github.com/templater-dev/templater/internal/finding"
 )
 
 // Source is what there is to parse.
@@ -50,14 +52,14 @@ type Templates struct {
 func Parse(src Source) (Templates, error) {
 	c := &compiler{src: src, names: namesOf(src.Children), related: namesOf(src.Related), visited: map[visit]bool{}}
 	if c.left() == c.right() {
-		return Templates{}, Errors{{Template: "delimiters", Reason: Invalid, Message: "left and right are the same, so the end of an action " +
+		return Templates{}, Errors{{Template: "delimiters", Reason: Invalid, Code: finding.Delimiters, Message: "left and right are the same, so the end of an action " +
 			"cannot be told from its beginning; give two different ones"}}
 	}
 	helpers := c.helpers()
 	t := Templates{Names: c.names, Children: make([]*Unit, len(src.Children)), Related: c.related, Selects: make([]*Unit, len(src.Related))}
 	for i, related := range src.Related {
 		if twice(src.Related, i) {
-			c.add(&Error{Template: RelatedName(related.Name), Reason: Invalid, Message: "there are two entries of this name in related"})
+			c.add(&Error{Template: RelatedName(related.Name), Reason: Invalid, Code: finding.SecondName, Message: "there are two entries of this name in related"})
 		}
 		if related.Text != "" {
 			t.Selects[i] = c.unit(NewText(SelectName(related.Name), related.Text), helpers, ForSelect)
@@ -65,7 +67,7 @@ func Parse(src Source) (Templates, error) {
 	}
 	for i, child := range src.Children {
 		if twice(src.Children, i) {
-			c.add(&Error{Template: ChildName(child.Name), Reason: Invalid, Message: "there are two children of this name"})
+			c.add(&Error{Template: ChildName(child.Name), Reason: Invalid, Code: finding.SecondName, Message: "there are two children of this name"})
 		}
 		t.Children[i] = c.unit(NewText(ChildName(child.Name), child.Text), helpers, ForChild)
 	}
@@ -184,7 +186,7 @@ func (c *compiler) helpers() map[string]Definition {
 		}
 		for _, n := range tree.Root.Nodes {
 			if !parse.IsEmptyTree(n) {
-				c.add(t.ErrorAt(Start(n), Invalid, "helpers hold only define blocks; nothing else here would ever be rendered"))
+				c.add(t.broken(finding.TextInHelpers, Start(n), "helpers hold only define blocks; nothing else here would ever be rendered"))
 				break
 			}
 		}
@@ -199,7 +201,7 @@ func (c *compiler) unit(t *Text, helpers map[string]Definition, purpose Purpose)
 	trees := c.parse(t)
 	for _, name := range sorted(trees) {
 		if _, twice := helpers[name]; twice {
-			c.add(t.ErrorAt(int(trees[name].Root.Pos), Invalid, fmt.Sprintf("a define block named %q is in helpers already", name)))
+			c.add(t.broken(finding.SecondDefinition, int(trees[name].Root.Pos), fmt.Sprintf("a define block named %q is in helpers already", name)))
 		}
 		u.own[name] = Definition{trees[name], t}
 	}
@@ -214,7 +216,7 @@ func (c *compiler) unit(t *Text, helpers map[string]Definition, purpose Purpose)
 func (c *compiler) parse(t *Text) map[string]*parse.Tree {
 	c.texts = append(c.texts, t)
 	if len(t.Content) > maxTemplate {
-		c.add(&Error{Template: t.Name, Reason: Invalid, Message: fmt.Sprintf("the template is longer than %d bytes", maxTemplate)})
+		c.add(&Error{Template: t.Name, Reason: Invalid, Code: finding.TooMuch, Message: fmt.Sprintf("the template is longer than %d bytes", maxTemplate)})
 		return nil
 	}
 	trees := map[string]*parse.Tree{}
@@ -237,7 +239,7 @@ var parseErrorText = regexp.MustCompile(`^template: [^:]*:(\d+):(?:\d+:)? (.*)$`
 func (c *compiler) addParseError(t *Text, err error) {
 	e := parseError(t, err)
 	if e.Message == missingEnd && t.lead > 0 {
-		e = t.ErrorAt(t.lead, Invalid, noExpression)
+		e = t.broken(finding.NoExpression, t.lead, noExpression)
 	}
 	var blocks []*Error
 	if e.Message == missingEnd {
@@ -255,10 +257,13 @@ func (c *compiler) addParseError(t *Text, err error) {
 const missingEnd = "the template ends within a block: an end is missing"
 
 func parseError(t *Text, err error) *Error {
-	e := &Error{Template: t.Name, Reason: Invalid, Message: OneLine(strings.TrimPrefix(err.Error(), "template: "))}
+	e := &Error{Template: t.Name, Reason: Invalid, Code: finding.Syntax, Message: OneLine(strings.TrimPrefix(err.Error(), "template: "))}
 	if m := parseErrorText.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " ")); m != nil {
 		e.Line, _ = strconv.Atoi(m[1])
 		e.Message = OneLine(plainParseError(m[2]))
+	}
+	if e.Message == missingEnd {
+		e.Code = finding.UnclosedBlock
 	}
 	return e
 }

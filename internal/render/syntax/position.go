@@ -2,9 +2,12 @@ package syntax
 
 import (
 	"sort"
+	"strconv"
 	"strings"
 	"text/template/parse"
 	"unicode/utf8"
+
+	"github.com/templater-dev/templater/internal/finding"
 )
 
 // Text is a template as the author wrote it.
@@ -40,6 +43,26 @@ func (t *Text) Position(offset int) (line, column int) {
 func (t *Text) ErrorAt(offset int, reason Reason, message string) *Error {
 	line, column := t.Position(offset)
 	return &Error{Template: t.Name, Line: line, Column: column, Reason: reason, Message: OneLine(message)}
+}
+
+// broken returns an Error about what begins at offset: a rule that is broken there.
+func (t *Text) broken(code finding.Code, offset int, message string) *Error {
+	e := t.ErrorAt(offset, Invalid, message)
+	e.Code, e.Length = code, utf8.RuneCountInString(t.word(offset))
+	return e
+}
+
+// word returns the text of the operand that begins at an offset in what is parsed: a literal, or else what has no space or
+// parenthesis in it. It is on one line.
+func (t *Text) word(offset int) string {
+	rest := t.Content[max(0, min(offset-t.lead, len(t.Content))):]
+	if literal, err := strconv.QuotedPrefix(rest); err == nil && !strings.Contains(literal, "\n") {
+		return literal
+	}
+	if end := strings.IndexAny(rest, " \t\r\n()|},"); end >= 0 {
+		return rest[:end]
+	}
+	return rest
 }
 
 // Start returns the offset where the author's text of a node begins. The

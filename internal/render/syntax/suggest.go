@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// didYouMean returns "; did you mean X?" with the known word nearest to the
-// given one, or the only one that begins with it, or "" when there is none.
-func didYouMean(prefix, word string, known []string) string {
+// Nearest returns the known word nearest to the given one, or the only one that begins with it, or "" when there is
+// none.
+func Nearest(word string, known []string) string {
 	best, least := "", len(word)/3+1
 	for _, k := range known {
 		d := distance(strings.ToLower(word), strings.ToLower(k))
@@ -19,10 +19,15 @@ func didYouMean(prefix, word string, known []string) string {
 	if best == "" {
 		best = onlyOne(word, known)
 	}
-	if best == "" {
+	return best
+}
+
+// didYouMean puts what may have been meant into words; "" is nothing.
+func didYouMean(word string) string {
+	if word == "" {
 		return ""
 	}
-	return "; did you mean " + prefix + best + "?"
+	return "; did you mean " + word + "?"
 }
 
 // onlyOne returns the only known word that begins with the given one, or "". A word of

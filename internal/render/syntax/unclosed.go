@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"strings"
 	"text/template/parse"
+	"unicode/utf8"
+
+	"github.com/templater-dev/templater/internal/finding"
 )
 
 // mostUnclosed is how many blocks without an end are looked for.
@@ -42,7 +45,9 @@ func (c *compiler) unclosedAt(t *Text, name string, root *parse.ListNode, around
 		at := strings.LastIndex(t.Content[:min(inside, len(t.Content))], c.left())
 		action := strings.TrimLeft(t.Content[max(at, 0)+len(c.left()):], "- \t\r\n")
 		if at >= 0 && !strings.HasPrefix(action, "else") { // which has no end of its own
-			found = append(found, t.ErrorAt(at, Invalid, "the block that begins here has no end"))
+			e := t.ErrorAt(at, Invalid, "the block that begins here has no end")
+			e.Code, e.Length = finding.UnclosedBlock, c.actionLength(t.Content[at:])
+			found = append(found, e)
 		}
 	}
 	if name != "" {
@@ -52,6 +57,16 @@ func (c *compiler) unclosedAt(t *Text, name string, root *parse.ListNode, around
 		add(int(n.Position()))
 	}
 	return found
+}
+
+// actionLength returns how many characters the action has that a text begins with: all of its line where that does not have the
+// right delimiter.
+func (c *compiler) actionLength(text string) int {
+	line, _, _ := strings.Cut(text, "\n")
+	if end := strings.Index(line, c.right()); end >= 0 {
+		line = line[:end+len(c.right())]
+	}
+	return utf8.RuneCountInString(line)
 }
 
 // enclosing returns the blocks around the text at a place, from the outermost.

@@ -1,0 +1,62 @@
+package finding
+
+// The codes of specs that make no sense, wherever they are used.
+const (
+	APIVersion     Code = "TL020"
+	Duration       Code = "TL021"
+	Selector       Code = "TL022"
+	Values         Code = "TL023"
+	DependsOn      Code = "TL024"
+	Cycle          Code = "TL025"
+	ReadsFinal     Code = "TL026"
+	UpdateStrategy Code = "TL027"
+	WatchFields    Code = "TL028"
+)
+
+var ofSpecs = []Rule{
+	{
+		APIVersion, Error, "An apiVersion that is none",
+		"A kind is named by its `apiVersion` and its `kind`.",
+		"Write `group/version`, such as `apps/v1`, or the version alone for the core group, such as `v1`.",
+	},
+	{
+		Duration, Error, "A duration that is none",
+		"Durations are whole numbers, each with a unit: `h`, `m`, `s` or `ms`. There is a shortest one.",
+		"Write one such as `90s` or `1h30m`. The message says what `0s` stands for.",
+	},
+	{
+		Selector, Error, "A selector that is not valid",
+		"A selector chooses objects by labels or fields. The API server would refuse to list objects by this one.",
+		"Give keys and values that labels can have. The operators are `In`, `NotIn`, `Exists` and `DoesNotExist`, the last two without values. Field selectors are terms such as `metadata.name=x`, joined by commas.",
+	},
+	{
+		Values, Error, "Values that templates cannot have",
+		"`spec.values` is a mapping. Integers have 64 bits.",
+		"Make it a mapping, and quote numbers that are too large.",
+	},
+	{
+		DependsOn, Error, "A dependsOn that names no other entry",
+		"An entry waits for other entries of its own list.",
+		"Use the name of another entry of that list.",
+	},
+	{
+		Cycle, Error, "Entries that wait for each other",
+		"None of them would ever be made. An entry waits for those in its `dependsOn`, and for those that its template reads as `.children.NAME`.",
+		"Read `.observed.NAME` in one of the templates, which does not wait, or remove a name from `dependsOn`.",
+	},
+	{
+		ReadsFinal, Error, "A template that reads what is made at the end",
+		"Objects of `spec.finalize.children` are made when the parent is being deleted. Before, there are none to read.",
+		"Read them in the status template, or in one of `spec.finalize.children`.",
+	},
+	{
+		UpdateStrategy, Error, "An updateStrategy that contradicts itself",
+		"`rollingUpdate` says how many objects change at a time. Under `CreateOnly` and `OnDelete` none is changed.",
+		"Set `type` to `Apply` or `Recreate`, or remove `rollingUpdate`. `maxUnavailable` is a number from 1 to 2000 or a percentage from 1% to 100%.",
+	},
+	{
+		WatchFields, Error, "A path in watchFields that is none",
+		"`watchFields` lists paths of fields. Only a change of one of these counts.",
+		"Write paths such as `status.phase` or `metadata.labels['a.b/c']`, without wildcards and positions.",
+	},
+}

@@ -1,0 +1,78 @@
+package spec
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/finding"
+)
+
+// worst returns a spec in which everything is wrong that can be wrong at once.
+func worst() *v1.TemplateControllerSpec {
+	selector := &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b c"}}
+	strategy := v1.UpdateStrategy{Type: v1.UpdateCreateOnly, RollingUpdate: &v1.RollingUpdate{}}
+	return &v1.TemplateControllerSpec{
+		ResyncPeriod: "1d",
+		Watch:        v1.Watch{APIVersion: "a/b/c", Kind: "App", LabelSelector: selector, NamespaceSelector: selector, FieldSelector: "a"},
+		Values:       &apiextensionsv1.JSON{Raw: []byte(`{"a": [1e400]}`)},
+		Related: []v1.Related{
+			{Name: "x", APIVersion: "d/e/f", Kind: "Job", LabelSelector: selector, NamespaceSelector: selector, FieldSelector: "a", WatchFields: []string{"status", "a..b"}},
+			{Name: "y", APIVersion: "d/e/f", Kind: "Job"},
+		},
+		Children: []v1.Child{
+			{Name: "web", Template: "{{ foo }}", UpdateStrategy: strategy, DependsOn: []string{"web", "bd"}},
+			{Name: "db", Template: "{{ quoet 1 }}", DependsOn: []string{"nobody"}},
+		},
+		Finalize: &v1.Finalize{Timeout: "1", Children: []v1.Child{{Name: "db", Template: "x", UpdateStrategy: strategy}}},
+	}
+}
+
+// TestAllFaultsOfASpec says all that is wrong, and in Accepted what is found first.
+func TestAllFaultsOfASpec(t *testing.T) {
+	c, r := Compile("tc", worst())
+	if c != nil || r == nil || r.Reason != v1.ReasonInvalidSpec || r.Message != "spec.watch.apiVersion: write group/version, or version for the core group" {
+		t.Fatalf("got %+v, %+v", c, r)
+	}
+	var got []string
+	for _, f := range r.Findings {
+		if _, known := finding.Lookup(f.Code); !known || f.Severity != finding.Error || f.Message == "" {
+			t.Errorf("got %+v", f)
+		}
+		got = append(got, fmt.Sprintf("%s %s", f.Code, f.Where))
+	}
+	want := []string{
+		"TL020 spec.watch.apiVersion", "TL021 spec.resyncPeriod", "TL021 spec.finalize.timeout",
+		"TL022 spec.watch.labelSelector.matchLabels", "TL022 spec.watch.namespaceSelector.matchLabels", "TL022 spec.watch.fieldSelector",
+		"TL020 spec.related[x].apiVersion", "TL022 spec.related[x].labelSelector.matchLabels", "TL022 spec.related[x].namespaceSelector.matchLabels", "TL022 spec.related[x].fieldSelector", "TL028 spec.related[x].watchFields[1]",
+		"TL020 spec.related[y].apiVersion",
+		"TL016 spec.finalize.children[db]", "TL027 spec.children[web].updateStrategy", "TL027 spec.finalize.children[db].updateStrategy",
+		"TL023 spec.values.a[0]", "TL003 children[web]", "TL003 children[db]", "TL016 children[db]",
+		"TL024 spec.children[web].dependsOn", "TL024 spec.children[web].dependsOn", "TL024 spec.children[db].dependsOn",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+}
+
+// TestWhatARejectionLeaves keeps what parents need that are being deleted: their kind, and selectors that are well.
+func TestWhatARejectionLeaves(t *testing.T) {
+	spec := worst()
+	spec.Watch.APIVersion = "apps/v1"
+	c, r := Compile("tc", spec)
+	if r == nil || c == nil || c.GVK.Kind != "App" || c.Program == nil || !c.Labels.Empty() || c.Related != nil || c.NamespaceSelector != nil || c.Fields != "" {
+		t.Errorf("selectors that are at fault: got %+v, %+v", c, r)
+	}
+	spec = specWith("{}", "x")
+	spec.Watch.LabelSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}
+	spec.Children = append(spec.Children, v1.Child{Name: "b", Template: "x", DependsOn: []string{"a"}})
+	spec.Finalize = &v1.Finalize{Children: []v1.Child{{Name: "c", Template: "x", DependsOn: []string{"nobody"}}}}
+	c, r = Compile("tc", spec)
+	if r == nil || c == nil || c.Labels.String() != "a=b" || c.Program == nil || c.Order != nil {
+		t.Errorf("an order that is at fault: got %+v, %+v", c, r)
+	}
+}
