@@ -14,14 +14,15 @@ type TemplateControllerStatus struct {
 	// +optional
 	ClassName *string `json:"className,omitempty"`
 
-	// Always there: Accepted, the spec makes sense; Watching, the kinds exist, may
-	// be listed, and are fully read; StatusWritable, parents can hold the status
-	// and the ready condition; Ready, accepted and watching, and neither suspended
-	// nor being deleted nor handed over. Ready says nothing of how the parents
-	// fare. Two are there only while they are False: EventsWritable, Events about
-	// some parents cannot be written; LogsReadable, some logs of related Pods
-	// cannot be read. The meaning of Ready is promised; the other types, and all
-	// reasons, may change.
+	// Always there: Accepted, the spec makes sense; Linted, nothing in it looks
+	// like a mistake, which stops nothing; Watching, the kinds exist, may be
+	// listed, and are fully read; StatusWritable, parents can hold the status and
+	// the ready condition; Ready, accepted and watching, and neither suspended nor
+	// being deleted nor handed over. Ready says nothing of how the parents fare.
+	// Two are there only while they are False: EventsWritable, Events about some
+	// parents cannot be written; LogsReadable, some logs of related Pods cannot be
+	// read. The meaning of Ready is promised; the other types, and all reasons,
+	// may change.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -121,6 +122,7 @@ type ChildKind struct {
 // Condition types of a TemplateController.
 const (
 	ConditionAccepted       = "Accepted"
+	ConditionLinted         = "Linted"
 	ConditionWatching       = "Watching"
 	ConditionStatusWritable = "StatusWritable"
 	ConditionEventsWritable = "EventsWritable" // there while it is False
@@ -137,6 +139,9 @@ const (
 	ReasonBuiltInKind         = "BuiltInKind"
 	// ReasonServiceAccountRequired says that templater runs with --require-service-account.
 	ReasonServiceAccountRequired = "ServiceAccountRequired"
+
+	ReasonNoWarnings = "NoWarnings"
+	ReasonWarnings   = "Warnings"
 
 	ReasonWatching     = "Watching"
 	ReasonKindNotFound = "KindNotFound"

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -24,6 +25,7 @@ import (
 // that are there, and what is to be watched.
 type assembly struct {
 	rejection *spec.Rejection
+	linted    metav1.Condition
 	kind      kind.Kind // of the parents
 	kindErr   error     // why there is none
 	children  map[schema.GroupKind]childWant
@@ -51,7 +53,7 @@ const unansweredRetry = 4 * time.Second
 func (c *Controllers) assemble(tc *v1.TemplateController, e *tracked) assembly {
 	c.mu.RLock()
 	a := assembly{
-		rejection: e.rejection, children: map[schema.GroupKind]childWant{}, settled: maps.Clone(e.settled), round: e.round,
+		rejection: e.rejection, linted: e.linted, children: map[schema.GroupKind]childWant{}, settled: maps.Clone(e.settled), round: e.round,
 		parents: map[string]watch.Want{}, as: spec.User(&tc.Spec),
 	}
 	childKinds, in := maps.Clone(e.childKinds), maps.Clone(e.namespaces)

@@ -184,7 +184,7 @@ func conditionsOf(tc *v1.TemplateController, a assembly, next *running.Controlle
 			ready.Message += ", and parents that are being deleted wait"
 		}
 	}
-	return []metav1.Condition{accepted, watching, writableCondition(a, next, counts), ready}
+	return []metav1.Condition{accepted, a.linted, watching, writableCondition(a, next, counts), ready}
 }
 
 func acceptedCondition(a assembly) metav1.Condition {

@@ -16,6 +16,8 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile"
@@ -28,6 +30,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/tally"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
+	schemas "github.com/templater-dev/templater/internal/schema"
 	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -67,6 +70,10 @@ type Controllers struct {
 	orphaning *queue.OrphaningParents
 	// accounts is whether a TemplateController must name a service account.
 	accounts bool
+	// schemas say which fields objects have; nil = nothing is known of them.
+	schemas schemas.Set
+	// lint is lint.Check, but in tests.
+	lint func(*v1.TemplateController, schemas.Set) lint.Result
 	// patience is lossPatience, but in tests.
 	patience time.Duration
 	meters   measure.Meters

@@ -7,6 +7,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
+	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/announce"
@@ -18,6 +19,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
+	schemas "github.com/templater-dev/templater/internal/schema"
 	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -49,6 +51,8 @@ type Options struct {
 	Seals *seal.Ring
 	// RequireServiceAccount is whether TemplateControllers are rejected that name no service account.
 	RequireServiceAccount bool
+	// Schemas say which fields objects have; nil is for where nothing is known of them.
+	Schemas schemas.Set
 }
 
 // New returns the two halves that work together: Controllers for the
@@ -101,7 +105,7 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 	c := &Controllers{
 		clusters: o.Cluster, clock: o.Clock, seals: o.Seals, departed: &child.Departed{}, parents: s.parents, orphaning: s.orphaning,
 		backlog: queue.NewBacklog(s.parents, o.RolloutWorkers), tracked: map[string]*tracked{}, patience: lossPatience, class: o.ClassName,
-		accounts: o.RequireServiceAccount, meters: o.Meters, tracker: workers.NewTracker(o.Clock, s.processors, nil), passing: s.passing,
+		accounts: o.RequireServiceAccount, schemas: o.Schemas, lint: lint.Check, meters: o.Meters, tracker: workers.NewTracker(o.Clock, s.processors, nil), passing: s.passing,
 		tenants: s.tenants, grace: s.grace, first: map[string]struct{}{}, queue: s.controllers,
 		events: announce.New(announce.Options{Events: o.Events, Clock: o.Clock, Parents: s.parents, Controllers: s.controllers, Delay: countsDelay}),
 		rights: rights.New(func(user string) rights.Reviewer { return o.Cluster(user) }, o.Clock, o.QueueMetrics, s.controllers.Add),

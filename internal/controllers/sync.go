@@ -10,12 +10,10 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
-	"github.com/templater-dev/templater/internal/spec"
 )
 
 // syncRun is one look at one TemplateController: what its steps have found so far.
@@ -83,21 +81,26 @@ func (l *syncRun) claim(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// compile finds out what the spec means, once for each generation.
+// compile finds out what the spec means, once for each generation, and once more where what is known of its kinds has changed.
 func (l *syncRun) compile(context.Context) (done bool, err error) {
-	e := l.entry
-	if e.generation == l.tc.Generation {
+	l.c.mu.Lock()
+	e, fresh := l.entry, l.entry.generation != l.tc.Generation
+	stale := e.stale
+	e.stale = false
+	l.c.mu.Unlock()
+	if !fresh && !stale {
 		return false, nil
 	}
-	checked := lint.Check(l.tc, nil)
-	rejection := checked.Rejection
-	if l.c.accounts && l.tc.Spec.ServiceAccountRef == nil {
-		rejection = spec.Rejectf(v1.ReasonServiceAccountRequired, "spec.serviceAccountRef is required here: name a ServiceAccount that has the rights to read and write what the templates are about")
-	}
+	compiled, verdict := l.c.check(l.tc)
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
-	e.generation, e.compiled, e.rejection = l.tc.Generation, checked.Compiled, rejection
-	e.indexes = indexesOf(checked.Compiled)
+	verdict.stale = e.stale // meanwhile
+	e.verdict = verdict
+	if !fresh {
+		return false, nil // what the templates mean is the same
+	}
+	e.generation, e.compiled = l.tc.Generation, compiled
+	e.indexes = indexesOf(compiled)
 	e.round++
 	clear(e.settled)
 	clear(e.missing)

@@ -30,7 +30,7 @@ type tracked struct {
 	generation int64
 	compiled   *spec.Compiled
 	indexes    []*related.Index // of spec.related, in its order; made for each generation, for all parents are looked at then
-	rejection  *spec.Rejection
+	verdict
 	current    *running.Controller         // nil = not running
 	gone       time.Time                   // since when the watched kind is missing
 	childKinds map[schema.GroupKind]string // all that there may be children of, to the version last used

@@ -1,0 +1,104 @@
+package controllers
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+
+	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/lint"
+	schemas "github.com/templater-dev/templater/internal/schema"
+	"github.com/templater-dev/templater/internal/spec"
+)
+
+func TestLintedCountsWarningsAndShowsThree(t *testing.T) {
+	warning := func(line int, message string) finding.Finding {
+		return finding.Finding{Code: "TL999", Severity: finding.Warning, Where: "children[pod]", Line: line, Column: 2, Message: message}
+	}
+	failure := finding.Finding{Severity: finding.Error, Where: "spec.watch", Message: "is wrong"}
+	for name, row := range map[string]struct {
+		all  []finding.Finding
+		want string
+	}{
+		"nothing":             {nil, "True NoWarnings: no warnings"},
+		"errors are Accepted": {[]finding.Finding{failure}, "True NoWarnings: no warnings"},
+		"one":                 {[]finding.Finding{failure, warning(1, "a")}, "False Warnings: 1 warning: children[pod]:1:2: a"},
+		"three":               {[]finding.Finding{warning(1, "a"), warning(2, "b"), warning(3, "c")}, "False Warnings: 3 warnings: children[pod]:1:2: a; children[pod]:2:2: b; children[pod]:3:2: c"},
+		"more than three":     {[]finding.Finding{warning(1, "a"), warning(2, "b"), warning(3, "c"), warning(4, "d")}, "False Warnings: 4 warnings: children[pod]:1:2: a; children[pod]:2:2: b; children[pod]:3:2: c; and 1 more"},
+	} {
+		got := lintedCondition(row.all)
+		if text := string(got.Status) + " " + got.Reason + ": " + got.Message; got.Type != "Linted" || text != row.want {
+			t.Errorf("%s: %s %q, want %q", name, got.Type, text, row.want)
+		}
+	}
+}
+
+func TestLintedIsThereWhateverTheSpec(t *testing.T) {
+	for name, controller := range map[string]string{"accepted": apps, "not accepted": with(t, apps, "$.spec.text", "$.nothing")} {
+		c := newCluster(t)
+		c.apply(controller)
+		c.run()
+		if got, want := c.condition("templatecontrollers", "apps", "Linted"), "True NoWarnings: no warnings"; got != want {
+			t.Errorf("%s: Linted is %q, want %q", name, got, want)
+		}
+	}
+}
+
+// set is a Set that knows of nothing.
+type set struct{}
+
+func (set) Lookup(schema.GroupVersionKind) (*schemas.Type, bool) { return nil, true }
+
+// learned starts an operator whose compile step finds an error as soon as it knows the fields of Apps. It returns what has it know them.
+func (c *cluster) learned() (learn func()) {
+	known := false
+	c.startWith(Options{Schemas: set{}})
+	c.controllers.lint = func(tc *v1.TemplateController, types schemas.Set) lint.Result {
+		result := lint.Check(tc, types)
+		if types == nil {
+			return result
+		}
+		types.Lookup(schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind))
+		if known {
+			result.Rejection = spec.Rejectf(v1.ReasonInvalidTemplate, "children[maps]:1:2: App has no field .spec.x")
+			result.Findings = []finding.Finding{{Severity: finding.Error, Where: "children[maps]", Line: 1, Column: 2, Message: "App has no field .spec.x"}}
+		}
+		return result
+	}
+	return func() {
+		known = true
+		c.controllers.kindLearned(schema.GroupKind{Group: "example.org", Kind: "Gadget"}) // is nobody's
+		if c.controllers.tracked["apps"].stale {
+			c.t.Error("apps is checked again because of a kind that it has nothing to do with")
+		}
+		c.controllers.kindLearned(schema.GroupKind{Group: "example.org", Kind: "App"})
+	}
+}
+
+func TestWhatIsLearnedOfAKind(t *testing.T) {
+	const failure = "children[maps]:1:2: App has no field .spec.x"
+	c := newCluster(t)
+	learn := c.learned()
+	c.apply(apps)
+	c.apply(app)
+	wantRequests(t, "at first", c.run(), "create configmaps a", "create configmaps b", "status apps one")
+
+	learn()
+	wantRequests(t, "what works is not stopped", c.run())
+	expect := func(when, accepted, linted string) {
+		t.Helper()
+		for kind, want := range map[string]string{"Accepted": accepted, "Linted": linted} {
+			if got := c.condition("templatecontrollers", "apps", kind); got != want {
+				t.Errorf("%s: %s is %q, want %q", when, kind, got, want)
+			}
+		}
+	}
+	expect("while it works", "True Accepted: the spec makes sense", "False Warnings: 1 warning: "+failure)
+	wantRequests(t, "again", c.run())
+
+	c.apply(with(t, apps, "  children:\n", "  resyncPeriod: 1h\n  children:\n"))
+	wantRequests(t, "the next spec is not accepted", c.run())
+	expect("the next spec", "False InvalidTemplate: "+failure, "True NoWarnings: no warnings")
+}
