@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
 	"strconv"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 	"k8s.io/klog/v2"
 
+	"github.com/templater-dev/templater/internal/cli"
 	"github.com/templater-dev/templater/internal/object"
 )
 
@@ -38,7 +37,7 @@ func (f *logFlags) setUp(ctx context.Context, out io.Writer) (context.Context, e
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: shown}
 	var handler slog.Handler
 	switch {
-	case f.format == "json", f.format == "auto" && !isTerminal(out):
+	case f.format == "json", f.format == "auto" && !cli.IsTerminal(out):
 		handler = slog.NewJSONHandler(out, options)
 	case f.format == "text", f.format == "auto":
 		handler = slog.NewTextHandler(out, options)
@@ -83,9 +82,4 @@ func setVerbosity(level slog.Level) error {
 	var flags flag.FlagSet
 	klog.InitFlags(&flags)
 	return flags.Set("v", strconv.Itoa(max(0, -int(level))))
-}
-
-func isTerminal(out io.Writer) bool {
-	file, ok := out.(*os.File)
-	return ok && term.IsTerminal(int(file.Fd()))
 }

@@ -1,4 +1,4 @@
-// Command templater is the operator.
+// Command templater is the operator, and what authors of TemplateControllers try them with.
 package main
 
 import (
@@ -8,14 +8,15 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/templater-dev/templater/internal/cli"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := newCommand().ExecuteContext(ctx); err != nil {
-		os.Exit(1) // cobra has printed the error
-	}
+	code := cli.Execute(ctx, newCommand())
+	stop()
+	os.Exit(code)
 }
 
 func newCommand() *cobra.Command {
@@ -25,7 +26,7 @@ func newCommand() *cobra.Command {
 		Long: `templater turns TemplateControllers into operators. A TemplateController names a
 kind to watch, templates for the child objects of each object of that kind, and
 a template for its status.`,
-		SilenceUsage: true,
+		SilenceUsage: true, SilenceErrors: true,
 	}
 	cmd.AddCommand(newRunCommand())
 	return cmd

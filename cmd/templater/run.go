@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
 
+	"github.com/templater-dev/templater/internal/cli"
 	"github.com/templater-dev/templater/internal/operator"
 )
 
@@ -23,13 +24,13 @@ const (
 
 // runFlags are the flags of templater run.
 type runFlags struct {
-	kubeconfig, context string
-	workers             int
-	rolloutWorkers      int
-	lease               leaseFlags
-	requireAccount      bool
-	log                 logFlags
-	serve               serveFlags
+	cluster        cli.Cluster
+	workers        int
+	rolloutWorkers int
+	lease          leaseFlags
+	requireAccount bool
+	log            logFlags
+	serve          serveFlags
 }
 
 func newRunCommand() *cobra.Command {
@@ -52,8 +53,7 @@ else the one that the process runs in as a Pod.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "file that says how to reach the cluster; empty = see above")
-	flags.StringVar(&f.context, "context", "", "context in the kubeconfig; empty = its current one")
+	f.cluster.AddServer(flags)
 	flags.IntVar(&f.workers, "workers", 32, "how many parents are worked on at a time")
 	flags.IntVar(&f.rolloutWorkers, "rollout-workers", 2, "how many of these at parents whose TemplateController has changed, or is new, and how many requests at a time a tenant can afford for long; more are faster, and slow down everybody else at a small API server")
 	f.lease.add(flags)
@@ -89,7 +89,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	config, err := operator.Config(f.kubeconfig, f.context)
+	config, err := f.cluster.Config()
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -48,22 +47,6 @@ var (
 	definitions         = watch.Want{Resource: schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}, Role: watch.Definition}
 	templateControllers = watch.Want{Resource: v1.Resource, Role: watch.Controller}
 )
-
-// Config returns how to reach the cluster: by the kubeconfig and its context,
-// else by $KUBECONFIG, else by ~/.kube/config, else as the Pod that this is.
-// The client side does not throttle: the API server's priority and fairness
-// decides.
-func Config(kubeconfig, kubeContext string) (*rest.Config, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{CurrentContext: kubeContext}).ClientConfig()
-	if err != nil {
-		return nil, fmt.Errorf("no cluster to work with: give --kubeconfig, or set KUBECONFIG: %w", err)
-	}
-	config.QPS, config.Burst = -1, -1
-	config.UserAgent = "templater"
-	return config, nil
-}
 
 // election decides when this replica may write; leader.Election does.
 type election interface {

@@ -1,0 +1,57 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Cluster is the flags that say which cluster to work with, as those of kubectl.
+type Cluster struct {
+	Kubeconfig, Context string
+	// Namespace is empty if it was not given.
+	Namespace string
+}
+
+// Add adds the flags.
+func (c *Cluster) Add(flags *pflag.FlagSet) {
+	c.AddServer(flags)
+	flags.StringVarP(&c.Namespace, "namespace", "n", "", "namespace to look in; empty = that of the context")
+}
+
+// AddServer adds the flags but for the namespace.
+func (c *Cluster) AddServer(flags *pflag.FlagSet) {
+	flags.StringVar(&c.Kubeconfig, "kubeconfig", "", "file that says how to reach the cluster; empty = $KUBECONFIG, else ~/.kube/config, else the cluster that this is a Pod of")
+	flags.StringVar(&c.Context, "context", "", "context in the kubeconfig; empty = its current one")
+}
+
+// Config returns how to reach the cluster. The client side does not throttle: the API server's priority and fairness
+// decides.
+func (c *Cluster) Config() (*rest.Config, error) {
+	config, err := c.load().ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("no cluster to work with: give --kubeconfig, or set KUBECONFIG: %w", err)
+	}
+	config.QPS, config.Burst = -1, -1
+	config.UserAgent = "templater"
+	return config, nil
+}
+
+// InNamespace returns the namespace that was given, else that of the context, else "default".
+func (c *Cluster) InNamespace() (string, error) {
+	namespace, _, err := c.load().Namespace()
+	if err != nil {
+		return "", fmt.Errorf("find the namespace: give --namespace: %w", err)
+	}
+	return namespace, nil
+}
+
+func (c *Cluster) load() clientcmd.ClientConfig {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = c.Kubeconfig
+	overrides := &clientcmd.ConfigOverrides{CurrentContext: c.Context}
+	overrides.Context.Namespace = c.Namespace
+	return clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides)
+}

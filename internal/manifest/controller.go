@@ -1,0 +1,79 @@
+package manifest
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+
+	kjson "sigs.k8s.io/json"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+)
+
+// decodeController reads a TemplateController. A field that there is not, or that is of another type, is an error.
+func (d *document) decodeController(content map[string]any, at *place) (*v1.TemplateController, error) {
+	text, err := json.Marshal(content)
+	if err != nil {
+		return nil, d.errorAt(at, "%s", plainError(err))
+	}
+	tc := &v1.TemplateController{}
+	unknown, err := kjson.UnmarshalStrict(text, tc, kjson.DisallowUnknownFields)
+	if err != nil {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) {
+			path := pathAt(text, wrong.Offset)
+			return nil, d.errorAt(at.follow(path), "%s: a %s is no %s", path, jsonWord(wrong.Value), typeWord(wrong.Type))
+		}
+		return nil, d.errorAt(at, "%s", plainError(err))
+	}
+	for _, fault := range unknown {
+		var of kjson.FieldError
+		if errors.As(fault, &of) {
+			return nil, d.errorAt(at.follow(of.FieldPath()), "unknown field %s", short(of.FieldPath()))
+		}
+	}
+	return tc, nil
+}
+
+// Place returns where in the file something stands that is said of the TemplateController: a line and a column in a template, both
+// from 1, or 0 for all of it. where names the template (children[pod], children[pod].readyWhen, related[x].select, status,
+// helpers), or is the path of a field of the TemplateController, such as spec.resyncPeriod. Where that is not in the file, it is the nearest
+// thing around it. A column of 0 means that only the line is known. The file is "-" for the standard input.
+func (c *Controller) Place(where string, line, column int) (file string, fileLine, fileColumn int) {
+	d := c.document
+	at := c.find(where)
+	if at == nil {
+		return d.file, d.first, 0
+	}
+	fileLine, fileColumn = d.first+at.key.Line-1, at.key.Column
+	if line > 0 && !at.missing {
+		if l, c := d.inScalar(resolve(at.node), line, column); l > 0 {
+			return d.file, d.first + l - 1, c
+		}
+	}
+	return d.file, fileLine, fileColumn
+}
+
+// find returns the place of a template, or of a field.
+func (c *Controller) find(where string) *place {
+	spec := c.item.get("spec")
+	switch {
+	case where == "status":
+		return spec.get("status").get("template")
+	case where == "helpers":
+		return spec.get("helpers")
+	case strings.HasPrefix(where, "children["):
+		entry, rest, _ := strings.Cut(strings.TrimPrefix(where, "children["), "]")
+		at := spec.get("children").named(entry)
+		if final := spec.get("finalize").get("children").named(entry); at != nil && at.missing && !final.missing {
+			at = final
+		}
+		if rest == "" {
+			rest = "template"
+		}
+		return at.follow(rest)
+	case strings.HasPrefix(where, "related["):
+		return spec.follow(where)
+	}
+	return c.item.follow(where)
+}

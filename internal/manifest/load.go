@@ -1,0 +1,132 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// largestFile is how many bytes a file may have: more than the API server takes, many times over.
+const largestFile = 64 << 20
+
+// Load reads files, folders with all that is in them (*.yaml, *.yml, *.json), and the standard input, which is "-".
+// Hidden files and folders in a folder are left out, and so are documents there that are no objects: a
+// kustomization, or the values of a chart. A file that is in several paths is read once. What is wrong is an [*Error] where it has
+// a place; the first one is returned.
+func Load(paths []string, stdin io.Reader) (*Set, error) {
+	set, seen := &Set{}, map[string]bool{}
+	for _, path := range paths {
+		if err := set.loadPath(path, stdin, seen); err != nil {
+			return nil, err
+		}
+	}
+	return set, nil
+}
+
+// LoadControllers is Load for those who need a TemplateController: none is an error.
+func LoadControllers(paths []string, stdin io.Reader) (*Set, error) {
+	set, err := Load(paths, stdin)
+	if err == nil && len(set.Controllers) == 0 {
+		return nil, fmt.Errorf("no TemplateController in %s", strings.Join(paths, ", "))
+	}
+	return set, err
+}
+
+func (s *Set) loadPath(path string, stdin io.Reader, seen map[string]bool) error {
+	if path == Stdin {
+		if seen[path] {
+			return nil
+		}
+		seen[path] = true
+		return s.read(path, stdin, false)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return fault(path, err)
+	}
+	if !info.IsDir() {
+		return s.loadFile(path, seen, false)
+	}
+	return filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return fault(file, err)
+		}
+		hidden := file != path && strings.HasPrefix(entry.Name(), ".")
+		switch {
+		case entry.IsDir() && hidden:
+			return fs.SkipDir
+		case entry.IsDir() || hidden || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(file)):
+			return nil
+		}
+		return s.loadFile(file, seen, true)
+	})
+}
+
+func (s *Set) loadFile(path string, seen map[string]bool, inFolder bool) error {
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		return fault(path, err)
+	}
+	if seen[whole] {
+		return nil
+	}
+	seen[whole] = true
+	file, err := os.Open(path)
+	if err != nil {
+		return fault(path, err)
+	}
+	defer file.Close()
+	return s.read(path, file, inFolder)
+}
+
+// fault says what is wrong with a path, in the words of the system.
+func fault(path string, err error) error {
+	var of *fs.PathError
+	if errors.As(err, &of) {
+		err = of.Err
+	}
+	return &Error{File: path, Message: err.Error()}
+}
+
+// read takes the objects of a file. inFolder means that others may be there, too.
+func (s *Set) read(path string, from io.Reader, inFolder bool) error {
+	text, err := io.ReadAll(io.LimitReader(from, largestFile+1))
+	switch {
+	case err != nil:
+		return fault(path, err)
+	case len(text) > largestFile:
+		return &Error{File: path, Message: fmt.Sprintf("more than %d MiB: this is no manifest", largestFile>>20)}
+	case !utf8.Valid(text):
+		return &Error{File: path, Message: "no text: write UTF-8"}
+	}
+	found := false
+	for _, d := range split(path, bytes.TrimPrefix(text, []byte("\ufeff"))) {
+		objects, err := d.objects()
+		if err != nil {
+			return err
+		}
+		for _, o := range objects {
+			if !o.isObject() {
+				if inFolder {
+					continue
+				}
+				return d.errorAt(o.at, "no object: apiVersion and kind are missing")
+			}
+			found = true
+			if err := s.add(d, Object{Content: o.content, File: path, Line: d.lineOf(o.at)}, o.at); err != nil {
+				return err
+			}
+		}
+	}
+	if !found && !inFolder {
+		return &Error{File: path, Message: "no object in it"}
+	}
+	return nil
+}

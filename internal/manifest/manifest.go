@@ -1,0 +1,106 @@
+// Package manifest reads files of Kubernetes objects, and finds the place in a file where something of a
+// TemplateController is written. It needs no cluster.
+package manifest
+
+import (
+	"fmt"
+	"strings"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+)
+
+// Set is what files hold, in the order of the files and of the documents in them. It never changes once it is loaded.
+type Set struct {
+	Controllers []*Controller // each has a name of its own
+	CRDs        []*Object     // CustomResourceDefinitions
+	Objects     []*Object     // of all other kinds
+}
+
+// Object is an object in a file.
+type Object struct {
+	// Content is plain JSON data, with int64 and float64 for numbers. Nobody may change it.
+	Content map[string]any
+	// File is "-" for the standard input. Line is where the document, or the item of a List, begins, from 1.
+	File string
+	Line int
+}
+
+// Controller is a TemplateController in a file. It is safe for concurrent use.
+type Controller struct {
+	*v1.TemplateController
+	Object
+	document *document
+	item     *place // of the TemplateController in its document
+}
+
+// Stdin stands for the standard input among paths.
+const Stdin = "-"
+
+// Error says what is wrong with a file, and where.
+type Error struct {
+	File         string
+	Line, Column int    // from 1, in characters; 0 means not known
+	Message      string // one line, without a final full stop
+}
+
+// Error returns place and message on one line.
+func (e *Error) Error() string {
+	switch {
+	case e.Line == 0:
+		return e.name() + ": " + e.Message
+	case e.Column == 0:
+		return fmt.Sprintf("%s:%d: %s", e.name(), e.Line, e.Message)
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", e.name(), e.Line, e.Column, e.Message)
+}
+
+func (e *Error) name() string {
+	if e.File == Stdin {
+		return "standard input"
+	}
+	return e.File
+}
+
+// Named returns the TemplateController of that name, or nil.
+func (s *Set) Named(name string) *Controller {
+	for _, c := range s.Controllers {
+		if c.TemplateController.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// add puts an object where it belongs.
+func (s *Set) add(d *document, o Object, at *place) error {
+	apiVersion, _ := o.Content["apiVersion"].(string)
+	kind, _ := o.Content["kind"].(string)
+	group, version, _ := strings.Cut(apiVersion, "/")
+	switch {
+	case group == v1.GroupVersion.Group && kind == "TemplateController":
+		if version != v1.GroupVersion.Version {
+			return d.errorAt(at.get("apiVersion"), "apiVersion %s: write %s", apiVersion, v1.GroupVersion)
+		}
+		return s.addController(d, o, at)
+	case group == "apiextensions.k8s.io" && kind == "CustomResourceDefinition":
+		s.CRDs = append(s.CRDs, &o)
+	default:
+		s.Objects = append(s.Objects, &o)
+	}
+	return nil
+}
+
+func (s *Set) addController(d *document, o Object, at *place) error {
+	tc, err := d.decodeController(o.Content, at)
+	if err != nil {
+		return err
+	}
+	if tc.Name == "" {
+		return d.errorAt(at.get("metadata"), "a TemplateController without a name: give metadata.name")
+	}
+	if other := s.Named(tc.Name); other != nil {
+		return d.errorAt(at.get("metadata").get("name"), "TemplateController %s is there twice: rename one, or leave one out; the other is in %s:%d", tc.Name, other.File, other.Line)
+	}
+	s.Controllers = append(s.Controllers, &Controller{TemplateController: tc, Object: o, document: d, item: at})
+	return nil
+}

@@ -1,0 +1,190 @@
+package manifest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const head = "apiVersion: templater.dev/v1\nkind: TemplateController\nmetadata:\n  name: a\nspec:\n"
+
+func load(t *testing.T, text string) (*Set, error) {
+	t.Helper()
+	return Load([]string{Stdin}, strings.NewReader(text))
+}
+
+// TestPlaces asks for the place of the word HERE: line and column in the text that YAML makes are looked up there, and
+// those in the file by its own text.
+func TestPlaces(t *testing.T) {
+	for why, row := range map[string]struct{ text, where string }{
+		"a literal text":               {head + "  children:\n  - name: pod\n    template: |\n      kind: Pod\n      é HERE\n", "children[pod]"},
+		"one without its last newline": {head + "  children:\n  - name: pod\n    template: |-\n      kind: Pod\n\n      metadata: HERE", "children[pod]"},
+		"one that begins with a blank": {head + "  children:\n  - name: pod\n    template: |\n\n      kind: HERE\n", "children[pod]"},
+		"one with an indentation":      {head + "  children:\n  - name: pod\n    template: |2\n         kind: HERE\n      b\n", "children[pod]"},
+		"one with a comment":           {head + "  helpers: | # text\n    a\n      HERE\n", "helpers"},
+		"CRLF":                         {strings.ReplaceAll(head+"  helpers: |\n    a\n    b HERE\n", "\n", "\r\n"), "helpers"},
+		"a BOM":                        {"\ufeff" + head + "  helpers: |\n    a\n    b HERE\n", "helpers"},
+		"the second document":          {"a: 1\nkind: B\napiVersion: v1\n--- # here\n# more\n" + head + "  helpers: |\n    b HERE\n---\n", "helpers"},
+		"a folded text":                {head + "  helpers: >\n    one two\n    three\n\n    four HERE\n      more\n", "helpers"},
+		"the start of a folded line":   {head + "  helpers: >-\n    one two\n    HERE\n", "helpers"},
+		"an indented one":              {head + "  helpers: >\n    one\n      two\n      HERE\n", "helpers"},
+		"a plain text":                 {head + "  helpers: one two HERE\n", "helpers"},
+		"a plain one of many lines":    {head + "  helpers: one\n    two\n\n    three HERE\n", "helpers"},
+		"double quotes":                {head + `  helpers: "a\tb \"c\"\n \u00e9\x41 HERE"` + "\n", "helpers"},
+		"double quotes of many lines":  {head + "  helpers: \"one \\\n    two\n    three\\nHERE\"\n", "helpers"},
+		"single quotes":                {head + "  helpers: 'it''s HERE'\n", "helpers"},
+		"single quotes of many lines":  {head + "  helpers: 'it''s\n\n    {{ HERE }}'\n", "helpers"},
+		"flow":                         {head + "  children: [{name: a, template: x}, {name: b, template: 'y HERE'}]\n", "children[b]"},
+		"an anchor":                    {head + "  helpers: &h |\n    HERE\n  children: []\n", "helpers"},
+		"an alias":                     {head + "  helpers: &h |\n    b HERE\n  children:\n  - {name: x, template: *h}\n", "children[x]"},
+		"a merge":                      {head + "  children:\n  - &x {name: x, template: a HERE}\n  - {<<: *x, name: z}\n", "children[z]"},
+		"JSON":                         {`{"apiVersion":"templater.dev/v1","kind":"TemplateController","metadata":{"name":"a"},` + "\n" + ` "spec":{"helpers":"a\nb HERE"}}`, "helpers"},
+		"status":                       {head + "  status:\n    template: |\n      a: HERE\n", "status"},
+		"readyWhen":                    {head + "  children:\n  - name: a\n    readyWhen: eq 1 HERE\n", "children[a].readyWhen"},
+		"an entry of finalize":         {head + "  children:\n  - name: a\n  finalize:\n    children:\n    - name: b\n      template: |\n        HERE\n", "children[b]"},
+		"a selection":                  {head + "  related:\n  - name: b\n    select: |\n      name: HERE\n", "related[b].select"},
+		"an item of a List":            {"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A}\n- " + strings.ReplaceAll(head, "\n", "\n  ") + "  helpers: |\n      a HERE\n", "helpers"},
+		"a line separator of Unicode":  {head + "  helpers: |\n    a\u00a0b HERE\n", "helpers"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			set, err := load(t, row.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := set.Controllers[0]
+			line, column := position(resolve(c.find(row.where).node).Value)
+			_, gotLine, gotColumn := c.Place(row.where, line, column)
+			wantLine, wantColumn := position(strings.TrimPrefix(row.text, "\ufeff"))
+			if gotLine != wantLine || gotColumn != wantColumn {
+				t.Errorf("%d:%d is at %d:%d, want %d:%d", line, column, gotLine, gotColumn, wantLine, wantColumn)
+			}
+			if _, gotLine, gotColumn := c.Place(row.where, line, 0); strings.Contains(why, "literal") && (gotLine != wantLine || gotColumn != 0) {
+				t.Errorf("the line alone is at %d:%d", gotLine, gotColumn)
+			}
+		})
+	}
+}
+
+// position is where HERE stands.
+func position(text string) (line, column int) {
+	before, _, _ := strings.Cut(text, "HERE")
+	last := before[strings.LastIndex(before, "\n")+1:]
+	return strings.Count(before, "\n") + 1, len([]rune(last)) + 1
+}
+
+// TestPlacesOfFields finds what no template holds, and what is not there.
+func TestPlacesOfFields(t *testing.T) {
+	set, err := load(t, head+"  resyncPeriod: 1x\n  values:\n    a.b: [1, 2]\n  children:\n  - name: b\n    scope: Cluster\n    template: |\n      a\n       \n      b c\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for where, want := range map[string][2]int{
+		"spec.resyncPeriod":       {6, 3},
+		"spec.values['a.b'][1]":   {8, 14},
+		"spec.children[b].scope":  {11, 5},
+		"spec.children[0].scope":  {11, 5},
+		"spec.children[b].absent": {10, 5},
+		"spec.children[c]":        {9, 3},
+		"children[b]":             {12, 5},
+		"children[c]":             {9, 3},
+		"status":                  {5, 1},
+		"metadata.name":           {4, 3},
+		"":                        {1, 1},
+	} {
+		_, line, column := set.Controllers[0].Place(where, 0, 0)
+		if got := [2]int{line, column}; got != want {
+			t.Errorf("%s is at %v, want %v", where, got, want)
+		}
+	}
+	for at, want := range map[[2]int][2]int{{2, 1}: {14, 7}, {2, 2}: {14, 8}, {3, 4}: {15, 10}, {9, 9}: {12, 5}} {
+		_, line, column := set.Controllers[0].Place("children[b]", at[0], at[1])
+		if got := [2]int{line, column}; got != want {
+			t.Errorf("%v is at %v, want %v", at, got, want)
+		}
+	}
+}
+
+// TestWhatIsWrong has each fault told with its place, on one line.
+func TestWhatIsWrong(t *testing.T) {
+	for why, row := range map[string]struct{ text, want string }{
+		"nothing":               {"", "standard input: no object in it"},
+		"only comments":         {"# a\n---\n...\n", "standard input: no object in it"},
+		"no YAML":               {head + "---\na: [1\nb: 2\n", "standard input:8:"},
+		"a template, not YAML":  {"kind: {{ .Values.kind }}\n", "standard input:1"},
+		"no JSON":               {`{"a": "\ud83d\ude00", }`, "standard input:1: no JSON: "},
+		"a key twice":           {head + "---\n{a: 1, b: {c: 1, c: 2}}\n", "standard input:7:18: the key c is there twice"},
+		"no object":             {"\n# x\nreplicas: 1\n", "standard input:3:1: no object: apiVersion and kind are missing"},
+		"a list":                {"- a\n", "standard input:1:1: no object: apiVersion and kind are missing"},
+		"no UTF-8":              {"a: \xff", "standard input: no text: write UTF-8"},
+		"an anchor in itself":   {"apiVersion: v1\nkind: &a [*a]\n", "standard input:1: "},
+		"another version":       {"kind: TemplateController\napiVersion: templater.dev/v2\n", "standard input:2:1: apiVersion templater.dev/v2: write templater.dev/v1"},
+		"no name":               {"apiVersion: templater.dev/v1\nkind: TemplateController\nmetadata: {}\n", "standard input:3:1: a TemplateController without a name: give metadata.name"},
+		"two of one name":       {head + "---\n" + head, "standard input:10:3: TemplateController a is there twice: rename one, or leave one out; the other is in -:1"},
+		"an unknown field":      {head + "  children:\n  - name: b\n    tmplate: x\n", "standard input:8:5: unknown field spec.children[0].tmplate"},
+		"another type":          {head + "  children:\n  - name: b\n    template: {a: 1}\n", "standard input:8:5: spec.children[0].template: a mapping is no string"},
+		"a list for a mapping":  {head + "  watch: []\n", "standard input:6:3: spec.watch: a list is no mapping"},
+		"a number for a switch": {head + "  suspend: 1\n", "standard input:6:3: spec.suspend: a number is no boolean"},
+		"in a List":             {"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A}\n- b\n", "standard input:5:3: no object: apiVersion and kind are missing"},
+	} {
+		_, err := load(t, row.text)
+		if err == nil || !strings.HasPrefix(err.Error(), row.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: got %v, want %s", why, err, row.want)
+		}
+	}
+}
+
+// TestWhatFilesHold reads a folder, and what is given beside it.
+func TestWhatFilesHold(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"b/tc.yaml":         head + "  suspend: yes\n",
+		"a.yml":             "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n---\n# nothing\n---\napiVersion: v1\nkind: A\nnumber: 9007199254740993\n",
+		"c.json":            "{\n\t\"apiVersion\": \"v1\",\n\t\"kind\": \"B\", \"smile\": \"\\ud83d\\ude00\"\n}\n",
+		"values.yaml":       "a: 1\n",
+		"README.md":         "{{",
+		".hidden/x.yaml":    "{{",
+		"b/.x.yaml":         "{{",
+		"kustomization.yml": "resources: [a.yml]\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set, err := LoadControllers([]string{dir, filepath.Join(dir, "a.yml"), Stdin, Stdin}, strings.NewReader("apiVersion: v1\nkind: C\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(set.CRDs) != 1 || set.CRDs[0].Line != 1 || len(set.Controllers) != 1 || !set.Named("a").Spec.Suspend {
+		t.Errorf("got %d definitions and %d controllers", len(set.CRDs), len(set.Controllers))
+	}
+	var got []Object
+	for _, o := range set.Objects {
+		got = append(got, *o)
+	}
+	want := []Object{
+		{map[string]any{"apiVersion": "v1", "kind": "A", "number": int64(9007199254740993)}, filepath.Join(dir, "a.yml"), 6},
+		{map[string]any{"apiVersion": "v1", "kind": "B", "smile": "😀"}, filepath.Join(dir, "c.json"), 1},
+		{map[string]any{"apiVersion": "v1", "kind": "C"}, Stdin, 1},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("objects (-want +got):\n%s", diff)
+	}
+}
+
+func TestPathsThatDoNotWork(t *testing.T) {
+	dir := t.TempDir()
+	absent := filepath.Join(dir, "absent")
+	if _, err := Load([]string{absent}, nil); err == nil || err.Error() != absent+": no such file or directory" {
+		t.Errorf("got %v", err)
+	}
+	if _, err := LoadControllers([]string{dir}, nil); err == nil || err.Error() != "no TemplateController in "+dir {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,169 @@
+package manifest
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// inScalar returns where in the document a line and a column of the text of a scalar stand; column 0 asks for the line alone. It
+// returns 0 where the text has no such line.
+func (d *document) inScalar(n *yaml.Node, line, column int) (int, int) {
+	lines := strings.Split(n.Value, "\n")
+	if n.Kind != yaml.ScalarNode || line > len(lines) {
+		return 0, 0
+	}
+	if n.Style&yaml.LiteralStyle != 0 {
+		return d.inLiteral(n, lines[line-1], line, column)
+	}
+	text := []rune(lines[line-1])
+	at := min(max(column, 1)-1, len(text))
+	before := blackIn(strings.Join(lines[:line-1], "")) + blackIn(string(text[:at]))
+	places := d.black(n)
+	switch {
+	case len(places) == 0:
+		return n.Line, n.Column
+	case at < len(text) && !white(text[at]) && before < len(places):
+		return hide(places[before], column)
+	case before == 0:
+		return hide(places[0], column)
+	}
+	// White space, or the end of a line: so far behind the last character that is none.
+	last := places[min(before, len(places))-1]
+	behind := 1
+	for i := at - 1; i >= 0 && white(text[i]); i-- {
+		behind++
+	}
+	return hide(spot{last.line, last.column + behind}, column)
+}
+
+// hide leaves out the column where none was asked for.
+func hide(s spot, column int) (int, int) {
+	if column == 0 {
+		return s.line, 0
+	}
+	return s.line, s.column
+}
+
+// inLiteral looks below the | of a literal text, where lines are lines, behind an indentation.
+func (d *document) inLiteral(n *yaml.Node, text string, line, column int) (int, int) {
+	at := n.Line + line
+	if at > len(d.lines) {
+		return 0, 0
+	}
+	if column == 0 {
+		return at, 0
+	}
+	indent := len(d.lines[at-1]) - len(text)
+	if text == "" { // a blank line may be shorter than the indentation
+		indent = d.indentBelow(n.Line)
+	}
+	return at, max(indent, 0) + column
+}
+
+// indentBelow is how far the first line of text below a line is indented.
+func (d *document) indentBelow(line int) int {
+	for _, text := range d.lines[line:] {
+		if trimmed := strings.TrimLeft(text, " "); trimmed != "" {
+			return len(text) - len(trimmed)
+		}
+	}
+	return 0
+}
+
+// spot is a place in a document: line and column, from 1.
+type spot struct{ line, column int }
+
+// white reports whether folding may change a character, or how many there are of it.
+func white(r rune) bool { return r == ' ' || r == '\t' || r == '\n' || r == '\r' }
+
+// blackIn counts the characters that are not white.
+func blackIn(s string) int {
+	n := 0
+	for _, r := range s {
+		if !white(r) {
+			n++
+		}
+	}
+	return n
+}
+
+// black returns where each character of a scalar stands that is not white. Whatever the style of the scalar, these are the same
+// ones in the document as in the text, in the same order.
+func (d *document) black(n *yaml.Node) []spot {
+	r := &reader{lines: d.lines, line: n.Line, column: n.Column}
+	switch {
+	case n.Style&yaml.FoldedStyle != 0:
+		r.line, r.column = n.Line+1, 1
+	case n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
+		r.next()
+	}
+	var all []spot
+	for want := blackIn(n.Value); len(all) < want; {
+		at := spot{r.line, r.column}
+		c, ok := r.next()
+		if !ok {
+			break
+		}
+		switch {
+		case c == '\'' && n.Style&yaml.SingleQuotedStyle != 0:
+			r.next() // the second of two, which stand for one
+		case c == '\\' && n.Style&yaml.DoubleQuotedStyle != 0:
+			c = r.escape()
+		}
+		if !white(c) {
+			all = append(all, at)
+		}
+	}
+	return all
+}
+
+// reader reads a document character by character.
+type reader struct {
+	lines        []string
+	line, column int // of the next character, from 1
+	rest         string
+	begun        bool
+}
+
+// next returns the next character; the end of a line is one. It returns false at the end.
+func (r *reader) next() (rune, bool) {
+	if r.line > len(r.lines) {
+		return 0, false
+	}
+	if !r.begun {
+		r.begun = true
+		r.rest = r.lines[r.line-1]
+		for range r.column - 1 {
+			_, n := utf8.DecodeRuneInString(r.rest)
+			r.rest = r.rest[n:]
+		}
+	}
+	if r.rest == "" {
+		r.line, r.column, r.begun = r.line+1, 1, false
+		return '\n', true
+	}
+	c, n := utf8.DecodeRuneInString(r.rest)
+	r.rest = r.rest[n:]
+	r.column++
+	return c, true
+}
+
+// escape reads what stands behind a backslash, and returns a character that is white as that one is which it means.
+func (r *reader) escape() rune {
+	c, _ := r.next()
+	digits := map[rune]int{'x': 2, 'u': 4, 'U': 8}[c]
+	switch {
+	case digits > 0:
+		code := rune(0)
+		for range digits {
+			digit, _ := r.next()
+			code = code<<4 + rune(strings.IndexRune("0123456789abcdef", digit|0x20))
+		}
+		return code
+	case strings.ContainsRune("tnr", c) || white(c):
+		return ' '
+	}
+	return c
+}

@@ -1,0 +1,106 @@
+package manifest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// pathAt returns the path of the value in a JSON text that ends there, or that holds that place.
+func pathAt(text []byte, offset int64) string {
+	var levels path
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	for {
+		token, err := decoder.Token()
+		switch {
+		case err != nil:
+			return levels.String()
+		case levels.wantKey() && token != json.Delim('}'):
+			levels.setKey(token.(string))
+			continue
+		case token == json.Delim('}') || token == json.Delim(']'):
+			levels = levels[:len(levels)-1]
+		}
+		switch {
+		case decoder.InputOffset() >= offset:
+			return levels.String()
+		case token == json.Delim('{') || token == json.Delim('['):
+			levels = append(levels, level{list: token == json.Delim('[')})
+		default:
+			levels.next()
+		}
+	}
+}
+
+// path is where a reader of JSON is: the lists and mappings around it, from outside in.
+type path []level
+
+// level is a list or a mapping.
+type level struct {
+	list  bool
+	index int    // of the next item of a list
+	key   string // of the next value of a mapping
+	keyed bool   // the key has been read, and the value comes next
+}
+
+// wantKey reports whether a key comes next, or the end of a mapping.
+func (p path) wantKey() bool {
+	last := len(p) - 1
+	return last >= 0 && !p[last].list && !p[last].keyed
+}
+
+func (p path) setKey(key string) { p[len(p)-1].key, p[len(p)-1].keyed = key, true }
+
+// next goes on behind a value.
+func (p path) next() {
+	if last := len(p) - 1; last >= 0 {
+		p[last].index++
+		p[last].keyed = false
+	}
+}
+
+// String returns the path as place.follow takes it.
+func (p path) String() string {
+	var b strings.Builder
+	for _, l := range p {
+		switch {
+		case l.list:
+			fmt.Fprintf(&b, "[%d]", l.index)
+		case l.keyed:
+			b.WriteString("." + l.key)
+		}
+	}
+	return strings.TrimPrefix(b.String(), ".")
+}
+
+// jsonWord says what a value of JSON is, by what the decoder calls it.
+func jsonWord(value string) string {
+	word, _, _ := strings.Cut(value, " ")
+	switch word {
+	case "object":
+		return "mapping"
+	case "array":
+		return "list"
+	case "bool":
+		return "boolean"
+	}
+	return word
+}
+
+// typeWord says what a Go type holds.
+func typeWord(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Slice, reflect.Array:
+		return "list"
+	case reflect.Struct, reflect.Map:
+		return "mapping"
+	default:
+		return "integer"
+	}
+}
