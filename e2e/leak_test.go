@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
+	"github.com/templater-dev/templater/internal/cli"
 	"github.com/templater-dev/templater/internal/leader"
 	templater "github.com/templater-dev/templater/internal/operator"
 )
@@ -41,7 +42,8 @@ type inside struct {
 // servers.
 func startInside(s *scope) *inside {
 	s.t.Helper()
-	config, err := templater.Config(env.userKubeconfig(s.t, userA(s.t)), "")
+	cluster := cli.Cluster{Kubeconfig: env.userKubeconfig(s.t, userA(s.t))}
+	config, err := cluster.Config()
 	if err != nil {
 		s.t.Fatal(err)
 	}
