@@ -34,14 +34,22 @@ func endingKind(definition *object.Object, version string) (Kind, bool) {
 	if !established(content) {
 		return Kind{}, false
 	}
-	gk := Defined(definition)
+	kind, served := inDefinition(content, version)
+	if !served {
+		return Kind{}, false
+	}
+	kind.Kind = Defined(definition).Kind
+	kind.Revision = string(definition.UID()) + "/" + strconv.FormatInt(definition.Generation(), 10)
+	return kind, true
+}
+
+// inDefinition reads a kind as its definition asks for it. It answers false where that does not serve the version.
+func inDefinition(content map[string]any, version string) (Kind, bool) {
+	gk := declares(content)
 	plural, _, _ := unstructured.NestedString(content, "spec", "names", "plural")
 	scope, _, _ := unstructured.NestedString(content, "spec", "scope")
-	versions, _, _ := unstructured.NestedFieldNoCopy(content, "spec", "versions")
-	list, _ := versions.([]any)
-	for _, v := range list {
-		served, _ := v.(map[string]any)
-		if served["name"] != version || served["served"] != true {
+	for _, v := range versions(content) {
+		if v["name"] != version || v["served"] != true {
 			continue
 		}
 		return Kind{
@@ -49,11 +57,30 @@ func endingKind(definition *object.Object, version string) (Kind, bool) {
 			Kind:       gk.Kind,
 			Namespaced: scope == "Namespaced",
 			Custom:     true,
-			Revision:   string(definition.UID()) + "/" + strconv.FormatInt(definition.Generation(), 10),
-			Status:     statusSchema(served),
+			Status:     statusSchema(v),
 		}, true
 	}
 	return Kind{}, false
+}
+
+// declares returns the group and kind that a definition asks for.
+func declares(content map[string]any) schema.GroupKind {
+	group, _, _ := unstructured.NestedString(content, "spec", "group")
+	kind, _, _ := unstructured.NestedString(content, "spec", "names", "kind")
+	return schema.GroupKind{Group: group, Kind: kind}
+}
+
+// versions returns those of a definition.
+func versions(content map[string]any) []map[string]any {
+	list, _, _ := unstructured.NestedFieldNoCopy(content, "spec", "versions")
+	items, _ := list.([]any)
+	var all []map[string]any
+	for _, item := range items {
+		if version, ok := item.(map[string]any); ok {
+			all = append(all, version)
+		}
+	}
+	return all
 }
 
 // servedVersion returns a version that a definition serves its kind in, the one that objects are
@@ -63,11 +90,13 @@ func servedVersion(definition *object.Object) string {
 	if definition.Deleting() || !established(content) {
 		return ""
 	}
-	versions, _, _ := unstructured.NestedFieldNoCopy(content, "spec", "versions")
-	list, _ := versions.([]any)
+	return anyVersion(content)
+}
+
+// anyVersion returns a version that a definition serves, the one that objects are stored in if it is served, or "".
+func anyVersion(content map[string]any) string {
 	found := ""
-	for _, v := range list {
-		version, _ := v.(map[string]any)
+	for _, version := range versions(content) {
 		if name, _ := version["name"].(string); version["served"] == true && (found == "" || version["storage"] == true) {
 			found = name
 		}

@@ -60,11 +60,11 @@ const actingPrefix = "impersonate-on:serviceaccount:"
 // missing returns which of the claim's verbs, with the prefix, the user lacks.
 func (t *Tracker) missing(ctx context.Context, user string, c Claim, prefix string) ([]string, error) {
 	var out []string
-	for _, verb := range c.Use.verbs() {
+	for _, verb := range c.Use.Verbs() {
 		if err := t.limit.Wait(ctx); err != nil {
 			return nil, err
 		}
-		right := kube.Right{Verb: prefix + verb, Resource: c.Resource, Subresource: c.Use.subresource(), Namespace: c.Namespace}
+		right := kube.Right{Verb: prefix + verb, Resource: c.Resource, Subresource: c.Use.Subresource(), Namespace: c.Namespace}
 		allowed, err := t.as(user).Allowed(ctx, right)
 		if err != nil {
 			return nil, err

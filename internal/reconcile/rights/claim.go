@@ -5,59 +5,26 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/uses"
 )
 
 // Use is what templater does with the objects of a resource.
-type Use int
+type Use = uses.Use
 
 // The uses.
 const (
-	Parents Use = iota
-	Children
-	Related
-	Namespaces
-	Status     // of parents
-	Finalizers // of parents, where an admission plugin asks for it
-	Holding    // of the finalizer of parents
-	Events     // about parents
-	Logs       // of Pods
-	Existence  // of an object that a spec names: see Tracker.absent
+	Parents    = uses.Parents
+	Children   = uses.Children
+	Related    = uses.Related
+	Namespaces = uses.Namespaces
+	Status     = uses.Status
+	Finalizers = uses.Finalizers
+	Holding    = uses.Holding
+	Events     = uses.Events
+	Logs       = uses.Logs
+	Existence  = uses.Existence // see Tracker.absent
 )
-
-// verbs are those that the use needs, in the order in which messages have them.
-func (u Use) verbs() []string {
-	switch u {
-	case Parents:
-		return []string{"get", "list", "watch"}
-	case Children:
-		return []string{"create", "delete", "get", "list", "patch", "watch"}
-	case Related, Namespaces:
-		return []string{"list", "watch"}
-	case Status, Holding:
-		return []string{"patch"}
-	case Finalizers:
-		return []string{"update"}
-	case Events:
-		return []string{"create", "patch"}
-	case Logs, Existence:
-		return []string{"get"}
-	}
-	return nil
-}
-
-// subresource is that of the resource which the use is of.
-func (u Use) subresource() string {
-	switch u {
-	case Status:
-		return "status"
-	case Finalizers:
-		return "finalizers"
-	case Logs:
-		return "log"
-	case Parents, Children, Related, Namespaces, Events, Existence, Holding:
-	}
-	return ""
-}
 
 // Claim is the rights that a user needs for a use of a resource.
 type Claim struct {
@@ -93,10 +60,7 @@ func (c Claim) Brief() string {
 }
 
 func (c Claim) fullName() string {
-	if sub := c.Use.subresource(); sub != "" {
-		return c.Resource.Resource + "/" + sub
-	}
-	return c.Resource.Resource
+	return c.Use.Resource(c.Resource.Resource)
 }
 
 // dotted is what follows the name of a resource to tell its group.

@@ -54,7 +54,7 @@ func (s *Subject) Missing(err error, need Claim) (text string, pending bool) {
 		return text, false
 	}
 	f := s.tracker.look(need, s.controller)
-	missing, all := f.missing, need.Use.verbs()
+	missing, all := f.missing, need.Use.Verbs()
 	pending = pending || f.pending
 	switch {
 	case len(missing) > 0:
@@ -85,7 +85,7 @@ func (s *Subject) missingToWrite(err error, namespace string, kind kind.Kind) (t
 	if !s.parents.Namespaced {
 		need.Namespace = ""
 	}
-	return mayNot(need, need.Use.verbs(), need.Use.verbs()) +
+	return mayNot(need, need.Use.Verbs(), need.Use.Verbs()) +
 		", which the admission plugin OwnerReferencesPermissionEnforcement asks for, so that the child can block the deletion of its parent", false
 }
 

@@ -22,7 +22,7 @@ func mayNotAct(need Claim, f finding, operator string) string {
 	}
 	verbs := f.missing
 	if len(verbs) == 0 {
-		for _, verb := range need.Use.verbs() {
+		for _, verb := range need.Use.Verbs() {
 			verbs = append(verbs, actingPrefix+verb)
 		}
 	}

@@ -168,12 +168,12 @@ func (c *Controller) Known(gvk schema.GroupVersionKind) bool {
 
 // HoldsCondition reports whether parents can hold the ready condition.
 func (c *Controller) HoldsCondition() bool {
-	return c.ReadyCondition != "" && c.Kind.Status != nil && c.Kind.Status.Conditions == ""
+	return spec.HoldsCondition(c.ReadyCondition, c.Kind)
 }
 
 // WritesStatus reports whether there is anything to write into the parents' status.
 func (c *Controller) WritesStatus() bool {
-	return c.HoldsCondition() || c.Kind.Status != nil && c.Spec.Status != nil && c.Spec.Status.Template != ""
+	return spec.WritesStatus(c.Spec, c.ReadyCondition, c.Kind)
 }
 
 // ParentMayExist reports whether a parent that is not there may be an object of the kind that does not match.

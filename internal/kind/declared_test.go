@@ -1,0 +1,66 @@
+package kind
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+func TestKindsWithoutAServer(t *testing.T) {
+	files := Declared{{"spec": map[string]any{
+		"group": "example.org", "scope": "Cluster", "names": map[string]any{"kind": "Shop", "plural": "shopz"},
+		"versions": []any{map[string]any{"name": "v1", "served": true, "subresources": map[string]any{"status": map[string]any{}}}, map[string]any{"name": "v2", "served": false}},
+	}}}
+	for why, row := range map[string]struct {
+		apiVersion, kind, resource string
+		namespaced, status         bool
+		fault                      string
+	}{
+		"of a definition":            {"example.org/v1", "Shop", "shopz.example.org", false, true, ""},
+		"another version":            {"example.org/v2", "Shop", "", false, false, "the cluster has no kind Shop in example.org/v2, but in version v1"},
+		"another kind":               {"example.org/v1", "Shops", "", false, false, "the cluster has no kind Shops in example.org/v1"},
+		"built in, with namespaces":  {"networking.k8s.io/v1", "NetworkPolicy", "networkpolicies.networking.k8s.io", true, false, ""},
+		"built in, without":          {"v1", "Namespace", "namespaces", false, false, ""},
+		"of no regular plural":       {"v1", "Endpoints", "endpoints", true, false, ""},
+		"of templater itself, alike": {"apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions.apiextensions.k8s.io", false, false, ""},
+	} {
+		t.Run(why, func(t *testing.T) {
+			gv, err := schema.ParseGroupVersion(row.apiVersion)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := files.Resolve(gv.WithKind(row.kind))
+			if row.fault != "" {
+				if err == nil || err.Error() != row.fault {
+					t.Errorf("got error %v, want %s", err, row.fault)
+				}
+				return
+			}
+			if err != nil || got.Resource.GroupResource().String() != row.resource || got.Namespaced != row.namespaced || (got.Status != nil) != row.status {
+				t.Errorf("got %+v and error %v", got, err)
+			}
+		})
+	}
+}
+
+// TestBuiltInKindsAreComplete compares the list with the kinds that client-go can store.
+func TestBuiltInKindsAreComplete(t *testing.T) {
+	sent := []string{ // or of servers that are long gone
+		"Binding", "RangeAllocation", "Scale", "Eviction", "TokenRequest", "TokenReview", "SelfSubjectReview",
+		"LocalSubjectAccessReview", "SelfSubjectAccessReview", "SelfSubjectRulesReview", "SubjectAccessReview",
+	}
+	known := BuiltIn()
+	for gvk, of := range scheme.Scheme.AllKnownTypes() {
+		_, isObject := reflect.New(of).Interface().(metav1.Object)
+		if gvk.Version == "__internal" || !isObject || gvk.Group == "extensions" || slices.Contains(sent, gvk.Kind) {
+			continue
+		}
+		if !slices.Contains(known, gvk.GroupKind()) {
+			t.Errorf("%s is not listed", gvk.GroupKind())
+		}
+	}
+}
