@@ -41,6 +41,7 @@ var held = map[string]string{
 	"Length of a name or a namespace in one":                "longestName",
 	"Keys and values of its `labelSelector`":                "mostLabels in compile.go",
 	"Labels by which the objects of a watch":                "MostLabels in objects.go",
+	"Until a label by which no objects":                     "labelIdle",
 	"Names in `spec.watch.namespaces`":                      "crd watch.namespaces",
 	"Length of `spec.watch.fieldSelector`":                  "crd watch.fieldSelector",
 	"Length of `spec.status.readyCondition`":                "crd status.readyCondition",

@@ -42,6 +42,7 @@ type Cache struct {
 	items   map[types.NamespacedName]*item
 	index   index
 	related *lookup.Objects[*item] // nil until somebody calls Find
+	tidied  time.Time              // when idle labels of these were closed
 	seen    uint64                 // the newest resource version that the watch has brought
 	synced  bool
 	failure error                     // of the last request

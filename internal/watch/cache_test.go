@@ -40,7 +40,7 @@ type recorder struct {
 	events []string
 }
 
-func newRecorder(t *testing.T, want Want) *recorder {
+func newRecorder(t testing.TB, want Want) *recorder {
 	t.Helper()
 	r := &recorder{}
 	cache, err := NewCache(want, func(e Event) { r.events = append(r.events, describe(e)) }, func() {})

@@ -1,11 +1,16 @@
 package watch
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/watch/lookup"
 )
+
+// labelIdle is for how long nobody may have asked for a label before it makes room for another one.
+const labelIdle = 10 * time.Minute
 
 // Find calls f for the objects that a term names, in no order. f must not call the cache. It looks at no other objects but for the
 // first time that it is asked for such a term, and where a term has a label though the cache is asked for by
@@ -20,18 +25,23 @@ func (c *Cache) Find(term lookup.Term, f func(*object.Object)) {
 		}
 		return
 	}
-	filed := c.file(term)
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	if filed == (lookup.Term{}) {
-		for _, it := range c.items {
-			if term.Matches(it.object) {
-				f(it.object)
-			}
-		}
+	if term != (lookup.Term{}) && (c.look(term, term, f) || c.look(c.file(term), term, f)) {
 		return
 	}
-	c.related.Each(filed, func(it *item) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, it := range c.items {
+		if term.Matches(it.object) {
+			f(it.object)
+		}
+	}
+}
+
+// look calls f for what a term names of the objects that are filed under another one, or reports that none are filed by such a term.
+func (c *Cache) look(filed, term lookup.Term, f func(*object.Object)) bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.related != nil && c.related.Each(filed, func(it *item) {
 		if term.Matches(it.object) {
 			f(it.object)
 		}
@@ -39,10 +49,8 @@ func (c *Cache) Find(term lookup.Term, f func(*object.Object)) {
 }
 
 // file sees to it that objects are filed so that a term can be looked up, and returns the term to look up, which names at least the same.
+// The zero Term names all, and nothing is filed under it.
 func (c *Cache) file(term lookup.Term) lookup.Term {
-	if c.filed(term.Facet()) {
-		return term
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.related == nil {
@@ -56,19 +64,16 @@ func (c *Cache) file(term lookup.Term) lookup.Term {
 	return term
 }
 
-// filed reports whether nothing needs to be done to look up terms of a facet.
-func (c *Cache) filed(f lookup.Facet) bool {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return f == lookup.Facet{} || c.related != nil && c.related.Has(f)
-}
-
 // open files the objects by a facet, if there is room for that; the lock is held.
 func (c *Cache) open(f lookup.Facet) bool {
-	switch {
-	case f == lookup.Facet{} || c.related.Has(f):
+	if f == (lookup.Facet{}) || c.related.Has(f) {
 		return true
-	case !c.related.Open(f):
+	}
+	if now := time.Now(); f.Label != "" && now.Sub(c.tidied) >= labelIdle {
+		c.related.CloseIdle()
+		c.tidied = now
+	}
+	if !c.related.Open(f) {
 		return false
 	}
 	for _, it := range c.items {

@@ -3,7 +3,10 @@ package watch
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -101,6 +104,86 @@ func TestFindByMoreLabelsThanThereIsRoomFor(t *testing.T) {
 	}
 }
 
+// TestALabelThatNobodyUsesMakesRoom has more labels asked for than there is room for, one after the other.
+func TestALabelThatNobodyUsesMakesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder(t, Want{Role: Related})
+		if err := r.Replace([]any{pod("a", "one", "web", 1)}, "10"); err != nil {
+			t.Fatal(err)
+		}
+		web := lookup.Term{Label: "app", Value: "web"}
+		find := func(terms ...lookup.Term) {
+			for _, term := range terms {
+				r.found(term)
+			}
+		}
+		filed := func(why string, want bool) {
+			t.Helper()
+			if diff := cmp.Diff([]string{"a/one"}, r.found(web)); diff != "" {
+				t.Errorf("%s (-want +found):\n%s", why, diff)
+			}
+			if r.related.Has(web.Facet()) != want {
+				t.Errorf("%s: objects are filed by the label: %t, want %t", why, !want, want)
+			}
+		}
+		used := make([]lookup.Term, lookup.MostLabels)
+		for i := range used {
+			used[i] = lookup.Term{Label: fmt.Sprint("l", i), Value: "x"}
+		}
+		find(used...)
+		filed("there is no room", false)
+		for range 3 {
+			<-time.After(labelIdle)
+			find(used...)
+			filed("all others are in use", false)
+		}
+		find(used[1:]...)
+		<-time.After(labelIdle - 1)
+		filed("one is not in use, for some time", false)
+		<-time.After(1)
+		filed("one is not in use for long", true)
+		if r.related.Has(used[0].Facet()) {
+			t.Error("what nobody uses is there still")
+		}
+		for _, term := range used[1:] {
+			if !r.related.Has(term.Facet()) {
+				t.Errorf("%s is in use, and gone", term.Label)
+			}
+		}
+		if err := r.Update(pod("a", "one", "web", 11)); err != nil {
+			t.Fatal(err)
+		}
+		find(used[0])
+		filed("the other one finds no room now", true)
+	})
+}
+
+// TestFindWhileLabelsMakeRoom has many ask for more labels than there is room for at a time.
+func TestFindWhileLabelsMakeRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecorder(t, Want{Role: Related})
+		labels := map[string]any{}
+		for i := range 2 * lookup.MostLabels {
+			labels[fmt.Sprint("l", i)] = "x"
+		}
+		if err := r.Replace([]any{pack(map[string]any{"metadata": map[string]any{"name": "one", "labels": labels}})}, "10"); err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for i := range 2 * lookup.MostLabels {
+			all.Go(func() {
+				for round := range 20 {
+					<-time.After(labelIdle * time.Duration(1+(i+round)%4))
+					if got := r.found(lookup.Term{Label: fmt.Sprint("l", i), Value: "x"}); len(got) != 1 {
+						t.Errorf("label %d: found %q", i, got)
+					}
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
 // TestFindWhereAllAreOfOneNamespace files nothing by what tells none apart.
 func TestFindWhereAllAreOfOneNamespace(t *testing.T) {
 	r := newRecorder(t, Want{Role: Related, Namespace: "a"})
@@ -114,5 +197,30 @@ func TestFindWhereAllAreOfOneNamespace(t *testing.T) {
 	}
 	if r.related.Has(lookup.Facet{Namespace: true, Label: "app"}) {
 		t.Error("objects are filed by a namespace that they share")
+	}
+}
+
+// BenchmarkFind looks one of many objects up, as each pass does for each entry of spec.related.
+func BenchmarkFind(b *testing.B) {
+	r := newRecorder(b, Want{Role: Related})
+	var list []any
+	for i := range 10_000 {
+		list = append(list, pod(fmt.Sprint("ns", i), "one", fmt.Sprint("a", i), i+1))
+	}
+	if err := r.Replace(list, "10001"); err != nil {
+		b.Fatal(err)
+	}
+	for way, term := range map[string]lookup.Term{"namespace": {Namespace: "ns7"}, "label": {Label: "app", Value: "a7"}, "both": {Namespace: "ns7", Label: "app", Value: "a7"}} {
+		b.Run(way, func(b *testing.B) {
+			b.ReportAllocs()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					n := 0
+					if r.Find(term, func(*object.Object) { n++ }); n != 1 {
+						b.Errorf("found %d", n)
+					}
+				}
+			})
+		})
 	}
 }

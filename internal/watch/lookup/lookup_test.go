@@ -98,6 +98,9 @@ func TestObjectsFindAllThatATermNames(t *testing.T) {
 			delete(there, id)
 		}
 		f := term.Facet()
+		if i%200 == 0 {
+			x.CloseIdle()
+		}
 		if !x.Has(f) {
 			if !x.Open(f) {
 				refused++

@@ -1,14 +1,25 @@
 package lookup
 
-import "github.com/templater-dev/templater/internal/object"
+import (
+	"sync/atomic"
+
+	"github.com/templater-dev/templater/internal/object"
+)
 
 // MostLabels is how many labels an index finds things by. What asks for more is found by the rest of its term.
 const MostLabels = 16
 
-// Objects is an index of objects by the facets that were asked for. T is what holds an object. It is not safe for concurrent use.
+// Objects is an index of objects by the facets that were asked for. T is what holds an object. It is not safe for concurrent use, but
+// that Has and Each may be called at a time.
 type Objects[T comparable] struct {
-	facets map[Facet]*sets[T]
+	facets map[Facet]*shelf[T]
 	labels int // how many facets are about a label
+}
+
+// shelf is where objects are filed by one facet.
+type shelf[T comparable] struct {
+	sets[T]
+	used atomic.Bool // since CloseIdle
 }
 
 // Has reports whether objects are filed by the facet.
@@ -27,10 +38,21 @@ func (x *Objects[T]) Open(f Facet) bool {
 		x.labels++
 	}
 	if x.facets == nil {
-		x.facets = map[Facet]*sets[T]{}
+		x.facets = map[Facet]*shelf[T]{}
 	}
-	x.facets[f] = newSets[T]()
+	x.facets[f] = &shelf[T]{sets: *newSets[T]()}
+	x.facets[f].used.Store(true)
 	return true
+}
+
+// CloseIdle gives up the facets about a label that were not opened, and by which nothing was looked up, since it was last called.
+func (x *Objects[T]) CloseIdle() {
+	for f, s := range x.facets {
+		if used := s.used.Swap(false); !used && f.Label != "" {
+			delete(x.facets, f)
+			x.labels--
+		}
+	}
 }
 
 // File files what holds an object by one facet.
@@ -73,5 +95,16 @@ func (x *Objects[T]) Replace(before, after *object.Object, holder T) {
 	}
 }
 
-// Each calls f for what holds the objects that the term may name; two terms may have one hash. Its facet must be open.
-func (x *Objects[T]) Each(t Term, f func(T)) { x.facets[t.Facet()].each(t.hash(), f) }
+// Each calls f for what holds the objects that the term may name; two terms may have one hash. It reports whether its facet is
+// open: else it calls nothing.
+func (x *Objects[T]) Each(t Term, f func(T)) bool {
+	s := x.facets[t.Facet()]
+	if s == nil {
+		return false
+	}
+	if !s.used.Load() { // most often it is, and nobody has to wait for a write
+		s.used.Store(true)
+	}
+	s.each(t.hash(), f)
+	return true
+}
