@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -204,7 +205,9 @@ func TestLogsThatCannotBeReadAreToldAndLeftOut(t *testing.T) {
 	}{
 		"a right of templater is missing":   {missing("system:serviceaccount:templater-system:templater"), false, `False Forbidden: Logs of Pods are left out: templater may not get pods/log in all namespaces: add {apiGroups: [""], resources: [pods/log], verbs: [get]} to a ClusterRole labelled rbac.templater.dev/aggregate-to-templater: "true"`},
 		"a right of the account is missing": {missing(robot), true, `False Forbidden: Logs of Pods are left out: service account team/robot may not get pods/log in namespace ns: add {apiGroups: [""], resources: [pods/log], verbs: [get]} to a Role in namespace ns that a RoleBinding gives to it`},
-		"the node is away":                  {answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, "dial tcp 10.0.0.1: EVIL"), false, "False LogRequestFailed: Logs of Pods are left out: that of container main in Pod ns/a, and 1 more: the API server answers 500 InternalError"},
+		"the node is away":                  {answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, "dial tcp 10.0.0.1: EVIL"), false, "False LogRequestFailed: Logs of Pods are left out: that of container main in Pod ns/a, and 1 more: the kubelet of its node gives no log: the API server answers 500 InternalError"},
+		"the node does not answer":          {fmt.Errorf("get EVIL: %w", context.DeadlineExceeded), false, "False LogRequestFailed: Logs of Pods are left out: that of container main in Pod ns/a, and 1 more: the kubelet of its node did not answer within 10s"},
+		"the server is busy":                {answer(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "EVIL"), false, "False LogRequestFailed: Logs of Pods are left out: that of container main in Pod ns/a, and 1 more: the API server answers 429 TooManyRequests"},
 		"there is no answer":                {errors.New("EVIL"), false, "False LogRequestFailed: Logs of Pods are left out: that of container main in Pod ns/a, and 1 more: the API server did not answer"},
 	} {
 		t.Run(why, func(t *testing.T) {

@@ -37,7 +37,7 @@ func logsCondition(c *running.Controller, failures []podlogs.Failure) (condition
 		case one.Full():
 			text, reason = tooManyLogs(one), v1.ReasonTooManyLogs
 		default:
-			text = oneLog(one) + ": " + problem.PublicReason(one.Err)
+			text = oneLog(one) + ": " + one.Why()
 		}
 		if reason == v1.ReasonForbidden || condition.Reason == v1.ReasonLogRequestFailed && reason != "" {
 			condition.Reason = reason

@@ -1,11 +1,16 @@
 package podlogs
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"time"
 
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 )
@@ -87,6 +92,17 @@ func describe(err error) string {
 	case rights.Denied(err):
 		return "denied"
 	}
+	return unread(err)
+}
+
+// unread says why a log was not read, in words that hold nothing of it. The server asks the kubelet of the node for each.
+func unread(err error) string {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Sprintf("the kubelet of its node did not answer within %s", kube.LogLimit)
+	case answers.Code(err) >= http.StatusInternalServerError:
+		return "the kubelet of its node gives no log: " + problem.PublicReason(err)
+	}
 	return problem.PublicReason(err)
 }
 
@@ -98,6 +114,9 @@ type Failure struct {
 	Logs      int // how many fail in that way
 	Err       error
 }
+
+// Why says why the first one was not read, where it was neither a right nor room that was missing.
+func (f Failure) Why() string { return unread(f.Err) }
 
 // Denied reports whether a right is missing: then the failure is about all logs of the namespace.
 func (f Failure) Denied() bool { return rights.Denied(f.Err) }
