@@ -160,9 +160,10 @@ wasm: ## Build for WebAssembly what needs no cluster
 	GOOS=js GOARCH=wasm go build $(OFFLINE)
 
 .PHONY: generate
-generate: $(GEN) ## Write the CRD, the deepcopy functions and docs/api.md from api/
+generate: $(GEN) ## Write the CRD, the deepcopy functions and docs/api.md from api/, and the schemas of the built-in kinds
 	$(GEN) object crd:generateEmbeddedObjectMeta=false paths=./api/... output:crd:dir=config/crd
 	go run ./tools/apidoc
+	go run ./tools/builtins
 
 .PHONY: verify
 verify: generate ## Fail when generated files, go.mod or go.sum are stale, or the tree is dirty

@@ -16,6 +16,37 @@ const refPrefix = "#/components/schemas/"
 // metaSuffix ends the names of the definition of ObjectMeta.
 const metaSuffix = ".meta.v1.ObjectMeta"
 
+// deepestText is how deep the lists and maps of a text may be within each other: each level of a schema takes up to
+// three. The time for reading grows with the product of length and depth.
+const deepestText = 400
+
+var errTooDeep = fmt.Errorf("it is no OpenAPI v3 document: lists and maps are within each other more than %d times", deepestText)
+
+// TooDeep reports whether a JSON text is so deep that reading schemas from it could take long.
+func TooDeep(text []byte) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			quoted = !quoted
+		case '{', '[':
+			if !quoted {
+				depth++
+			}
+		case '}', ']':
+			if !quoted {
+				depth--
+			}
+		}
+		if depth > deepestText {
+			return true
+		}
+	}
+	return false
+}
+
 // document is what is read of an OpenAPI v3 document.
 type document struct {
 	Components struct {
@@ -54,6 +85,9 @@ func FromOpenAPI(text []byte) (Set, error) {
 }
 
 func fromOpenAPI(text []byte) (*types, error) {
+	if TooDeep(text) {
+		return nil, errTooDeep
+	}
 	var doc document
 	if err := json.Unmarshal(text, &doc); err != nil {
 		return nil, fmt.Errorf("it is no OpenAPI v3 document: %w", err)

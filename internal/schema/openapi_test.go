@@ -106,10 +106,11 @@ func TestKindsOfADocument(t *testing.T) {
 
 func TestWhatIsNoDocument(t *testing.T) {
 	for why, text := range map[string]string{
-		"no JSON":             `openapi: 3.0.0`,
-		"another form":        `{"components": {"schemas": []}}`,
-		"a type of two kinds": `{"components": {"schemas": {"A": {"type": ["string", "null"]}}}}`,
-		"too deep":            strings.Repeat(`{"components":`, 20000),
+		"no JSON":              `openapi: 3.0.0`,
+		"another form":         `{"components": {"schemas": []}}`,
+		"a type of two kinds":  `{"components": {"schemas": {"A": {"type": ["string", "null"]}}}}`,
+		"too deep":             strings.Repeat(`{"components":`, 401),
+		"not deep, but no end": strings.Repeat(`{"components":`, 400),
 	} {
 		if set, err := FromOpenAPI([]byte(text)); err == nil || set != nil || !strings.HasPrefix(err.Error(), "it is no OpenAPI v3 document: ") {
 			t.Errorf("%s: %v, %v, want an error", why, set, err)
@@ -121,5 +122,22 @@ func TestWhatIsNoDocument(t *testing.T) {
 	}
 	if _, exists := set.Lookup(shop); !exists {
 		t.Error("an empty document knows that there is no kind")
+	}
+}
+
+func TestDepthOfText(t *testing.T) {
+	for text, want := range map[string]bool{
+		strings.Repeat("[", 401):                            true,
+		strings.Repeat("[", 400):                            false,
+		strings.Repeat("[{}]", 401):                         false,
+		`"` + strings.Repeat("[", 401) + `"`:                false,
+		`"\"` + strings.Repeat("[", 401) + `"`:              false,
+		`"\"" ` + strings.Repeat("[", 401):                  true,
+		`{"a": "x\\"}` + strings.Repeat(`{"a":`, 401) + `1`: true,
+		`\`: false,
+	} {
+		if got := TooDeep([]byte(text)); got != want {
+			t.Errorf("%.20s…: %v, want %v", text, got, want)
+		}
 	}
 }
