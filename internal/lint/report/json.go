@@ -1,0 +1,51 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/templater-dev/templater/internal/finding"
+)
+
+// jsonReport is what JSON writes. Its form is documented in docs/commands/templater_lint.md, and fields are only ever added.
+type jsonReport struct {
+	Findings []jsonFinding `json:"findings"`
+	Summary  Counts        `json:"summary"`
+}
+
+type jsonFinding struct {
+	File               string           `json:"file"`
+	Line               int              `json:"line,omitempty"`
+	Column             int              `json:"column,omitempty"`
+	Length             int              `json:"length,omitempty"`
+	TemplateController string           `json:"templateController"`
+	Where              string           `json:"where"`
+	WhereLine          int              `json:"whereLine,omitempty"`
+	WhereColumn        int              `json:"whereColumn,omitempty"`
+	Severity           finding.Severity `json:"severity"`
+	Code               finding.Code     `json:"code"`
+	Message            string           `json:"message"`
+	Replacement        string           `json:"replacement,omitempty"`
+	Page               string           `json:"page"`
+}
+
+// JSON writes one object with all findings.
+func JSON(w io.Writer, all []Located, counts Counts) error {
+	r := jsonReport{Findings: make([]jsonFinding, len(all)), Summary: counts}
+	for i, l := range all {
+		r.Findings[i] = jsonFinding{
+			File: l.File, Line: l.FileLine, Column: l.FileColumn, Length: l.Length, TemplateController: l.TemplateController,
+			Where: l.Where, WhereLine: l.Line, WhereColumn: l.Column,
+			Severity: l.Severity, Code: l.Code, Message: l.Message, Replacement: l.Replacement, Page: finding.Page(l.Code),
+		}
+	}
+	return encode(w, r)
+}
+
+// encode writes indented JSON.
+func encode(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

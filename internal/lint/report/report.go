@@ -1,0 +1,84 @@
+// Package report shows findings: as text with the line that each is about, as JSON, and as SARIF. It needs no client.
+package report
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/templater-dev/templater/internal/finding"
+)
+
+// Source is the text that a TemplateController was read from.
+type Source interface {
+	// Place returns where in a file a place in a template, or a field of the TemplateController, is: a line and a column, from 1.
+	// A column of 0 means that only the line is known.
+	Place(where string, line, column int) (file string, fileLine, fileColumn int)
+	// SourceLine returns a line of that file, or "" if it is none of the TemplateController.
+	SourceLine(fileLine int) string
+}
+
+// Located is a finding with its place in a file.
+type Located struct {
+	// TemplateController is its name.
+	TemplateController string
+	finding.Finding
+	// File is "-" for the standard input. FileLine and FileColumn count from 1, the column in characters; 0 means not known.
+	File                 string
+	FileLine, FileColumn int
+	// Text is that line of the file.
+	Text string
+}
+
+// Locate finds the places of the findings of a TemplateController.
+func Locate(controller string, source Source, all []finding.Finding) []Located {
+	located := make([]Located, len(all))
+	for i, f := range all {
+		l := Located{TemplateController: controller, Finding: f}
+		l.File, l.FileLine, l.FileColumn = source.Place(f.Where, f.Line, f.Column)
+		l.Text = source.SourceLine(l.FileLine)
+		if f.Column == 0 && f.Line > 0 {
+			l.FileColumn = 0 // that is where the line begins, and nobody knows what in it is wrong
+		}
+		located[i] = l
+	}
+	return located
+}
+
+// Sort puts findings in the order of the files.
+func Sort(all []Located) {
+	slices.SortStableFunc(all, func(a, b Located) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.FileLine, b.FileLine), cmp.Compare(a.FileColumn, b.FileColumn), cmp.Compare(a.Code, b.Code))
+	})
+}
+
+// Counts is how many findings there are of each severity.
+type Counts struct {
+	TemplateControllers int `json:"templateControllers"` // that were looked at
+	Errors              int `json:"errors"`
+	Warnings            int `json:"warnings"`
+}
+
+// Count counts the findings in that many TemplateControllers.
+func Count(controllers int, all []Located) Counts {
+	c := Counts{TemplateControllers: controllers}
+	for _, l := range all {
+		if l.Severity == finding.Error {
+			c.Errors++
+		} else {
+			c.Warnings++
+		}
+	}
+	return c
+}
+
+// plain returns text of which nothing can move the cursor of a terminal, or hide.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, text)
+}

@@ -1,0 +1,79 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/templater-dev/templater/internal/finding"
+)
+
+// Painter paints text for a terminal.
+type Painter interface {
+	Red(text string) string
+	Yellow(text string) string
+	Cyan(text string) string
+	Bold(text string) string
+	Faint(text string) string
+}
+
+// Text writes each finding with its place, and below it the line that it is about; and at the end how many there are.
+func Text(w io.Writer, paint Painter, all []Located, counts Counts) error {
+	var b bytes.Buffer
+	for _, l := range all {
+		fmt.Fprintf(&b, "%s %s %s %s\n", paint.Bold(plain(l.place())+":"), mark(paint, l.Severity), plain(l.Message), paint.Faint("["+string(l.Code)+"]"))
+		if l.Text == "" {
+			continue
+		}
+		line, marks := Caret(l.Text, l.FileColumn, l.Length, l.Replacement)
+		number := fmt.Sprintf("%5d", l.FileLine)
+		fmt.Fprintf(&b, "%s %s\n", paint.Faint(number+" |"), line)
+		fmt.Fprintf(&b, "%s %s\n", paint.Faint(strings.Repeat(" ", len(number))+" |"), colour(paint, l.Severity, marks))
+	}
+	fmt.Fprintln(&b, counts.String())
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// place returns file, line and column.
+func (l Located) place() string {
+	file := l.File
+	if file == "-" {
+		file = "standard input"
+	}
+	switch {
+	case l.FileLine == 0:
+		return file
+	case l.FileColumn == 0:
+		return fmt.Sprintf("%s:%d", file, l.FileLine)
+	}
+	return fmt.Sprintf("%s:%d:%d", file, l.FileLine, l.FileColumn)
+}
+
+func mark(paint Painter, severity finding.Severity) string {
+	return colour(paint, severity, string(severity)+":")
+}
+
+func colour(paint Painter, severity finding.Severity, text string) string {
+	if severity == finding.Error {
+		return paint.Red(text)
+	}
+	return paint.Yellow(text)
+}
+
+// String says it in words.
+func (c Counts) String() string {
+	found := "no findings"
+	if c.Errors+c.Warnings > 0 {
+		found = number(c.Errors, "error") + " and " + number(c.Warnings, "warning")
+	}
+	return number(c.TemplateControllers, "TemplateController") + ": " + found
+}
+
+func number(n int, of string) string {
+	if n == 1 {
+		return "1 " + of
+	}
+	return fmt.Sprintf("%d %ss", n, of)
+}
