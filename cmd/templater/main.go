@@ -5,6 +5,8 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -12,14 +14,17 @@ import (
 	"github.com/templater-dev/templater/internal/cli"
 )
 
-func main() {
+func main() { os.Exit(run()) }
+
+// run runs the command that the arguments name, and returns the code to exit with.
+func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := cli.Execute(ctx, newCommand())
-	stop()
-	os.Exit(code)
+	defer stop()
+	return cli.Execute(ctx, newCommand(os.Args[0]))
 }
 
-func newCommand() *cobra.Command {
+// newCommand returns the command with all below it, which calls itself as it was called: as a plugin of kubectl, it is kubectl-templater.
+func newCommand(as string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "templater",
 		Short: "Operators from templates: one TemplateController, one operator",
@@ -28,6 +33,9 @@ kind to watch, templates for the child objects of each object of that kind, and
 a template for its status.`,
 		SilenceUsage: true, SilenceErrors: true,
 	}
-	cmd.AddCommand(newRunCommand())
+	if strings.TrimSuffix(filepath.Base(as), ".exe") == "kubectl-templater" {
+		cmd.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl templater"}
+	}
+	cmd.AddCommand(newRunCommand(), newLintCommand())
 	return cmd
 }

@@ -23,7 +23,7 @@ import (
 func execute(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	cmd := newCommand()
+	cmd := newCommand("templater")
 	cmd.SetArgs(args)
 	cmd.SetOut(&out)
 	cmd.SetErr(&out)
@@ -46,7 +46,7 @@ func TestEveryCommandAndFlagHasHelp(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newCommand())
+	walk(newCommand("templater"))
 }
 
 func TestMistakesAreTold(t *testing.T) {
@@ -215,7 +215,7 @@ func TestDeploymentGivesFlagsThatThereAre(t *testing.T) {
 	if err := yaml.UnmarshalStrict(text, &deployment); err != nil {
 		t.Fatal(err)
 	}
-	cmd, rest, err := newCommand().Find(deployment.Spec.Template.Spec.Containers[0].Args)
+	cmd, rest, err := newCommand("templater").Find(deployment.Spec.Template.Spec.Containers[0].Args)
 	if err != nil || cmd.Name() != "run" {
 		t.Fatalf("got the command %s and error %v, want run", cmd.Name(), err)
 	}

@@ -32,7 +32,7 @@ func (c *Controllers) Check(tc *v1.TemplateController, known schemas.Set) lint.R
 	if c.accounts && tc.Spec.ServiceAccountRef == nil {
 		const message = "name a ServiceAccount that has the rights to read and write what the templates are about"
 		result.Rejection = spec.Rejectf(v1.ReasonServiceAccountRequired, "spec.serviceAccountRef is required here: %s", message)
-		required := finding.Finding{Severity: finding.Error, Where: "spec.serviceAccountRef", Message: "is required here: " + message}
+		required := finding.Finding{Code: finding.ServiceAccount, Severity: finding.Error, Where: "spec.serviceAccountRef", Message: "is required here: " + message}
 		result.Findings = finding.Sort(append(result.Findings, required))
 	}
 	return result

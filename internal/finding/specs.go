@@ -11,6 +11,7 @@ const (
 	ReadsFinal     Code = "TL026"
 	UpdateStrategy Code = "TL027"
 	WatchFields    Code = "TL028"
+	ServiceAccount Code = "TL029"
 )
 
 var ofSpecs = []Rule{
@@ -58,5 +59,10 @@ var ofSpecs = []Rule{
 		WatchFields, Error, "A path in watchFields that is none",
 		"`watchFields` lists paths of fields. Only a change of one of these counts.",
 		"Write paths such as `status.phase` or `metadata.labels['a.b/c']`, without wildcards and positions.",
+	},
+	{
+		ServiceAccount, Error, "No ServiceAccount to work as",
+		"This operator was started with `--require-service-account`: it lends its own rights to no TemplateController.",
+		"Name a ServiceAccount in `spec.serviceAccountRef`: see [Security](security.md).",
 	},
 }

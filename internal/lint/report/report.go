@@ -38,12 +38,31 @@ func Locate(controller string, source Source, all []finding.Finding) []Located {
 		l := Located{TemplateController: controller, Finding: f}
 		l.File, l.FileLine, l.FileColumn = source.Place(f.Where, f.Line, f.Column)
 		l.Text = source.SourceLine(l.FileLine)
-		if f.Column == 0 && f.Line > 0 {
+		switch {
+		case f.Column == 0 && f.Line > 0:
 			l.FileColumn = 0 // that is where the line begins, and nobody knows what in it is wrong
+		case f.Line == 0:
+			l.Length = key(l.Text, l.FileColumn)
 		}
 		located[i] = l
 	}
 	return located
+}
+
+// key returns how many characters the key of a mapping has that stands in a line.
+func key(text string, column int) int {
+	runes := []rune(text)
+	if column < 1 || column > len(runes) {
+		return 0
+	}
+	n := 0
+	for _, r := range runes[column-1:] {
+		if r == ':' || unicode.IsSpace(r) {
+			break
+		}
+		n++
+	}
+	return n
 }
 
 // Sort puts findings in the order of the files.
