@@ -18,7 +18,8 @@ PLAIN = $(shell grep -rl --include '*_test.go' '^//go:build !race' internal/cont
 # What is known without a cluster: for tools without one, and for a browser.
 OFFLINE := ./api/... ./internal/finding ./internal/lint/... ./internal/schema ./internal/kind ./internal/kube/answers ./internal/object ./internal/render ./internal/render/budget ./internal/render/document ./internal/render/syntax ./internal/render/token ./internal/seal ./internal/spec \
 	./internal/manifest ./internal/minimalrole ./internal/uses \
-	./internal/reconcile/child ./internal/reconcile/fields ./internal/reconcile/plan ./internal/problem ./internal/reconcile/readiness
+	./internal/reconcile/child ./internal/reconcile/fields ./internal/reconcile/plan ./internal/problem ./internal/reconcile/readiness \
+	./internal/reconcile/census ./internal/reconcile/condition ./internal/reconcile/gate ./internal/reconcile/related/selection ./internal/reconcile/view
 
 IMAGE       ?= templater:dev
 PLATFORMS   ?= linux/amd64,linux/arm64
@@ -27,7 +28,7 @@ ARCHIVE     := bin/templater.tar
 
 FUZZTIME    ?= 20s
 FUZZ_EXECS  ?= 2000
-MUTATE      ?= internal/kind internal/kube internal/kube/answers internal/watch internal/watch/lookup internal/render internal/render/budget internal/render/syntax internal/render/token internal/render/document internal/controllers internal/reconcile internal/reconcile/running internal/reconcile/announce internal/reconcile/child internal/reconcile/fields internal/reconcile/loop internal/reconcile/plan internal/problem internal/reconcile/queue internal/reconcile/readiness internal/reconcile/related internal/reconcile/rights internal/reconcile/tally internal/reconcile/workers internal/spec
+MUTATE      ?= internal/kind internal/kube internal/kube/answers internal/watch internal/watch/lookup internal/render internal/render/budget internal/render/syntax internal/render/token internal/render/document internal/controllers internal/reconcile internal/reconcile/running internal/reconcile/announce internal/reconcile/census internal/reconcile/child internal/reconcile/condition internal/reconcile/fields internal/reconcile/loop internal/reconcile/plan internal/problem internal/reconcile/queue internal/reconcile/readiness internal/reconcile/related internal/reconcile/related/selection internal/reconcile/rights internal/reconcile/tally internal/reconcile/view internal/reconcile/workers internal/spec
 MUTATE_FLAGS ?=
 E2E_TIMEOUT ?= 40m
 # The tests that cannot run beside others: one takes the cluster, with a real node, to itself, the other its process.

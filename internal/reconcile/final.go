@@ -70,21 +70,21 @@ func (p *pass) allReady(s sight, wanted []*child.Wanted, current bool) bool {
 		p.problems = problem.List{{Reason: v1.ReasonFinalizing, Waiting: true, Pending: true}}
 		return false
 	}
-	if len(p.problems) == 0 && c.ready == c.wanted && current {
+	if len(p.problems) == 0 && c.Ready == c.Wanted && current {
 		return true
 	}
 	if p.failed() {
 		return false // which is told as it is
 	}
-	text := c.progress()
+	text := c.Progress()
 	switch {
-	case len(c.failing) > 0:
-		text = c.failure()
+	case len(c.Failing) > 0:
+		text = c.Failure()
 	case len(p.problems) > 0:
 		text = p.problems.Message()
 	}
 	p.problems = problem.List{{
-		Reason: v1.ReasonFinalizing, Waiting: len(c.failing) == 0, Retry: p.problems.Retry(), Pending: p.problems.Pending(),
+		Reason: v1.ReasonFinalizing, Waiting: len(c.Failing) == 0, Retry: p.problems.Retry(), Pending: p.problems.Pending(),
 		Message: "being deleted: waits for spec.finalize.children: " + text,
 	}}
 	return false

@@ -17,6 +17,7 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/announce"
+	"github.com/templater-dev/templater/internal/reconcile/census"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/gate"
 	"github.com/templater-dev/templater/internal/reconcile/loop"
@@ -27,6 +28,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/view"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
@@ -55,7 +57,7 @@ type pass struct {
 	maker      *child.Maker
 	entries    child.Entries // whose objects the pass brings in line
 	order      *spec.Order   // of these
-	census     census
+	census     census.Census
 	blind      bool             // whether no template can be rendered
 	whole      bool             // whether all that the templates want is known
 	rendered   bool             // whether the status template has been executed
@@ -188,7 +190,7 @@ func (p *pass) converge(ctx context.Context) (s sight, early *Result) {
 	var d child.Desired
 	var free []*child.Wanted
 	if why := p.choose(); why == nil {
-		d, free = p.desire(s.observed)
+		d, free = p.Factory.Desire(p.parent, p.entries, s.observed, func() *render.Input { return p.input(s.observed) })
 	} else {
 		d, p.blind = p.held(why), true
 	}
@@ -254,19 +256,7 @@ func (p *pass) content() map[string]any {
 
 // input is what the templates see.
 func (p *pass) input(observed []*child.Live) *render.Input {
-	in := &render.Input{Parent: p.content(), Ready: readiness.IsReady, Pause: p.pause, Budget: &p.budget, Observed: func(child string) ([]map[string]any, error) {
-		var out []map[string]any
-		for _, l := range observed {
-			if l.Entry != child {
-				continue
-			}
-			if err := p.budget.Spend(l.Object.ContentBytes()); err != nil {
-				return nil, err
-			}
-			out = append(out, l.Object.Content())
-		}
-		return out, nil
-	}}
+	in := &render.Input{Parent: p.content(), Ready: readiness.IsReady, Pause: p.pause, Budget: &p.budget, Observed: view.Observed(observed, &p.budget)}
 	if len(p.Related) > 0 {
 		in.Related = p.related
 		if p.readsLogs() {

@@ -9,14 +9,16 @@ import (
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/related"
+	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/view"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // chosen is what the parent sees by one entry of spec.related.
 type chosen struct {
-	selection related.Selection
+	selection selection.Selection
 	objects   []*object.Object // as the pass found them, all its templates alike
 	found     bool             // whether they were looked up
 }
@@ -65,7 +67,7 @@ func (p *pass) related(name string) ([]map[string]any, error) {
 	if i < 0 || p.choose() != nil { // which is told, or should not be: the names of a program are those of its spec
 		return nil, fmt.Errorf("%s is not known", syntax.RelatedName(name))
 	}
-	return p.contentsOf(p.look(i))
+	return view.Contents(p.look(i), &p.budget)
 }
 
 // look returns the objects of an entry, as they were when they were first looked up.
@@ -75,18 +77,6 @@ func (p *pass) look(i int) []*object.Object {
 		c.objects, c.found = p.Related[i].Find(c.selection), true
 	}
 	return c.objects
-}
-
-// contentsOf decodes objects, which the budget pays for.
-func (p *pass) contentsOf(objects []*object.Object) ([]map[string]any, error) {
-	out := make([]map[string]any, 0, len(objects))
-	for _, o := range objects {
-		if err := p.budget.Spend(o.ContentBytes()); err != nil {
-			return nil, err
-		}
-		out = append(out, o.Content())
-	}
-	return out, nil
 }
 
 // held is what the templates want while none of them is rendered: nobody knows.

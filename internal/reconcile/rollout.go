@@ -2,12 +2,11 @@ package reconcile
 
 import (
 	"cmp"
-	"fmt"
 	"time"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/census"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
@@ -78,49 +77,21 @@ func (p *pass) settles(l *child.Live) time.Duration {
 	return left
 }
 
-// rollout is how far the objects of an entry are.
-type rollout struct {
-	plan.Rollout
-	waits  []unready // for these
-	failed int       // of these, have failed for good
-}
-
-// rollouts returns those under way, and notes when to look at them again where nothing tells.
-func (p *pass) rollouts(all []*child.Wanted, judge *readiness.Judge) []rollout {
+// takeCensus looks at the children that are wanted, and at the rollouts under way. It notes when to look at these again where nothing
+// tells.
+func (p *pass) takeCensus(all []*child.Wanted, observed []*child.Live, judge *readiness.Judge) census.Census {
+	c := census.Of(all, observed, judge)
 	if !p.rolls() {
-		return nil
+		return c
 	}
-	var out []rollout
-	for _, each := range plan.Rollouts(all, p.available(judge)) {
-		p.free = p.free || each.Free()
-		r := rollout{Rollout: each}
-		for _, w := range each.Unavailable {
-			if w.Live == nil {
-				r.waits = append(r.waits, unready{wanted: w, judge: judge})
-				continue
-			}
-			r.waits = append(r.waits, unready{w, w.Live.Object, judge})
-			switch judge.Of(w.Entry.Name, w.Live.Object) {
-			case readiness.Failed:
-				r.failed++
-			case readiness.Ready:
+	c.Rollouts = census.Rollouts(all, p.available(judge), judge)
+	for _, r := range c.Rollouts {
+		p.free = p.free || r.Free()
+		for _, w := range r.Unavailable {
+			if w.Live != nil && judge.Of(w.Entry.Name, w.Live.Object) == readiness.Ready { // else the watch tells
 				p.settling = min(cmp.Or(p.settling, settleTime), p.settles(w.Live))
-			case readiness.InProgress: // the watch tells
 			}
 		}
-		out = append(out, r)
 	}
-	return out
+	return c
 }
-
-// String says how far it is, and what it waits for.
-func (r rollout) String() string {
-	text := fmt.Sprintf("children[%s]: rollout: %d of %d are up to date", r.Entry.Name, r.Current, r.Objects)
-	if len(r.waits) > 0 {
-		text += ", waits for " + problem.JoinFunc(r.waits, unready.String)
-	}
-	return text
-}
-
-// halted reports whether it does not go on by itself: as many objects as may be unavailable have failed.
-func (r rollout) halted() bool { return r.failed >= r.Most }

@@ -3,7 +3,6 @@ package reconcile
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"net/http"
 
@@ -16,7 +15,9 @@ import (
 	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/census"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/condition"
 	"github.com/templater-dev/templater/internal/reconcile/fields"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
@@ -40,8 +41,8 @@ func (p *pass) writeStatus(ctx context.Context, all []*child.Wanted, observed []
 	if issue != nil {
 		p.problems = append(p.problems, issue)
 	}
-	if len(p.census.failing) > 0 {
-		p.problems = append(p.problems, problem.Newf(v1.ReasonChildFailing, "%s", p.census.failure()))
+	if issue := p.census.Problem(); issue != nil {
+		p.problems = append(p.problems, issue)
 	}
 	p.tell(ctx, status, now)
 }
@@ -86,8 +87,8 @@ func (p *pass) template(observed []*child.Live) (map[string]any, *problem.Proble
 	if status == nil {
 		status = map[string]any{}
 	}
-	status = dropNulls(status)
-	if fault := cmp.Or(p.fillConditions(status), p.Factory.KeyFault(map[string]any{"status": status})); fault != "" {
+	status = condition.DropNulls(status)
+	if fault := cmp.Or(p.conditions().Fill(status), p.Factory.KeyFault(map[string]any{"status": status})); fault != "" {
 		return p.ownStatus(), problem.Newf(v1.ReasonTemplateError, "status: %s", fault)
 	}
 	return status, nil
@@ -104,33 +105,14 @@ func (p *pass) ownStatus() map[string]any {
 	return kept
 }
 
-// dropNulls returns m without nulls, which a schema may refuse and nobody needs.
-func dropNulls(m map[string]any) map[string]any {
-	for k, v := range m {
-		switch v := v.(type) {
-		case nil:
-			delete(m, k)
-		case map[string]any:
-			dropNulls(v)
-		case []any:
-			for _, element := range v {
-				if inner, ok := element.(map[string]any); ok {
-					dropNulls(inner)
-				}
-			}
-		}
-	}
-	return m
-}
-
 // report writes the status with the ready condition. A status that the server
 // does not take is left as it was, and the condition says so.
 func (p *pass) report(ctx context.Context, status map[string]any, now *tally.Tally) {
 	v := p.verdict()
 	err := p.store(ctx, p.withReady(status, v))
-	if Unfit(err) && len(v.message) > ShortMessage { // it may be the message that does not fit
+	if Unfit(err) && len(v.Message) > ShortMessage { // it may be the message that does not fit
 		short := v
-		short.message = object.Line(v.message, ShortMessage)
+		short.Message = object.Line(v.Message, ShortMessage)
 		err = p.store(ctx, p.withReady(status, short))
 	}
 	switch {
@@ -155,7 +137,7 @@ func (p *pass) report(ctx context.Context, status map[string]any, now *tally.Tal
 	if now.Failed = p.failed(); now.Failed {
 		now.Reason = p.problems.First().Reason
 	}
-	now.Ready = v.status == "True" && !now.Failed
+	now.Ready = v.Status == "True" && !now.Failed
 }
 
 // ShortMessage is how long the message of a ready condition may be that takes the place of one that the server has not taken.
@@ -163,13 +145,13 @@ const ShortMessage = 256
 
 // writeConditionOnly writes the ready condition beside the status as it is, in fewer words where the server does not take it: the parent
 // may be about as large as an object may be, or the schema may want short messages. An Event says it in more.
-func (p *pass) writeConditionOnly(ctx context.Context, v verdict) {
+func (p *pass) writeConditionOnly(ctx context.Context, v census.Verdict) {
 	err := p.store(ctx, p.withReady(p.ownStatus(), v))
-	for _, short := range []string{object.Line(v.message, ShortMessage), ""} {
+	for _, short := range []string{object.Line(v.Message, ShortMessage), ""} {
 		if err == nil || !Unfit(err) {
 			break
 		}
-		v.message = short
+		v.Message = short
 		err = p.store(ctx, p.withReady(p.ownStatus(), v))
 	}
 	if err != nil {
@@ -241,21 +223,11 @@ func (p *pass) store(ctx context.Context, status map[string]any) error {
 }
 
 // verdict is what the ready condition says.
-type verdict struct{ status, reason, message string }
-
-func (p *pass) verdict() verdict {
-	switch issue := p.problems.First(); {
-	case issue != nil:
-		if len(issue.Faults) > 0 {
-			issue.SetFaults(p.r.events.Faults(p.key, issue.About, issue.Faults))
-		}
-		return verdict{"False", issue.Reason, p.problems.Message()}
-	case p.plan.Outdated > 0:
-		return verdict{"False", v1.ReasonOutdated, fmt.Sprintf("%d of %d children are out of date: delete them to have them made anew", p.plan.Outdated, p.census.wanted)}
-	case p.plan.Pending > 0 || p.census.ready < p.census.wanted:
-		return verdict{"False", v1.ReasonProgressing, p.census.progress()}
+func (p *pass) verdict() census.Verdict {
+	if issue := p.problems.First(); issue != nil && len(issue.Faults) > 0 {
+		issue.SetFaults(p.r.events.Faults(p.key, issue.About, issue.Faults))
 	}
-	return verdict{"True", v1.ReasonReady, fmt.Sprintf("all children are ready: %d", p.census.wanted)}
+	return p.census.Verdict(p.problems, &p.plan)
 }
 
 // announce publishes an Event when the problem is a new one, and a fault.

@@ -13,6 +13,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/census"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
@@ -50,11 +51,11 @@ func TestWhatTellsOneStatusFromAnother(t *testing.T) {
 }
 
 func TestWhatWaitsIsNotReady(t *testing.T) {
-	p := &pass{Controller: &running.Controller{}, plan: plan.Plan{Pending: 1}, census: census{wanted: 1, ready: 1}}
-	if got := p.verdict(); got.status != "False" || got.reason != v1.ReasonProgressing {
+	p := &pass{Controller: &running.Controller{}, plan: plan.Plan{Pending: 1}, census: census.Census{Wanted: 1, Ready: 1}}
+	if got := p.verdict(); got.Status != "False" || got.Reason != v1.ReasonProgressing {
 		t.Errorf("verdict %+v", got)
 	}
-	if got, want := (census{wanted: 1}).progress(), "0 of 1 children are ready"; got != want {
+	if got, want := (census.Census{Wanted: 1}).Progress(), "0 of 1 children are ready"; got != want {
 		t.Errorf("progress %q, want %q", got, want)
 	}
 }

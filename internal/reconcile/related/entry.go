@@ -9,6 +9,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 	"github.com/templater-dev/templater/internal/watch/lookup"
@@ -103,7 +104,7 @@ func (e *Entry) read() iter.Seq[*watch.Cache] {
 }
 
 // Find returns the objects of a selection, sorted as children are.
-func (e *Entry) Find(s Selection) []*object.Object {
+func (e *Entry) Find(s selection.Selection) []*object.Object {
 	var out []*object.Object
 	for _, p := range s {
 		for _, cache := range e.cachesOf(p.Namespace) {
@@ -115,9 +116,9 @@ func (e *Entry) Find(s Selection) []*object.Object {
 }
 
 // find calls f for the objects of a cache that a part selects.
-func (e *Entry) find(cache *watch.Cache, p part, f func(*object.Object)) {
+func (e *Entry) find(cache *watch.Cache, p selection.Part, f func(*object.Object)) {
 	keep := func(o *object.Object) {
-		if p.selects(o) && e.inNamespace(o.Namespace()) {
+		if p.Selects(o) && e.inNamespace(o.Namespace()) {
 			f(o)
 		}
 	}
@@ -168,7 +169,7 @@ func (e *Entry) Changed(event watch.Event, wake func(parent types.NamespacedName
 		return
 	}
 	e.Index.each(before, after, func(m *member) {
-		saw, sees := before != nil && m.selection.selects(before), after != nil && m.selection.selects(after)
+		saw, sees := before != nil && m.selection.Selects(before), after != nil && m.selection.Selects(after)
 		if saw != sees || sees && told {
 			wake(m.parent)
 		}
@@ -204,7 +205,7 @@ func (e *Entry) NamespaceChanged(event watch.Event, wake func(parent types.Names
 		cache.Find(lookup.Term{Namespace: o.Name()}, func(o *object.Object) { there = append(there, o) })
 		for _, o := range there {
 			e.Index.each(o, nil, func(m *member) {
-				if m.selection.selects(o) {
+				if m.selection.Selects(o) {
 					wake(m.parent)
 				}
 			})

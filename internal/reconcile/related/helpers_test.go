@@ -11,6 +11,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -46,7 +47,7 @@ func entryOf(t testing.TB, bare bool) *Entry {
 }
 
 // choose has a parent select.
-func (e *Entry) choose(t testing.TB, parent types.NamespacedName, yielded ...map[string]any) Selection {
+func (e *Entry) choose(t testing.TB, parent types.NamespacedName, yielded ...map[string]any) selection.Selection {
 	t.Helper()
 	s, issue := e.Choose(parent, yielded)
 	if issue != nil {

@@ -6,6 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 	"github.com/templater-dev/templater/internal/watch/lookup"
 )
 
@@ -21,7 +22,7 @@ type Index struct {
 type member struct {
 	parent    types.NamespacedName
 	source    string // what the selection was made of
-	selection Selection
+	selection selection.Selection
 	filed     []lookup.Term
 }
 
@@ -29,7 +30,7 @@ type member struct {
 func NewIndex() *Index { return &Index{parents: map[types.NamespacedName]*member{}} }
 
 // Known returns what a parent selects, where that was made of the same source, and else false.
-func (x *Index) Known(parent types.NamespacedName, source []byte) (Selection, bool) {
+func (x *Index) Known(parent types.NamespacedName, source []byte) (selection.Selection, bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	m := x.parents[parent]
@@ -41,7 +42,7 @@ func (x *Index) Known(parent types.NamespacedName, source []byte) (Selection, bo
 
 // Set notes what a parent selects from now on, which was made of that source. It must come before the parent reads what it selects, so
 // that no change is missed.
-func (x *Index) Set(parent types.NamespacedName, source []byte, s Selection) {
+func (x *Index) Set(parent types.NamespacedName, source []byte, s selection.Selection) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.drop(parent)

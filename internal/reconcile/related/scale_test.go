@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -44,13 +45,13 @@ func podsOf(t testing.TB) []any {
 }
 
 // crowd is an entry with many Pods and as many parents, of which each selects one.
-func crowd(t testing.TB, list []any, selects func(i int) map[string]any) (*Entry, []Selection) {
+func crowd(t testing.TB, list []any, selects func(i int) map[string]any) (*Entry, []selection.Selection) {
 	t.Helper()
 	e := entryOf(t, false)
 	if err := e.Caches[""].Replace(list, fmt.Sprint(many)); err != nil {
 		t.Fatal(err)
 	}
-	selections := make([]Selection, many)
+	selections := make([]selection.Selection, many)
 	for i := range selections {
 		selections[i] = e.choose(t, parentOf(i), selects(i))
 	}

@@ -1,4 +1,5 @@
-package related
+// Package selection is which of the objects of an entry of spec.related one parent sees. Pure.
+package selection
 
 import (
 	"cmp"
@@ -12,34 +13,35 @@ import (
 )
 
 // Selection says which of the watched objects a parent sees: those that any of its parts selects. A nil Selection selects none.
-type Selection []part
+type Selection []Part
 
-// part selects the objects that its term names and whose labels match.
-type part struct {
+// Part selects the objects that its term names and whose labels match.
+type Part struct {
 	lookup.Term
 	labels labels.Selector // nil = whatever they are; the pair of the term is among it
 }
 
-// all is the selection of what an entry without a template lets a parent see: all in its namespace, or, where the
+// All is the selection of what an entry without a template lets a parent see: all in its namespace, or, where the
 // parent or the kind has none, all.
-func all(of scope) Selection {
-	if !of.namespaced {
+func All(of Scope) Selection {
+	if !of.Namespaced {
 		return Selection{{}}
 	}
-	return Selection{{Term: lookup.Term{Namespace: of.namespace}}}
+	return Selection{{Term: lookup.Term{Namespace: of.Namespace}}}
 }
 
-// selects reports whether the selection holds the object.
-func (s Selection) selects(o *object.Object) bool {
-	return slices.ContainsFunc(s, func(p part) bool { return p.selects(o) })
+// Selects reports whether the selection holds the object.
+func (s Selection) Selects(o *object.Object) bool {
+	return slices.ContainsFunc(s, func(p Part) bool { return p.Selects(o) })
 }
 
-func (p part) selects(o *object.Object) bool {
+// Selects reports whether the part selects the object.
+func (p Part) Selects(o *object.Object) bool {
 	return p.Matches(o) && (p.labels == nil || p.labels.Matches(o))
 }
 
 // narrow puts a label into the term that the selector wants to have one value, so that objects are found by it.
-func (p *part) narrow() {
+func (p *Part) narrow() {
 	if p.labels == nil || p.Name != "" {
 		return
 	}

@@ -1,4 +1,5 @@
-package reconcile
+// Package census counts how the children of a parent fare, and says whether the parent is ready, and why not. Pure.
+package census
 
 import (
 	"cmp"
@@ -27,20 +28,20 @@ func (u unready) String() string {
 	return u.wanted.ID().String() + ": " + why
 }
 
-// census is how the children that are wanted fare.
-type census struct {
-	ready, wanted   int
-	failing, coming []unready // those that are not ready, in the order of the templates
-	rollouts        []rollout
+// Census is how the children that are wanted fare.
+type Census struct {
+	Ready, Wanted   int
+	Failing, coming []unready // those that are not ready, in the order of the templates
+	Rollouts        []Rollout
 }
 
-// censusOf looks at the children that are wanted.
-func censusOf(all []*child.Wanted, observed []*child.Live, judge *readiness.Judge) census {
+// Of looks at the children that are wanted. observed are those that there are.
+func Of(all []*child.Wanted, observed []*child.Live, judge *readiness.Judge) Census {
 	there := make(map[child.ID]*object.Object, len(observed))
 	for _, l := range observed {
 		there[l.ID()] = l.Object
 	}
-	c := census{wanted: len(all)}
+	c := Census{Wanted: len(all)}
 	for _, w := range all {
 		u := unready{w, there[w.ID()], judge}
 		s := readiness.InProgress
@@ -49,9 +50,9 @@ func censusOf(all []*child.Wanted, observed []*child.Live, judge *readiness.Judg
 		}
 		switch s {
 		case readiness.Ready:
-			c.ready++
+			c.Ready++
 		case readiness.Failed:
-			c.failing = append(c.failing, u)
+			c.Failing = append(c.Failing, u)
 		case readiness.InProgress:
 			c.coming = append(c.coming, u)
 		}
@@ -59,33 +60,26 @@ func censusOf(all []*child.Wanted, observed []*child.Live, judge *readiness.Judg
 	return c
 }
 
-// takeCensus looks at the children that are wanted, and at the rollouts under way.
-func (p *pass) takeCensus(all []*child.Wanted, observed []*child.Live, judge *readiness.Judge) census {
-	c := censusOf(all, observed, judge)
-	c.rollouts = p.rollouts(all, judge)
-	return c
-}
-
-// progress says how far rollouts are, how many are ready, and which are not. What a rollout waits for is told once.
-func (c census) progress() string {
-	text := fmt.Sprintf("%d of %d children are ready", c.ready, c.wanted)
+// Progress says how far rollouts are, how many are ready, and which are not. What a rollout waits for is told once.
+func (c Census) Progress() string {
+	text := fmt.Sprintf("%d of %d children are ready", c.Ready, c.Wanted)
 	coming := slices.DeleteFunc(slices.Clone(c.coming), func(u unready) bool {
-		return slices.ContainsFunc(c.rollouts, func(r rollout) bool { return r.Entry == u.wanted.Entry })
+		return slices.ContainsFunc(c.Rollouts, func(r Rollout) bool { return r.Entry == u.wanted.Entry })
 	})
 	if len(coming) > 0 {
 		text += ": " + problem.JoinFunc(coming, unready.String)
 	}
-	if len(c.rollouts) > 0 {
-		text = problem.JoinFunc(c.rollouts, rollout.String) + "; " + text
+	if len(c.Rollouts) > 0 {
+		text = problem.JoinFunc(c.Rollouts, Rollout.String) + "; " + text
 	}
 	return text
 }
 
-// failure says which have failed, and which rollouts that has brought to a halt.
-func (c census) failure() string {
-	text := fmt.Sprintf("%d of %d children have failed: ", len(c.failing), c.wanted) + problem.JoinFunc(c.failing, unready.String)
-	for _, r := range c.rollouts {
-		if r.halted() {
+// Failure says which have failed, and which rollouts that has brought to a halt.
+func (c Census) Failure() string {
+	text := fmt.Sprintf("%d of %d children have failed: ", len(c.Failing), c.Wanted) + problem.JoinFunc(c.Failing, unready.String)
+	for _, r := range c.Rollouts {
+		if r.Halted() {
 			text += fmt.Sprintf("; children[%s]: the rollout has halted: %d of %d are up to date", r.Entry.Name, r.Current, r.Objects)
 		}
 	}

@@ -1,4 +1,4 @@
-package related
+package selection
 
 import (
 	"encoding/json"
@@ -17,14 +17,14 @@ const (
 	mostLabels   = 64  // keys and values of a labelSelector together
 )
 
-// scope is where a parent stands, and what it selects from.
-type scope struct {
-	namespace  string // of the parent; "" = it is cluster-scoped
-	namespaced bool   // whether the selected kind is
+// Scope is where a parent stands, and what it selects from.
+type Scope struct {
+	Namespace  string // of the parent; "" = it is cluster-scoped
+	Namespaced bool   // whether the selected kind is
 }
 
-// compile makes a selection of what a select template yields. A fault says what is wrong with it, and shows no value.
-func compile(yielded []map[string]any, of scope) (s Selection, fault string) {
+// Compile makes a selection of what a select template yields. A fault says what is wrong with it, and shows no value.
+func Compile(yielded []map[string]any, of Scope) (s Selection, fault string) {
 	if len(yielded) > mostMappings {
 		return nil, fmt.Sprintf("it yields %d mappings, and may yield %d: select by namespace or by a label", len(yielded), mostMappings)
 	}
@@ -45,7 +45,7 @@ func compile(yielded []map[string]any, of scope) (s Selection, fault string) {
 const keysOfAMapping = "name, namespace, allNamespaces and labelSelector"
 
 // read makes a part of one mapping.
-func (of scope) read(m map[string]any) (p part, fault string) {
+func (of Scope) read(m map[string]any) (p Part, fault string) {
 	if len(m) == 0 {
 		return p, "it is empty: give at least one of " + keysOfAMapping
 	}
@@ -77,17 +77,17 @@ func (of scope) read(m map[string]any) (p part, fault string) {
 }
 
 // place says in which namespace the part selects.
-func (of scope) place(p *part, everywhere bool) (fault string) {
+func (of Scope) place(p *Part, everywhere bool) (fault string) {
 	switch {
 	case p.Namespace != "" && everywhere:
 		return "it has both a namespace and allNamespaces: true: give one of them"
-	case p.Namespace != "" && !of.namespaced:
+	case p.Namespace != "" && !of.Namespaced:
 		return "the kind is cluster-scoped: leave out namespace"
-	case p.Namespace != "" || everywhere || !of.namespaced:
-	case of.namespace == "":
+	case p.Namespace != "" || everywhere || !of.Namespaced:
+	case of.Namespace == "":
 		return "the parent has no namespace: give namespace, or allNamespaces: true"
 	default:
-		p.Namespace = of.namespace
+		p.Namespace = of.Namespace
 	}
 	return ""
 }
@@ -108,7 +108,7 @@ func nameIn(m map[string]any, key string) (name, fault string) {
 
 const badSelector = "labelSelector is not valid: give matchLabels or matchExpressions with keys and values that labels can have; the operators are In, NotIn, Exists and DoesNotExist, the last two without values"
 
-func (p *part) readLabels(v any) (fault string) {
+func (p *Part) readLabels(v any) (fault string) {
 	m, isMap := v.(map[string]any)
 	if !isMap {
 		return "labelSelector is no mapping"
