@@ -40,13 +40,17 @@ var readBuiltIn = sync.OnceValue(func() *types {
 })
 
 func unpack(packed []byte) (*types, error) {
-	r, err := gzip.NewReader(bytes.NewReader(packed))
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(r)
+	text, err := gunzip(packed)
 	if err != nil {
 		return nil, err
 	}
 	return fromOpenAPI(text)
+}
+
+func gunzip(packed []byte) ([]byte, error) {
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
 }

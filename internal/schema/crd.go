@@ -22,6 +22,7 @@ func FromCRD(definition *apiextensionsv1.CustomResourceDefinition) Set {
 		byKind: map[schema.GroupVersionKind]*Type{},
 		whole:  func(gvk schema.GroupVersionKind) bool { return gvk.GroupKind() == gk },
 	}
+	r := &reader{structural: true, sharer: newSharer()}
 	for i := range spec.Versions {
 		version := &spec.Versions[i]
 		if !version.Served {
@@ -31,7 +32,6 @@ func FromCRD(definition *apiextensionsv1.CustomResourceDefinition) Set {
 		var t *Type
 		// Before they were structural, schemas could only forbid: the server keeps what they do not name.
 		if version.Schema != nil && !spec.PreserveUnknownFields {
-			r := &reader{structural: true}
 			t = r.read(version.Schema.OpenAPIV3Schema, 0)
 		}
 		set.byKind[gvk] = whole(t, gvk, objectMeta[in][true])

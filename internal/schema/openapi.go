@@ -93,7 +93,7 @@ func fromOpenAPI(text []byte) (*types, error) {
 		return nil, fmt.Errorf("it is no OpenAPI v3 document: %w", err)
 	}
 	all := doc.Components.Schemas
-	r := &reader{definitions: make(map[string]*Type, len(all))}
+	r := &reader{definitions: make(map[string]*Type, len(all)), sharer: newSharer()}
 	for name := range all {
 		r.definitions[refPrefix+name] = &Type{Name: name[strings.LastIndex(name, ".")+1:]}
 	}

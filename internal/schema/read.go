@@ -37,6 +37,7 @@ type reader struct {
 	structural bool
 	// definitions are the types that $ref names, maybe still empty.
 	definitions map[string]*Type
+	*sharer
 }
 
 // read returns the type of the values that a schema lets through, nil for anything.
@@ -62,10 +63,10 @@ func (r *reader) read(s *apiextensionsv1.JSONSchemaProps, depth int) *Type {
 		if s.Items == nil || s.Items.Schema == nil {
 			return simple(kinds)
 		}
-		return &Type{Kinds: kinds, Items: r.read(s.Items.Schema, depth+1)}
+		return r.share(&Type{Kinds: kinds, Items: r.read(s.Items.Schema, depth+1)})
 	case "string":
 		if enum := enumOf(s); enum != nil {
-			return &Type{Kinds: kinds, Enum: enum}
+			return r.share(&Type{Kinds: kinds, Enum: enum})
 		}
 	}
 	return simple(kinds)
@@ -76,7 +77,7 @@ func (r *reader) object(s *apiextensionsv1.JSONSchemaProps, kinds Kinds, depth i
 	open := s.XPreserveUnknownFields != nil && *s.XPreserveUnknownFields
 	more := s.AdditionalProperties
 	if len(s.Properties) == 0 && more != nil && more.Schema != nil {
-		return &Type{Kinds: kinds, Items: r.read(more.Schema, depth+1)}
+		return r.share(&Type{Kinds: kinds, Items: r.read(more.Schema, depth+1)})
 	}
 	open = open || more != nil && (more.Allows || more.Schema != nil) || addsFields(s)
 	if len(s.Properties) == 0 && !s.XEmbeddedResource && (open || !r.structural) {
@@ -94,7 +95,7 @@ func (r *reader) object(s *apiextensionsv1.JSONSchemaProps, kinds Kinds, depth i
 		t.Fields["kind"] = Field{Type: simple(String), Present: true}
 		t.Fields["metadata"] = Field{Type: innerMeta}
 	}
-	return t
+	return r.share(t)
 }
 
 // combined returns the type of a schema that leaves it to others to name one.

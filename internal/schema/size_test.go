@@ -1,0 +1,82 @@
+package schema
+
+import (
+	"encoding/json"
+	"runtime"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+// podKind returns a definition that holds a whole template of Pods, written out, as generators do. It is about as large as
+// definitions get.
+func podKind(t testing.TB) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	text, err := gunzip(builtInText)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc document
+	if err := json.Unmarshal(text, &doc); err != nil {
+		t.Fatal(err)
+	}
+	root := inline(doc, refPrefix+"io.k8s.api.core.v1.Pod")
+	return define(&root)
+}
+
+// inline returns the schema of a definition without references, but for those to itself.
+func inline(doc document, ref string) apiextensionsv1.JSONSchemaProps {
+	var walk func(*apiextensionsv1.JSONSchemaProps, int)
+	walk = func(s *apiextensionsv1.JSONSchemaProps, depth int) {
+		if len(s.AllOf) == 1 {
+			*s = *s.AllOf[0].DeepCopy()
+		}
+		if s.Ref != nil {
+			d := doc.Components.Schemas[(*s.Ref)[len(refPrefix):]]
+			*s = *d.JSONSchemaProps.DeepCopy()
+		}
+		for name, p := range s.Properties {
+			walk(&p, depth+1)
+			s.Properties[name] = p
+		}
+		if s.Items != nil {
+			walk(s.Items.Schema, depth+1)
+		}
+		if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
+			walk(s.AdditionalProperties.Schema, depth+1)
+		}
+	}
+	root := apiextensionsv1.JSONSchemaProps{Ref: &ref}
+	walk(&root, 0)
+	return root
+}
+
+func TestSizeIsAboutWhatASetTakes(t *testing.T) {
+	for name, read := range map[string]func() Set{
+		"a large custom kind": func() Set { return FromCRD(podKind(t)) },
+		"the built-in kinds": func() Set {
+			set, err := unpack(builtInText)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return set
+		},
+	} {
+		const many = 8
+		var sets [many]Set
+		before := heap()
+		for i := range sets {
+			sets[i] = read()
+		}
+		took := float64(heap()-before) / many
+		said := float64(Size(sets[0]))
+		t.Logf("%s: %.0f bytes, said are %.0f", name, took, said)
+		if said < took*0.7 || said > took*1.5 {
+			t.Errorf("%s takes %.0f bytes, said are %.0f", name, took, said)
+		}
+		runtime.KeepAlive(sets)
+	}
+	if got := Size(Join()); got != 0 {
+		t.Errorf("another Set: %d, want 0", got)
+	}
+}
