@@ -11,7 +11,7 @@ func TestWhatIsTheSameIsShared(t *testing.T) {
 		a: {type: object, properties: {l: {type: array, items: {type: string, enum: [x, yz]}}}},
 		b: {type: object, properties: {l: {type: array, items: {type: string, enum: [x, yz]}}}},
 		open: {type: object, x-kubernetes-preserve-unknown-fields: true, properties: {l: {type: array, items: {type: string, enum: [x, yz]}}}},
-		null: {type: object, nullable: true, properties: {l: {type: array, items: {type: string, enum: [x, yz]}}}},
+		nullable: {type: object, nullable: true, properties: {l: {type: array, items: {type: string, enum: [x, yz]}}}},
 		required: {type: object, required: [l], properties: {l: {type: array, items: {type: string, enum: [x, yz]}}}},
 		name: {type: object, properties: {m: {type: array, items: {type: string, enum: [x, yz]}}}},
 		enum: {type: object, properties: {l: {type: array, items: {type: string, enum: [xy, z]}}}},
