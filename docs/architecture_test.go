@@ -45,7 +45,7 @@ func TestArchitectureNamesWhatIsThere(t *testing.T) {
 			return err
 		}
 		folder, err := filepath.Rel(root, filepath.Dir(name))
-		if !named[filepath.ToSlash(folder)] && folder != filepath.Join("internal", "render", "helmtest") {
+		if !named[filepath.ToSlash(folder)] && !strings.HasSuffix(folder, "test") { // but for those of tests alone
 			t.Errorf("docs/architecture.md has no row for %s", folder)
 		}
 		return err

@@ -65,13 +65,6 @@ func farMap(name string) kube.Location {
 
 var clusterRole = kube.Location{Resource: fakeKinds[schema.GroupKind{Group: "rbac.authorization.k8s.io", Kind: "ClusterRole"}].Resource, Name: "r"}
 
-// quiet has the watches bring everything, and sees to it that nobody writes for that.
-func (c *cluster) quiet(what string) {
-	c.t.Helper()
-	c.deliver()
-	wantRequests(c.t.(*testing.T), what+", and then", c.run())
-}
-
 // applyAs is apply for an object that is not there yet, and that gets this UID.
 func (c *cluster) applyAs(text string, uid types.UID) {
 	c.t.Helper()
@@ -87,18 +80,6 @@ func (c *cluster) writes() []string {
 	return slices.DeleteFunc(c.settle(), func(request string) bool {
 		return strings.Contains(request, "get ") || strings.Contains(request, "list ")
 	})
-}
-
-// begun is a cluster with these objects, in which all is as it should be.
-func begun(t *testing.T, manifests ...string) *cluster {
-	t.Helper()
-	c := newCluster(t)
-	for _, m := range manifests {
-		c.apply(m)
-	}
-	c.run()
-	c.quiet("the beginning")
-	return c
 }
 
 func TestChildrenInOtherNamespacesAndInNone(t *testing.T) {

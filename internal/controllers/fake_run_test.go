@@ -3,6 +3,7 @@ package controllers
 import (
 	"errors"
 	"sync"
+	"testing"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -193,4 +194,29 @@ func (c *cluster) pass(controller, parent string) (reconcile.Result, []string) {
 	before := len(c.requests)
 	result := c.reconciler.Reconcile(c.t.Context(), queue.Key{Controller: controller, Parent: types.NamespacedName{Namespace: "ns", Name: parent}})
 	return result, append([]string{}, c.requests[before:]...)
+}
+
+// quiet has the watches bring everything, and sees to it that nobody writes for that.
+func (c *cluster) quiet(what string) {
+	c.t.Helper()
+	c.deliver()
+	wantRequests(c.t.(*testing.T), what+", and then", c.run())
+}
+
+// begun is a cluster with these objects, in which all is as it should be.
+func begun(t *testing.T, manifests ...string) *cluster {
+	t.Helper()
+	c := newCluster(t)
+	for _, m := range manifests {
+		c.apply(m)
+	}
+	c.begin()
+	return c
+}
+
+// begin has everything be as it should be.
+func (c *cluster) begin() {
+	c.t.Helper()
+	c.run()
+	c.quiet("the beginning")
 }

@@ -13,12 +13,12 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	serveryaml "k8s.io/apimachinery/pkg/util/yaml"
 	clocktesting "k8s.io/utils/clock/testing"
-	"sigs.k8s.io/yaml"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/object/objecttest"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -275,15 +275,12 @@ func configMap(name string) kube.Location {
 	return kube.Location{Resource: fakeKinds[schema.GroupKind{Kind: "ConfigMap"}].Resource, Namespace: "ns", Name: name}
 }
 
-// packed is the object as the operator reads it.
-func packed(t testing.TB, o *unstructured.Unstructured) *object.Object {
-	t.Helper()
-	p, err := object.From(o.Object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
+// These are short for what makes objects for tests.
+var (
+	parse  = objecttest.Parse
+	packed = objecttest.Pack
+	with   = objecttest.With
+)
 
 // unpacked reads what is applied as the server does: as YAML.
 func unpacked(t testing.TB, body []byte) map[string]any {
@@ -293,20 +290,6 @@ func unpacked(t testing.TB, body []byte) map[string]any {
 		t.Fatalf("%s: %v", body, err)
 	}
 	return content
-}
-
-// parse reads one YAML document.
-func parse(t testing.TB, text string) *unstructured.Unstructured {
-	t.Helper()
-	content, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := &unstructured.Unstructured{}
-	if err := u.UnmarshalJSON(content); err != nil {
-		t.Fatal(err)
-	}
-	return u
 }
 
 func configMapName(name string) types.NamespacedName {

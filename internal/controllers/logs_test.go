@@ -267,6 +267,18 @@ func TestLogsThatThereIsNoRoomForAreTold(t *testing.T) {
 	}
 }
 
+// reporting is a cluster with an App whose status shows the log of a Pod.
+func reporting(t *testing.T) *cluster {
+	t.Helper()
+	c := newCluster(t)
+	c.logs.set("ns/a/main", "text\n", nil)
+	for _, manifest := range []string{podOf("a", "1", 1), reporters, app} {
+		c.apply(manifest)
+	}
+	c.settleLogs()
+	return c
+}
+
 // What nobody asks for is not kept: else it would not be asked for anew.
 func TestLogsAreKeptForThoseWhoAsk(t *testing.T) {
 	for what, row := range map[string]struct {
@@ -295,12 +307,7 @@ func TestLogsAreKeptForThoseWhoAsk(t *testing.T) {
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
-			c := newCluster(t)
-			c.logs.set("ns/a/main", "text\n", nil)
-			c.apply(podOf("a", "1", 1))
-			c.apply(reporters)
-			c.apply(app)
-			c.settleLogs()
+			c := reporting(t)
 			row.change(t, c)
 			c.settleLogs()
 			c.logs.take()
@@ -363,12 +370,7 @@ func TestLogsWaitWhileNoPassesAreMade(t *testing.T) {
 
 // A template that fails for a moment costs no requests.
 func TestLogsAreKeptWhileATemplateFails(t *testing.T) {
-	c := newCluster(t)
-	c.logs.set("ns/a/main", "text\n", nil)
-	c.apply(podOf("a", "1", 1))
-	c.apply(reporters)
-	c.apply(app)
-	c.settleLogs()
+	c := reporting(t)
 	c.logs.take()
 	c.apply(with(t, reporters, "      {{- range", "      {{ fail \"no\" }}\n      {{- range"))
 	c.settleLogs()

@@ -45,18 +45,6 @@ spec:
       count: {{ len .children.maps }}
 `
 
-// with replaces text in a manifest; it must be there.
-func with(t *testing.T, manifest string, pairs ...string) string {
-	t.Helper()
-	for i := 0; i < len(pairs); i += 2 {
-		if !strings.Contains(manifest, pairs[i]) {
-			t.Fatalf("the manifest lacks %q", pairs[i])
-		}
-		manifest = strings.Replace(manifest, pairs[i], pairs[i+1], 1)
-	}
-	return manifest
-}
-
 func wantRequests(t *testing.T, what string, got []string, want ...string) {
 	t.Helper()
 	if want == nil {

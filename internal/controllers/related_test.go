@@ -154,9 +154,7 @@ func TestExactlyThoseAreLookedAtThatSeeAnObject(t *testing.T) {
 		}
 		c.apply(reader("ns", name, "{select: "+text+"}"))
 	}
-	c.run()
-	c.deliver()
-	c.run()
+	c.begin()
 	always := []string{"all", "any", "everywhere", "here", "list", "named"}
 	for _, step := range []struct {
 		what   string
@@ -192,13 +190,11 @@ func TestExactlyThoseAreLookedAtThatSeeAnObject(t *testing.T) {
 }
 
 func TestWatchFieldsFilterBeforeTheQueue(t *testing.T) {
-	c := newCluster(t)
-	c.apply(with(t, readers, "    select: |\n      name: {{ .spec.job }}\n", "    watchFields: [spec.note, \"metadata.labels['example.org/tier']\"]\n    select: |\n      labelSelector: {matchLabels: {app: web}}\n"))
-	c.apply(reader("ns", "one", "{}"))
-	c.apply(job("ns", "a", "{app: web}", "{note: x, other: 1}"))
-	c.run()
-	c.deliver()
-	c.run()
+	c := begun(t,
+		with(t, readers, "    select: |\n      name: {{ .spec.job }}\n", "    watchFields: [spec.note, \"metadata.labels['example.org/tier']\"]\n    select: |\n      labelSelector: {matchLabels: {app: web}}\n"),
+		reader("ns", "one", "{}"),
+		job("ns", "a", "{app: web}", "{note: x, other: 1}"),
+	)
 	for _, step := range []struct {
 		what, labels, spec string
 		woken              bool
@@ -282,13 +278,7 @@ func TestSelectionsThatMakeNoSense(t *testing.T) {
 		"[{name: a}, {name: ''}]":                     "mapping 2: name is empty, and that would not mean all: leave the key out, or yield no mapping",
 		"[" + strings.Repeat("{name: a},", 257) + "]": "it yields 257 mappings, and may yield 256: select by namespace or by a label",
 	} {
-		c := newCluster(t)
-		c.apply(with(t, readers, "name: {{ .spec.job }}", "{{ toYaml .spec.select }}"))
-		c.apply(reader("ns", "one", "{select: [{name: a}]}"))
-		c.apply(job("ns", "a", "{}", "{note: x}"))
-		c.run()
-		c.deliver()
-		c.run()
+		c := begun(t, with(t, readers, "name: {{ .spec.job }}", "{{ toYaml .spec.select }}"), reader("ns", "one", "{select: [{name: a}]}"), job("ns", "a", "{}", "{note: x}"))
 		c.apply(reader("ns", "one", "{select: "+spec+"}"))
 		wantRequests(t, spec, c.run(), "status apps one")
 		if got, want := c.condition("apps", "one", "Ready"), "False TemplateError: related[jobs].select: "+want; got != want {
@@ -321,12 +311,7 @@ func TestFailingSelectTemplateLeavesAllAsItIs(t *testing.T) {
 		"name: {{ .spec.job }}":                                                      "False TemplateError: related[jobs].select:1:10: .spec.job has no value; give it one, or use default, required or if",
 		"{{ if not .spec.job }}{{ wait \"a job is to be chosen\" }}{{ end }}name: a": "False Waiting: a job is to be chosen",
 	} {
-		c := newCluster(t)
-		c.apply(with(t, readers, "name: {{ .spec.job }}", text))
-		c.apply(reader("ns", "one", "{job: a}"))
-		c.apply(job("ns", "a", "{}", "{note: x}"))
-		c.run()
-		c.deliver()
+		c := begun(t, with(t, readers, "name: {{ .spec.job }}", text), reader("ns", "one", "{job: a}"), job("ns", "a", "{}", "{note: x}"))
 		c.apply(reader("ns", "one", "{other: x}"))
 		wantRequests(t, text, c.run(), "status apps one")
 		if got := c.condition("apps", "one", "Ready"); got != want {
@@ -427,13 +412,7 @@ func TestRelatedObjectsThatCannotBeRead(t *testing.T) {
 
 // TestAFailingFirstListIsNotAnEmptyOne starts templater anew while the server does not list what a child was made of.
 func TestAFailingFirstListIsNotAnEmptyOne(t *testing.T) {
-	c := newCluster(t)
-	c.apply(with(t, readers, "    kind: Job\n", "    kind: Job\n    optional: true\n"))
-	c.apply(reader("ns", "one", "{job: a}"))
-	c.apply(job("ns", "a", "{}", "{note: x}"))
-	c.run()
-	c.deliver()
-	c.run()
+	c := begun(t, with(t, readers, "    kind: Job\n", "    kind: Job\n    optional: true\n"), reader("ns", "one", "{job: a}"), job("ns", "a", "{}", "{note: x}"))
 	c.start()
 	c.silent[relatedJobs] = true
 	c.runControllers()
@@ -575,9 +554,7 @@ func TestNamespacesOfRelatedObjects(t *testing.T) {
 		c.apply(fmt.Sprintf("{apiVersion: v1, kind: Namespace, metadata: {name: %s, labels: {shared: '%s'}}}", ns, shared))
 		c.apply(job(ns, "in-"+ns, "{}", "{note: x}"))
 	}
-	c.run()
-	c.deliver()
-	c.run()
+	c.begin()
 	for _, step := range []struct {
 		what, ns, shared string
 		woken            bool
@@ -625,13 +602,7 @@ func TestEntriesThatFitNoKind(t *testing.T) {
 
 // TestAnEditOfAnEntryIsFollowed has parents see what the new entry selects, and hear of nothing else.
 func TestAnEditOfAnEntryIsFollowed(t *testing.T) {
-	c := newCluster(t)
-	c.apply(readers)
-	c.apply(reader("ns", "one", "{job: a}"))
-	c.apply(job("ns", "a", "{}", "{note: x}"))
-	c.apply(job("ns", "b", "{}", "{note: u}"))
-	c.run()
-	c.deliver()
+	c := begun(t, readers, reader("ns", "one", "{job: a}"), job("ns", "a", "{}", "{note: x}"), job("ns", "b", "{}", "{note: u}"))
 	c.apply(with(t, readers, "name: {{ .spec.job }}", "name: b"))
 	c.run()
 	if got := c.jobsOf("one"); got != "b: u" {

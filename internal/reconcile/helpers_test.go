@@ -1,20 +1,14 @@
 package reconcile
 
 import (
-	"strings"
-	"testing"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/yaml"
-
-	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/reconcile/queue"
 
 	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/object/objecttest"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 // configMaps is the kind of aConfigMap.
@@ -22,41 +16,12 @@ var configMaps = kind.Kind{Kind: "ConfigMap", Namespaced: true, Resource: schema
 
 const aConfigMap = "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: a, resourceVersion: '1', uid: u}}"
 
-// packed is the object as the operator reads it.
-func packed(t testing.TB, o *unstructured.Unstructured) *object.Object {
-	t.Helper()
-	p, err := object.From(o.Object)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-// parse reads one YAML document.
-func parse(t testing.TB, text string) *unstructured.Unstructured {
-	t.Helper()
-	content, err := yaml.YAMLToJSON([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	u := &unstructured.Unstructured{}
-	if err := u.UnmarshalJSON(content); err != nil {
-		t.Fatal(err)
-	}
-	return u
-}
-
-// with replaces text in a manifest; it must be there.
-func with(t *testing.T, manifest string, pairs ...string) string {
-	t.Helper()
-	for i := 0; i < len(pairs); i += 2 {
-		if !strings.Contains(manifest, pairs[i]) {
-			t.Fatalf("the manifest lacks %q", pairs[i])
-		}
-		manifest = strings.Replace(manifest, pairs[i], pairs[i+1], 1)
-	}
-	return manifest
-}
+// These are short for what makes objects for tests.
+var (
+	parse  = objecttest.Parse
+	packed = objecttest.Pack
+	with   = objecttest.With
+)
 
 // answer is what the server answers where it refuses something.
 func answer(code int32, reason metav1.StatusReason, message string, causes ...metav1.StatusCause) error {
