@@ -5,6 +5,8 @@ package lint
 import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/lint/typed"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/schema"
 	"github.com/templater-dev/templater/internal/spec"
 )
@@ -21,12 +23,27 @@ type Result struct {
 
 // Check compiles the spec of a TemplateController, and says all that is wrong with it. Nil schemas know of no kind. It is safe for
 // concurrent use.
-func Check(tc *v1.TemplateController, _ schema.Set) Result {
+func Check(tc *v1.TemplateController, schemas schema.Set) Result {
 	compiled, rejection := spec.Compile(tc.Name, &tc.Spec)
 	r := Result{Compiled: compiled, Rejection: rejection}
-	if rejection != nil {
+	if rejection == nil {
+		r.Findings = typed.Check(&tc.Spec, compiled.Program, schemas)
+		r.Rejection = rejected(finding.Of(finding.Error, r.Findings))
+	} else {
 		r.Findings = append(r.Findings, rejection.Findings...)
 	}
 	r.Findings = finding.Sort(r.Findings)
 	return r
+}
+
+// rejected returns the rejection of templates with errors, or nil if there are none.
+func rejected(errors []finding.Finding) *spec.Rejection {
+	if len(errors) == 0 {
+		return nil
+	}
+	texts := make([]string, len(errors))
+	for i, f := range errors {
+		texts[i] = f.String()
+	}
+	return &spec.Rejection{Reason: v1.ReasonInvalidTemplate, Message: problem.Join(texts), Findings: errors}
 }

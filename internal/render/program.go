@@ -28,6 +28,7 @@ type Program struct {
 	selects    map[string]*unit
 	texts      []*syntax.Text // all of them, as written
 	marker     string
+	templates  syntax.Templates
 	reads      syntax.Reads
 	awaits     map[string][]string // by the names of children; nil if none awaits any
 	pool       sync.Pool           // of *exec
@@ -48,7 +49,7 @@ func Compile(src Source) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Program{controller: src.Controller, values: src.Values, names: t.Names, related: t.Related, children: make(map[string]*unit, len(t.Children)), texts: t.Texts, reads: t.Reads}
+	p := &Program{controller: src.Controller, values: src.Values, names: t.Names, related: t.Related, children: make(map[string]*unit, len(t.Children)), texts: t.Texts, reads: t.Reads, templates: t}
 	for i, child := range t.Children {
 		p.children[src.Children[i].Name] = &unit{Unit: child}
 		if len(t.Awaits[i]) > 0 {
@@ -98,6 +99,12 @@ func (p *Program) Yields(name string) (kinds []syntax.Yield, complete bool) {
 
 // Reads tells what the templates read of that which changes by what they yield. It errs on the side of more.
 func (p *Program) Reads() syntax.Reads { return p.reads }
+
+// Templates returns what the source was parsed to. It must not be changed.
+func (p *Program) Templates() *syntax.Templates { return &p.templates }
+
+// Values returns what .values yields. It must not be changed.
+func (p *Program) Values() map[string]any { return p.values }
 
 // Wrote reports whether the author of the templates wrote a word: it stands
 // in one of them by itself. A key of what they yield that is no such word came

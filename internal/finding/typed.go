@@ -1,0 +1,92 @@
+package finding
+
+// The codes of what the types of values tell of templates.
+const (
+	UnknownField Code = "TL030"
+	NoFields     Code = "TL031"
+	NoValue      Code = "TL032"
+	Argument     Code = "TL033"
+	Format       Code = "TL034"
+	RangeOver    Code = "TL035"
+	NotBoolean   Code = "TL036"
+	NeverTrue    Code = "TL037"
+	Order        Code = "TL038"
+	Optional     Code = "TL039"
+	Pruned       Code = "TL040"
+	ChildField   Code = "TL041"
+	FieldType    Code = "TL042"
+	UnknownKind  Code = "TL043"
+)
+
+var ofTypes = []Rule{
+	{
+		UnknownField, Error, "A field that is not there",
+		"The schema of the kind, `spec.values` or a `dict` has no field of that name, so it is always missing. Printing a missing value, and giving it to most functions, stops rendering. Elsewhere, such as in `if` and `default`, this is a warning.",
+		"Use the name or the place that the message tells. If the field is right, the schema is not: add it to the CustomResourceDefinition.",
+	},
+	{
+		NoFields, Error, "A field of a list or of a single value",
+		"Only maps have fields. A list has items, and texts, numbers and booleans have nothing in them.",
+		"Look into the items of a list with `range`, `first`, `index` or `where`.",
+	},
+	{
+		NoValue, Error, "A value that is always missing",
+		"What is printed, or given to a function, must be there. This never is, whatever the data.",
+		"Give it a value, or use `default`, `required` or `if`.",
+	},
+	{
+		Argument, Error, "An argument of the wrong kind",
+		"Functions take text, numbers, lists or maps, and stop rendering where they get something else. Often two arguments are swapped.",
+		"Look at the order of the arguments in [Templates](templates.md). `toString`, `int`, `toJson`, `list` and `keys` make one kind of another.",
+	},
+	{
+		Format, Error, "A format that does not fit its arguments",
+		"Each directive of `printf` takes one argument of a kind: `%d` a number, `%s` a text, `%t` a boolean, `%v` any of them.",
+		"Write one directive for each argument.",
+	},
+	{
+		RangeOver, Error, "A range over what has no items",
+		"`range` takes a list, a map or a whole number. With a number there is one variable.",
+		"Use `until`, `list`, `splitList` or `int` to make something of it that has items.",
+	},
+	{
+		NotBoolean, Error, "A readyWhen that is neither true nor false",
+		"`readyWhen` decides whether an object is ready. An object for which it yields anything else is in error.",
+		"Compare the value, such as in `eq .object.status.phase \"Bound\"`.",
+	},
+	{
+		NeverTrue, Warning, "A comparison that is never true",
+		"The schema lists what the field can be, and this is not among it, or the two sides are of different kinds.",
+		"Use one of the values that the message tells.",
+	},
+	{
+		Order, Warning, "Arguments in the wrong order",
+		"`default` takes what it falls back to first, and `join` its separator. The other way round the result does not depend on the data.",
+		"Swap the arguments. The value that a pipe hands on is the last one: `.spec.port | default 80`.",
+	},
+	{
+		Optional, Warning, "An optional field without a fallback",
+		"The schema does not require the field. For an object without it, rendering stops where it is printed or given to a function.",
+		"Use `default`, `required`, `if` or `with`, or make the field required, or give it a default, in the schema.",
+	},
+	{
+		Pruned, Warning, "A field of the status that the schema lacks",
+		"The API server drops fields that the CustomResourceDefinition does not have, so nobody ever sees what the status template writes there.",
+		"Add the field to the schema of the status, or correct its name.",
+	},
+	{
+		ChildField, Warning, "A field that the kind of a child lacks",
+		"The API server drops such a field, or refuses the object. Either way the child is not what the template says.",
+		"Correct the name or the indentation: often the field belongs one level further in or out.",
+	},
+	{
+		FieldType, Warning, "A value that the kind of a child does not take",
+		"The schema of the kind says what a field can be. The API server refuses objects that have something else there.",
+		"Write what the message tells. Quotes make a text of a number: leave them out, or put them in.",
+	},
+	{
+		UnknownKind, Warning, "A kind that is not there",
+		"No schema defines the kind, so that the child cannot be made.",
+		"Correct `apiVersion` and `kind`, or add the CustomResourceDefinition that defines it.",
+	},
+}

@@ -1,0 +1,116 @@
+package typed
+
+import (
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/schema"
+)
+
+// What a check may cost. What is beyond is not looked at, and nothing is said of it.
+const (
+	maxSteps    = 200_000 // nodes of templates, each as often as it is looked at
+	maxNotes    = 1000
+	maxCalls    = 40 // of define blocks that call each other
+	maxContexts = 12 // kinds of dot for which a define block is looked at
+)
+
+// checker looks through the templates of a TemplateController, with the types of what they read.
+type checker struct {
+	spec  *v1.TemplateControllerSpec
+	known schema.Set
+
+	program *render.Program
+	units   *syntax.Templates
+	unit    *syntax.Unit
+	src     *syntax.Text // that the current block is from
+	vars    []variable
+	// depth is how many define blocks are around, and dead how many blocks that are not reached with these values.
+	depth, dead int
+	// conditions are the steps that the conditions around a place look at; collecting says that one is being looked at.
+	conditions []string
+	collecting int
+
+	notes  []*note
+	fine   map[place]bool    // keys that are there: see resolved
+	tested map[string]bool   // steps that conditions look at
+	seen   map[any][]context // define blocks, and for which dots
+	steps  int
+	gaveUp bool // steps or contexts are used up
+
+	kinds     map[string]*value // of the objects of entries, by name
+	skeletons map[*syntax.Unit]skeleton
+}
+
+type variable struct {
+	name string
+	v    *value
+}
+
+// Check returns what the types of values tell of the templates of a spec, which has been compiled to program. A nil set knows
+// nothing. It is safe for concurrent use.
+func Check(spec *v1.TemplateControllerSpec, program *render.Program, known schema.Set) []finding.Finding {
+	c := newChecker(spec, program, known)
+	c.all()
+	return c.findings()
+}
+
+func newChecker(spec *v1.TemplateControllerSpec, program *render.Program, known schema.Set) *checker {
+	return &checker{
+		spec: spec, known: known, program: program, units: program.Templates(),
+		fine: map[place]bool{}, tested: map[string]bool{}, seen: map[any][]context{}, kinds: map[string]*value{}, skeletons: map[*syntax.Unit]skeleton{},
+	}
+}
+
+// all looks through all templates.
+func (c *checker) all() {
+	for _, u := range c.units.Selects {
+		c.template(u)
+	}
+	for _, u := range c.units.Children {
+		c.template(u)
+	}
+	c.template(c.units.Status)
+	for _, u := range c.units.ReadyWhen {
+		c.readyWhen(u)
+	}
+	c.dead, c.depth = 0, 0
+	c.texts()
+}
+
+// template looks through a template; nil is none.
+func (c *checker) template(u *syntax.Unit) {
+	if u == nil {
+		return
+	}
+	c.enter(u)
+	c.list(u.Body(), c.vars[0].v)
+}
+
+func (c *checker) enter(u *syntax.Unit) {
+	c.unit, c.src, c.depth, c.dead, c.conditions = u, u.Text, 0, 0, nil
+	c.vars = []variable{{"$", c.root(u)}}
+}
+
+// readyWhen looks through an expression, which is to yield true or false.
+func (c *checker) readyWhen(u *syntax.Unit) {
+	c.enter(u)
+	pipe := u.Expression()
+	v := c.pipe(pipe, c.vars[0].v)
+	switch {
+	case v.kinds == null:
+		c.lacks(v, pipe)
+	case !v.may(boolean):
+		c.errorf(finding.NotBoolean, c.at(pipe), "%s is %s, but must be true or false; compare it, as in eq .object.status.phase \"Bound\"", syntax.Excerpt(pipe), kindWords(v.kinds&^null))
+	}
+}
+
+// step counts the work, and reports whether to go on.
+func (c *checker) step() bool {
+	c.steps++
+	if c.steps > maxSteps {
+		c.gaveUp = true
+	}
+	return !c.gaveUp
+}

@@ -1,0 +1,206 @@
+package typed
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	gvk "k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/schema"
+	"github.com/templater-dev/templater/internal/spec"
+)
+
+// checkerOf returns what checks a status template that knows no schema.
+func checkerOf(t *testing.T, status string) (*checker, *syntax.Unit) {
+	t.Helper()
+	s := &v1.TemplateControllerSpec{
+		Watch: v1.Watch{APIVersion: "example.org/v1", Kind: "Shop"}, Helpers: `{{ define "h" }}x{{ end }}`, Status: &v1.ParentStatus{Template: status},
+	}
+	compiled, rejection := spec.Compile("x", s)
+	if rejection != nil {
+		t.Fatalf("%s: %s", status, rejection.Message)
+	}
+	c := newChecker(s, compiled.Program, nil)
+	return c, c.units.Status
+}
+
+// shopCRD defines the parents of these tests.
+const shopCRD = `
+spec:
+  group: example.org
+  names: {kind: Shop, plural: shops}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            required: [image, replicas, hosts, template, mode]
+            properties:
+              image: {type: string}
+              replicas: {type: integer}
+              factor: {type: number}
+              mode: {type: string, enum: [Small, Large]}
+              paused: {type: boolean}
+              hosts: {type: array, items: {type: string}}
+              port: {type: integer}
+              tls: {type: object, required: [secretName], properties: {secretName: {type: string}, enabled: {type: boolean}}}
+              nodeSelector: {type: object, additionalProperties: {type: string}}
+              ports: {type: array, items: {type: object, required: [name], properties: {name: {type: string}, number: {type: integer}}}}
+              template: {type: object, properties: {command: {type: string}, resources: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+          status:
+            type: object
+            properties:
+              phase: {type: string}
+              count: {type: integer}
+`
+
+// known returns the schema of the parents, and of some other kinds.
+func known(t *testing.T) schema.Set {
+	t.Helper()
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.Unmarshal([]byte(shopCRD), crd); err != nil {
+		t.Fatal(err)
+	}
+	return schema.Join(schema.FromCRD(crd), few{})
+}
+
+// few are some types of kinds that are built in.
+type few struct{}
+
+func (few) Lookup(kind gvk.GroupVersionKind) (*schema.Type, bool) {
+	text := &schema.Type{Kinds: schema.String}
+	whole := &schema.Type{Kinds: schema.Integer}
+	texts := &schema.Type{Kinds: schema.Map, Items: text}
+	object := func(fields map[string]schema.Field) *schema.Type {
+		return &schema.Type{Kinds: schema.Map, Fields: fields}
+	}
+	metadata := object(map[string]schema.Field{"name": {Type: text, Present: true}, "uid": {Type: text}, "labels": {Type: texts}, "annotations": {Type: texts}, "namespace": {Type: text}})
+	whatever := func(fields map[string]schema.Field) *schema.Type {
+		fields["apiVersion"], fields["kind"], fields["metadata"] = schema.Field{Type: text, Present: true}, schema.Field{Type: text, Present: true}, schema.Field{Type: metadata, Present: true}
+		return object(fields)
+	}
+	switch kind.Kind {
+	case "Pod":
+		container := object(map[string]schema.Field{
+			"name": {Type: text, Present: true}, "image": {Type: text},
+			"ports": {Type: &schema.Type{Kinds: schema.List, Items: object(map[string]schema.Field{"containerPort": {Type: whole}})}},
+		})
+		return whatever(map[string]schema.Field{
+			"spec":   {Type: object(map[string]schema.Field{"containers": {Type: &schema.Type{Kinds: schema.List, Items: container}}, "nodeName": {Type: text}, "restartPolicy": {Type: &schema.Type{Kinds: schema.String, Enum: []string{"Always", "Never", "OnFailure"}}}})},
+			"status": {Type: object(map[string]schema.Field{"phase": {Type: &schema.Type{Kinds: schema.String, Enum: []string{"Pending", "Running", "Succeeded", "Failed", "Unknown"}}}, "podIP": {Type: text}})},
+		}), true
+	case "ConfigMap":
+		return whatever(map[string]schema.Field{"data": {Type: texts}}), true
+	case "Job":
+		return whatever(map[string]schema.Field{"spec": {Type: object(map[string]schema.Field{"ttlSecondsAfterFinished": {Type: whole}, "parallelism": {Type: whole}})}}), true
+	}
+	return nil, kind.Kind != "Deploymnt"
+}
+
+// given is what a test has checked.
+type given struct {
+	status, child, helpers, values, readyWhen string
+}
+
+// checked returns what is found, as text.
+func checked(t *testing.T, in given, set schema.Set) []finding.Finding {
+	t.Helper()
+	s := &v1.TemplateControllerSpec{Watch: v1.Watch{APIVersion: "example.org/v1", Kind: "Shop"}, Helpers: in.helpers}
+	if in.status != "" {
+		s.Status = &v1.ParentStatus{Template: in.status}
+	}
+	child := in.child
+	if child == "" {
+		child = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}"
+	}
+	s.Children = []v1.Child{{Name: "pod", Template: child, ReadyWhen: in.readyWhen}}
+	s.Related = []v1.Related{{Name: "maps", APIVersion: "v1", Kind: "ConfigMap"}}
+	if in.values != "" {
+		s.Values = &apiextensionsv1.JSON{Raw: []byte(in.values)}
+	}
+	compiled, rejection := spec.Compile("x", s)
+	if rejection != nil {
+		t.Fatalf("%+v: %s", in, rejection.Message)
+	}
+	return Check(s, compiled.Program, set)
+}
+
+func TestFindings(t *testing.T) {
+	set := known(t)
+	for why, row := range map[string]struct {
+		given
+		want []string
+	}{
+		"nothing":                        {given{status: `phase: {{ .spec.image }}`}, nil},
+		"a misspelled field":             {given{status: `phase: {{ .spec.imgae }}`}, []string{"error TL030 status:1:17+5 Shop has no field .spec.imgae; did you mean image? -> image"}},
+		"a misspelled field in a with":   {given{status: `{{ with .spec.tls }}phase: {{ .secretNam }}{{ end }}`}, []string{"error TL030 status:1:32+9 Shop has no field .spec.tls.secretNam; did you mean secretName? -> secretName"}},
+		"by a variable":                  {given{status: `{{ $s := .spec }}phase: {{ $s.imag }}`}, []string{"error TL030 status:1:31+4 Shop has no field .spec.imag; did you mean image? -> image"}},
+		"in a range":                     {given{status: "phase: {{ range $i, $p := .spec.ports }}{{ $p.nam }}{{ .numbr | default 1 }}{{ end }}"}, []string{"error TL030 status:1:47+3 Shop has no field .spec.ports[].nam; did you mean name? -> name", "warning TL030 status:1:57+5 Shop has no field .spec.ports[].numbr, so it is always missing; did you mean number? -> number"}},
+		"where nil is fine":              {given{status: `{{ if .spec.pausd }}phase: a{{ end }}`}, []string{"warning TL030 status:1:13+5 Shop has no field .spec.pausd, so it is always missing; did you mean paused? -> paused"}},
+		"too high":                       {given{status: `phase: {{ .spec.command }}`}, []string{"error TL030 status:1:17+7 Shop has no field .spec.command; it is in .spec.template -> template.command"}},
+		"too low":                        {given{status: `phase: {{ .spec.template.replicas }}`}, []string{"error TL030 status:1:26+8 Shop has no field .spec.template.replicas; it is in .spec"}},
+		"a list for a map":               {given{status: `phase: {{ .spec.hosts.name }}`}, []string{"error TL031 status:1:23+4 .spec.hosts of Shop is a list, so there is no .name in it; use range, first or index"}},
+		"a list whose items have it":     {given{status: `phase: {{ .spec.ports.name }}`}, []string{"error TL031 status:1:23+4 .spec.ports of Shop is a list, so there is no .name in it; its items have it: use range, first or index"}},
+		"a list of objects for one":      {given{status: `phase: {{ .children.pod.status.phase }}`}, []string{"error TL031 status:1:25+6 .children.pod is a list, so there is no .status in it; its items have it: use range, first or index"}},
+		"a scalar for a map":             {given{status: `phase: {{ .spec.image.tag }}`}, []string{"error TL031 status:1:23+3 .spec.image of Shop is a string, so there is no .tag in it"}},
+		"open below":                     {given{status: `phase: {{ .spec.template.resources.limits.cpu }}`}, nil},
+		"labels are open":                {given{status: `phase: {{ .metadata.labels.app | default "x" }}`}, nil},
+		"templates do not see it":        {given{status: `phase: {{ .metadata.resourceVersion }}`}, []string{"error TL030 status:1:21+15 Shop has no field .metadata.resourceVersion: templates do not see it, as it changes all the time"}},
+		"text for a list":                {given{status: `phase: {{ join "," .spec.image }}{{ len (without .spec.image "a") }}`}, []string{"error TL033 status:1:50+11 without: argument 1, .spec.image, is a string, not a list"}},
+		"swapped join":                   {given{status: `phase: {{ join .spec.hosts "," }}`}, []string{"warning TL038 status:1:11+4 join takes the separator first and the list last"}},
+		"swapped default":                {given{status: `phase: {{ default .spec.image "x" }}`}, []string{`warning TL038 status:1:11+7 default takes the fallback first, so this always yields "x"; write default "x" .spec.image`}},
+		"a list for text":                {given{status: `phase: {{ upper .spec.hosts }}`}, []string{"error TL033 status:1:17+11 upper: argument 1, .spec.hosts, is a list, not text; toJson makes text of it"}},
+		"eq of number and text":          {given{status: `{{ if eq .spec.replicas "1" }}phase: a{{ end }}`}, []string{"error TL033 status:1:7+2 eq: cannot compare a number with a string; int, float64 and toString convert"}},
+		"eq of an optional one":          {given{status: `{{ if eq .spec.port "1" }}phase: a{{ end }}`}, []string{"warning TL033 status:1:7+2 eq: cannot compare a number with a string; int, float64 and toString convert"}},
+		"not in the enum":                {given{status: `{{ if eq .spec.mode "Smal" }}phase: a{{ end }}`}, []string{`warning TL037 status:1:22+4 .spec.mode of Shop is never "Smal"; did you mean Small? -> Small`}},
+		"range over text":                {given{status: `phase: {{ range .spec.image }}{{ end }}`}, []string{"error TL035 status:1:17+11 range needs a list, a map or an integer; .spec.image is a string"}},
+		"printf":                         {given{status: `phase: {{ printf "%d-%s" .spec.image }}`}, []string{"error TL034 status:1:18+7 printf: the format has more directives than there are arguments", "error TL034 status:1:26+11 printf: argument 2, .spec.image, is a string, which %d cannot format"}},
+		"optional":                       {given{status: `phase: {{ .spec.port }}{{ .spec.tls.secretName }}`}, []string{"warning TL039 status:1:17+4 .spec.port is optional, and rendering fails without it; use default, required or with", "warning TL039 status:1:37+10 .spec.tls is optional, and rendering fails without it; use default, required or with"}},
+		"optional, but asked for":        {given{status: `{{ if .spec.tls }}phase: {{ .spec.tls.secretName }}{{ end }}`}, nil},
+		"related":                        {given{status: `phase: {{ range .related.maps }}{{ .data.a }}{{ .dta }}{{ end }}`}, []string{"error TL030 status:1:50+3 ConfigMap has no field .dta; did you mean data? -> data", "warning TL039 status:1:42+1 .data.a is optional, and rendering fails without it; use default, required or with"}},
+		"by include":                     {given{helpers: `{{ define "x" }}{{ .imag }}{{ end }}`, status: `phase: {{ include "x" .spec }}`}, []string{"error TL030 helpers:1:21+4 Shop has no field .spec.imag; did you mean image? -> image"}},
+		"a key that some callers give":   {given{helpers: `{{ define "x" }}{{ if .suffix }}{{ .suffix }}{{ end }}{{ .name }}{{ end }}`, status: `phase: {{ include "x" (dict "name" "a") }}{{ include "x" (dict "name" "a" "suffix" "b") }}`}, nil},
+		"a kind that some callers give":  {given{helpers: `{{ define "x" }}{{ if eq .kind "a" }}{{ .a }}{{ else }}{{ .b }}{{ end }}{{ end }}`, status: `phase: {{ include "x" (dict "kind" "a" "a" 1) }}{{ include "x" (dict "kind" "b" "b" 1) }}`}, nil},
+		"a key that a caller lacks":      {given{helpers: `{{ define "x" }}{{ .nam }}{{ end }}`, status: `phase: {{ include "x" (dict "name" "a") }}`}, []string{"error TL030 helpers:1:21+3 there is no .nam in this map; did you mean name? -> name"}},
+		"values":                         {given{values: `{"image":"a","a":{"b":1}}`, status: `phase: {{ .values.imag }}{{ .values.a.c }}{{ .values.image }}{{ .values.x | default 1 }}`}, []string{"error TL030 status:1:19+4 spec.values has no imag; did you mean image? -> image", "error TL030 status:1:39+1 spec.values has no a.c; known: b"}},
+		"a path in where":                {given{status: `count: {{ .children.pod | where "status.phse" "Running" | len }}`}, []string{"warning TL030 status:1:41+4 Pod has no field .status.phse, so it is always missing; did you mean phase? -> phase"}},
+		"a value in where":               {given{status: `count: {{ .children.pod | where "status.phase" "Runnig" | len }}`}, []string{`warning TL037 status:1:49+6 .status.phase of Pod is never "Runnig"; did you mean Running? -> Running`}},
+		"collect, first and named":       {given{status: `phase: {{ first (collect "spec.nodNam" .children.pod) | default "" }}{{ (first .children.pod).status.ip | default "" }}{{ (named "a" .children.pod).stat | default 1 }}`}, []string{"warning TL030 status:1:32+6 Pod has no field .spec.nodNam, so it is always missing; did you mean nodeName? -> nodeName", "warning TL030 status:1:102+2 Pod has no field .status.ip, so it is always missing; known: phase podIP", "warning TL030 status:1:149+4 Pod has no field .stat, so it is always missing; did you mean status? -> status"}},
+		"readyWhen":                      {given{readyWhen: `.object.status.phase`}, []string{`error TL036 children[pod].readyWhen:1:1+20 .object.status.phase is a string, but must be true or false; compare it, as in eq .object.status.phase "Bound"`}},
+		"readyWhen, misspelled":          {given{readyWhen: `eq .object.status.phas "Running"`}, []string{"warning TL030 children[pod].readyWhen:1:19+4 Pod has no field .status.phas, so it is always missing; did you mean phase? -> phase"}},
+		"less where nobody gets":         {given{status: `{{ if false }}phase: {{ .spec.imag }}{{ upper .spec.hosts }}{{ end }}`}, []string{"warning TL030 status:1:31+4 Shop has no field .spec.imag, so it is always missing; did you mean image? -> image"}},
+		"a variable of two kinds":        {given{status: `{{ $x := 1 }}{{ if .spec.paused }}{{ $x = .spec.hosts }}{{ end }}phase: {{ len $x }}`}, nil},
+		"a variable that a loop changes": {given{status: `{{ $x := 1 }}{{ range .spec.hosts }}phase: {{ add $x 1 }}{{ $x = . }}{{ end }}`}, nil},
+		"get and index":                  {given{status: `phase: {{ get .spec "imag" }}{{ index .spec "templat" "x" | default 1 }}{{ index .spec.hosts "x" }}`}, []string{"error TL030 status:1:22+4 Shop has no field .spec.imag; did you mean image? -> image", `error TL033 status:1:94+3 index: argument 2, "x", is no position in a list; write a number, or use named or where`, "warning TL030 status:1:46+7 Shop has no field .spec.templat, so it is always missing; did you mean template? -> template"}},
+		"another delimiter of nothing":   {given{status: "phase: {{ .status.count | add 1 }}é {{ .spec.imag }}"}, []string{"error TL030 status:1:46+4 Shop has no field .spec.imag; did you mean image? -> image", "warning TL039 status:1:19+5 .status.count is optional, and rendering fails without it; use default, required or with"}},
+	} {
+		var got []string
+		for _, f := range checked(t, row.given, set) {
+			got = append(got, show(f))
+		}
+		if !slices.Equal(got, row.want) {
+			t.Errorf("%s:\ngot\n  %s\nwant\n  %s", why, strings.Join(got, "\n  "), strings.Join(row.want, "\n  "))
+		}
+	}
+}
+
+func show(f finding.Finding) string {
+	text := string(f.Severity) + " " + string(f.Code) + " " + f.Where + ":" + strconv.Itoa(f.Line) + ":" + strconv.Itoa(f.Column) + "+" + strconv.Itoa(f.Length) + " " + f.Message
+	if f.Replacement != "" {
+		text += " -> " + f.Replacement
+	}
+	return text
+}

@@ -1,0 +1,196 @@
+package typed
+
+import (
+	"slices"
+	"strings"
+	"text/template/parse"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
+)
+
+// pipe returns the value of a pipeline, and declares or assigns its variables.
+func (c *checker) pipe(pipe *parse.PipeNode, dot *value) *value {
+	var v *value
+	for _, cmd := range pipe.Cmds {
+		if !c.step() {
+			return anything
+		}
+		v = c.command(cmd, dot, v)
+	}
+	for _, decl := range pipe.Decl {
+		if pipe.IsAssign {
+			c.assign(decl.Ident[0], v)
+		} else {
+			c.vars = append(c.vars, variable{decl.Ident[0], v})
+		}
+	}
+	return v
+}
+
+// command returns the value of a stage of a pipeline; final is what the stage before yields, nil in the first one.
+func (c *checker) command(cmd *parse.CommandNode, dot, final *value) *value {
+	if name, ok := cmd.Args[0].(*parse.IdentifierNode); ok {
+		return c.function(name, cmd.Args[1:], dot, final)
+	}
+	return c.operand(cmd.Args[0], dot)
+}
+
+// operand returns the value of an argument.
+func (c *checker) operand(n parse.Node, dot *value) *value {
+	if !c.step() {
+		return anything
+	}
+	switch n := n.(type) {
+	case *parse.DotNode:
+		return dot
+	case *parse.NilNode:
+		return missing
+	case *parse.FieldNode:
+		return c.path(dot, n.Ident, syntax.Start(n))
+	case *parse.VariableNode:
+		return c.path(c.variable(n.Ident[0]), n.Ident[1:], syntax.Start(n)+len(n.Ident[0]))
+	case *parse.ChainNode:
+		return c.path(c.operand(n.Node, dot), n.Field, int(n.Pos))
+	case *parse.PipeNode:
+		return c.pipe(n, dot)
+	case *parse.IdentifierNode:
+		return c.function(n, nil, dot, nil)
+	case *parse.BoolNode:
+		return literal(n.True)
+	case *parse.StringNode:
+		return literal(n.Text)
+	case *parse.NumberNode:
+		return literal(constant(n))
+	}
+	return anything
+}
+
+// constant is the value of a number as the renderer has it.
+func constant(n *parse.NumberNode) any {
+	hex := strings.HasPrefix(strings.TrimLeft(strings.ToLower(n.Text), "+-"), "0x")
+	if strings.ContainsAny(n.Text, ".eEpP") && !strings.HasPrefix(n.Text, "'") && (!hex || strings.ContainsAny(n.Text, "pP")) {
+		return n.Float64
+	}
+	return n.Int64
+}
+
+// path follows keys that are written with dots and begin at an offset.
+func (c *checker) path(v *value, keys []string, offset int) *value {
+	for i, key := range keys {
+		c.steps++
+		v = c.field(v, key, c.keyAt(offset, keys, i))
+	}
+	return v
+}
+
+func (c *checker) variable(name string) *value {
+	for _, known := range slices.Backward(c.vars) {
+		if known.name == name {
+			return known.v
+		}
+	}
+	return anything
+}
+
+// invocation is a call of a function: its arguments, and how they are written.
+type invocation struct {
+	name  *parse.IdentifierNode
+	args  []*value
+	nodes []parse.Node // without what comes by the pipe
+}
+
+// node returns how argument i is written, or the name of the function where it comes by the pipe.
+func (call *invocation) node(i int) parse.Node {
+	if i < len(call.nodes) {
+		return call.nodes[i]
+	}
+	return call.name
+}
+
+// text returns argument i where it is text that is written there.
+func (call *invocation) text(i int) (string, bool) {
+	if i >= len(call.args) {
+		return "", false
+	}
+	s, ok := call.args[i].lit.(string)
+	return s, ok
+}
+
+// keyAt returns the place of a key that argument i names.
+func (c *checker) argumentAt(call *invocation, i int, key string) place {
+	if s, ok := call.node(i).(*parse.StringNode); ok {
+		return c.inString(s, key)
+	}
+	return c.at(call.node(i))
+}
+
+// function returns what a function yields.
+func (c *checker) function(name *parse.IdentifierNode, nodes []parse.Node, dot, final *value) *value {
+	call := &invocation{name: name, nodes: nodes}
+	if name.Ident == "and" || name.Ident == "or" {
+		return c.lazy(call, dot, final)
+	}
+	tests := asking[name.Ident]
+	if tests {
+		c.collecting++
+	}
+	for _, n := range nodes {
+		call.args = append(call.args, c.operand(n, dot))
+	}
+	if tests {
+		c.collecting--
+	}
+	if final != nil {
+		call.args = append(call.args, final)
+	}
+	s, known := signatures[name.Ident]
+	if !known {
+		return anything
+	}
+	if !c.arguments(call, s) {
+		return s.yields()
+	}
+	if special := results[name.Ident]; special != nil {
+		return special(c, call)
+	}
+	return s.yields()
+}
+
+// asking are functions that ask whether a value is there, wherever they are called.
+var asking = map[string]bool{"not": true, "empty": true, "hasKey": true, "required": true}
+
+// lazy returns what and and or yield. What follows an argument that decides is not looked at by them.
+func (c *checker) lazy(call *invocation, dot, final *value) *value {
+	and := call.name.Ident == "and"
+	var v *value
+	dead := 0
+	for _, n := range call.nodes {
+		c.collecting++
+		w := c.operand(n, dot)
+		c.collecting--
+		if v = c.decide(and, v, w); dead == 0 && (and && w.never() || !and && w.always()) {
+			c.dead++
+			dead++
+		}
+	}
+	c.dead -= dead
+	if final != nil {
+		v = c.decide(and, v, final)
+	}
+	return v
+}
+
+// decide returns what and or or yields of two arguments.
+func (c *checker) decide(and bool, v, next *value) *value {
+	switch {
+	case v == nil:
+		return next
+	case and && v.never(), !and && v.always():
+		return v
+	case and && v.always(), !and && v.never():
+		return next
+	case and:
+		return join(v, next)
+	}
+	return join(v.present(), next)
+}

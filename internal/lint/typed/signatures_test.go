@@ -1,0 +1,128 @@
+package typed
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/schema"
+)
+
+func TestEachFunctionHasASignature(t *testing.T) {
+	there := map[string]bool{}
+	for _, f := range render.Functions() {
+		if f.Refused != "" {
+			continue
+		}
+		there[f.Name] = true
+		s := signatures[f.Name]
+		if s == nil {
+			t.Errorf("%s has no row in table", f.Name)
+			continue
+		}
+		if len(s.params) > f.Max && f.Max >= 0 {
+			t.Errorf("%s takes at most %d arguments, not %d", f.Name, f.Max, len(s.params))
+		}
+		for i := range max(f.Min, len(s.params)) {
+			if p := s.param(i); p.nil && !f.Nil {
+				t.Errorf("%s: argument %d may not be missing", f.Name, i+1)
+			}
+		}
+	}
+	for name := range signatures {
+		if !there[name] {
+			t.Errorf("there is no function %s", name)
+		}
+	}
+}
+
+// samples are values as templates write them.
+var samples = []string{
+	`nil`, `"a"`, `""`, `"3"`, `0`, `2`, `1.5`, `true`, `false`, `(list)`, `(list "a" "b")`, `(list 1 2)`, `(list (dict "a" 1 "metadata" (dict "name" "x")))`, `(dict)`, `(dict "a" 1)`, `(dict "a" (dict "b" "c"))`,
+}
+
+// TestSignaturesAreTrue calls each function with arguments of all kinds: what is said to fail does, and what comes out is as said.
+func TestSignaturesAreTrue(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	calls, failing, found := 0, 0, 0
+	for _, f := range render.Functions() {
+		if f.Refused != "" || f.Name == "fail" || f.Name == "wait" {
+			continue
+		}
+		for range 60 {
+			n := f.Min + random.IntN(3)
+			if f.Max >= 0 {
+				n = min(n, f.Max)
+			}
+			words := []string{f.Name}
+			for range n {
+				words = append(words, samples[random.IntN(len(samples))])
+			}
+			if f.Name == "include" {
+				words[1] = `"h"`
+			}
+			expression := strings.Join(words, " ")
+			kind, err := outcome(t, expression)
+			if e, ok := errors.AsType[*syntax.Error](err); ok && e.Reason != syntax.Invalid {
+				continue
+			}
+			calls++
+			v, errs := typeOf(t, expression)
+			if err != nil {
+				failing++
+			}
+			if len(errs) > 0 {
+				found++
+			}
+			if err == nil && len(errs) > 0 {
+				t.Errorf("%s yields %s, but is said to fail: %s", expression, kind, errs[0])
+			}
+			if err == nil && !v.may(kind0[kind]) {
+				t.Errorf("%s yields %s, not %s", expression, kind, kindWords(v.kinds))
+			}
+			if err == nil && v.lit != nil && kind0[kind] != kindOf(v.lit) {
+				t.Errorf("%s yields %s, not %v", expression, kind, v.lit)
+			}
+		}
+	}
+	t.Logf("%d calls, of which %d fail, and %d are known to", calls, failing, found)
+}
+
+var kind0 = map[string]schema.Kinds{"invalid": null, "string": str, "bool": boolean, "int64": integer, "float64": float, "slice": list, "map": mapping}
+
+// outcome returns the kind of what an expression yields.
+func outcome(t *testing.T, expression string) (string, error) {
+	t.Helper()
+	p, err := render.Compile(render.Source{
+		Helpers: `{{ define "h" }}x{{ end }}`,
+		Status:  fmt.Sprintf(`{{ $x := (%s) }}kind: {{ if has nil (list $x) }}invalid{{ else }}{{ kindOf $x }}{{ end }}`, expression),
+	})
+	if err != nil {
+		t.Fatalf("%s: %s", expression, err)
+	}
+	status, err := p.Status(&render.Input{Parent: map[string]any{}})
+	if err != nil {
+		return "", err
+	}
+	kind, _ := status["kind"].(string)
+	return kind, nil
+}
+
+// typeOf returns what is known of an expression, and the errors that are found in it.
+func typeOf(t *testing.T, expression string) (*value, []string) {
+	t.Helper()
+	c, u := checkerOf(t, "{{ "+expression+" }}")
+	c.enter(u)
+	v := c.pipe(u.Expression(), c.vars[0].v)
+	var errs []string
+	for _, f := range c.findings() {
+		if f.Severity == "error" {
+			errs = append(errs, f.String())
+		}
+	}
+	return v, errs
+}

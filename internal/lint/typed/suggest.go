@@ -1,0 +1,136 @@
+package typed
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/schema"
+)
+
+// How far suggestions are looked for.
+const (
+	maxKnown     = 2000 // keys of one map
+	maxElsewhere = 2000 // types
+	maxLevels    = 3
+)
+
+// nearest returns the known key that may have been meant, or "".
+func (c *checker) nearest(key string, known []string) string {
+	if len(known) > maxKnown {
+		return ""
+	}
+	slices.Sort(known)
+	return syntax.Nearest(key, known)
+}
+
+// elsewhere returns where the object has a field of that name, near the place where it was looked for, or "". It is sure
+// where the name is long enough to be no accident.
+func (o *origin) elsewhere(key string) (where string, sure bool) {
+	if o == nil || o.from != fromSchema {
+		return "", false
+	}
+	const short = 4
+	left := maxElsewhere
+	for at := o; at != nil; at = at.up {
+		if at != o && has(at.of, key) {
+			return at.inWords(), len(key) >= short
+		}
+		if path := within(at.of, key, maxLevels, &left); path != "" {
+			return strings.TrimSuffix(at.inWords(), "[]") + path, len(key) >= short
+		}
+	}
+	return "", false
+}
+
+// inWords names an origin as a place in its object.
+func (o *origin) inWords() string {
+	if o.path == "" {
+		return o.object
+	}
+	return o.path
+}
+
+func has(t *schema.Type, key string) bool {
+	if t == nil {
+		return false
+	}
+	_, ok := t.Fields[key]
+	return ok
+}
+
+// within returns the path from a type down to the nearest one that has the key, or "".
+func within(t *schema.Type, key string, levels int, left *int) string {
+	next := []inside{{t, ""}}
+	for range levels {
+		var deeper []inside
+		for _, at := range next {
+			deeper = at.deeper(deeper, left)
+		}
+		for _, at := range deeper {
+			if has(at.t, key) {
+				return at.path
+			}
+		}
+		next = deeper
+	}
+	return ""
+}
+
+// inside is a type within another one.
+type inside struct {
+	t    *schema.Type
+	path string
+}
+
+// deeper adds the types that are right below one.
+func (at inside) deeper(all []inside, left *int) []inside {
+	if at.t == nil {
+		return all
+	}
+	if at.t.Fields == nil && at.t.Items != nil {
+		all = append(all, inside{at.t.Items, at.path + "[]"})
+	}
+	for _, name := range sortedKeys(at.t.Fields) {
+		if *left--; *left <= 0 {
+			break
+		}
+		all = append(all, inside{at.t.Fields[name].Type, at.path + "." + name})
+	}
+	return all
+}
+
+// below returns the rest of a path where the key is further down, as it can be written in its place.
+func below(o *origin, where, key string) string {
+	rest, ok := strings.CutPrefix(where, o.path+".")
+	if !ok || strings.Contains(rest, "[]") {
+		return ""
+	}
+	return rest + "." + key
+}
+
+// instead says how the items of a list are got at, or where the field is.
+func (o *origin) instead(key string) string {
+	if o == nil || o.of == nil {
+		return ""
+	}
+	switch {
+	case o.of.Kinds&list != 0 && has(o.of.Items, key):
+		return "; its items have it: use range, first or index"
+	case o.of.Kinds&list != 0:
+		return "; use range, first or index"
+	}
+	if where, _ := o.elsewhere(key); where != "" {
+		return "; it is in " + where
+	}
+	return ""
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}

@@ -1,0 +1,281 @@
+package typed
+
+import (
+	"slices"
+	"text/template/parse"
+
+	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/render/syntax"
+)
+
+// list looks through nodes.
+func (c *checker) list(l *parse.ListNode, dot *value) {
+	if l == nil {
+		return
+	}
+	for _, n := range l.Nodes {
+		if !c.step() {
+			return
+		}
+		c.node(n, dot)
+	}
+}
+
+func (c *checker) node(n parse.Node, dot *value) {
+	switch n := n.(type) {
+	case *parse.ActionNode:
+		v := c.pipe(n.Pipe, dot)
+		if len(n.Pipe.Decl) == 0 {
+			c.printed(v, n.Pipe)
+		}
+	case *parse.IfNode:
+		c.branch(&n.BranchNode, dot)
+	case *parse.WithNode:
+		c.branch(&n.BranchNode, dot)
+	case *parse.RangeNode:
+		c.rangeOver(n, dot)
+	case *parse.TemplateNode:
+		v := missing
+		if n.Pipe != nil {
+			v = c.pipe(n.Pipe, dot)
+		}
+		c.call(n.Name, v)
+	}
+}
+
+// printed looks at a value that is printed.
+func (c *checker) printed(v *value, n parse.Node) {
+	if v.kinds == null {
+		c.lacks(v, n)
+		return
+	}
+	c.mayLack(v, n)
+}
+
+// lacks notes that a value is always missing where there must be one.
+func (c *checker) lacks(v *value, n parse.Node) {
+	c.fails(v.notes...)
+	if len(v.notes) == 0 {
+		c.errorf(finding.NoValue, c.at(n), "%s has no value; give it one, or use default, required or if", syntax.Excerpt(n))
+	}
+}
+
+// branch looks through an if or a with.
+func (c *checker) branch(n *parse.BranchNode, dot *value) {
+	vars, conditions := len(c.vars), len(c.conditions)
+	v := c.condition(n.Pipe, dot)
+	inner := dot
+	if n.NodeType == parse.NodeWith {
+		inner = v.present()
+	}
+	before := slices.Clone(c.vars)
+	c.steps += len(before)
+	c.block(n.List, inner, v.never())
+	after := c.vars
+	c.vars = before
+	c.block(n.ElseList, dot, v.always())
+	c.merge(after)
+	c.vars, c.conditions = c.vars[:vars], c.conditions[:conditions]
+}
+
+// block looks through what a condition is before. Where it is never so, little is said of it.
+func (c *checker) block(l *parse.ListNode, dot *value, never bool) {
+	vars := len(c.vars)
+	if never {
+		c.dead++
+	}
+	c.list(l, dot)
+	if never {
+		c.dead--
+	}
+	c.vars = c.vars[:vars]
+}
+
+// merge makes variables what they are after one of two branches.
+func (c *checker) merge(other []variable) {
+	for i := range c.vars {
+		if c.vars[i].v != other[i].v {
+			c.vars[i].v = join(c.vars[i].v, other[i].v)
+		}
+	}
+}
+
+// condition looks at the pipeline of an if or a with, and keeps what it looks at.
+func (c *checker) condition(pipe *parse.PipeNode, dot *value) *value {
+	c.collecting++
+	v := c.pipe(pipe, dot)
+	c.collecting--
+	return v
+}
+
+// rangeOver looks through a range: once, with variables that are whatever its body makes of them.
+func (c *checker) rangeOver(n *parse.RangeNode, dot *value) {
+	vars := len(c.vars)
+	v := c.pipe(n.Pipe, dot)
+	c.ranges(v, n)
+	c.forget(n.List)
+	before := slices.Clone(c.vars)
+	c.steps += len(before)
+	item := v.items()
+	switch decl := n.Pipe.Decl; len(decl) {
+	case 1:
+		c.assign(decl[0].Ident[0], item)
+	case 2:
+		c.assign(decl[0].Ident[0], v.index())
+		c.assign(decl[1].Ident[0], item)
+	}
+	c.block(n.List, item, v.never())
+	after := c.vars
+	c.vars = before
+	c.block(n.ElseList, dot, false)
+	c.merge(after)
+	c.vars = c.vars[:vars]
+}
+
+// ranges looks at what is ranged over.
+func (c *checker) ranges(v *value, n *parse.RangeNode) {
+	const takes = list | mapping | integer
+	switch {
+	case v.kinds == 0 || v.kinds == null:
+	case v.kinds&takes == 0:
+		c.maybe(v.kinds&null == 0, finding.RangeOver, c.at(n.Pipe), "range needs a list, a map or an integer; %s is %s", excerpt(n.Pipe), kindWords(v.kinds&^null))
+	case v.kinds == integer && len(n.Pipe.Decl) > 1:
+		c.errorf(finding.RangeOver, c.at(n.Pipe), "range over an integer yields one variable, not two")
+	}
+}
+
+// maybe notes an error, or a warning where it is not sure to be one.
+func (c *checker) maybe(sure bool, code finding.Code, at place, format string, args ...any) {
+	if sure {
+		c.errorf(code, at, format, args...)
+		return
+	}
+	c.warnf(code, at, format, args...)
+}
+
+// items returns what dot is in a range.
+func (v *value) items() *value {
+	switch {
+	case v.kinds != 0 && v.kinds&(list|mapping) == 0:
+		return ofKinds(integer)
+	case v.kinds&integer != 0:
+		return anything
+	case v.keys != nil && !v.open:
+		var all *value
+		for _, w := range v.keys {
+			all = join(all, w)
+		}
+		if all != nil {
+			return all
+		}
+	case v.keys != nil || v.of != nil && v.of.Fields != nil && v.kinds&list == 0:
+		return anything
+	}
+	return v.each()
+}
+
+// index returns what the first of two variables of a range is.
+func (v *value) index() *value {
+	if v.kinds&^null == list {
+		return ofKinds(integer)
+	}
+	if v.kinds&^null == mapping {
+		return ofKinds(str)
+	}
+	return anything
+}
+
+// forget makes variables anything that a block assigns to: it may have run before.
+func (c *checker) forget(l *parse.ListNode) {
+	assigned := map[string]bool{}
+	c.assignments(l, assigned)
+	for i := range c.vars {
+		if assigned[c.vars[i].name] {
+			c.vars[i].v = anything
+		}
+	}
+}
+
+// assignments adds the names of variables that a block assigns to.
+func (c *checker) assignments(l *parse.ListNode, names map[string]bool) {
+	if l == nil {
+		return
+	}
+	for _, n := range l.Nodes {
+		c.step()
+		switch n := n.(type) {
+		case *parse.ActionNode:
+			assignedBy(n.Pipe, names)
+		case *parse.IfNode:
+			c.assignmentsOf(&n.BranchNode, names)
+		case *parse.WithNode:
+			c.assignmentsOf(&n.BranchNode, names)
+		case *parse.RangeNode:
+			c.assignmentsOf(&n.BranchNode, names)
+		}
+	}
+}
+
+func (c *checker) assignmentsOf(n *parse.BranchNode, names map[string]bool) {
+	assignedBy(n.Pipe, names)
+	c.assignments(n.List, names)
+	c.assignments(n.ElseList, names)
+}
+
+func assignedBy(pipe *parse.PipeNode, names map[string]bool) {
+	if !pipe.IsAssign {
+		return
+	}
+	for _, decl := range pipe.Decl {
+		names[decl.Ident[0]] = true
+	}
+}
+
+// assign sets the innermost variable of that name.
+func (c *checker) assign(name string, v *value) {
+	for i := len(c.vars) - 1; i >= 0; i-- {
+		if c.vars[i].name == name {
+			c.vars[i].v = v
+			return
+		}
+	}
+}
+
+func excerpt(pipe *parse.PipeNode) string {
+	bare := *pipe
+	bare.Decl = nil
+	return syntax.Excerpt(&bare)
+}
+
+// context is how a define block has been looked at: for which dot, and whether it is reached.
+type context struct {
+	dot  *value
+	dead bool
+}
+
+// call looks through a define block with a dot, once for each kind of dot.
+func (c *checker) call(name string, dot *value) {
+	def, ok := c.unit.Lookup(name)
+	if !ok {
+		return
+	}
+	const deep = 3
+	contexts := c.seen[def.Tree]
+	for _, known := range contexts {
+		c.steps += 10
+		if known.dead == (c.dead > 0) && known.dot.same(dot, deep) {
+			return
+		}
+	}
+	if len(contexts) >= maxContexts || c.depth >= maxCalls {
+		c.gaveUp = true
+		return
+	}
+	c.seen[def.Tree] = append(contexts, context{dot, c.dead > 0})
+	vars, src, conditions, collecting := c.vars, c.src, c.conditions, c.collecting
+	c.vars, c.src, c.collecting = []variable{{"$", dot}}, def.Text, 0
+	c.depth++
+	c.list(def.Tree.Root, dot)
+	c.depth--
+	c.vars, c.src, c.conditions, c.collecting = vars, src, conditions, collecting
+}
