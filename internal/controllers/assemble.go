@@ -16,7 +16,6 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
-	"github.com/templater-dev/templater/internal/reconcile/tally"
 	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -28,6 +27,7 @@ type assembly struct {
 	linted    metav1.Condition
 	kind      kind.Kind // of the parents
 	kindErr   error     // why there is none
+	lost      bool      // whether it has just gone, and all parents with it
 	children  map[schema.GroupKind]childWant
 	settled   map[schema.GroupKind]bool
 	round     int64
@@ -88,7 +88,7 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *tracked) assembly {
 	case !kind.Gone(a.kindErr):
 		e.gone = time.Time{}
 	case e.gone.IsZero():
-		e.gone, e.counts = c.clock.Now(), tally.New()
+		e.gone, a.lost = c.clock.Now(), true
 	}
 	if a.rejection == nil && len(a.parents) > 0 {
 		a.related = relatedWants

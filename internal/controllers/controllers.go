@@ -85,6 +85,7 @@ type Controllers struct {
 	standby  atomic.Bool // whether another replica leads
 	led      atomic.Bool // whether the standby is over
 	memories []memory    // of parents
+	shares   []memory    // of what controllers use
 	events   *announce.Recorder
 	logs     *podlogs.Fetcher
 
@@ -204,17 +205,30 @@ func (c *Controllers) askAgain(next *running.Controller) {
 	c.tryEventsAgain(next)
 }
 
-func (c *Controllers) forget(name string) error {
+// forget forgets a TemplateController that is gone, or another installation's, once no pass is under way, which may note something.
+func (c *Controllers) forget(ctx context.Context, name string) error {
+	c.stop(ctx, name)
 	c.mu.Lock()
 	delete(c.tracked, name)
 	c.meters.End(name)
 	c.mu.Unlock()
-	for _, m := range c.memories {
+	for _, m := range slices.Concat(c.memories, c.shares) {
 		m.ForgetController(name)
 	}
 	c.requeueContested(types.NamespacedName{})
 	_, err := c.watches.Set(name, nil)
 	return err
+}
+
+// forgetParents forgets all parents of a TemplateController: they are gone with their kind. It runs on, for their children.
+func (c *Controllers) forgetParents(ctx context.Context, name string, e *tracked) {
+	c.stop(ctx, name)
+	c.mu.Lock()
+	e.counts, e.indexes = tally.New(), indexesOf(e.compiled)
+	c.mu.Unlock()
+	for _, m := range c.memories {
+		m.ForgetController(name)
+	}
 }
 
 // start makes next the running controller and, when anything about it or its caches

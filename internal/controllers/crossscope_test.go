@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -168,10 +169,46 @@ func TestParentThatStopsMatchingLosesItsChildrenInOtherNamespaces(t *testing.T) 
 			c.quiet("label gone")
 		})
 	}
-	t.Run("Orphan keeps them", func(t *testing.T) {
+	for why, restart := range map[string]bool{"while the operator runs": false, "while it is down": true} {
+		t.Run("Orphan keeps them for good, "+why, func(t *testing.T) {
+			c := begun(t, with(t, some, "- name: role\n", "- name: role\n    prunePolicy: Orphan\n"), tenant)
+			c.apply(with(t, tenant, "tier: front", "tier: back"))
+			want := []string{"get apps one", "delete configmaps a", "mark clusterroles r", parentRelease}
+			if restart {
+				c.start()
+				want = append([]string{"list apps everywhere"}, want...)
+			}
+			wantRequests(t, "label gone", c.run(), want...)
+			c.settle()
+			c.deletes(one, metav1.DeletePropagationBackground)
+			wantRequests(t, "the parent is deleted", c.writes())
+			c.start()
+			wantRequests(t, "after a restart, and a long time", c.writes())
+			if c.objects[clusterRole] == nil {
+				t.Error("it is gone")
+			}
+		})
+	}
+	t.Run("they go with it where it matches again", func(t *testing.T) {
 		c := begun(t, with(t, some, "- name: role\n", "- name: role\n    prunePolicy: Orphan\n"), tenant)
 		c.apply(with(t, tenant, "tier: front", "tier: back"))
-		wantRequests(t, "label gone", c.run(), "get apps one", "delete configmaps a", parentRelease)
+		c.settle()
+		c.apply(tenant)
+		wantRequests(t, "it matches", c.writes(), parentHolds, "update clusterroles r", "mark clusterroles r", "create configmaps a")
+		c.deletes(one, metav1.DeletePropagationBackground)
+		wantRequests(t, "the parent is deleted", c.writes(), "delete configmaps a", "delete clusterroles r", "status apps one", parentRelease)
+	})
+	t.Run("one that may not be marked is told", func(t *testing.T) {
+		c := begun(t, with(t, some, "- name: role\n", "- name: role\n    prunePolicy: Orphan\n"), tenant)
+		c.refuse["mark clusterroles r"] = answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
+		c.apply(with(t, tenant, "tier: front", "tier: back"))
+		wantRequests(t, "label gone", c.run(), "get apps one", "delete configmaps a", "mark clusterroles r")
+		const want = `one Warning ChildRejected: cannot mark ClusterRole r: denied by admission webhook "no.example.org"`
+		if n := len(c.events); n == 0 || c.events[n-1] != want {
+			t.Errorf("Events %q, want %q", c.events, want)
+		}
+		delete(c.refuse, "mark clusterroles r")
+		wantRequests(t, "it may again", c.writes(), "mark clusterroles r", parentRelease)
 	})
 }
 

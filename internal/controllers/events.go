@@ -69,7 +69,7 @@ func (c *Controllers) parentChanged(want watch.Want, event watch.Event) {
 	name := o.Key()
 	for _, controller := range c.watches.Owners(want) {
 		key := queue.Key{Controller: controller, Parent: name}
-		c.noteOrphaning(key, event.New)
+		c.noteOrphaning(key, o)
 		if controller != event.Writer {
 			c.parents.Add(key)
 		}
@@ -78,10 +78,7 @@ func (c *Controllers) parentChanged(want watch.Want, event watch.Event) {
 
 // noteOrphaning remembers a parent that is deleted without its dependents. The garbage collector may end that before the next pass.
 func (c *Controllers) noteOrphaning(key queue.Key, parent *object.Object) {
-	switch {
-	case parent == nil:
-		c.orphaning.End(key)
-	case parent.Deleting() && parent.HasFinalizer(v1.FinalizerParentPrefix+key.Controller) && reconcile.CascadesOrphan(parent):
+	if parent.HasFinalizer(v1.FinalizerParentPrefix+key.Controller) && reconcile.CascadesOrphan(parent) {
 		c.orphaning.Note(key, parent.UID())
 	}
 }

@@ -41,7 +41,8 @@ func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, e
 	case tc.DeletionTimestamp == nil && has == needs:
 		return finalizing{}, nil
 	case tc.DeletionTimestamp == nil && needs:
-		return finalizing{}, c.setFinalizers(ctx, tc, packed, append(slices.Clone(tc.Finalizers), v1.FinalizerChildren))
+		waits, err := c.setFinalizers(ctx, tc, packed, append(slices.Clone(tc.Finalizers), v1.FinalizerChildren))
+		return finalizing{false, waits}, err
 	case tc.DeletionTimestamp != nil:
 		c.stop(ctx, tc.Name)
 		if has && next.MayHold {
@@ -59,21 +60,24 @@ func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, e
 		return finalizing{leaving: true}, nil
 	}
 	rest := slices.DeleteFunc(slices.Clone(tc.Finalizers), func(f string) bool { return f == v1.FinalizerChildren })
-	return finalizing{leaving: tc.DeletionTimestamp != nil}, c.setFinalizers(ctx, tc, packed, rest)
+	waits, err := c.setFinalizers(ctx, tc, packed, rest)
+	return finalizing{tc.DeletionTimestamp != nil, waits}, err
 }
 
-func (c *Controllers) setFinalizers(ctx context.Context, tc *v1.TemplateController, packed *object.Object, finalizers []string) error {
+// setFinalizers replaces the finalizers of a TemplateController. A refusal is told, too; the error deserves a retry.
+func (c *Controllers) setFinalizers(ctx context.Context, tc *v1.TemplateController, packed *object.Object, finalizers []string) (*spec.Rejection, error) {
 	o := kube.Location{Resource: v1.Resource, Name: packed.Name()}
 	after, err := c.clusters("").SetFinalizers(ctx, o, packed.ResourceVersion(), finalizers)
 	if apierrors.IsConflict(err) {
-		return errBehind
+		return nil, errBehind
 	}
 	if err != nil {
-		return fmt.Errorf("set finalizers of TemplateController %s: %w", o.Name, err)
+		return spec.Rejectf(v1.ReasonFinalizerRejected, "cannot set or remove the finalizer %s of this TemplateController: %s", v1.FinalizerChildren, problem.PublicReason(err)),
+			fmt.Errorf("set finalizers of TemplateController %s: %w", o.Name, err)
 	}
 	tc.ResourceVersion = after.ResourceVersion()
 	c.cache.Put(after, ownWriter)
-	return nil
+	return nil, nil
 }
 
 // stopGrace is how long passes may take to end by themselves where a controller, or the operator, stops. It is much

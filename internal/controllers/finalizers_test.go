@@ -174,6 +174,60 @@ func TestParentThatTakesTooLongToGo(t *testing.T) {
 	}
 }
 
+// The deletion is noted by the clock of the server.
+func TestTimeoutGoesByTheClockOfTheServer(t *testing.T) {
+	for _, ahead := range []time.Duration{3 * time.Minute, -3 * time.Minute} {
+		c := finalizes(t, ordered(t, ", timeout: 5m"))
+		c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
+		c.settle()
+		c.controllers.seals.Calibrate(c.clock.Now(), c.clock.Now().Add(ahead))
+		c.edit(one, func(o *unstructured.Unstructured) {
+			at := metav1.NewTime(c.clock.Now().Add(ahead))
+			o.SetDeletionTimestamp(&at)
+		})
+		c.run()
+		if result, _ := c.pass("apps", "one"); result.After != 5*time.Minute {
+			t.Errorf("a server whose clock is ahead by %v: looks again after %v, want 5m", ahead, result.After)
+		}
+	}
+}
+
+// Children that an earlier edit has kept from going are gone all at once where the next one wants no order.
+func TestAnEditThatDropsTheOrder(t *testing.T) {
+	for why, row := range map[string]struct {
+		manifest string
+		want     []string
+	}{
+		"None":              {with(t, ordered(t), "order: Reverse", "order: None"), []string{"delete configmaps b", "status apps one", "status apps one"}},
+		"no finalize":       {apps, []string{parentRelease, givenUp}},
+		"a broken template": {with(t, ordered(t), "{{ end }}", ""), nil},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := finalizes(t, ordered(t))
+			c.edit(configMap("a"), func(o *unstructured.Unstructured) {
+				o.SetFinalizers([]string{"example.org/slow"})
+				o.SetAnnotations(plus(o.GetAnnotations(), v1.AnnotationOrder, "1"))
+			})
+			c.deletes(one, metav1.DeletePropagationBackground)
+			wantRequests(t, "in order", c.settle(), "delete-foreground configmaps a", "status apps one")
+			c.apply(row.manifest)
+			c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
+			wantRequests(t, "the edit", c.writes(), row.want...)
+		})
+	}
+}
+
+// An object that somebody else owns, too, is of use still: the garbage collector leaves it alone as well.
+func TestChildrenOfAnotherOwnerToo(t *testing.T) {
+	c := finalizes(t, ordered(t))
+	c.edit(configMap("a"), func(o *unstructured.Unstructured) {
+		o.SetOwnerReferences(append(o.GetOwnerReferences(), metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "other", UID: "uid-other"}))
+	})
+	c.settle()
+	c.deletes(one, metav1.DeletePropagationBackground)
+	wantRequests(t, "deletion", c.writes(), "delete-foreground configmaps b", "status apps one", parentRelease)
+}
+
 func TestFinalizersGoWithWhatNeedsThem(t *testing.T) {
 	c := finalizes(t, ordered(t))
 	c.apply(apps)

@@ -115,14 +115,14 @@ func (c *Controllers) noneHolds(ctx context.Context, tc *v1.TemplateController, 
 	if current == nil || current.Generation != e.generation {
 		return false, nil // comes again once it runs
 	}
-	if busy {
-		c.queue.AddAfter(next.Name, countsDelay)
-		return false, nil
-	}
 	held := false
 	next.EachParent(func(o *object.Object) { held = held || o.HasFinalizer(next.Finalizer) })
 	if held {
 		return false, nil // the pass that takes the last one tells
+	}
+	if busy { // then the server is not worth asking
+		c.queue.AddAfter(next.Name, countsDelay)
+		return false, nil
 	}
 	holders, waits, err := c.holders(ctx, e, next)
 	if err != nil || waits != nil {

@@ -86,8 +86,7 @@ func (c *Controllers) handover(tc *v1.TemplateController, e *tracked) time.Durat
 // is given up in its status, once no pass over its parents is under way. Children
 // and everything else in the status stay.
 func (c *Controllers) release(ctx context.Context, tc *v1.TemplateController) error {
-	c.stop(ctx, tc.Name)
-	if err := c.forget(tc.Name); err != nil {
+	if err := c.forget(ctx, tc.Name); err != nil {
 		return err
 	}
 	if holder := tc.Status.ClassName; c.standby.Load() || holder == nil || *holder != c.class {

@@ -115,7 +115,7 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 		Reader: o.Logs, Wake: s.parents.AddAfter, Changed: func(name string) { s.controllers.AddAfter(name, countsDelay) },
 		Tenant: s.tenants.Name, Runs: c.runs, Charge: func(name string, took time.Duration) { s.credit.Charge(name, workers.Cost(took, 0)) },
 	})
-	c.memories = []memory{s.pacer, s.absences, s.orphaning, s.breaker, c.events, c.logs, s.processors, s.tenants}
+	c.memories, c.shares = []memory{s.pacer, s.absences, s.orphaning, s.breaker, c.events, c.logs}, []memory{s.processors, s.tenants}
 	return c, reconcile.New(reconcile.Options{
 		Controllers: c, LookAt: func(name string) { c.queue.AddAfter(name, countsDelay) },
 		Clock: o.Clock, Queue: s.parents, Failures: s.failures, Backlog: c.backlog, Turns: s.turns, Pacer: s.pacer, Absences: s.absences, Orphaning: s.orphaning,

@@ -106,3 +106,51 @@ func TestNotesOfATeardownAreOfOneParentAlone(t *testing.T) {
 		})
 	}
 }
+
+// A watch shows a parent that stops matching as one that is gone.
+func TestChildrenStayThoughTheirParentStopsMatching(t *testing.T) {
+	unlabel := func(c *cluster) { c.edit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) }) }
+	for why, row := range map[string]struct {
+		manifest, parent string
+		first            func(c *cluster) // what happens after the deletion, before all else
+		want             []string
+	}{
+		"children elsewhere": {selective(t, tenants), tenant, unlabel, []string{"mark clusterroles r", "mark configmaps a", "finalizers[orphan] apps one"}},
+		"the garbage collector is first": {selective(t, tenants), tenant, func(c *cluster) {
+			unlabel(c)
+			c.letsGo()
+		}, []string{"mark clusterroles r", "mark configmaps a", parentRelease}},
+		"the garbage collector is between two tries": {selective(t, tenants), tenant, func(c *cluster) {
+			unlabel(c)
+			c.refuse["mark configmaps a"] = answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no")
+			c.run()
+			c.letsGo()
+			delete(c.refuse, "mark configmaps a")
+		}, []string{"mark configmaps a", parentRelease}},
+		"children with owners": {selective(t, ordered(t)), with(t, app, "name: one", "name: one, labels: {tier: front}"), unlabel, []string{"finalizers[orphan] apps one"}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := begun(t, row.manifest, row.parent)
+			c.settle()
+			there := len(c.objects)
+			c.deletes(one, metav1.DeletePropagationOrphan)
+			row.first(c)
+			got := c.writes()
+			slices.Sort(got)
+			slices.Sort(row.want)
+			wantRequests(t, why, got, row.want...)
+			if c.objects[one] != nil {
+				c.letsGo()
+			}
+			c.settle()
+			c.start()
+			wantRequests(t, "a long time later", c.writes())
+			if c.objects[one] != nil || len(c.objects) != there-1 {
+				t.Errorf("%d objects are left, want %d; the parent is %v", len(c.objects), there-1, c.objects[one])
+			}
+			if n := lengths(t, c.shared.orphaning, "parents"); n > 0 {
+				t.Errorf("%d parents are remembered", n)
+			}
+		})
+	}
+}

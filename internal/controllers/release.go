@@ -30,10 +30,11 @@ func (c *Controllers) releaseParents(ctx context.Context, e *tracked, from *runn
 	}
 	if len(e.holders) == 0 {
 		holders, waits, err := c.holders(ctx, e, from)
+		if err != nil {
+			waits = spec.Rejectf(v1.ReasonListFailed, "%s", problem.PublicReason(err))
+		}
 		if waits != nil {
 			waits.Message = "being deleted: waits until it can read which parents have the finalizer " + from.Finalizer + ": " + waits.Message
-		}
-		if waits != nil || err != nil {
 			return waits, err
 		}
 		if e.holders, e.released = holders, len(holders) == 0; e.released { // nobody adds to them: work has ended

@@ -60,8 +60,7 @@ func (l *syncRun) read(ctx context.Context) (done bool, err error) {
 	l.packed = l.c.cache.Get(types.NamespacedName{Name: l.name})
 	if l.packed == nil {
 		klog.FromContext(ctx).V(2).Info("TemplateController is gone", "controller", l.name)
-		l.c.stop(ctx, l.name) // before, for a pass under way remembers something
-		return true, l.c.forget(l.name)
+		return true, l.c.forget(ctx, l.name)
 	}
 	l.tc = &v1.TemplateController{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(l.packed.Content(), l.tc); err != nil {
@@ -108,9 +107,12 @@ func (l *syncRun) compile(context.Context) (done bool, err error) {
 }
 
 // assemble resolves the kinds, and has the caches that are wanted now.
-func (l *syncRun) assemble(context.Context) (done bool, err error) {
+func (l *syncRun) assemble(ctx context.Context) (done bool, err error) {
 	l.c.dropIdleKinds(l.name, l.entry)
 	l.assembly = l.c.assemble(l.tc, l.entry)
+	if l.assembly.lost {
+		l.c.forgetParents(ctx, l.name, l.entry)
+	}
 	caches, err := l.c.watches.Set(l.name, l.assembly.wants())
 	if err != nil {
 		return true, fmt.Errorf("watch for TemplateController %s: %w", l.name, err)

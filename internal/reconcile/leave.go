@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -25,19 +26,11 @@ import (
 // it must be gone, and its children are the garbage collector's; otherwise
 // the server is asked. It may have been replaced by one of its name that does not match.
 func (r *Reconciler) handleAbsence(ctx context.Context, c *running.Controller, key queue.Key) Result {
-	r.controllers.Left(key)
-	r.events.Forget(key)
-	r.breaker.Forget(key)
-	r.orphaning.End(key)
-	for _, e := range c.Related {
-		e.Index.Forget(key.Parent)
-	}
-	r.logs.Forget(key)
+	r.forget(c, key)
 	children := c.LeftBehind(key)
 	mayHold := c.MayHold && c.ParentMayExist()
 	if len(children) == 0 && !mayHold || c.OutdatedKey(key) {
-		r.absent.End(key)
-		r.pacer.End(key)
+		r.endDeparture(key)
 		return Result{}
 	}
 	if !c.Current(key.Parent.Namespace) {
@@ -67,12 +60,30 @@ func (r *Reconciler) handleAbsence(ctx context.Context, c *running.Controller, k
 	case result != Result{}:
 		return result
 	case len(leftovers) == 0:
-		r.absent.End(key)
+		r.endDeparture(key)
 		return Result{}
 	case left > 0:
 		return Result{After: left}
 	}
 	return r.collect(ctx, c, key, leftovers)
+}
+
+// forget forgets what is remembered of a parent that is not there. Where its kind goes, controllers forget all of them.
+func (r *Reconciler) forget(c *running.Controller, key queue.Key) {
+	r.controllers.Left(key)
+	r.events.Forget(key)
+	r.breaker.Forget(key)
+	for _, e := range c.Related {
+		e.Index.Forget(key.Parent)
+	}
+	r.logs.Forget(key)
+}
+
+// endDeparture forgets about a departure that is over, or was none.
+func (r *Reconciler) endDeparture(key queue.Key) {
+	r.absent.End(key)
+	r.pacer.End(key)
+	r.orphaning.End(key)
 }
 
 // divide takes those children apart that belong to an earlier parent of that name.
@@ -116,7 +127,7 @@ func (r *Reconciler) collect(ctx context.Context, c *running.Controller, key que
 			return Result{Retry: problem.RetryBackoff}
 		}
 	}
-	r.absent.End(key)
+	r.endDeparture(key)
 	return Result{}
 }
 
@@ -126,7 +137,7 @@ type unmatched struct {
 	children []*child.Live
 }
 
-// pruneUnmatched removes the children of a parent that no longer matches, as their prunePolicy says.
+// pruneUnmatched removes the children of a parent that no longer matches, as their prunePolicy says. Those that stay go with nobody.
 func (r *Reconciler) pruneUnmatched(ctx context.Context, c *running.Controller, key queue.Key, d unmatched) Result {
 	matches, err := r.matches(ctx, c, key, d.parent)
 	if err != nil {
@@ -142,16 +153,23 @@ func (r *Reconciler) pruneUnmatched(ctx context.Context, c *running.Controller, 
 		return Result{Retry: problem.RetrySoon}
 	}
 	p := &pass{Controller: c, r: r, key: key, parent: d.parent}
+	stay := p.childrenStay()
+	if stay {
+		r.orphaning.Note(key, d.parent.UID()) // the garbage collector may end it before the next pass
+	}
+	var issue *problem.Problem // the first one
 	removed := 0
 	for _, l := range d.children {
-		if !child.Entries(c.Spec.Children).PrunesUnmatched(l, d.parent.UID()) {
-			continue
+		if child.Entries(c.Spec.Children).PrunesUnmatched(l, d.parent.UID()) && !stay {
+			issue = cmp.Or(issue, p.remove(ctx, plan.Action{Verb: plan.Delete, Live: l}))
+			removed++
+		} else {
+			issue = cmp.Or(issue, p.leave(ctx, l))
 		}
-		if issue := p.remove(ctx, plan.Action{Verb: plan.Delete, Live: l}); issue != nil {
-			r.events.Announce(c.As, key, kube.Announcement{About: d.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: issue.Message})
-			return Result{Retry: problem.RetryBackoff}
-		}
-		removed++
+	}
+	if issue != nil {
+		r.events.Announce(c.As, key, kube.Announcement{About: d.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: issue.Message})
+		return Result{Retry: problem.RetryBackoff}
 	}
 	if removed > 0 {
 		r.events.Announce(c.As, key, kube.Announcement{
@@ -193,8 +211,7 @@ func (p *pass) collectLeftovers(ctx context.Context) Result {
 		}
 	}
 	if len(leftovers) == 0 {
-		p.r.absent.End(p.key)
-		p.r.pacer.End(p.key)
+		p.r.endDeparture(p.key)
 		return Result{}
 	}
 	if left := p.r.absent.Left(p.key); left > 0 {

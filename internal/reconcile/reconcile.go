@@ -113,6 +113,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 	}
 	parent := c.Parent(key.Parent)
 	if parent == nil && c.TeardownOnly {
+		if c.ParentCache(key.Parent.Namespace) != nil { // else it may well be there
+			r.forget(c, key)
+			r.endDeparture(key)
+		}
 		return Result{}
 	}
 	if parent == nil {

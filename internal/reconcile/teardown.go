@@ -66,7 +66,7 @@ const skipAdvice = "annotate the object with " + v1.AnnotationSkipFinalize + ": 
 // endless is what timeLeft returns where there is no end.
 const endless = time.Duration(-1)
 
-// timeLeft returns how much time is left until spec.finalize.timeout, 0 for none.
+// timeLeft returns how much time is left until spec.finalize.timeout, 0 for none, by the clock of the server, which has noted the deletion.
 func (p *pass) timeLeft() time.Duration {
 	if p.Spec.Finalize == nil {
 		return endless
@@ -76,7 +76,7 @@ func (p *pass) timeLeft() time.Duration {
 	if timeout == 0 || err != nil {
 		return endless
 	}
-	return max(0, timeout-p.r.clock.Since(since))
+	return max(0, timeout-p.Factory.Seals.ServerTime(p.r.clock.Now()).Sub(since))
 }
 
 // waits says what the parent waits for.
@@ -131,7 +131,7 @@ func (p *pass) level(l *child.Live) int {
 // binds it. Without spec.finalize, those that have an owner reference are left to
 // the garbage collector.
 func (p *pass) goesBefore(l *child.Live) bool {
-	return !l.Outlives() && (l.Object.CrossScope() || p.Spec.Finalize != nil && !p.isFinal(l))
+	return l.Collectable() && (l.Object.CrossScope() || p.Spec.Finalize != nil && !p.isFinal(l))
 }
 
 // removeAll asks for the deletion of children for which nobody has asked. In the foreground, they are gone when nothing is left of them.
