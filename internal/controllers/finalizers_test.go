@@ -3,6 +3,7 @@ package controllers
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -290,6 +291,11 @@ func TestSuspendedTemplateControllerKeepsItsFinalizers(t *testing.T) {
 	if got := c.condition("templatecontrollers", "apps", "Ready"); got != waiting {
 		t.Errorf("ready condition %q, want %q", got, waiting)
 	}
+	c.edit(one, func(o *unstructured.Unstructured) {
+		o.SetAnnotations(plus(o.GetAnnotations(), v1.AnnotationSkipFinalize, "true"))
+	})
+	wantRequests(t, "it is to go at once", c.settle())
+	c.edit(one, func(o *unstructured.Unstructured) { o.SetAnnotations(nil) })
 	c.goes()
 	wantRequests(t, "the TemplateController goes", c.settle(), "list apps everywhere")
 	const text = "False Suspended: being deleted: spec.suspend is true, so that parents keep the finalizer finalize.templater.dev/apps: set it to false, or remove that from their metadata.finalizers"
@@ -333,6 +339,93 @@ func TestTemplateControllerWhoseKindDoesNotFitHasNoFinalizer(t *testing.T) {
 	}
 	if got := c.condition("templatecontrollers", "apps", "Accepted"); !strings.HasPrefix(got, "False NoStatusSubresource") {
 		t.Errorf("condition %q", got)
+	}
+}
+
+// The kind has changed since, so that the spec does not fit any more.
+func TestTemplateControllerWhoseKindFitsNoMoreStrandsNoParent(t *testing.T) {
+	gk := schema.GroupKind{Group: "example.org", Kind: "App"}
+	saved := fakeKinds[gk]
+	t.Cleanup(func() { fakeKinds[gk] = saved })
+	for _, restart := range []bool{false, true} {
+		t.Run(fmt.Sprint("restart ", restart), func(t *testing.T) {
+			fakeKinds[gk] = saved
+			c := finalizes(t, ordered(t))
+			changed := saved
+			changed.Status = nil
+			fakeKinds[gk] = changed
+			c.controllers.kindChanged(gk)
+			wantRequests(t, "it is rejected", c.settle())
+			if got := c.condition("templatecontrollers", "apps", "Accepted"); !strings.HasPrefix(got, "False NoStatusSubresource") {
+				t.Errorf("condition %q", got)
+			}
+			if restart {
+				c.start()
+			}
+			c.goes()
+			wantRequests(t, "it goes", c.settle(), "list apps everywhere", parentRelease, "list apps everywhere", givenUp)
+		})
+	}
+	t.Run("from the beginning", func(t *testing.T) {
+		c := newCluster(t)
+		c.apply(with(t, ordered(t), "name: apps", "name: apps, finalizers: [example.org/x]", "kind: App}", "kind: Statusless}"))
+		c.settle()
+		c.goes()
+		wantRequests(t, "it goes", c.settle())
+	})
+}
+
+// Nobody but the TemplateController tells why it does not go on.
+func TestRefusalsToFinalizersOfTheTemplateControllerAreTold(t *testing.T) {
+	refused := answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request: s3cr3t`)
+	const want = `False FinalizerRejected: cannot set or remove the finalizer templater.dev/children of this TemplateController: denied by admission webhook "no.example.org"`
+	told := func(c *cluster, want string) {
+		t.Helper()
+		if got := c.condition("templatecontrollers", "apps", "Ready"); got != want {
+			t.Errorf("ready condition %q, want %q", got, want)
+		}
+	}
+	t.Run("set", func(t *testing.T) {
+		c := newCluster(t)
+		c.refuse[ownFinalizer] = refused
+		c.apply(ordered(t))
+		c.apply(app)
+		wantRequests(t, "no parent is touched", slices.Compact(c.run()), ownFinalizer)
+		told(c, want)
+		delete(c.refuse, ownFinalizer)
+		wantRequests(t, "it may again", c.settle(), ownFinalizer, parentHolds, "create configmaps a", "create configmaps b", "status apps one")
+		told(c, "True Ready: accepted and watching")
+	})
+	t.Run("removed", func(t *testing.T) {
+		c := finalizes(t, ordered(t))
+		c.refuse[givenUp] = refused
+		c.goes()
+		wantRequests(t, "parents go free", c.run(), "list apps everywhere", parentRelease, "list apps everywhere", givenUp)
+		told(c, want)
+	})
+	t.Run("of parents that cannot be listed", func(t *testing.T) {
+		c := finalizes(t, ordered(t))
+		c.refuse["list apps everywhere"] = answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, "s3cr3t")
+		c.goes()
+		wantRequests(t, "it goes", c.run(), "list apps everywhere")
+		told(c, "False ListFailed: being deleted: waits until it can read which parents have the finalizer finalize.templater.dev/apps: the API server answers 500 InternalError")
+	})
+}
+
+// Where a parent in the cache has the finalizer, the pass that takes it tells: looking again and again is of no use.
+func TestNobodyLooksAgainWhileAParentKeepsTheFinalizer(t *testing.T) {
+	c := finalizes(t, ordered(t))
+	c.refuse[parentRelease] = answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no")
+	c.apply(apps)
+	c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
+	c.run()
+	_, leave := c.controllers.Enter("apps")
+	defer leave()
+	clear(c.controllersDue.due)
+	c.controllers.queue.Add("apps")
+	c.run()
+	if due, again := c.controllersDue.due["apps"]; again && due.Sub(c.clock.Now()) <= countsDelay {
+		t.Errorf("looked at again in %v", due.Sub(c.clock.Now()))
 	}
 }
 

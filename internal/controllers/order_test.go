@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 )
 
@@ -287,6 +288,37 @@ func TestWhatIsPrunedWhileEntriesWait(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAnObjectThatMovesWhileEntriesWait keeps what an entry may want that cannot be rendered, though another one, that cannot be rendered
+// either, waits for the entry that the object is from.
+func TestAnObjectThatMovesWhileEntriesWait(t *testing.T) {
+	const data = "      ---\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: data}\n"
+	other := "  - name: x\n    template: |\n      apiVersion: batch/v1\n      kind: Job\n      metadata: {name: x, labels: {version: {{ .spec.db }}}}\n" +
+		"  - name: b\n    template: |\n      apiVersion: v1\n      kind: ConfigMap\n      metadata: {name: b}\n      data: {x: {{ (named \"x\" .children.x).status.host }}}\n"
+	c := newCluster(t)
+	c.apply(shop + data + other)
+	c.apply(shopApp)
+	c.run()
+	for _, job := range []string{"db", "x"} {
+		c.report(job, dbIsReady)
+	}
+	c.run()
+	c.quiet("all is there")
+	for _, job := range []string{"db", "x"} {
+		c.report(job, "{startTime: x}")
+	}
+	c.run()
+	c.apply(shop + other + data)
+	wantRequests(t, "data moves from db to b", withoutStatus(c.run()))
+	c.quiet("it waits")
+	for _, job := range []string{"db", "x"} {
+		c.report(job, dbIsReady)
+	}
+	c.settle()
+	if got := c.get("configmaps", "data").GetLabels()[v1.LabelChild]; got != "b" {
+		t.Errorf("it belongs to %s", got)
 	}
 }
 

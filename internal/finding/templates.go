@@ -18,6 +18,7 @@ const (
 	Delimiters        Code = "TL014"
 	NoExpression      Code = "TL015"
 	SecondName        Code = "TL016"
+	NoLogs            Code = "TL017"
 )
 
 var ofTemplates = []Rule{
@@ -100,5 +101,10 @@ var ofTemplates = []Rule{
 		SecondName, Error, "Two entries of one name",
 		"Templates and labels tell the objects of entries apart by the names of these.",
 		"Rename one of the two.",
+	},
+	{
+		NoLogs, Error, "Logs that nobody reads",
+		"The function `logs` yields the logs of Pods that an entry of `spec.related` shows, where that entry has `logs`. There is no such entry.",
+		"Give the entry that the Pod is from `logs: {}`.",
 	},
 }

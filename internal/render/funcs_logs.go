@@ -18,7 +18,7 @@ func logs(c *call) any {
 	case pod == nil:
 		return map[string]any{}
 	case c.x.in.Logs == nil:
-		return c.fail("no entry of spec.related has logs; set logs in the one that the Pod is from")
+		return c.fail("%s", syntax.NoLogs)
 	}
 	texts, err := c.x.in.Logs(pod)
 	if err != nil {

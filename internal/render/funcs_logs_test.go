@@ -12,7 +12,7 @@ import (
 
 // logsOf executes a status template that sees the logs of a Pod p.
 func logsOf(template string, texts map[string]string) (map[string]any, error) {
-	p, err := Compile(Source{Status: template, Related: []syntax.Template{{Name: "pods"}}})
+	p, err := Compile(Source{Status: template, Related: []syntax.Template{{Name: "pods"}}, Logs: true})
 	if err != nil {
 		return nil, err
 	}
@@ -90,13 +90,15 @@ func TestLogs(t *testing.T) {
 			t.Errorf("%s: error is %q, want %q", template, got, want)
 		}
 	}
-	p, err := Compile(Source{Status: `a: {{ logs .parent | len }}`})
-	if err != nil {
-		t.Fatal(err)
-	}
 	const want = "status:1:7: logs: no entry of spec.related has logs; set logs in the one that the Pod is from"
-	if _, err := p.Status(&Input{Parent: map[string]any{}}); message(err) != want {
-		t.Errorf("without logs, the error is %q, want %q", message(err), want)
+	for _, logs := range []bool{false, true} { // the first is found without data
+		p, err := Compile(Source{Status: `a: {{ logs .parent | len }}`, Logs: logs})
+		if logs {
+			_, err = p.Status(&Input{Parent: map[string]any{}})
+		}
+		if message(err) != want {
+			t.Errorf("without logs, the error is %q, want %q", message(err), want)
+		}
 	}
 }
 

@@ -44,7 +44,7 @@ type unit struct {
 // every finding.
 func Compile(src Source) (*Program, error) {
 	t, err := syntax.Parse(syntax.Source{
-		LeftDelim: src.LeftDelim, RightDelim: src.RightDelim, Helpers: src.Helpers, Children: src.Children, ReadyWhen: src.ReadyWhen, Status: src.Status, Related: src.Related, Functions: signatures(),
+		LeftDelim: src.LeftDelim, RightDelim: src.RightDelim, Helpers: src.Helpers, Children: src.Children, ReadyWhen: src.ReadyWhen, Status: src.Status, Related: src.Related, Logs: src.Logs, Functions: signatures(),
 	})
 	if err != nil {
 		return nil, err

@@ -26,6 +26,8 @@ type Source struct {
 	// Related holds the select templates of related objects, in order. A text of "" means that there is
 	// none; the name is known all the same.
 	Related []syntax.Template
+	// Logs is whether any of these has logs, so that templates may ask for some.
+	Logs bool
 }
 
 // Input is the data of one pass. Nothing in it is changed or kept. Objects

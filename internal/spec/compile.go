@@ -152,6 +152,7 @@ func sourceOf(name string, spec *v1.TemplateControllerSpec) (render.Source, *Rej
 	source.Values, r = valuesOf(spec)
 	for _, related := range spec.Related {
 		source.Related = append(source.Related, syntax.Template{Name: related.Name, Text: related.Select})
+		source.Logs = source.Logs || related.Logs != nil
 	}
 	for child := range allEntries(spec) {
 		source.Children = append(source.Children, syntax.Template{Name: child.Name, Text: child.Template})

@@ -271,11 +271,17 @@ func (k *checker) include(cmd *parse.CommandNode, piped bool, s scope) bool {
 	return root
 }
 
+// NoLogs says what templates lack that ask for logs.
+const NoLogs = "no entry of spec.related has logs; set logs in the one that the Pod is from"
+
 // function checks that a function is there and takes so many arguments.
 func (k *checker) function(name *parse.IdentifierNode, args int) {
 	if f, ok := k.c.src.Functions[name.Ident]; ok {
 		if err := f.Arity(args); err != nil {
 			k.errorf(finding.ArgumentCount, name, "%s", err)
+		}
+		if name.Ident == "logs" && !k.c.src.Logs {
+			k.errorf(finding.NoLogs, name, "logs: %s", NoLogs)
 		}
 		return
 	}

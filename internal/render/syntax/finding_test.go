@@ -19,6 +19,7 @@ func TestErrorsAsData(t *testing.T) {
 		`é: {{ quoet 1 }}`:          at(finding.UnknownFunction, 1, 7, 5, "quote"),
 		`{{ foo }}`:                 at(finding.UnknownFunction, 1, 4, 3, ""),
 		`{{ now | quote }}`:         at(finding.RefusedFunction, 1, 4, 3, ""),
+		`a: {{ logs .spec }}`:       at(finding.NoLogs, 1, 7, 4, ""),
 		`{{(upper)}}`:               at(finding.ArgumentCount, 1, 4, 5, ""),
 		`{{ .Values.a }}`:           at(finding.UnknownRoot, 1, 4, 7, ".values"),
 		`{{ $.Values.a }}`:          at(finding.UnknownRoot, 1, 4, 8, "$.values"),

@@ -28,6 +28,8 @@ type Source struct {
 	Related []Template
 	// Functions holds what templates may call, by name.
 	Functions map[string]*Function
+	// Logs is whether an entry of Related has logs.
+	Logs bool
 }
 
 // Template is a named template of one entry.

@@ -126,7 +126,7 @@ var testFunctions = map[string]*Function{}
 func init() {
 	for _, f := range []Function{
 		{Name: "and", Min: 1, Max: -1}, {Name: "default", Min: 1, Max: 2}, {Name: "dict", Max: -1}, {Name: "eq", Min: 2, Max: -1}, {Name: "get", Min: 2, Max: 2}, {Name: "hello"}, {Name: "include", Min: 2, Max: 2}, {Name: "index", Min: 1, Max: -1}, {Name: "join", Min: 2, Max: 2}, {Name: "keys", Min: 1, Max: -1}, {Name: "len", Min: 1, Max: 1},
-		{Name: "list", Max: -1}, {Name: "quote", Min: 1, Max: -1}, {Name: "set", Min: 3, Max: 3}, {Name: "sha256sum", Min: 1, Max: 1}, {Name: "toJson", Min: 1, Max: 1}, {Name: "unset", Min: 2, Max: 2}, {Name: "upper", Min: 1, Max: 1},
+		{Name: "list", Max: -1}, {Name: "logs", Min: 1, Max: 1}, {Name: "quote", Min: 1, Max: -1}, {Name: "set", Min: 3, Max: 3}, {Name: "sha256sum", Min: 1, Max: 1}, {Name: "toJson", Min: 1, Max: 1}, {Name: "unset", Min: 2, Max: 2}, {Name: "upper", Min: 1, Max: 1},
 	} {
 		testFunctions[f.Name] = &f
 	}
