@@ -44,7 +44,7 @@ func shop(t *testing.T, page string) *render.Input {
 // compile compiles an example as the template of a child, and as a status.
 func compile(t *testing.T, child, status string) *render.Program {
 	t.Helper()
-	program, err := render.Compile(render.Source{
+	program, err := render.Compile(render.Source{Logs: true,
 		Controller: "shops",
 		Children:   []syntax.Template{{Name: "example", Text: child}, {Name: "pods", Text: "#"}, {Name: "web", Text: "#"}, {Name: "db", Text: "#"}},
 		Status:     status,
