@@ -130,10 +130,10 @@ func (c *Controllers) get(name string) *running.Controller {
 	return nil
 }
 
-// runs reports whether passes are made over the parents of a controller.
+// runs reports whether templates are executed for the parents of a controller.
 func (c *Controllers) runs(name string) bool {
 	running := c.get(name)
-	return running != nil && running.Runs()
+	return running != nil && running.Runs() && !running.Rejected
 }
 
 // Miss notes kinds that templates ask for and the server does not have.

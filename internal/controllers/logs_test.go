@@ -345,22 +345,25 @@ func TestAPassUnderWayLeavesNoLogsBehind(t *testing.T) {
 
 // What is suspended, or rejected, has no log tried again: podlogs asks for that.
 func TestLogsWaitWhileNoPassesAreMade(t *testing.T) {
-	for what, edit := range map[string][2]string{
-		"suspended": {"spec:\n", "spec:\n  suspend: true\n"},
-		"rejected":  {"    template: |\n", "    template: |\n      {{ nothing }}\n"},
+	const broken, finalizer = "    template: |\n      {{ nothing }}\n", "spec:\n  finalize: {order: Reverse}\n"
+	for what, row := range map[string]struct {
+		manifest string
+		edit     []string
+	}{
+		"suspended":                             {reporters, []string{"spec:\n", "spec:\n  suspend: true\n"}},
+		"rejected":                              {reporters, []string{"    template: |\n", broken}},
+		"rejected, and parents have finalizers": {with(t, reporters, "spec:\n", finalizer), []string{"    template: |\n", broken}},
 	} {
-		c := newCluster(t)
-		c.apply(reporters)
-		c.run()
+		c := begun(t, row.manifest, app)
 		if !c.controllers.runs("apps") {
 			t.Errorf("before it is %s, it does not run", what)
 		}
-		c.apply(with(t, reporters, edit[0], edit[1]))
+		c.apply(with(t, row.manifest, row.edit...))
 		c.run()
 		if c.controllers.runs("apps") {
 			t.Errorf("while it is %s, it runs", what)
 		}
-		c.apply(reporters)
+		c.apply(row.manifest)
 		c.run()
 		if !c.controllers.runs("apps") {
 			t.Errorf("after it was %s, it does not run", what)

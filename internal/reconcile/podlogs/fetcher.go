@@ -39,7 +39,7 @@ type Options struct {
 	Reader func(as string) Reader
 	// Tenant returns whose a TemplateController is. Those that read as one account are of one tenant.
 	Tenant func(controller string) string
-	// Runs reports whether passes are made for a TemplateController, as is not so for one that is suspended.
+	// Runs reports whether templates are executed for a TemplateController, as is not so for one that is suspended or not accepted.
 	Runs func(controller string) bool
 	// Charge is told how long the server took for a log that was read for a TemplateController.
 	Charge func(controller string, took time.Duration)
