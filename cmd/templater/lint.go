@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/templater-dev/templater/internal/cli"
-	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/lint/files"
 	"github.com/templater-dev/templater/internal/lint/report"
 	"github.com/templater-dev/templater/internal/manifest"
 )
@@ -63,31 +63,26 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	known, err := schemasOf(append(set.CRDs, more.CRDs...))
+	known, err := files.Know(set, more)
 	if err != nil {
 		return err
 	}
-	var all []report.Located
-	for _, c := range set.Controllers {
-		all = append(all, report.Locate(c.TemplateController.Name, c, lint.Check(c.TemplateController, known).Findings)...)
-	}
-	report.Sort(all)
-	counts := report.Count(len(set.Controllers), all)
-	if err := f.write(cmd.OutOrStdout(), all, counts); err != nil {
+	all, summary := known.Check(set)
+	if err := f.write(cmd.OutOrStdout(), all, summary); err != nil {
 		return err
 	}
-	if counts.Errors > 0 || f.warnings == "error" && counts.Warnings > 0 {
+	if summary.Errors > 0 || f.warnings == "error" && summary.Warnings > 0 {
 		return cli.Findings
 	}
 	return nil
 }
 
-func (f *lintFlags) write(out io.Writer, all []report.Located, counts report.Counts) error {
+func (f *lintFlags) write(out io.Writer, all []report.Located, summary report.Summary) error {
 	switch f.output {
 	case "json":
-		return report.JSON(out, all, counts)
+		return report.JSON(out, all, summary)
 	case "sarif":
 		return report.SARIF(out, all)
 	}
-	return report.Text(out, cli.ColoursFor(out), all, counts)
+	return report.Text(out, cli.ColoursFor(out), all, summary)
 }

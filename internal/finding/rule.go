@@ -18,7 +18,7 @@ type Rule struct {
 }
 
 // rules are all there are, in order. Each part of them has a file of its own.
-var rules = sorted(ofTemplates, ofSpecs, ofTypes)
+var rules = sorted(ofTemplates, ofSpecs, ofTypes, ofKinds)
 
 func sorted(parts ...[]Rule) []Rule {
 	all := slices.Concat(parts...)

@@ -26,6 +26,15 @@ func (d Declared) Resolve(gvk schema.GroupVersionKind) (Kind, error) {
 	return Kind{}, missing
 }
 
+// All returns the groups and kinds of the definitions.
+func (d Declared) All() []schema.GroupKind {
+	all := make([]schema.GroupKind, len(d))
+	for i, definition := range d {
+		all[i] = declares(definition)
+	}
+	return all
+}
+
 // Guess returns what a kind is likely to be of which nothing is known but its name.
 func Guess(gvk schema.GroupVersionKind) Kind {
 	return Kind{Resource: plural(gvk), Kind: gvk.Kind, Namespaced: true}

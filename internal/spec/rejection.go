@@ -43,16 +43,23 @@ func joined(all ...*Rejection) *Rejection {
 	return first
 }
 
+// unfit returns a Rejection of a field that a kind does not fit.
+func unfit(reason, where, format string, args ...any) *Rejection {
+	r := wrong(finding.UnfitKind, where, format, args...)
+	r.Reason = reason
+	return r
+}
+
 // CheckKind returns why the spec cannot work for the kind of its parents, or nil.
 func CheckKind(spec *v1.TemplateControllerSpec, kind kind.Kind) *Rejection {
 	w, writes := spec.Watch, spec.Status != nil && spec.Status.Template != ""
 	switch {
 	case !kind.Namespaced && (len(w.Namespaces) > 0 || w.NamespaceSelector != nil):
-		return Rejectf(v1.ReasonInvalidSpec, "spec.watch: %s is cluster-scoped: remove namespaces and namespaceSelector", kind.Kind)
+		return unfit(v1.ReasonInvalidSpec, "spec.watch", "%s is cluster-scoped: remove namespaces and namespaceSelector", kind.Kind)
 	case writes && !kind.Custom:
-		return Rejectf(v1.ReasonBuiltInKind, "spec.status.template: %s is no custom kind, and templater writes no status into others: remove the template", kind.Kind)
+		return unfit(v1.ReasonBuiltInKind, "spec.status.template", "%s is no custom kind, and templater writes no status into others: remove the template", kind.Kind)
 	case writes && kind.Status == nil:
-		return Rejectf(v1.ReasonNoStatusSubresource, "spec.status.template: %s has no status subresource: add \"subresources: {status: {}}\" to version %s of its CustomResourceDefinition", kind.Kind, kind.Resource.Version)
+		return unfit(v1.ReasonNoStatusSubresource, "spec.status.template", "%s has no status subresource: add \"subresources: {status: {}}\" to version %s of its CustomResourceDefinition", kind.Kind, kind.Resource.Version)
 	}
 	return checkScope(spec, kind)
 }

@@ -99,7 +99,7 @@ func fieldsOf(where, text string) (string, *Rejection) {
 // CheckKind returns why the entry cannot work for the kind of its objects, or nil.
 func (r *Related) CheckKind(kind kind.Kind) *Rejection {
 	if !kind.Namespaced && (len(r.Namespaces) > 0 || r.Related.NamespaceSelector != nil) {
-		return Rejectf(v1.ReasonInvalidSpec, "spec.%s: %s is cluster-scoped: remove namespaces and namespaceSelector", syntax.RelatedName(r.Name), kind.Kind)
+		return unfit(v1.ReasonInvalidSpec, "spec."+syntax.RelatedName(r.Name), "%s is cluster-scoped: remove namespaces and namespaceSelector", kind.Kind)
 	}
 	return nil
 }

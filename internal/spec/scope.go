@@ -19,12 +19,12 @@ func checkScope(spec *v1.TemplateControllerSpec, kind kind.Kind) *Rejection {
 	if kind.Namespaced {
 		return nil
 	}
-	const text = "%s[%s].scope: %s is cluster-scoped, so its children may be anywhere as it is: remove scope"
+	const text = "%s is cluster-scoped, so its children may be anywhere as it is: remove scope"
 	if i := slices.IndexFunc(spec.Children, crossScope); i >= 0 {
-		return Rejectf(v1.ReasonInvalidSpec, text, "spec.children", spec.Children[i].Name, kind.Kind)
+		return unfit(v1.ReasonInvalidSpec, inChildren.entry(spec.Children[i].Name)+".scope", text, kind.Kind)
 	}
 	if i := slices.IndexFunc(Finals(spec), crossScope); i >= 0 {
-		return Rejectf(v1.ReasonInvalidSpec, text, "spec.finalize.children", spec.Finalize.Children[i].Name, kind.Kind)
+		return unfit(v1.ReasonInvalidSpec, inFinalize.entry(spec.Finalize.Children[i].Name)+".scope", text, kind.Kind)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 // jsonReport is what JSON writes. Its form is documented in docs/commands/templater_lint.md, and fields are only ever added.
 type jsonReport struct {
 	Findings []jsonFinding `json:"findings"`
-	Summary  Counts        `json:"summary"`
+	Summary  Summary       `json:"summary"`
 }
 
 type jsonFinding struct {
@@ -30,8 +30,8 @@ type jsonFinding struct {
 }
 
 // JSON writes one object with all findings.
-func JSON(w io.Writer, all []Located, counts Counts) error {
-	r := jsonReport{Findings: make([]jsonFinding, len(all)), Summary: counts}
+func JSON(w io.Writer, all []Located, summary Summary) error {
+	r := jsonReport{Findings: make([]jsonFinding, len(all)), Summary: summary}
 	for i, l := range all {
 		r.Findings[i] = jsonFinding{
 			File: l.File, Line: l.FileLine, Column: l.FileColumn, Length: l.Length, TemplateController: l.TemplateController,

@@ -72,24 +72,26 @@ func Sort(all []Located) {
 	})
 }
 
-// Counts is how many findings there are of each severity.
-type Counts struct {
-	TemplateControllers int `json:"templateControllers"` // that were looked at
+// Summary is how much was looked at, and how much was found.
+type Summary struct {
+	TemplateControllers int `json:"templateControllers"`
 	Errors              int `json:"errors"`
 	Warnings            int `json:"warnings"`
+	// UnknownKinds are those whose fields nobody knows, so that they were not checked.
+	UnknownKinds []string `json:"unknownKinds,omitempty"`
 }
 
-// Count counts the findings in that many TemplateControllers.
-func Count(controllers int, all []Located) Counts {
-	c := Counts{TemplateControllers: controllers}
+// Summarize counts the findings in that many TemplateControllers.
+func Summarize(controllers int, all []Located, unknownKinds []string) Summary {
+	s := Summary{TemplateControllers: controllers, UnknownKinds: unknownKinds}
 	for _, l := range all {
 		if l.Severity == finding.Error {
-			c.Errors++
+			s.Errors++
 		} else {
-			c.Warnings++
+			s.Warnings++
 		}
 	}
-	return c
+	return s
 }
 
 // plain returns text of which nothing can move the cursor of a terminal, or hide.

@@ -19,7 +19,7 @@ type Painter interface {
 }
 
 // Text writes each finding with its place, and below it the line that it is about; and at the end how many there are.
-func Text(w io.Writer, paint Painter, all []Located, counts Counts) error {
+func Text(w io.Writer, paint Painter, all []Located, summary Summary) error {
 	var b bytes.Buffer
 	for _, l := range all {
 		fmt.Fprintf(&b, "%s %s %s %s\n", paint.Bold(plain(l.place())+":"), mark(paint, l.Severity), plain(l.Message), paint.Faint("["+string(l.Code)+"]"))
@@ -31,7 +31,10 @@ func Text(w io.Writer, paint Painter, all []Located, counts Counts) error {
 		fmt.Fprintf(&b, "%s %s\n", paint.Faint(number+" |"), line)
 		fmt.Fprintf(&b, "%s %s\n", paint.Faint(strings.Repeat(" ", len(number))+" |"), colour(paint, l.Severity, marks))
 	}
-	fmt.Fprintln(&b, counts.String())
+	for _, kind := range summary.UnknownKinds {
+		fmt.Fprintf(&b, "%s nothing is known of %s: no field of it was checked; give its CustomResourceDefinition by --schemas\n", paint.Cyan("note:"), plain(kind))
+	}
+	fmt.Fprintln(&b, summary.String())
 	_, err := w.Write(b.Bytes())
 	return err
 }
@@ -63,12 +66,12 @@ func colour(paint Painter, severity finding.Severity, text string) string {
 }
 
 // String says it in words.
-func (c Counts) String() string {
+func (s Summary) String() string {
 	found := "no findings"
-	if c.Errors+c.Warnings > 0 {
-		found = number(c.Errors, "error") + " and " + number(c.Warnings, "warning")
+	if s.Errors+s.Warnings > 0 {
+		found = number(s.Errors, "error") + " and " + number(s.Warnings, "warning")
 	}
-	return number(c.TemplateControllers, "TemplateController") + ": " + found
+	return number(s.TemplateControllers, "TemplateController") + ": " + found
 }
 
 func number(n int, of string) string {

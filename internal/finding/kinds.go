@@ -1,0 +1,26 @@
+package finding
+
+// The codes of kinds that do not fit, or that there are not.
+const (
+	UnknownKind Code = "TL060"
+	UnfitKind   Code = "TL061"
+	Conditions  Code = "TL062"
+)
+
+var ofKinds = []Rule{
+	{
+		UnknownKind, Error, "A kind that is not there",
+		"Neither Kubernetes nor a CustomResourceDefinition that is at hand has a kind of that name in that version. Nothing would be watched.",
+		"Correct `apiVersion` and `kind`. Kinds of Kubernetes itself are those of the newest release that this version of templater knows.",
+	},
+	{
+		UnfitKind, Error, "A kind that cannot be used in this way",
+		"Some settings are for custom kinds, for kinds with a status subresource, or for namespaced kinds only.",
+		"Remove the setting, or change the CustomResourceDefinition, as the message says.",
+	},
+	{
+		Conditions, Warning, "A kind whose status cannot hold conditions of several owners",
+		"templater says in a condition of each parent whether it is ready. Where the schema of the status has no map list `.status.conditions`, it writes none, so that others do not lose theirs.",
+		"Declare `.status.conditions` in the CustomResourceDefinition as the message says, or set `spec.status.readyCondition` to `\"\"`.",
+	},
+}

@@ -1,0 +1,119 @@
+package files
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/lint/report"
+	"github.com/templater-dev/templater/internal/manifest"
+	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/spec"
+)
+
+// Check returns all findings in the TemplateControllers of a set, in the order of the files.
+func (k *Known) Check(set *manifest.Set) ([]report.Located, report.Summary) {
+	var all []report.Located
+	var unknown []schema.GroupVersionKind
+	for _, c := range set.Controllers {
+		result := lint.Check(c.TemplateController, k.Schemas)
+		found := result.Findings
+		if result.Compiled != nil {
+			more, missing := k.checkKinds(c, result.Compiled)
+			found, unknown = finding.Sort(append(found, more...)), append(unknown, missing...)
+		}
+		all = append(all, report.Locate(c.TemplateController.Name, c, found)...)
+	}
+	report.Sort(all)
+	return all, report.Summarize(len(set.Controllers), all, namesOf(unknown))
+}
+
+// namesOf returns kinds as people call them, each once.
+func namesOf(kinds []schema.GroupVersionKind) []string {
+	names := make([]string, len(kinds))
+	for i, gvk := range kinds {
+		names[i] = fmt.Sprintf("%s of %s", gvk.Kind, gvk.GroupVersion())
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// checkKinds says which kinds the TemplateController names do not fit, and of which of them nothing is known.
+func (k *Known) checkKinds(c *manifest.Controller, compiled *spec.Compiled) (found []finding.Finding, unknown []schema.GroupVersionKind) {
+	check := func(where string, gvk schema.GroupVersionKind, fits func(kind.Kind) []finding.Finding) {
+		of, err := k.Kinds.Resolve(gvk)
+		_, exists := k.Schemas.Lookup(gvk)
+		switch {
+		case !exists:
+			found = append(found, k.missing(where, gvk, err))
+		case err != nil:
+			unknown = append(unknown, gvk)
+		default:
+			found = append(found, fits(of)...)
+		}
+	}
+	check("spec.watch", compiled.GVK, func(of kind.Kind) []finding.Finding {
+		if r := spec.CheckKind(&c.Spec, of); r != nil {
+			return r.Findings
+		}
+		return checkConditions(of, compiled.ReadyCondition)
+	})
+	for i := range compiled.Related {
+		related := &compiled.Related[i]
+		check("spec."+syntax.RelatedName(related.Name), related.GVK, func(of kind.Kind) []finding.Finding {
+			if r := related.CheckKind(of); r != nil {
+				return r.Findings
+			}
+			return nil
+		})
+	}
+	return found, unknown
+}
+
+// checkConditions says why parents cannot hold the ready condition.
+func checkConditions(of kind.Kind, ready string) []finding.Finding {
+	f := finding.Finding{Code: finding.Conditions, Severity: finding.Warning, Where: "spec.watch.kind"}
+	switch {
+	case ready == "" || !of.Custom || of.Status != nil && of.Status.Conditions == "":
+		return nil
+	case of.Status == nil:
+		f.Message = fmt.Sprintf("%s has no status subresource, so that the condition %s is left out: add \"subresources: {status: {}}\" to version %s of its CustomResourceDefinition", of.Kind, ready, of.Resource.Version)
+	default:
+		f.Message = fmt.Sprintf("the condition %s is left out: %s", ready, of.Status.Conditions)
+	}
+	return []finding.Finding{f}
+}
+
+// missing says that there is no such kind, and what may have been meant.
+func (k *Known) missing(where string, gvk schema.GroupVersionKind, err error) finding.Finding {
+	f := finding.Finding{Code: finding.UnknownKind, Severity: finding.Error, Where: where + ".kind", Message: fmt.Sprintf("there is no kind %s in %s", gvk.Kind, gvk.GroupVersion())}
+	notFound, _ := errors.AsType[*kind.NotFoundError](err)
+	switch {
+	case err == nil: // it is there, in other versions
+		f.Where = where + ".apiVersion"
+	case notFound != nil && notFound.Served != "":
+		f.Where, f.Message = where+".apiVersion", f.Message+", but in version "+notFound.Served
+	default:
+		if nearest := syntax.Nearest(gvk.Kind, k.kindsOf(gvk.Group)); nearest != "" {
+			f.Message += "; did you mean " + nearest + "?"
+		}
+	}
+	return f
+}
+
+// kindsOf returns the kinds of a group.
+func (k *Known) kindsOf(group string) []string {
+	var all []string
+	for _, gk := range append(kind.BuiltIn(), k.Kinds.All()...) {
+		if gk.Group == group {
+			all = append(all, gk.Kind)
+		}
+	}
+	slices.Sort(all)
+	return all
+}

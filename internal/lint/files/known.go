@@ -1,0 +1,77 @@
+// Package files checks the TemplateControllers of files, with what files say of kinds. It needs no cluster.
+package files
+
+import (
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/manifest"
+	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/schema"
+)
+
+// Known is what is known of kinds: of those that Kubernetes has itself, and of those that files define. It is safe for concurrent use.
+type Known struct {
+	Schemas schema.Set
+	Kinds   kind.Declared
+}
+
+// Know reads the definitions of kinds. The error is a [*manifest.Error].
+func Know(sets ...*manifest.Set) (*Known, error) {
+	known := &Known{}
+	var schemas []schema.Set
+	for _, set := range sets {
+		for _, o := range set.CRDs {
+			definition, err := read(o)
+			if err != nil {
+				return nil, err
+			}
+			schemas = append(schemas, schema.FromCRD(definition))
+			known.Kinds = append(known.Kinds, o.Content)
+		}
+	}
+	known.Schemas = schema.Join(append(schemas, schema.BuiltIn())...)
+	return known, nil
+}
+
+// read reads a definition whose schemas stand for themselves.
+func read(o *manifest.Object) (*apiextensionsv1.CustomResourceDefinition, error) {
+	definition := &apiextensionsv1.CustomResourceDefinition{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Content, definition); err != nil {
+		return nil, &manifest.Error{File: o.File, Line: o.Line, Message: "this CustomResourceDefinition cannot be read: " + problem.Line(err.Error())}
+	}
+	for _, version := range definition.Spec.Versions {
+		if version.Schema != nil && refers(version.Schema.OpenAPIV3Schema) {
+			return nil, &manifest.Error{File: o.File, Line: o.Line, Message: fmt.Sprintf("the schema of CustomResourceDefinition %s has a $ref, which the API server does not take: write out what it refers to, or, in place of a schema that refers to itself, x-kubernetes-preserve-unknown-fields: true", definition.Name)}
+		}
+	}
+	return definition, nil
+}
+
+// refers reports whether a schema refers to another one by $ref.
+func refers(s *apiextensionsv1.JSONSchemaProps) bool {
+	if s == nil {
+		return false
+	}
+	if s.Ref != nil || s.Items != nil && refers(s.Items.Schema) || s.AdditionalProperties != nil && refers(s.AdditionalProperties.Schema) || refers(s.Not) {
+		return true
+	}
+	for _, parts := range [][]apiextensionsv1.JSONSchemaProps{s.AllOf, s.AnyOf, s.OneOf} {
+		for i := range parts {
+			if refers(&parts[i]) {
+				return true
+			}
+		}
+	}
+	for _, properties := range []map[string]apiextensionsv1.JSONSchemaProps{s.Properties, s.PatternProperties} {
+		for _, p := range properties {
+			if refers(&p) {
+				return true
+			}
+		}
+	}
+	return false
+}
