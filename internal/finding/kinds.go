@@ -2,14 +2,14 @@ package finding
 
 // The codes of kinds that do not fit, or that there are not.
 const (
-	UnknownKind Code = "TL060"
+	WatchedKind Code = "TL060"
 	UnfitKind   Code = "TL061"
 	Conditions  Code = "TL062"
 )
 
 var ofKinds = []Rule{
 	{
-		UnknownKind, Error, "A kind that is not there",
+		WatchedKind, Error, "A kind that is not there",
 		"Neither Kubernetes nor a CustomResourceDefinition that is at hand has a kind of that name in that version. Nothing would be watched.",
 		"Correct `apiVersion` and `kind`. Kinds of Kubernetes itself are those of the newest release that this version of templater knows.",
 	},

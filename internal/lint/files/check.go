@@ -91,7 +91,7 @@ func checkConditions(of kind.Kind, ready string) []finding.Finding {
 
 // missing says that there is no such kind, and what may have been meant.
 func (k *Known) missing(where string, gvk schema.GroupVersionKind, err error) finding.Finding {
-	f := finding.Finding{Code: finding.UnknownKind, Severity: finding.Error, Where: where + ".kind", Message: fmt.Sprintf("there is no kind %s in %s", gvk.Kind, gvk.GroupVersion())}
+	f := finding.Finding{Code: finding.WatchedKind, Severity: finding.Error, Where: where + ".kind", Message: fmt.Sprintf("there is no kind %s in %s", gvk.Kind, gvk.GroupVersion())}
 	notFound, _ := errors.AsType[*kind.NotFoundError](err)
 	switch {
 	case err == nil: // it is there, in other versions
