@@ -75,3 +75,6 @@ func (w *Wanted) Applied(after *object.Object) {
 	after.Note(object.Ours | object.Fresh)
 	w.Marks.maker.Seals.Calibrate(seal.Read(after.Annotation(v1.AnnotationSeal)).Applied, after.AppliedAt())
 }
+
+// Line is where the document begins in the template of the entry.
+func (w *Wanted) Line() int { return int(w.line) }

@@ -1,0 +1,99 @@
+// Package simulate makes passes over one parent without a cluster: it asks the rules of package reconcile, and stands for the API server
+// with a State. It needs no client and is given its clock.
+//
+// What it leaves out: rights, admission and defaults of a server, what others change in fields that a template sets, and the end of parents.
+package simulate
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/seal"
+	"github.com/templater-dev/templater/internal/spec"
+)
+
+// Simulator makes passes over parents of one TemplateController. It is safe for concurrent use.
+type Simulator struct {
+	name     string
+	spec     *v1.TemplateControllerSpec
+	compiled *spec.Compiled
+	kinds    kinds
+	parents  kind.Kind
+	seals    *seal.Ring
+}
+
+// New returns the Simulator of a TemplateController, of which compiled is the spec. definitions are CustomResourceDefinitions; kinds that are
+// neither in these nor built in are taken for namespaced ones. The rejection says why the operator would not serve it.
+func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions []map[string]any) (*Simulator, *spec.Rejection) {
+	s := &Simulator{name: tc.Name, spec: &tc.Spec, compiled: compiled, kinds: kinds{kind.Declared(definitions)}, seals: &seal.Ring{}}
+	s.parents = s.kinds.find(compiled.GVK)
+	if r := spec.CheckKind(s.spec, s.parents); r != nil {
+		return nil, r
+	}
+	keys, err := seal.Parse(map[string]any{"1": base64.StdEncoding.EncodeToString(make([]byte, 64))}, time.Time{})
+	if err != nil {
+		panic(err) // they are well-formed
+	}
+	s.seals.Set(keys)
+	return s, nil
+}
+
+// Watches returns why an object is no parent of the TemplateController, or "".
+func (s *Simulator) Watches(content map[string]any) string {
+	apiVersion, _ := content["apiVersion"].(string)
+	name, _ := content["kind"].(string)
+	if gvk := schema.FromAPIVersionAndKind(apiVersion, name); gvk.GroupKind() != s.compiled.GVK.GroupKind() {
+		return fmt.Sprintf("it is a %s, and TemplateController %s watches %s", gvk.GroupKind(), s.name, s.compiled.GVK.GroupKind())
+	}
+	o, err := object.From(s.placed(content))
+	if err != nil {
+		return "it cannot be read: " + err.Error()
+	}
+	switch {
+	case !s.listed(o.Namespace()):
+		return "its namespace is none of spec.watch.namespaces"
+	case !s.compiled.Labels.Matches(o):
+		return "its labels do not match spec.watch.labelSelector"
+	case o.Deleting():
+		return "it is being deleted, which cannot be tried without a cluster"
+	}
+	return ""
+}
+
+func (s *Simulator) listed(namespace string) bool {
+	all := s.spec.Watch.Namespaces
+	return len(all) == 0 || slices.Contains(all, namespace)
+}
+
+// factory makes the children as the operator does.
+func (s *Simulator) factory(now clock.PassiveClock) *child.Factory {
+	return &child.Factory{
+		Ownership: &child.Ownership{
+			Controller: s.name, Manager: "templater/" + s.name, Parents: s.compiled.GVK.GroupKind(), APIVersion: s.spec.Watch.APIVersion, Seals: s.seals,
+		},
+		Spec: s.spec, Program: s.compiled.Program, Levels: s.compiled.Order.Levels(), ParentKind: s.parents, Cluster: s, Clock: now,
+	}
+}
+
+// Resolve is what a child.Factory asks.
+func (s *Simulator) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
+	return s.kinds.resolve(gvk)
+}
+
+// Known is what a child.Factory asks: there is no server that would have to be read.
+func (s *Simulator) Known(schema.GroupVersionKind) bool { return true }
+
+// Selects is what a child.Factory asks. Of labels of namespaces nothing is known, so that each is taken to match.
+func (s *Simulator) Selects(namespace string, set labels.Labels) bool {
+	return s.listed(namespace) && s.compiled.Labels.Matches(set)
+}

@@ -1,0 +1,166 @@
+package simulate
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+)
+
+// State is a cluster, as far as one parent is concerned. Contents are plain JSON data, which nobody changes. The zero State has no
+// children and no related objects.
+type State struct {
+	Parent map[string]any
+	// Objects may be children: those that carry templater's labels for the parent are, and those that have kind and name of one. What
+	// else is in there is as good as not there.
+	Objects []map[string]any
+	// Related are other objects. Entries of spec.related see Objects, too.
+	Related []map[string]any
+	// Logs are those of Pods, by NAMESPACE/NAME and container.
+	Logs map[string]map[string]string
+	Now  time.Time
+
+	// applied is what was applied last, as far as that was in the simulation; parentID has the status of the parent.
+	applied map[child.ID]map[string]any
+	made    int // objects so far
+}
+
+// parentID stands for the status of the parent.
+var parentID = child.ID{}
+
+// copy returns a State that can be changed without a change of this one.
+func (s State) copy() State {
+	s.Objects, s.applied = slices.Clone(s.Objects), maps.Clone(s.applied)
+	if s.applied == nil {
+		s.applied = map[child.ID]map[string]any{}
+	}
+	return s
+}
+
+// placed is a parent with what the server would have filled in.
+func (s *Simulator) placed(content map[string]any) map[string]any {
+	content = maps.Clone(content)
+	metadata := maps.Clone(mapping(content["metadata"]))
+	content["metadata"] = metadata
+	if metadata["namespace"] == nil && s.parents.Namespaced {
+		metadata["namespace"] = "default"
+	}
+	if metadata["uid"] == nil {
+		metadata["uid"] = uid("parent", 0)
+	}
+	if metadata["generation"] == nil {
+		metadata["generation"] = int64(1)
+	}
+	return content
+}
+
+// uid makes a UID that is always the same one.
+func uid(of string, n int) string {
+	sum := sha256.Sum256([]byte(of + "/" + strconv.Itoa(n)))
+	h := hex.EncodeToString(sum[:16])
+	return fmt.Sprintf("%s-%s-%s-%s-%s", h[:8], h[8:12], h[12:16], h[16:20], h[20:])
+}
+
+// idOf tells which object it is.
+func idOf(content map[string]any) child.ID {
+	metadata := mapping(content["metadata"])
+	return child.ID{
+		Kind: schema.FromAPIVersionAndKind(text(content["apiVersion"]), text(content["kind"])).GroupKind(),
+		Name: types.NamespacedName{Namespace: text(metadata["namespace"]), Name: text(metadata["name"])},
+	}
+}
+
+// find returns where an object is among Objects, or -1.
+func (s State) find(id child.ID) int {
+	return slices.IndexFunc(s.Objects, func(o map[string]any) bool { return idOf(o) == id })
+}
+
+// create adds a child as the server would.
+func (s *State) create(w *child.Wanted) error {
+	s.made++
+	content, err := body(w, uid(w.ID().String(), s.made))
+	if err != nil {
+		return err
+	}
+	metadata := mapping(content["metadata"])
+	metadata["creationTimestamp"], metadata["generation"] = s.Now.UTC().Format(time.RFC3339), int64(1)
+	s.Objects = append(s.Objects, content)
+	s.applied[w.ID()] = w.Content
+	return nil
+}
+
+// update changes a child as an apply does: fields go that were applied and are so no longer.
+func (s *State) update(w *child.Wanted) error {
+	at := s.find(w.ID())
+	old := s.Objects[at]
+	content, err := body(w, text(mapping(old["metadata"])["uid"]))
+	if err != nil {
+		return err
+	}
+	after := merged(without(old, s.applied[w.ID()]), content)
+	if !same(old["spec"], after["spec"]) {
+		metadata := maps.Clone(mapping(after["metadata"]))
+		generation, _ := metadata["generation"].(int64)
+		metadata["generation"] = generation + 1
+		after["metadata"] = metadata
+	}
+	s.Objects[at] = after
+	s.applied[w.ID()] = w.Content
+	return nil
+}
+
+func (s *State) remove(id child.ID) {
+	if at := s.find(id); at >= 0 {
+		s.Objects = slices.Delete(s.Objects, at, at+1)
+	}
+	delete(s.applied, id)
+}
+
+// setStatus writes the status of the parent. What others have written there stays.
+func (s *State) setStatus(status map[string]any) (changed bool) {
+	parent := maps.Clone(s.Parent)
+	before := mapping(parent["status"])
+	kept := without(map[string]any{"status": before}, s.applied[parentID])
+	after := merged(mapping(kept["status"]), status)
+	if own, has := status["conditions"].([]any); has {
+		after["conditions"] = joinConditions(mapping(kept["status"])["conditions"], own)
+	}
+	if len(after) > 0 {
+		parent["status"] = after
+	} else {
+		delete(parent, "status")
+	}
+	s.Parent = parent
+	s.applied[parentID] = map[string]any{"status": status}
+	return !same(before, after)
+}
+
+// joinConditions returns conditions of others followed by own ones, which take the place of those of the same type.
+func joinConditions(others any, own []any) []any {
+	list, _ := others.([]any)
+	var out []any
+	for _, o := range list {
+		if !slices.ContainsFunc(own, func(c any) bool { return mapping(c)["type"] == mapping(o)["type"] }) {
+			out = append(out, o)
+		}
+	}
+	return append(out, own...)
+}
+
+// body is what is applied for a child, as JSON data.
+func body(w *child.Wanted, uid string) (map[string]any, error) {
+	o, err := object.Decode(w.Body("uid", uid))
+	if err != nil {
+		return nil, err
+	}
+	return o.Content(), nil
+}

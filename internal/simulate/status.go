@@ -1,0 +1,58 @@
+package simulate
+
+import (
+	"cmp"
+	"maps"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/condition"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
+)
+
+// conditions completes the conditions of the parent.
+func (p *pass) conditions() condition.Parent {
+	return condition.Parent{
+		Status: mapping(p.state.Parent["status"]), Generation: p.parent.Generation(), Generations: p.parents.Status != nil && p.parents.Status.ObservedGeneration,
+		Own: p.compiled.ReadyCondition, Clock: p.clock,
+	}
+}
+
+// status renders the status template. Where that fails, or no template could be rendered, the status stays as it is.
+func (p *pass) status(observed []*child.Live) map[string]any {
+	own := maps.Clone(mapping(p.state.applied[parentID]["status"]))
+	if own == nil {
+		own = map[string]any{}
+	}
+	if p.related == nil && len(p.compiled.Related) > 0 {
+		return own
+	}
+	status, err := p.compiled.Program.Status(p.input(observed))
+	if err != nil {
+		p.problems = append(p.problems, problem.FromTemplate(err))
+		return own
+	}
+	if status == nil {
+		status = map[string]any{}
+	}
+	status = condition.DropNulls(status)
+	if fault := cmp.Or(p.conditions().Fill(status), p.factory.KeyFault(map[string]any{"status": status})); fault != "" {
+		p.problems = append(p.problems, problem.Newf(v1.ReasonTemplateError, "status: %s", fault))
+		return own
+	}
+	return status
+}
+
+// finish writes the status with the ready condition.
+func (p *pass) finish(status map[string]any) {
+	if s := p.parents.Status; s == nil {
+		return
+	} else if v := p.result.Ready; p.compiled.ReadyCondition != "" && s.Conditions == "" {
+		p.conditions().SetOwn(status, v.Status, v.Reason, v.Message)
+	}
+	p.result.Status = status
+	if p.state.setStatus(status) {
+		p.result.Writes = append(p.result.Writes, Write{plan.Update, "", "the status of " + nameOf(p.state.Parent)})
+	}
+}
