@@ -37,5 +37,13 @@ a template for its status.`,
 		cmd.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl templater"}
 	}
 	cmd.AddCommand(newRunCommand(), newLintCommand())
+	cmd.InitDefaultCompletionCmd()
+	for _, sub := range cmd.Commands() {
+		if sub.Name() == "completion" {
+			sub.Short = "Write what completes commands in a shell"
+			sub.Long = "Write the script with which a shell completes the commands and flags of templater. The help of each shell tells where to put it."
+			sub.Example = "  templater completion bash > /etc/bash_completion.d/templater"
+		}
+	}
 	return cmd
 }

@@ -34,7 +34,7 @@ var ofTemplates = []Rule{
 	},
 	{
 		UnknownFunction, Error, "A function that is not there",
-		"Templates can call the functions that [Templates](templates.md#functions) lists, and no others.",
+		"Templates can call the functions that [Templates](templates.md#all-functions) lists, and no others.",
 		"Write the name as it is in that list. What Helm or sprig have and templater has not is told of at [TL004](#tl004).",
 	},
 	{
@@ -45,7 +45,7 @@ var ofTemplates = []Rule{
 	{
 		ArgumentCount, Error, "A wrong number of arguments",
 		"A function takes a fixed number of arguments, or a number within bounds. What comes by a pipe is the last one.",
-		"Count the arguments, the one that comes by the pipe too, and compare with [Templates](templates.md#functions).",
+		"Count the arguments, the one that comes by the pipe too, and compare with [Templates](templates.md#all-functions).",
 	},
 	{
 		UnknownRoot, Error, "A name that templates do not see",

@@ -80,3 +80,21 @@ func number(n int, of string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, of)
 }
+
+// Unpainted is the Painter of what is no terminal: text stays as it is.
+type Unpainted struct{}
+
+// Red returns the text.
+func (Unpainted) Red(text string) string { return text }
+
+// Yellow returns the text.
+func (Unpainted) Yellow(text string) string { return text }
+
+// Cyan returns the text.
+func (Unpainted) Cyan(text string) string { return text }
+
+// Bold returns the text.
+func (Unpainted) Bold(text string) string { return text }
+
+// Faint returns the text.
+func (Unpainted) Faint(text string) string { return text }

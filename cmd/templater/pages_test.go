@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+var update = flag.Bool("update", false, "write the pages of the commands: make generate does")
+
+// pages is the folder with a page for each command. byHand begins what a page has below that which is made of the command.
+const (
+	pages  = "../../docs/commands"
+	byHand = "<!-- What follows is written by hand. -->"
+)
+
+// TestPagesOfCommands compares the pages with the commands, and that there is no other.
+func TestPagesOfCommands(t *testing.T) {
+	root := newCommand("templater")
+	want := map[string]string{"README.md": indexOf(root)}
+	for _, cmd := range commandsOf(root) {
+		want[pageOf(cmd)] = commandPage(cmd)
+	}
+	for name, made := range want {
+		file := filepath.Join(pages, name)
+		now, err := os.ReadFile(file)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if _, rest, found := strings.Cut(string(now), byHand); found {
+			made += byHand + rest
+		}
+		if *update {
+			if err := os.WriteFile(file, []byte(made), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		} else if diff := cmp.Diff(string(now), made); diff != "" {
+			t.Errorf("%s: run make generate (-page +command):\n%s", name, diff)
+		}
+	}
+	there, err := os.ReadDir(pages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range there {
+		if want[file.Name()] == "" {
+			t.Errorf("%s: there is no such command", file.Name())
+		}
+	}
+}
+
+// commandsOf returns the commands that do something, in the order of their names.
+func commandsOf(root *cobra.Command) []*cobra.Command {
+	var all []*cobra.Command
+	for _, cmd := range root.Commands() {
+		if cmd.Hidden || cmd.Name() == "help" {
+			continue
+		}
+		if cmd.Runnable() || cmd.Name() == "completion" {
+			all = append(all, cmd)
+		}
+	}
+	return all
+}
+
+func pageOf(cmd *cobra.Command) string { return cmd.Name() + ".md" }
+
+// indexOf is the list of all commands.
+func indexOf(root *cobra.Command) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Commands\n\n%s\n\n| Command | What it does |\n|---|---|\n", text(root.Long))
+	for _, cmd := range commandsOf(root) {
+		fmt.Fprintf(&b, "| [`%s`](%s) | %s |\n", cmd.CommandPath(), pageOf(cmd), cmd.Short)
+	}
+	return b.String() + "\n"
+}
+
+func commandPage(cmd *cobra.Command) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n\n%s\n\n```sh\n%s\n```\n\n", cmd.CommandPath(), text(cmd.Long), cmd.UseLine())
+	if cmd.Example != "" {
+		fmt.Fprintf(&b, "## Examples\n\n```sh\n%s\n```\n\n", unindent(cmd.Example))
+	}
+	if cmd.HasAvailableLocalFlags() {
+		fmt.Fprint(&b, "## Flags\n\n| Flag | Default | What it is for |\n|---|---|---|\n")
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden && f.Name != "help" {
+				fmt.Fprintf(&b, "| %s | %s | %s |\n", nameOf(f), defaultOf(f), strings.ReplaceAll(f.Usage, "|", "\\|"))
+			}
+		})
+		fmt.Fprintln(&b)
+	}
+	return b.String()
+}
+
+func nameOf(f *pflag.Flag) string {
+	name := "`--" + f.Name + "`"
+	if f.Shorthand != "" {
+		name = "`-" + f.Shorthand + "`, " + name
+	}
+	return name
+}
+
+func defaultOf(f *pflag.Flag) string {
+	if f.DefValue == "" || f.DefValue == "[]" {
+		return ""
+	}
+	return "`" + f.DefValue + "`"
+}
+
+// text is help as Markdown: what is indented is code, and what looks like HTML is not.
+func text(long string) string {
+	var b strings.Builder
+	code := false
+	for line := range strings.Lines(strings.TrimSpace(long)) {
+		if indented := strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "\t"); indented != code && strings.TrimSpace(line) != "" {
+			code = indented
+			b.WriteString("```\n")
+		}
+		if !code {
+			line = strings.NewReplacer("<", "&lt;", "*", "\\*").Replace(line)
+		}
+		b.WriteString(line)
+	}
+	if code {
+		b.WriteString("\n```")
+	}
+	return b.String()
+}
+
+func unindent(example string) string {
+	var lines []string
+	for line := range strings.Lines(strings.TrimRight(example, "\n")) {
+		lines = append(lines, strings.TrimPrefix(strings.TrimRight(line, "\n"), "  "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// TestExamplesWork runs the examples of the commands in testdata/examples. Of some it takes the arguments alone.
+func TestExamplesWork(t *testing.T) {
+	whole, err := os.ReadFile("testdata/examples/app.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cmd := range commandsOf(newCommand("templater")) {
+		if cmd.Example == "" {
+			t.Errorf("%s has no example", cmd.CommandPath())
+		}
+		for line := range strings.Lines(cmd.Example) {
+			example := strings.TrimSpace(line)
+			_, args, found := strings.Cut(example, "templater ")
+			if example == "" || strings.HasPrefix(example, "#") || !found {
+				continue
+			}
+			t.Run(example, func(t *testing.T) {
+				folder := t.TempDir()
+				if err := os.CopyFS(folder, os.DirFS("testdata/examples")); err != nil {
+					t.Fatal(err)
+				}
+				t.Chdir(folder)
+				args, _, _ = strings.Cut(args, " > ")
+				tryExample(t, strings.Fields(args), whole)
+			})
+		}
+	}
+}
+
+func tryExample(t *testing.T, args []string, stdin []byte) {
+	t.Helper()
+	root := newCommand("templater")
+	cmd, rest, err := root.Find(args)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cmd.Flags().Lookup("kubeconfig") != nil || cmd.Parent().Name() == "completion" { // this takes a cluster, or writes to the terminal
+		if err := cmd.ParseFlags(rest); err != nil {
+			t.Error(err)
+		} else if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	var stdout, stderr bytes.Buffer
+	root.SetArgs(args)
+	root.SetIn(bytes.NewReader(stdin))
+	root.SetOut(&stdout)
+	root.SetErr(&stderr)
+	if err := root.ExecuteContext(t.Context()); err != nil || stdout.Len() == 0 {
+		t.Errorf("error %v, stdout %q, stderr %q", err, stdout.String(), stderr.String())
+	}
+}

@@ -1,0 +1,101 @@
+package files
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/lint/report"
+	"github.com/templater-dev/templater/internal/manifest"
+)
+
+var update = flag.Bool("update", false, "write docs/findings.md: make generate does")
+
+// unshown are the codes whose examples would be too long, or take more than a file, and why.
+var unshown = map[finding.Code]string{
+	finding.TooMuch:        "it takes half a MiB of text",
+	finding.ServiceAccount: "it takes an operator with a flag",
+}
+
+const intro = `# Findings
+
+Each mistake in a TemplateController has a code. What a code stands for never changes. [` + "`templater lint`" + `](commands/lint.md) finds mistakes in files. The operator finds them in the
+cluster: errors are in the condition ` + "`Accepted`" + ` of the TemplateController, warnings in ` + "`Linted`" + `.
+
+`
+
+// TestPageOfFindings compares docs/findings.md with the rules, and with what is found in their examples.
+func TestPageOfFindings(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(intro)
+	b.WriteString("| Code | | What is wrong |\n|---|---|---|\n")
+	for _, r := range finding.Rules() {
+		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s |\n", r.Code, strings.ToLower(string(r.Code)), r.Severity, r.Title)
+	}
+	for _, r := range finding.Rules() {
+		fmt.Fprintf(&b, "\n## %s\n\n**%s** (%s). %s\n\n%s\n", r.Code, r.Title, r.Severity, r.Why, r.Mend)
+		if unshown[r.Code] == "" {
+			example, shown := example(t, r.Code)
+			fmt.Fprintf(&b, "\n```yaml\n%s```\n\n```\n%s```\n", example, shown)
+		}
+	}
+	const file = "../../../docs/findings.md"
+	if *update {
+		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	now, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(now), b.String()); diff != "" {
+		t.Errorf("docs/findings.md: run make generate (-page +rules):\n%s", diff)
+	}
+}
+
+// example returns the TemplateController that shows a code, and what is said of it.
+func example(t *testing.T, code finding.Code) (text, shown string) {
+	t.Helper()
+	whole, err := os.ReadFile(filepath.Join("testdata", "findings", string(code)+".yaml"))
+	if err != nil {
+		t.Errorf("%s has no example: %v", code, err)
+		return "", ""
+	}
+	set, err := manifest.Load([]string{manifest.Stdin}, bytes.NewReader(whole))
+	if err != nil {
+		t.Fatalf("%s: %v", code, err)
+	}
+	known, err := Know(set)
+	if err != nil {
+		t.Fatalf("%s: %v", code, err)
+	}
+	all, _ := known.Check(set)
+	var about []report.Located
+	for _, l := range all {
+		if l.Code != code {
+			t.Errorf("the example of %s has something else: %s", code, l.Finding)
+			continue
+		}
+		l.File = "app.yaml"
+		about = append(about, l)
+	}
+	if len(about) == 0 {
+		t.Errorf("the example of %s does not show it", code)
+	}
+	var out bytes.Buffer
+	if err := report.Text(&out, report.Unpainted{}, about, report.Summary{}); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(strings.TrimSuffix(out.String(), "\n"), "\n")
+	text, _, _ = strings.Cut(string(whole), "---\n")
+	return text, strings.Join(lines[:len(lines)-1], "")
+}
