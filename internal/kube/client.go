@@ -53,10 +53,14 @@ func (c *Client) As(user string) *Client {
 
 // request prepares a request.
 func (c *Client) request(r *rest.Request, at Location) *rest.Request {
+	return at.on(c.asUser(r))
+}
+
+func (c *Client) asUser(r *rest.Request) *rest.Request {
 	if c.as != "" { // the server fills in the groups of a service account
 		r.SetHeader(authenticationv1.ImpersonateUserHeader, c.as)
 	}
-	return at.on(r)
+	return r
 }
 
 // Location names an object on the server.

@@ -1,0 +1,113 @@
+// Package schemas has the schemas of the kinds of a cluster. It reads each when it is asked for, and keeps those that are
+// asked for most recently.
+package schemas
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/templater-dev/templater/internal/object"
+	types "github.com/templater-dev/templater/internal/schema"
+)
+
+const (
+	// most is how many bytes all types may take. One kind takes between 5 and 80 KB.
+	most = 20 << 20
+	// patience is how long Lookup may take where the server does not answer.
+	patience = 5 * time.Second
+	// After a failure, the server is asked again first after one time, and at last after the other.
+	firstRetry, lastRetry = 5 * time.Second, 10 * time.Minute
+	// long is for how long it is taken for certain that the documents are as they were: other kinds than custom ones change
+	// with the release of their server. That there is none for a kind is taken for certain for the other time.
+	long, recent = 10 * time.Minute, 10 * time.Second
+	// readers is how many documents are read at a time: reading takes ten times the memory of the text.
+	readers = 2
+)
+
+// Options are what a Cache works with.
+type Options struct {
+	Reader Reader
+	// Definitions returns the CustomResourceDefinitions of a kind, be they trimmed; a watch.Cache has them. With them,
+	// what is known of custom kinds is never older than they are. Nil is for where nobody watches them.
+	Definitions func(schema.GroupKind) []*object.Object
+	// Again is called, later and in a goroutine of its own, for the kinds that could not be read: ask for them again. Nil is
+	// for who does not want to know.
+	Again  func(schema.GroupKind)
+	Clock  clock.WithDelayedExecution
+	Logger klog.Logger
+}
+
+// Reader makes requests; a kube.Client does.
+type Reader interface {
+	// Read reads what is at a path of the server, as JSON.
+	Read(ctx context.Context, path string) ([]byte, error)
+}
+
+// Cache is a schema.Set of the kinds of a cluster. Of what the server does not tell, or tells to others only, nothing is known.
+// It is safe for concurrent use. Who asks for what is not known yet makes the request: a Cache has no goroutines.
+type Cache struct {
+	Options
+	turns chan struct{} // of those who read
+
+	mu      sync.Mutex
+	sources map[string]*source // by path
+	bytes   int                // of all sources
+	uses    uint64
+	away    time.Time // until when the server is taken not to answer
+}
+
+// New returns a Cache that knows nothing yet.
+func New(o Options) *Cache {
+	return &Cache{Options: o, turns: make(chan struct{}, readers), sources: map[string]*source{}}
+}
+
+// Lookup returns the type of the objects of a kind, after some seconds at most.
+func (c *Cache) Lookup(gvk schema.GroupVersionKind) (*types.Type, bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return c.lookup(ctx, gvk, time.Time{})
+}
+
+// Within returns a Set that knows what the Cache knows, or can read until ctx ends.
+func (c *Cache) Within(ctx context.Context) types.Set {
+	return lookup(func(gvk schema.GroupVersionKind) (*types.Type, bool) { return c.lookup(ctx, gvk, time.Time{}) })
+}
+
+// Anew is Within, but that definitions are read once more, whatever is known of them. It is for who has to be sure, such as
+// to refuse something: what is watched can be late.
+func (c *Cache) Anew(ctx context.Context) types.Set {
+	began := c.Clock.Now()
+	return lookup(func(gvk schema.GroupVersionKind) (*types.Type, bool) { return c.lookup(ctx, gvk, began) })
+}
+
+type lookup func(schema.GroupVersionKind) (*types.Type, bool)
+
+func (l lookup) Lookup(gvk schema.GroupVersionKind) (*types.Type, bool) { return l(gvk) }
+
+func (c *Cache) lookup(ctx context.Context, gvk schema.GroupVersionKind, after time.Time) (*types.Type, bool) {
+	set := c.of(ctx, gvk, after)
+	if set == nil {
+		return nil, true
+	}
+	return set.Lookup(gvk)
+}
+
+// of returns what tells of a kind, or nil.
+func (c *Cache) of(ctx context.Context, gvk schema.GroupVersionKind, after time.Time) types.Set {
+	gk := gvk.GroupKind()
+	if c.Definitions != nil {
+		switch definitions := c.Definitions(gk); len(definitions) {
+		case 0:
+		case 1:
+			return c.defined(ctx, gk, definitions[0], after)
+		default: // which fight for the name
+			return nil
+		}
+	}
+	return c.published(ctx, gvk)
+}

@@ -1,0 +1,387 @@
+package schemas
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	apitypes "k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
+
+	"github.com/templater-dev/templater/internal/object"
+	types "github.com/templater-dev/templater/internal/schema"
+)
+
+var errAway = errors.New("connection refused")
+
+// server answers with texts by path.
+type server struct {
+	mu      sync.Mutex
+	texts   map[string]string
+	hangs   bool
+	asked   []string
+	defined map[schema.GroupKind][]*object.Object
+	again   []string
+}
+
+func (s *server) Read(ctx context.Context, path string) ([]byte, error) {
+	s.mu.Lock()
+	s.asked = append(s.asked, path)
+	text, ok := s.texts[path]
+	hangs := s.hangs
+	s.mu.Unlock()
+	if hangs {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	if !ok {
+		return nil, errAway
+	}
+	return []byte(text), nil
+}
+
+// requests returns what has been asked for since the last time.
+func (s *server) requests() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asked := s.asked
+	s.asked = nil
+	return asked
+}
+
+// told returns the kinds that are to be asked for again.
+func (s *server) told() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	told := s.again
+	s.again = nil
+	slices.Sort(told)
+	return told
+}
+
+func (s *server) cache() *Cache {
+	return New(Options{
+		Reader: s, Clock: clock.RealClock{}, Logger: klog.Background(),
+		Definitions: func(gk schema.GroupKind) []*object.Object {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.defined[gk]
+		},
+		Again: func(gk schema.GroupKind) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.again = append(s.again, gk.Kind)
+		},
+	})
+}
+
+const (
+	appsPath = "/openapi/v3/apis/apps/v1?hash=1"
+	apps     = `{"components":{"schemas":{
+		"io.k8s.api.apps.v1.Deployment":{"type":"object","properties":{
+			"metadata":{"$ref":"#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"},
+			"spec":{"type":"object","properties":{"replicas":{"type":"integer"}}}},
+			"x-kubernetes-group-version-kind":[{"group":"apps","version":"v1","kind":"Deployment"}]},
+		"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta":{"type":"object"}}}}`
+)
+
+func indexOf(paths ...string) string {
+	var all []string
+	for _, path := range paths {
+		name, _, _ := strings.Cut(strings.TrimPrefix(path, "/openapi/v3/"), "?")
+		all = append(all, fmt.Sprintf(`%q: {"serverRelativeURL": %q}`, name, path))
+	}
+	return `{"paths": {` + strings.Join(all, ",") + `}}`
+}
+
+// define has the server define a kind whose .spec has a field.
+func (s *server) define(t testing.TB, kind, field string, generation int64) {
+	t.Helper()
+	s.defineAs(t, kind, generation, &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{field: {Type: "string"}}})
+}
+
+func (s *server) defineAs(t testing.TB, kind string, generation int64, spec *apiextensionsv1.JSONSchemaProps) {
+	t.Helper()
+	root := &apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": *spec}}
+	definition := &apiextensionsv1.CustomResourceDefinition{Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+		Group: "example.org", Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: kind},
+		Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1", Served: true, Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: root}}},
+	}}
+	definition.Name, definition.UID, definition.Generation = strings.ToLower(kind)+"s.example.org", apitypes.UID(kind), generation
+	text, err := json.Marshal(definition)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(definition)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unstructured.RemoveNestedField(content, "spec", "versions") // nobody reads them
+	trimmed, err := object.From(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.defined == nil {
+		s.defined, s.texts = map[schema.GroupKind][]*object.Object{}, map[string]string{}
+	}
+	s.defined[schema.GroupKind{Group: "example.org", Kind: kind}] = []*object.Object{trimmed}
+	s.texts[definitionPath+definition.Name] = string(text)
+}
+
+func deployment() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
+}
+
+func shop() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Shop"}
+}
+
+// fieldsOf returns the names of the fields of .spec, or "nothing".
+func fieldsOf(set types.Set, gvk schema.GroupVersionKind) string {
+	found, exists := set.Lookup(gvk)
+	switch {
+	case !exists:
+		return "no such kind"
+	case found == nil:
+		return "nothing"
+	}
+	var names []string
+	for name := range found.Fields["spec"].Type.Fields {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, " ")
+}
+
+// pass lets time pass in a bubble, where that takes none, and what is to happen then.
+func pass(d time.Duration) {
+	time.Sleep(d) //nolint:forbidigo // waits for no time
+	synctest.Wait()
+}
+
+func expect(t *testing.T, why string, s *server, got, want string, requests ...string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: got %s, want %s", why, got, want)
+	}
+	if diff := cmp.Diff(requests, s.requests()); diff != "" {
+		t.Errorf("%s: requests (-want +got):\n%s", why, diff)
+	}
+}
+
+func TestOtherKindsAreReadOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{texts: map[string]string{indexPath: indexOf(appsPath), appsPath: apps}}
+		c := s.cache()
+		expect(t, "first", s, fieldsOf(c, deployment()), "replicas", indexPath, appsPath)
+		expect(t, "again", s, fieldsOf(c, deployment()), "replicas")
+		expect(t, "a kind that the document does not have", s, fieldsOf(c, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Daemon"}), "no such kind")
+		expect(t, "a version that the index does not have", s, fieldsOf(c, schema.GroupVersionKind{Group: "apps", Version: "v2", Kind: "Deployment"}), "nothing")
+
+		pass(recent)
+		expect(t, "it may have it now", s, fieldsOf(c, schema.GroupVersionKind{Group: "apps", Version: "v2", Kind: "Deployment"}), "nothing", indexPath)
+		pass(long)
+		expect(t, "the same after a time", s, fieldsOf(c, deployment()), "replicas", indexPath)
+
+		newer := "/openapi/v3/apis/apps/v1?hash=2"
+		s.texts[indexPath], s.texts[newer] = indexOf(newer), strings.ReplaceAll(apps, "replicas", "copies")
+		pass(long)
+		expect(t, "another release", s, fieldsOf(c, deployment()), "copies", indexPath, newer)
+
+		s.texts = nil
+		pass(long)
+		expect(t, "the server is away", s, fieldsOf(c, deployment()), "copies", indexPath)
+		expect(t, "and not asked at once", s, fieldsOf(c, deployment()), "copies")
+	})
+}
+
+func TestDocumentsWithoutAHash(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := "/openapi/v3/apis/apps/v1"
+		s := &server{texts: map[string]string{indexPath: indexOf(path), path: apps}}
+		c := s.cache()
+		expect(t, "first", s, fieldsOf(c, deployment()), "replicas", indexPath, path)
+		pass(long)
+		expect(t, "after a time", s, fieldsOf(c, deployment()), "replicas", indexPath, path)
+		s.texts[path] = "<html>"
+		pass(long)
+		expect(t, "no document any more", s, fieldsOf(c, deployment()), "replicas", indexPath, path)
+	})
+}
+
+func TestTheCoreGroup(t *testing.T) {
+	path := "/openapi/v3/api/v1?hash=1"
+	s := &server{texts: map[string]string{indexPath: indexOf(path), path: strings.ReplaceAll(apps, `"apps"`, `""`)}}
+	expect(t, "core", s, fieldsOf(s.cache(), schema.GroupVersionKind{Version: "v1", Kind: "Deployment"}), "replicas", indexPath, path)
+}
+
+func TestCustomKindsAreAsCurrentAsTheirDefinitions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		s.define(t, "Shop", "size", 1)
+		path := definitionPath + "shops.example.org"
+		c := s.cache()
+		expect(t, "first", s, fieldsOf(c, shop()), "size", path)
+		pass(24 * time.Hour)
+		expect(t, "again", s, fieldsOf(c, shop()), "size")
+		expect(t, "a version that is not served", s, fieldsOf(c, shop().GroupKind().WithVersion("v2")), "no such kind")
+
+		anew := c.Anew(t.Context())
+		expect(t, "to be sure", s, fieldsOf(anew, shop()), "size", path)
+		expect(t, "to be sure of another version", s, fieldsOf(anew, shop().GroupKind().WithVersion("v2")), "no such kind")
+
+		s.define(t, "Shop", "area", 2)
+		expect(t, "changed", s, fieldsOf(c, shop()), "area", path)
+		expect(t, "again", s, fieldsOf(c, shop()), "area")
+
+		s.define(t, "Shop", "price", 3)
+		delete(s.texts, path)
+		expect(t, "changed, and not to be read", s, fieldsOf(c, shop()), "nothing", path)
+
+		gk := shop().GroupKind()
+		s.defined[gk] = append(s.defined[gk], s.defined[gk]...)
+		expect(t, "two fight for the name", s, fieldsOf(c, shop()), "nothing")
+
+		delete(s.defined, gk)
+		expect(t, "gone", s, fieldsOf(c, shop()), "nothing", indexPath)
+	})
+}
+
+func TestDefinitionsThatCannotBeUsed(t *testing.T) {
+	for why, text := range map[string]string{
+		"another form": `[]`,
+		"too deep":     strings.Repeat("[", 10000),
+	} {
+		s := &server{}
+		s.define(t, "Shop", "size", 1)
+		s.texts[definitionPath+"shops.example.org"] = text
+		expect(t, why, s, fieldsOf(s.cache(), shop()), "nothing", definitionPath+"shops.example.org")
+	}
+}
+
+func TestWithoutDefinitions(t *testing.T) {
+	path := "/openapi/v3/apis/example.org/v1?hash=1"
+	s := &server{texts: map[string]string{indexPath: indexOf(path), path: strings.NewReplacer(`"apps"`, `"example.org"`, `"Deployment"`, `"Shop"`).Replace(apps)}}
+	c := New(Options{Reader: s, Clock: clock.RealClock{}, Logger: klog.Background()})
+	expect(t, "a custom kind", s, fieldsOf(c, shop()), "replicas", indexPath, path)
+	delete(s.texts, path)
+	c = New(Options{Reader: s, Clock: clock.RealClock{}, Logger: klog.Background()})
+	expect(t, "that cannot be read, and nobody wants to know", s, fieldsOf(c, shop()), "nothing", indexPath, path)
+}
+
+func TestWhoCouldNotReadIsToldToAskAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		s.define(t, "Shop", "size", 1)
+		delete(s.texts, definitionPath+"shops.example.org")
+		c := s.cache()
+		expect(t, "forbidden, or away", s, fieldsOf(c, deployment())+fieldsOf(c, shop()), "nothingnothing", indexPath, definitionPath+"shops.example.org")
+		expect(t, "at once", s, fieldsOf(c, deployment()), "nothing")
+		wait := firstRetry
+		for range 3 {
+			pass(wait - time.Second)
+			expect(t, "too early", s, strings.Join(s.told(), " ")+fieldsOf(c, deployment()), "nothing")
+			pass(time.Second)
+			told := s.told()
+			expect(t, fmt.Sprintf("after %v", wait), s, strings.Join(told, " "), "Deployment Shop")
+			fieldsOf(c, deployment())
+			fieldsOf(c, shop())
+			expect(t, "asked again", s, "", "", indexPath, definitionPath+"shops.example.org")
+			wait *= 2
+		}
+		s.texts = map[string]string{indexPath: indexOf(appsPath), appsPath: apps}
+		pass(lastRetry)
+		s.told()
+		expect(t, "it is back", s, fieldsOf(c, deployment()), "replicas", indexPath, appsPath)
+		pass(lastRetry)
+		if told := s.told(); len(told) > 0 {
+			t.Errorf("told %v, though all is known", told)
+		}
+	})
+}
+
+func TestAServerThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{hangs: true}
+		for i := range 20 {
+			s.define(t, fmt.Sprintf("Kind%d", i), "size", 1)
+		}
+		c := s.cache()
+		began := time.Now()
+		for i := range 20 {
+			fieldsOf(c, schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: fmt.Sprintf("Kind%d", i)})
+		}
+		if took := time.Since(began); took > patience {
+			t.Errorf("20 kinds took %v, want no more than %v", took, patience)
+		}
+		if got := len(s.requests()); got != 1 {
+			t.Errorf("%d requests, want one", got)
+		}
+		pass(firstRetry)
+		if told := s.told(); len(told) != 20 {
+			t.Errorf("told to ask again for %d, want all", len(told))
+		}
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began = time.Now()
+		if got := fieldsOf(c.Within(ctx), shop()); got != "nothing" || time.Since(began) > time.Second {
+			t.Errorf("got %s after %v, want nothing after a second", got, time.Since(began))
+		}
+	})
+}
+
+func TestWhoWaitsForAnothersRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{hangs: true}
+		s.define(t, "Shop", "size", 1)
+		c := s.cache()
+		var all sync.WaitGroup
+		all.Go(func() { fieldsOf(c, shop()) })
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		if got := fieldsOf(c.Within(ctx), shop()); got != "nothing" || time.Since(began) != time.Second {
+			t.Errorf("got %s after %v, want nothing after a second", got, time.Since(began))
+		}
+		all.Wait()
+		expect(t, "one request", s, "", "", definitionPath+"shops.example.org")
+	})
+}
+
+func TestManyAskAtOnce(t *testing.T) {
+	s := &server{texts: map[string]string{indexPath: indexOf(appsPath), appsPath: apps}}
+	s.define(t, "Shop", "size", 1)
+	s.texts[indexPath], s.texts[appsPath] = indexOf(appsPath), apps
+	c := s.cache()
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			if got := fieldsOf(c, shop()) + fieldsOf(c, deployment()); got != "sizereplicas" {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+	all.Wait()
+	asked := s.requests()
+	slices.Sort(asked)
+	if diff := cmp.Diff([]string{definitionPath + "shops.example.org", indexPath, appsPath}, asked); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}

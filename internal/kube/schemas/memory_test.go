@@ -1,0 +1,108 @@
+//go:build !race
+
+package schemas
+
+import (
+	"context"
+	"fmt"
+	goruntime "runtime"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	types "github.com/templater-dev/templater/internal/schema"
+)
+
+// written returns the schema of a type, without references.
+func written(t *types.Type) apiextensionsv1.JSONSchemaProps {
+	keep := true
+	switch {
+	case t == nil || t.Kinds == 0:
+		return apiextensionsv1.JSONSchemaProps{XPreserveUnknownFields: &keep}
+	case t.Kinds&types.List != 0:
+		items := written(t.Items)
+		return apiextensionsv1.JSONSchemaProps{Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &items}}
+	case t.Fields != nil:
+		s := apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{}}
+		for name, f := range t.Fields {
+			if name == "initContainers" || name == "ephemeralContainers" { // are like containers: reading them takes time
+				continue
+			}
+			s.Properties[name] = written(f.Type)
+		}
+		return s
+	case t.Kinds&types.Map != 0:
+		more := written(t.Items)
+		return apiextensionsv1.JSONSchemaProps{Type: "object", AdditionalProperties: &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true, Schema: &more}}
+	case t.Kinds&types.String != 0:
+		return apiextensionsv1.JSONSchemaProps{Type: "string"}
+	}
+	return apiextensionsv1.JSONSchemaProps{Type: "integer"}
+}
+
+// copies is a server whose kinds are like one of them, which has its text once.
+type copies struct{ *server }
+
+func (c copies) Read(ctx context.Context, path string) ([]byte, error) {
+	if _, err := c.server.Read(ctx, path); err != nil {
+		return nil, err
+	}
+	name, _, _ := strings.Cut(strings.TrimPrefix(path, definitionPath), "s.")
+	kind := "K" + name[1:]
+	return []byte(strings.ReplaceAll(c.texts[definitionPath+"templates.example.org"], `"Template"`, `"`+kind+`"`)), nil
+}
+
+func numbered(i int) schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: fmt.Sprintf("Kind%d", i)}
+}
+
+// A kind for each of 500 TemplateControllers, each as large as kinds get: they hold a template of Pods.
+func TestManyLargeKindsTakeLittle(t *testing.T) {
+	const kinds, bound = 500, 30 << 20
+	pod, _ := types.BuiltIn().Lookup(schema.GroupVersionKind{Version: "v1", Kind: "Pod"})
+	spec := written(pod)
+	s := &server{}
+	c := s.cache()
+	for i := range kinds {
+		s.define(t, numbered(i).Kind, "size", 1)
+	}
+	s.defineAs(t, "Template", 1, &spec)
+	c.Reader = copies{s}
+	before := heap()
+	for i := range kinds {
+		if found, _ := c.Lookup(numbered(i)); found == nil {
+			t.Fatalf("nothing known of kind %d", i)
+		}
+		c.Lookup(numbered(0)) // is always in use
+	}
+	after := heap()
+	held := 0
+	for _, source := range c.sources {
+		if source.bytes > 0 {
+			held++
+		}
+	}
+	t.Logf("%d of %d kinds in %.1f MiB of heap; said are %.1f MiB", held, kinds, float64(after-before)/(1<<20), float64(c.bytes)/(1<<20))
+	if after > before+bound {
+		t.Errorf("they take %d bytes, want at most %d", after-before, bound)
+	}
+	if c.bytes > most {
+		t.Errorf("%d bytes are held, want at most %d", c.bytes, most)
+	}
+	s.requests()
+	for i, known := range map[int]bool{0: true, kinds - 1: true, 1: false} {
+		if c.Lookup(numbered(i)); (len(s.requests()) == 0) != known {
+			t.Errorf("kind %d: known %v, want %v", i, !known, known)
+		}
+	}
+	goruntime.KeepAlive(c)
+}
+
+func heap() uint64 {
+	goruntime.GC()
+	var m goruntime.MemStats
+	goruntime.ReadMemStats(&m)
+	return m.HeapAlloc
+}

@@ -1,0 +1,101 @@
+package schemas
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/object"
+	types "github.com/templater-dev/templater/internal/schema"
+)
+
+const (
+	indexPath      = "/openapi/v3"
+	definitionPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
+)
+
+// defined returns what a definition says, not older than it is, and read after a time.
+func (c *Cache) defined(ctx context.Context, gk schema.GroupKind, definition *object.Object, after time.Time) types.Set {
+	read, current := c.read(ctx, gk, want{
+		path: definitionPath + definition.Name(),
+		current: func(is content) bool {
+			return is.uid == definition.UID() && is.generation >= definition.Generation() && !is.at.Before(after)
+		},
+		parse: parseDefinition,
+	})
+	if !current {
+		return nil
+	}
+	return read.set
+}
+
+var errTooDeep = errors.New("its lists and maps are too deep within each other")
+
+func parseDefinition(text []byte) (content, error) {
+	if types.TooDeep(text) {
+		return content{}, errTooDeep
+	}
+	var read apiextensionsv1.CustomResourceDefinition
+	if err := json.Unmarshal(text, &read); err != nil {
+		return content{}, err
+	}
+	return content{set: types.FromCRD(&read), uid: read.UID, generation: read.Generation}, nil
+}
+
+// published returns what the server publishes of the version of a group, or nil.
+func (c *Cache) published(ctx context.Context, gvk schema.GroupVersionKind) types.Set {
+	name := "apis/" + gvk.GroupVersion().String()
+	if gvk.Group == "" {
+		name = "api/" + gvk.Version
+	}
+	index, _ := c.read(ctx, gvk.GroupKind(), want{
+		path: indexPath,
+		current: func(is content) bool {
+			age := c.Clock.Since(is.at)
+			return age < recent || is.paths[name] != "" && age < long
+		},
+		parse: parseIndex,
+	})
+	path := index.paths[name]
+	if path == "" {
+		return nil
+	}
+	document, _ := c.read(ctx, gvk.GroupKind(), want{
+		path:    path,
+		current: func(is content) bool { return hashed(path) || c.Clock.Since(is.at) < long },
+		parse:   parseDocument,
+	})
+	return document.set
+}
+
+func parseDocument(text []byte) (content, error) {
+	set, err := types.FromOpenAPI(text)
+	return content{set: set}, err
+}
+
+func parseIndex(text []byte) (content, error) {
+	var index struct {
+		Paths map[string]struct {
+			ServerRelativeURL string `json:"serverRelativeURL"`
+		} `json:"paths"`
+	}
+	if err := json.Unmarshal(text, &index); err != nil {
+		return content{}, err
+	}
+	paths := make(map[string]string, len(index.Paths))
+	for name, document := range index.Paths {
+		paths[name] = document.ServerRelativeURL
+	}
+	return content{paths: paths}, nil
+}
+
+// hashed reports whether the path of a document names its contents, as those of Kubernetes do.
+func hashed(path string) bool {
+	at, err := url.Parse(path)
+	return err == nil && at.Query().Has("hash")
+}
