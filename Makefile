@@ -13,7 +13,7 @@ ALL_MODULES := $(shell git ls-files '*go.mod' | sort | xargs -n1 dirname)
 # others stay without it, because they hold limits on time and memory.
 RACE := /(cmd|internal/(access|controllers|health|kind|kube|leader|metrics|operator|reconcile|serve|watch))(/|$$)
 # Tests of these packages that measure memory, and so are left out there. Other tests run once.
-PLAIN = $(shell grep -rl --include '*_test.go' '^//go:build !race' internal/controllers internal/reconcile | xargs sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' | paste -sd'|')
+PLAIN = $(shell grep -rl --include '*_test.go' '^//go:build !race' internal/controllers internal/kube internal/reconcile | xargs sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' | paste -sd'|')
 
 # What is known without a cluster: for tools without one, and for a browser.
 OFFLINE := ./api/... ./internal/finding ./internal/lint/... ./internal/schema ./internal/kind ./internal/kube/answers ./internal/object ./internal/render ./internal/render/budget ./internal/render/document ./internal/render/syntax ./internal/render/token ./internal/seal ./internal/spec \
@@ -86,7 +86,7 @@ test-unit: ## Run the tests that need no cluster
 	$(call say,'Unit tests: the concurrent packages$(comma) with the race detector')
 	go test -race $$(go list ./... | grep -E '$(RACE)')
 	$(call say,'Unit tests: what the concurrent packages allocate and hold$(comma) which the race detector changes')
-	go test -run '^($(PLAIN))$$' ./internal/controllers ./internal/reconcile/...
+	go test -run '^($(PLAIN))$$' ./internal/controllers ./internal/kube/... ./internal/reconcile/...
 
 .PHONY: test-fuzz
 test-fuzz: ## Fuzz internal/object, internal/render and internal/render/document, FUZZTIME (20s) for each target; fewer than FUZZ_EXECS (2000) executions fail

@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	// most is how many bytes all types may take. One kind takes between 5 and 80 KB.
-	most = 20 << 20
-	// patience is how long Lookup may take where the server does not answer.
-	patience = 5 * time.Second
-	// After a failure, the server is asked again first after one time, and at last after the other.
-	firstRetry, lastRetry = 5 * time.Second, 10 * time.Minute
-	// long is for how long it is taken for certain that the documents are as they were: other kinds than custom ones change
-	// with the release of their server. That there is none for a kind is taken for certain for the other time.
-	long, recent = 10 * time.Minute, 10 * time.Second
-	// readers is how many documents are read at a time: reading takes ten times the memory of the text.
-	readers = 2
+	// mostTypes is how many bytes all types may take. One kind takes between 5 and 80 KB.
+	mostTypes = 20 << 20
+	// lookupTime is how long Lookup may take where the server does not answer.
+	lookupTime = 5 * time.Second
+	// After a failure, the server is asked again first after one time, and at last after each time of the other.
+	firstRead, lastRead = 5 * time.Second, 10 * time.Minute
+	// publishedFor is how long the documents are taken to be as they were: other kinds than custom ones change with the
+	// release of their server. That there is none for a kind is believed for absentFor.
+	publishedFor, absentFor = 10 * time.Minute, 10 * time.Second
+	// mostReaders is how many documents are read at a time: reading takes ten times the memory of the text.
+	mostReaders = 2
 )
 
 // Options are what a Cache works with.
@@ -63,12 +63,12 @@ type Cache struct {
 
 // New returns a Cache that knows nothing yet.
 func New(o Options) *Cache {
-	return &Cache{Options: o, turns: make(chan struct{}, readers), sources: map[string]*source{}}
+	return &Cache{Options: o, turns: make(chan struct{}, mostReaders), sources: map[string]*source{}}
 }
 
 // Lookup returns the type of the objects of a kind, after some seconds at most.
 func (c *Cache) Lookup(gvk schema.GroupVersionKind) (*types.Type, bool) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), lookupTime)
 	defer cancel()
 	return c.lookup(ctx, gvk, time.Time{})
 }

@@ -193,18 +193,18 @@ func TestOtherKindsAreReadOnce(t *testing.T) {
 		expect(t, "a kind that the document does not have", s, fieldsOf(c, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Daemon"}), "no such kind")
 		expect(t, "a version that the index does not have", s, fieldsOf(c, schema.GroupVersionKind{Group: "apps", Version: "v2", Kind: "Deployment"}), "nothing")
 
-		pass(recent)
+		pass(absentFor)
 		expect(t, "it may have it now", s, fieldsOf(c, schema.GroupVersionKind{Group: "apps", Version: "v2", Kind: "Deployment"}), "nothing", indexPath)
-		pass(long)
+		pass(publishedFor)
 		expect(t, "the same after a time", s, fieldsOf(c, deployment()), "replicas", indexPath)
 
 		newer := "/openapi/v3/apis/apps/v1?hash=2"
 		s.texts[indexPath], s.texts[newer] = indexOf(newer), strings.ReplaceAll(apps, "replicas", "copies")
-		pass(long)
+		pass(publishedFor)
 		expect(t, "another release", s, fieldsOf(c, deployment()), "copies", indexPath, newer)
 
 		s.texts = nil
-		pass(long)
+		pass(publishedFor)
 		expect(t, "the server is away", s, fieldsOf(c, deployment()), "copies", indexPath)
 		expect(t, "and not asked at once", s, fieldsOf(c, deployment()), "copies")
 	})
@@ -216,10 +216,10 @@ func TestDocumentsWithoutAHash(t *testing.T) {
 		s := &server{texts: map[string]string{indexPath: indexOf(path), path: apps}}
 		c := s.cache()
 		expect(t, "first", s, fieldsOf(c, deployment()), "replicas", indexPath, path)
-		pass(long)
+		pass(publishedFor)
 		expect(t, "after a time", s, fieldsOf(c, deployment()), "replicas", indexPath, path)
 		s.texts[path] = "<html>"
-		pass(long)
+		pass(publishedFor)
 		expect(t, "no document any more", s, fieldsOf(c, deployment()), "replicas", indexPath, path)
 	})
 }
@@ -292,7 +292,7 @@ func TestWhoCouldNotReadIsToldToAskAgain(t *testing.T) {
 		c := s.cache()
 		expect(t, "forbidden, or away", s, fieldsOf(c, deployment())+fieldsOf(c, shop()), "nothingnothing", indexPath, definitionPath+"shops.example.org")
 		expect(t, "at once", s, fieldsOf(c, deployment()), "nothing")
-		wait := firstRetry
+		wait := firstRead
 		for range 3 {
 			pass(wait - time.Second)
 			expect(t, "too early", s, strings.Join(s.told(), " ")+fieldsOf(c, deployment()), "nothing")
@@ -305,10 +305,10 @@ func TestWhoCouldNotReadIsToldToAskAgain(t *testing.T) {
 			wait *= 2
 		}
 		s.texts = map[string]string{indexPath: indexOf(appsPath), appsPath: apps}
-		pass(lastRetry)
+		pass(lastRead)
 		s.told()
 		expect(t, "it is back", s, fieldsOf(c, deployment()), "replicas", indexPath, appsPath)
-		pass(lastRetry)
+		pass(lastRead)
 		if told := s.told(); len(told) > 0 {
 			t.Errorf("told %v, though all is known", told)
 		}
@@ -326,13 +326,13 @@ func TestAServerThatHangs(t *testing.T) {
 		for i := range 20 {
 			fieldsOf(c, schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: fmt.Sprintf("Kind%d", i)})
 		}
-		if took := time.Since(began); took > patience {
-			t.Errorf("20 kinds took %v, want no more than %v", took, patience)
+		if took := time.Since(began); took > lookupTime {
+			t.Errorf("20 kinds took %v, want no more than %v", took, lookupTime)
 		}
 		if got := len(s.requests()); got != 1 {
 			t.Errorf("%d requests, want one", got)
 		}
-		pass(firstRetry)
+		pass(firstRead)
 		if told := s.told(); len(told) != 20 {
 			t.Errorf("told to ask again for %d, want all", len(told))
 		}

@@ -88,8 +88,8 @@ func TestManyLargeKindsTakeLittle(t *testing.T) {
 	if after > before+bound {
 		t.Errorf("they take %d bytes, want at most %d", after-before, bound)
 	}
-	if c.bytes > most {
-		t.Errorf("%d bytes are held, want at most %d", c.bytes, most)
+	if c.bytes > mostTypes {
+		t.Errorf("%d bytes are held, want at most %d", c.bytes, mostTypes)
 	}
 	s.requests()
 	for i, known := range map[int]bool{0: true, kinds - 1: true, 1: false} {

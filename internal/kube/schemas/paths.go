@@ -57,7 +57,7 @@ func (c *Cache) published(ctx context.Context, gvk schema.GroupVersionKind) type
 		path: indexPath,
 		current: func(is content) bool {
 			age := c.Clock.Since(is.at)
-			return age < recent || is.paths[name] != "" && age < long
+			return age < absentFor || is.paths[name] != "" && age < publishedFor
 		},
 		parse: parseIndex,
 	})
@@ -67,7 +67,7 @@ func (c *Cache) published(ctx context.Context, gvk schema.GroupVersionKind) type
 	}
 	document, _ := c.read(ctx, gvk.GroupKind(), want{
 		path:    path,
-		current: func(is content) bool { return hashed(path) || c.Clock.Since(is.at) < long },
+		current: func(is content) bool { return hashed(path) || c.Clock.Since(is.at) < publishedFor },
 		parse:   parseDocument,
 	})
 	return document.set

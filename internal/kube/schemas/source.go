@@ -51,7 +51,7 @@ func (c *Cache) read(ctx context.Context, gk schema.GroupKind, w want) (content,
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
 	case <-ctx.Done():
-		c.miss(s, gk, firstRetry)
+		c.miss(s, gk, firstRead)
 		return content{}, false
 	}
 	if !s.at.IsZero() && w.current(s.content) {
@@ -64,7 +64,7 @@ func (c *Cache) read(ctx context.Context, gk schema.GroupKind, w want) (content,
 	read, err := c.fetch(ctx, w)
 	if err != nil {
 		c.Logger.V(2).Info("cannot read what the server says of kinds, will retry", "path", w.path, "err", err)
-		wait := min(firstRetry<<min(s.failures, 10), lastRetry)
+		wait := min(firstRead<<min(s.failures, 10), lastRead)
 		s.failures, s.retry = s.failures+1, c.Clock.Now().Add(wait)
 		if ctx.Err() != nil {
 			c.pause()
@@ -89,7 +89,7 @@ func (c *Cache) wait(s *source) time.Duration {
 func (c *Cache) pause() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.away = c.Clock.Now().Add(firstRetry)
+	c.away = c.Clock.Now().Add(firstRead)
 }
 
 // fetch makes the request.
@@ -134,7 +134,7 @@ func (c *Cache) keep(path string, s *source) {
 	}
 	c.bytes += size - s.bytes
 	s.bytes = size
-	for c.bytes > most {
+	for c.bytes > mostTypes {
 		least := ""
 		for path, other := range c.sources {
 			if other != s && other.bytes > 0 && (least == "" || other.used < c.sources[least].used) {

@@ -1,0 +1,52 @@
+package kube
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+func TestReadsWhatIsAtAPath(t *testing.T) {
+	seen := ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		seen = r.URL.String() + " " + r.Header.Get("Accept") + " " + r.Header.Get("Impersonate-User")
+		_, _ = io.WriteString(w, "{}")
+	}))
+	t.Cleanup(server.Close)
+	const path = "/openapi/v3/apis/apps/v1?hash=A1%3D"
+	text, err := newClient(t, server).As("ann").Read(t.Context(), path)
+	if err != nil || string(text) != "{}" {
+		t.Errorf("got %s, %v", text, err)
+	}
+	if want := path + " application/json ann"; seen != want {
+		t.Errorf("asked for %s, want %s", seen, want)
+	}
+}
+
+func TestReadRefusesWhatIsTooLarge(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		piece := strings.Repeat(" ", 1<<20)
+		for range MostRead>>20 + 1 {
+			_, _ = io.WriteString(w, piece)
+		}
+	}))
+	t.Cleanup(server.Close)
+	if text, err := newClient(t, server).Read(t.Context(), "/openapi/v3"); !errors.Is(err, errTooLarge) || text != nil {
+		t.Errorf("%d bytes, err %v, want that it is too large", len(text), err)
+	}
+}
+
+func TestReadTellsWhatTheServerAnswers(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+	}))
+	t.Cleanup(server.Close)
+	if _, err := newClient(t, server).Read(t.Context(), "/openapi/v3"); !apierrors.IsForbidden(err) {
+		t.Errorf("err = %v, want that it is forbidden", err)
+	}
+}
