@@ -22,6 +22,7 @@ func checkerOf(t *testing.T, status string) (*checker, *syntax.Unit) {
 	t.Helper()
 	s := &v1.TemplateControllerSpec{
 		Watch: v1.Watch{APIVersion: "example.org/v1", Kind: "Shop"}, Helpers: `{{ define "h" }}x{{ end }}`, Status: &v1.ParentStatus{Template: status},
+		Related: []v1.Related{{Name: "pods", APIVersion: "v1", Kind: "Pod", Logs: &v1.PodLogs{}}},
 	}
 	compiled, rejection := spec.Compile("x", s)
 	if rejection != nil {

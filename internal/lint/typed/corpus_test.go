@@ -67,7 +67,7 @@ func samplesOf(t *testing.T) (all []sample, known schema.Set) {
 			}
 		}
 	}
-	for _, folder := range []string{"config/samples", "docs", "README.md", "e2e/testdata"} {
+	for _, folder := range []string{"config/samples", "docs", "README.md", "e2e/testdata", "internal/lint/typed/testdata"} {
 		err := filepath.WalkDir(filepath.Join(repository, folder), func(path string, _ fs.DirEntry, err error) error {
 			if err != nil {
 				return err

@@ -43,7 +43,7 @@ func (c *checker) field(v *value, key string, at place) *value {
 	}
 	w := *found
 	w.at = at
-	if v.may(null) {
+	if v.may(null) || v.sparse {
 		w = *w.nullable()
 	}
 	if o := w.origin; o != nil && o.from == fromSchema {

@@ -18,7 +18,7 @@ func init() {
 		"eq": equal, "ne": unequal, "lt": order, "le": order, "gt": order, "ge": order, "has": alike, "mustHas": alike, "deepEqual": alike,
 		"dict": dict, "get": get, "hasKey": hasKey, "index": index, "dig": dig, "set": set, "unset": firstMap, "pick": firstMap, "omit": firstMap, "pluck": pluck,
 		"list": listed, "tuple": listed, "where": where, "whereNot": where, "collect": collect, "sortBy": sortBy, "named": named, "condition": condition,
-		"kindIs": anyOf, "values": valuesOf,
+		"concat": concat, "values": valuesOf,
 	}
 	for _, name := range []string{"first", "mustFirst", "last", "mustLast"} {
 		results[name] = item
@@ -36,9 +36,6 @@ func init() {
 		results[name] = sliced
 	}
 }
-
-// anyOf is for functions whose answer nobody relies on.
-func anyOf(*checker, *invocation) *value { return ofKinds(boolean) }
 
 func fallback(c *checker, call *invocation) *value {
 	if len(call.args) < 2 {
@@ -155,7 +152,7 @@ func listed(_ *checker, call *invocation) *value {
 		v = join(v, w)
 	}
 	if v == nil {
-		v = anything
+		return ofData([]any{}, nil)
 	}
 	return listOf(v)
 }
@@ -195,9 +192,41 @@ func (c *checker) follow(call *invocation, i int, v *value) *value {
 
 func where(c *checker, call *invocation) *value {
 	v := call.args[2]
+	if w := ofOneKind(call); w != nil {
+		return w
+	}
 	at := c.follow(call, 0, v.each().nullable()) // there may be no item at all
 	c.neverEqual(call, at, call.args[1], 1)
 	return part(c, &invocation{args: []*value{v}})
+}
+
+// ofOneKind returns the objects of an entry of several kinds that are of the kind that is asked for, or nil.
+func ofOneKind(call *invocation) *value {
+	path, _ := call.text(0)
+	kind, _ := call.text(1)
+	if path != "kind" || call.name.Ident != "where" {
+		return nil
+	}
+	for _, w := range call.args[2].each().variants {
+		if w.origin.object == kind {
+			return listOf(w)
+		}
+	}
+	return nil
+}
+
+// concat returns a list of what is in all lists.
+func concat(_ *checker, call *invocation) *value {
+	var v *value
+	for _, w := range call.args {
+		if !w.never() {
+			v = join(v, w.each())
+		}
+	}
+	if v == nil {
+		v = anything
+	}
+	return listOf(v)
 }
 
 func sortBy(c *checker, call *invocation) *value {

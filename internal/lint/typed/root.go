@@ -1,6 +1,8 @@
 package typed
 
 import (
+	"slices"
+
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/render/syntax"
@@ -42,7 +44,7 @@ func (c *checker) root(u *syntax.Unit) *value {
 		keys["object"] = c.childOf(c.entryOf(u))
 	}
 	// Which keys there are is checked where templates are parsed.
-	return &value{kinds: mapping, keys: keys, open: true}
+	return &value{kinds: mapping, keys: keys, open: true, origin: &origin{from: fromTemplate}}
 }
 
 // values returns spec.values.
@@ -62,12 +64,26 @@ func (c *checker) object(apiVersion, kind, root string) *value {
 	}
 	t, exists := c.known.Lookup(gv.WithKind(kind))
 	if t == nil || !exists {
-		return ofKinds(mapping)
+		if t = c.anyObject(); t == nil {
+			return ofKinds(mapping)
+		}
 	}
-	o := &origin{root: root, object: kind, of: t, real: true}
-	v := ofType(t, o)
+	v := ofType(t, &origin{root: root, object: kind, of: t})
 	v.kinds = mapping
 	return v
+}
+
+// anyObject is the type of objects of which no more is known: they have metadata like all others. It may be nil.
+func (c *checker) anyObject() *schema.Type {
+	t, _ := c.known.Lookup(gvk.GroupVersionKind{Version: "v1", Kind: "ConfigMap"})
+	if t == nil {
+		return nil
+	}
+	object := &schema.Type{Kinds: schema.Map, Open: true, Fields: map[string]schema.Field{}}
+	for _, name := range []string{"apiVersion", "kind", "metadata"} {
+		object.Fields[name] = t.Fields[name]
+	}
+	return object
 }
 
 // entryOf returns the name of the entry that a readyWhen is of.
@@ -90,31 +106,41 @@ func (c *checker) childOf(name string) *value {
 	return v
 }
 
-// yields returns what the objects of an entry are, if its text shows one kind and no other.
+// yields returns what the objects of an entry are, as far as its text shows their kinds.
 func (c *checker) yields(name string) *value {
-	for _, u := range c.units.Children {
-		if u.Text.Name != syntax.ChildName(name) {
-			continue
-		}
-		kind, one := c.skeleton(u).kind()
-		if !one {
-			break
-		}
-		return c.object(kind.GroupVersion().String(), kind.Kind, ".children."+name+"[]")
+	i := slices.IndexFunc(c.units.Children, func(u *syntax.Unit) bool { return u.Text.Name == syntax.ChildName(name) })
+	if i < 0 {
+		return ofKinds(mapping)
 	}
-	return ofKinds(mapping)
+	var all []*value
+	root := ".children." + name + "[]"
+	for _, kind := range c.skeleton(c.units.Children[i]).kinds() {
+		all = append(all, c.object(kind.GroupVersion().String(), kind.Kind, root))
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	v := c.object("", "", root)
+	v.origin = &origin{root: root, object: "the object", of: v.of}
+	v.variants = all
+	return v
 }
 
-// kind returns the kind of all documents, or false if they are of several kinds, or may be of others.
-func (s skeleton) kind() (kind gvk.GroupVersionKind, one bool) {
-	for i, d := range s.documents {
+// kinds returns the kinds of all documents, or none if they may be of others.
+func (s skeleton) kinds() (all []gvk.GroupVersionKind) {
+	for _, d := range s.documents {
 		found, ok := kindIn(d.root)
-		if !ok || i > 0 && found != kind {
-			return kind, false
+		if !ok {
+			return nil
 		}
-		kind = found
+		if !slices.Contains(all, found) {
+			all = append(all, found)
+		}
 	}
-	return kind, len(s.documents) > 0 && !s.others
+	if s.others {
+		return nil
+	}
+	return all
 }
 
 // objects returns the objects of an entry, which templates see under a name.

@@ -98,6 +98,7 @@ var kind0 = map[string]schema.Kinds{"invalid": null, "string": str, "bool": bool
 func outcome(t *testing.T, expression string) (string, error) {
 	t.Helper()
 	p, err := render.Compile(render.Source{
+		Logs:    true,
 		Helpers: `{{ define "h" }}x{{ end }}`,
 		Status:  fmt.Sprintf(`{{ $x := (%s) }}kind: {{ if has nil (list $x) }}invalid{{ else }}{{ kindOf $x }}{{ end }}`, expression),
 	})

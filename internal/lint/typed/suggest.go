@@ -46,7 +46,7 @@ func (o *origin) elsewhere(key string) (where string, sure bool) {
 // inWords names an origin as a place in its object.
 func (o *origin) inWords() string {
 	if o.path == "" {
-		return o.object
+		return "the " + o.object + " itself"
 	}
 	return o.path
 }

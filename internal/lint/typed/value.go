@@ -17,6 +17,11 @@ type value struct {
 	item *value // of a list, or of a map whose keys are not known; nil = anything
 	data any    // of spec.values, whose parts are looked at when asked for
 
+	// sparse says that a map may lack what its type says is there. variants are what it may be, if it is one of several
+	// objects.
+	sparse   bool
+	variants []*value
+
 	lit    any     // what it is, if it is written out or in spec.values: a string, int64, float64 or bool
 	origin *origin // where it is from; nil = it is computed
 	// optional are the steps on the way to it that objects may lack.
@@ -33,7 +38,6 @@ type origin struct {
 	up     *origin
 	of     *schema.Type
 	from   source
-	real   bool // it is an object of the API server
 }
 
 // source tells what told the type of a value.
@@ -139,7 +143,7 @@ func (v *value) never() bool {
 	case map[string]any:
 		return len(data) == 0
 	}
-	return v.kinds == null
+	return v.kinds == null || v.kinds == mapping && v.keys != nil && len(v.keys) == 0 && !v.open
 }
 
 func (v *value) always() bool {
@@ -150,6 +154,22 @@ func (v *value) always() bool {
 		return lit != ""
 	case int64:
 		return lit != 0
+	}
+	return v.kinds == mapping && v.hasKeys()
+}
+
+// hasKeys reports whether a map has at least one key.
+func (v *value) hasKeys() bool {
+	if v.sparse {
+		return false
+	}
+	if v.of == nil {
+		return len(v.keys) > 0 && v.origin != nil && v.origin.from == fromTemplate
+	}
+	for _, f := range v.of.Fields {
+		if f.Present {
+			return true
+		}
 	}
 	return false
 }
@@ -196,6 +216,10 @@ func join(a, b *value) *value {
 		return a.nullable()
 	case a.kinds == 0 || b.kinds == 0:
 		return anything
+	case a.isEmpty(b):
+		return b.orEmpty()
+	case b.isEmpty(a):
+		return a.orEmpty()
 	}
 	v := &value{kinds: a.kinds | b.kinds, optional: slices.Concat(a.optional, b.optional)}
 	if a.lit == b.lit {
@@ -216,12 +240,30 @@ func join(a, b *value) *value {
 	return v
 }
 
+// isEmpty reports whether it is a list or a map with nothing in it, in place of another one.
+func (v *value) isEmpty(other *value) bool {
+	return v.kinds&(list|mapping) != 0 && other.kinds&^null == v.kinds && v.never()
+}
+
+// orEmpty returns the value, or a list or a map with nothing in it.
+func (v *value) orEmpty() *value {
+	w := *v
+	w.sparse, w.data, w.lit = true, nil, nil
+	if v.data != nil && v.kinds&list != 0 {
+		w.item = v.each()
+	}
+	if v.data != nil && v.kinds&mapping != 0 {
+		w.open = true
+	}
+	return &w
+}
+
 // same reports whether two values are the same, as far as it is cheap to tell.
 func (v *value) same(w *value, depth int) bool {
 	if v == w {
 		return true
 	}
-	if v == nil || w == nil || v.kinds != w.kinds || v.of != w.of || v.lit != w.lit || len(v.keys) != len(w.keys) || (v.data == nil) != (w.data == nil) || v.open != w.open {
+	if v == nil || w == nil || v.kinds != w.kinds || v.of != w.of || v.lit != w.lit || len(v.keys) != len(w.keys) || (v.data == nil) != (w.data == nil) || v.open != w.open || v.sparse != w.sparse || len(v.variants) != len(w.variants) {
 		return false
 	}
 	if v.origin != w.origin && (v.origin == nil || w.origin == nil || v.origin.step() != w.origin.step()) {
