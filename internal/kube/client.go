@@ -126,6 +126,11 @@ func (c *Client) Apply(ctx context.Context, at Location, body []byte, manager st
 	return apply(ctx, c.request(c.rest.Patch(types.ApplyPatchType), at), body, manager)
 }
 
+// TryApply is Apply, but that the server stores nothing: it answers what the object would be.
+func (c *Client) TryApply(ctx context.Context, at Location, body []byte, manager string) (*object.Object, error) {
+	return apply(ctx, c.request(c.rest.Patch(types.ApplyPatchType), at).Param("dryRun", metav1.DryRunAll), body, manager)
+}
+
 // ApplyStatus is Apply for the status subresource.
 func (c *Client) ApplyStatus(ctx context.Context, at Location, body []byte, manager string) (*object.Object, error) {
 	return apply(ctx, c.request(c.rest.Patch(types.ApplyPatchType), at).SubResource("status"), body, manager)

@@ -70,6 +70,13 @@ func TestRequests(t *testing.T) {
 			},
 			request{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "fieldManager=templater%2Fx&fieldValidation=Strict&force=true", "application/apply-patch+yaml", content, ""},
 		},
+		"try to apply": {
+			func(t *testing.T, c *Client) error {
+				_, err := c.TryApply(t.Context(), a, object.Append(nil, content), "m")
+				return err
+			},
+			request{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "dryRun=All&fieldManager=m&fieldValidation=Strict&force=true", "application/apply-patch+yaml", content, ""},
+		},
 		"apply status": {
 			func(t *testing.T, c *Client) error {
 				_, err := c.ApplyStatus(t.Context(), a, object.Append(nil, content), "m")

@@ -43,6 +43,8 @@ type Result struct {
 	Faults, Waits []string
 	// Status is what templater writes of the parent's status.
 	Status map[string]any
+	// Related are the related objects that the templates see, by entry; nil where that is not known.
+	Related map[string][]*object.Object
 	// Writes are what the pass has done. While there are some, another pass is due.
 	Writes []Write
 }
@@ -57,7 +59,12 @@ type Child struct {
 	Live map[string]any
 	// State says in a word or two how it stands: ready, or why it is not.
 	State string
+
+	wanted *child.Wanted
 }
+
+// Body returns the text of a wanted child as templater applies it, with one more field of metadata. It has a seal that does not hold.
+func (c Child) Body(field, value string) []byte { return c.wanted.Body(field, value) }
 
 // pass is one look at one parent.
 type pass struct {
@@ -252,7 +259,7 @@ func (p *pass) report() error {
 func (p *pass) children(observed []*child.Live, gates *gate.Gates, judge *readiness.Judge) []Child {
 	var out []Child
 	for _, w := range p.desired.Wanted {
-		c := Child{Entry: w.Entry.Name, Line: w.Line(), Wanted: w.Content, State: "ready"}
+		c := Child{Entry: w.Entry.Name, Line: w.Line(), Wanted: w.Content, State: "ready", wanted: w}
 		switch {
 		case w.Live == nil && gates.Closed(w.Entry.Name):
 			c.State = "waits for other children"

@@ -42,9 +42,13 @@ func (p *pass) choose() *problem.Problem {
 		if err != nil {
 			return problem.Newf(v1.ReasonRelatedUnreadable, "%s: %s", syntax.RelatedName(r.Name), err)
 		}
-		seen[r.Name] = slices.DeleteFunc(objects, func(o *object.Object) bool { return !chosen.Selects(o) })
+		objects = slices.DeleteFunc(objects, func(o *object.Object) bool { return !chosen.Selects(o) })
+		if p.state.Read != nil {
+			objects = sorted(append(objects, p.state.Read(r.Name, chosen)...))
+		}
+		seen[r.Name] = objects
 	}
-	p.related = seen
+	p.related, p.result.Related = seen, seen
 	return nil
 }
 
@@ -71,8 +75,13 @@ func (p *pass) watched(r *spec.Related) ([]*object.Object, error) {
 			out = append(out, o)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *object.Object) int { return object.CompareKeys(a.Key(), b.Key()) })
-	return slices.CompactFunc(out, func(a, b *object.Object) bool { return a.Key() == b.Key() }), nil
+	return sorted(out), nil
+}
+
+// sorted returns objects of a kind in order. Of several of one name the first counts.
+func sorted(objects []*object.Object) []*object.Object {
+	slices.SortStableFunc(objects, func(a, b *object.Object) int { return object.CompareKeys(a.Key(), b.Key()) })
+	return slices.CompactFunc(objects, func(a, b *object.Object) bool { return a.Key() == b.Key() })
 }
 
 // lets reports whether objects in the namespace of o are watched. A namespace of which nothing is known is taken to match.

@@ -10,7 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/templater-dev/templater/internal/manifest"
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
+	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 	"github.com/templater-dev/templater/internal/spec"
 )
 
@@ -297,5 +299,43 @@ func TestMadeReady(t *testing.T) {
 		if after := MakeReady(o, noon); !readiness.IsReady(after) {
 			t.Errorf("%s: %s: %v", text, readiness.Why(after), after["status"])
 		}
+	}
+}
+
+// TestManyRelatedObjectsAreAskedFor has a State with objects that are found by what a parent has chosen.
+func TestManyRelatedObjectsAreAskedFor(t *testing.T) {
+	s := simulator(t, `
+  related:
+  - {name: settings, apiVersion: v1, kind: ConfigMap, select: '{name: a}'}
+  children:
+  - name: map
+    template: |
+      {apiVersion: v1, kind: ConfigMap, metadata: {name: out}, data: {names: {{ collect "metadata.name" .related.settings | join "," | quote }}}}
+`)
+	in := state(t, app, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default}, data: {from: here}}`)
+	in.Read = func(entry string, chosen selection.Selection) []*object.Object {
+		var out []*object.Object
+		for _, name := range []string{"a", "b"} {
+			o, err := object.From(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name, "namespace": "default"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if entry == "settings" && chosen.Selects(o) {
+				out = append(out, o)
+			}
+		}
+		return out
+	}
+	result, _, _ := settle(t, s, in)
+	seen := result.Related["settings"]
+	if len(seen) != 1 || seen[0].Text("data", "from") != "here" {
+		t.Errorf("the templates see %v, want the object of the State once", seen)
+	}
+	body, err := object.Decode(result.Children[0].Body("resourceVersion", "1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := body.Text("data", "names"); got != "a" || body.Label("templater.dev/controller") != "apps" || body.ResourceVersion() != "1" {
+		t.Errorf("what would be applied is %v", body.Content())
 	}
 }

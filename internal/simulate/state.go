@@ -14,6 +14,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 )
 
 // State is a cluster, as far as one parent is concerned. Contents are plain JSON data, which nobody changes. The zero State has no
@@ -25,6 +26,9 @@ type State struct {
 	Objects []map[string]any
 	// Related are other objects. Entries of spec.related see Objects, too.
 	Related []map[string]any
+	// Read returns more objects of an entry of spec.related: those that are watched and chosen. It is for those who have many. Objects and
+	// Related count before what it returns; nil is for no more.
+	Read func(entry string, chosen selection.Selection) []*object.Object
 	// Logs are those of Pods, by NAMESPACE/NAME and container.
 	Logs map[string]map[string]string
 	Now  time.Time
