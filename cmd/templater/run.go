@@ -31,6 +31,7 @@ type runFlags struct {
 	requireAccount bool
 	log            logFlags
 	serve          serveFlags
+	webhook        webhookFlags
 }
 
 func newRunCommand() *cobra.Command {
@@ -61,6 +62,7 @@ else the one that the process runs in as a Pod.`,
 	flags.BoolVar(&f.requireAccount, "require-service-account", false, "reject TemplateControllers without spec.serviceAccountRef, so that none works with the operator's own rights")
 	f.log.add(flags)
 	f.serve.add(flags)
+	f.webhook.add(flags)
 	return cmd
 }
 
@@ -75,6 +77,9 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	if err := f.lease.check(); err != nil {
+		return err
+	}
+	if err := f.webhook.check(f.lease.podNamespace); err != nil {
 		return err
 	}
 	lease, err := f.lease.lease(cmd.Flags().Changed("leader-elect"))
@@ -100,6 +105,6 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	}
 	klog.FromContext(ctx).Info("starting", "server", config.Host, "workers", f.workers, "class", f.lease.class, "election", lease != nil)
 	return operator.Run(ctx, operator.Options{
-		Config: config, Workers: f.workers, RolloutWorkers: f.rolloutWorkers, ClassName: f.lease.class, Lease: lease, RequireServiceAccount: f.requireAccount, SealNamespace: seals, Serve: f.serve.addresses,
+		Config: config, Workers: f.workers, RolloutWorkers: f.rolloutWorkers, ClassName: f.lease.class, Lease: lease, RequireServiceAccount: f.requireAccount, SealNamespace: seals, Serve: f.serve.addresses, Webhook: f.webhook.webhook,
 	})
 }

@@ -27,15 +27,8 @@ func (f *serveFlags) check() error {
 	for flag, address := range map[string]string{
 		"--metrics-address": f.addresses.Metrics, "--health-address": f.addresses.Health, "--pprof-address": f.addresses.Pprof,
 	} {
-		if address == "" {
-			continue
-		}
-		_, port, err := net.SplitHostPort(address)
-		if err == nil {
-			_, err = strconv.ParseUint(port, 10, 16)
-		}
-		if err != nil {
-			return fmt.Errorf("%s %q: give HOST:PORT or :PORT, as in :8080", flag, address)
+		if err := checkAddress(flag, address); err != nil {
+			return err
 		}
 	}
 	if f.addresses.MetricsSecure && f.addresses.Metrics == "" {
@@ -43,6 +36,21 @@ func (f *serveFlags) check() error {
 	}
 	if f.addresses.MetricsCertDir != "" && !f.addresses.MetricsSecure {
 		return errors.New("--metrics-cert-dir: the metrics are served without TLS: give --metrics-secure, too")
+	}
+	return nil
+}
+
+// checkAddress says what is wrong with the address that a flag has; an empty one is for nowhere.
+func checkAddress(flag, address string) error {
+	if address == "" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
+		return fmt.Errorf("%s %q: give HOST:PORT or :PORT, as in :8080", flag, address)
 	}
 	return nil
 }

@@ -29,30 +29,33 @@ type verdict struct {
 // is safe for concurrent use.
 func (c *Controllers) Check(tc *v1.TemplateController, known schemas.Set) lint.Result {
 	result := c.lint(tc, known)
-	if c.accounts && tc.Spec.ServiceAccountRef == nil {
-		const message = "name a ServiceAccount that has the rights to read and write what the templates are about"
-		result.Rejection = spec.Rejectf(v1.ReasonServiceAccountRequired, "spec.serviceAccountRef is required here: %s", message)
-		required := finding.Finding{Code: finding.ServiceAccount, Severity: finding.Error, Where: "spec.serviceAccountRef", Message: "is required here: " + message}
-		result.Findings = finding.Sort(append(result.Findings, required))
+	if c.accounts {
+		if r := spec.CheckAccount(&tc.Spec); r != nil {
+			result.Rejection, result.Findings = r, finding.Sort(append(result.Findings, r.Findings...))
+		}
 	}
 	return result
 }
 
 // check takes the compile step with all that is known of kinds.
 func (c *Controllers) check(tc *v1.TemplateController) (*spec.Compiled, verdict) {
-	if c.schemas == nil {
-		result := c.Check(tc, nil)
-		return result.Compiled, verdict{rejection: result.Rejection, linted: lintedCondition(result.Findings)}
+	asked := map[schema.GroupKind]bool{}
+	var known schemas.Set
+	if c.schemas != nil {
+		known = &noting{Set: c.schemas, asked: asked}
 	}
-	known := &noting{Set: c.schemas, asked: map[schema.GroupKind]bool{}}
 	result := c.Check(tc, known)
-	if result.Rejection != nil && worksAlready(tc) {
-		// What works for some parents is not stopped by what has become known of kinds.
-		if untyped := c.Check(tc, nil); untyped.Rejection == nil {
-			result = lint.Result{Compiled: result.Compiled, Findings: demoted(result.Findings)}
-		}
+	if result.Rejection != nil && worksAlready(tc) && c.compiles(tc) {
+		// What works for some parents is not stopped by what a kind, or a newer templater, shows of it.
+		result.Rejection, result.Findings = nil, demoted(result.Findings)
 	}
-	return result.Compiled, verdict{rejection: result.Rejection, linted: lintedCondition(result.Findings), asked: known.asked}
+	return result.Compiled, verdict{rejection: result.Rejection, linted: lintedCondition(result.Findings), asked: asked}
+}
+
+// compiles reports whether a spec makes sense, whatever fields objects have.
+func (c *Controllers) compiles(tc *v1.TemplateController) bool {
+	_, rejection := spec.Compile(tc.Name, &tc.Spec)
+	return rejection == nil && (!c.accounts || spec.CheckAccount(&tc.Spec) == nil)
 }
 
 // worksAlready reports whether a TemplateController was accepted as it is now, and its parents were looked at.
@@ -97,8 +100,8 @@ func (n *noting) Lookup(gvk schema.GroupVersionKind) (*schemas.Type, bool) {
 	return n.Set.Lookup(gvk)
 }
 
-// kindLearned has the TemplateControllers checked again whose verdict depends on a kind.
-func (c *Controllers) kindLearned(gk schema.GroupKind) {
+// KindLearned has the TemplateControllers checked again whose verdict depends on a kind.
+func (c *Controllers) KindLearned(gk schema.GroupKind) {
 	c.mu.Lock()
 	var names []string
 	for name, e := range c.tracked {

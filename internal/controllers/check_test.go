@@ -69,11 +69,11 @@ func (c *cluster) learned() (learn func()) {
 	}
 	return func() {
 		known = true
-		c.controllers.kindLearned(schema.GroupKind{Group: "example.org", Kind: "Gadget"}) // is nobody's
+		c.controllers.KindLearned(schema.GroupKind{Group: "example.org", Kind: "Gadget"}) // is nobody's
 		if c.controllers.tracked["apps"].stale {
 			c.t.Error("apps is checked again because of a kind that it has nothing to do with")
 		}
-		c.controllers.kindLearned(schema.GroupKind{Group: "example.org", Kind: "App"})
+		c.controllers.KindLearned(schema.GroupKind{Group: "example.org", Kind: "App"})
 	}
 }
 

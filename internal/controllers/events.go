@@ -42,14 +42,14 @@ func (c *Controllers) Changed(want watch.Want, event watch.Event) {
 		if event.Writer == "" {
 			c.queue.Add(either(event).Name())
 		}
-	case watch.Seal: // the operator sees to it
+	case watch.Seal, watch.Webhook: // the operator sees to them
 	}
 }
 
 // StateChanged has the controllers look again whose caches have synced, failed or recovered.
 func (c *Controllers) StateChanged(want watch.Want) {
 	switch want.Role {
-	case watch.Definition, watch.Controller, watch.Seal: // wanted by the operator itself
+	case watch.Definition, watch.Controller, watch.Seal, watch.Webhook: // wanted by the operator itself
 	case watch.Parent, watch.Child, watch.Related, watch.Namespace:
 		for _, name := range c.watches.Owners(want) {
 			c.queue.Add(name)
@@ -150,6 +150,7 @@ func (c *Controllers) definitionChanged(event watch.Event) {
 	for _, definition := range []*object.Object{event.Old, event.New} { // an edit may have changed the kind's name
 		if definition != nil {
 			c.kindChanged(kind.Defined(definition))
+			c.KindLearned(kind.Defined(definition))
 		}
 	}
 }

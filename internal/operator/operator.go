@@ -32,6 +32,7 @@ type Options struct {
 	ClassName      string        // of the TemplateControllers to serve
 	Lease          *leader.Lease // to hold while working; nil = work without
 	Serve          Addresses
+	Webhook        Webhook
 	// RequireServiceAccount is whether TemplateControllers are rejected that name no service account.
 	RequireServiceAccount bool
 	// SealNamespace is that of the Secret with the keys of the seals; empty is templater-system, which is made where it is
@@ -84,19 +85,32 @@ func Run(ctx context.Context, o Options) error {
 	return run(ctx, o, election)
 }
 
-// handler passes on what the watches tell: of the Secret to the keeper of the keys, of all else to the controllers.
+// handler passes on what the watches tell: of the Secret to the keeper of the keys, of what the webhook needs to that, of all else to
+// the controllers.
 type handler struct {
 	*controllers.Controllers
-	keeper *keeper.Keeper
-	ctx    context.Context //nolint:containedctx // of the operator, for its logger
+	keeper  *keeper.Keeper
+	webhook *webhook
+	ctx     context.Context //nolint:containedctx // of the operator, for its logger
 }
 
 func (h *handler) Changed(want watch.Want, event watch.Event) {
-	if want.Role == watch.Seal {
+	switch want.Role {
+	case watch.Seal:
 		h.keeper.Take(h.ctx, event.New)
+	case watch.Webhook:
+		h.webhook.look(h.ctx)
+	default:
+		h.Controllers.Changed(want, event)
+	}
+}
+
+func (h *handler) StateChanged(want watch.Want) {
+	if want.Role == watch.Webhook {
+		h.webhook.look(h.ctx)
 		return
 	}
-	h.Controllers.Changed(want, event)
+	h.Controllers.StateChanged(want)
 }
 
 // limited returns the config for clients that make no watches: none of their requests
@@ -107,13 +121,14 @@ func limited(config *rest.Config) *rest.Config {
 	return config
 }
 
-// await returns when all caches have synced; meanwhile it logs what keeps them.
+// await returns when the caches of those wants have synced; meanwhile it logs what keeps them.
 // The error is that of ctx.
-func await(ctx context.Context, caches map[watch.Want]*watch.Cache) error {
+func await(ctx context.Context, caches map[watch.Want]*watch.Cache, needed []watch.Want) error {
 	said := ""
 	return wait.PollUntilContextCancel(ctx, 50*time.Millisecond, true, func(ctx context.Context) (bool, error) {
 		synced := true
-		for want, cache := range caches {
+		for _, want := range needed {
+			cache := caches[want]
 			synced = synced && cache.Synced()
 			if text := obstacle(want, cache.Err()); text != "" && text != said {
 				said = text

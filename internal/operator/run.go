@@ -40,6 +40,7 @@ type process struct {
 	manage     *controllers.Controllers
 	reconciler *reconcile.Reconciler
 	keeper     *keeper.Keeper
+	webhook    *webhook // nil = nobody asks
 	watches    *watch.Manager
 	caches     map[watch.Want]*watch.Cache // of what the operator itself watches
 }
@@ -116,12 +117,13 @@ func (p *process) makeControllers(_, work context.Context) error {
 	return nil
 }
 
-// makeWatches makes what watches, and what keeps the keys of the seals.
+// makeWatches makes what watches, what keeps the keys of the seals, and what checks TemplateControllers that are written.
 func (p *process) makeWatches(ctx, _ context.Context) error {
 	p.keeper = keeper.New(&keeper.Keeper{
 		Ring: p.ring, Namespace: cmp.Or(p.SealNamespace, DefaultSealNamespace), Outside: p.SealNamespace == "", Writer: p.cluster, Changed: p.manage.KeysChanged,
 	})
-	p.watches = watch.NewManager(ctx, func(as string) watch.Client { return p.cluster.As(as) }, &handler{p.manage, p.keeper, ctx})
+	p.webhook = newWebhook(p.Options, p.cluster, p.manage)
+	p.watches = watch.NewManager(ctx, func(as string) watch.Client { return p.cluster.As(as) }, &handler{p.manage, p.keeper, p.webhook, ctx})
 	return nil
 }
 
@@ -136,12 +138,14 @@ func (p *process) openView(ctx, _ context.Context) error {
 
 // readOwn watches what the operator itself has to know, and returns when that is known.
 func (p *process) readOwn(ctx, _ context.Context) (err error) {
-	p.caches, err = p.watches.Set("", []watch.Want{definitions, templateControllers, keeper.Want(p.keeper.Namespace)}) //nolint:contextcheck // the watches live as long as the manager, not as this call
+	needed := []watch.Want{definitions, templateControllers, keeper.Want(p.keeper.Namespace)}
+	p.caches, err = p.watches.Set("", append(needed, p.webhook.wants()...)) //nolint:contextcheck // the watches live as long as the manager, not as this call
 	if err != nil {
 		return err
 	}
 	p.closing(p.watches.Wait)
-	if err := await(ctx, p.caches); err != nil {
+	p.webhook.attach(ctx, p.caches)
+	if err := await(ctx, p.caches, needed); err != nil {
 		return errStopped
 	}
 	return nil
@@ -152,6 +156,7 @@ func (p *process) attach(ctx, _ context.Context) error {
 	keys := p.caches[keeper.Want(p.keeper.Namespace)]
 	p.keeper.Take(ctx, keys.Get(types.NamespacedName{Namespace: p.keeper.Namespace, Name: keeper.SecretName}))
 	p.manage.Attach(p.watches, p.caches[templateControllers], kind.NewResolver(p.caches[definitions], kube.NewDiscovery(p.discovery), time.Now))
+	p.closing(p.webhook.open(ctx))
 	p.view.ready.Begin()
 	klog.FromContext(ctx).Info("running", "templateControllers", p.caches[templateControllers].Len())
 	return nil
@@ -169,6 +174,7 @@ func (p *process) workOn(ctx, work context.Context) error {
 		err := p.election.Run(term, func() {
 			klog.FromContext(ctx).Info("leading", "class", p.ClassName)
 			keeping.Go(func() { p.keeper.Keep(ctx, p.manage.Lead) })
+			keeping.Go(func() { p.webhook.keep(ctx) })
 		})
 		p.stop()
 		p.abort()

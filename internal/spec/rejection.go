@@ -28,6 +28,17 @@ func wrong(code finding.Code, where, format string, args ...any) *Rejection {
 	return &Rejection{Reason: v1.ReasonInvalidSpec, Message: f.String(), Findings: []finding.Finding{f}}
 }
 
+// CheckAccount returns why a spec without an account is refused where there has to be one, or nil.
+func CheckAccount(spec *v1.TemplateControllerSpec) *Rejection {
+	if spec.ServiceAccountRef != nil {
+		return nil
+	}
+	const message = "required here: name a ServiceAccount that has the rights to read and write what the templates are about"
+	r := Rejectf(v1.ReasonServiceAccountRequired, "spec.serviceAccountRef is %s", message)
+	r.Findings = []finding.Finding{{Code: finding.ServiceAccount, Severity: finding.Error, Where: "spec.serviceAccountRef", Message: message}}
+	return r
+}
+
 // joined returns a Rejection with the findings of all that are not nil, in the words of the first of them.
 func joined(all ...*Rejection) *Rejection {
 	var first *Rejection

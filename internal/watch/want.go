@@ -26,6 +26,8 @@ const (
 	Controller
 	// Seal is the Secret with the keys of seals.
 	Seal
+	// Webhook is what the admission webhook needs: the Secret with its certificate, and its configuration.
+	Webhook
 )
 
 // Want names a set of objects to keep a copy of. It is comparable: equal wants share one watch.

@@ -1,0 +1,81 @@
+package certificate
+
+import (
+	"bytes"
+	"encoding/base64"
+	"slices"
+	"time"
+)
+
+// The data of the Secret: the newest pair, as in Secrets of the type kubernetes.io/tls, and the one before.
+var keys = [...]struct{ crt, key string }{{"tls.crt", "tls.key"}, {"old.crt", "old.key"}}
+
+// pairs are those of the Secret, the newest first: none, one or two. They do not change.
+type pairs []*pair
+
+// read reads the data of the Secret, and reports whether all of it can be read.
+func read(data map[string]any) (all pairs, whole bool) {
+	for _, at := range keys {
+		crt, key := decode(data[at.crt]), decode(data[at.key])
+		if crt == nil && key == nil {
+			continue
+		}
+		one, err := parse(crt, key)
+		if err != nil {
+			return all, false
+		}
+		all = append(all, one)
+	}
+	return all, true
+}
+
+func decode(value any) []byte {
+	text, _ := value.(string)
+	content, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(content) == 0 {
+		return nil
+	}
+	return content
+}
+
+// data is what the Secret holds of them.
+func (p pairs) data() map[string]any {
+	data := map[string]any{}
+	for i, one := range p {
+		data[keys[i].crt], data[keys[i].key] = base64.StdEncoding.EncodeToString(one.crt), base64.StdEncoding.EncodeToString(one.key)
+	}
+	return data
+}
+
+// renewed returns the pairs as they should be for a server of these names, and whether they differ.
+func (p pairs) renewed(names []string, now time.Time) (pairs, bool, error) {
+	if len(p) > 0 && p[0].valid(now) && now.Before(p[0].due()) && p[0].names(names) {
+		return p, false, nil
+	}
+	fresh, err := generate(names, now)
+	if err != nil {
+		return nil, false, err
+	}
+	valid := slices.DeleteFunc(slices.Clone(p), func(one *pair) bool { return !one.valid(now) || !one.names(names) })
+	return append(pairs{fresh}, valid[:min(len(valid), len(keys)-1)]...), true, nil
+}
+
+// shown returns the pair to show to clients, nil if there is none: the newest, unless clients may not know that yet.
+func (p pairs) shown(now time.Time) *pair {
+	switch {
+	case len(p) == 0:
+		return nil
+	case len(p) > 1 && now.Before(p[0].made().Add(overlap)) && p[1].valid(now):
+		return p[1]
+	}
+	return p[0]
+}
+
+// bundle is what clients are to trust.
+func (p pairs) bundle() []byte {
+	var all [][]byte
+	for _, one := range p {
+		all = append(all, one.crt)
+	}
+	return bytes.Join(all, nil)
+}

@@ -1,0 +1,125 @@
+package admission
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/klog/v2"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/finding"
+)
+
+// Path is where a Handler is to answer.
+const Path = "/validate-templatecontrollers"
+
+const (
+	// mostReviews is how many requests are looked at at a time.
+	mostReviews = 2
+	// answerLimit is how long a writer waits at most. It leaves time for the answer to arrive within the 2 s that the API
+	// server waits.
+	answerLimit = time.Second
+	// readLimit is how much of that the check may wait for the API server, which has the schemas of kinds.
+	readLimit = 700 * time.Millisecond
+	// bodyLimit is room for two TemplateControllers, before and after, as large as objects may be: 1.5 MiB each.
+	bodyLimit = 4 << 20 // bytes
+)
+
+// unchecked is what the writer is told where there was no time to look.
+const unchecked = "templater is busy and has not checked this: see the conditions of the TemplateController"
+
+// Handler answers admission reviews of TemplateControllers, v1, at Path. It is safe for concurrent use.
+type Handler struct {
+	// Class is that of the TemplateControllers that are looked at. All others are let through.
+	Class string
+	// Check says all that is wrong with a TemplateController. What it would have to ask the server for when ctx has ended, it
+	// does without.
+	Check func(ctx context.Context, tc *v1.TemplateController) []finding.Finding
+
+	places chan struct{} // of those that are looked at
+	limit  time.Duration
+}
+
+// New completes a Handler, and returns it.
+func New(h *Handler) *Handler {
+	h.places, h.limit = make(chan struct{}, mostReviews), answerLimit
+	return h
+}
+
+// ServeHTTP answers a review. Where there is not the time to look at the TemplateController, it may be written.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), h.limit)
+	defer cancel()
+	deadline, _ := ctx.Deadline()
+	_ = http.NewResponseController(w).SetReadDeadline(deadline) // a recorder of tests has none
+	select {
+	case h.places <- struct{}{}:
+	case <-ctx.Done():
+		http.Error(w, "busy", http.StatusServiceUnavailable) // to the API server that is as if nobody were here
+		return
+	}
+	review, err := read(http.MaxBytesReader(w, r.Body, bodyLimit))
+	if err != nil {
+		<-h.places
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	result := make(chan outcome, 1)
+	go func() {
+		defer func() { <-h.places }()
+		result <- h.look(ctx, review.Request)
+	}()
+	var done outcome
+	select {
+	case done = <-result:
+	case <-ctx.Done():
+		done.response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true, Warnings: []string{unchecked}}
+	}
+	if done.err != nil {
+		http.Error(w, done.err.Error(), http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(admissionv1.AdmissionReview{TypeMeta: review.TypeMeta, Response: done.response}) // the API server has gone
+}
+
+// outcome is what a look at a request has come to.
+type outcome struct {
+	response *admissionv1.AdmissionResponse
+	err      error
+}
+
+// look is review, with a panic turned into an error: it must not end the operator.
+func (h *Handler) look(ctx context.Context, request *admissionv1.AdmissionRequest) (out outcome) {
+	defer func() {
+		if v := recover(); v != nil {
+			klog.FromContext(ctx).Error(nil, "panic in an admission review: this is a bug, please report it", "stack", string(debug.Stack()))
+			out = outcome{err: errors.New("the check has failed")}
+		}
+	}()
+	ctx, cancel := context.WithTimeout(ctx, readLimit)
+	defer cancel()
+	response, err := h.review(ctx, request)
+	return outcome{response, err}
+}
+
+var reviews = admissionv1.SchemeGroupVersion.WithKind("AdmissionReview")
+
+// read reads a review with a request. The error holds none of the text.
+func read(body io.Reader) (*admissionv1.AdmissionReview, error) {
+	review := &admissionv1.AdmissionReview{}
+	if err := json.NewDecoder(body).Decode(review); err != nil {
+		return nil, errors.New("the body is no AdmissionReview of at most 4 MiB")
+	}
+	if review.GroupVersionKind() != reviews || review.Request == nil {
+		return nil, fmt.Errorf("the body is no %s of %s with a request", reviews.Kind, reviews.GroupVersion())
+	}
+	return review, nil
+}

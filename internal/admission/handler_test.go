@@ -1,0 +1,254 @@
+package admission
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admission/v1"
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/lint"
+)
+
+const fine = `
+metadata: {name: apps}
+spec:
+  watch: {apiVersion: example.org/v1, kind: App}
+  children:
+  - name: maps
+    template: |
+      apiVersion: v1
+      kind: ConfigMap
+      metadata:
+        name: {{ .metadata.name }}
+`
+
+// wrong is fine with a mistake.
+var wrong = strings.Replace(fine, ".metadata.name", "lowre .metadata.name", 1)
+
+const wrongText = "children[maps]:4:12: there is no function lowre; did you mean lower? [TL003]\n" +
+	"    4 |   name: {{ lowre .metadata.name }}\n" +
+	"      |            ^^^^^ lower"
+
+func compile(_ context.Context, tc *v1.TemplateController) []finding.Finding {
+	return lint.Check(tc, nil).Findings
+}
+
+// warn finds two warnings in each TemplateController.
+func warn(context.Context, *v1.TemplateController) []finding.Finding {
+	return []finding.Finding{
+		{Code: "TL999", Severity: finding.Warning, Where: "children[maps]", Line: 4, Column: 9, Message: "it may not be there"},
+		{Code: "TL999", Severity: finding.Warning, Where: "helpers", Message: strings.Repeat("long ", 100)},
+	}
+}
+
+func raw(t *testing.T, manifest string) []byte {
+	t.Helper()
+	text, err := yaml.YAMLToJSON([]byte(manifest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// ask has the API server ask about a TemplateController; before is empty for a new one.
+func ask(t *testing.T, h *Handler, before, after string) *admissionv1.AdmissionResponse {
+	t.Helper()
+	request := &admissionv1.AdmissionRequest{UID: "u-1", Operation: admissionv1.Create}
+	request.Object.Raw = raw(t, after)
+	if before != "" {
+		request.Operation, request.OldObject.Raw = admissionv1.Update, raw(t, before)
+	}
+	return post(t, h, request)
+}
+
+func post(t *testing.T, h *Handler, request *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse {
+	t.Helper()
+	body, err := json.Marshal(admissionv1.AdmissionReview{Request: request})
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, answer := send(t, h, strings.Replace(string(body), "{", `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", `, 1))
+	review := &admissionv1.AdmissionReview{}
+	if err := json.Unmarshal([]byte(answer), review); err != nil || code != http.StatusOK {
+		t.Fatalf("answer %d %q", code, answer)
+	}
+	if review.GroupVersionKind() != reviews || review.Response.UID != request.UID {
+		t.Errorf("the answer is a %s about %s", review.GroupVersionKind(), review.Response.UID)
+	}
+	return review.Response
+}
+
+func send(t *testing.T, h *Handler, body string) (int, string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, Path, strings.NewReader(body)))
+	return w.Code, w.Body.String()
+}
+
+// outcomeOf is yes, or why not, and the warnings.
+func outcomeOf(r *admissionv1.AdmissionResponse) string {
+	out := "yes"
+	if !r.Allowed {
+		out = "no: " + r.Result.Message
+	}
+	return strings.Join(append([]string{out}, r.Warnings...), "\n")
+}
+
+func TestWhichWritesAreRefused(t *testing.T) {
+	suspended := func(manifest string) string {
+		return strings.Replace(manifest, "spec:\n", "spec:\n  suspend: true\n", 1)
+	}
+	other := strings.Replace(wrong, "spec:\n", "spec:\n  className: other\n", 1)
+	down := strings.Replace(wrong, "template: |\n", "template: |\n      # a line more\n", 1)
+	for why, row := range map[string]struct{ before, after, want string }{
+		"a good one":                             {"", fine, "yes"},
+		"a mistake":                              {"", wrong, "no: " + wrongText},
+		"a mistake that is new":                  {fine, wrong, "no: " + wrongText},
+		"a mistake that is mended":               {wrong, fine, "yes"},
+		"the spec stays":                         {wrong, strings.Replace(wrong, "{name: apps}", "{name: apps, finalizers: [a]}", 1), "yes"},
+		"it was as wrong before":                 {wrong, suspended(wrong), "yes\n" + strings.SplitN(wrongText, " [", 2)[0]},
+		"it was as wrong before, one line above": {wrong, suspended(down), "yes\n" + strings.Replace(strings.SplitN(wrongText, " [", 2)[0], ":4:", ":5:", 1)},
+		"another mistake in place of one":        {strings.Replace(fine, ".metadata.name", "uper .metadata.name", 1), wrong, "no: " + wrongText},
+		"another installation serves it":         {"", other, "yes"},
+		"it is being deleted":                    {fine, strings.Replace(wrong, "{name: apps}", "{name: apps, deletionTimestamp: '2026-01-01T00:00:00Z'}", 1), "yes"},
+	} {
+		if diff := cmp.Diff(row.want, outcomeOf(ask(t, New(&Handler{Check: compile}), row.before, row.after))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", why, diff)
+		}
+	}
+	h := New(&Handler{Check: compile, Class: "other"})
+	if r := ask(t, h, "", other); r.Allowed || r.Result.Reason != "Invalid" || r.Result.Code != http.StatusUnprocessableEntity {
+		t.Errorf("the installation that serves it answers %+v", r)
+	}
+}
+
+func TestWhatIsNoWriteOfASpecIsLetThrough(t *testing.T) {
+	h := New(&Handler{Check: compile})
+	for _, request := range []admissionv1.AdmissionRequest{
+		{Operation: admissionv1.Update, SubResource: "status"}, {Operation: admissionv1.Delete}, {Operation: admissionv1.Connect},
+	} {
+		request.Object.Raw = raw(t, wrong)
+		if r := post(t, h, &request); !r.Allowed {
+			t.Errorf("%s %s is refused", request.Operation, request.SubResource)
+		}
+	}
+}
+
+func TestWarningsAreShortLines(t *testing.T) {
+	r := ask(t, New(&Handler{Check: warn}), "", fine)
+	if !r.Allowed || len(r.Warnings) != 2 || r.Warnings[0] != "children[maps]:4:9: it may not be there" || len(r.Warnings[1]) > longestWarning {
+		t.Errorf("the answer is %+v", r)
+	}
+}
+
+func TestManyFindingsAreCounted(t *testing.T) {
+	many := func(severity finding.Severity) *Handler {
+		return New(&Handler{Check: func(context.Context, *v1.TemplateController) (all []finding.Finding) {
+			for line := range 50 {
+				all = append(all, finding.Finding{Code: "TL999", Severity: severity, Where: "children[maps]", Line: line + 100, Message: "wrong"})
+			}
+			return all
+		}})
+	}
+	if r := ask(t, many(finding.Error), "", fine); !strings.HasSuffix(r.Result.Message, "children[maps]:109: wrong [TL999]\nand 40 more") {
+		t.Errorf("the answer is %q", r.Result.Message)
+	}
+	if r := ask(t, many(finding.Warning), "", fine); len(r.Warnings) != 11 || r.Warnings[10] != "and 40 more: see the condition Linted" {
+		t.Errorf("the answer is %q", r.Warnings)
+	}
+}
+
+func TestBadRequests(t *testing.T) {
+	defective := New(&Handler{Check: func(context.Context, *v1.TemplateController) []finding.Finding { panic("a defect") }})
+	const review = `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", `
+	for body, want := range map[string]string{
+		"":    "the body is no AdmissionReview of at most 4 MiB",
+		"s3c": "the body is no AdmissionReview of at most 4 MiB",
+		`"` + strings.Repeat("x", bodyLimit) + `"`: "the body is no AdmissionReview of at most 4 MiB",
+		"{}":                       "the body is no AdmissionReview of admission.k8s.io/v1 with a request",
+		review + `"response": {}}`: "the body is no AdmissionReview of admission.k8s.io/v1 with a request",
+		review + `"request": {"operation": "CREATE"}}`:                               "request.object is no TemplateController",
+		review + `"request": {"operation": "UPDATE", "object": {}, "oldObject": 7}}`: "request.oldObject is no TemplateController",
+		review + `"request": {"operation": "CREATE", "object": {"spec": "s3cr3t"}}}`: "request.object is no TemplateController",
+		review + `"request": {"operation": "CREATE", "object": {}}}`:                 "the check has failed",
+	} {
+		code, answer := send(t, defective, body)
+		if code != http.StatusBadRequest || strings.TrimSpace(answer) != want {
+			t.Errorf("%.80s is answered %d %q, want %q", body, code, answer, want)
+		}
+	}
+}
+
+// A check that hangs keeps nobody from writing, and no more than mostReviews of them are under way.
+func TestWritersDoNotWait(t *testing.T) {
+	hang := make(chan struct{})
+	var running sync.WaitGroup
+	h := New(&Handler{Check: func(context.Context, *v1.TemplateController) []finding.Finding {
+		running.Add(1)
+		defer running.Done()
+		<-hang
+		return nil
+	}})
+	h.limit = 10 * time.Millisecond
+	for range mostReviews {
+		if r := ask(t, h, "", wrong); outcomeOf(r) != "yes\n"+unchecked {
+			t.Errorf("the answer is %+v", r)
+		}
+	}
+	if code, answer := send(t, h, ""); code != http.StatusServiceUnavailable || answer != "busy\n" {
+		t.Errorf("one too many is answered %d %q", code, answer)
+	}
+	close(hang)
+	running.Wait()
+	h.limit, h.Check = time.Minute, compile
+	if r := ask(t, h, "", wrong); r.Allowed {
+		t.Error("it does not check any more")
+	}
+}
+
+// Whoever sends nothing holds a place no longer than anybody else.
+func TestSlowSendersAreCutOff(t *testing.T) {
+	h := New(&Handler{Check: compile})
+	h.limit = 10 * time.Millisecond
+	server := httptest.NewServer(h)
+	defer server.Close()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, &never{t.Context().Done()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := server.Client().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusBadRequest {
+		t.Errorf("the answer is %d", answer.StatusCode)
+	}
+	if len(h.places) > 0 {
+		t.Error("the place is taken")
+	}
+}
+
+// never is a body that never comes.
+type never struct{ done <-chan struct{} }
+
+func (n *never) Read([]byte) (int, error) {
+	select {
+	case <-n.done:
+		return 0, io.EOF
+	case <-time.After(20 * time.Second):
+		return 0, errors.New("it waits for ever")
+	}
+}

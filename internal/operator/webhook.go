@@ -1,0 +1,110 @@
+package operator
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/admission"
+	"github.com/templater-dev/templater/internal/admission/certificate"
+	"github.com/templater-dev/templater/internal/controllers"
+	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/serve"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// Webhook says how TemplateControllers are checked before they are written.
+type Webhook struct {
+	// Address is where the API server can ask, such as ":9443"; empty = it cannot.
+	Address string
+	// CertDir is the folder with the certificate; empty = it is templater's own, in a Secret.
+	CertDir string
+	// Namespace is that of this Secret.
+	Namespace string
+}
+
+// webhook is the admission webhook of a process.
+type webhook struct {
+	Webhook
+	keeper  *certificate.Keeper // nil = the certificate is somebody else's matter
+	handler http.Handler
+}
+
+// webhookName is the name of the ValidatingWebhookConfiguration, and begins that of the Secret. As the Lease, it is called after the class.
+func webhookName(class string) string {
+	if class == "" {
+		return "templater"
+	}
+	return "templater-" + class
+}
+
+// newWebhook returns nil where there is to be none.
+func newWebhook(o Options, writer certificate.Writer, manage *controllers.Controllers) *webhook {
+	if o.Webhook.Address == "" {
+		return nil
+	}
+	w := &webhook{Webhook: o.Webhook}
+	handler := admission.New(&admission.Handler{Class: o.ClassName, Check: func(_ context.Context, tc *v1.TemplateController) []finding.Finding {
+		return manage.Check(tc, nil).Findings
+	}})
+	mux := http.NewServeMux()
+	mux.Handle("POST "+admission.Path, handler)
+	w.handler = mux
+	if o.Webhook.CertDir == "" {
+		name := webhookName(o.ClassName)
+		w.keeper = certificate.New(certificate.Options{Namespace: o.Webhook.Namespace, Secret: name + "-webhook", Configuration: name, Writer: writer, Now: time.Now})
+	}
+	return w
+}
+
+// wants are the watches that the webhook needs. It comes to work without them, later.
+func (w *webhook) wants() []watch.Want {
+	if w == nil || w.keeper == nil {
+		return nil
+	}
+	return w.keeper.Wants()
+}
+
+// look takes up what the watches of the webhook have brought.
+func (w *webhook) look(ctx context.Context) {
+	if w != nil && w.keeper != nil {
+		w.keeper.Look(ctx)
+	}
+}
+
+// attach gives the webhook its caches.
+func (w *webhook) attach(ctx context.Context, caches map[watch.Want]*watch.Cache) {
+	if w != nil && w.keeper != nil {
+		w.keeper.Attach(ctx, caches)
+	}
+}
+
+// keep sees to the certificate while this replica leads.
+func (w *webhook) keep(ctx context.Context) {
+	if w != nil && w.keeper != nil {
+		w.keeper.Keep(ctx)
+	}
+}
+
+// open starts the server, on each replica, and returns what ends it. Where there is none, TemplateControllers are written unchecked, and
+// all else works.
+func (w *webhook) open(ctx context.Context) (end func()) {
+	if w == nil {
+		return func() {}
+	}
+	o := serve.Options{Name: "webhook", Address: w.Address, Handler: w.handler}
+	if w.keeper != nil {
+		o.TLS = w.keeper.Config()
+	} else {
+		o.TLS = serve.NewCertificate(w.CertDir, klog.FromContext(ctx)).Config()
+	}
+	server, err := serve.Listen(ctx, o)
+	if err != nil {
+		klog.FromContext(ctx).Error(err, "TemplateControllers are not checked when they are written: give another --webhook-address")
+		return func() {}
+	}
+	return func() { server.Close(ctx) }
+}
