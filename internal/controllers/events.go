@@ -9,9 +9,9 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/teardown"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -78,7 +78,7 @@ func (c *Controllers) parentChanged(want watch.Want, event watch.Event) {
 
 // noteOrphaning remembers a parent that is deleted without its dependents. The garbage collector may end that before the next pass.
 func (c *Controllers) noteOrphaning(key queue.Key, parent *object.Object) {
-	if parent.HasFinalizer(v1.FinalizerParentPrefix+key.Controller) && reconcile.CascadesOrphan(parent) {
+	if parent.HasFinalizer(v1.FinalizerParentPrefix+key.Controller) && teardown.CascadesOrphan(parent) {
 		c.orphaning.Note(key, parent.UID())
 	}
 }

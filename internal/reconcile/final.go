@@ -10,6 +10,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/teardown"
 	"github.com/templater-dev/templater/internal/spec"
 )
 
@@ -43,12 +44,7 @@ func (p *pass) ofEntries(observed []*child.Live) []*child.Live {
 	if !p.parent.Deleting() {
 		return observed
 	}
-	return slices.DeleteFunc(slices.Clone(observed), func(l *child.Live) bool { return !p.isFinal(l) })
-}
-
-// isFinal reports whether a child is one of spec.finalize.children.
-func (p *pass) isFinal(l *child.Live) bool {
-	return child.Entries(spec.Finals(p.Spec)).Have(l.Entry)
+	return slices.DeleteFunc(slices.Clone(observed), func(l *child.Live) bool { return !teardown.IsFinal(p.Spec, l) })
 }
 
 // areReady reports whether all finalize children are as they should be, and says what is missing. Where the parent's namespace is being
@@ -124,7 +120,7 @@ func (p *pass) areReadyElsewhere(s sight) bool {
 
 // noteFinished annotates the parent, unless there is nothing left to do.
 func (p *pass) noteFinished(ctx context.Context) bool {
-	if !slices.ContainsFunc(p.observe(), p.goesBefore) {
+	if p.goesAlone() {
 		return true
 	}
 	return p.note(ctx, finished)

@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
@@ -14,6 +13,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/teardown"
 )
 
 // holdFinalizer has the parent hold the finalizer where its deletion needs one. It comes before the first child is written.
@@ -33,11 +33,14 @@ func (p *pass) holdFinalizer(ctx context.Context) *problem.Problem {
 
 // dropFinalizer takes the finalizer from a parent whose deletion needs none, once no child is left that would go before it.
 func (p *pass) dropFinalizer(ctx context.Context) *problem.Problem {
-	if !p.MayHold || p.NeedsFinalizer || p.parent.Deleting() || !p.parent.HasFinalizer(p.Finalizer) || slices.ContainsFunc(p.observe(), p.goesBefore) {
+	if !p.MayHold || p.NeedsFinalizer || p.parent.Deleting() || !p.parent.HasFinalizer(p.Finalizer) || !p.goesAlone() {
 		return nil
 	}
 	return p.r.releaseParent(ctx, p.Controller, p.key, p.parent)
 }
+
+// goesAlone reports whether no child is left that would go before the parent.
+func (p *pass) goesAlone() bool { return len(teardown.First(p.Spec, p.observe())) == 0 }
 
 // mayRelease reports whether the parent may need its finalizer no longer, after what the pass has written of its children.
 func (p *pass) mayRelease() bool {

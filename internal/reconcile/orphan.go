@@ -8,25 +8,16 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
-	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/teardown"
 )
-
-// CascadesOrphan reports whether who deletes an object wants its dependents to stay.
-func CascadesOrphan(o *object.Object) bool {
-	return o.Deleting() && o.HasFinalizer(finalizerOrphan)
-}
-
-// finalizerOrphan is what the API server gives to an object that is deleted without its dependents. The garbage collector takes it
-// away when it has seen to those with owner references, and waits for nobody.
-const finalizerOrphan = "orphan"
 
 // childrenStay reports whether who deletes the parent wants its children to stay, or has wanted that.
 func (p *pass) childrenStay() bool {
-	return CascadesOrphan(p.parent) || p.noted(stay) || p.r.orphaning.Has(p.key, p.parent.UID())
+	return teardown.CascadesOrphan(p.parent) || p.noted(stay) || p.r.orphaning.Has(p.key, p.parent.UID())
 }
 
 // orphan has the children stay that no owner reference binds to the parent, and reports whether that is done. The garbage

@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/klog/v2"
@@ -13,7 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
-	"github.com/templater-dev/templater/internal/spec"
+	"github.com/templater-dev/templater/internal/reconcile/teardown"
 )
 
 // teardown is the pass over a parent that is being deleted and has our finalizer: it goes when everything has happened that is to happen
@@ -29,7 +28,7 @@ func (p *pass) teardown(ctx context.Context) Result {
 		}
 		return p.unfinished(ctx)
 	}
-	left := p.timeLeft()
+	left := teardown.TimeLeft(p.Spec, p.parent, p.Factory.Seals.ServerTime(p.r.clock.Now()))
 	if left == 0 && p.Spec.Finalize.OnTimeout != v1.TimeoutBlock {
 		p.r.events.Announce(p.As, p.key, kube.Announcement{
 			About: p.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonFinalizeTimeout,
@@ -63,22 +62,6 @@ func (p *pass) unfinished(ctx context.Context) Result {
 // skipAdvice is the way out.
 const skipAdvice = "annotate the object with " + v1.AnnotationSkipFinalize + ": \"true\" to have it go at once"
 
-// endless is what timeLeft returns where there is no end.
-const endless = time.Duration(-1)
-
-// timeLeft returns how much time is left until spec.finalize.timeout, 0 for none, by the clock of the server, which has noted the deletion.
-func (p *pass) timeLeft() time.Duration {
-	if p.Spec.Finalize == nil {
-		return endless
-	}
-	timeout := spec.FinalizeTimeout(p.Spec)
-	since, err := time.Parse(time.RFC3339, p.parent.Text("metadata", "deletionTimestamp"))
-	if timeout == 0 || err != nil {
-		return endless
-	}
-	return max(0, timeout-p.Factory.Seals.ServerTime(p.r.clock.Now()).Sub(since))
-}
-
 // waits says what the parent waits for.
 func (p *pass) waits(message string) {
 	p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonFinalizing, Message: message, Waiting: true})
@@ -97,41 +80,14 @@ func (p *pass) removeInOrder(ctx context.Context) bool {
 		p.waitForChildren()
 		return false
 	}
-	var first []*child.Live // those of the highest level
-	for _, l := range p.observe() {
-		switch {
-		case !p.goesBefore(l):
-		case len(first) == 0, p.level(l) == p.level(first[0]):
-			first = append(first, l)
-		case p.level(l) > p.level(first[0]):
-			first = append(first[:0], l)
-		}
-	}
+	first := teardown.First(p.Spec, p.observe())
 	if len(first) == 0 {
 		return true
 	}
 	p.waits(child.Going(first))
 	p.problems[len(p.problems)-1].Retry = problem.RetrySlow // an object that was made to name another parent tells nobody here of its end
-	p.removeAll(ctx, first, p.Spec.Finalize != nil && p.Spec.Finalize.Order == v1.FinalizeReverse)
+	p.removeAll(ctx, first, teardown.InOrder(p.Spec))
 	return false
-}
-
-// level is where the child stands in the order: those of the highest level go first, and what spec.finalize.children have made comes last.
-func (p *pass) level(l *child.Live) int {
-	switch {
-	case p.isFinal(l):
-		return -1
-	case p.Spec.Finalize == nil, p.Spec.Finalize.Order != v1.FinalizeReverse:
-		return 0
-	}
-	return l.Level()
-}
-
-// goesBefore reports whether a child goes before its parent. What spec.finalize.children have made goes after it, unless no owner reference
-// binds it. Without spec.finalize, those that have an owner reference are left to
-// the garbage collector.
-func (p *pass) goesBefore(l *child.Live) bool {
-	return l.Collectable() && (l.Object.CrossScope() || p.Spec.Finalize != nil && !p.isFinal(l))
 }
 
 // removeAll asks for the deletion of children for which nobody has asked. In the foreground, they are gone when nothing is left of them.

@@ -1,0 +1,79 @@
+// Package teardown decides which children of a deleted parent go before it, in which order, and how long that may take. Pure.
+package teardown
+
+import (
+	"time"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/spec"
+)
+
+// finalizerOrphan is what the API server gives to an object that is deleted without its dependents. The garbage collector takes it
+// away when it has seen to those with owner references, and waits for nobody.
+const finalizerOrphan = "orphan"
+
+// CascadesOrphan reports whether who deletes an object wants its dependents to stay.
+func CascadesOrphan(o *object.Object) bool {
+	return o.Deleting() && o.HasFinalizer(finalizerOrphan)
+}
+
+// IsFinal reports whether a child is one of spec.finalize.children.
+func IsFinal(s *v1.TemplateControllerSpec, l *child.Live) bool {
+	return child.Entries(spec.Finals(s)).Have(l.Entry)
+}
+
+// GoesBefore reports whether a child goes before its parent. What spec.finalize.children have made goes after it, unless no owner reference
+// binds it. Without spec.finalize, those that have an owner reference are left to the garbage collector.
+func GoesBefore(s *v1.TemplateControllerSpec, l *child.Live) bool {
+	return l.Collectable() && (l.Object.CrossScope() || s.Finalize != nil && !IsFinal(s, l))
+}
+
+// InOrder reports whether the children go one level after the other.
+func InOrder(s *v1.TemplateControllerSpec) bool {
+	return s.Finalize != nil && s.Finalize.Order == v1.FinalizeReverse
+}
+
+// First returns those children that go next, which are of one level; none where the parent is free to go. Who goes already is among them.
+func First(s *v1.TemplateControllerSpec, children []*child.Live) []*child.Live {
+	var first []*child.Live
+	for _, l := range children {
+		switch {
+		case !GoesBefore(s, l):
+		case len(first) == 0, level(s, l) == level(s, first[0]):
+			first = append(first, l)
+		case level(s, l) > level(s, first[0]):
+			first = append(first[:0], l)
+		}
+	}
+	return first
+}
+
+// level is where the child stands in the order: those of the highest level go first, and what spec.finalize.children have made comes last.
+func level(s *v1.TemplateControllerSpec, l *child.Live) int {
+	switch {
+	case IsFinal(s, l):
+		return -1
+	case !InOrder(s):
+		return 0
+	}
+	return l.Level()
+}
+
+// Endless is what TimeLeft returns where there is no end.
+const Endless = time.Duration(-1)
+
+// TimeLeft returns how much time is left until spec.finalize.timeout for a parent that is being deleted, 0 for none. now is by the clock of
+// the server, which has noted the deletion.
+func TimeLeft(s *v1.TemplateControllerSpec, parent *object.Object, now time.Time) time.Duration {
+	if s.Finalize == nil {
+		return Endless
+	}
+	timeout := spec.FinalizeTimeout(s)
+	since, err := time.Parse(time.RFC3339, parent.Text("metadata", "deletionTimestamp"))
+	if timeout == 0 || err != nil {
+		return Endless
+	}
+	return max(0, timeout-now.Sub(since))
+}

@@ -1,0 +1,126 @@
+package teardown
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+)
+
+// What a child may say of itself.
+const (
+	owned   = `"ownerReferences": [{"kind": "App", "name": "one", "uid": "u", "controller": true}]`
+	shared  = `"ownerReferences": [{"kind": "App", "name": "one", "uid": "u", "controller": true}, {"kind": "Job", "name": "x", "uid": "v"}]`
+	lent    = `"annotations": {"templater.dev/parent": "ns/one"}, "ownerReferences": [{"kind": "Job", "name": "x", "uid": "v"}]`
+	far     = `"annotations": {"templater.dev/parent": "ns/one"}`
+	farStay = `"annotations": {"templater.dev/parent": "ns/one", "templater.dev/deletion": "Orphan"}`
+	stays   = `"annotations": {"templater.dev/parent": "one"}`
+	top     = `"annotations": {"templater.dev/order": "2"}, ` + owned
+	middle  = `"annotations": {"templater.dev/order": "1"}, ` + owned
+	topFar  = `"annotations": {"templater.dev/order": "2", "templater.dev/parent": "ns/one"}`
+)
+
+// live is a child that was made from an entry.
+func live(t *testing.T, entry, metadata string) *child.Live {
+	t.Helper()
+	o, err := object.Decode([]byte(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "labels": {"templater.dev/child": "` + entry + `"}, ` + metadata + `}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return child.NewLive(kind.Kind{Kind: "ConfigMap"}, o)
+}
+
+var specs = map[string]*v1.TemplateControllerSpec{
+	"nothing": {},
+	"None":    {Finalize: &v1.Finalize{Children: []v1.Child{{Name: "backup"}}}},
+	"Reverse": {Finalize: &v1.Finalize{Order: v1.FinalizeReverse, Children: []v1.Child{{Name: "backup"}}}},
+}
+
+func TestWhichChildrenGoBeforeTheirParent(t *testing.T) {
+	for why, row := range map[string]struct {
+		entry, metadata string
+		with            string // which specs
+	}{
+		"the garbage collector takes it, unless something is to happen before": {"a", owned, "None Reverse"},
+		"no owner reference binds it":                                          {"a", far, "nothing None Reverse"},
+		"another owner needs it":                                               {"a", shared, ""},
+		"another owner needs it, elsewhere":                                    {"a", lent, ""},
+		"it is to stay":                                                        {"a", stays, ""},
+		"it is to stay, elsewhere":                                             {"a", farStay, ""},
+		"it was made for the end, and goes with its owner":                     {"backup", owned, ""},
+		"it was made for the end, elsewhere":                                   {"backup", far, "nothing None Reverse"},
+	} {
+		for _, name := range []string{"nothing", "None", "Reverse"} {
+			want := strings.Contains(" "+row.with+" ", " "+name+" ")
+			if got := GoesBefore(specs[name], live(t, row.entry, row.metadata)); got != want {
+				t.Errorf("%s: with %s: %v, want %v", why, name, got, want)
+			}
+		}
+	}
+}
+
+func TestWhichChildrenGoFirst(t *testing.T) {
+	all := []*child.Live{live(t, "b", owned), live(t, "backup", far), live(t, "m", middle), live(t, "t", top), live(t, "f", topFar), live(t, "s", stays)}
+	for _, row := range []struct {
+		spec string
+		from int // of all
+		want string
+	}{
+		{"nothing", 0, "backup f"}, {"None", 0, "b m t f"}, {"Reverse", 0, "t f"}, {"Reverse", 5, ""},
+	} {
+		var got []string
+		for _, l := range First(specs[row.spec], all[row.from:]) {
+			got = append(got, l.Entry)
+		}
+		if got := strings.Join(got, " "); got != row.want {
+			t.Errorf("with %s: %q, want %q", row.spec, got, row.want)
+		}
+	}
+	var order []string
+	for left := all; len(left) > 0; {
+		first := First(specs["Reverse"], left)
+		if len(first) == 0 {
+			break
+		}
+		order = append(order, first[0].Entry)
+		left = slices.DeleteFunc(slices.Clone(left), func(l *child.Live) bool { return slices.Contains(first, l) })
+	}
+	if got, want := fmt.Sprint(order), "[t m b backup]"; got != want {
+		t.Errorf("the order is %s, want %s", got, want)
+	}
+}
+
+func TestTimeLeft(t *testing.T) {
+	now := time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)
+	for why, row := range map[string]struct {
+		finalize *v1.Finalize
+		since    string
+		want     time.Duration
+	}{
+		"nothing is to be done":  {nil, "2026-01-01T00:00:00Z", Endless},
+		"there is no end":        {&v1.Finalize{Timeout: "0s"}, "2026-01-01T00:00:00Z", Endless},
+		"half of it":             {&v1.Finalize{Timeout: "2h"}, "2026-01-01T00:00:00Z", time.Hour},
+		"it is over":             {&v1.Finalize{Timeout: "1h"}, "2026-01-01T00:00:00Z", 0},
+		"it is over for long":    {&v1.Finalize{Timeout: "1m"}, "2026-01-01T00:00:00Z", 0},
+		"nobody has deleted it":  {&v1.Finalize{Timeout: "1m"}, "", Endless},
+		"the default of the API": {&v1.Finalize{Timeout: "10m"}, "2026-01-01T00:59:00Z", 9 * time.Minute},
+	} {
+		parent := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "one"}}
+		if row.since != "" {
+			parent["metadata"].(map[string]any)["deletionTimestamp"] = row.since
+		}
+		o, err := object.From(parent)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := TimeLeft(&v1.TemplateControllerSpec{Finalize: row.finalize}, o, now); got != row.want {
+			t.Errorf("%s: %v, want %v", why, got, row.want)
+		}
+	}
+}
