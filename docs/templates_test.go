@@ -44,11 +44,12 @@ func shop(t *testing.T, page string) *render.Input {
 // compile compiles an example as the template of a child, and as a status.
 func compile(t *testing.T, child, status string) *render.Program {
 	t.Helper()
-	program, err := render.Compile(render.Source{Logs: true,
+	program, err := render.Compile(render.Source{
 		Controller: "shops",
 		Children:   []syntax.Template{{Name: "example", Text: child}, {Name: "pods", Text: "#"}, {Name: "web", Text: "#"}, {Name: "db", Text: "#"}},
 		Status:     status,
 		Related:    []syntax.Template{{Name: "failed"}},
+		Logs:       true,
 	})
 	if err != nil {
 		t.Fatal(err)
