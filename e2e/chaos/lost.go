@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -11,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/templater-dev/templater/e2e/chaos/model"
 )
 
 const (
@@ -23,11 +26,61 @@ const (
 // tend lets go of lost objects until the context ends, as an administrator does. Kubernetes' garbage collector loses one
 // that is deleted in the foreground when its watch breaks off while an earlier object of that name is deleted in this way, too: once it
 // lists anew, it takes the two for one, whose deletion it has seen before. Only its restart, or somebody else, brings that to an end.
+//
+// It also loses those whose owner was replaced by another one of its name while the watch was broken: once it lists anew, it takes the
+// two owners for one, too (github.com/kubernetes/kubernetes/pull/133565). Where there is a TemplateController, templater deletes what the collector leaves.
 func (b *bed) tend(ctx context.Context) {
+	bereaved := ownerless{}
 	for pause(ctx, tendEvery) == nil {
 		if f, err := b.look(ctx); err == nil { // else the API server is down
 			b.releaseLost(ctx, f, time.Now())
+			b.deleteOwnerless(ctx, bereaved.lost(f, time.Now()))
 		}
+	}
+}
+
+// ownerless remembers since when objects have been without any of their owners, and without a TemplateController.
+type ownerless map[types.UID]time.Time
+
+// lost returns those that have been so for longer than the garbage collector needs.
+func (m ownerless) lost(f *found, now time.Time) map[model.ChildID]*unstructured.Unstructured {
+	there := map[types.UID]bool{}
+	for _, o := range f.children {
+		there[o.GetUID()] = true
+	}
+	for _, o := range f.parents {
+		there[o.GetUID()] = true
+	}
+	since, out := ownerless{}, map[model.ChildID]*unstructured.Unstructured{}
+	for id, o := range f.children {
+		owned := slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return there[r.UID] })
+		if len(o.GetOwnerReferences()) == 0 || owned || o.GetDeletionTimestamp() != nil || f.controllers[o.GetLabels()["templater.dev/controller"]] != nil {
+			continue
+		}
+		first, known := m[o.GetUID()]
+		if !known {
+			first = now
+		}
+		since[o.GetUID()] = first
+		if now.Sub(first) > lostAfter {
+			out[id] = o
+		}
+	}
+	clear(m)
+	maps.Copy(m, since)
+	return out
+}
+
+// deleteOwnerless deletes lost objects, unless they have changed.
+func (b *bed) deleteOwnerless(ctx context.Context, all map[model.ChildID]*unstructured.Unstructured) {
+	for id, o := range all {
+		uid, version := o.GetUID(), o.GetResourceVersion()
+		err := b.children(id).Delete(ctx, id.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &version}})
+		if err != nil {
+			continue // it is tried again
+		}
+		b.lost++
+		fmt.Fprintf(b.out, "the garbage collector has lost %s: its owners have been gone for more than %v, and nobody else sees to it: it is deleted now, uid %s\n", id, lostAfter, uid)
 	}
 }
 

@@ -88,3 +88,43 @@ func TestReleaseLost(t *testing.T) {
 		t.Errorf("it is not told: %q", &out)
 	}
 }
+
+// TestOwnerless looks at an object twice, for the last time when it may be lost.
+func TestOwnerless(t *testing.T) {
+	owner := &unstructured.Unstructured{}
+	owner.SetUID("uid-owner")
+	for why, row := range map[string]struct {
+		change func(*found, *unstructured.Unstructured)
+		early  time.Duration
+		want   int
+	}{
+		"its owner is gone":                    {want: 1},
+		"the garbage collector may still come": {early: time.Second},
+		"its owner is there":                   {change: func(f *found, _ *unstructured.Unstructured) { f.parents[model.ParentID{}] = owner }},
+		"its owner is a child":                 {change: func(f *found, _ *unstructured.Unstructured) { f.children[model.ChildID{}] = owner }},
+		"it has no owner":                      {change: func(_ *found, o *unstructured.Unstructured) { o.SetOwnerReferences(nil) }},
+		"it is being deleted":                  {change: func(_ *found, o *unstructured.Unstructured) { o.SetDeletionTimestamp(&metav1.Time{Time: time.Now()}) }},
+		"templater sees to it":                 {change: func(f *found, o *unstructured.Unstructured) { f.controllers["report"] = o }},
+	} {
+		t.Run(why, func(t *testing.T) {
+			o, now := lostObject()
+			o.SetDeletionTimestamp(nil)
+			o.SetLabels(map[string]string{"templater.dev/controller": "report"})
+			o.SetOwnerReferences([]metav1.OwnerReference{{UID: "uid-owner"}})
+			f := &found{children: map[model.ChildID]*unstructured.Unstructured{lostMap: o}, parents: map[model.ParentID]*unstructured.Unstructured{}, controllers: map[string]*unstructured.Unstructured{}}
+			if row.change != nil {
+				row.change(f, o)
+			}
+			m := ownerless{}
+			if early := m.lost(f, now); len(early) > 0 {
+				t.Errorf("lost at the first look: %v", early)
+			}
+			if got := m.lost(f, now.Add(lostAfter+time.Millisecond-row.early)); len(got) != row.want {
+				t.Errorf("lost: %d objects, want %d", len(got), row.want)
+			}
+			if delete(f.children, lostMap); len(m.lost(f, now)) != 0 || m[o.GetUID()] != (time.Time{}) {
+				t.Errorf("an object that is gone is remembered: %v", m)
+			}
+		})
+	}
+}
