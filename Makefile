@@ -161,9 +161,10 @@ wasm: ## Build for WebAssembly what needs no cluster
 	GOOS=js GOARCH=wasm go build $(OFFLINE)
 
 .PHONY: generate
-generate: $(GEN) ## Write the CRD, the deepcopy functions and docs/api.md from api/, the pages of commands and findings, and the schemas of the built-in kinds
+generate: $(GEN) ## Write the CRD, the deepcopy functions, the schema for editors and docs/api.md from api/, the pages of commands and findings, and the schemas of the built-in kinds
 	$(GEN) object crd:generateEmbeddedObjectMeta=false paths=./api/... output:crd:dir=config/crd
 	go run ./tools/apidoc
+	go run ./tools/editorschema
 	go test ./cmd/templater -run '^TestPagesOfCommands$$' -update
 	go test ./internal/lint/files -run '^TestPageOfFindings$$' -update
 	go run ./tools/builtins

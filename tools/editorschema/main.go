@@ -1,0 +1,118 @@
+// Command editorschema writes a JSON schema of TemplateControllers, for editors, from the CustomResourceDefinition.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+)
+
+func main() {
+	crd := flag.String("crd", "config/crd/templater.dev_templatecontrollers.yaml", "the CustomResourceDefinition")
+	output := flag.String("output", "config/schema/templatecontroller_v1.json", "the file to write")
+	flag.Parse()
+	if err := run(*crd, *output); err != nil {
+		fmt.Fprintln(os.Stderr, "editorschema:", err)
+		os.Exit(1)
+	}
+}
+
+func run(crd, output string) error {
+	text, err := os.ReadFile(crd)
+	if err != nil {
+		return err
+	}
+	schema, err := convert(text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", crd, err)
+	}
+	text, err = json.MarshalIndent(schema, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(output, append(text, '\n'), 0o644) //nolint:gosec // because a schema is for everyone to read
+}
+
+// convert returns the schema of the version that the API has.
+func convert(crd []byte) (map[string]any, error) {
+	var definition struct {
+		Spec struct {
+			Versions []struct {
+				Name   string `json:"name"`
+				Schema struct {
+					OpenAPIV3Schema map[string]any `json:"openAPIV3Schema"`
+				} `json:"schema"`
+			} `json:"versions"`
+		} `json:"spec"`
+	}
+	if err := yaml.Unmarshal(crd, &definition); err != nil {
+		return nil, err
+	}
+	for _, version := range definition.Spec.Versions {
+		if version.Name == v1.GroupVersion.Version {
+			return whole(version.Schema.OpenAPIV3Schema), nil
+		}
+	}
+	return nil, fmt.Errorf("there is no version %s", v1.GroupVersion.Version)
+}
+
+// whole returns the schema of a file: the status is left out, which nobody writes into one, and the metadata is as the API server takes
+// it.
+func whole(schema map[string]any) map[string]any {
+	schema = converted(schema).(map[string]any)
+	schema["$schema"] = "http://json-schema.org/draft-07/schema#"
+	schema["title"] = v1.KindTemplateController
+	schema["required"] = []any{"apiVersion", "kind", "metadata", "spec"}
+	properties := schema["properties"].(map[string]any)
+	delete(properties, "status")
+	properties["apiVersion"] = map[string]any{"const": v1.GroupVersion.String()}
+	properties["kind"] = map[string]any{"const": v1.KindTemplateController}
+	texts := map[string]any{"type": "object", "additionalProperties": map[string]any{"type": "string"}}
+	properties["metadata"] = map[string]any{
+		"type": "object", "required": []any{"name"},
+		"properties": map[string]any{
+			"name":   map[string]any{"type": "string", "maxLength": 253, "pattern": `^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`},
+			"labels": texts, "annotations": texts,
+		},
+	}
+	return schema
+}
+
+// converted returns a schema in the words of JSON schema: objects take the fields that they name and no others, as the API server
+// has it for files that are applied with validation.
+func converted(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = converted(v[i])
+		}
+	case map[string]any:
+		if v["x-kubernetes-int-or-string"] == true {
+			delete(v, "anyOf")
+			v["type"] = []any{"integer", "string"}
+		}
+		open := v["additionalProperties"] != nil || v["x-kubernetes-preserve-unknown-fields"] != nil
+		for key, value := range v {
+			switch properties, isMap := value.(map[string]any); {
+			case strings.HasPrefix(key, "x-kubernetes-"):
+				delete(v, key)
+			case key == "properties" && isMap:
+				for name := range properties {
+					properties[name] = converted(properties[name])
+				}
+				if !open {
+					v["additionalProperties"] = false
+				}
+			case key != "default" && key != "enum":
+				v[key] = converted(value)
+			}
+		}
+	}
+	return v
+}
