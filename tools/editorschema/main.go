@@ -93,26 +93,30 @@ func converted(v any) any {
 			v[i] = converted(v[i])
 		}
 	case map[string]any:
-		if v["x-kubernetes-int-or-string"] == true {
-			delete(v, "anyOf")
-			v["type"] = []any{"integer", "string"}
-		}
-		open := v["additionalProperties"] != nil || v["x-kubernetes-preserve-unknown-fields"] != nil
-		for key, value := range v {
-			switch properties, isMap := value.(map[string]any); {
-			case strings.HasPrefix(key, "x-kubernetes-"):
-				delete(v, key)
-			case key == "properties" && isMap:
-				for name := range properties {
-					properties[name] = converted(properties[name])
-				}
-				if !open {
-					v["additionalProperties"] = false
-				}
-			case key != "default" && key != "enum":
-				v[key] = converted(value)
-			}
-		}
+		convertMap(v)
 	}
 	return v
+}
+
+// convertMap converts the keywords of a schema.
+func convertMap(schema map[string]any) {
+	if schema["x-kubernetes-int-or-string"] == true {
+		delete(schema, "anyOf")
+		schema["type"] = []any{"integer", "string"}
+	}
+	properties, named := schema["properties"].(map[string]any)
+	if named && schema["additionalProperties"] == nil && schema["x-kubernetes-preserve-unknown-fields"] == nil {
+		schema["additionalProperties"] = false
+	}
+	for name := range properties { // which may be called as a keyword
+		properties[name] = converted(properties[name])
+	}
+	for key, value := range schema {
+		switch {
+		case strings.HasPrefix(key, "x-kubernetes-"):
+			delete(schema, key)
+		case key != "properties" && key != "default" && key != "enum":
+			schema[key] = converted(value)
+		}
+	}
 }

@@ -74,11 +74,11 @@ func TestSchemaTakesWhatTheServerTakes(t *testing.T) {
 	const head = "apiVersion: templater.dev/v1\nkind: TemplateController\nmetadata: {name: a}\n"
 	for text, want := range map[string]string{
 		head + "spec: {watch: {apiVersion: v1, kind: A}, children: [{name: a, template: x, updateStrategy: {rollingUpdate: {maxUnavailable: 1}}}], values: {any: {thing: 1}}}": "",
-		head + "spec: {watch: {apiVersion: v1, kind: A}, children: [{name: a, template: x, updateStrategy: {rollingUpdate: {maxUnavailable: 5%}}}]}":                          "",
-		head + "spec: {watch: {apiVersion: v1, kind: A}, childs: []}":                               "childs",
-		head + "spec: {watch: {apiVersion: v1, kind: A, labels: {}}}":                               "labels",
-		head + "spec: {watch: {apiVersion: v1}}":                                                    "kind",
-		head + "spec: {watch: {apiVersion: v1, kind: A}, children: [{name: a, deletionPolicy: x}]}": "deletionPolicy",
+		head + "spec: {watch: {apiVersion: v1, kind: A}, children: [{name: a, template: x, updateStrategy: {rollingUpdate: {maxUnavailable: 5%}}}]}":                           "",
+		head + "spec: {watch: {apiVersion: v1, kind: A}, childs: []}":                                                                                                          "childs",
+		head + "spec: {watch: {apiVersion: v1, kind: A, labels: {}}}":                                                                                                          "labels",
+		head + "spec: {watch: {apiVersion: v1}}":                                                                                                                               "kind",
+		head + "spec: {watch: {apiVersion: v1, kind: A}, children: [{name: a, deletionPolicy: x}]}":                                                                            "deletionPolicy",
 		head: "spec",
 		strings.Replace(head, "{name: a}", "{}", 1) + "spec: {watch: {apiVersion: v1, kind: A}}": "name",
 	} {
