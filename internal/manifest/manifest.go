@@ -104,3 +104,15 @@ func (s *Set) addController(d *document, o Object, at *place) error {
 	s.Controllers = append(s.Controllers, &Controller{TemplateController: tc, Object: o, document: d, item: at})
 	return nil
 }
+
+// Contents returns the contents of all objects that are neither TemplateControllers nor CustomResourceDefinitions.
+func (s *Set) Contents() []map[string]any { return Contents(s.Objects) }
+
+// Contents returns the contents of objects.
+func Contents(objects []*Object) []map[string]any {
+	var out []map[string]any
+	for _, o := range objects {
+		out = append(out, o.Content)
+	}
+	return out
+}

@@ -128,6 +128,9 @@ func (p *Program) Child(name string, in *Input) ([]Object, error) {
 		if err != nil {
 			return err
 		}
+		if in.Place != nil {
+			x.places(len(objects), d)
+		}
 		objects = append(objects, Object{Content: content, Line: x.line(d.Offset())})
 		return nil
 	})
@@ -257,6 +260,16 @@ func (x *exec) mapped(err error) error {
 		return &syntax.Error{Template: x.unit.Text.Name, Reason: reasonOf(err), Message: syntax.OneLine(err.Error())}
 	}
 	return src.ErrorAt(pos, reasonOf(err), err.Error())
+}
+
+// places tells where the fields of an object are from.
+func (x *exec) places(object int, d document.Document) {
+	d.Places(func(path string, offset int) {
+		if src, pos := x.out.origin(offset); src != nil {
+			line, _ := src.Position(pos)
+			x.in.Place(object, path, src.Name, line)
+		}
+	})
 }
 
 // line returns the line of the template that a byte of the output came from, or 0.

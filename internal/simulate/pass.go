@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -57,6 +56,8 @@ type Child struct {
 	Wanted map[string]any
 	// Live is the object after the pass, without what templater adds; nil while it is not there.
 	Live map[string]any
+	// Places are where the fields of Wanted are from, by path, such as .spec.containers[0].image; nil unless asked for.
+	Places map[string]Place
 	// State says in a word or two how it stands: ready, or why it is not.
 	State string
 
@@ -156,7 +157,7 @@ func (p *pass) observe() ([]*child.Live, error) {
 			continue
 		}
 		o.Note(object.Covered) // nobody takes fields here
-		kind := p.kinds.find(schema.FromAPIVersionAndKind(o.APIVersion(), o.Kind()))
+		kind := p.kinds.find(gvkOf(content))
 		out = append(out, child.NewLive(kind, o))
 	}
 	return child.Sort(out), nil
@@ -258,8 +259,9 @@ func (p *pass) report() error {
 // children says how each child stands.
 func (p *pass) children(observed []*child.Live, gates *gate.Gates, judge *readiness.Judge) []Child {
 	var out []Child
+	places := p.explain(observed)
 	for _, w := range p.desired.Wanted {
-		c := Child{Entry: w.Entry.Name, Line: w.Line(), Wanted: w.Content, State: "ready", wanted: w}
+		c := Child{Entry: w.Entry.Name, Line: w.Line(), Wanted: w.Content, Places: places[w.ID()], State: "ready", wanted: w}
 		switch {
 		case w.Live == nil && gates.Closed(w.Entry.Name):
 			c.State = "waits for other children"
@@ -274,9 +276,14 @@ func (p *pass) children(observed []*child.Live, gates *gate.Gates, judge *readin
 		out = append(out, c)
 	}
 	for _, l := range observed {
-		if l.Wanted == nil {
-			out = append(out, Child{Entry: l.Entry, Live: Public(l.Object.Content()), State: "not wanted any more"})
+		if l.Wanted != nil {
+			continue
 		}
+		c := Child{Entry: l.Entry, Live: Public(l.Object.Content()), State: "not wanted any more"}
+		if slices.Contains(p.desired.Failed, l.Entry) {
+			c.State = "stays as it is, for its template cannot be rendered"
+		}
+		out = append(out, c)
 	}
 	return out
 }

@@ -64,7 +64,7 @@ func (p *pass) watched(r *spec.Related) ([]*object.Object, error) {
 	}
 	var out []*object.Object
 	for _, content := range slices.Concat(p.state.Objects, p.state.Related) {
-		if schema.FromAPIVersionAndKind(text(content["apiVersion"]), text(content["kind"])).GroupKind() != r.GVK.GroupKind() {
+		if gvkOf(content).GroupKind() != r.GVK.GroupKind() {
 			continue
 		}
 		o, err := object.From(content)

@@ -24,3 +24,32 @@ func (s *Simulator) Settle(in State) (Result, State, error) {
 	}
 	return Result{Writes: writes}, in, ErrRestless
 }
+
+// SettleReady is Settle where all children become ready as soon as they are there.
+func (s *Simulator) SettleReady(in State) (Result, State, error) {
+	var writes []Write
+	for range mostPasses {
+		result, next, err := s.Settle(in)
+		if err != nil {
+			return result, in, err
+		}
+		writes, in = append(writes, result.Writes...), next
+		result.Writes = writes
+		ready, changed := s.allReady(in)
+		if !changed {
+			return result, in, nil
+		}
+		in = ready
+	}
+	return Result{Writes: writes}, in, ErrRestless
+}
+
+// allReady makes the objects ready that are not.
+func (s *Simulator) allReady(in State) (out State, changed bool) {
+	out = in.copy()
+	for i, o := range in.Objects {
+		out.Objects[i] = MakeReady(o, in.Now)
+		changed = changed || !same(o, out.Objects[i])
+	}
+	return out, changed
+}

@@ -24,6 +24,9 @@ import (
 
 // Simulator makes passes over parents of one TemplateController. It is safe for concurrent use.
 type Simulator struct {
+	// Explain is whether to say of children where their fields are from.
+	Explain bool
+
 	name     string
 	spec     *v1.TemplateControllerSpec
 	compiled *spec.Compiled
@@ -48,12 +51,15 @@ func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions []map[s
 	return s, nil
 }
 
+// OfKind reports whether an object is of the kind that is watched, in any version.
+func (s *Simulator) OfKind(content map[string]any) bool {
+	return gvkOf(content).GroupKind() == s.compiled.GVK.GroupKind()
+}
+
 // Watches returns why an object is no parent of the TemplateController, or "".
 func (s *Simulator) Watches(content map[string]any) string {
-	apiVersion, _ := content["apiVersion"].(string)
-	name, _ := content["kind"].(string)
-	if gvk := schema.FromAPIVersionAndKind(apiVersion, name); gvk.GroupKind() != s.compiled.GVK.GroupKind() {
-		return fmt.Sprintf("it is a %s, and TemplateController %s watches %s", gvk.GroupKind(), s.name, s.compiled.GVK.GroupKind())
+	if !s.OfKind(content) {
+		return fmt.Sprintf("it is a %s, and TemplateController %s watches %s", idOf(content).Kind, s.name, s.compiled.GVK.GroupKind())
 	}
 	o, err := object.From(s.placed(content))
 	if err != nil {

@@ -74,11 +74,15 @@ func uid(of string, n int) string {
 	return fmt.Sprintf("%s-%s-%s-%s-%s", h[:8], h[8:12], h[12:16], h[16:20], h[20:])
 }
 
+func gvkOf(content map[string]any) schema.GroupVersionKind {
+	return schema.FromAPIVersionAndKind(text(content["apiVersion"]), text(content["kind"]))
+}
+
 // idOf tells which object it is.
 func idOf(content map[string]any) child.ID {
 	metadata := mapping(content["metadata"])
 	return child.ID{
-		Kind: schema.FromAPIVersionAndKind(text(content["apiVersion"]), text(content["kind"])).GroupKind(),
+		Kind: gvkOf(content).GroupKind(),
 		Name: types.NamespacedName{Namespace: text(metadata["namespace"]), Name: text(metadata["name"])},
 	}
 }

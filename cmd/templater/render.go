@@ -1,0 +1,176 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/templater-dev/templater/internal/cli"
+	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/lint/report"
+	"github.com/templater-dev/templater/internal/manifest"
+	"github.com/templater-dev/templater/internal/simulate"
+	"github.com/templater-dev/templater/internal/simulate/show"
+)
+
+// renderFlags are the flags of templater render.
+type renderFlags struct {
+	parents, observed, related []string
+	controller                 string
+	ready, explain             bool
+	output                     string
+}
+
+func newRenderCommand() *cobra.Command {
+	var f renderFlags
+	cmd := &cobra.Command{
+		Use:   "render PATH...",
+		Short: "Show what templates yield, without a cluster",
+		Long: `Show the children and the status that TemplateControllers in files yield for
+parents in files. PATH is a file, a folder, or - for the standard input; the
+parents are the objects of the watched kinds there, or those of --filename.
+CustomResourceDefinitions there tell which kinds have namespaces, and what a
+status can hold.
+
+It makes passes as the operator does until nothing is left to do. A child that
+waits for others shows that in a comment, and is left out where its template needs
+those others; --ready takes all children for ready. Rights, the defaults of an API
+server and its admission plugins are left out.
+
+What is wrong with a template is told on the standard error. It exits with 0 if all
+is well, with 1 if something is wrong, and with 2 if it could not do its work.`,
+		Example: `  templater render app.yaml -f parent.yaml
+  templater render config/ --ready --explain
+  templater render config/ --observed observed.yaml --related related.yaml -o json
+  kubectl kustomize config/ | templater render - -f parent.yaml`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("give files or folders with TemplateControllers, or - for the standard input")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVarP(&f.parents, "filename", "f", nil, "files and folders with the parents; without it, these are in PATH, too")
+	flags.StringSliceVar(&f.observed, "observed", nil, "files and folders with children as they are: those with the labels of templater, or with kind and name of a child")
+	flags.StringSliceVar(&f.related, "related", nil, "files and folders with other objects, for spec.related to find")
+	flags.StringVar(&f.controller, "controller", "", "name of the one TemplateController to look at; empty = all")
+	flags.BoolVar(&f.ready, "ready", false, "take all children for ready")
+	flags.BoolVar(&f.explain, "explain", false, "say in comments which line of which template each field is from; with -o yaml")
+	cli.AddOutput(flags, &f.output, "yaml", "json")
+	return cmd
+}
+
+func (f *renderFlags) run(cmd *cobra.Command, paths []string) error {
+	if f.explain && f.output != "yaml" {
+		return errors.New("--explain: its comments need -o yaml")
+	}
+	set, err := manifest.LoadControllers(paths, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	if f.controller != "" {
+		one := set.Named(f.controller)
+		if one == nil {
+			return fmt.Errorf("--controller: no TemplateController %s in %s", f.controller, strings.Join(paths, ", "))
+		}
+		set.Controllers = []*manifest.Controller{one}
+	}
+	parents := set
+	if len(f.parents) > 0 {
+		if parents, err = manifest.Load(f.parents, cmd.InOrStdin()); err != nil {
+			return err
+		}
+	}
+	observed, err := manifest.Load(f.observed, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	related, err := manifest.Load(f.related, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	r := renderer{renderFlags: f, errors: cmd.ErrOrStderr(), state: simulate.State{Objects: observed.Contents(), Related: related.Contents(), Now: time.Now()}}
+	for _, c := range set.Controllers {
+		if err := r.render(c, set.CRDs, parents.Objects); err != nil {
+			return err
+		}
+	}
+	if len(r.results) == 0 && !r.faulty {
+		return fmt.Errorf("no parent in %s: none of the objects is of a kind that is watched: give parents by -f", strings.Join(append(paths, f.parents...), ", "))
+	}
+	if err := r.write(cmd.OutOrStdout()); err != nil {
+		return err
+	}
+	if r.faulty {
+		return cli.Findings
+	}
+	return nil
+}
+
+// renderer renders for one parent after the other.
+type renderer struct {
+	*renderFlags
+	errors  io.Writer
+	state   simulate.State
+	results []show.Result
+	faulty  bool
+}
+
+// render renders for the parents of one TemplateController.
+func (r *renderer) render(c *manifest.Controller, definitions []*manifest.Object, parents []*manifest.Object) error {
+	checked := lint.Check(c.TemplateController, nil)
+	if checked.Rejection != nil {
+		r.faulty = true
+		return r.reject(c, finding.Of(finding.Error, checked.Findings))
+	}
+	s, rejection := simulate.New(c.TemplateController, checked.Compiled, manifest.Contents(definitions))
+	if rejection != nil {
+		r.faulty = true
+		return r.reject(c, rejection.Findings)
+	}
+	s.Explain = r.explain
+	for _, parent := range parents {
+		if !s.OfKind(parent.Content) {
+			continue
+		}
+		in := r.state
+		in.Parent = parent.Content
+		result, out, err := s.Settle(in)
+		if r.ready && err == nil {
+			result, out, err = s.SettleReady(out)
+		}
+		if errors.Is(err, simulate.ErrRestless) {
+			result.Faults = append(result.Faults, err.Error())
+		} else if err != nil {
+			return &manifest.Error{File: parent.File, Line: parent.Line, Message: err.Error()}
+		}
+		for _, fault := range result.Faults {
+			r.faulty = true
+			fmt.Fprintln(r.errors, located(c, fault))
+		}
+		r.results = append(r.results, show.Of(c.TemplateController.Name, out.Parent, result))
+	}
+	return nil
+}
+
+// reject tells why the operator would not accept a TemplateController.
+func (r *renderer) reject(c *manifest.Controller, all []finding.Finding) error {
+	for _, l := range report.Locate(c.TemplateController.Name, c, all) {
+		fmt.Fprintln(r.errors, located(c, l.Finding.String()))
+	}
+	return nil
+}
+
+func (r *renderer) write(out io.Writer) error {
+	if r.output == "json" {
+		return show.JSON(out, r.results)
+	}
+	return show.YAML(out, r.results, r.explain)
+}
