@@ -11,9 +11,10 @@ import (
 // What a check may cost. What is beyond is not looked at, and nothing is said of it.
 const (
 	maxSteps    = 200_000 // nodes of templates, each as often as it is looked at
-	maxNotes    = 1000
+	maxNotes    = 500
+	maxLooks    = 2_000_000
 	maxCalls    = 40 // of define blocks that call each other
-	maxContexts = 12 // kinds of dot for which a define block is looked at
+	maxContexts = 30 // kinds of dot for which a define block is looked at
 )
 
 // checker looks through the templates of a TemplateController, with the types of what they read.
@@ -33,14 +34,17 @@ type checker struct {
 	collecting int
 
 	notes  []*note
-	fine   map[place]bool    // keys that are there: see resolved
+	fine   map[spot]bool     // keys that are there: see resolved
 	tested map[string]bool   // steps that conditions look at
 	seen   map[any][]context // define blocks, and for which dots
 	steps  int
-	gaveUp bool // steps or contexts are used up
+	gaveUp bool // steps or notes are used up
+	// partial are the texts with define blocks that have not been looked at for all of their dots.
+	partial map[*syntax.Text]bool
+	looks   int // how many more types and letters suggestions may look at
 
 	kinds     map[string]*value // of the objects of entries, by name
-	skeletons map[*syntax.Unit]skeleton
+	skeletons map[*syntax.Unit]*skeleton
 }
 
 type variable struct {
@@ -59,7 +63,7 @@ func Check(spec *v1.TemplateControllerSpec, program *render.Program, known schem
 func newChecker(spec *v1.TemplateControllerSpec, program *render.Program, known schema.Set) *checker {
 	return &checker{
 		spec: spec, known: known, program: program, units: program.Templates(),
-		fine: map[place]bool{}, tested: map[string]bool{}, seen: map[any][]context{}, kinds: map[string]*value{}, skeletons: map[*syntax.Unit]skeleton{},
+		fine: map[spot]bool{}, looks: maxLooks, tested: map[string]bool{}, seen: map[any][]context{}, partial: map[*syntax.Text]bool{}, kinds: map[string]*value{}, skeletons: map[*syntax.Unit]*skeleton{},
 	}
 }
 

@@ -27,7 +27,7 @@ func (c *checker) texts() {
 	for _, u := range c.units.Children {
 		s := c.skeleton(u)
 		for _, d := range s.documents {
-			c.child(&s, d)
+			c.child(s, d)
 		}
 	}
 	u := c.units.Status
@@ -43,12 +43,12 @@ func (c *checker) texts() {
 	if !there || s.others || len(s.documents) != 1 {
 		return
 	}
-	at := shape{c: c, s: &s, starts: startsOf(u.Text.Content), first: s.documents[0].first, object: c.spec.Watch.Kind, kind: c.spec.Watch.Kind, code: finding.Pruned}
+	at := shape{c: c, s: s, starts: s.starts(), first: s.documents[0].first, object: c.spec.Watch.Kind, kind: c.spec.Watch.Kind, code: finding.Pruned}
 	at.node(s.documents[0].root, f.Type, ".status")
 }
 
 // skeleton returns that of a template, which is made once.
-func (c *checker) skeleton(u *syntax.Unit) skeleton {
+func (c *checker) skeleton(u *syntax.Unit) *skeleton {
 	s, made := c.skeletons[u]
 	if !made {
 		s = skeletonOf(u)
@@ -63,7 +63,7 @@ func (c *checker) child(s *skeleton, d document) {
 	if !ok || c.known == nil {
 		return
 	}
-	at := shape{c: c, s: s, starts: startsOf(s.text.Content), first: d.first, object: kind.Kind, kind: kind.Kind, code: finding.ChildField}
+	at := shape{c: c, s: s, starts: s.starts(), first: d.first, object: kind.Kind, kind: kind.Kind, code: finding.ChildField}
 	t, exists := c.known.Lookup(kind)
 	switch {
 	case !exists:
@@ -122,7 +122,7 @@ func (at *shape) place(n *yaml.Node) place {
 	if n.Kind != yaml.ScalarNode || n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		length = 1
 	}
-	return place{at.s.text, offset, length}
+	return place{text: at.s.text, offset: offset, length: length}
 }
 
 // node compares a node with the type that is expected there.
@@ -136,11 +136,11 @@ func (at *shape) node(n *yaml.Node, t *schema.Type, path string) {
 	}
 	switch n.Kind { //nolint:exhaustive // nothing is known of the others
 	case yaml.MappingNode:
-		for i := 0; i+1 < len(n.Content); i += 2 {
+		for i := 0; i+1 < len(n.Content) && !at.c.gaveUp; i += 2 {
 			at.entry(n.Content[i], n.Content[i+1], t, path)
 		}
 	case yaml.SequenceNode:
-		for _, item := range n.Content {
+		for _, item := range n.Content { // each is a step
 			at.node(item, t.Items, path+"[]")
 		}
 	case yaml.ScalarNode:
@@ -178,11 +178,11 @@ func (at *shape) unknown(key *yaml.Node, t *schema.Type, path string) {
 	known := sortedKeys(t.Fields)
 	nearest := at.c.nearest(key.Value, known)
 	hint := ""
-	switch left := maxElsewhere; {
+	switch {
 	case nearest != "":
 		hint = "; did you mean " + nearest + "?"
 	default:
-		if where := within(t, key.Value, maxLevels, &left); where != "" {
+		if where := within(t, key.Value, maxLevels, &at.c.looks); where != "" {
 			hint = "; it is in " + path + where
 		}
 	}

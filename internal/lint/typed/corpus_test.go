@@ -73,6 +73,9 @@ func samplesOf(t *testing.T) (all []sample, known schema.Set) {
 				return err
 			}
 			ext := filepath.Ext(path)
+			if filepath.Base(path) == "findings.md" {
+				return nil // whose examples are wrong on purpose
+			}
 			if ext != ".yaml" && ext != ".md" && ext != ".txtar" {
 				return nil
 			}

@@ -84,8 +84,9 @@ func (c *checker) path(v *value, keys []string, offset int) *value {
 }
 
 func (c *checker) variable(name string) *value {
-	for _, known := range slices.Backward(c.vars) {
+	for i, known := range slices.Backward(c.vars) {
 		if known.name == name {
+			c.steps += (len(c.vars) - i) / 16
 			return known.v
 		}
 	}

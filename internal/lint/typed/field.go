@@ -2,6 +2,7 @@ package typed
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/templater-dev/templater/internal/finding"
@@ -47,7 +48,7 @@ func (c *checker) field(v *value, key string, at place) *value {
 		w = *w.nullable()
 	}
 	if o := w.origin; o != nil && o.from == fromSchema {
-		w.optional = append(slices.Clip(v.optional), w.optional...)
+		w.optional = some(v.optional, w.optional)
 	}
 	return &w
 }
@@ -113,9 +114,9 @@ func stepOf(o *origin) string {
 func (v *value) each() *value {
 	switch data := v.data.(type) {
 	case []any:
-		return itemsOf(data, v.origin)
+		return v.origin.remember(data, func() []any { return data })
 	case map[string]any:
-		return itemsOf(slices.Collect(maps.Values(data)), v.origin)
+		return v.origin.remember(data, func() []any { return slices.Collect(maps.Values(data)) })
 	}
 	switch {
 	case v.of != nil && v.kinds&list != 0:
@@ -133,7 +134,21 @@ func (o *origin) item(of *schema.Type) *origin {
 	if o == nil {
 		return nil
 	}
-	return &origin{root: o.root, object: o.object, path: o.path + "[]", up: o, of: of, from: o.from}
+	return &origin{root: o.root, object: o.object, path: o.path + "[]", up: o, of: of, from: o.from, items: o.items}
+}
+
+// remember returns what is in a list or a map of spec.values, which is looked at once.
+func (o *origin) remember(data any, all func() []any) *value {
+	if o == nil || o.items == nil {
+		return itemsOf(all(), o)
+	}
+	at := reflect.ValueOf(data).Pointer()
+	v := o.items[at]
+	if v == nil {
+		v = itemsOf(all(), o)
+		o.items[at] = v
+	}
+	return v
 }
 
 // itemsOf returns what all items are. Of many, nobody asks.
@@ -195,7 +210,7 @@ func (c *checker) unknown(v *value, key string, at place) *value {
 	if v.origin != nil && v.origin.from == fromSchema {
 		n.raise(finding.Warning)
 	}
-	if v.origin != nil && v.origin.from == fromValues && c.nearest(key, slices.Collect(maps.Keys(n.known()))) != "" {
+	if v.origin != nil && v.origin.from == fromValues && c.nearest(key, c.knownKeys(v)) != "" {
 		n.raise(finding.Warning)
 	}
 	return &value{kinds: null, notes: []*note{n}}

@@ -109,12 +109,13 @@ func dig(c *checker, call *invocation) *value {
 	return join(v.present(), call.args[last-1])
 }
 
-func set(_ *checker, call *invocation) *value {
+func set(c *checker, call *invocation) *value {
 	v := call.args[0]
 	key, written := call.text(1)
 	if v.keys == nil || !written {
 		return ofKinds(mapping)
 	}
+	c.steps += len(v.keys)
 	w := *v
 	w.keys = maps.Clone(v.keys)
 	w.keys[key] = call.args[2]
@@ -131,4 +132,7 @@ func pluck(c *checker, call *invocation) *value {
 	return ofKinds(list)
 }
 
-func valuesOf(_ *checker, call *invocation) *value { return listOf(call.args[0].items()) }
+func valuesOf(c *checker, call *invocation) *value {
+	c.steps += len(call.args[0].keys)
+	return listOf(call.args[0].items())
+}

@@ -2,8 +2,6 @@ package typed
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"text/template/parse"
 
@@ -15,7 +13,24 @@ import (
 // place is where something stands in a template.
 type place struct {
 	text           *syntax.Text
-	offset, length int // in bytes of what is parsed
+	offset, length int        // in bytes of what is parsed
+	node           parse.Node // what it is, where that tells the length
+}
+
+// spot is a place without its length.
+type spot struct {
+	text   *syntax.Text
+	offset int
+}
+
+func (p place) spot() spot { return spot{p.text, p.offset} }
+
+// end returns the offset behind it.
+func (p place) end() int {
+	if p.node != nil {
+		return p.offset + len(p.node.String())
+	}
+	return p.offset + p.length
 }
 
 // note is what may become a finding: what is missing is one only where somebody needs it.
@@ -44,14 +59,17 @@ func (n *note) raise(s finding.Severity) {
 // note begins a note.
 func (c *checker) note(code finding.Code, at place) *note {
 	n := &note{code: code, at: at}
-	if len(c.notes) < maxNotes && (c.dead == 0 || c.depth == 0) {
+	if c.dead == 0 || c.depth == 0 {
 		c.notes = append(c.notes, n)
+	}
+	if len(c.notes) >= maxNotes {
+		c.gaveUp = true
 	}
 	return n
 }
 
 // resolved notes that a key is there for one of those that ask at a place: it is no misspelling.
-func (c *checker) resolved(at place) { c.fine[place{at.text, at.offset, 0}] = true }
+func (c *checker) resolved(at place) { c.fine[at.spot()] = true }
 
 // fails makes findings of notes on which rendering stops, if it gets there.
 func (c *checker) fails(notes ...*note) {
@@ -84,7 +102,7 @@ func (c *checker) say(s finding.Severity, code finding.Code, at place, format st
 
 // at returns the place of a node.
 func (c *checker) at(n parse.Node) place {
-	return place{c.src, syntax.Start(n), len(n.String())}
+	return place{text: c.src, offset: syntax.Start(n), node: n}
 }
 
 // keyAt returns the place of the i-th key of a path that is written with dots and begins at an offset.
@@ -92,7 +110,7 @@ func (c *checker) keyAt(offset int, keys []string, i int) place {
 	for _, key := range keys[:i] {
 		offset += len(key) + 1
 	}
-	return place{c.src, offset + 1, len(keys[i])}
+	return place{text: c.src, offset: offset + 1, length: len(keys[i])}
 }
 
 // inString returns the place of a word in a string of the author.
@@ -101,24 +119,24 @@ func (c *checker) inString(n *parse.StringNode, word string) place {
 	if i < 0 {
 		return c.at(n)
 	}
-	return place{c.src, int(n.Pos) + i, len(word)}
+	return place{text: c.src, offset: int(n.Pos) + i, length: len(word)}
 }
 
 // findings returns what is to be told.
 func (c *checker) findings() []finding.Finding {
-	worst := map[place]finding.Severity{}
+	worst := map[spot]finding.Severity{}
 	for _, n := range c.notes {
 		if n.severity == finding.Error {
-			worst[n.at] = finding.Error
+			worst[n.at.spot()] = finding.Error
 		}
 	}
 	var all []finding.Finding
-	told := map[place]bool{}
+	told := map[spot]bool{}
 	for _, n := range c.notes {
-		if n.severity == "" || n.severity != finding.Error && (worst[n.at] != "" || c.excused(n)) || told[n.at] {
+		if n.severity == "" || n.severity != finding.Error && (worst[n.at.spot()] != "" || c.excused(n)) || told[n.at.spot()] {
 			continue
 		}
-		told[n.at] = true
+		told[n.at.spot()] = true
 		all = append(all, c.finding(n))
 	}
 	return finding.Sort(all)
@@ -126,7 +144,7 @@ func (c *checker) findings() []finding.Finding {
 
 // excused reports whether what a warning is about is provided for elsewhere.
 func (c *checker) excused(n *note) bool {
-	if n.code == finding.UnknownField && (c.fine[place{n.at.text, n.at.offset, 0}] || c.gaveUp) {
+	if n.code == finding.UnknownField && (c.fine[n.at.spot()] || c.gaveUp || c.partial[n.at.text]) {
 		return true
 	}
 	for _, step := range n.unless {
@@ -140,13 +158,13 @@ func (c *checker) excused(n *note) bool {
 func (c *checker) finding(n *note) finding.Finding {
 	f := finding.Finding{Code: n.code, Severity: n.severity, Where: n.at.text.Name, Message: n.message, Replacement: n.replacement}
 	f.Line, f.Column = n.at.text.Position(n.at.offset)
-	if line, column := n.at.text.Position(n.at.offset + n.at.length); line == f.Line {
+	if line, column := n.at.text.Position(n.at.end()); line == f.Line {
 		f.Length = column - f.Column
 	}
 	switch {
 	case n.message != "":
 	case n.code == finding.NoFields:
-		f.Message = fmt.Sprintf("%s is %s, so there is no .%s in it%s", n.of.words(), kindWords(n.kinds), n.key, n.of.instead(n.key))
+		f.Message = fmt.Sprintf("%s is %s, so there is no .%s in it%s", n.of.words(), kindWords(n.kinds), n.key, c.instead(n.of, n.key))
 	default:
 		f.Message, f.Replacement = c.unknownWords(n)
 	}
@@ -154,31 +172,33 @@ func (c *checker) finding(n *note) finding.Finding {
 	return f
 }
 
-// known returns the keys that there are where another one was asked for.
-func (n *note) known() map[string]bool {
-	known := map[string]bool{}
-	switch data, isMap := n.in.data.(map[string]any); {
-	case isMap:
-		for key := range data {
-			known[key] = true
-		}
-	case n.in.keys != nil:
-		for key := range n.in.keys {
-			known[key] = true
-		}
-	case n.in.of != nil:
-		for key := range n.in.of.Fields {
-			known[key] = true
-		}
+// knownKeys returns the keys of a map in order, or none if there are too many to look at.
+func (c *checker) knownKeys(v *value) []string {
+	const cost = 10
+	data, _ := v.data.(map[string]any)
+	n := len(data) + len(v.keys)
+	if v.of != nil {
+		n += len(v.of.Fields)
 	}
-	return known
+	if c.looks -= cost * n; c.looks < 0 {
+		return nil
+	}
+	switch {
+	case data != nil:
+		return sortedKeys(data)
+	case v.keys != nil:
+		return sortedKeys(v.keys)
+	case v.of != nil:
+		return sortedKeys(v.of.Fields)
+	}
+	return nil
 }
 
 // unknownWords says that there is no such field, and what may have been meant.
 func (c *checker) unknownWords(n *note) (message, replacement string) {
-	known := slices.Sorted(maps.Keys(n.known()))
+	known := c.knownKeys(n.in)
 	nearest := c.nearest(n.key, known)
-	where, sure := n.of.elsewhere(n.key)
+	where, sure := c.elsewhere(n.of, n.key)
 	hint := ""
 	switch {
 	case n.of != nil && neverSeen[n.of.path+"."+n.key]:

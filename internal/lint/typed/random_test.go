@@ -104,6 +104,22 @@ func (d *draw) data(t *schema.Type) any {
 	return pick1(d, "", "a", "3", "One")
 }
 
+// kind returns a random type of parents.
+func (d *draw) kind() *schema.Type {
+	return &schema.Type{Kinds: schema.Map, Fields: map[string]schema.Field{
+		"spec":   {Type: &schema.Type{Kinds: schema.Map, Fields: map[string]schema.Field{"alpha": {Type: d.schema(1)}, "beta": {Type: d.schema(1), Present: true}, "items": {Type: d.schema(2)}}}, Present: true},
+		"status": {Type: d.schema(2)},
+	}}
+}
+
+// randomKind returns a random type that contains itself.
+func randomKind(seed uint64) *schema.Type {
+	d := &draw{Rand: rand.New(rand.NewPCG(seed, 0))}
+	kind := d.kind()
+	kind.Fields["spec"].Type.Fields["self"] = schema.Field{Type: kind}
+	return kind
+}
+
 // block returns a piece of a template.
 func (d *draw) block(depth int) string {
 	declared := len(d.scope)
@@ -239,10 +255,7 @@ func TestWhatRendersHasNoError(t *testing.T) {
 	errors, fine, failing := 0, 0, 0
 	for i := range *randomTemplates {
 		d := &draw{Rand: rand.New(rand.NewPCG(*randomSeed, uint64(i)))}
-		kind := &schema.Type{Kinds: schema.Map, Fields: map[string]schema.Field{
-			"spec":   {Type: &schema.Type{Kinds: schema.Map, Fields: map[string]schema.Field{"alpha": {Type: d.schema(1)}, "beta": {Type: d.schema(1), Present: true}, "items": {Type: d.schema(2)}}}, Present: true},
-			"status": {Type: d.schema(2)},
-		}}
+		kind := d.kind()
 		source := render.Source{Logs: true, Helpers: `{{ define "one" }}` + d.block(2) + `{{ end }}{{ define "two" }}` + d.block(2) + `{{ end }}`}
 		d.scope = nil
 		source.Status = "a: " + strings.ReplaceAll(d.block(0), "\n", " ")

@@ -53,7 +53,7 @@ func (c *checker) values() *value {
 	if data == nil {
 		data = map[string]any{}
 	}
-	return ofData(map[string]any(data), &origin{root: ".values", from: fromValues})
+	return ofData(map[string]any(data), &origin{root: ".values", from: fromValues, items: map[uintptr]*value{}})
 }
 
 // object returns an object of a kind.
@@ -127,7 +127,7 @@ func (c *checker) yields(name string) *value {
 }
 
 // kinds returns the kinds of all documents, or none if they may be of others.
-func (s skeleton) kinds() (all []gvk.GroupVersionKind) {
+func (s *skeleton) kinds() (all []gvk.GroupVersionKind) {
 	for _, d := range s.documents {
 		found, ok := kindIn(d.root)
 		if !ok {

@@ -17,6 +17,7 @@ type skeleton struct {
 	// documents are those that could be read. others says that there may be more.
 	documents []document
 	others    bool
+	lines     []int // offsets at which they begin; see starts
 }
 
 // document is one YAML document of a skeleton, and in which line of the template it begins.
@@ -28,12 +29,15 @@ type document struct {
 // blank stands for each character of what is printed: a private one, that no author writes.
 const blank = '\uE0F1'
 
+// maxDocuments bounds how many documents of a template are looked at.
+const maxDocuments = 200
+
 // maxSkeleton bounds the text of which a skeleton is made, in bytes.
 const maxSkeleton = 128 << 10
 
 // skeletonOf reads the text of a template.
-func skeletonOf(u *syntax.Unit) skeleton {
-	s := skeleton{text: u.Text}
+func skeletonOf(u *syntax.Unit) *skeleton {
+	s := &skeleton{text: u.Text}
 	content := u.Text.Content
 	if len(content) > maxSkeleton || strings.ContainsRune(content, blank) {
 		s.others = true
@@ -57,7 +61,7 @@ func skeletonOf(u *syntax.Unit) skeleton {
 // read reads the documents of lines.
 func (s *skeleton) read(lines []string) {
 	first := 0
-	for i := 0; i <= len(lines); i++ {
+	for i := 0; i <= len(lines) && len(s.documents) < maxDocuments; i++ {
 		if i < len(lines) && !separates(lines[i]) {
 			continue
 		}
@@ -136,9 +140,10 @@ func (g *gaps) node(n parse.Node) bool {
 // atMargin reports whether an action may print whole documents: it stands at the beginning of a line.
 func (g *gaps) atMargin(n *parse.ActionNode) bool {
 	from := int(n.Pos)
-	line := g.content[strings.LastIndexByte(g.content[:from], '\n')+1 : from]
-	if before := strings.TrimRight(line, "{[<-% "); before != "" || line != strings.TrimLeft(line, " ") {
-		return false
+	for from > 0 && g.content[from-1] != '\n' {
+		if from--; g.own[from] || from > 0 && g.content[from] == ' ' && g.content[from-1] == '\n' {
+			return false
+		}
 	}
 	for _, cmd := range n.Pipe.Cmds {
 		if f, ok := cmd.Args[0].(*parse.IdentifierNode); ok && (f.Ident == "nindent" || f.Ident == "indent") && len(cmd.Args) > 1 && cmd.Args[1].String() != "0" {
@@ -210,8 +215,9 @@ func (g *gaps) begins(from int, line string) bool {
 
 // startsAction reports whether an action begins at an offset, and not in a line before.
 func (g *gaps) startsAction(at int) bool {
-	end := at + min(len(g.content)-at, 12)
-	return slices.ContainsFunc(g.prints, func(p int) bool { return p >= at && p <= end })
+	const longest = 12 // of a delimiter, and white space
+	i, _ := slices.BinarySearch(g.prints, at)
+	return i < len(g.prints) && g.prints[i] <= at+longest
 }
 
 func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
@@ -229,13 +235,15 @@ func (s *skeleton) offset(starts []int, line, column int) int {
 	return min(at, len(s.text.Content))
 }
 
-// startsOf returns the offsets at which lines begin.
-func startsOf(text string) []int {
-	starts := []int{0}
-	for i := range len(text) {
-		if text[i] == '\n' {
-			starts = append(starts, i+1)
+// starts returns the offsets at which lines begin.
+func (s *skeleton) starts() []int {
+	if s.lines == nil {
+		s.lines = []int{0}
+		for i := range len(s.text.Content) {
+			if s.text.Content[i] == '\n' {
+				s.lines = append(s.lines, i+1)
+			}
 		}
 	}
-	return starts
+	return s.lines
 }

@@ -10,34 +10,40 @@ import (
 
 // How far suggestions are looked for.
 const (
-	maxKnown     = 2000 // keys of one map
-	maxElsewhere = 2000 // types
-	maxLevels    = 3
+	maxLevels = 3
+	// lookCost is what looking at one type costs, where a letter of a key that is compared with another one costs 1.
+	lookCost = 100
 )
 
 // nearest returns the known key that may have been meant, or "".
 func (c *checker) nearest(key string, known []string) string {
-	if len(known) > maxKnown {
-		return ""
+	near := known[:0:0]
+	for _, k := range known {
+		if c.looks -= 1 + len(k); c.looks < 0 {
+			return ""
+		}
+		if len(k)-len(key) <= len(key)/3+1 && len(key)-len(k) <= len(key)/3+1 || len(k) > len(key) && strings.EqualFold(k[:len(key)], key) {
+			c.looks -= len(k) * len(key)
+			near = append(near, k)
+		}
 	}
-	slices.Sort(known)
-	return syntax.Nearest(key, known)
+	slices.Sort(near)
+	return syntax.Nearest(key, near)
 }
 
 // elsewhere returns where the object has a field of that name, near the place where it was looked for, or "". It is sure
 // where the name is long enough to be no accident.
-func (o *origin) elsewhere(key string) (where string, sure bool) {
+func (c *checker) elsewhere(o *origin, key string) (where string, sure bool) {
 	if o == nil || o.from != fromSchema {
 		return "", false
 	}
 	const short = 4
-	left := maxElsewhere
 	for at := o; at != nil; at = at.up {
 		if at != o && has(at.of, key) {
 			return at.inWords(), len(key) >= short
 		}
-		if path := within(at.of, key, maxLevels, &left); path != "" {
-			return strings.TrimSuffix(at.inWords(), "[]") + path, len(key) >= short
+		if path := within(at.of, key, maxLevels, &c.looks); path != "" {
+			return strings.TrimSuffix(at.path, "[]") + path, len(key) >= short
 		}
 	}
 	return "", false
@@ -85,14 +91,14 @@ type inside struct {
 
 // deeper adds the types that are right below one.
 func (at inside) deeper(all []inside, left *int) []inside {
-	if at.t == nil {
+	if at.t == nil || *left <= 0 {
 		return all
 	}
 	if at.t.Fields == nil && at.t.Items != nil {
 		all = append(all, inside{at.t.Items, at.path + "[]"})
 	}
 	for _, name := range sortedKeys(at.t.Fields) {
-		if *left--; *left <= 0 {
+		if *left -= lookCost; *left <= 0 {
 			break
 		}
 		all = append(all, inside{at.t.Fields[name].Type, at.path + "." + name})
@@ -110,7 +116,7 @@ func below(o *origin, where, key string) string {
 }
 
 // instead says how the items of a list are got at, or where the field is.
-func (o *origin) instead(key string) string {
+func (c *checker) instead(o *origin, key string) string {
 	if o == nil || o.of == nil {
 		return ""
 	}
@@ -120,7 +126,7 @@ func (o *origin) instead(key string) string {
 	case o.of.Kinds&list != 0:
 		return "; use range, first or index"
 	}
-	if where, _ := o.elsewhere(key); where != "" {
+	if where, _ := c.elsewhere(o, key); where != "" {
 		return "; it is in " + where
 	}
 	return ""

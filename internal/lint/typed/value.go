@@ -38,6 +38,7 @@ type origin struct {
 	up     *origin
 	of     *schema.Type
 	from   source
+	items  map[uintptr]*value // of spec.values: what is in a list or a map, by its address
 }
 
 // source tells what told the type of a value.
@@ -58,7 +59,7 @@ func (o *origin) below(key string, of *schema.Type) *origin {
 	if o == nil {
 		return nil
 	}
-	return &origin{root: o.root, object: o.object, path: o.path + "." + key, up: o, of: of, from: o.from}
+	return &origin{root: o.root, object: o.object, path: o.path + "." + key, up: o, of: of, from: o.from, items: o.items}
 }
 
 // The kinds of values, in short.
@@ -209,7 +210,7 @@ func join(a, b *value) *value {
 	case a == nil:
 		return b
 	case a.kinds == null && b.kinds == null:
-		return &value{kinds: null, notes: slices.Concat(a.notes, b.notes)}
+		return &value{kinds: null, notes: some(a.notes, b.notes)}
 	case a.kinds == null:
 		return b.nullable()
 	case b.kinds == null:
@@ -221,7 +222,7 @@ func join(a, b *value) *value {
 	case b.isEmpty(a):
 		return a.orEmpty()
 	}
-	v := &value{kinds: a.kinds | b.kinds, optional: slices.Concat(a.optional, b.optional)}
+	v := &value{kinds: a.kinds | b.kinds, optional: some(a.optional, b.optional)}
 	if a.lit == b.lit {
 		v.lit = a.lit
 	}
@@ -238,6 +239,13 @@ func join(a, b *value) *value {
 		v.open = true // a map of which nothing is known
 	}
 	return v
+}
+
+// some returns what is in both, but not more than anybody reads.
+func some[T any](a, b []T) []T {
+	const most = 16
+	all := slices.Concat(a, b)
+	return all[:min(len(all), most)]
 }
 
 // isEmpty reports whether it is a list or a map with nothing in it, in place of another one.

@@ -117,6 +117,7 @@ func (c *checker) rangeOver(n *parse.RangeNode, dot *value) {
 	before := slices.Clone(c.vars)
 	c.steps += len(before)
 	item := v.items()
+	c.steps += len(v.keys)
 	switch decl := n.Pipe.Decl; len(decl) {
 	case 1:
 		c.assign(decl[0].Ident[0], item)
@@ -262,13 +263,13 @@ func (c *checker) call(name string, dot *value) {
 	const deep = 3
 	contexts := c.seen[def.Tree]
 	for _, known := range contexts {
-		c.steps += 10
+		c.steps += 10 + len(dot.keys)
 		if known.dead == (c.dead > 0) && known.dot.same(dot, deep) {
 			return
 		}
 	}
 	if len(contexts) >= maxContexts || c.depth >= maxCalls {
-		c.gaveUp = true
+		c.partial[def.Text] = true
 		return
 	}
 	c.seen[def.Tree] = append(contexts, context{dot, c.dead > 0})
