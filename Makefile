@@ -17,7 +17,7 @@ PLAIN = $(shell grep -rl --include '*_test.go' '^//go:build !race' internal/cont
 
 # What is known without a cluster: for tools without one, and for a browser.
 OFFLINE := ./api/... ./internal/finding ./internal/lint/... ./internal/schema ./internal/kind ./internal/kube/answers ./internal/object ./internal/render ./internal/render/budget ./internal/render/document ./internal/render/syntax ./internal/render/token ./internal/seal ./internal/spec \
-	./internal/manifest ./internal/minimalrole ./internal/uses \
+	./internal/manifest ./internal/minimalrole ./internal/scaffold/... ./internal/uses \
 	./internal/reconcile/child ./internal/reconcile/fields ./internal/reconcile/plan ./internal/problem ./internal/reconcile/readiness \
 	./internal/reconcile/census ./internal/reconcile/condition ./internal/reconcile/gate ./internal/reconcile/related/selection ./internal/reconcile/view
 
@@ -142,6 +142,10 @@ test-chaos: cluster-build ## Break things for CHAOS_TIME (3m) and compare with a
 .PHONY: test-related
 test-related: cluster-build ## Count what a change costs among RELATED_MANY (10000) parents and as many related objects
 	cd e2e && TEMPLATER_E2E_CLUSTER=e2e-related TEMPLATER_E2E_MODE=kwok go test -count=1 -v -run TestManyRelatedObjects -related-many $(RELATED_MANY) .
+
+.PHONY: test-rbac
+test-rbac: cluster-build ## Run all samples with the smallest role, and with each right of it taken away in turn (minutes)
+	cd e2e && TEMPLATER_E2E_CLUSTER=e2e-rbac TEMPLATER_E2E_MODE=kwok go test -count=1 -v -run TestTheSmallestRole -rbac-samples simpledeployment,loadtest,webshop,orchestr .
 
 .PHONY: test-bench
 test-bench: cluster-build ## Try the benchmark with few parents, and count the operator's requests

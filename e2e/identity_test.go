@@ -23,6 +23,14 @@ var secrets = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 // operator may act as, and returns its user name.
 func (s *scope) account(name, rules string) string {
 	s.t.Helper()
+	user := s.actsAs(name)
+	s.grant("rights-of-"+name, user, rules)
+	return user
+}
+
+// actsAs makes a service account without rights, which the operator may act as, and returns its user name.
+func (s *scope) actsAs(name string) string {
+	s.t.Helper()
 	s.apply(strings.ReplaceAll(`
 {apiVersion: v1, kind: ServiceAccount, metadata: {name: @name}}
 ---
@@ -38,10 +46,8 @@ metadata: {name: act-as-@name}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: act-as-@name}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@operator"}]
 `, "@name", name))
-	user := "system:serviceaccount:" + s.ns + ":" + name
-	s.grant("rights-of-"+name, user, rules)
 	s.waitAllowed(operatorOf(s.t), authorizationv1.ResourceAttributes{Namespace: s.ns, Resource: "serviceaccounts", Name: name, Verb: "impersonate"})
-	return user
+	return "system:serviceaccount:" + s.ns + ":" + name
 }
 
 // grant gives a user these rules of a Role in the test's namespace.

@@ -61,6 +61,12 @@ func startOperator(t *testing.T, args ...string) *operator {
 
 func startOperatorAs(t *testing.T, user string, args ...string) *operator {
 	t.Helper()
+	return startOperatorIn(t, nil, user, args...)
+}
+
+// startOperatorIn starts it with more variables in its environment.
+func startOperatorIn(t *testing.T, variables []string, user string, args ...string) *operator {
+	t.Helper()
 	file, err := os.CreateTemp(t.TempDir(), "operator-*.log")
 	if err != nil {
 		t.Fatal(err)
@@ -71,6 +77,7 @@ func startOperatorAs(t *testing.T, user string, args ...string) *operator {
 	args = append([]string{"run", "--kubeconfig", env.userKubeconfig(t, user), "--class-name", classOf(t), "--seal-namespace", operators, "--log-format=text", "--log-level=verbose"}, args...)
 	op.command = exec.Command(env.binary, args...) //nolint:noctx // see above
 	op.command.Stdout, op.command.Stderr = file, file
+	op.command.Env = append(os.Environ(), variables...)
 	if err := op.command.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,13 @@ a template for its status.`,
 	if strings.TrimSuffix(filepath.Base(as), ".exe") == "kubectl-templater" {
 		cmd.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl templater"}
 	}
-	cmd.AddCommand(newRunCommand(), newLintCommand(), newRenderCommand())
+	cmd.AddCommand(
+		newRunCommand(),
+		newLintCommand(),
+		newRenderCommand(),
+		newRBACCommand(),
+		newNewCommand(),
+	)
 	cmd.InitDefaultCompletionCmd()
 	for _, sub := range cmd.Commands() {
 		if sub.Name() == "completion" {

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/cli"
+	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/manifest"
+	"github.com/templater-dev/templater/internal/scaffold"
+	"github.com/templater-dev/templater/internal/scaffold/chart"
+)
+
+// newFlags are those of templater new.
+type newFlags struct {
+	gvk       schema.GroupVersionKind
+	crd       string
+	manifests []string
+	chart     string
+}
+
+func newNewCommand() *cobra.Command {
+	f := newFlags{}
+	cmd := &cobra.Command{
+		Use:   "new FOLDER",
+		Short: "Write the first files of an operator",
+		Long: `new makes a folder with a TemplateController, the CustomResourceDefinition of its
+parents, an example of them, and a kustomization.yaml that applies the first two.
+It begins with
+
+  --kind Shop --group example.org    a new kind: a Deployment and a Service for each Shop
+  --kind Deployment --group apps     a kind that comes with Kubernetes
+  --from-crd FILE                    a kind that is there already
+  --from-manifest FILE               objects that work: they become templates, and
+                                     images, replicas and hosts become fields
+  --from-chart FOLDER                a Helm chart
+
+What of a chart or of manifests could not be carried over is told on the standard
+error, with its place, and the exit code is 1. The folder must be empty, or not be there.`,
+		Example: `  # A new kind:
+  templater new shop --kind Shop --group example.org
+
+  # An operator of objects that exist, as kubectl get -o yaml shows them:
+  templater new web --kind Web --group example.org --from-manifest web.yaml
+
+  # An operator of a chart:
+  templater new site --group example.org --from-chart charts/site`,
+		Args: cobra.MatchAll(cobra.MaximumNArgs(1), func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("give the folder to write to")
+			}
+			return nil
+		}),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+	}
+	f.add(cmd.Flags())
+	return cmd
+}
+
+func (f *newFlags) add(flags *pflag.FlagSet) {
+	flags.StringVar(&f.gvk.Kind, "kind", "", "kind of the parents, such as Shop")
+	flags.StringVar(&f.gvk.Group, "group", "", "API group of the parents, such as example.org; for kinds that come with Kubernetes, theirs")
+	flags.StringVar(&f.gvk.Version, "version", "v1", "version of the parents' kind")
+	flags.StringVar(&f.crd, "from-crd", "", "file of the CustomResourceDefinition of the parents, or - for the standard input")
+	flags.StringSliceVar(&f.manifests, "from-manifest", nil, "files or folders of objects that become children, or - for the standard input; may be given several times")
+	flags.StringVar(&f.chart, "from-chart", "", "folder of a Helm chart")
+}
+
+func (f *newFlags) run(cmd *cobra.Command, folder string) error {
+	if err := mustBeEmpty(folder); err != nil {
+		return err
+	}
+	result, err := f.make(cmd)
+	if err != nil {
+		return err
+	}
+	for _, file := range result.Files {
+		if err := write(folder, file); err != nil {
+			return err
+		}
+		fmt.Fprintln(cmd.OutOrStdout(), filepath.Join(folder, filepath.FromSlash(file.Name)))
+	}
+	for _, note := range result.Notes {
+		fmt.Fprintln(cmd.ErrOrStderr(), note)
+	}
+	if len(result.Notes) > 0 {
+		return cli.Findings
+	}
+	return nil
+}
+
+// make makes what the flags ask for.
+func (f *newFlags) make(cmd *cobra.Command) (*scaffold.Result, error) {
+	sources := 0
+	for _, given := range []bool{f.crd != "", len(f.manifests) > 0, f.chart != ""} {
+		if given {
+			sources++
+		}
+	}
+	switch {
+	case sources > 1:
+		return nil, errors.New("give one of --from-crd, --from-manifest and --from-chart")
+	case f.crd != "":
+		return f.fromCRD(cmd)
+	case f.gvk.Kind == "" && f.chart == "":
+		return nil, errors.New("give --kind and --group, --from-crd or --from-chart")
+	case f.chart != "":
+		return f.fromChart()
+	case len(f.manifests) > 0:
+		set, err := manifest.Load(f.manifests, cmd.InOrStdin())
+		if err != nil {
+			return nil, err
+		}
+		return scaffold.FromManifests(f.gvk, set.Objects)
+	}
+	if _, err := (kind.Declared{}).Resolve(f.gvk); err == nil {
+		return scaffold.Watching(f.gvk, nil)
+	}
+	return scaffold.Fresh(f.gvk)
+}
+
+func (f *newFlags) fromCRD(cmd *cobra.Command) (*scaffold.Result, error) {
+	set, err := manifest.Load([]string{f.crd}, cmd.InOrStdin())
+	switch {
+	case err != nil:
+		return nil, err
+	case len(set.CRDs) != 1:
+		return nil, fmt.Errorf("%s: there are %d CustomResourceDefinitions in it, not one", f.crd, len(set.CRDs))
+	}
+	gvk, err := scaffold.OfDefinition(set.CRDs[0].Content)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.crd, err)
+	}
+	return scaffold.Watching(gvk, set.CRDs[0].Content)
+}
+
+func (f *newFlags) fromChart() (*scaffold.Result, error) {
+	info, err := os.Stat(f.chart)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("--from-chart: there is no folder %s", f.chart)
+	case err != nil:
+		return nil, fmt.Errorf("--from-chart: %w", err)
+	case !info.IsDir():
+		return nil, fmt.Errorf("--from-chart: %s is no folder: unpack the chart (tar -xf)", f.chart)
+	}
+	result, err := chart.Convert(os.DirFS(f.chart), f.gvk)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", f.chart, err)
+	}
+	for i := range result.Notes {
+		result.Notes[i].File = filepath.Join(f.chart, filepath.FromSlash(result.Notes[i].File))
+	}
+	return result, nil
+}
+
+// mustBeEmpty says what is in the way in a folder.
+func mustBeEmpty(folder string) error {
+	entries, err := os.ReadDir(folder)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s is no folder to write to: give another one", folder)
+	case len(entries) > 0:
+		return fmt.Errorf("there is something in folder %s: give one that is empty or not there", folder)
+	}
+	return nil
+}
+
+// write writes a file below a folder.
+func write(folder string, file scaffold.File) error {
+	name := filepath.Join(folder, filepath.FromSlash(file.Name))
+	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte(file.Content), 0o666)
+}

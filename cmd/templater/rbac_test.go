@@ -1,0 +1,46 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/templater-dev/templater/internal/cli"
+)
+
+func TestRBAC(t *testing.T) {
+	const sample = "../../config/samples/simpledeployment"
+	for why, row := range map[string]struct {
+		args  []string
+		want  []string
+		fault string // "" = none
+	}{
+		"templater's own account": {[]string{sample}, []string{`rbac.templater.dev/aggregate-to-templater: "true"`, "resources: [simpledeployments/status]"}, ""},
+		"an account":              {[]string{sample, "--service-account", "a/b", "--operator", "c/d"}, []string{"kind: ServiceAccount\nmetadata:\n  name: b\n  namespace: a\n", "resourceNames: [b]\n  verbs: [impersonate]", "name: d\n  namespace: c\n"}, ""},
+		"owner references":        {[]string{sample, "--owner-references-enforced"}, []string{"resources: [simpledeployments/finalizers]\n  verbs: [update]"}, ""},
+		"JSON":                    {[]string{sample, "-o", "json"}, []string{`"kind": "List"`}, ""},
+		"an unknown kind": {[]string{sample + "/templatecontroller.yaml"}, []string{
+			"TemplateController simpledeployments: SimpleDeployment of example.org/v1 is not known: give the file of its CustomResourceDefinition, too, or check that its resource is simpledeployments.example.org, and that it has namespaces\n",
+		}, cli.Findings.Error()},
+		"no path":               {nil, nil, "give the file or folder of a TemplateController, or - for the standard input"},
+		"no file":               {[]string{"nowhere"}, nil, "nowhere: no such file or directory"},
+		"no TemplateController": {[]string{sample + "/crd.yaml"}, nil, "no TemplateController in " + sample + "/crd.yaml"},
+		"no account":            {[]string{sample, "--service-account", "a"}, nil, `invalid argument "a" for "--service-account" flag: give NAMESPACE/NAME, as in team-a/deployer`},
+		"a spec that is wrong":  {[]string{"testdata/rbac/wrong.yaml"}, nil, "TemplateController wrong in testdata/rbac/wrong.yaml: children[a]:2:10: there is no .Values; did you mean .values?"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			out, err := execute(t, append([]string{"rbac"}, row.args...)...)
+			if (err != nil) != (row.fault != "") || err != nil && !strings.HasPrefix(err.Error(), row.fault) {
+				t.Errorf("got error %v, want %q", err, row.fault)
+			}
+			if (errors.Is(err, cli.Findings)) != (row.fault == cli.Findings.Error()) {
+				t.Errorf("the error %v has another exit code", err)
+			}
+			for _, want := range row.want {
+				if !strings.Contains(out, want) {
+					t.Errorf("%q is missing in:\n%s", want, out)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,78 @@
+package scaffold
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// lift makes fields of the parent of what its users want to choose in an object: replicas, images, hosts, and sizes of volumes.
+func (m *manifests) lift(content map[string]any, entry string) {
+	spec, _ := content["spec"].(map[string]any)
+	if spec == nil {
+		return
+	}
+	if replicas, ok := spec["replicas"].(int64); ok {
+		spec["replicas"] = m.field(entry, "replicas", replicas, map[string]any{
+			"description": "How many Pods there are.", "type": "integer", "format": "int32", "minimum": int64(0), "default": replicas,
+		})
+	}
+	for _, at := range [][]string{{"template", "spec"}, {"jobTemplate", "spec", "template", "spec"}, {}} {
+		m.images(inside(spec, at), entry)
+	}
+	rules, _ := spec["rules"].([]any)
+	for i, item := range rules {
+		if rule, ok := item.(map[string]any); ok && content["kind"] == "Ingress" && i == 0 {
+			m.text1(rule, "host", entry, "host", "The host name to serve.")
+		}
+	}
+	if content["kind"] == "PersistentVolumeClaim" {
+		m.text1(inside(spec, []string{"resources", "requests"}), "storage", entry, "size", "The size of the volume.")
+	}
+	claims, _ := spec["volumeClaimTemplates"].([]any)
+	for _, item := range claims {
+		if claim, ok := item.(map[string]any); ok {
+			m.text1(inside(claim, []string{"spec", "resources", "requests"}), "storage", entry, "size", "The size of the volume.")
+		}
+	}
+}
+
+// images lifts those of the containers of a Pod.
+func (m *manifests) images(pod map[string]any, entry string) {
+	containers, _ := pod["containers"].([]any)
+	for _, item := range containers {
+		container, _ := item.(map[string]any)
+		name, _ := container["name"].(string)
+		field := "image"
+		if len(containers) > 1 {
+			field = EntryName(name) + "Image"
+		}
+		m.text1(container, "image", entry, field, "The container image to run.")
+	}
+}
+
+// text1 lifts a string.
+func (m *manifests) text1(in map[string]any, key, entry, field, description string) {
+	if value, ok := in[key].(string); ok && !tokens.MatchString(value) {
+		in[key] = m.field(entry, field, value, map[string]any{"description": description, "type": "string", "minLength": int64(1), "default": value})
+	}
+}
+
+// field adds a field of the parent and returns what prints it. Where there is one of that name and another value, it is called
+// after the entry, too.
+func (m *manifests) field(entry, name string, value any, schema map[string]any) string {
+	if old, found := m.example[name]; found && old != value {
+		name = entry + strings.ToUpper(name[:1]) + name[1:]
+	}
+	if old, found := m.example[name]; found && old != value {
+		name = Unique(name, map[string]bool{name: true})
+	}
+	m.fields[name], m.example[name] = schema, value
+	return m.token(m.action(".spec." + name))
+}
+
+func inside(of map[string]any, path []string) map[string]any {
+	inner, _, _ := unstructured.NestedFieldNoCopy(of, path...)
+	out, _ := inner.(map[string]any)
+	return out
+}

@@ -1,0 +1,122 @@
+// Package scaffold writes the first files of an operator: a TemplateController, the CustomResourceDefinition of its parents, and an
+// example. It needs no cluster.
+package scaffold
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Result is what there is to write.
+type Result struct {
+	Files []File
+	// Notes say what could not be carried over, in the order of the files that it was in.
+	Notes []Note
+}
+
+// File is one file of the result.
+type File struct {
+	Name    string // with slashes, relative to the folder
+	Content string
+}
+
+// Note says what could not be carried over, or not as it was.
+type Note struct {
+	File    string
+	Line    int    // from 1; 0 means that it is about the whole file
+	Message string // one line without a final full stop: what it is about, and what to do
+}
+
+// String returns place and message on one line.
+func (n Note) String() string {
+	if n.Line == 0 {
+		return n.File + ": " + n.Message
+	}
+	return fmt.Sprintf("%s:%d: %s", n.File, n.Line, n.Message)
+}
+
+// Controller is a TemplateController to write.
+type Controller struct {
+	Name    string
+	GVK     schema.GroupVersionKind // of the parents
+	Comment string                  // lines at the top, without #
+	// Left and Right are the delimiters; "" means {{ and }}.
+	Left, Right string
+	Values      map[string]any
+	Helpers     string
+	Children    []Child
+	Finals      []Child // of finalize
+	Status      string
+	// NoCondition leaves the ready condition out.
+	NoCondition bool
+}
+
+// Child is one entry to write.
+type Child struct {
+	Name, Comment, Template string
+	Cluster                 bool // scope: Cluster
+	Keep                    bool // its objects stay
+}
+
+// Plural returns the resource of a kind.
+func Plural(kind string) string {
+	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: kind})
+	return plural.Resource
+}
+
+// YAML returns the manifest.
+func (c *Controller) YAML() string {
+	var out strings.Builder
+	for line := range strings.Lines(c.Comment) {
+		out.WriteString("# " + strings.TrimRight(line, "\n") + "\n")
+	}
+	fmt.Fprintf(&out, "apiVersion: templater.dev/v1\nkind: TemplateController\nmetadata:\n  name: %s\nspec:\n  watch:\n    apiVersion: %s\n    kind: %s\n",
+		scalar(c.Name), scalar(c.GVK.GroupVersion().String()), scalar(c.GVK.Kind))
+	if c.Left != "" {
+		fmt.Fprintf(&out, "  delimiters: {left: %s, right: %s}\n", quoted(c.Left), quoted(c.Right))
+	}
+	if len(c.Values) > 0 {
+		out.WriteString("  values:\n" + indent(marshal(c.Values), 4))
+	}
+	if c.Helpers != "" {
+		out.WriteString("  helpers: " + literal(c.Helpers, 4))
+	}
+	if len(c.Children) > 0 {
+		out.WriteString("  children:\n")
+		writeChildren(&out, c.Children, 2)
+	}
+	if len(c.Finals) > 0 {
+		out.WriteString("  finalize:\n    children:\n")
+		writeChildren(&out, c.Finals, 4)
+	}
+	if c.Status != "" || c.NoCondition {
+		out.WriteString("  status:\n")
+		if c.NoCondition {
+			out.WriteString("    readyCondition: \"\"\n")
+		}
+		if c.Status != "" {
+			out.WriteString("    template: " + literal(c.Status, 6))
+		}
+	}
+	return out.String()
+}
+
+func writeChildren(out *strings.Builder, all []Child, by int) {
+	pad := strings.Repeat(" ", by)
+	for _, child := range all {
+		for line := range strings.Lines(child.Comment) {
+			out.WriteString(pad + "# " + strings.TrimRight(line, "\n") + "\n")
+		}
+		fmt.Fprintf(out, "%s- name: %s\n", pad, scalar(child.Name))
+		if child.Cluster {
+			out.WriteString(pad + "  scope: Cluster\n")
+		}
+		if child.Keep {
+			out.WriteString(pad + "  prunePolicy: Orphan\n" + pad + "  deletionPolicy: Orphan\n")
+		}
+		out.WriteString(pad + "  template: " + literal(child.Template, by+4))
+	}
+}

@@ -1,0 +1,88 @@
+package scaffold
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+
+	"sigs.k8s.io/yaml"
+)
+
+// marshal returns the YAML of plain data. It panics where there is none, which plain data always has.
+func marshal(value any) string {
+	text, err := yaml.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	return string(text)
+}
+
+// scalar returns a string as YAML on one line.
+func scalar(text string) string { return strings.TrimSuffix(marshal(text), "\n") }
+
+// quoted returns a string in single quotes.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }
+
+// indent puts spaces before each line that is not empty.
+func indent(text string, by int) string {
+	pad := strings.Repeat(" ", by)
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.TrimRight(line, "\n") != "" {
+			out.WriteString(pad)
+		}
+		out.WriteString(line)
+	}
+	return out.String()
+}
+
+// literal returns a text as a block scalar whose lines are indented, or in quotes where that cannot hold it. It ends with one
+// line end.
+func literal(text string, by int) string {
+	text = strings.TrimRight(text, "\n") + "\n"
+	if strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) }) {
+		return strconv.Quote(text) + "\n"
+	}
+	header := "|"
+	if strings.HasPrefix(strings.TrimLeft(text, "\n"), " ") {
+		header = "|2"
+	}
+	return header + "\n" + indent(text, by)
+}
+
+// EntryName makes the name of an entry of a text: a lower-case letter, then letters and digits.
+func EntryName(text string) string {
+	var out strings.Builder
+	upper := false
+	for _, r := range text {
+		switch {
+		case r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			upper = out.Len() > 0
+		case out.Len() == 0 && unicode.IsDigit(r):
+			out.WriteString("n")
+			out.WriteRune(r)
+		case out.Len() == 0:
+			out.WriteRune(unicode.ToLower(r))
+		case upper:
+			out.WriteRune(unicode.ToUpper(r))
+			upper = false
+		default:
+			out.WriteRune(r)
+		}
+	}
+	const longest = 60
+	if out.Len() == 0 {
+		return "entry"
+	}
+	return out.String()[:min(out.Len(), longest)]
+}
+
+// Unique returns a name that nobody has yet, and takes it.
+func Unique(name string, taken map[string]bool) string {
+	free := name
+	for i := 2; taken[free]; i++ {
+		free = name + strconv.Itoa(i)
+	}
+	taken[free] = true
+	return free
+}
