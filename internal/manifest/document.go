@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v4"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
@@ -18,6 +19,9 @@ type document struct {
 	text  []byte
 	lines []string // of text, without their ends
 	root  *place   // nil where only the values are known
+
+	mu    sync.Mutex
+	spots map[*yaml.Node][]spot // see placesIn
 }
 
 // split divides a file at the lines that begin with three hyphens, as kubectl does.

@@ -10,17 +10,17 @@ import (
 // inScalar returns where in the document a line and a column of the text of a scalar stand; column 0 asks for the line alone. It
 // returns 0 where the text has no such line.
 func (d *document) inScalar(n *yaml.Node, line, column int) (int, int) {
-	lines := strings.Split(n.Value, "\n")
-	if n.Kind != yaml.ScalarNode || line > len(lines) {
+	above, content, found := lineIn(n.Value, line)
+	if n.Kind != yaml.ScalarNode || !found {
 		return 0, 0
 	}
 	if n.Style&yaml.LiteralStyle != 0 {
-		return d.inLiteral(n, lines[line-1], line, column)
+		return d.inLiteral(n, content, line, column)
 	}
-	text := []rune(lines[line-1])
+	text := []rune(content)
 	at := min(max(column, 1)-1, len(text))
-	before := blackIn(strings.Join(lines[:line-1], "")) + blackIn(string(text[:at]))
-	places := d.black(n)
+	before := blackIn(above) + blackIn(string(text[:at]))
+	places := d.placesIn(n)
 	switch {
 	case len(places) == 0:
 		return n.Line, n.Column
@@ -36,6 +36,35 @@ func (d *document) inScalar(n *yaml.Node, line, column int) (int, int) {
 		behind++
 	}
 	return hide(spot{last.line, last.column + behind}, column)
+}
+
+// lineIn returns a line of a text, from 1, and what is above it.
+func lineIn(text string, line int) (above, content string, found bool) {
+	from := 0
+	for range line - 1 {
+		n := strings.IndexByte(text[from:], '\n')
+		if n < 0 {
+			return "", "", false
+		}
+		from += n + 1
+	}
+	content, _, _ = strings.Cut(text[from:], "\n")
+	return text[:from], content, true
+}
+
+// placesIn is black, which reads each scalar once.
+func (d *document) placesIn(n *yaml.Node) []spot {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.spots == nil {
+		d.spots = map[*yaml.Node][]spot{}
+	}
+	places, known := d.spots[n]
+	if !known {
+		places = d.black(n)
+		d.spots[n] = places
+	}
+	return places
 }
 
 // hide leaves out the column where none was asked for.

@@ -18,23 +18,41 @@ const mostUnclosed = 10
 // what lacks them.
 func (c *compiler) unclosed(t *Text) []*Error {
 	const behind = "\ue000behind" // no delimiter, and no white space that could be trimmed
-	content := t.Content + behind
-	for range mostUnclosed {
-		content += c.left() + "end" + c.right()
-		trees := map[string]*parse.Tree{}
-		tree := parse.New("")
-		tree.Mode = parse.SkipFuncCheck
-		if _, err := tree.Parse(content, c.src.LeftDelim, c.src.RightDelim, trees); err != nil {
-			continue
+	content, end := t.Content+behind, c.left()+"end"+c.right()
+	// With too few ends the parser says so, with too many it says something else: that takes a few looks, not one for each number.
+	var trees map[string]*parse.Tree
+	few := func(ends int) bool {
+		found, err := c.tryParse(content + strings.Repeat(end, ends))
+		if err == nil {
+			trees = found
 		}
-		for _, name := range sorted(trees) {
-			root := trees[name].Root
-			if around, found := enclosing(root, len(t.Content)); found {
-				return c.unclosedAt(t, name, root, around)
-			}
+		return err != nil && strings.HasSuffix(err.Error(), "unexpected EOF")
+	}
+	if few(mostUnclosed) {
+		return nil
+	}
+	for least, most := 1, mostUnclosed-1; trees == nil && least <= most; {
+		if middle := (least + most) / 2; few(middle) {
+			least = middle + 1
+		} else {
+			most = middle - 1
+		}
+	}
+	for _, name := range sorted(trees) {
+		root := trees[name].Root
+		if around, found := enclosing(root, len(t.Content)); found {
+			return c.unclosedAt(t, name, root, around)
 		}
 	}
 	return nil
+}
+
+func (c *compiler) tryParse(content string) (map[string]*parse.Tree, error) {
+	trees := map[string]*parse.Tree{}
+	tree := parse.New("")
+	tree.Mode = parse.SkipFuncCheck
+	_, err := tree.Parse(content, c.src.LeftDelim, c.src.RightDelim, trees)
+	return trees, err
 }
 
 // unclosedAt makes findings of the blocks around a place, and of the define
