@@ -89,11 +89,11 @@ test-unit: ## Run the tests that need no cluster
 	go test -run '^($(PLAIN))$$' ./internal/controllers ./internal/kube/... ./internal/reconcile/...
 
 .PHONY: test-fuzz
-test-fuzz: ## Fuzz internal/object, internal/render and internal/render/document, FUZZTIME (20s) for each target; fewer than FUZZ_EXECS (2000) executions fail
+test-fuzz: ## Fuzz internal/lint/files, internal/object, internal/render and internal/render/document, FUZZTIME (20s) for each target; fewer than FUZZ_EXECS (2000) executions fail
 	$(call say,'Fuzzing: $(FUZZTIME) for each target')
 	@set -eo pipefail; \
 	log=$$(mktemp); trap 'rm -f $$log' EXIT; \
-	for package in ./internal/object ./internal/render ./internal/render/document; do \
+	for package in ./internal/lint/files ./internal/object ./internal/render ./internal/render/document; do \
 		targets=$$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); \
 		if [ -z "$$targets" ]; then echo "no fuzz target found in $$package"; exit 1; fi; \
 		for target in $$targets; do \
