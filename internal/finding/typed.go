@@ -16,6 +16,11 @@ const (
 	ChildField   Code = "TL041"
 	FieldType    Code = "TL042"
 	UnknownKind  Code = "TL043"
+
+	UnusedHelper  Code = "TL044"
+	UnusedValue   Code = "TL045"
+	TemporaryJob  Code = "TL046"
+	EndlessStatus Code = "TL047"
 )
 
 var ofTypes = []Rule{
@@ -88,5 +93,25 @@ var ofTypes = []Rule{
 		UnknownKind, Warning, "A kind that is not there",
 		"No schema defines the kind, so that the child cannot be made.",
 		"Correct `apiVersion` and `kind`, or add the CustomResourceDefinition that defines it.",
+	},
+	{
+		UnusedHelper, Warning, "A define block that nobody calls",
+		"It has no effect. Often the name in an `include` is another one than meant.",
+		"Remove it from `spec.helpers`, or call it with `include`.",
+	},
+	{
+		UnusedValue, Warning, "A value that nobody reads",
+		"Who sets it, such as in a kustomize overlay, changes nothing.",
+		"Remove it from `spec.values`, or read it in a template as `.values.NAME`.",
+	},
+	{
+		TemporaryJob, Warning, "A Job that is made anew each time it goes",
+		"With `ttlSecondsAfterFinished` the cluster deletes a Job that has finished. Its template yields it still, so templater makes it again, and it runs again.",
+		"Leave the field out. The Job goes with its parent, or when its template does not yield it any more.",
+	},
+	{
+		EndlessStatus, Warning, "A status that changes with each pass",
+		"A change of the status is looked at like any other. A field that counts on from its own last value, or grows, has the parent looked at without an end. Templater slows such parents down.",
+		"Compute the field from `.spec`, `.observed` or `.related`. If it must count, count under a condition that its own change ends.",
 	},
 }

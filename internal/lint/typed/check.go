@@ -1,6 +1,8 @@
 package typed
 
 import (
+	"text/template/parse"
+
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/render"
@@ -13,7 +15,7 @@ const (
 	maxSteps    = 200_000 // nodes of templates, each as often as it is looked at
 	maxNotes    = 500
 	maxLooks    = 2_000_000
-	maxCalls    = 40 // of define blocks that call each other
+	maxChain    = 40 // of define blocks that call each other
 	maxContexts = 30 // kinds of dot for which a define block is looked at
 )
 
@@ -34,14 +36,18 @@ type checker struct {
 	collecting int
 
 	notes  []*note
-	fine   map[spot]bool     // keys that are there: see resolved
-	tested map[string]bool   // steps that conditions look at
-	seen   map[any][]context // define blocks, and for which dots
+	fine   map[spot]bool             // keys that are there: see resolved
+	tested map[string]bool           // steps that conditions look at
+	seen   map[*parse.Tree][]context // define blocks, and for which dots
 	steps  int
 	gaveUp bool // steps or notes are used up
 	// partial are the texts with define blocks that have not been looked at for all of their dots.
 	partial map[*syntax.Text]bool
 	looks   int // how many more types and letters suggestions may look at
+
+	called  map[*parse.Tree]bool // define blocks
+	anyName bool                 // a define block is called by a name that is computed
+	more    []finding.Finding    // that are not in a template
 
 	kinds     map[string]*value // of the objects of entries, by name
 	skeletons map[*syntax.Unit]*skeleton
@@ -63,7 +69,7 @@ func Check(spec *v1.TemplateControllerSpec, program *render.Program, known schem
 func newChecker(spec *v1.TemplateControllerSpec, program *render.Program, known schema.Set) *checker {
 	return &checker{
 		spec: spec, known: known, program: program, units: program.Templates(),
-		fine: map[spot]bool{}, looks: maxLooks, tested: map[string]bool{}, seen: map[any][]context{}, partial: map[*syntax.Text]bool{}, kinds: map[string]*value{}, skeletons: map[*syntax.Unit]*skeleton{},
+		fine: map[spot]bool{}, looks: maxLooks, tested: map[string]bool{}, seen: map[*parse.Tree][]context{}, called: map[*parse.Tree]bool{}, partial: map[*syntax.Text]bool{}, kinds: map[string]*value{}, skeletons: map[*syntax.Unit]*skeleton{},
 	}
 }
 
@@ -81,6 +87,7 @@ func (c *checker) all() {
 	}
 	c.dead, c.depth = 0, 0
 	c.texts()
+	c.unused()
 }
 
 // template looks through a template; nil is none.

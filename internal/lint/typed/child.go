@@ -2,6 +2,7 @@ package typed
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
@@ -18,8 +19,9 @@ type shape struct {
 	starts []int
 	first  int // line of the template where the document begins
 	object string
-	kind   string
+	kind   gvk.GroupVersionKind
 	code   finding.Code // of a field that is not there
+	status bool         // it is that of the status
 }
 
 // texts looks at what the texts of all templates show.
@@ -43,7 +45,7 @@ func (c *checker) texts() {
 	if !there || s.others || len(s.documents) != 1 {
 		return
 	}
-	at := shape{c: c, s: s, starts: s.starts(), first: s.documents[0].first, object: c.spec.Watch.Kind, kind: c.spec.Watch.Kind, code: finding.Pruned}
+	at := shape{c: c, s: s, starts: s.starts(), first: s.documents[0].first, object: c.spec.Watch.Kind, code: finding.Pruned, status: true}
 	at.node(s.documents[0].root, f.Type, ".status")
 }
 
@@ -60,10 +62,14 @@ func (c *checker) skeleton(u *syntax.Unit) *skeleton {
 // child looks at a document of a child's template.
 func (c *checker) child(s *skeleton, d document) {
 	kind, ok := kindIn(d.root)
-	if !ok || c.known == nil {
+	if !ok {
 		return
 	}
-	at := shape{c: c, s: s, starts: s.starts(), first: d.first, object: kind.Kind, kind: kind.Kind, code: finding.ChildField}
+	at := shape{c: c, s: s, starts: s.starts(), first: d.first, object: kind.Kind, kind: kind, code: finding.ChildField}
+	at.temporary(d.root)
+	if c.known == nil {
+		return
+	}
 	t, exists := c.known.Lookup(kind)
 	switch {
 	case !exists:
@@ -114,11 +120,12 @@ func printed(text string) bool { return strings.ContainsRune(text, blank) }
 
 // place returns where a node stands.
 func (at *shape) place(n *yaml.Node) place {
-	offset := at.s.offset(at.starts, at.first+n.Line-1, n.Column)
-	length := len(n.Value)
+	line, width := at.first+n.Line-1, utf8.RuneCountInString(n.Value)
 	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
-		length += 2
+		width += 2
 	}
+	offset := at.s.offset(at.starts, line, n.Column)
+	length := at.s.offset(at.starts, line, n.Column+width) - offset
 	if n.Kind != yaml.ScalarNode || n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		length = 1
 	}
@@ -127,6 +134,9 @@ func (at *shape) place(n *yaml.Node) place {
 
 // node compares a node with the type that is expected there.
 func (at *shape) node(n *yaml.Node, t *schema.Type, path string) {
+	if at.status && n.Kind == yaml.ScalarNode && printed(n.Value) {
+		at.endless(n, path)
+	}
 	if t == nil || t.Kinds == 0 || !at.c.step() {
 		return
 	}
@@ -222,7 +232,11 @@ func kindsOfNode(n *yaml.Node) schema.Kinds {
 		return mapping
 	case n.Kind == yaml.SequenceNode:
 		return list
-	case n.Kind != yaml.ScalarNode || printed(n.Value):
+	case n.Kind != yaml.ScalarNode:
+		return 0
+	case printed(n.Value) && n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
+		return str
+	case printed(n.Value):
 		return 0
 	}
 	switch n.ShortTag() {

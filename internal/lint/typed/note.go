@@ -130,7 +130,7 @@ func (c *checker) findings() []finding.Finding {
 			worst[n.at.spot()] = finding.Error
 		}
 	}
-	var all []finding.Finding
+	all := c.more
 	told := map[spot]bool{}
 	for _, n := range c.notes {
 		if n.severity == "" || n.severity != finding.Error && (worst[n.at.spot()] != "" || c.excused(n)) || told[n.at.spot()] {

@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	randomTemplates = flag.Int("templates", 3000, "how many random templates to check and render")
+	randomTemplates = flag.Int("templates", 1500, "how many random templates to check and render")
 	randomSeed      = flag.Uint64("seed", 1, "what random templates are drawn from")
 )
 

@@ -95,6 +95,7 @@ func not(_ *checker, call *invocation) *value {
 func include(c *checker, call *invocation) *value {
 	name, written := call.text(0)
 	if !written {
+		c.anyName = true
 		return ofKinds(str)
 	}
 	c.call(name, call.args[1])

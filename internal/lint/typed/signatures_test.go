@@ -53,7 +53,7 @@ func TestSignaturesAreTrue(t *testing.T) {
 		if f.Refused != "" || f.Name == "fail" || f.Name == "wait" {
 			continue
 		}
-		for range 60 {
+		for range 25 {
 			n := f.Min + random.IntN(3)
 			if f.Max >= 0 {
 				n = min(n, f.Max)

@@ -29,8 +29,8 @@ type document struct {
 // blank stands for each character of what is printed: a private one, that no author writes.
 const blank = '\uE0F1'
 
-// maxDocuments bounds how many documents of a template are looked at.
-const maxDocuments = 200
+// maxSkeletons bounds how many documents of a template are looked at.
+const maxSkeletons = 200
 
 // maxSkeleton bounds the text of which a skeleton is made, in bytes.
 const maxSkeleton = 128 << 10
@@ -61,7 +61,7 @@ func skeletonOf(u *syntax.Unit) *skeleton {
 // read reads the documents of lines.
 func (s *skeleton) read(lines []string) {
 	first := 0
-	for i := 0; i <= len(lines) && len(s.documents) < maxDocuments; i++ {
+	for i := 0; i <= len(lines) && len(s.documents) < maxSkeletons; i++ {
 		if i < len(lines) && !separates(lines[i]) {
 			continue
 		}

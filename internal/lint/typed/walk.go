@@ -261,6 +261,7 @@ func (c *checker) call(name string, dot *value) {
 		return
 	}
 	const deep = 3
+	c.called[def.Tree] = true
 	contexts := c.seen[def.Tree]
 	for _, known := range contexts {
 		c.steps += 10 + len(dot.keys)
@@ -268,7 +269,7 @@ func (c *checker) call(name string, dot *value) {
 			return
 		}
 	}
-	if len(contexts) >= maxContexts || c.depth >= maxCalls {
+	if len(contexts) >= maxContexts || c.depth >= maxChain {
 		c.partial[def.Text] = true
 		return
 	}

@@ -44,6 +44,7 @@ type Templates struct {
 	Related   []string // the names of related objects, sorted
 	Selects   []*Unit  // in the order of the source; nil where there is no template
 	Texts     []*Text  // all of them, as written
+	Helpers   map[string]Definition
 	Reads     Reads
 	// Awaits holds what the template of each child reads as .children.NAME, in the order of the source: other children, sorted.
 	Awaits [][]string
@@ -58,7 +59,7 @@ func Parse(src Source) (Templates, error) {
 			"cannot be told from its beginning; give two different ones"}}
 	}
 	helpers := c.helpers()
-	t := Templates{Names: c.names, Children: make([]*Unit, len(src.Children)), Related: c.related, Selects: make([]*Unit, len(src.Related))}
+	t := Templates{Names: c.names, Helpers: helpers, Children: make([]*Unit, len(src.Children)), Related: c.related, Selects: make([]*Unit, len(src.Related))}
 	for i, related := range src.Related {
 		if twice(src.Related, i) {
 			c.add(&Error{Template: RelatedName(related.Name), Reason: Invalid, Code: finding.SecondName, Message: "there are two entries of this name in related"})
