@@ -40,6 +40,7 @@ a template for its status.`,
 		newRunCommand(),
 		newLintCommand(),
 		newRenderCommand(),
+		newExplainCommand(),
 		newRBACCommand(),
 		newNewCommand(),
 	)

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/templater-dev/templater/internal/cli"
+	"github.com/templater-dev/templater/internal/explain"
+)
+
+func newExplainCommand() *cobra.Command {
+	output := ""
+	cmd := &cobra.Command{
+		Use:   "explain [FUNCTION|KEY|REASON|CODE]",
+		Short: "Explain a function or a key of templates, a reason of a condition, or the code of a finding",
+		Long: `explain tells what a word means that templater or its templates use: a function
+such as default, also one that is not there and why; a key such as .children; a
+reason of a condition such as ChildConflict; the code of a finding such as TL001.
+Without a word, it lists all of them.`,
+		Example: `  templater explain dnsLabel
+  templater explain .children
+  templater explain ChildConflict
+  templater explain TL001
+  templater explain`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return errors.New("give one word")
+			}
+			return nil
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			var words []string
+			for _, e := range explain.All() {
+				words = append(words, e.Name)
+			}
+			return words, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			found := explain.All()
+			if len(args) == 1 {
+				if found = explain.Find(args[0]); len(found) == 0 {
+					return unknownWord(args[0])
+				}
+			}
+			out := cmd.OutOrStdout()
+			if output == "json" {
+				encoder := json.NewEncoder(out)
+				encoder.SetIndent("", "  ")
+				return encoder.Encode(found)
+			}
+			if len(args) == 0 {
+				list(out, found)
+				return nil
+			}
+			tell(out, found)
+			return nil
+		},
+	}
+	cli.AddOutput(cmd.Flags(), &output, "text", "json")
+	return cmd
+}
+
+// unknownWord says that nothing is known of a word.
+func unknownWord(word string) error {
+	text := "nothing is called " + word
+	if nearest := explain.Nearest(word); nearest != "" {
+		text += "; did you mean " + nearest + "?"
+	}
+	return errors.New(text + " (templater explain lists all)")
+}
+
+// list shows one line for each word.
+func list(out io.Writer, all []explain.Entry) {
+	for i, kind := range explain.Kinds {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		fmt.Fprintf(out, "%ss\n", strings.ToUpper(string(kind[:1]))+string(kind[1:]))
+		last := ""
+		for _, e := range all {
+			if e.Kind == kind && e.Name != last {
+				fmt.Fprintf(out, "  %-22s %s\n", e.Name, e.About)
+				last = e.Name
+			}
+		}
+	}
+}
+
+// tell shows all of some words.
+func tell(out io.Writer, all []explain.Entry) {
+	for i, e := range all {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		fmt.Fprintf(out, "%s (%s)\n  %s\n", e.Name, e.Kind, e.About)
+		for line := range strings.Lines(e.More) {
+			fmt.Fprintf(out, "  %s\n", strings.TrimRight(line, "\n"))
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package explain
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
+)
+
+func TestEveryWordIsExplained(t *testing.T) {
+	count := map[Kind]int{}
+	for _, e := range All() {
+		count[e.Kind]++
+		if e.Name == "" || e.About == "" || strings.ContainsAny(e.About+e.More, "`|") && e.Kind != Function && e.Kind != Code || strings.Contains(e.About, "\n") {
+			t.Errorf("%+v is not explained", e)
+		}
+	}
+	for _, kind := range Kinds {
+		if count[kind] == 0 {
+			t.Errorf("there is no %s", kind)
+		}
+	}
+	for _, purpose := range []syntax.Purpose{syntax.ForChild, syntax.ForReadyWhen, syntax.ForSelect} {
+		for _, key := range syntax.RootKeys(purpose).Names {
+			if !slices.ContainsFunc(Find("."+key), func(e Entry) bool { return e.Kind == Key }) {
+				t.Errorf(".%s is not explained", key)
+			}
+		}
+	}
+}
+
+func TestFind(t *testing.T) {
+	for word, want := range map[string]string{
+		"default":       "function default",
+		"DEFAULT":       "function default",
+		"now":           "function now",
+		".children.db":  "key .children",
+		"spec":          "key .spec",
+		"childconflict": "reason ChildConflict, reason ChildConflict",
+		"TL001":         "code TL001",
+		"nothing":       "",
+	} {
+		var got []string
+		for _, e := range Find(word) {
+			got = append(got, string(e.Kind)+" "+e.Name)
+		}
+		if text := strings.Join(got, ", "); text != want {
+			t.Errorf("%s: got %q, want %q", word, text, want)
+		}
+	}
+	for word, want := range map[string]string{"defualt": "default", "ChildConflct": "ChildConflict", "qqqqqq": ""} {
+		if got := Nearest(word); got != want {
+			t.Errorf("nearest to %s: got %q, want %q", word, got, want)
+		}
+	}
+}
+
+func TestArguments(t *testing.T) {
+	for want, row := range map[string][2]int{"no arguments": {0, 0}, "1 argument": {1, 1}, "2 arguments": {2, 2}, "at least 1 argument": {1, -1}, "at least 2 arguments": {2, -1}, "1 to 3 arguments": {1, 3}} {
+		if got := arguments(row[0], row[1]); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
