@@ -209,7 +209,7 @@ func ofOneKind(call *invocation) *value {
 		return nil
 	}
 	for _, w := range call.args[2].each().variants {
-		if w.origin.object == kind {
+		if w.origin != nil && w.origin.object == kind {
 			return listOf(w)
 		}
 	}
