@@ -45,6 +45,7 @@ func program(t *testing.T, sample string) *render.Program {
 	}
 	for _, related := range tc.Spec.Related {
 		source.Related = append(source.Related, syntax.Template{Name: related.Name, Text: related.Select})
+		source.Logs = source.Logs || related.Logs != nil
 	}
 	compiled, err := render.Compile(source)
 	if err != nil {

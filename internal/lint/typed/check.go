@@ -46,6 +46,7 @@ type checker struct {
 	looks   int // how many more types and letters suggestions may look at
 
 	called  map[*parse.Tree]bool // define blocks
+	printed map[spot]*value      // what actions of the templates themselves print, by where their pipelines begin
 	anyName bool                 // a define block is called by a name that is computed
 	more    []finding.Finding    // that are not in a template
 
@@ -69,7 +70,7 @@ func Check(spec *v1.TemplateControllerSpec, program *render.Program, known schem
 func newChecker(spec *v1.TemplateControllerSpec, program *render.Program, known schema.Set) *checker {
 	return &checker{
 		spec: spec, known: known, program: program, units: program.Templates(),
-		fine: map[spot]bool{}, looks: maxLooks, tested: map[string]bool{}, seen: map[*parse.Tree][]context{}, called: map[*parse.Tree]bool{}, partial: map[*syntax.Text]bool{}, kinds: map[string]*value{}, skeletons: map[*syntax.Unit]*skeleton{},
+		fine: map[spot]bool{}, looks: maxLooks, tested: map[string]bool{}, seen: map[*parse.Tree][]context{}, called: map[*parse.Tree]bool{}, printed: map[spot]*value{}, partial: map[*syntax.Text]bool{}, kinds: map[string]*value{}, skeletons: map[*syntax.Unit]*skeleton{},
 	}
 }
 

@@ -144,6 +144,7 @@ func (at *shape) node(n *yaml.Node, t *schema.Type, path string) {
 		at.c.warnf(finding.FieldType, at.place(n), "%s of %s is %s, not %s%s", path, at.object, kindWords(t.Kinds&^null), kindWords(got), unquote(n, t))
 		return
 	}
+	at.value(n, t, path)
 	switch n.Kind { //nolint:exhaustive // nothing is known of the others
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content) && !at.c.gaveUp; i += 2 {

@@ -26,7 +26,7 @@ func (c *checker) node(n parse.Node, dot *value) {
 	case *parse.ActionNode:
 		v := c.pipe(n.Pipe, dot)
 		if len(n.Pipe.Decl) == 0 {
-			c.printed(v, n.Pipe)
+			c.prints(v, n.Pipe)
 		}
 	case *parse.IfNode:
 		c.branch(&n.BranchNode, dot)
@@ -43,8 +43,11 @@ func (c *checker) node(n parse.Node, dot *value) {
 	}
 }
 
-// printed looks at a value that is printed.
-func (c *checker) printed(v *value, n parse.Node) {
+// prints looks at a value that is printed.
+func (c *checker) prints(v *value, n *parse.PipeNode) {
+	if at := (spot{c.src, int(n.Pos)}); c.depth == 0 {
+		c.printed[at] = join(c.printed[at], v)
+	}
 	if v.kinds == null {
 		c.lacks(v, n)
 		return
