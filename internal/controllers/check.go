@@ -1,8 +1,10 @@
 package controllers
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,16 +39,34 @@ func (c *Controllers) Check(tc *v1.TemplateController, known schemas.Set) lint.R
 	return result
 }
 
+// Schemas is what is known of the fields of objects; schemas.Cache is. It may ask the server.
+type Schemas interface {
+	schemas.Set
+	// Anew returns a Set that does not trust what it has known before.
+	Anew(ctx context.Context) schemas.Set
+}
+
+// anewLimit is how long a compile step may make sure of what it knows.
+const anewLimit = 5 * time.Second
+
 // check takes the compile step with all that is known of kinds.
-func (c *Controllers) check(tc *v1.TemplateController) (*spec.Compiled, verdict) {
+func (c *Controllers) check(ctx context.Context, tc *v1.TemplateController) (*spec.Compiled, verdict) {
 	asked := map[schema.GroupKind]bool{}
-	var known schemas.Set
-	if c.schemas != nil {
-		known = &noting{Set: c.schemas, asked: asked}
+	if c.schemas == nil {
+		return c.verdict(tc, c.Check(tc, nil), asked)
 	}
-	result := c.Check(tc, known)
+	result := c.Check(tc, &noting{c.schemas, asked})
+	if result.Rejection != nil && c.compiles(tc) { // definitions that came together with it may not have been watched yet
+		ctx, cancel := context.WithTimeout(ctx, anewLimit)
+		defer cancel()
+		result = c.Check(tc, &noting{c.schemas.Anew(ctx), asked})
+	}
+	return c.verdict(tc, result, asked)
+}
+
+// verdict says what comes of a result. What works for some parents is not stopped by what a kind, or a newer templater, shows of it.
+func (c *Controllers) verdict(tc *v1.TemplateController, result lint.Result, asked map[schema.GroupKind]bool) (*spec.Compiled, verdict) {
 	if result.Rejection != nil && worksAlready(tc) && c.compiles(tc) {
-		// What works for some parents is not stopped by what a kind, or a newer templater, shows of it.
 		result.Rejection, result.Findings = nil, demoted(result.Findings)
 	}
 	return result.Compiled, verdict{rejection: result.Rejection, linted: lintedCondition(result.Findings), asked: asked}

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"context"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -50,6 +51,8 @@ func TestLintedIsThereWhateverTheSpec(t *testing.T) {
 type set struct{}
 
 func (set) Lookup(schema.GroupVersionKind) (*schemas.Type, bool) { return nil, true }
+
+func (set) Anew(context.Context) schemas.Set { return set{} }
 
 // learned starts an operator whose compile step finds an error as soon as it knows the fields of Apps. It returns what has it know them.
 func (c *cluster) learned() (learn func()) {

@@ -71,7 +71,7 @@ type Controllers struct {
 	// accounts is whether a TemplateController must name a service account.
 	accounts bool
 	// schemas say which fields objects have; nil = nothing is known of them.
-	schemas schemas.Set
+	schemas Schemas
 	// lint is lint.Check, but in tests.
 	lint func(*v1.TemplateController, schemas.Set) lint.Result
 	// patience is lossPatience, but in tests.

@@ -19,7 +19,6 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
-	schemas "github.com/templater-dev/templater/internal/schema"
 	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -52,7 +51,7 @@ type Options struct {
 	// RequireServiceAccount is whether TemplateControllers are rejected that name no service account.
 	RequireServiceAccount bool
 	// Schemas say which fields objects have; nil is for where nothing is known of them.
-	Schemas schemas.Set
+	Schemas Schemas
 }
 
 // New returns the two halves that work together: Controllers for the

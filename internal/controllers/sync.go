@@ -81,7 +81,7 @@ func (l *syncRun) claim(ctx context.Context) (done bool, err error) {
 }
 
 // compile finds out what the spec means, once for each generation, and once more where what is known of its kinds has changed.
-func (l *syncRun) compile(context.Context) (done bool, err error) {
+func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
 	l.c.mu.Lock()
 	e, fresh := l.entry, l.entry.generation != l.tc.Generation
 	stale := e.stale
@@ -90,7 +90,7 @@ func (l *syncRun) compile(context.Context) (done bool, err error) {
 	if !fresh && !stale {
 		return false, nil
 	}
-	compiled, verdict := l.c.check(l.tc)
+	compiled, verdict := l.c.check(ctx, l.tc)
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	verdict.stale = e.stale // meanwhile

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/klog/v2"
@@ -17,6 +18,8 @@ import (
 	"github.com/templater-dev/templater/internal/controllers"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/schemas"
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/podlogs"
 	"github.com/templater-dev/templater/internal/reconcile/running"
@@ -36,6 +39,7 @@ type process struct {
 	view       *view
 	cluster    *kube.Client
 	discovery  *discovery.DiscoveryClient
+	schemas    *schemas.Cache
 	ring       *seal.Ring
 	manage     *controllers.Controllers
 	reconciler *reconcile.Reconciler
@@ -105,16 +109,31 @@ func (p *process) connect(context.Context, context.Context) (err error) {
 
 // makeControllers makes what does the work, and what has it write Events.
 func (p *process) makeControllers(_, work context.Context) error {
+	p.schemas = p.newSchemas(work)
 	announcer := kube.NewAnnouncer(work, p.cluster)
 	p.closing(announcer.Close)
 	p.manage, p.reconciler = controllers.New(controllers.Options{
 		Cluster: func(as string) running.Client { return p.cluster.As(as) },
 		Logs:    func(as string) podlogs.Reader { return p.cluster.As(as) },
 		Events:  announcer, Clock: clock.RealClock{}, Workers: p.Workers, RolloutWorkers: p.RolloutWorkers, ClassName: p.ClassName, Standby: true, Seals: p.ring,
-		RequireServiceAccount: p.RequireServiceAccount, Meters: p.view.meters(), QueueMetrics: p.view.queues(),
+		RequireServiceAccount: p.RequireServiceAccount, Schemas: p.schemas, Meters: p.view.meters(), QueueMetrics: p.view.queues(),
 	})
 	p.closing(p.manage.Close)
 	return nil
+}
+
+// newSchemas returns what knows the fields of objects.
+func (p *process) newSchemas(ctx context.Context) *schemas.Cache {
+	return schemas.New(schemas.Options{
+		Reader: p.cluster, Clock: clock.RealClock{}, Logger: klog.FromContext(ctx),
+		Definitions: func(gk schema.GroupKind) []*object.Object {
+			if cache := p.caches[definitions]; cache != nil { // nobody asks before there is one
+				return cache.Definitions(gk)
+			}
+			return nil
+		},
+		Again: func(gk schema.GroupKind) { p.manage.KindLearned(gk) },
+	})
 }
 
 // makeWatches makes what watches, what keeps the keys of the seals, and what checks TemplateControllers that are written.
@@ -122,7 +141,7 @@ func (p *process) makeWatches(ctx, _ context.Context) error {
 	p.keeper = keeper.New(&keeper.Keeper{
 		Ring: p.ring, Namespace: cmp.Or(p.SealNamespace, DefaultSealNamespace), Outside: p.SealNamespace == "", Writer: p.cluster, Changed: p.manage.KeysChanged,
 	})
-	p.webhook = newWebhook(p.Options, p.cluster, p.manage)
+	p.webhook = newWebhook(p.Options, p.cluster, p.check)
 	p.watches = watch.NewManager(ctx, func(as string) watch.Client { return p.cluster.As(as) }, &handler{p.manage, p.keeper, p.webhook, ctx})
 	return nil
 }

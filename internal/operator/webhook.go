@@ -10,7 +10,6 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/admission"
 	"github.com/templater-dev/templater/internal/admission/certificate"
-	"github.com/templater-dev/templater/internal/controllers"
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/serve"
 	"github.com/templater-dev/templater/internal/watch"
@@ -41,17 +40,24 @@ func webhookName(class string) string {
 	return "templater-" + class
 }
 
+// check says all that is wrong with a TemplateController. Before it says that something is, it makes sure that what it knows of kinds is as
+// the server has them: definitions that are written together with a TemplateController may not have been watched yet.
+func (p *process) check(ctx context.Context, tc *v1.TemplateController) []finding.Finding {
+	result := p.manage.Check(tc, p.schemas.Within(ctx))
+	if result.Rejection != nil {
+		result = p.manage.Check(tc, p.schemas.Anew(ctx))
+	}
+	return result.Findings
+}
+
 // newWebhook returns nil where there is to be none.
-func newWebhook(o Options, writer certificate.Writer, manage *controllers.Controllers) *webhook {
+func newWebhook(o Options, writer certificate.Writer, check func(context.Context, *v1.TemplateController) []finding.Finding) *webhook {
 	if o.Webhook.Address == "" {
 		return nil
 	}
 	w := &webhook{Webhook: o.Webhook}
-	handler := admission.New(&admission.Handler{Class: o.ClassName, Check: func(_ context.Context, tc *v1.TemplateController) []finding.Finding {
-		return manage.Check(tc, nil).Findings
-	}})
 	mux := http.NewServeMux()
-	mux.Handle("POST "+admission.Path, handler)
+	mux.Handle("POST "+admission.Path, admission.New(&admission.Handler{Class: o.ClassName, Check: check}))
 	w.handler = mux
 	if o.Webhook.CertDir == "" {
 		name := webhookName(o.ClassName)
