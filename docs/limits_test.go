@@ -93,6 +93,17 @@ var held = map[string]string{
 	"Lists and maps within each other in that text":         "deepestText",
 	"Levels of fields":                                      "deepest in read.go",
 	"Time that one check waits for one kind":                "lookupTime",
+	"TemplateControllers that a replica looks at at a time": "mostReviews",
+	"Time for an answer":                                    "answerLimit",
+	"Of that, time for reading schemas of kinds":            "readLimit",
+	"Size of what the API server sends":                     "bodyLimit",
+	"Errors that an answer tells":                           "mostErrors",
+	"Warnings that it tells":                                "mostWarnings",
+	"Length of such a warning":                              "longestWarning",
+	"Length of such an error":                               "longestLine",
+	"Time that the certificate is valid":                    "validFor",
+	"Before its end, the next one is made by":               "renewBefore",
+	"After which the next one is shown":                     "overlap",
 	"Schemas that are read at a time":                       "mostReaders",
 	"Before schemas are read again":                         "firstRead",
 	"Longest wait between such reads":                       "lastRead",
@@ -226,7 +237,7 @@ var limitRow = regexp.MustCompile(`(?m)^\| (.+) \| ([0-9][0-9,]*)(?: ([a-zA-Z]+)
 
 // units are what a number on the page counts. A duration is in nanoseconds.
 var units = map[string]int64{
-	"": 1, "characters": 1, "bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "ms": 1e6, "s": 1e9, "min": 60e9,
+	"": 1, "characters": 1, "bytes": 1, "KiB": 1 << 10, "MiB": 1 << 20, "ms": 1e6, "s": 1e9, "min": 60e9, "days": 24 * 3600e9,
 }
 
 func TestLimitsAreThoseOfTheCode(t *testing.T) {
@@ -307,14 +318,14 @@ func constants(t *testing.T) map[string]int64 {
 	return out
 }
 
-var timeUnit = regexp.MustCompile(`time\.(Millisecond|Second|Minute)`)
+var timeUnit = regexp.MustCompile(`time\.(Millisecond|Second|Minute|Hour)`)
 
 // numbers returns the values of the constants that are numbers.
 func numbers(spec *ast.ValueSpec) map[string]int64 {
 	out := map[string]int64{}
 	for i, expr := range spec.Values {
 		text := timeUnit.ReplaceAllStringFunc(types.ExprString(expr), func(unit string) string {
-			return map[string]string{"time.Millisecond": "1000000", "time.Second": "1000000000", "time.Minute": "60000000000"}[unit]
+			return map[string]string{"time.Millisecond": "1000000", "time.Second": "1000000000", "time.Minute": "60000000000", "time.Hour": "3600000000000"}[unit]
 		})
 		value, err := types.Eval(token.NewFileSet(), nil, token.NoPos, text)
 		if err != nil || value.Value == nil {

@@ -16,9 +16,9 @@ import (
 
 const (
 	// validFor is how long a certificate is valid, but for what clocks may differ.
-	validFor = 90 * 24 * time.Hour
+	validFor = 2160 * time.Hour // 90 days
 	// renewBefore is how long before its end another one is made.
-	renewBefore = 30 * 24 * time.Hour
+	renewBefore = 720 * time.Hour // 30 days
 	// clockSkew is how far the clock of an API server may be behind.
 	clockSkew = time.Hour
 	// overlap is how long a new certificate is published before it is shown, so that all API servers know it by then.

@@ -1,0 +1,328 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"math/big"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/e2e/cluster/layout"
+	"github.com/templater-dev/templater/e2e/cluster/pki"
+	"github.com/templater-dev/templater/e2e/manifest"
+)
+
+var webhooks = schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"}
+
+// webhookRights are those that config/rbac gives for the webhook. CLASS is the class of the installation.
+const webhookRights = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: webhook}
+rules:
+- {apiGroups: [""], resources: [secrets], resourceNames: [templater-CLASS-webhook], verbs: [create, list, patch, watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: webhook}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: webhook}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: templater-e2e}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: "@id-webhook"}
+rules:
+- {apiGroups: [admissionregistration.k8s.io], resources: [validatingwebhookconfigurations], resourceNames: [templater-CLASS], verbs: [list, patch, watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: "@id-webhook"}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "@id-webhook"}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: templater-e2e}]
+`
+
+// sizes is a kind whose fields are all known.
+const sizes = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: "sizes.@group"}
+spec:
+  group: "@group"
+  scope: Namespaced
+  names: {kind: Size, plural: sizes, singular: size}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec: {type: object, properties: {width: {type: integer}, depth: {type: integer}}}
+`
+
+// authored is a TemplateController as its author writes it, with one line of its template.
+func (s *scope) authored(name, line string) string {
+	name = s.expand(name)
+	s.own(controllers, name)
+	return s.expand(strings.NewReplacer("NAME", name, "CLASS", classOf(s.t), "LINE", line).Replace(`
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: NAME}
+spec:
+  className: CLASS
+  suspend: true
+  watch: {apiVersion: "@group/v1", kind: Size}
+  children:
+  - name: map
+    template: |
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: "{{ .metadata.name }}"}
+      data:
+        LINE
+`))
+}
+
+// asked is the webhook of the test's class, and where its replicas listen.
+type asked struct {
+	*scope
+	name      string // of the configuration
+	addresses []string
+}
+
+// newAsked has the API server ask at the first of two addresses.
+func newAsked(t *testing.T) *asked {
+	t.Helper()
+	if env.cluster == nil || env.cluster.Mode != layout.Kwok {
+		leaveOut(t, "the API server reaches this machine where it runs on it: TEMPLATER_E2E_MODE=kwok")
+	}
+	a := &asked{scope: newSharedScope(t), name: "templater-" + classOf(t)}
+	a.apply(strings.ReplaceAll(webhookRights, "CLASS", classOf(t)))
+	a.apply(sizes)
+	for range 2 {
+		listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends at once
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.addresses = append(a.addresses, listener.Addr().String())
+		listener.Close()
+	}
+	configuration, err := manifest.Read(env.root, filepath.Join("webhook", "configuration.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	configuration.SetName(a.name)
+	configuration.Object["webhooks"].([]any)[0].(map[string]any)["clientConfig"] = map[string]any{"url": a.url(0)}
+	if err := a.applyObject(configuration); err != nil {
+		t.Fatal(err)
+	}
+	for _, user := range []string{userA(t), userB(t)} {
+		a.waitAllowed(user, authorizationv1.ResourceAttributes{Group: webhooks.Group, Resource: webhooks.Resource, Verb: "watch", Name: a.name})
+	}
+	return a
+}
+
+func (a *asked) url(replica int) string {
+	return "https://" + a.addresses[replica] + "/validate-templatecontrollers"
+}
+
+// start starts a replica.
+func (a *asked) start(replica int, user string) *operator {
+	a.t.Helper()
+	return a.replica(user, "--webhook-address", a.addresses[replica], "--webhook-namespace", a.ns)
+}
+
+// kubectl applies a manifest as people do, and returns what they see.
+func (a *asked) kubectl(manifest string) (string, error) {
+	out, err := env.command(a.t.Context(), manifest, "apply", "-f", "-")
+	return strings.ReplaceAll(out, a.id, "@id"), err
+}
+
+// waitChecked waits until the API server gets answers.
+func (a *asked) waitChecked(when string) {
+	a.t.Helper()
+	eventually(a.t, soon, func() error {
+		out, err := a.kubectl(a.authored("@id-probe", "a: {{ nothing }}"))
+		if err == nil {
+			return fmt.Errorf("%s: not checked: %s", when, out)
+		}
+		return nil
+	})
+}
+
+// goesThrough expects that a TemplateController can be written that templater would refuse.
+func (a *asked) goesThrough(when string) {
+	a.t.Helper()
+	name := a.expand("@id-unchecked")
+	if out, err := a.kubectl(a.authored(name, "a: {{ nothing }}")); err != nil {
+		a.t.Errorf("%s: %v: %s", when, err, out)
+	}
+	a.delete(env.client.Resource(controllers), name)
+}
+
+func TestKubectlShowsWhatIsWrongWithATemplate(t *testing.T) {
+	parallel(t)
+	a := newAsked(t)
+	first := a.start(0, userA(t))
+	first.waitLeading(soon)
+	second := a.start(1, userB(t))
+	a.waitChecked("at first")
+
+	for line, want := range map[string]string{
+		"width: {{ quote .spec.width }}": "templatecontroller.templater.dev/@id-fine created\n",
+		"width: {{ quotee .spec.width }}": "The request is invalid: " + `admission webhook "templatecontrollers.templater.dev" denied the request: ` +
+			"children[map]:5:13: there is no function quotee; did you mean quote? [TL003]\n" +
+			"    5 |   width: {{ quotee .spec.width }}\n" +
+			"      |             ^^^^^^ quote\n",
+		"width: {{ quote .spec.widht }}":             "?",
+		"width: {{ quote (default 1 .spec.widht) }}": "?",
+	} {
+		name := "@id-fine"
+		if !strings.Contains(want, "created") {
+			name = "@id-wrong"
+		}
+		if got, err := a.kubectl(a.authored(name, line)); got != want {
+			t.Errorf("%s: %v:\n%s\nwant\n%s", line, err, got, want)
+		}
+	}
+
+	// The leader goes: what the API server asks there is not answered, and then by the other replica.
+	first.Stop()
+	a.goesThrough("without an operator")
+	second.waitLeading(soon)
+	a.patchWebhook(`[{"op": "replace", "path": "/webhooks/0/clientConfig/url", "value": "` + a.url(1) + `"}]`)
+	a.waitChecked("the other replica")
+
+	// Under load, the certificate expires, is lost, and is replaced.
+	applied := a.load()
+	before := a.certificate()
+	a.replaceCertificate(expired(t))
+	a.waitRenewed(before)
+	a.delete(a.in(secrets), a.secretName())
+	a.patchWebhook(`[{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]`)
+	a.waitRenewed(nil)
+	a.waitChecked("another certificate")
+	if count := applied(); count < 100 {
+		t.Errorf("only %d applies went through meanwhile", count)
+	}
+}
+
+func (a *asked) patchWebhook(patch string) {
+	a.t.Helper()
+	if _, err := env.client.Resource(webhooks).Patch(a.t.Context(), a.name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+func (a *asked) secretName() string { return a.name + "-webhook" }
+
+// certificate returns what the Secret holds.
+func (a *asked) certificate() []byte {
+	a.t.Helper()
+	secret, err := env.clientset.CoreV1().Secrets(a.ns).Get(a.t.Context(), a.secretName(), metav1.GetOptions{})
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return secret.Data["tls.crt"]
+}
+
+// waitRenewed waits until the Secret holds another certificate, which the API server trusts.
+func (a *asked) waitRenewed(before []byte) {
+	a.t.Helper()
+	eventually(a.t, soon, func() error {
+		secret, err := env.clientset.CoreV1().Secrets(a.ns).Get(a.t.Context(), a.secretName(), metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		configuration, err := env.client.Resource(webhooks).Get(a.t.Context(), a.name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		text, _, _ := unstructured.NestedString(configuration.Object["webhooks"].([]any)[0].(map[string]any), "clientConfig", "caBundle")
+		trusted, err := base64.StdEncoding.DecodeString(text)
+		block, _ := pem.Decode(secret.Data["tls.crt"])
+		if err != nil || block == nil {
+			return fmt.Errorf("the Secret holds no certificate: %w", err)
+		}
+		leaf, err := x509.ParseCertificate(block.Bytes)
+		switch {
+		case err != nil:
+			return err
+		case leaf.NotAfter.Before(time.Now()) || bytes.Equal(secret.Data["tls.crt"], before):
+			return errors.New("the certificate is not renewed")
+		case !bytes.Contains(trusted, secret.Data["tls.crt"]):
+			return errors.New("the certificate is not trusted")
+		}
+		return nil
+	})
+}
+
+func (a *asked) replaceCertificate(crt, key []byte) {
+	a.t.Helper()
+	patch := fmt.Sprintf(`{"data": {"tls.crt": %q, "tls.key": %q}}`, base64.StdEncoding.EncodeToString(crt), base64.StdEncoding.EncodeToString(key))
+	if _, err := a.in(secrets).Patch(a.t.Context(), a.secretName(), types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		a.t.Fatal(err)
+	}
+}
+
+// expired returns a certificate that was valid until an hour ago.
+func expired(t *testing.T) (crt, key []byte) {
+	t.Helper()
+	private, key, err := pki.NewKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-3 * time.Hour), NotAfter: time.Now().Add(-time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, leaf, leaf, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), key
+}
+
+// load changes the spec of a TemplateController again and again, and returns what ends that. All of it must go through.
+func (a *asked) load() (end func() int) {
+	a.t.Helper()
+	ctx, stop := context.WithCancel(a.t.Context())
+	var done sync.WaitGroup
+	var mu sync.Mutex
+	count := 0
+	for worker := range 4 {
+		done.Go(func() {
+			for round := 1; ctx.Err() == nil; round++ {
+				patch := fmt.Sprintf(`{"spec": {"resyncPeriod": "%dh%dm"}}`, worker+1, round)
+				_, err := env.client.Resource(controllers).Patch(a.t.Context(), a.expand("@id-fine"), types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+				mu.Lock()
+				count++
+				if err != nil {
+					a.t.Errorf("a write under load: %v", err)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	return func() int {
+		stop()
+		done.Wait()
+		return count
+	}
+}
