@@ -139,8 +139,8 @@ func (k *Keeper) name() string { return k.Namespace + "/" + k.Secret }
 // again is the time between attempts to write.
 const again = 2 * time.Second
 
-// longestRest is how long the Keeper rests at most: a clock may be set.
-const longestRest = time.Hour
+// restAtMost is how long the Keeper rests at most: a clock may be set.
+const restAtMost = time.Hour
 
 // Keep sees to it, until ctx ends, that there is a certificate and that the API server trusts it. Only who leads may do so.
 func (k *Keeper) Keep(ctx context.Context) {
@@ -170,7 +170,7 @@ func (k *Keeper) Keep(ctx context.Context) {
 func (k *Keeper) mend(ctx context.Context) (time.Duration, error) {
 	target, err := k.target()
 	if err != nil {
-		return longestRest, err
+		return restAtMost, err
 	}
 	k.mu.Lock()
 	now, known, before, whole := k.Now(), k.known, k.pairs, k.whole
@@ -185,7 +185,7 @@ func (k *Keeper) mend(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return again, err
 	}
-	return min(longestRest, all[0].due().Sub(now)), nil
+	return min(restAtMost, all[0].due().Sub(now)), nil
 }
 
 // write writes the Secret, which must still be that version.

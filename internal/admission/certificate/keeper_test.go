@@ -147,7 +147,7 @@ func (b *bed) keep() string {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if rest <= 0 || rest > longestRest {
+	if rest <= 0 || rest > restAtMost {
 		b.t.Errorf("it rests for %s", rest)
 	}
 	first := strings.Join(b.requests, " ")
