@@ -5,9 +5,15 @@ const (
 	WatchedKind Code = "TL060"
 	UnfitKind   Code = "TL061"
 	Conditions  Code = "TL062"
+	FieldValue  Code = "TL063"
 )
 
 var ofKinds = []Rule{
+	{
+		FieldValue, Error, "A field with something that it does not take",
+		"The API server refuses such a TemplateController when it is applied. [API reference](api.md) says what each field takes.",
+		"Write what the message tells.",
+	},
 	{
 		WatchedKind, Error, "A kind that is not there",
 		"Neither Kubernetes nor a CustomResourceDefinition that is at hand has a kind of that name in that version. Nothing would be watched.",

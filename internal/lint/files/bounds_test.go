@@ -82,14 +82,11 @@ func nestedYAML(deep int) string {
 	return b.String()
 }
 
-// controllerWith returns a TemplateController with that text as the template of a child, or its status, or its helpers.
+// controllerWith returns a TemplateController with that text as the template of a child, or as helpers.
 func controllerWith(in, text string) string {
 	indented := func(by string) string { return by + strings.ReplaceAll(text, "\n", "\n"+by) + "\n" }
 	head := "apiVersion: templater.dev/v1\nkind: TemplateController\nmetadata: {name: a}\nspec:\n  watch: {apiVersion: apps/v1, kind: Deployment}\n"
-	switch in {
-	case "status":
-		return head + "  status:\n    template: |\n" + indented("      ")
-	case "helpers":
+	if in == "helpers" {
 		return head + "  helpers: |\n" + indented("    ")
 	}
 	return head + "  children:\n  - name: a\n    template: |\n" + indented("      ")
@@ -103,7 +100,7 @@ func TestWhatCheckingCosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for why, text := range worst() {
-		for _, in := range []string{"child", "status", "helpers"} {
+		for _, in := range []string{"child", "helpers"} {
 			set, err := manifest.Load([]string{manifest.Stdin}, strings.NewReader(controllerWith(in, text)))
 			if err != nil {
 				t.Fatal(err)

@@ -22,7 +22,8 @@ func (k *Known) Check(set *manifest.Set) ([]report.Located, report.Summary) {
 	var unknown []schema.GroupVersionKind
 	for _, c := range set.Controllers {
 		result := lint.Check(c.TemplateController, k.Schemas)
-		found := result.Findings
+		found := slices.Concat(result.Findings, told(c, result.Findings))
+		found = finding.Sort(found)
 		if result.Compiled != nil {
 			more, missing := k.checkKinds(c, result.Compiled)
 			found, unknown = finding.Sort(append(found, more...)), append(unknown, missing...)
@@ -31,6 +32,13 @@ func (k *Known) Check(set *manifest.Set) ([]report.Located, report.Summary) {
 	}
 	report.Sort(all)
 	return all, report.Summarize(len(set.Controllers), all, namesOf(unknown))
+}
+
+// told returns what the API server says of a TemplateController, but for fields that something is said of already.
+func told(c *manifest.Controller, already []finding.Finding) []finding.Finding {
+	return slices.DeleteFunc(slices.Concat(checkFields(c.Content), checkRules(c.TemplateController)), func(f finding.Finding) bool {
+		return slices.ContainsFunc(already, func(other finding.Finding) bool { return other.Where == f.Where })
+	})
 }
 
 // namesOf returns kinds as people call them, each once.
@@ -46,6 +54,9 @@ func namesOf(kinds []schema.GroupVersionKind) []string {
 // checkKinds says which kinds the TemplateController names do not fit, and of which of them nothing is known.
 func (k *Known) checkKinds(c *manifest.Controller, compiled *spec.Compiled) (found []finding.Finding, unknown []schema.GroupVersionKind) {
 	check := func(where string, gvk schema.GroupVersionKind, fits func(kind.Kind) []finding.Finding) {
+		if gvk.Kind == "" || gvk.Version == "" {
+			return // which is said as it is
+		}
 		of, err := k.Kinds.Resolve(gvk)
 		_, exists := k.Schemas.Lookup(gvk)
 		switch {

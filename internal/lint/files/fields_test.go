@@ -1,0 +1,124 @@
+package files
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/manifest"
+)
+
+// TestWhatTheServerRefuses says before what the API server would say.
+func TestWhatTheServerRefuses(t *testing.T) {
+	known, err := Know()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const watch = "watch: {apiVersion: v1, kind: ConfigMap}"
+	const child = "children: [{name: a, template: 'a: b'}]"
+	for spec, want := range map[string][]string{
+		watch + ", " + child:   nil,
+		child:                  {"spec: watch is missing"},
+		"watch: {kind: A}":     {"spec.watch: apiVersion is missing", "spec: nothing to do: give at least one entry in children, or status.template"},
+		watch + ", status: {}": {"spec: nothing to do: give at least one entry in children, or status.template"},
+		watch + ", children: [{name: A-b, template: ' '}]": {
+			"spec.children[A-b].name: this does not match ^[a-z][a-zA-Z0-9]*$", "spec.children[A-b].template: the template is empty",
+		},
+		watch + ", children: [{name: a}]": {"spec.children[a]: template is missing"},
+		watch + ", children: [{name: a, template: 'a: b', deletionPolicy: orphan, updateStrategy: {type: Recreat}}]": {
+			"spec.children[a].deletionPolicy: write Orphan or Delete; did you mean Orphan?", "spec.children[a].updateStrategy.type: write Apply, Recreate, CreateOnly or OnDelete; did you mean Recreate?",
+		},
+		watch + ", " + child + ", resyncPeriod: 1d":                                                      {"spec.resyncPeriod: write a duration of whole numbers and h, m, s or ms, such as 90s or 1h30m, or 0s for never"}, // which is said once
+		watch + ", " + child + ", finalize: {}":                                                          {"spec.finalize: nothing to do: set order to Reverse, or give at least one entry in children"},
+		watch + ", " + child + ", finalize: {order: Reverse}":                                            nil,
+		watch + ", finalize: {children: [{name: b, template: ' '}]}, " + child:                           {"spec.finalize.children[b].template: the template is empty"},
+		watch + ", " + child + ", related: [{name: b, apiVersion: v1, kind: Secret, logs: {}}]":          {"spec.related[b].logs: logs are those of Pods: remove logs, or write apiVersion: v1 and kind: Pod"},
+		watch + ", " + child + ", related: [{name: b, apiVersion: v1, kind: Pod, logs: {tailLines: 0}}]": {"spec.related[b].logs.tailLines: write a number from 1 to 1000"},
+		watch + ", " + child + ", delimiters: {left: '<', right: '>>'}":                                  {"spec.delimiters.left: 1 characters are too few: write at least 2"},
+		watch + ", " + child + ", className: " + strings.Repeat("a", 51):                                 {"spec.className: 51 characters are too many: write at most 50"},
+		watch + ", children: [" + strings.Repeat("{name: a, template: x},", 65) + "]":                    nil,
+	} {
+		set, err := manifest.Load([]string{manifest.Stdin}, strings.NewReader("apiVersion: templater.dev/v1\nkind: TemplateController\nmetadata: {name: a}\nspec: {"+spec+"}\n"))
+		if err != nil {
+			t.Errorf("%s: %v", spec, err)
+			continue
+		}
+		all, _ := known.Check(set)
+		var got []string
+		for _, l := range all {
+			got = append(got, l.Where+": "+l.Message)
+		}
+		if strings.Count(spec, "template: x") == 65 {
+			if !slices.Contains(got, "spec.children: 65 entries are too many: give at most 64") {
+				t.Errorf("65 entries: got %q", got)
+			}
+			continue
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", spec, diff)
+		}
+	}
+}
+
+func TestLongNames(t *testing.T) {
+	name := strings.Repeat("a", 64)
+	set, err := manifest.Load([]string{manifest.Stdin}, strings.NewReader("apiVersion: templater.dev/v1\nkind: TemplateController\nmetadata: {name: "+name+"}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := checkRules(set.Controllers[0].TemplateController)
+	if len(found) != 2 || found[1].Where != "metadata.name" || found[1].Code != finding.FieldValue {
+		t.Errorf("found %+v", found)
+	}
+}
+
+// TestEveryRuleOfTheServerIsKnown holds the rules to those of the CustomResourceDefinition.
+func TestEveryRuleOfTheServerIsKnown(t *testing.T) {
+	// elsewhere are those that spec.Compile has, too, and those about changes.
+	elsewhere := []string{
+		"write a number of objects from 1 to 2000, or a percentage such as 25%",
+		"rollingUpdate needs type Apply or Recreate: under CreateOnly and OnDelete templater changes no object",
+		"write 1s or more, or 0s for no end", "write 1s or more, or 0s for never",
+		"kind is immutable: delete this TemplateController and create another",
+		"the group in apiVersion is immutable (the version may change): delete this TemplateController and create another",
+	}
+	text, err := os.ReadFile("../../../config/crd/templater.dev_templatecontrollers.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.Unmarshal(text, definition); err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	var walk func(s *apiextensionsv1.JSONSchemaProps)
+	walk = func(s *apiextensionsv1.JSONSchemaProps) {
+		for _, r := range s.XValidations {
+			said = append(said, r.Message)
+		}
+		for name := range s.Properties {
+			p := s.Properties[name]
+			walk(&p)
+		}
+		if s.Items != nil {
+			walk(s.Items.Schema)
+		}
+	}
+	walk(definition.Spec.Versions[0].Schema.OpenAPIV3Schema)
+	want := slices.Clone(elsewhere)
+	for _, r := range rules {
+		want = append(want, r.message)
+	}
+	slices.Sort(said)
+	slices.Sort(want)
+	if diff := cmp.Diff(slices.Compact(said), want); diff != "" {
+		t.Errorf("rules (-CustomResourceDefinition +here):\n%s", diff)
+	}
+}
