@@ -87,6 +87,8 @@ test-unit: ## Run the tests that need no cluster
 	go test -race $$(go list ./... | grep -E '$(RACE)')
 	$(call say,'Unit tests: what the concurrent packages allocate and hold$(comma) which the race detector changes')
 	go test -run '^($(PLAIN))$$' ./internal/controllers ./internal/kube/... ./internal/reconcile/...
+	$(call say,'Cases of the samples')
+	go run ./cmd/templater test config/samples
 
 .PHONY: test-fuzz
 test-fuzz: ## Fuzz internal/lint/files, internal/object, internal/render and internal/render/document, FUZZTIME (20s) for each target; fewer than FUZZ_EXECS (2000) executions fail

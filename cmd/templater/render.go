@@ -12,6 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/cli"
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/lint/files"
 	"github.com/templater-dev/templater/internal/lint/report"
 	"github.com/templater-dev/templater/internal/manifest"
 	"github.com/templater-dev/templater/internal/simulate"
@@ -96,7 +97,11 @@ func (f *renderFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	r := renderer{renderFlags: f, errors: cmd.ErrOrStderr(), state: simulate.State{Objects: observed.Contents(), Related: related.Contents(), Now: time.Now()}}
+	known, err := files.Know(set)
+	if err != nil {
+		return err
+	}
+	r := renderer{renderFlags: f, errors: cmd.ErrOrStderr(), known: known, state: simulate.State{Objects: observed.Contents(), Related: related.Contents(), Now: time.Now()}}
 	for _, c := range set.Controllers {
 		if err := r.render(c, set.CRDs, parents.Objects); err != nil {
 			return err
@@ -118,6 +123,7 @@ func (f *renderFlags) run(cmd *cobra.Command, paths []string) error {
 type renderer struct {
 	*renderFlags
 	errors  io.Writer
+	known   *files.Known
 	state   simulate.State
 	results []show.Result
 	faulty  bool
@@ -125,7 +131,7 @@ type renderer struct {
 
 // render renders for the parents of one TemplateController.
 func (r *renderer) render(c *manifest.Controller, definitions []*manifest.Object, parents []*manifest.Object) error {
-	checked := lint.Check(c.TemplateController, nil)
+	checked := lint.Check(c.TemplateController, r.known.Schemas)
 	if checked.Rejection != nil {
 		r.faulty = true
 		return r.reject(c, finding.Of(finding.Error, checked.Findings))
@@ -144,7 +150,7 @@ func (r *renderer) render(c *manifest.Controller, definitions []*manifest.Object
 		in.Parent = parent.Content
 		result, out, err := s.Settle(in)
 		if r.ready && err == nil {
-			result, out, err = s.SettleReady(out)
+			result, out, err = s.SettleReady(out, func(string) bool { return true })
 		}
 		if errors.Is(err, simulate.ErrRestless) {
 			result.Faults = append(result.Faults, err.Error())

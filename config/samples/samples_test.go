@@ -44,6 +44,7 @@ func program(t *testing.T, sample string) *render.Program {
 		source.Children = append(source.Children, syntax.Template{Name: child.Name, Text: child.Template})
 	}
 	for _, related := range tc.Spec.Related {
+		source.Logs = source.Logs || related.Logs != nil
 		source.Related = append(source.Related, syntax.Template{Name: related.Name, Text: related.Select})
 		source.Logs = source.Logs || related.Logs != nil
 	}

@@ -1,6 +1,10 @@
 package simulate
 
-import "errors"
+import (
+	"errors"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+)
 
 // mostPasses is how many passes Settle makes.
 const mostPasses = 100
@@ -25,8 +29,9 @@ func (s *Simulator) Settle(in State) (Result, State, error) {
 	return Result{Writes: writes}, in, ErrRestless
 }
 
-// SettleReady is Settle where all children become ready as soon as they are there.
-func (s *Simulator) SettleReady(in State) (Result, State, error) {
+// SettleReady is Settle where the children of some entries become ready as soon as they are there. ready is asked with
+// "" for objects that carry no label of an entry.
+func (s *Simulator) SettleReady(in State, ready func(entry string) bool) (Result, State, error) {
 	var writes []Write
 	for range mostPasses {
 		result, next, err := s.Settle(in)
@@ -35,20 +40,24 @@ func (s *Simulator) SettleReady(in State) (Result, State, error) {
 		}
 		writes, in = append(writes, result.Writes...), next
 		result.Writes = writes
-		ready, changed := s.allReady(in)
+		out, changed := in.makeReady(ready)
 		if !changed {
 			return result, in, nil
 		}
-		in = ready
+		in = out
 	}
 	return Result{Writes: writes}, in, ErrRestless
 }
 
-// allReady makes the objects ready that are not.
-func (s *Simulator) allReady(in State) (out State, changed bool) {
-	out = in.copy()
-	for i, o := range in.Objects {
-		out.Objects[i] = MakeReady(o, in.Now)
+// makeReady makes the children ready that are to be.
+func (s State) makeReady(ready func(entry string) bool) (out State, changed bool) {
+	out = s.copy()
+	for i, o := range s.Objects {
+		labels := mapping(mapping(o["metadata"])["labels"])
+		if !ready(text(labels[v1.LabelChild])) {
+			continue
+		}
+		out.Objects[i] = MakeReady(o, s.Now)
 		changed = changed || !same(o, out.Objects[i])
 	}
 	return out, changed

@@ -115,12 +115,7 @@ func (s *State) update(w *child.Wanted) error {
 		return err
 	}
 	after := merged(without(old, s.applied[w.ID()]), content)
-	if !same(old["spec"], after["spec"]) {
-		metadata := maps.Clone(mapping(after["metadata"]))
-		generation, _ := metadata["generation"].(int64)
-		metadata["generation"] = generation + 1
-		after["metadata"] = metadata
-	}
+	CountGeneration(old, after)
 	s.Objects[at] = after
 	s.applied[w.ID()] = w.Content
 	return nil
@@ -171,4 +166,32 @@ func body(w *child.Wanted, uid string) (map[string]any, error) {
 		return nil, err
 	}
 	return o.Content(), nil
+}
+
+// Namespace returns the namespace of an object that may be meant to be in that of the parent; "" where its kind has none.
+func (s *Simulator) Namespace(content, parent map[string]any) string {
+	if namespace := text(mapping(content["metadata"])["namespace"]); namespace != "" || !s.kinds.find(gvkOf(content)).Namespaced {
+		return namespace
+	}
+	return text(mapping(s.placed(parent)["metadata"])["namespace"])
+}
+
+// CountGeneration gives an object that was changed another generation, as a server does where more has changed than metadata and status.
+func CountGeneration(before, after map[string]any) {
+	rest := func(content map[string]any) map[string]any {
+		content = maps.Clone(content)
+		delete(content, "metadata")
+		delete(content, "status")
+		return content
+	}
+	if same(rest(before), rest(after)) {
+		return
+	}
+	metadata := maps.Clone(mapping(after["metadata"]))
+	generation, ok := mapping(before["metadata"])["generation"].(int64)
+	if !ok {
+		generation = 1
+	}
+	metadata["generation"] = generation + 1
+	after["metadata"] = metadata
 }

@@ -99,16 +99,41 @@ func JSON(w io.Writer, all []Result) error {
 	return encoder.Encode(map[string]any{"results": append([]Result{}, all...)})
 }
 
+// Golden is a result as text to compare and to read: what templater does and says, and then the children.
+func Golden(r Result) ([]byte, error) {
+	var b bytes.Buffer
+	for _, part := range []any{
+		struct {
+			Writes []string `json:"writes"`
+		}{r.Writes},
+		struct {
+			Ready Ready `json:"ready"`
+		}{r.Ready},
+		struct {
+			Faults []string       `json:"faults,omitempty"`
+			Waits  []string       `json:"waits,omitempty"`
+			Status map[string]any `json:"status,omitempty"`
+		}{r.Faults, r.Waits, r.Status},
+	} {
+		content, err := yaml.Marshal(part)
+		if err != nil {
+			return nil, err
+		}
+		if string(content) != "{}\n" {
+			b.Write(content)
+		}
+	}
+	err := r.writeChildren(&b, false)
+	return b.Bytes(), err
+}
+
 // YAML writes results as documents: the children of each parent, and then the parent with its status. Comments say what else there is to
 // say, and, with explain, from which line of which template each line is.
 func YAML(w io.Writer, all []Result, explain bool) error {
 	var b bytes.Buffer
 	for _, r := range all {
-		for _, c := range r.Children {
-			fmt.Fprintf(&b, "---\n# children[%s] of %s: %s\n", c.Entry, r.Parent, c.State)
-			if err := c.write(&b, explain); err != nil {
-				return err
-			}
+		if err := r.writeChildren(&b, explain); err != nil {
+			return err
 		}
 		fmt.Fprintf(&b, "---\n# %s by TemplateController %s: %s\n", r.Parent, r.TemplateController, r.Ready)
 		for _, text := range slices.Concat(r.Faults, r.Waits) {
@@ -122,6 +147,16 @@ func YAML(w io.Writer, all []Result, explain bool) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+func (r Result) writeChildren(b *bytes.Buffer, explain bool) error {
+	for _, c := range r.Children {
+		fmt.Fprintf(b, "---\n# children[%s] of %s: %s\n", c.Entry, r.Parent, c.State)
+		if err := c.write(b, explain); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // String says whether the parent is ready, and why not.

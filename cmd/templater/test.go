@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/templater-dev/templater/internal/cases"
+	"github.com/templater-dev/templater/internal/cli"
+)
+
+// testFlags are the flags of templater test.
+type testFlags struct {
+	update bool
+	junit  string
+}
+
+func newTestCommand() *cobra.Command {
+	var f testFlags
+	cmd := &cobra.Command{
+		Use:   "test FOLDER...",
+		Short: "Test TemplateControllers by cases in folders, without a cluster",
+		Long: `Go through the cases in folders and below, and compare what templater does with
+what is expected. A case is a folder with a case.yaml, which tells step by step what
+is there, and a file for each step, which tells what templater makes of it. With
+--update, these files are written: read them, and keep them.
+
+docs/testing.md says what a case.yaml can hold.
+
+It exits with 0 if all is as expected, with 1 if something is not, and with 2 if a case
+makes no sense.`,
+		Example: `  templater test config/
+  templater test config/ --update
+  templater test config/ --junit report.xml`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("give folders with cases")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&f.update, "update", false, "write what is expected")
+	flags.StringVar(&f.junit, "junit", "", "file to write a report to, in the format of JUnit")
+	return cmd
+}
+
+func (f *testFlags) run(cmd *cobra.Command, folders []string) error {
+	all, err := cases.Find(folders)
+	if err != nil {
+		return err
+	}
+	progress := cli.NewProgress(cmd.ErrOrStderr())
+	defer progress.Clear()
+	var outcomes []cases.Outcome
+	for i, c := range all {
+		progress.Say("%d of %d cases: %s", i, len(all), c.Folder)
+		outcome, err := c.Run(f.update)
+		progress.Clear()
+		if err != nil {
+			return err
+		}
+		showOutcome(cmd, outcome)
+		outcomes = append(outcomes, outcome)
+	}
+	if f.junit != "" {
+		if err := writeReport(f.junit, outcomes); err != nil {
+			return err
+		}
+	}
+	return summarise(cmd, outcomes)
+}
+
+// showOutcome prints what became of a case.
+func showOutcome(cmd *cobra.Command, o cases.Outcome) {
+	out, paint := cmd.OutOrStdout(), cli.ColoursFor(cmd.OutOrStdout())
+	if !o.Failed() {
+		fmt.Fprintf(out, "%s %s\n", paint.Green("ok  "), o.Folder)
+		return
+	}
+	fmt.Fprintf(out, "%s %s\n", paint.Red("FAIL"), o.Folder)
+	for _, s := range o.Steps {
+		if s.Failure == "" {
+			continue
+		}
+		fmt.Fprintf(out, "  step %q:\n", s.Name)
+		for line := range strings.Lines(s.Failure) {
+			text := strings.TrimRight(line, "\n")
+			switch {
+			case strings.HasPrefix(line, "-"):
+				text = paint.Red(text)
+			case strings.HasPrefix(line, "+"):
+				text = paint.Green(text)
+			}
+			fmt.Fprintf(out, "    %s\n", text)
+		}
+	}
+	for _, file := range o.Stale {
+		fmt.Fprintf(out, "  %s is of no step: remove it, or have --update do so\n", file)
+	}
+}
+
+func summarise(cmd *cobra.Command, all []cases.Outcome) error {
+	steps, failed := 0, 0
+	for _, o := range all {
+		steps += len(o.Steps)
+		if o.Failed() {
+			failed++
+		}
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%d cases with %d steps: %d failed\n", len(all), steps, failed)
+	if failed > 0 {
+		return cli.Findings
+	}
+	return nil
+}
+
+func writeReport(path string, all []cases.Outcome) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("--junit: %w", err)
+	}
+	defer file.Close()
+	if err := cases.JUnit(file, all); err != nil {
+		return fmt.Errorf("--junit: %w", err)
+	}
+	return file.Close()
+}

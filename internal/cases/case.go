@@ -1,0 +1,141 @@
+// Package cases tests TemplateControllers by cases in folders: what is there, step by step, and what templater makes of it. It needs no
+// cluster.
+package cases
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/templater-dev/templater/internal/problem"
+)
+
+// File is the name of the file that makes a folder a case.
+const File = "case.yaml"
+
+// Case is one case, as its file says.
+type Case struct {
+	// Folder holds the file, and all that it names.
+	Folder string `json:"-"`
+	// Files are the files and folders with the TemplateController and CustomResourceDefinitions. Without any, it is the nearest
+	// templatecontroller.yaml, in the folder or above, and the crd.yaml beside that.
+	Files []string `json:"files,omitempty"`
+	// Controller is the name of the TemplateController; needed where there are several.
+	Controller string `json:"controller,omitempty"`
+	// Parent is the file of the parent; parent.yaml if empty.
+	Parent string `json:"parent,omitempty"`
+	// Objects and Related are files of objects that are there at the beginning: children, and others for spec.related.
+	Objects []string `json:"objects,omitempty"`
+	Related []string `json:"related,omitempty"`
+	// Time is when the first step is; the begin of 2026 if it is not given.
+	Time  time.Time `json:"time,omitzero"`
+	Steps []Step    `json:"steps"`
+}
+
+// Step is what happens, before templater makes passes until nothing is left to do.
+type Step struct {
+	Name string `json:"name"`
+	// After is how long after the step before; 0 if empty.
+	After string `json:"after,omitempty"`
+	// Parent is merged into the parent: null takes a field away.
+	Parent map[string]any `json:"parent,omitempty"`
+	// Observe is merged into objects that are there, or added: each has apiVersion, kind and metadata.name, and is in the namespace of the
+	// parent if it gives none.
+	Observe []map[string]any `json:"observe,omitempty"`
+	// Related is the same for related objects.
+	Related []map[string]any `json:"related,omitempty"`
+	// Logs are those of Pods from now on, by NAMESPACE/NAME and container.
+	Logs map[string]map[string]string `json:"logs,omitempty"`
+	// Remove takes objects away, of either sort, by apiVersion, kind and metadata.
+	Remove []map[string]any `json:"remove,omitempty"`
+	// Ready are entries whose objects are ready in this step as soon as they are there; AllReady are all.
+	Ready    []string `json:"ready,omitempty"`
+	AllReady bool     `json:"allReady,omitempty"`
+}
+
+// Find returns the cases in folders and below, in their order.
+func Find(folders []string) ([]*Case, error) {
+	var all []*Case
+	for _, folder := range folders {
+		found := len(all)
+		err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case entry.IsDir() && path != folder && strings.HasPrefix(entry.Name(), "."):
+				return fs.SkipDir
+			case entry.IsDir() || entry.Name() != File:
+				return nil
+			}
+			c, err := read(path)
+			all = append(all, c)
+			return err
+		})
+		if of := (*fs.PathError)(nil); errors.As(err, &of) {
+			return nil, fmt.Errorf("%s: %w", of.Path, of.Err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(all) == found {
+			return nil, fmt.Errorf("no %s in %s", File, folder)
+		}
+	}
+	return all, nil
+}
+
+// begin is when cases are that do not say.
+var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// read reads the file of a case.
+func read(path string) (*Case, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	c := &Case{Folder: filepath.Dir(path), Parent: "parent.yaml", Time: begin}
+	if err := yaml.UnmarshalStrict(content, c); err != nil {
+		text := err.Error()
+		for _, prefix := range []string{"error unmarshaling JSON: while decoding JSON: ", "error converting YAML to JSON: ", "json: "} {
+			text = strings.TrimPrefix(text, prefix)
+		}
+		return nil, fmt.Errorf("%s: %s", path, problem.Line(text))
+	}
+	if len(c.Steps) == 0 {
+		return nil, fmt.Errorf("%s: no steps: give at least one", path)
+	}
+	var names []string
+	for i, s := range c.Steps {
+		if s.Name == "" {
+			return nil, fmt.Errorf("%s: steps[%d] has no name", path, i)
+		}
+		if _, err := time.ParseDuration(s.After); s.After != "" && err != nil {
+			return nil, fmt.Errorf("%s: steps[%d].after: write a duration such as 90s or 10m", path, i)
+		}
+		if slices.Contains(names, slug(s.Name)) {
+			return nil, fmt.Errorf("%s: steps[%d]: another step is called %s, too", path, i, s.Name)
+		}
+		names = append(names, slug(s.Name))
+	}
+	return c, nil
+}
+
+var noSlug = regexp.MustCompile(`[^a-z0-9]+`)
+
+// slug makes a name of a file of the name of a step.
+func slug(name string) string {
+	return strings.Trim(noSlug.ReplaceAllString(strings.ToLower(name), "-"), "-")
+}
+
+// expected is the file of what a step is to come to.
+func (c *Case) expected(i int) string {
+	return filepath.Join(c.Folder, "expected", fmt.Sprintf("%d-%s.yaml", i+1, slug(c.Steps[i].Name)))
+}

@@ -1,0 +1,126 @@
+package cases
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/pmezard/go-difflib/difflib"
+
+	"github.com/templater-dev/templater/internal/simulate"
+	"github.com/templater-dev/templater/internal/simulate/show"
+)
+
+// Outcome is what became of a case.
+type Outcome struct {
+	Folder string
+	Steps  []StepOutcome
+	// Stale are files of no step.
+	Stale []string
+}
+
+// StepOutcome is what became of a step.
+type StepOutcome struct {
+	Name string
+	// Failure says on lines what is not as expected; "" if all is.
+	Failure string
+	Took    time.Duration
+}
+
+// Failed reports whether anything is not as expected.
+func (o Outcome) Failed() bool {
+	return len(o.Stale) > 0 || slices.ContainsFunc(o.Steps, func(s StepOutcome) bool { return s.Failure != "" })
+}
+
+// Run goes through the steps of a case, and compares what they come to with what is expected; with update, it writes that instead. The
+// error says why the case makes no sense.
+func (c *Case) Run(update bool) (Outcome, error) {
+	out := Outcome{Folder: c.Folder}
+	w, err := c.open()
+	if err != nil {
+		return out, err
+	}
+	var files []string
+	for i, step := range c.Steps {
+		start := time.Now()
+		text, failure, err := w.step(step)
+		if err != nil {
+			return out, fmt.Errorf("%s: step %q: %w", filepath.Join(c.Folder, File), step.Name, err)
+		}
+		file := c.expected(i)
+		files = append(files, file)
+		switch {
+		case failure != "":
+		case update:
+			err = write(file, text)
+		default:
+			failure, err = compare(file, text)
+		}
+		if err != nil {
+			return out, err
+		}
+		out.Steps = append(out.Steps, StepOutcome{step.Name, failure, time.Since(start)})
+	}
+	out.Stale, err = c.stale(files, update)
+	return out, err
+}
+
+// step lets a step happen. It returns what that comes to, or, in lines, what is wrong in any case.
+func (w *world) step(s Step) (text []byte, failure string, err error) {
+	if err := w.happen(s); err != nil {
+		return nil, "", err
+	}
+	result, next, err := w.simulator.SettleReady(w.state, func(entry string) bool { return s.AllReady || slices.Contains(s.Ready, entry) })
+	if errors.Is(err, simulate.ErrRestless) {
+		return nil, "templater would not come to rest: " + err.Error() + "\n", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	w.state = next
+	text, err = show.Golden(show.Of(w.controller, next.Parent, result))
+	return text, "", err
+}
+
+// compare returns the difference to a file, as lines.
+func compare(file string, now []byte) (string, error) {
+	want, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return file + " is not there: write it by --update, and read it\n", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
+		A: difflib.SplitLines(string(want)), B: difflib.SplitLines(string(now)), FromFile: file, ToFile: "now", Context: 3,
+	})
+}
+
+func write(file string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, content, 0o644) //nolint:gosec // it goes into a repository
+}
+
+// stale returns the expected files of no step, or removes them.
+func (c *Case) stale(files []string, remove bool) ([]string, error) {
+	all, err := filepath.Glob(filepath.Join(c.Folder, "expected", "*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	left := slices.DeleteFunc(all, func(file string) bool { return slices.Contains(files, file) })
+	if !remove {
+		return left, nil
+	}
+	for _, file := range left {
+		if err := os.Remove(file); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
