@@ -1,0 +1,50 @@
+package operator
+
+import (
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/go-logr/logr/funcr"
+	"go.uber.org/goleak"
+	"k8s.io/klog/v2"
+)
+
+func TestTheWebhookIsOffWhereNobodyCanAsk(t *testing.T) {
+	w := newWebhook(Options{}, nil, nil)
+	if w != nil || w.wants() != nil {
+		t.Error("there is a webhook without an address")
+	}
+	w.look(t.Context())
+	w.attach(t.Context(), nil)
+	w.keep(t.Context())
+	w.open(t.Context())()
+}
+
+func TestAnAddressThatIsTakenStopsTheWebhookAlone(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	var log strings.Builder
+	ctx := klog.NewContext(t.Context(), funcr.New(func(_, args string) { log.WriteString(args) }, funcr.Options{}))
+	w := newWebhook(Options{Webhook: Webhook{Address: listener.Addr().String(), Namespace: "ns"}}, nil, nil)
+	w.open(ctx)()
+	if want := "TemplateControllers are not checked when they are written: give another --webhook-address"; !strings.Contains(log.String(), want) {
+		t.Errorf("the log is %s, want %q", log.String(), want)
+	}
+}
+
+func TestTheWebhookIsCalledAfterTheClass(t *testing.T) {
+	for class, want := range map[string]string{"": "templater-webhook", "b": "templater-b-webhook"} {
+		w := newWebhook(Options{ClassName: class, Webhook: Webhook{Address: ":9443", Namespace: "ns"}}, nil, nil)
+		if w.keeper.Secret != want || w.keeper.Configuration+"-webhook" != want {
+			t.Errorf("class %q: Secret %s, configuration %s", class, w.keeper.Secret, w.keeper.Configuration)
+		}
+	}
+	if w := newWebhook(Options{Webhook: Webhook{Address: ":9443", CertDir: "/certs"}}, nil, nil); w.keeper != nil || len(w.wants()) > 0 {
+		t.Error("it keeps a certificate where there is one in files")
+	}
+}
