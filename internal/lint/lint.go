@@ -13,7 +13,8 @@ import (
 
 // Result is what Check has found.
 type Result struct {
-	// Compiled is what the spec means: see spec.Compile. It is there with a Rejection, too.
+	// Compiled is what the spec means: see spec.Compile. It is there with a Rejection, too, and has its templates where
+	// only the types of fields speak against them.
 	Compiled *spec.Compiled
 	// Rejection says why the operator does not accept the TemplateController; nil if it does.
 	Rejection *spec.Rejection

@@ -81,7 +81,7 @@ func (c *checker) child(s *skeleton, d document) {
 
 // kindIn returns the kind that a document writes out, or false if it writes none or several.
 func kindIn(root *yaml.Node) (kind gvk.GroupVersionKind, ok bool) {
-	version, name := written2(root, "apiVersion"), written2(root, "kind")
+	version, name := literalIn(root, "apiVersion"), literalIn(root, "kind")
 	gv, err := gvk.ParseGroupVersion(version)
 	if err != nil || version == "" || name == "" {
 		return kind, false
@@ -89,8 +89,8 @@ func kindIn(root *yaml.Node) (kind gvk.GroupVersionKind, ok bool) {
 	return gv.WithKind(name), true
 }
 
-// written2 returns the text under a key of a mapping, or "" if it is not written out, or twice in different ways.
-func written2(root *yaml.Node, key string) string {
+// literalIn returns the text under a key of a mapping, or "" if it is not written out, or twice in different ways.
+func literalIn(root *yaml.Node, key string) string {
 	text := ""
 	for i := 0; root.Kind == yaml.MappingNode && i+1 < len(root.Content); i += 2 {
 		if root.Content[i].Value != key {

@@ -33,7 +33,7 @@ type draw struct {
 	scope []string // variables
 }
 
-func pick1[T any](d *draw, all ...T) T { return all[d.IntN(len(all))] }
+func choose[T any](d *draw, all ...T) T { return all[d.IntN(len(all))] }
 
 var fieldNames = []string{"alpha", "beta", "gamma", "delta", "items", "name", "on", "count"}
 
@@ -43,7 +43,7 @@ func (d *draw) schema(depth int) *schema.Type {
 	case k < 4 && depth < 4:
 		t := &schema.Type{Kinds: schema.Map, Fields: map[string]schema.Field{}, Open: d.IntN(8) == 0}
 		for range 1 + d.IntN(4) {
-			t.Fields[pick1(d, fieldNames...)] = schema.Field{Type: d.schema(depth + 1), Present: d.IntN(2) == 0}
+			t.Fields[choose(d, fieldNames...)] = schema.Field{Type: d.schema(depth + 1), Present: d.IntN(2) == 0}
 		}
 		return t
 	case k < 5 && depth < 4:
@@ -53,9 +53,9 @@ func (d *draw) schema(depth int) *schema.Type {
 	case k == 6:
 		return &schema.Type{Kinds: schema.String, Enum: []string{"One", "Two"}}
 	case k == 7:
-		return pick1(d, &schema.Type{Kinds: schema.Boolean}, &schema.Type{Kinds: schema.Boolean | schema.Null})
+		return choose(d, &schema.Type{Kinds: schema.Boolean}, &schema.Type{Kinds: schema.Boolean | schema.Null})
 	case k == 8:
-		return pick1(d, &schema.Type{Kinds: schema.Integer}, &schema.Type{Kinds: schema.Integer | schema.Number}, &schema.Type{Kinds: schema.Integer | schema.String}, nil)
+		return choose(d, &schema.Type{Kinds: schema.Integer}, &schema.Type{Kinds: schema.Integer | schema.Number}, &schema.Type{Kinds: schema.Integer | schema.String}, nil)
 	}
 	return &schema.Type{Kinds: schema.String}
 }
@@ -63,7 +63,7 @@ func (d *draw) schema(depth int) *schema.Type {
 // data returns data of a type.
 func (d *draw) data(t *schema.Type) any {
 	if t == nil || t.Kinds == 0 {
-		return pick1[any](d, "x", int64(1), []any{"a"}, map[string]any{"name": "n"}, true)
+		return choose[any](d, "x", int64(1), []any{"a"}, map[string]any{"name": "n"}, true)
 	}
 	if t.Kinds&schema.Null != 0 && d.IntN(3) == 0 {
 		return nil
@@ -78,7 +78,7 @@ func (d *draw) data(t *schema.Type) any {
 		}
 		if t.Fields == nil || t.Open {
 			for range d.IntN(3) {
-				if name := pick1(d, fieldNames...); m[name] == nil {
+				if name := choose(d, fieldNames...); m[name] == nil {
 					if _, told := t.Fields[name]; !told {
 						m[name] = d.data(t.Items)
 					}
@@ -95,13 +95,13 @@ func (d *draw) data(t *schema.Type) any {
 	case t.Kinds&schema.Boolean != 0:
 		return d.IntN(2) == 0
 	case t.Enum != nil:
-		return pick1(d, t.Enum...)
+		return choose(d, t.Enum...)
 	case t.Kinds&schema.Integer != 0 && (t.Kinds&(schema.Number|schema.String) == 0 || d.IntN(2) == 0):
 		return int64(d.IntN(4) - 1)
 	case t.Kinds&schema.Number != 0:
 		return 1.5
 	}
-	return pick1(d, "", "a", "3", "One")
+	return choose(d, "", "a", "3", "One")
 }
 
 // kind returns a random type of parents.
@@ -140,7 +140,7 @@ func (d *draw) action(depth int) string {
 	case 6:
 		return "{{ if " + d.condition() + " }}" + d.block(depth+1) + "{{ else }}" + d.block(depth+1) + "{{ end }}"
 	case 7:
-		return "{{ with " + d.path() + " }}" + d.block(depth+1) + pick1(d, "", "{{ else }}"+d.block(depth+1)) + "{{ end }}"
+		return "{{ with " + d.path() + " }}" + d.block(depth+1) + choose(d, "", "{{ else }}"+d.block(depth+1)) + "{{ end }}"
 	case 8:
 		return "{{ range " + d.path() + " }}" + d.block(depth+1) + "{{ end }}"
 	case 9:
@@ -157,10 +157,10 @@ func (d *draw) action(depth int) string {
 		return text
 	case 4, 11:
 		if len(d.scope) > 0 {
-			return "{{ " + pick1(d, d.scope...) + " = " + d.expression(0) + " }}"
+			return "{{ " + choose(d, d.scope...) + " = " + d.expression(0) + " }}"
 		}
 	case 5:
-		return `{{ include "` + pick1(d, "one", "two") + `" ` + d.expression(1) + " }}"
+		return `{{ include "` + choose(d, "one", "two") + `" ` + d.expression(1) + " }}"
 	}
 	return "{{ " + d.expression(0) + " }}"
 }
@@ -170,39 +170,39 @@ func (d *draw) condition() string {
 	case 0:
 		return "not " + d.path()
 	case 1:
-		return "eq " + d.path() + " " + pick1(d, `"One"`, `"a"`, `1`, `true`)
+		return "eq " + d.path() + " " + choose(d, `"One"`, `"a"`, `1`, `true`)
 	case 2:
-		return pick1(d, "and ", "or ") + d.path() + " " + d.path()
+		return choose(d, "and ", "or ") + d.path() + " " + d.path()
 	}
 	return d.path()
 }
 
 // path returns what there may be, or not.
 func (d *draw) path() string {
-	root := pick1(d, ".spec", ".spec", ".parent.spec", ".", "$", "$.spec", ".status")
+	root := choose(d, ".spec", ".spec", ".parent.spec", ".", "$", "$.spec", ".status")
 	if len(d.scope) > 0 && d.IntN(2) == 0 {
-		root = pick1(d, d.scope...)
+		root = choose(d, d.scope...)
 	}
 	var out strings.Builder
 	for range d.IntN(4) {
-		out.WriteString("." + pick1(d, fieldNames...))
+		out.WriteString("." + choose(d, fieldNames...))
 	}
 	if root == "." {
-		return pick1(d, ".", strings.TrimPrefix("."+out.String(), "."), ".name")
+		return choose(d, ".", strings.TrimPrefix("."+out.String(), "."), ".name")
 	}
 	return root + out.String()
 }
 
-var callable = func() (all []render0) {
+var callable = func() (all []callee) {
 	for _, f := range render.Functions() {
 		if f.Refused == "" && f.Name != "fail" && f.Name != "wait" && f.Name != "include" && f.Name != "required" {
-			all = append(all, render0{f.Name, f.Min, f.Max})
+			all = append(all, callee{f.Name, f.Min, f.Max})
 		}
 	}
 	return all
 }()
 
-type render0 struct {
+type callee struct {
 	name     string
 	min, max int
 }
@@ -216,10 +216,10 @@ func (d *draw) expression(depth int) string {
 		}
 		return d.path()
 	}
-	f := pick1(d, callable...)
+	f := choose(d, callable...)
 	if d.IntN(2) == 0 {
-		name := pick1(d, often...)
-		f = callable[slices.IndexFunc(callable, func(r render0) bool { return r.name == name })]
+		name := choose(d, often...)
+		f = callable[slices.IndexFunc(callable, func(r callee) bool { return r.name == name })]
 	}
 	n := f.min + d.IntN(2)
 	if f.max >= 0 {
@@ -232,11 +232,11 @@ func (d *draw) expression(depth int) string {
 	for i := range n {
 		switch {
 		case i == 0 && (f.name == "where" || f.name == "collect"), f.name == "dict" && i%2 == 0, i > 0 && (f.name == "index" || f.name == "get" || f.name == "hasKey"):
-			words = append(words, pick1(d, `"alpha"`, `"name"`, `"beta.gamma"`, `"count"`))
+			words = append(words, choose(d, `"alpha"`, `"name"`, `"beta.gamma"`, `"count"`))
 		case i == 0 && (f.name == "and" || f.name == "or"):
 			words = append(words, d.path())
 		case f.name == "printf" && i == 0:
-			words = append(words, pick1(d, `"%s"`, `"%d"`, `"%v"`))
+			words = append(words, choose(d, `"%s"`, `"%d"`, `"%v"`))
 		default:
 			words = append(words, d.expression(depth+1))
 		}
@@ -245,7 +245,7 @@ func (d *draw) expression(depth int) string {
 }
 
 func (d *draw) constant() string {
-	return pick1(d, `"a"`, `""`, `1`, `0`, `true`, `false`, `"3"`, `1.5`, `nil`, `(list)`, `(dict "name" 1)`)
+	return choose(d, `"a"`, `""`, `1`, `0`, `true`, `false`, `"3"`, `1.5`, `nil`, `(list)`, `(dict "name" 1)`)
 }
 
 // TestWhatRendersHasNoError makes random schemas and templates over them. A template that renders with all data that is

@@ -81,10 +81,10 @@ func TestSignaturesAreTrue(t *testing.T) {
 			if err == nil && len(errs) > 0 {
 				t.Errorf("%s yields %s, but is said to fail: %s", expression, kind, errs[0])
 			}
-			if err == nil && !v.may(kind0[kind]) {
+			if err == nil && !v.may(kindNamed[kind]) {
 				t.Errorf("%s yields %s, not %s", expression, kind, kindWords(v.kinds))
 			}
-			if err == nil && v.lit != nil && kind0[kind] != kindOf(v.lit) {
+			if err == nil && v.lit != nil && kindNamed[kind] != kindOf(v.lit) {
 				t.Errorf("%s yields %s, not %v", expression, kind, v.lit)
 			}
 		}
@@ -92,7 +92,7 @@ func TestSignaturesAreTrue(t *testing.T) {
 	t.Logf("%d calls, of which %d fail, and %d are known to", calls, failing, found)
 }
 
-var kind0 = map[string]schema.Kinds{"invalid": null, "string": str, "bool": boolean, "int64": integer, "float64": float, "slice": list, "map": mapping}
+var kindNamed = map[string]schema.Kinds{"invalid": null, "string": str, "bool": boolean, "int64": integer, "float64": float, "slice": list, "map": mapping}
 
 // outcome returns the kind of what an expression yields.
 func outcome(t *testing.T, expression string) (string, error) {

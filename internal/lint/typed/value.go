@@ -222,7 +222,7 @@ func join(a, b *value) *value {
 	case b.isEmpty(a):
 		return a.orEmpty()
 	}
-	v := &value{kinds: a.kinds | b.kinds, optional: some(a.optional, b.optional)}
+	v := &value{kinds: a.kinds | b.kinds, sparse: a.sparse || b.sparse, optional: some(a.optional, b.optional)}
 	if a.lit == b.lit {
 		v.lit = a.lit
 	}

@@ -226,12 +226,22 @@ func (c *checker) assignmentsOf(n *parse.BranchNode, names map[string]bool) {
 	c.assignments(n.ElseList, names)
 }
 
+// assignedBy adds the variables that a pipeline assigns to, or one in parentheses in it.
 func assignedBy(pipe *parse.PipeNode, names map[string]bool) {
-	if !pipe.IsAssign {
-		return
-	}
 	for _, decl := range pipe.Decl {
-		names[decl.Ident[0]] = true
+		if pipe.IsAssign {
+			names[decl.Ident[0]] = true
+		}
+	}
+	for _, cmd := range pipe.Cmds {
+		for _, n := range cmd.Args {
+			if chain, ok := n.(*parse.ChainNode); ok {
+				n = chain.Node
+			}
+			if inner, ok := n.(*parse.PipeNode); ok {
+				assignedBy(inner, names)
+			}
+		}
 	}
 }
 
