@@ -269,8 +269,8 @@ func (c *Controllers) enqueueAll(next *running.Controller) {
 		return
 	}
 	left := map[queue.Key]struct{}{}
-	next.EachChild(func(_ running.Source, o *object.Object) {
-		if name := next.ParentOf(o); name.Name != "" && next.Parent(name) == nil {
+	next.EachChild(func(s running.Source, o *object.Object) {
+		if name, concerned := next.Concerned(o, s.Kind.GroupKind()); concerned && next.Parent(name) == nil {
 			left[queue.Key{Controller: next.Name, Parent: name}] = struct{}{}
 		}
 	})

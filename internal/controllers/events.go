@@ -110,13 +110,17 @@ func (c *Controllers) childChanged(want watch.Want, o *object.Object, writer str
 	c.mu.RUnlock()
 	switch {
 	case e == nil:
+		return
 	case running == nil:
 		c.queue.Add(strings.Clone(name)) // it may be waiting for its children to be gone
-	case !running.Reads(want): // another watch tells it
-	default:
-		if parent := running.ParentOf(o); parent.Name != "" {
-			c.parents.AddAfter(queue.Key{Controller: running.Name, Parent: parent}, delay) // not name, which is a part of the child's text
-		}
+		return
+	}
+	source, reads := running.ReadBy(want)
+	if !reads {
+		return // another watch tells it
+	}
+	if parent, concerned := running.Concerned(o, source.Kind.GroupKind()); concerned {
+		c.parents.AddAfter(queue.Key{Controller: running.Name, Parent: parent}, delay) // not name, which is a part of the child's text
 	}
 }
 

@@ -157,7 +157,7 @@ func TestWatchesThatTellOfChildren(t *testing.T) {
 		"another user's":      {watch.Want{Resource: resource, Namespace: "ns"}, false},
 		"another resource's":  {watch.Want{Resource: running.Namespaces, As: robot, Namespace: "ns"}, false},
 	} {
-		if got := c.Reads(row.want); got != row.reads {
+		if _, got := c.ReadBy(row.want); got != row.reads {
 			t.Errorf("%s: %v, want %v", why, got, row.reads)
 		}
 	}

@@ -115,11 +115,12 @@ func (r *Reconciler) askForParent(ctx context.Context, c *running.Controller, ke
 }
 
 // collect deletes the children of a parent that is gone, which the garbage collector
-// has left: it loses sight of those of a kind that was there for a short time only.
+// has left: it loses sight of those of a kind that was there for a short time only. A child that only says that it is of that
+// parent, and was made for one that is there, is no leftover.
 func (r *Reconciler) collect(ctx context.Context, c *running.Controller, key queue.Key, children []*child.Live) Result {
 	p := &pass{Controller: c, r: r, key: key}
 	for _, l := range children {
-		if !l.Collectable() {
+		if !l.Collectable() || l.Object.CrossScope() && c.HasParent(l.ParentUID()) {
 			continue // another owner may still need it
 		}
 		if issue := p.remove(ctx, plan.Action{Verb: plan.Delete, Live: l}); issue != nil {

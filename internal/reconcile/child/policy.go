@@ -93,6 +93,7 @@ func (l *Live) Level() int {
 }
 
 // MadeFor reports whether the child was made for the parent with that UID.
-func (l *Live) MadeFor(parent types.UID) bool {
-	return l.Object.Label(v1.LabelParentUID) == string(parent)
-}
+func (l *Live) MadeFor(parent types.UID) bool { return l.ParentUID() == parent }
+
+// ParentUID is that of the parent that the child was made for.
+func (l *Live) ParentUID() types.UID { return types.UID(l.Object.Label(v1.LabelParentUID)) }

@@ -4,8 +4,10 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
@@ -34,6 +36,24 @@ func (c *Controller) ParentOf(child *object.Object) types.NamespacedName {
 		parent.Namespace = strings.Clone(namespace)
 	}
 	return parent
+}
+
+// Concerned returns the parent that is to be looked at because of an object of that kind with the label of this controller, or false.
+// Anybody may label objects, and have them name whom they like. So of parents that are not there, only children of ours tell.
+func (c *Controller) Concerned(o *object.Object, kind schema.GroupKind) (types.NamespacedName, bool) {
+	parent := c.ParentOf(o)
+	switch {
+	case parent.Name == "":
+		return parent, false
+	case c.Parent(parent) != nil:
+		return parent, true
+	}
+	return parent, mayBeName(parent.Namespace) && mayBeName(parent.Name) && c.Factory.Made(o, kind)
+}
+
+// mayBeName reports whether an object that is not there can be called so, or have been in a namespace that was.
+func mayBeName(name string) bool {
+	return len(name) <= validation.DNS1123SubdomainMaxLength && len(content.IsPathSegmentName(name)) == 0
 }
 
 // ChildrenNamed returns the children of parents of that name, whatever their UID.

@@ -110,6 +110,13 @@ func (c *Controller) Parent(name types.NamespacedName) *object.Object {
 	return cache.Get(name)
 }
 
+// HasParent reports whether a parent of that UID is known, whatever its name. It looks at all parents.
+func (c *Controller) HasParent(uid types.UID) bool {
+	found := false
+	c.EachParent(func(o *object.Object) { found = found || o.UID() == uid })
+	return found
+}
+
 // ParentCache returns the cache that holds the parents of a namespace, or nil.
 func (c *Controller) ParentCache(namespace string) *watch.Cache {
 	if cache := c.Parents[""]; cache != nil {

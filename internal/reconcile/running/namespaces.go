@@ -62,17 +62,17 @@ func (c *Controller) MayNarrow() bool {
 	return true
 }
 
-// Reads reports whether the controller reads its children by that watch.
-func (c *Controller) Reads(want watch.Want) bool {
+// ReadBy returns the source of the children that the controller reads by that watch, or false.
+func (c *Controller) ReadBy(want watch.Want) (Source, bool) {
 	if want.As != c.As {
-		return false
+		return Source{}, false
 	}
 	for _, s := range c.Sources {
 		if s.Kind.Resource == want.Resource {
-			return s.Caches[want.Namespace] != nil
+			return s, s.Caches[want.Namespace] != nil
 		}
 	}
-	return false
+	return Source{}, false
 }
 
 // AbsentNamespaces returns those of spec.watch.namespaces that are known not to be there, in order. One that holds parents
