@@ -73,10 +73,11 @@ func tally(events []audit.Event) string {
 	return strings.Join(out, ", ")
 }
 
-// beyondReading are the requests of a start that are neither lists nor watches nor discovery.
+// beyondReading are the requests of a start that are neither lists nor watches nor discovery, which reads the definitions of
+// kinds, too.
 func beyondReading(events []audit.Event) []audit.Event {
 	return slices.DeleteFunc(slices.Clone(events), func(e audit.Event) bool {
-		discovery := e.Verb == "get" && e.ObjectRef.Resource == ""
+		discovery := e.Verb == "get" && slices.Contains([]string{"", "customresourcedefinitions"}, e.ObjectRef.Resource)
 		return discovery || e.Verb == "list" || e.Verb == "watch"
 	})
 }
