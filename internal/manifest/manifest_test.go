@@ -123,7 +123,7 @@ func TestWhatIsWrong(t *testing.T) {
 		"another version":       {"kind: TemplateController\napiVersion: templater.dev/v2\n", "standard input:2:1: apiVersion templater.dev/v2: write templater.dev/v1"},
 		"no name":               {"apiVersion: templater.dev/v1\nkind: TemplateController\nmetadata: {}\n", "standard input:3:1: a TemplateController without a name: give metadata.name"},
 		"two of one name":       {head + "---\n" + head, "standard input:10:3: TemplateController a is there twice: rename one, or leave one out; the other is in -:1"},
-		"an unknown field":      {head + "  children:\n  - name: b\n    tmplate: x\n", "standard input:8:5: unknown field spec.children[0].tmplate"},
+		"an unknown field":      {head + "  children:\n  - name: b\n    tmplate: x\n", "standard input:8:5: unknown field spec.children[0].tmplate; did you mean template?"},
 		"another type":          {head + "  children:\n  - name: b\n    template: {a: 1}\n", "standard input:8:5: spec.children[0].template: a mapping is no string"},
 		"a list for a mapping":  {head + "  watch: []\n", "standard input:6:3: spec.watch: a list is no mapping"},
 		"a number for a switch": {head + "  suspend: 1\n", "standard input:6:3: spec.suspend: a number is no boolean"},

@@ -4,8 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // pathAt returns the path of the value in a JSON text that ends there, or that holds that place.
@@ -103,4 +109,46 @@ func typeWord(t reflect.Type) string {
 	default:
 		return "integer"
 	}
+}
+
+// nearestField returns "; did you mean X?" for the path of a field that a TemplateController does not have, or "".
+func nearestField(path string) string {
+	names := strings.Split(indexes.ReplaceAllString(path, ""), ".")
+	at := reflect.TypeFor[v1.TemplateController]()
+	for _, name := range names[:len(names)-1] {
+		next, found := fieldsOf(at)[name]
+		if !found {
+			return ""
+		}
+		at = next
+	}
+	nearest := syntax.Nearest(names[len(names)-1], slices.Sorted(maps.Keys(fieldsOf(at))))
+	if nearest == "" {
+		return ""
+	}
+	return "; did you mean " + nearest + "?"
+}
+
+// indexes are those of items in a path.
+var indexes = regexp.MustCompile(`\[\d+\]`)
+
+// fieldsOf returns the types of the fields of a struct, or of what a pointer or a list holds, by their names in JSON.
+func fieldsOf(t reflect.Type) map[string]reflect.Type {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	fields := map[string]reflect.Type{}
+	if t.Kind() != reflect.Struct {
+		return fields
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous && name == "" {
+			maps.Copy(fields, fieldsOf(f.Type))
+		} else if name != "" && name != "-" {
+			fields[name] = f.Type
+		}
+	}
+	return fields
 }
