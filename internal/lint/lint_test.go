@@ -1,0 +1,48 @@
+package lint
+
+import (
+	"testing"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/schema"
+)
+
+// TestErrorsAreRejections holds that the operator refuses what has an error, and nothing else, whatever is known of kinds.
+func TestErrorsAreRejections(t *testing.T) {
+	for why, row := range map[string]struct {
+		template string
+		untyped  bool // whether it is refused where nothing is known of kinds
+		typed    bool // and where the kinds of Kubernetes are
+		message  string
+	}{
+		"it is well":                       {"a: {{ .metadata.name }}", false, false, ""},
+		"it does not parse":                {"{{ if }}", true, true, "children[a]:1: missing value for if"},
+		"several mistakes":                 {"{{ foo }}{{ bar }}{{ baz }}{{ qux }}", true, true, "children[a]:1:4: there is no function foo; children[a]:1:13: there is no function bar; children[a]:1:22: there is no function baz; and 1 more"},
+		"a field that is not there":        {"a: {{ .spec.replcas }}", false, true, "children[a]:1:13: Deployment has no field .spec.replcas; did you mean replicas?"},
+		"a field without which it goes on": {"a: {{ .spec.replcas | default 1 }}", false, false, ""},
+	} {
+		tc := &v1.TemplateController{Spec: v1.TemplateControllerSpec{
+			Watch: v1.Watch{APIVersion: "apps/v1", Kind: "Deployment"}, Children: []v1.Child{{Name: "a", Template: row.template}},
+		}}
+		for _, known := range []schema.Set{nil, schema.BuiltIn()} {
+			want := row.untyped
+			if known != nil {
+				want = row.typed
+			}
+			got := Check(tc, known)
+			errors := finding.Of(finding.Error, got.Findings)
+			if (got.Rejection != nil) != want || (len(errors) > 0) != want || got.Compiled == nil {
+				t.Errorf("%s: rejection %+v, findings %v", why, got.Rejection, got.Findings)
+			}
+			if got.Rejection != nil && (got.Rejection.Reason != v1.ReasonInvalidTemplate || got.Rejection.Message != row.message) {
+				t.Errorf("%s: %+v", why, got.Rejection)
+			}
+			for _, f := range got.Findings {
+				if rule, ok := finding.Lookup(f.Code); !ok || rule.Why == "" {
+					t.Errorf("%s: no rule for %s", why, f.Code)
+				}
+			}
+		}
+	}
+}
