@@ -1,22 +1,30 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"github.com/templater-dev/templater/internal/cli"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/schemas"
 	"github.com/templater-dev/templater/internal/lint/files"
 	"github.com/templater-dev/templater/internal/lint/report"
 	"github.com/templater-dev/templater/internal/manifest"
+	"github.com/templater-dev/templater/internal/schema"
 )
 
 // lintFlags are the flags of templater lint.
 type lintFlags struct {
 	output   string
-	schemas  []string
+	defined  []string
 	warnings string
+	ask      bool
+	cluster  cli.Cluster
 }
 
 func newLintCommand() *cobra.Command {
@@ -31,13 +39,15 @@ and what works but is probably not meant. Each finding has a code, such as TL003
 docs/findings.md says of each what is wrong, why, and how to mend it.
 
 The fields of a kind are known from its CustomResourceDefinition. It can stand
-in the same files, or in files that --schemas names.
+in the same files, or in files that --schemas names. With --cluster, the cluster is
+asked for the others, as that of --kubeconfig, else of $KUBECONFIG, else of ~/.kube/config.
 
 It exits with 0 if there is no error, with 1 if there is one, and with 2 if it could not look.
 With --warnings=error, a warning counts as an error.`,
 		Example: `  templater lint config/
   templater lint app.yaml --schemas crds/ -o json
   kubectl kustomize config/ | templater lint -
+  templater lint app.yaml --cluster --context test
   templater lint config/ --warnings error -o sarif > findings.sarif`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -49,7 +59,9 @@ With --warnings=error, a warning counts as an error.`,
 	}
 	flags := cmd.Flags()
 	cli.AddOutput(flags, &f.output, "text", "json", "sarif")
-	flags.StringSliceVar(&f.schemas, "schemas", nil, "files and folders with the CustomResourceDefinitions of kinds that templates are about")
+	flags.StringSliceVar(&f.defined, "schemas", nil, "files and folders with the CustomResourceDefinitions of kinds that templates are about")
+	flags.BoolVar(&f.ask, "cluster", false, "ask the cluster for the fields of kinds that no file defines")
+	f.cluster.AddServer(flags)
 	flags.Var(cli.NewChoice(&f.warnings, "show", "error"), "warnings", "what becomes of warnings: show or error")
 	return cmd
 }
@@ -59,13 +71,20 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	more, err := manifest.Load(f.schemas, cmd.InOrStdin())
+	more, err := manifest.Load(f.defined, cmd.InOrStdin())
 	if err != nil {
 		return err
 	}
 	known, err := files.Know(set, more)
 	if err != nil {
 		return err
+	}
+	if f.ask {
+		fields, err := f.fieldsOfCluster(cmd.Context())
+		if err != nil {
+			return err
+		}
+		known.Ask(fields)
 	}
 	all, summary := known.Check(set)
 	if err := f.write(cmd.OutOrStdout(), all, summary); err != nil {
@@ -75,6 +94,22 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 		return cli.Findings
 	}
 	return nil
+}
+
+// fieldsOfCluster returns what the cluster tells of kinds, if it answers.
+func (f *lintFlags) fieldsOfCluster(ctx context.Context) (schema.Set, error) {
+	config, err := f.cluster.Config()
+	if err != nil {
+		return nil, err
+	}
+	client, err := kube.NewClient(config)
+	if err == nil {
+		_, err = client.Read(ctx, "/openapi/v3")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("ask the cluster at %s for its kinds: %w", config.Host, err)
+	}
+	return schemas.New(schemas.Options{Reader: client, Clock: clock.RealClock{}, Logger: klog.FromContext(ctx)}), nil
 }
 
 func (f *lintFlags) write(out io.Writer, all []report.Located, summary report.Summary) error {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -182,7 +183,8 @@ func tryExample(t *testing.T, args []string, stdin []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cmd.Flags().Lookup("kubeconfig") != nil || cmd.Parent().Name() == "completion" { // this takes a cluster, or writes to the terminal
+	offline := cmd.Flags().Lookup("kubeconfig") == nil || cmd.Flags().Lookup("cluster") != nil && !slices.Contains(args, "--cluster")
+	if !offline || cmd.Parent().Name() == "completion" { // this takes a cluster, or writes to the terminal
 		if err := cmd.ParseFlags(rest); err != nil {
 			t.Error(err)
 		} else if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil {

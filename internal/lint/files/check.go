@@ -58,13 +58,13 @@ func (k *Known) checkKinds(c *manifest.Controller, compiled *spec.Compiled) (fou
 			return // which is said as it is
 		}
 		of, err := k.Kinds.Resolve(gvk)
-		_, exists := k.Schemas.Lookup(gvk)
+		fields, exists := k.Schemas.Lookup(gvk)
 		switch {
 		case !exists:
 			found = append(found, k.missing(where, gvk, err))
-		case err != nil:
+		case err != nil && fields == nil:
 			unknown = append(unknown, gvk)
-		default:
+		case err == nil:
 			found = append(found, fits(of)...)
 		}
 	}

@@ -17,6 +17,8 @@ import (
 type Known struct {
 	Schemas schema.Set
 	Kinds   kind.Declared
+
+	defined schema.Set // by files
 }
 
 // Know reads the definitions of kinds. The error is a [*manifest.Error].
@@ -33,9 +35,13 @@ func Know(sets ...*manifest.Set) (*Known, error) {
 			known.Kinds = append(known.Kinds, o.Content)
 		}
 	}
-	known.Schemas = schema.Join(append(schemas, schema.BuiltIn())...)
+	known.defined = schema.Join(schemas...)
+	known.Ask(nil)
 	return known, nil
 }
+
+// Ask has a Set asked for what files do not define, such as that of a cluster; nil is for none. Call it before Check.
+func (k *Known) Ask(set schema.Set) { k.Schemas = schema.Join(k.defined, set, schema.BuiltIn()) }
 
 // read reads a definition whose schemas stand for themselves.
 func read(o *manifest.Object) (*apiextensionsv1.CustomResourceDefinition, error) {

@@ -93,7 +93,7 @@ dir/a file.yaml:11: <r error:> odd [TL001]
    11 |     {{ quoet 1 }}
       | <r     ^^^^^^^^^^^^^>
 standard input: <r error:> b [TL001]
-<c note:> nothing is known of App of a/v1: no field of it was checked; give its CustomResourceDefinition by --schemas
+<c note:> nothing is known of App of a/v1: no field of it was checked; give its CustomResourceDefinition by --schemas, or --cluster
 2 TemplateControllers: 3 errors and 1 warning
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
