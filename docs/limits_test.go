@@ -177,6 +177,8 @@ var held = map[string]string{
 	"The Lease is given up":                                 "renewDeadline",
 	"Writes are refused when":                               "fenceLimit",
 	"The Lease runs out after":                              "leaseDuration",
+	"A file that a command reads":                           "largestFile",
+	"Passes of `templater render` and `templater test`":     "mostPasses",
 	"A watch without a sign of life":                        "WatchLimit",
 	"A worker without an answer":                            "WorkLimit",
 }
