@@ -323,7 +323,13 @@ func (r *roleRun) conflict(resource string) {
 		r.t.Fatal(err)
 	}
 	r.delete(in, object.GetName())
-	waitGone(r.t, in, object.GetName())
+	eventually(r.t, soon, func() error { // gone, or a child already
+		o, err := in.Get(r.t.Context(), object.GetName(), getOptions)
+		if err == nil && o.GetLabels()["templater.dev/controller"] != r.id {
+			return fmt.Errorf("%s is still there", object.GetName())
+		}
+		return nil
+	})
 	r.patch(r.in(r.resource(r.parents)), name, `{"metadata":{"annotations":{"look":"again"}}}`) // not in half a minute only
 	r.until(func() error {
 		o, err := in.Get(r.t.Context(), object.GetName(), getOptions)
