@@ -188,6 +188,14 @@ func TestCompare(t *testing.T) {
 			c.parents[aReport].Object["status"] = map[string]any{"conditions": ready("Ready", "False", "ChildConflict")}
 			c.sets(model.Report, "parents", map[string]any{"total": int64(1), "failed": int64(1)})
 		}, ""},
+		"a rollout halts where a stranger is in the way": {func(c *checker) {
+			c.world.Parents[aMany] = model.Parent{Text: "t", Count: 2}
+			c.children[manyMore] = c.children[manyMap].DeepCopy() // its index is that of the other one
+			c.stranger(manyMap)
+			c.change(model.Many, func(m *model.Controller) { m.Rolls = true })
+			c.parents[aMany].Object["status"] = map[string]any{"conditions": ready("Ready", "False", "ChildConflict")}
+			c.sets(model.Many, "parents", map[string]any{"total": int64(1), "failed": int64(1)})
+		}, ""},
 		"a stranger's object was changed": {func(c *checker) { c.stranger(manyMore).SetResourceVersion("8") }, "belongs to a stranger and was changed"},
 		"a stranger's object is gone":     {func(c *checker) { c.stranger(manyMore); delete(c.children, manyMore) }, "belongs to a stranger and was changed: there is nothing"},
 		"the status is old": {func(c *checker) {

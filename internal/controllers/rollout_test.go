@@ -313,3 +313,18 @@ spec:
 	wantRequests(t, "the late ones", c.run(), "update configmaps a", "update configmaps b", "status apps one")
 	c.wantStill("True Ready: all children are ready: 4")
 }
+
+// TestRolloutHaltsWhereAStrangerIsInTheWay has one of four objects missing for good, so that no other one may be unavailable.
+func TestRolloutHaltsWhereAStrangerIsInTheWay(t *testing.T) {
+	c := newCluster(t)
+	c.apply(`{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: d}}`)
+	c.apply(withEntry(t, apps, "updateStrategy: {rollingUpdate: {}}"))
+	c.apply(fourApps)
+	c.run()
+	c.apply(strings.Replace(fourApps, "hello", "bye", 1))
+	wantRequests(t, "the text changes", withoutStatus(c.run()), "create configmaps d", "get configmaps d")
+	c.wantReady("False ChildConflict: ConfigMap ns/d exists already and belongs to nobody: templater does not take it; delete it, or choose another name in the template")
+	c.remove(configMap("d"))
+	_, requests := c.pass("apps", "one") // which is tried again from time to time
+	wantRequests(t, "the stranger's object is gone", withoutStatus(append(requests, c.run()...)), "create configmaps d", "update configmaps a", "update configmaps b", "update configmaps c")
+}

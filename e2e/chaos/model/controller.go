@@ -185,10 +185,13 @@ func (c Controller) entries(shape string) []any {
 	return entries
 }
 
+// Rolling reports whether the objects of an entry are changed a few at a time.
+func (c Controller) Rolling(shape string) bool { return c.Rolls && (shape == Many || shape == Again) }
+
 func (c Controller) entry(shape, name, template string) map[string]any {
 	fill := strings.NewReplacer("@shape", shape, "@suffix", "", "@edition", fmt.Sprint(c.Edition), "@immutable", choice(shape == Again, "immutable: true", ""))
 	strategy := map[string]any{"type": c.Strategy}
-	if c.Rolls && (shape == Many || shape == Again) {
+	if c.Rolling(shape) {
 		strategy["rollingUpdate"] = map[string]any{"maxUnavailable": choice(shape == Many, "50%", "1%")}
 	}
 	return map[string]any{
