@@ -37,6 +37,7 @@ CHAOS_TIME  ?= 3m
 CHAOS_SEED  ?= 1:2,2:1,0
 CHAOS_FLAGS ?= --seed 0 --time 1h --longest-fault 20s
 RELATED_MANY ?= 10000
+DIFF_MANY ?= 5000
 BENCH_COUNT ?= 6
 BENCH_SMALL := --scenarios all --counts --check --scale 0.05 --rounds 1 --floor-workers 8 --fairness-parents 500 --memory-sizes 100,500 --settle-time 1s --idle-time 1s
 BENCH_FLAGS ?=
@@ -148,6 +149,10 @@ test-related: cluster-build ## Count what a change costs among RELATED_MANY (100
 .PHONY: test-rbac
 test-rbac: cluster-build ## Run all samples with the smallest role, and with each right of it taken away in turn (minutes)
 	cd e2e && TEMPLATER_E2E_CLUSTER=e2e-rbac TEMPLATER_E2E_MODE=kwok go test -count=1 -v -run TestTheSmallestRole -rbac-samples simpledeployment,loadtest,webshop,orchestr .
+
+.PHONY: test-diff
+test-diff: cluster-build ## Compare a TemplateController with DIFF_MANY (5000) parents on a cluster: it takes a minute at most, and writes nothing
+	cd e2e && TEMPLATER_E2E_CLUSTER=e2e-diff TEMPLATER_E2E_MODE=kwok go test -count=1 -v -run 'TestDiff$$' -diff-many $(DIFF_MANY) .
 
 .PHONY: test-bench
 test-bench: cluster-build ## Try the benchmark with few parents, and count the operator's requests

@@ -46,6 +46,8 @@ var held = map[string]string{
 	"Length of `spec.watch.fieldSelector`":                  "crd watch.fieldSelector",
 	"Length of `spec.status.readyCondition`":                "crd status.readyCondition",
 	"Length of a delimiter":                                 "crd delimiters.left",
+	"Parents that `templater diff` compares at a time":      "atATime",
+	"Objects that it asks the API server for at a time":     "pageSize",
 	"Least `spec.resyncPeriod`":                             "leastPeriod",
 	"Least `spec.finalize.timeout`":                         "leastPeriod",
 	"Work of a pass":                                        "MaxWork",

@@ -44,6 +44,7 @@ a template for its status.`,
 		newExplainCommand(),
 		newRBACCommand(),
 		newNewCommand(),
+		newDiffCommand(),
 	)
 	cmd.InitDefaultCompletionCmd()
 	for _, sub := range cmd.Commands() {

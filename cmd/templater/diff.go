@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/templater-dev/templater/internal/cli"
+	"github.com/templater-dev/templater/internal/impact"
+	"github.com/templater-dev/templater/internal/manifest"
+	"github.com/templater-dev/templater/internal/snapshot"
+)
+
+// diffFlags are the flags of templater diff.
+type diffFlags struct {
+	cluster cli.Cluster
+	paths   []string
+	output  string
+	limit   int
+	summary bool
+}
+
+func newDiffCommand() *cobra.Command {
+	f := diffFlags{}
+	cmd := &cobra.Command{
+		Use:   "diff PATH...",
+		Short: "Show what edited TemplateControllers would do in a cluster",
+		Long: `Show what TemplateControllers in files would do to the parents of a cluster, in the
+place of those that are there: which children would be created, changed, recreated
+and deleted, and how the status of each parent would change. PATH is a file, a folder,
+or - for the standard input.
+
+It changes nothing. It renders old and new templates for each parent, and has the
+server try the writes (a dry run), so that defaults and what the server refuses show.
+It works with your rights; where you may not write, it compares without the server.
+What would happen without the edit, too, is left out. All children count as ready in
+the end. Whether the seals of children hold, it cannot tell.
+
+It exits with 0 if nothing changes, with 1 if something does, and with 2 if it could not
+do its work. Values of Secrets are hidden.`,
+		Example: `  templater diff app.yaml
+  templater diff config/ --summary
+  kubectl kustomize config/ | templater diff - --limit 3
+  templater diff -f app.yaml -o json --limit 0 > changes.json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return f.run(cmd, append(slices.Clone(f.paths), args...))
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVarP(&f.paths, "filename", "f", nil, "the same as PATH, as kubectl diff has it")
+	cli.AddOutput(flags, &f.output, "text", "json")
+	flags.IntVar(&f.limit, "limit", 10, "how many parents to show of each TemplateController; 0 = all")
+	flags.BoolVar(&f.summary, "summary", false, "show no parents")
+	f.cluster.AddServer(flags)
+	return cmd
+}
+
+func (f *diffFlags) run(cmd *cobra.Command, paths []string) error {
+	switch {
+	case len(paths) == 0:
+		return errors.New("give files or folders with TemplateControllers, or - for the standard input")
+	case f.limit < 0:
+		return fmt.Errorf("--limit %d: give a number from 0, which is for all", f.limit)
+	}
+	set, err := manifest.LoadControllers(paths, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	config, err := f.cluster.Config()
+	if err != nil {
+		return err
+	}
+	source, client, err := snapshot.NewSource(config)
+	if err != nil {
+		return err
+	}
+	progress := cli.NewProgress(cmd.ErrOrStderr())
+	defer progress.Clear()
+	comparer := &impact.Comparer{Source: source, Server: client, Definitions: manifest.Contents(set.CRDs), Now: time.Now()}
+	reports, err := f.compare(cmd.Context(), comparer, set, progress)
+	if err != nil {
+		return err
+	}
+	progress.Clear()
+	return f.write(cmd.OutOrStdout(), reports)
+}
+
+// compare compares one TemplateController after the other.
+func (f *diffFlags) compare(ctx context.Context, comparer *impact.Comparer, set *manifest.Set, progress *cli.Progress) ([]*impact.Report, error) {
+	var reports []*impact.Report
+	for _, c := range set.Controllers {
+		name := c.TemplateController.Name
+		progress.Say("TemplateController %s: reading the cluster", name)
+		comparer.Progress = func(done, all int) { progress.Say("TemplateController %s: %d of %d parents", name, done, all) }
+		report, err := comparer.Compare(ctx, c.TemplateController)
+		if err != nil {
+			return nil, err
+		}
+		reports = append(reports, report)
+	}
+	return reports, nil
+}
+
+// write prints the reports, and returns cli.Findings if something changes.
+func (f *diffFlags) write(out io.Writer, reports []*impact.Report) error {
+	var found error
+	for _, r := range reports {
+		if r.Differs() {
+			found = cli.Findings
+		}
+		f.cut(r)
+	}
+	if f.output == "json" {
+		return errors.Join(impact.JSON(out, reports), found)
+	}
+	for i, r := range reports {
+		if i > 0 {
+			fmt.Fprintln(out)
+		}
+		if err := impact.Text(out, cli.ColoursFor(out), r); err != nil {
+			return err
+		}
+	}
+	return found
+}
+
+// cut leaves out the parents that nobody asked for.
+func (f *diffFlags) cut(r *impact.Report) {
+	switch {
+	case f.summary:
+		r.Parents = []*impact.Parent{}
+	case f.limit > 0 && len(r.Parents) > f.limit:
+		r.Parents = r.Parents[:f.limit]
+	}
+}

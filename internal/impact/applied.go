@@ -1,0 +1,46 @@
+package impact
+
+import "maps"
+
+// applied is what a live object is likely to become where wanted is applied in the place of what was: what differs between these two
+// changes, and what others have set, such as defaults, stays. It is for what the server does not try.
+func applied(live, was, wanted any) any {
+	switch wanted := wanted.(type) {
+	case map[string]any:
+		if live, ok := live.(map[string]any); ok {
+			return appliedMap(live, mapping(was), wanted)
+		}
+	case []any:
+		if live, ok := live.([]any); ok && len(live) == len(wanted) {
+			return appliedList(live, was, wanted)
+		}
+	}
+	return wanted
+}
+
+func appliedMap(live, was, wanted map[string]any) map[string]any {
+	out := maps.Clone(live)
+	for key := range was {
+		if _, stays := wanted[key]; !stays {
+			delete(out, key)
+		}
+	}
+	for key, value := range wanted {
+		out[key] = applied(live[key], was[key], value)
+	}
+	return out
+}
+
+// appliedList takes lists of one length item by item.
+func appliedList(live []any, was any, wanted []any) []any {
+	before, _ := was.([]any)
+	out := make([]any, len(wanted))
+	for i := range wanted {
+		var then any
+		if len(before) == len(wanted) {
+			then = before[i]
+		}
+		out[i] = applied(live[i], then, wanted[i])
+	}
+	return out
+}
