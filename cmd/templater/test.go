@@ -112,7 +112,7 @@ func summarise(cmd *cobra.Command, all []cases.Outcome) error {
 			failed++
 		}
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%d cases with %d steps: %d failed\n", len(all), steps, failed)
+	fmt.Fprintf(cmd.OutOrStdout(), "%s with %s: %d failed\n", counted(len(all), "case"), counted(steps, "step"), failed)
 	if failed > 0 {
 		return cli.Findings
 	}
@@ -129,4 +129,11 @@ func writeReport(path string, all []cases.Outcome) error {
 		return fmt.Errorf("--junit: %w", err)
 	}
 	return file.Close()
+}
+
+func counted(n int, of string) string {
+	if n == 1 {
+		return "1 " + of
+	}
+	return fmt.Sprintf("%d %ss", n, of)
 }

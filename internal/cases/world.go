@@ -11,9 +11,11 @@ import (
 	"strings"
 	"time"
 
+	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/lint/files"
 	"github.com/templater-dev/templater/internal/manifest"
+	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/simulate"
 )
 
@@ -50,6 +52,9 @@ func (c *Case) open() (*world, error) {
 	if rejection != nil {
 		return nil, &manifest.Error{File: tc.File, Line: tc.Line, Message: rejection.Message}
 	}
+	if err := c.checkReady(tc.TemplateController.Spec.Children); err != nil {
+		return nil, err
+	}
 	w := &world{controller: tc.TemplateController.Name, simulator: s, state: simulate.State{Now: c.Time}}
 	parents, err := c.load([]string{c.Parent})
 	if err != nil {
@@ -64,6 +69,27 @@ func (c *Case) open() (*world, error) {
 	}
 	w.state.Related, err = c.load(c.Related)
 	return w, err
+}
+
+// checkReady returns an error if a step has an entry become ready that is not there.
+func (c *Case) checkReady(children []v1.Child) error {
+	var names []string
+	for _, child := range children {
+		names = append(names, child.Name)
+	}
+	for i, step := range c.Steps {
+		for _, name := range step.Ready {
+			if slices.Contains(names, name) {
+				continue
+			}
+			hint := ""
+			if nearest := syntax.Nearest(name, names); nearest != "" {
+				hint = "; did you mean " + nearest + "?"
+			}
+			return fmt.Errorf("%s: steps[%d].ready: spec.children has no entry %q%s", filepath.Join(c.Folder, File), i, name, hint)
+		}
+	}
+	return nil
 }
 
 // noInput is for those who read no standard input: "-" is a file's name nowhere.

@@ -32,7 +32,7 @@ var ofTypes = []Rule{
 	{
 		NoFields, Error, "A field of a list or of a single value",
 		"Only maps have fields. A list has items, and texts, numbers and booleans have nothing in them.",
-		"Look into the items of a list with `range`, `first`, `index` or `where`.",
+		"Look into the items of a list with `range`, `first`, `index` or `where`. In `range`, `with` and `define` the dot is another one: `$.spec` begins at the top.",
 	},
 	{
 		NoValue, Error, "A value that is always missing",

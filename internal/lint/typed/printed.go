@@ -28,6 +28,14 @@ func (at *shape) value(n *yaml.Node, t *schema.Type, path string) {
 	}
 	if got := classes(v.kinds); classes(t.Kinds)&got == 0 {
 		here.length -= first - here.offset
-		at.c.warnf(finding.FieldType, here, "%s of %s is %s, and what is printed here is %s", path, at.object, kindWords(t.Kinds&^null), kindWords(got))
+		at.c.warnf(finding.FieldType, here, "%s of %s is %s, and what is printed here is %s%s", path, at.object, kindWords(t.Kinds&^null), kindWords(got), asText(t.Kinds, got))
 	}
+}
+
+// asText says how what is printed becomes a text, if that is wanted.
+func asText(want, got schema.Kinds) string {
+	if want&str == 0 || got&^(number|boolean) != 0 {
+		return ""
+	}
+	return ": put quotes around it"
 }
