@@ -130,6 +130,9 @@ func TestDiff(t *testing.T) {
 		t.Error("that is longer than a minute")
 	}
 	s.checkDifference(out, code)
+	if out, code := s.templater("tree", "things."+s.group, "p-0", "-n", s.ns, "--kubeconfig", author); code != 0 || !strings.Contains(out, s.expand("   ├─ children[map]\n   │  └─ ConfigMap @ns/p-0: ready\n")) {
+		t.Errorf("templater tree ends with %d and says:\n%s", code, out)
+	}
 	s.onlyTried(before)
 	s.diffWithoutRights(file)
 }

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"k8s.io/klog/v2"
 
 	"github.com/templater-dev/templater/internal/cli"
 )
@@ -20,6 +22,7 @@ func main() { os.Exit(run()) }
 func run() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	klog.SetLogger(logr.Discard()) // what a library logs besides its error is not for users of a command; the operator sets its own
 	return cli.Execute(ctx, newCommand(os.Args[0]))
 }
 
@@ -45,6 +48,7 @@ a template for its status.`,
 		newRBACCommand(),
 		newNewCommand(),
 		newDiffCommand(),
+		newTreeCommand(),
 	)
 	cmd.InitDefaultCompletionCmd()
 	for _, sub := range cmd.Commands() {

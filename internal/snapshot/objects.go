@@ -35,7 +35,7 @@ func (s *Source) Parents(ctx context.Context, tc *v1.TemplateController, compile
 	return objects, nil
 }
 
-// Parent returns the object of that resource or kind and name: resource is a word such as app, apps or apps.example.com.
+// Parent returns an object.
 func (s *Source) Parent(ctx context.Context, at kube.Location) (*object.Object, error) {
 	o, err := s.Client.Get(ctx, at)
 	if apierrors.IsNotFound(err) {

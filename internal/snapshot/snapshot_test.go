@@ -65,6 +65,9 @@ func (s *server) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RES
 }
 
 func (s *server) KindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, error) {
+	if resource.Resource == "app" || resource.Resource == "apps" && resource.Group == "example.org" {
+		return schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}, nil
+	}
 	return schema.GroupVersionKind{}, &meta.NoResourceMatchError{PartialResource: resource}
 }
 
@@ -215,5 +218,44 @@ func TestChildNamespaces(t *testing.T) {
 		if diff := cmp.Diff(row.want, row.got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", why, diff)
 		}
+	}
+}
+
+func TestKindsAreFoundByWords(t *testing.T) {
+	in := &server{}
+	source := &Source{in, in}
+	for _, word := range []string{"app", "App", "apps.example.org"} {
+		if got, err := source.Find(word); err != nil || got.Resource.Resource != "apps" {
+			t.Errorf("%s: got %v and %v", word, got, err)
+		}
+	}
+	if _, err := source.Find("nothing"); err == nil || err.Error() != "the cluster has no kind nothing: kubectl api-resources lists those that there are" {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestAround also has an object that is no parent.
+func TestAround(t *testing.T) {
+	parent := named(t, "a", "x", "1")
+	in := &server{objects: map[string][]*object.Object{"apps": {parent}, "configmaps": {named(t, "a", "m", "")}}}
+	tc := &v1.TemplateController{}
+	tc.Name = "apps"
+	tc.Spec.Watch = v1.Watch{APIVersion: "example.org/v1", Kind: "App", Namespaces: []string{"a", "b"}, FieldSelector: "metadata.name!=y"}
+	tc.Spec.Children = []v1.Child{{Name: "a", Template: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"}}
+	got, err := (&Source{in, in}).Around(t.Context(), tc, parent)
+	if err != nil || got == nil || len(got.Definitions) != 1 {
+		t.Fatalf("got %v and %v", got, err)
+	}
+	want := []string{
+		`list apps in "a" by "" and "metadata.name=x,metadata.name!=y" from ""`,
+		`list configmaps in "" by "templater.dev/controller=apps" and "" from ""`, // the kind has no namespace here, and the parent no UID
+		"get customresourcedefinitions apps.example.org",
+	}
+	if diff := cmp.Diff(want, in.asked); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+	in.objects["apps"] = nil
+	if got, err := (&Source{in, in}).Around(t.Context(), tc, parent); got != nil || err != nil {
+		t.Errorf("an object that is no parent: got %v and %v", got, err)
 	}
 }

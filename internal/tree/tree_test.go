@@ -1,0 +1,72 @@
+package tree
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/templater-dev/templater/internal/cli"
+	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/manifest"
+	"github.com/templater-dev/templater/internal/simulate"
+)
+
+// TestWhatIsYetToCome has a child that is missing, one that is out of date, one that nobody wants, and a template that fails.
+func TestWhatIsYetToCome(t *testing.T) {
+	set, err := manifest.Load([]string{"-"}, strings.NewReader(`
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: apps}
+spec:
+  watch: {apiVersion: example.org/v1, kind: App}
+  children:
+  - name: map
+    template: |
+      {{- range list "new" "old" }}
+      ---
+      {apiVersion: v1, kind: ConfigMap, metadata: {name: {{ . }}}, data: {text: now}}
+      {{- end }}
+  status: {template: "{{ .spec.text.length }}"}
+---
+{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: default, uid: u}, spec: {text: short}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: old, namespace: default, labels: {templater.dev/controller: apps, templater.dev/child: map, templater.dev/parent-uid: u}}
+data: {text: then}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: gone, namespace: default, labels: {templater.dev/controller: apps, templater.dev/child: map, templater.dev/parent-uid: u}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tc := set.Controllers[0].TemplateController
+	checked := lint.Check(tc, nil)
+	s, rejection := simulate.New(tc, checked.Compiled, nil)
+	if rejection != nil {
+		t.Fatal(rejection.Message)
+	}
+	parent := set.Objects[0].Content
+	c, err := Of(tc, checked.Compiled, s, simulate.State{Parent: parent, Objects: manifest.Contents(set.Objects[1:]), Now: time.Unix(0, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := Text(&b, cli.Colours{}, NewParent(parent, []Controller{c})); err != nil {
+		t.Fatal(err)
+	}
+	want := `App default/one: TemplateError
+└─ TemplateController apps: TemplateError: status:1:4: a string has no fields, so there is no .length in it
+   └─ children[map]
+      ├─ ConfigMap default/new: not there yet
+      ├─ ConfigMap default/old: not as its template says yet
+      └─ ConfigMap default/gone: to be deleted
+`
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
