@@ -84,7 +84,7 @@ func TestWhoseTheObjectInTheWayIs(t *testing.T) {
 		"somebody has copied the seal of another parent's child":       {found{both, parent, "uid-two", false}, "its seal is not for it: somebody has copied or changed it", false},
 		"the key of its seal is lost":                                  {found{both, parent, "lost", false}, "its seal is by a key that templater does not have; put that key back", false},
 		"nobody made it":                                               {found{nil, "", "", false}, "belongs to nobody", false},
-		"its label names another parent":                               {found{[]string{"controller", "parent=other"}, "", "", false}, "belongs to TemplateController apps", false},
+		"its label names another parent":                               {found{[]string{"controller", "parent=other"}, "", "", false}, "belongs to TemplateController apps for another parent, perhaps one that is gone: its label templater.dev/parent-uid has the UID: templater does not take it", false},
 		"its label names another controller":                           {found{[]string{"controller=other", "parent"}, "", "", false}, "belongs to TemplateController other", false},
 		"another object controls it":                                   {found{both, "Other web u", mine, false}, "belongs to TemplateController apps for Other web", false},
 		"another object of the kind controls it":                       {found{both, "App two u", mine, false}, "belongs to TemplateController apps for App two", false},

@@ -154,10 +154,18 @@ func sourceOf(name string, spec *v1.TemplateControllerSpec) (render.Source, *Rej
 		source.Related = append(source.Related, syntax.Template{Name: related.Name, Text: related.Select})
 		source.Logs = source.Logs || related.Logs != nil
 	}
-	for child := range allEntries(spec) {
+	add := func(child v1.Child) {
 		source.Children = append(source.Children, syntax.Template{Name: child.Name, Text: child.Template})
 		if child.ReadyWhen != "" {
 			source.ReadyWhen = append(source.ReadyWhen, syntax.Template{Name: child.Name, Text: child.ReadyWhen})
+		}
+	}
+	for _, child := range spec.Children {
+		add(child)
+	}
+	for _, final := range Finals(spec) {
+		if !named(spec.Children, final.Name) { // of which checkNames tells
+			add(final)
 		}
 	}
 	if spec.Status != nil {

@@ -51,7 +51,7 @@ func TestAllFaultsOfASpec(t *testing.T) {
 		"TL020 spec.related[x].apiVersion", "TL022 spec.related[x].labelSelector.matchLabels", "TL022 spec.related[x].namespaceSelector.matchLabels", "TL022 spec.related[x].fieldSelector", "TL028 spec.related[x].watchFields[1]",
 		"TL020 spec.related[y].apiVersion",
 		"TL016 spec.finalize.children[db]", "TL027 spec.children[web].updateStrategy", "TL027 spec.finalize.children[db].updateStrategy",
-		"TL023 spec.values.a[0]", "TL003 children[web]", "TL003 children[db]", "TL016 children[db]",
+		"TL023 spec.values.a[0]", "TL003 children[web]", "TL003 children[db]",
 		"TL024 spec.children[web].dependsOn", "TL024 spec.children[web].dependsOn", "TL024 spec.children[db].dependsOn",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -43,11 +43,16 @@ func Finals(spec *v1.TemplateControllerSpec) []v1.Child {
 func checkNames(spec *v1.TemplateControllerSpec) *Rejection {
 	var all []*Rejection
 	for _, final := range Finals(spec) {
-		if slices.ContainsFunc(spec.Children, func(c v1.Child) bool { return c.Name == final.Name }) {
+		if named(spec.Children, final.Name) {
 			all = append(all, wrong(finding.SecondName, inFinalize.entry(final.Name), "an entry of spec.children has that name, too, and templates could not tell their objects apart: rename one of the two"))
 		}
 	}
 	return joined(all...)
+}
+
+// named reports whether there is an entry of that name.
+func named(entries []v1.Child, name string) bool {
+	return slices.ContainsFunc(entries, func(c v1.Child) bool { return c.Name == name })
 }
 
 // checkReads says which entries of spec.children wait for one of spec.finalize.children, or returns nil.

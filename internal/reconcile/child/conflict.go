@@ -65,6 +65,8 @@ func (r *Ownership) whose(there *object.Object) string {
 		return "belongs to " + name
 	case other != "" && there.CrossScope(): // who that is, is not for everybody who may read this parent
 		return "belongs to TemplateController " + other + " for another parent, which its annotation " + v1.AnnotationParent + " names"
+	case other == r.Controller && there.Label(v1.LabelParentUID) != "": // it is not alike, so the label is another parent's
+		return "belongs to TemplateController " + other + " for another parent, perhaps one that is gone: its label " + v1.LabelParentUID + " has the UID"
 	case other != "":
 		return "belongs to TemplateController " + other
 	}
