@@ -100,6 +100,15 @@ func (o *Object) Text(path ...string) string {
 	return r.text()
 }
 
+// Int returns the whole number at a path of keys, or 0 where there is none.
+func (o *Object) Int(path ...string) int64 {
+	n, err := strconv.ParseInt(o.raw(path), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
 // Label returns the value of a label, "" where there is none.
 func (o *Object) Label(key string) string {
 	value, _ := o.Lookup(key)

@@ -351,3 +351,17 @@ func TestPrintedAndLoggedObjectsShowTheirNamesOnly(t *testing.T) {
 }
 
 var _ metav1.ObjectMetaAccessor = (*Object)(nil)
+
+func TestInt(t *testing.T) {
+	o, err := Decode([]byte(`{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "deletionGracePeriodSeconds": 30, "uid": "7"}, "half": 0.5}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, path := range map[int64][][]string{30: {{"metadata", "deletionGracePeriodSeconds"}}, 0: {{"metadata", "none"}, {"metadata", "uid"}, {"metadata"}, {"half"}, {"kind", "x"}}} {
+		for _, p := range path {
+			if got := o.Int(p...); got != want {
+				t.Errorf("%v: %d, want %d", p, got, want)
+			}
+		}
+	}
+}

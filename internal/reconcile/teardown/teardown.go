@@ -64,8 +64,8 @@ func level(s *v1.TemplateControllerSpec, l *child.Live) int {
 // Endless is what TimeLeft returns where there is no end.
 const Endless = time.Duration(-1)
 
-// TimeLeft returns how much time is left until spec.finalize.timeout for a parent that is being deleted, 0 for none. now is by the clock of
-// the server, which has noted the deletion.
+// TimeLeft returns how much time is left until spec.finalize.timeout for a parent that is being deleted, 0 for none. It counts from when the
+// deletion was asked for, whatever grace period the parent has. now is by the clock of the server, which has noted the deletion.
 func TimeLeft(s *v1.TemplateControllerSpec, parent *object.Object, now time.Time) time.Duration {
 	if s.Finalize == nil {
 		return Endless
@@ -75,5 +75,6 @@ func TimeLeft(s *v1.TemplateControllerSpec, parent *object.Object, now time.Time
 	if timeout == 0 || err != nil {
 		return Endless
 	}
-	return max(0, timeout-now.Sub(since))
+	asked := time.Unix(since.Unix()-parent.Int("metadata", "deletionGracePeriodSeconds"), 0) // the API server notes when the grace period of a Pod ends
+	return max(0, timeout-now.Sub(asked))
 }

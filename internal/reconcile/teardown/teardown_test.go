@@ -101,19 +101,24 @@ func TestTimeLeft(t *testing.T) {
 	for why, row := range map[string]struct {
 		finalize *v1.Finalize
 		since    string
+		grace    int64
 		want     time.Duration
 	}{
-		"nothing is to be done":  {nil, "2026-01-01T00:00:00Z", Endless},
-		"there is no end":        {&v1.Finalize{Timeout: "0s"}, "2026-01-01T00:00:00Z", Endless},
-		"half of it":             {&v1.Finalize{Timeout: "2h"}, "2026-01-01T00:00:00Z", time.Hour},
-		"it is over":             {&v1.Finalize{Timeout: "1h"}, "2026-01-01T00:00:00Z", 0},
-		"it is over for long":    {&v1.Finalize{Timeout: "1m"}, "2026-01-01T00:00:00Z", 0},
-		"nobody has deleted it":  {&v1.Finalize{Timeout: "1m"}, "", Endless},
-		"the default of the API": {&v1.Finalize{Timeout: "10m"}, "2026-01-01T00:59:00Z", 9 * time.Minute},
+		"nothing is to be done":  {nil, "2026-01-01T00:00:00Z", 0, Endless},
+		"there is no end":        {&v1.Finalize{Timeout: "0s"}, "2026-01-01T00:00:00Z", 0, Endless},
+		"half of it":             {&v1.Finalize{Timeout: "2h"}, "2026-01-01T00:00:00Z", 0, time.Hour},
+		"it is over":             {&v1.Finalize{Timeout: "1h"}, "2026-01-01T00:00:00Z", 0, 0},
+		"it is over for long":    {&v1.Finalize{Timeout: "1m"}, "2026-01-01T00:00:00Z", 0, 0},
+		"nobody has deleted it":  {&v1.Finalize{Timeout: "1m"}, "", 0, Endless},
+		"Pods are to go later":   {&v1.Finalize{Timeout: "2h"}, "2026-01-01T00:30:00Z", 1800, time.Hour},
+		"Pods that may stay":     {&v1.Finalize{Timeout: "1m"}, "2026-01-01T01:59:00Z", 3600, 0},
+		"Pods that never end":    {&v1.Finalize{Timeout: "1m"}, "2026-01-01T01:00:00Z", 1 << 62, 0},
+		"the default of the API": {&v1.Finalize{Timeout: "10m"}, "2026-01-01T00:59:00Z", 0, 9 * time.Minute},
 	} {
 		parent := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "one"}}
 		if row.since != "" {
 			parent["metadata"].(map[string]any)["deletionTimestamp"] = row.since
+			parent["metadata"].(map[string]any)["deletionGracePeriodSeconds"] = row.grace
 		}
 		o, err := object.From(parent)
 		if err != nil {
