@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -17,6 +18,15 @@ children:
 
 // related is one more field of a spec.
 const related = "related:\n- {name: pods, apiVersion: v1, kind: Pod}\n"
+
+// many is a list of so many namespaces.
+func many(n int) string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprint("n", i))
+	}
+	return "[" + strings.Join(all, ", ") + "]"
+}
 
 func TestAPIServerRefusesNonsense(t *testing.T) {
 	parallel(t)
@@ -59,6 +69,8 @@ func TestAPIServerRefusesNonsense(t *testing.T) {
 			`TemplateController.templater.dev "@id" is invalid: [spec.related[0].kind: Required value, <nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]`},
 		{"a path that is empty", "@id", accepted + strings.Replace(related, "kind: Pod", "kind: Pod, watchFields: ['']", 1),
 			`TemplateController.templater.dev "@id" is invalid: spec.related[0].watchFields[0]: Invalid value: "": spec.related[0].watchFields[0] in body should be at least 1 chars long`},
+		{"watches without end", "@id", accepted + "related: [{name: one, apiVersion: v1, kind: Pod, namespaces: " + many(65) + "}, {name: two, apiVersion: v1, kind: Pod, namespaces: " + many(64) + "}]\n",
+			`TemplateController.templater.dev "@id" is invalid: spec.related: Invalid value: the namespaces of all entries have more than 128 names: use namespaceSelector, or divide the TemplateController`},
 		{"nothing to do", "@id", "watch: {apiVersion: example.org/v1, kind: Nothing}\n",
 			`TemplateController.templater.dev "@id" is invalid: spec: Invalid value: nothing to do: give at least one entry in children, or status.template`},
 		{"no kind", "@id", "watch: {apiVersion: example.org/v1}\nstatus: {template: 'a: b'}\n",

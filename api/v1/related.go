@@ -29,7 +29,8 @@ type Related struct {
 
 	// Only objects in these namespaces are watched. Optional; empty means all
 	// namespaces. AND-ed with the other selectors. Refused for cluster-scoped
-	// kinds. At most 128 names, of at most 63 characters each.
+	// kinds. At most 128 names, of at most 63 characters each, counted over all
+	// entries: each takes a watch, where namespaceSelector takes one in all.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=128

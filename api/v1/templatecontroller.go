@@ -126,11 +126,13 @@ type TemplateControllerSpec struct {
 	// Objects that templates read besides the parent and its children, under
 	// .related.NAME. They are watched with the same rights as all else, and a
 	// change of one has the parents looked at that see it. At most 16 entries,
-	// each with a name of its own. Optional.
+	// each with a name of its own, and at most 128 names in the namespaces of all
+	// of them. Optional.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:XValidation:rule="self.map(r, has(r.namespaces) ? r.namespaces.size() : 0).sum() <= 128",message="the namespaces of all entries have more than 128 names: use namespaceSelector, or divide the TemplateController"
 	Related []Related `json:"related,omitempty"`
 
 	// The entries of children: each has a template and says how to treat the

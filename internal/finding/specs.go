@@ -12,6 +12,8 @@ const (
 	UpdateStrategy Code = "TL027"
 	WatchFields    Code = "TL028"
 	ServiceAccount Code = "TL029"
+
+	RelatedNamespaces Code = "TL050"
 )
 
 var ofSpecs = []Rule{
@@ -64,5 +66,10 @@ var ofSpecs = []Rule{
 		ServiceAccount, Error, "No ServiceAccount to work as",
 		"This operator was started with `--require-service-account`: it lends its own rights to no TemplateController.",
 		"Name a ServiceAccount in `spec.serviceAccountRef`: see [Security](security.md).",
+	},
+	{
+		RelatedNamespaces, Error, "Too many namespaces of related objects",
+		"Each name in the `namespaces` of an entry of `spec.related` takes a watch of its own. All entries together may have 128 names.",
+		"Use `namespaceSelector`, which takes one watch, or divide the TemplateController.",
 	},
 }

@@ -59,6 +59,26 @@ func TestAllFaultsOfASpec(t *testing.T) {
 	}
 }
 
+// TestNamespacesOfRelatedObjectsAreCounted counts them over all entries: each takes a watch.
+func TestNamespacesOfRelatedObjectsAreCounted(t *testing.T) {
+	spec := specWith("{}", "x")
+	for i, n := range []int{100, 0, 28} {
+		r := v1.Related{Name: fmt.Sprint("r", i), APIVersion: "v1", Kind: "Pod"}
+		for j := range n {
+			r.Namespaces = append(r.Namespaces, fmt.Sprint("ns-", j))
+		}
+		spec.Related = append(spec.Related, r)
+	}
+	if _, r := Compile("tc", spec); r != nil {
+		t.Errorf("128 namespaces are refused: %s", r.Message)
+	}
+	spec.Related[1].Namespaces = []string{"one-more"}
+	const want = "spec.related: the namespaces of all entries have 129 names, and may have 128: use namespaceSelector, or divide the TemplateController"
+	if _, r := Compile("tc", spec); r == nil || r.Reason != v1.ReasonInvalidSpec || r.Message != want || len(r.Findings) != 1 || r.Findings[0].Code != finding.RelatedNamespaces {
+		t.Errorf("129 namespaces: %+v", r)
+	}
+}
+
 // TestWhatARejectionLeaves keeps what parents need that are being deleted: their kind, and selectors that are well.
 func TestWhatARejectionLeaves(t *testing.T) {
 	spec := worst()

@@ -25,12 +25,20 @@ type Related struct {
 	Watched           [][]string      // the paths of watchFields, and, with logs, where containers tell of their runs, as keys; empty = every change counts
 }
 
+// mostRelatedNamespaces is how many names the namespaces of all entries of spec.related may have: each takes a watch.
+const mostRelatedNamespaces = 128
+
 // parseRelated parses spec.related.
 func (c *Compiled) parseRelated(all []v1.Related) *Rejection {
 	var faults []*Rejection
+	namespaces := 0
 	for i := range all {
 		r, fault := relatedOf(&all[i])
 		c.Related, faults = append(c.Related, r), append(faults, fault)
+		namespaces += len(r.Namespaces)
+	}
+	if namespaces > mostRelatedNamespaces {
+		faults = append(faults, wrong(finding.RelatedNamespaces, "spec.related", "the namespaces of all entries have %d names, and may have %d: use namespaceSelector, or divide the TemplateController", namespaces, mostRelatedNamespaces))
 	}
 	return joined(faults...)
 }

@@ -47,6 +47,7 @@ type Manager struct {
 	mu      sync.Mutex
 	ctx     context.Context //nolint:containedctx // the life of all watches, given to Run
 	running map[Want]*running
+	paces   map[string]*pace // by account
 	done    sync.WaitGroup
 }
 
@@ -59,7 +60,7 @@ type running struct {
 // NewManager returns a manager whose watches end with ctx. clients returns the client
 // that reads as that user; empty is the operator itself.
 func NewManager(ctx context.Context, clients func(as string) Client, handler Handler) *Manager {
-	return &Manager{clients: clients, handler: handler, now: time.Now, ctx: ctx, running: map[Want]*running{}}
+	return &Manager{clients: clients, handler: handler, now: time.Now, ctx: ctx, running: map[Want]*running{}, paces: map[string]*pace{}}
 }
 
 // Set makes wants the complete set that owner wants, starts and stops watches
@@ -124,6 +125,7 @@ func (m *Manager) release(want Want, r *running, owner string) {
 	if len(r.owners) == 0 {
 		r.stop()
 		delete(m.running, want)
+		m.leave(want.As)
 	}
 }
 
@@ -155,7 +157,7 @@ func (m *Manager) start(want Want, cache *Cache) *running {
 	ctx, stop := context.WithCancel(m.ctx)
 	logger := klog.FromContext(m.ctx)
 	backoff := retry
-	reflector := toolscache.NewReflectorWithOptions(m.listerWatcher(want, cache), &object.Object{}, cache,
+	reflector := toolscache.NewReflectorWithOptions(m.listerWatcher(want, cache, m.join(want.As)), &object.Object{}, cache,
 		toolscache.ReflectorOptions{Logger: &logger, Name: want.String(), TypeDescription: want.String(), Backoff: &backoff})
 	m.done.Go(func() { reflector.RunWithContext(ctx) })
 	return &running{cache: cache, stop: stop, owners: map[string]struct{}{}}
@@ -165,7 +167,7 @@ func (m *Manager) start(want Want, cache *Cache) *running {
 var errListAnew = apierrors.NewResourceExpired("the cache lacks something that the watch has brought")
 
 // listerWatcher makes the requests of a watch and tells the cache how they went.
-func (m *Manager) listerWatcher(want Want, cache *Cache) toolscache.ListerWatcher {
+func (m *Manager) listerWatcher(want Want, cache *Cache, p *pace) toolscache.ListerWatcher {
 	client := m.clients(want.As)
 	narrow := func(o metav1.ListOptions) metav1.ListOptions {
 		o.LabelSelector, o.FieldSelector = want.Labels, want.Fields
@@ -173,6 +175,9 @@ func (m *Manager) listerWatcher(want Want, cache *Cache) toolscache.ListerWatche
 	}
 	return toolscache.ToListWatcherWithWatchListSemantics(&toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+			if err := p.held(cache); err != nil {
+				return nil, err
+			}
 			list, err := client.List(ctx, want.Resource, want.Namespace, narrow(o))
 			if err != nil && ctx.Err() == nil {
 				cache.Fail(err)
@@ -183,6 +188,9 @@ func (m *Manager) listerWatcher(want Want, cache *Cache) toolscache.ListerWatche
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
 			if o.SendInitialEvents == nil && cache.Defective() {
 				return nil, errListAnew
+			}
+			if err := p.held(cache); err != nil {
+				return nil, err
 			}
 			w, err := client.Watch(ctx, want.Resource, want.Namespace, narrow(o))
 			if ctx.Err() == nil && (err != nil || cache.Synced()) {

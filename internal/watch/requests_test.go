@@ -83,7 +83,7 @@ func TestACacheHearsHowRequestsGo(t *testing.T) {
 			}
 			client := &answers{err: row.answer}
 			m := NewManager(t.Context(), func(string) Client { return client }, &listener{})
-			row.do(ctx, toolscache.ToListerWatcherWithContext(m.listerWatcher(want, cache)))
+			row.do(ctx, toolscache.ToListerWatcherWithContext(m.listerWatcher(want, cache, m.join(want.As))))
 			if err := cache.Err(); !errors.Is(err, row.want) {
 				t.Errorf("err = %v, want %v", err, row.want)
 			}

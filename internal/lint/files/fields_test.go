@@ -84,6 +84,7 @@ func TestEveryRuleOfTheServerIsKnown(t *testing.T) {
 	// elsewhere are those that spec.Compile has, too, and those about changes.
 	elsewhere := []string{
 		"write a number of objects from 1 to 2000, or a percentage such as 25%",
+		"the namespaces of all entries have more than 128 names: use namespaceSelector, or divide the TemplateController",
 		"rollingUpdate needs type Apply or Recreate: under CreateOnly and OnDelete templater changes no object",
 		"write 1s or more, or 0s for no end", "write 1s or more, or 0s for never",
 		"kind is immutable: delete this TemplateController and create another",
