@@ -2,6 +2,7 @@ package impact
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/pmezard/go-difflib/difflib"
@@ -23,25 +24,18 @@ func diffOf(c Change, before, after map[string]any) string {
 // around is how many lines before and after each difference are shown.
 const around = 3
 
-// unified is the unified diff of two texts, "" where they are the same.
+// unified is the unified diff of two texts whose lines all end, "" where they are the same.
 func unified(name, before, after string) string {
 	if before == after {
 		return ""
 	}
 	out, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
-		A: lines(before), B: lines(after), FromFile: "before/" + name, ToFile: "after/" + name, Context: around,
+		A: slices.Collect(strings.Lines(before)), B: slices.Collect(strings.Lines(after)), FromFile: "before/" + name, ToFile: "after/" + name, Context: around,
 	})
 	if err != nil {
 		panic(err) // a strings.Builder takes all
 	}
 	return out
-}
-
-func lines(text string) []string {
-	if text == "" {
-		return nil
-	}
-	return strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
 }
 
 // yamlOf is the text of JSON data, "" for none.

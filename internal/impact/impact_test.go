@@ -210,6 +210,13 @@ func TestServersDefaultsShow(t *testing.T) {
 	}
 }
 
+func TestDiffOfTheLastLine(t *testing.T) {
+	const want = "--- before/x\n+++ after/x\n@@ -1,2 +1,2 @@\n a: 1\n-b: 1\n+b: 2\n"
+	if diff := cmp.Diff(want, unified("x", "a: 1\nb: 1\n", "a: 1\nb: 2\n")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestValuesOfSecretsAreHidden(t *testing.T) {
 	secret := strings.NewReplacer("kind: ConfigMap", "kind: Secret", "data: {text:", "stringData: {same: top, text:").Replace(configMap)
 	c := newCluster(t)

@@ -229,7 +229,7 @@ func TestKindsAreFoundByWords(t *testing.T) {
 			t.Errorf("%s: got %v and %v", word, got, err)
 		}
 	}
-	if _, err := source.Find("nothing"); err == nil || err.Error() != "the cluster has no kind nothing: kubectl api-resources lists those that there are" {
+	if _, err := source.Find("nothing"); err == nil || err.Error() != "the cluster has no kind nothing: give the kind or the name of its resource, such as Pod or pods: kubectl api-resources lists them, but short names are not known here" {
 		t.Errorf("the error is %v", err)
 	}
 }
