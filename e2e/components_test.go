@@ -79,7 +79,7 @@ func (i *installation) rightsOfComponents() {
 	var names []string
 	for _, file := range found {
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")
-		if name == "default" {
+		if name == "default" || name == "cert-manager" { // whose kinds are not in this cluster
 			continue
 		}
 		names = append(names, name)

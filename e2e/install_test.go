@@ -245,8 +245,13 @@ func (i *installation) rights(user, namespace string) []string {
 		slices.Sort(rule.Verbs)
 		for _, group := range rule.APIGroups {
 			for _, resource := range rule.Resources {
-				text := strings.Join(rule.Verbs, ",") + " " + group + "/" + resource + " " + strings.Join(rule.ResourceNames, ",")
-				all = append(all, strings.TrimSpace(text))
+				text := strings.Join(rule.Verbs, ",") + " " + group + "/" + resource + " "
+				for _, name := range rule.ResourceNames {
+					all = append(all, text+name)
+				}
+				if len(rule.ResourceNames) == 0 {
+					all = append(all, strings.TrimSpace(text))
+				}
 			}
 		}
 	}

@@ -316,7 +316,7 @@ func (a *asked) load() (applied func() int64, end func()) {
 		done.Go(func() {
 			for round := 1; ctx.Err() == nil; round++ {
 				patch := fmt.Sprintf(`{"spec": {"resyncPeriod": "%dh%dm"}}`, worker+1, round)
-				_, err := env.client.Resource(controllers).Patch(a.t.Context(), a.expand("@id-fine"), types.MergePatchType, []byte(patch), metav1.PatchOptions{})
+				_, err := env.client.Resource(controllers).Patch(context.WithoutCancel(ctx), a.expand("@id-fine"), types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 				if err != nil {
 					a.t.Errorf("a write under load: %v", err)
 				}

@@ -49,7 +49,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", word, text, want)
 		}
 	}
-	for word, want := range map[string]string{"defualt": "default", "ChildConflct": "ChildConflict", "qqqqqq": ""} {
+	for word, want := range map[string]string{"defaut": "default", "ChildConflct": "ChildConflict", "qqqqqq": ""} {
 		if got := Nearest(word); got != want {
 			t.Errorf("nearest to %s: got %q, want %q", word, got, want)
 		}

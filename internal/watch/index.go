@@ -92,7 +92,7 @@ func newIndex(role Role) index {
 		x.hashes = childHashes
 	case Definition:
 		x.hashes = definitionHashes
-	case Parent, Related, Namespace, Controller, Seal:
+	case Parent, Related, Namespace, Controller, Seal, Webhook:
 	}
 	for by := range x.heads {
 		x.heads[by] = map[uint64]*item{}
