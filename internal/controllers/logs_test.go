@@ -17,6 +17,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -194,6 +195,21 @@ func TestOnlyPodsThatTheParentSeesHaveLogs(t *testing.T) {
 	}
 }
 
+// TestLogsAreThoseOfTheContainersThatThePodHas has a template make up containers of a Pod that the parent sees.
+func TestLogsAreThoseOfTheContainersThatThePodHas(t *testing.T) {
+	const call = `logs (dict "metadata" (dict "namespace" "ns" "name" "a" "uid" "uid-a") "status" (dict "containerStatuses" (list (dict "name" (repeat 1000 "x") "containerID" "1" "state" (dict "running" dict)))))`
+	c := newCluster(t)
+	c.logs.set("ns/a/main", "text", nil)
+	c.apply(podOf("a", "1", 1))
+	c.apply(app)
+	c.apply(with(t, reporters, reporters[strings.Index(reporters, "      {{- range"):], "      {{ "+call+" | toJson }}\n"))
+	c.settleLogs()
+	c.wantStatus("of what is made up", map[string]any{"main": "text"})
+	if diff := cmp.Diff([]string{": ns/a/main 5 1024"}, c.logs.take()); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
 func TestLogsThatCannotBeReadAreToldAndLeftOut(t *testing.T) {
 	missing := func(user string) error {
 		return answer(http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(`pods "a" is forbidden: User %q cannot get resource "pods/log" in API group "" in the namespace "ns"`, user))
@@ -246,21 +262,23 @@ func TestLogsThatCannotBeReadAreToldAndLeftOut(t *testing.T) {
 	}
 }
 
-// A Pod has more containers than there is room for.
+// Pods have more containers than there is room for.
 func TestLogsThatThereIsNoRoomForAreTold(t *testing.T) {
 	c := newCluster(t)
 	containers := make([]string, 1000)
 	for i := range containers {
 		containers[i] = fmt.Sprintf("{name: c%04d, state: {terminated: {containerID: x}}}", i)
 	}
-	c.apply("{apiVersion: v1, kind: Pod, metadata: {namespace: ns, name: a}, status: {containerStatuses: [" + strings.Join(containers, ", ") + "]}}")
+	for i, name := range []string{"a", "b", "c", "d"} {
+		c.apply("{apiVersion: v1, kind: Pod, metadata: {namespace: ns, name: " + name + "}, status: {containerStatuses: [" + strings.Join(containers[250*i:][:250], ", ") + "]}}")
+	}
 	c.apply(with(t, reporters, "limitBytes: 1024", "limitBytes: 16384", "logs $pod | toJson", "len (logs $pod)"))
 	c.apply(app)
 	c.run() // all logs are asked for at once, and fetched one by one
 	c.deliver()
 	c.clock.SetTime(c.clock.Now().Add(recountTime))
 	c.run()
-	const want = "False TooManyLogs: Logs of Pods are left out: that of container c0963 in Pod ns/a, and 36 more: there is no room, since all logs may take 64 MiB, and those of one tenant, " +
+	const want = "False TooManyLogs: Logs of Pods are left out: that of container c0963 in Pod ns/d, and 36 more: there is no room, since all logs may take 64 MiB, and those of one tenant, " +
 		"which is a namespace of service accounts, 16 MiB; have spec.related select fewer Pods, or give its logs a smaller limitBytes"
 	if got := c.condition("templatecontrollers", "apps", "LogsReadable"); got != want {
 		t.Errorf("the condition is\n%s, want\n%s", got, want)
@@ -332,7 +350,11 @@ func TestAPassUnderWayLeavesNoLogsBehind(t *testing.T) {
 	go func() { synced <- c.controllers.Sync(t.Context(), "apps") }()
 	eventually(t, "no pass begins", func() bool { return c.controllers.get("apps") == nil })
 	c.logs.set("ns/a/main", "", errors.New("no"))
-	c.controllers.logs.Begin(keyOf("apps", "one"), "", 0).Logs(parse(t, podOf("a", "1", 1)).Object, kube.LogOptions{LimitBytes: 1})
+	pod, err := object.From(parse(t, podOf("a", "1", 1)).Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.controllers.logs.Begin(keyOf("apps", "one"), "", 0).Logs(pod, kube.LogOptions{LimitBytes: 1})
 	leave()
 	if err := <-synced; err != nil {
 		t.Error(err)

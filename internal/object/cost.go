@@ -11,11 +11,16 @@ const (
 
 // ContentBytes returns how many bytes Content allocates at most. It takes the time of
 // looking at the text, and no memory.
-func (o *Object) ContentBytes() int {
+func (o *Object) ContentBytes() int { return bytesOf(o.data) }
+
+// BytesAt returns how many bytes At allocates at most.
+func (o *Object) BytesAt(path ...string) int { return bytesOf(o.raw(path)) }
+
+func bytesOf(text string) int {
 	const least = 1024
-	n := least + itemBytes*strings.Count(o.data, "[") + objectBytes*strings.Count(o.data, "{") + itemBytes*strings.Count(o.data, ",") + memberBytes*strings.Count(o.data, ":")
-	if strings.Contains(o.data, `\`) { // texts with escapes are copied
-		n += 2 * len(o.data)
+	n := least + itemBytes*strings.Count(text, "[") + objectBytes*strings.Count(text, "{") + itemBytes*strings.Count(text, ",") + memberBytes*strings.Count(text, ":")
+	if strings.Contains(text, `\`) { // texts with escapes are copied
+		n += 2 * len(text)
 	}
 	return n
 }

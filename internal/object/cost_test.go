@@ -44,5 +44,11 @@ func TestContentCosts(t *testing.T) {
 		} else {
 			t.Logf("%s: %d of %d bytes", why, bytes, most)
 		}
+		runtime.ReadMemStats(&before)
+		o.At("spec")
+		runtime.ReadMemStats(&after)
+		if bytes, most := after.TotalAlloc-before.TotalAlloc, uint64(o.BytesAt("spec")); bytes > most { //nolint:gosec // it is not negative
+			t.Errorf("%s: %d bytes of a part, more than %d", why, bytes, most)
+		}
 	}
 }

@@ -273,6 +273,16 @@ func (o *Object) Content() map[string]any {
 	return content
 }
 
+// At returns what is at a path of keys, as Content has it, or nil where there is nothing.
+func (o *Object) At(path ...string) any {
+	text := o.raw(path)
+	if text == "" {
+		return nil
+	}
+	r := reader{s: text}
+	return r.value()
+}
+
 // Terminating returns the object with that deletionTimestamp (RFC 3339), or the
 // object itself when it has one.
 func (o *Object) Terminating(since string) *Object {

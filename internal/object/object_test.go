@@ -352,6 +352,18 @@ func TestPrintedAndLoggedObjectsShowTheirNamesOnly(t *testing.T) {
 
 var _ metav1.ObjectMetaAccessor = (*Object)(nil)
 
+func TestAt(t *testing.T) {
+	o := decode(t, `{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "status": {"list": [1, "a", {"b": null}], "phase": "P"}}`)
+	if diff := cmp.Diff(o.Content()["status"], o.At("status")); diff != "" {
+		t.Error(diff)
+	}
+	for _, path := range [][]string{{"spec"}, {"status", "phase", "x"}, {"status", "list", "0"}} {
+		if got := o.At(path...); got != nil {
+			t.Errorf("%v: %v", path, got)
+		}
+	}
+}
+
 func TestInt(t *testing.T) {
 	o, err := Decode([]byte(`{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x", "deletionGracePeriodSeconds": 30, "uid": "7"}, "half": 0.5}`))
 	if err != nil {

@@ -26,7 +26,7 @@ func (p *pass) readsLogs() bool {
 var errNoLogs = errors.New("the argument is no Pod that the parent sees by an entry of spec.related with logs")
 
 // logsOf returns what is known of the logs of a Pod that the parent sees: see render.Input. Where several entries show it, the first
-// one with logs says how much.
+// one with logs says how much. The argument tells which Pod, and no more: templates may have made it up.
 func (p *pass) logsOf(pod map[string]any) (map[string]string, error) {
 	namespace, _, _ := unstructured.NestedString(pod, "metadata", "namespace")
 	name, _, _ := unstructured.NestedString(pod, "metadata", "name")
@@ -45,7 +45,10 @@ func (p *pass) logsOf(pod map[string]any) (map[string]string, error) {
 			if p.logs == nil {
 				p.logs = p.r.logs.Begin(p.key, p.As, p.Resync)
 			}
-			return p.logs.Logs(pod, logOptions(e.Logs)), nil
+			if err := p.budget.Spend(seen[n].BytesAt("status")); err != nil {
+				return nil, err
+			}
+			return p.logs.Logs(seen[n], logOptions(e.Logs)), nil
 		}
 	}
 	return nil, errNoLogs

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -21,7 +22,11 @@ func logs(c *call) any {
 		return c.fail("%s", syntax.NoLogs)
 	}
 	texts, err := c.x.in.Logs(pod)
-	if err != nil {
+	switch {
+	case budget.Ended(err):
+		c.failed(err)
+		return nil
+	case err != nil:
 		return c.fail("%s", err.Error())
 	}
 	m := c.newDict(len(texts))

@@ -50,7 +50,7 @@ type Input struct {
 	Ready func(object map[string]any) bool
 	// Logs answers the function logs: the texts of a Pod's logs by the names of
 	// its containers. It must not change or keep the object, and its error
-	// holds no value; nil means that there are no logs to ask for.
+	// is that of Spend, or holds no value; nil means that there are no logs to ask for.
 	Logs func(object map[string]any) (map[string]string, error)
 	// Place is told, for each field of each object that the template of a child yields, where it is from: the number of the object, from 0,
 	// the path of the field, such as .spec.containers[0].image, and the line of a template. nil asks for nothing.

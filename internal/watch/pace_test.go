@@ -52,7 +52,7 @@ func TestRefusedWatchesAreTriedAgainAtAPace(t *testing.T) {
 		list(few)
 		list(few)
 		expect("another account", "b", 2)
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		list(many)
 		expect("a second later", "a", refusedPerSecond)
 		for range watches {

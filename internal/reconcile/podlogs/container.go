@@ -1,7 +1,10 @@
 package podlogs
 
-import (
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+// What is kept of one Pod: whoever may write its status can write there what they like.
+const (
+	mostContainers   = 256
+	longestContainer = 63  // the name, as that of a Pod
+	longestRun       = 256 // the ID
 )
 
 // ran tells one run of a container from another, and whether it has ended: then its log stays as it is.
@@ -16,18 +19,22 @@ type container struct {
 	ran  ran
 }
 
-// containersOf returns the containers of a Pod, JSON data, that have a log, as its status tells. previous is about the logs of
+// containersOf returns the containers of a Pod that have a log, as its status tells, which is JSON data. previous is about the logs of
 // those that ran before them.
-func containersOf(pod map[string]any, previous bool) []container {
+func containersOf(status any, previous bool) []container {
 	var all []container
+	of, _ := status.(map[string]any)
 	for _, field := range []string{"initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"} {
-		statuses, _, _ := unstructured.NestedFieldNoCopy(pod, "status", field)
-		list, _ := statuses.([]any)
+		list, _ := of[field].([]any)
 		for _, item := range list {
 			status, _ := item.(map[string]any)
 			name, _ := status["name"].(string)
-			if run, has := lastRun(status, previous); has && name != "" {
-				all = append(all, container{name, run})
+			run, has := lastRun(status, previous)
+			if !has || name == "" || len(name) > longestContainer || len(run.id) > longestRun {
+				continue
+			}
+			if all = append(all, container{name, run}); len(all) == mostContainers {
+				return all
 			}
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -122,11 +123,15 @@ func (r reader) Log(ctx context.Context, namespace, pod, container string, _ kub
 }
 
 // pod is one with a container c that has ended, or runs.
-func pod(name string, run ran) map[string]any {
-	return map[string]any{
+func pod(name string, run ran) *object.Object {
+	o, err := object.From(map[string]any{
 		"metadata": map[string]any{"namespace": "ns", "name": name, "uid": "uid-" + name},
 		"status":   map[string]any{"containerStatuses": []any{containerStatus("c", run)}},
+	})
+	if err != nil {
+		panic(err)
 	}
+	return o
 }
 
 func containerStatus(name string, run ran) map[string]any {
@@ -151,13 +156,13 @@ func keyOf(controller, parent string) queue.Key {
 const resync = 10 * time.Minute
 
 // pass is one pass over a parent that asks for the logs of these Pods. It returns the texts by Pod.
-func (k *kubelet) pass(parent string, pods ...map[string]any) map[string]string {
+func (k *kubelet) pass(parent string, pods ...*object.Object) map[string]string {
 	s := k.f.Begin(key(parent), "", resync)
 	defer s.End()
 	out := map[string]string{}
 	for _, p := range pods {
 		for container, text := range s.Logs(p, options) {
-			out[p["metadata"].(map[string]any)["name"].(string)+"/"+container] = text
+			out[p.Name()+"/"+container] = text
 		}
 	}
 	return out

@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/templater-dev/templater/internal/object"
 )
 
 func TestALogIsReadOnce(t *testing.T) {
@@ -153,7 +156,7 @@ func TestALogThatNobodyWantsAnyMore(t *testing.T) {
 
 func TestManyFailingPods(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
-		var pods []map[string]any
+		var pods []*object.Object
 		for i := range 200 {
 			name := fmt.Sprintf("a%d", i)
 			pods = append(pods, pod(name, ended))
@@ -219,7 +222,7 @@ func TestRequestsForLogsAreLimited(t *testing.T) {
 func TestRequestsForATenantHaveARate(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		k.takes = 0
-		var pods []map[string]any
+		var pods []*object.Object
 		for i := range 400 {
 			pods = append(pods, pod(fmt.Sprint(i), ended))
 		}
@@ -369,7 +372,7 @@ func TestALogIsTriedAgainForThoseForWhomPassesAreMade(t *testing.T) {
 // Where a right is missing, one log finds out for all of the namespace.
 func TestARefusalIsBelieved(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
-		var pods []map[string]any
+		var pods []*object.Object
 		for i := range 100 {
 			name := fmt.Sprint("a", i)
 			pods = append(pods, pod(name, ended))
@@ -483,7 +486,7 @@ func TestContainersThatHaveALog(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			status := maps.Clone(row.status)
 			status["name"] = "c"
-			p := map[string]any{"status": map[string]any{"containerStatuses": []any{status}}}
+			p := map[string]any{"containerStatuses": []any{status}}
 			for previous, want := range map[bool][]container{false: row.want, true: row.previous} {
 				if got := containersOf(p, previous); !slices.Equal(got, want) {
 					t.Errorf("previous %t: containers with a log are %v, want %v", previous, got, want)
@@ -491,17 +494,35 @@ func TestContainersThatHaveALog(t *testing.T) {
 			}
 		})
 	}
-	p := map[string]any{"status": map[string]any{
+	p := map[string]any{
 		"initContainerStatuses": []any{containerStatus("a", ended)}, "containerStatuses": []any{containerStatus("b", runs), "x", map[string]any{}},
 		"ephemeralContainerStatuses": []any{containerStatus("d", runs)},
-	}}
+	}
 	if got := containersOf(p, false); len(got) != 3 {
 		t.Errorf("containers with a log are %v, want one of each sort", got)
 	}
-	for _, p := range []map[string]any{nil, {}, {"status": "x"}, {"status": map[string]any{"containerStatuses": "x"}}} {
+	for _, p := range []any{nil, "x", map[string]any{}, map[string]any{"containerStatuses": "x"}} {
 		if got := containersOf(p, false); len(got) > 0 {
 			t.Errorf("%v has containers with a log: %v", p, got)
 		}
+	}
+}
+
+// TestWhatIsKeptOfAPodIsBounded has a status tell of containers that no Pod can have.
+func TestWhatIsKeptOfAPodIsBounded(t *testing.T) {
+	name, id := strings.Repeat("n", longestContainer), strings.Repeat("i", longestRun)
+	statuses := []any{containerStatus(name+"n", runs), containerStatus("c", ran{id: id + "i"}), containerStatus("c", ran{id + "i", true}), containerStatus(name, ran{id: id})}
+	of := func(statuses []any) []container {
+		return containersOf(map[string]any{"containerStatuses": statuses}, false)
+	}
+	if got, want := of(statuses), []container{{name, ran{id: id}}}; !slices.Equal(got, want) {
+		t.Errorf("containers with a log are %v, want %v", got, want)
+	}
+	for i := range mostContainers {
+		statuses = append(statuses, containerStatus(fmt.Sprint(i), runs))
+	}
+	if got := of(statuses); len(got) != mostContainers {
+		t.Errorf("%d containers have a log, want %d", len(got), mostContainers)
 	}
 }
 

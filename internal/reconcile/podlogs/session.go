@@ -1,12 +1,13 @@
 package podlogs
 
 import (
+	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -27,20 +28,18 @@ func (f *Fetcher) Begin(key queue.Key, as string, refresh time.Duration) *Sessio
 	return &Session{f: f, key: key, tenant: f.o.Tenant(key.Controller), as: as, refresh: refresh, asked: map[*log]struct{}{}}
 }
 
-// Logs returns what is known of the logs of a Pod, JSON data, by the names of its containers; one without a log, or of which it is not
-// known, is absent. It has what is missing read, and the parent looked at then.
-func (s *Session) Logs(pod map[string]any, o kube.LogOptions) map[string]string {
-	namespace, _, _ := unstructured.NestedString(pod, "metadata", "namespace")
-	name, _, _ := unstructured.NestedString(pod, "metadata", "name")
-	uid, _, _ := unstructured.NestedString(pod, "metadata", "uid")
+// Logs returns what is known of the logs of a Pod by the names of its containers; one without a log, or of which it is not known, is
+// absent. It has what is missing read, and the parent looked at then. It decodes the status of the Pod, see [object.Object.BytesAt].
+func (s *Session) Logs(pod *object.Object, o kube.LogOptions) map[string]string {
+	containers, at, uid := containersOf(pod.At("status"), o.Previous), pod.Key(), pod.UID()
 	out := map[string]string{}
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
 	if s.f.closed {
 		return out
 	}
-	for _, c := range containersOf(pod, o.Previous) {
-		l := s.f.hold(s.key, source{s.tenant, s.as, types.UID(uid), c.name, o}, namespace, name)
+	for _, c := range containers {
+		l := s.f.hold(s.key, source{s.tenant, s.as, uid, c.name, o}, at)
 		s.asked[l] = struct{}{}
 		s.want(l, c.ran)
 		s.version += l.version
@@ -55,7 +54,7 @@ func (s *Session) Logs(pod map[string]any, o kube.LogOptions) map[string]string 
 func (s *Session) Version() uint64 { return s.version }
 
 // hold returns a log that the parent holds from now on; the lock is held.
-func (f *Fetcher) hold(key queue.Key, of source, namespace, name string) *log {
+func (f *Fetcher) hold(key queue.Key, of source, pod types.NamespacedName) *log {
 	h := f.parents[key]
 	if h == nil {
 		h = &holder{key: key, logs: map[*log]struct{}{}}
@@ -64,7 +63,8 @@ func (f *Fetcher) hold(key queue.Key, of source, namespace, name string) *log {
 	}
 	l := f.logs[of]
 	if l == nil {
-		l = &log{source: of, namespace: namespace, name: name, controller: key.Controller, parents: map[queue.Key]*holder{}, answered: time.Now()}
+		of.pod, of.container = types.UID(strings.Clone(string(of.pod))), strings.Clone(of.container) // which are parts of the Pod's text
+		l = &log{source: of, namespace: pod.Namespace, name: pod.Name, controller: key.Controller, parents: map[queue.Key]*holder{}, answered: time.Now()}
 		f.logs[of] = l
 	}
 	if l.parents[key] == nil {
@@ -84,7 +84,7 @@ func (f *Fetcher) hold(key queue.Key, of source, namespace, name string) *log {
 func (s *Session) want(l *log, run ran) {
 	switch {
 	case !l.begun || l.wanted != run:
-		l.begun, l.wanted, l.failures = true, run, 0
+		l.begun, l.wanted, l.failures = true, ran{strings.Clone(run.id), run.ended}, 0
 		s.f.request(l)
 	case l.err != nil && l.retry == nil && !final(l.err):
 		s.f.request(l) // for which there was no pass when it was due
