@@ -183,7 +183,11 @@ func add(all []tree.Controller, tc *v1.TemplateController, definitions []map[str
 
 func grown(parent map[string]any, controllers []tree.Controller) (tree.Tree, error) {
 	t := tree.NewParent(parent, controllers)
-	if len(controllers) == 0 {
+	metadata, _ := parent["metadata"].(map[string]any)
+	switch {
+	case metadata["deletionTimestamp"] != nil:
+		return t, fmt.Errorf("%s %s is being deleted, which tree does not show: its ready condition says what it waits for", t.Parent.Kind, t.Parent.Name)
+	case len(controllers) == 0:
 		return t, fmt.Errorf("%s %s is no parent of any TemplateController: check kind, labels and namespace against their spec.watch", t.Parent.Kind, t.Parent.Name)
 	}
 	return t, nil
