@@ -126,8 +126,13 @@ func (f *treeFlags) ofCluster(ctx context.Context, kind, name string) (tree.Tree
 		if seen == nil {
 			continue
 		}
-		state := simulate.State{Parent: parent.Content(), Objects: seen.Children, Read: seen.Related.Read, Now: time.Now()}
-		if controllers, err = add(controllers, tc, seen.Definitions, state); err != nil {
+		if controllers, err = add(controllers, tc, seen.Definitions, func(s *simulate.Simulator) simulate.State {
+			state := simulate.State{Parent: parent.Content(), Read: seen.Related.Read, Now: time.Now()}
+			for _, o := range seen.Children {
+				state.Objects = append(state.Objects, o.Content())
+			}
+			return s.Holding(state, parent, seen.Children)
+		}); err != nil {
 			return tree.Tree{}, err
 		}
 	}
@@ -147,8 +152,9 @@ func (f *treeFlags) ofFiles(stdin io.Reader, kind, name string) (tree.Tree, erro
 	parent, others := set.Objects[i].Content, manifest.Contents(slices.Delete(slices.Clone(set.Objects), i, i+1))
 	var controllers []tree.Controller
 	for _, c := range set.Controllers {
-		state := simulate.State{Parent: parent, Objects: others, Now: time.Now()}
-		if controllers, err = add(controllers, c.TemplateController, manifest.Contents(set.CRDs), state); err != nil {
+		if controllers, err = add(controllers, c.TemplateController, manifest.Contents(set.CRDs), func(*simulate.Simulator) simulate.State {
+			return simulate.State{Parent: parent, Objects: others, Now: time.Now()}
+		}); err != nil {
 			return tree.Tree{}, err
 		}
 	}
@@ -165,7 +171,7 @@ func (f *treeFlags) means(content map[string]any, kind, name string) bool {
 }
 
 // add adds how the parent stands by a TemplateController, if it is a parent of that.
-func add(all []tree.Controller, tc *v1.TemplateController, definitions []map[string]any, state simulate.State) ([]tree.Controller, error) {
+func add(all []tree.Controller, tc *v1.TemplateController, definitions []map[string]any, read func(*simulate.Simulator) simulate.State) ([]tree.Controller, error) {
 	checked := lint.Check(tc, nil)
 	if checked.Rejection != nil {
 		return nil, fmt.Errorf("TemplateController %s: %s", tc.Name, checked.Rejection.Message)
@@ -174,6 +180,7 @@ func add(all []tree.Controller, tc *v1.TemplateController, definitions []map[str
 	if rejection != nil {
 		return nil, fmt.Errorf("TemplateController %s: %s", tc.Name, rejection.Message)
 	}
+	state := read(s)
 	if s.Watches(state.Parent) != "" {
 		return all, nil
 	}

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/pmezard/go-difflib/difflib"
-
 	"github.com/templater-dev/templater/internal/simulate"
 	"github.com/templater-dev/templater/internal/simulate/show"
 )
@@ -95,9 +93,7 @@ func compare(file string, now []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
-		A: difflib.SplitLines(string(want)), B: difflib.SplitLines(string(now)), FromFile: file, ToFile: "now", Context: 3,
-	})
+	return show.Unified(file, "now", string(want), string(now)), nil
 }
 
 func write(file string, content []byte) error {

@@ -2,11 +2,10 @@ package impact
 
 import (
 	"maps"
-	"slices"
-	"strings"
 
-	"github.com/pmezard/go-difflib/difflib"
 	"sigs.k8s.io/yaml"
+
+	"github.com/templater-dev/templater/internal/simulate/show"
 )
 
 // diffOf is the unified diff of an object. Values of Secrets are masked.
@@ -21,21 +20,8 @@ func diffOf(c Change, before, after map[string]any) string {
 	return unified(name, yamlOf(before), yamlOf(after))
 }
 
-// around is how many lines before and after each difference are shown.
-const around = 3
-
-// unified is the unified diff of two texts whose lines all end, "" where they are the same.
 func unified(name, before, after string) string {
-	if before == after {
-		return ""
-	}
-	out, err := difflib.GetUnifiedDiffString(difflib.UnifiedDiff{
-		A: slices.Collect(strings.Lines(before)), B: slices.Collect(strings.Lines(after)), FromFile: "before/" + name, ToFile: "after/" + name, Context: around,
-	})
-	if err != nil {
-		panic(err) // a strings.Builder takes all
-	}
-	return out
+	return show.Unified("before/"+name, "after/"+name, before, after)
 }
 
 // yamlOf is the text of JSON data, "" for none.

@@ -210,10 +210,60 @@ func TestServersDefaultsShow(t *testing.T) {
 	}
 }
 
-func TestDiffOfTheLastLine(t *testing.T) {
-	const want = "--- before/x\n+++ after/x\n@@ -1,2 +1,2 @@\n a: 1\n-b: 1\n+b: 2\n"
-	if diff := cmp.Diff(want, unified("x", "a: 1\nb: 1\n", "a: 1\nb: 2\n")); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+// TestFieldsThatGo has a field of a child, and one of the status, that an edit removes; what others have set stays.
+func TestFieldsThatGo(t *testing.T) {
+	const old = configMap + "  status: {template: 'text: a'}\n"
+	c := newCluster(t)
+	c.serve(old, nil, one)
+	held := func(o map[string]any, subresource, fields string) {
+		mapping(o["metadata"])["managedFields"] = []any{map[string]any{
+			"manager": "templater/apps", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "subresource": subresource,
+			"fieldsV1": contents(t, fields)[0]["fields"],
+		}}
+	}
+	for gr, all := range c.objects {
+		for i, o := range all {
+			content := o.Content()
+			switch gr.Resource {
+			case "apps":
+				status := mapping(content["status"])
+				status["others"], status["conditions"] = "stays", append([]any{map[string]any{"type": "Other", "status": "True"}}, status["conditions"].([]any)...)
+				held(content, "status", `{apiVersion: v1, kind: X, metadata: {name: x}, fields: {"f:status": {"f:text": {}, "f:conditions": {'k:{"type":"Ready"}': {".": {}, "f:type": {}}}}}}`)
+			case "configmaps":
+				mapping(content["data"])["others"] = "stays"
+				held(content, "", `{apiVersion: v1, kind: X, metadata: {name: x}, fields: {"f:data": {"f:text": {}}}}`)
+			default:
+				continue
+			}
+			changed, err := object.From(content)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[i] = changed
+		}
+	}
+	report, got := c.compare(head + `
+  children:
+  - name: map
+    template: |
+      {apiVersion: v1, kind: ConfigMap, metadata: {name: "{{ .metadata.name }}"}, data: {new: a}}
+  status: {template: 'keys: "{{ (first .children.map).data | keys | join " " }}"'}
+`)
+	if diff := cmp.Diff([]string{"one status", "  update ConfigMap one of map"}, got); diff != "" {
+		t.Fatalf("(-want +got):\n%s", diff)
+	}
+	const want = `--- before/status
++++ after/status
+@@ -6,5 +6,5 @@
+   reason: Ready
+   status: "True"
+   type: Ready
++keys: new others
+ others: stays
+-text: a
+`
+	if diff := cmp.Diff(want, report.Parents[0].Status); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
 	}
 }
 

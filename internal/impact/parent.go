@@ -87,17 +87,18 @@ func (x *comparison) leave(out *Parent, live []*object.Object) {
 // outcome makes passes over the parent until nothing is left to do.
 func (x *comparison) outcome(s *side, parent *object.Object, live []*object.Object) (*outcome, error) {
 	own := map[string]bool{}
+	var stay []*object.Object
 	state := simulate.State{Parent: parent.Content(), Now: x.Now}
 	for _, o := range live {
 		own[string(o.UID())] = true
 		if !o.Deleting() { // it is gone in the end
-			state.Objects = append(state.Objects, o.Content())
+			state.Objects, stay = append(state.Objects, o.Content()), append(stay, o)
 		}
 	}
 	state.Read = func(entry string, chosen selection.Selection) []*object.Object {
 		return slices.DeleteFunc(s.related.Read(entry, chosen), func(o *object.Object) bool { return own[string(o.UID())] })
 	}
-	result, end, err := s.simulator.SettleReady(state, func(string) bool { return true })
+	result, end, err := s.simulator.SettleReady(s.simulator.Holding(state, parent, stay), func(string) bool { return true })
 	out := &outcome{effects: map[child.ID]effect{}, wanted: map[child.ID]simulate.Child{}, status: statusOf(end.Parent)}
 	if errors.Is(err, simulate.ErrRestless) {
 		out.faults = append(out.faults, err.Error())

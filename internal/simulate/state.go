@@ -132,10 +132,10 @@ func (s *State) remove(id child.ID) {
 func (s *State) setStatus(status map[string]any) (changed bool) {
 	parent := maps.Clone(s.Parent)
 	before := mapping(parent["status"])
-	kept := without(map[string]any{"status": before}, s.applied[parentID])
-	after := merged(mapping(kept["status"]), status)
-	if own, has := status["conditions"].([]any); has {
-		after["conditions"] = joinConditions(mapping(kept["status"])["conditions"], own)
+	last := mapping(s.applied[parentID]["status"])
+	after := merged(without(before, last), status)
+	if list := joinConditions(before["conditions"], last["conditions"], status["conditions"]); len(list) > 0 {
+		after["conditions"] = list
 	}
 	if len(after) > 0 {
 		parent["status"] = after
@@ -147,16 +147,33 @@ func (s *State) setStatus(status map[string]any) (changed bool) {
 	return !same(before, after)
 }
 
-// joinConditions returns conditions of others followed by own ones, which take the place of those of the same type.
-func joinConditions(others any, own []any) []any {
-	list, _ := others.([]any)
+// joinConditions returns the conditions that there are with own ones in the place of those of the same type. Those go that were ours and
+// are so no longer; new ones come last.
+func joinConditions(there, last, own any) []any {
+	find := func(list any, condition any) any {
+		conditions, _ := list.([]any)
+		i := slices.IndexFunc(conditions, func(c any) bool { return mapping(c)["type"] == mapping(condition)["type"] })
+		if i < 0 {
+			return nil
+		}
+		return conditions[i]
+	}
 	var out []any
-	for _, o := range list {
-		if !slices.ContainsFunc(own, func(c any) bool { return mapping(c)["type"] == mapping(o)["type"] }) {
-			out = append(out, o)
+	list, _ := there.([]any)
+	for _, c := range list {
+		if ours := find(own, c); ours != nil {
+			out = append(out, ours)
+		} else if find(last, c) == nil {
+			out = append(out, c)
 		}
 	}
-	return append(out, own...)
+	list, _ = own.([]any)
+	for _, c := range list {
+		if find(there, c) == nil {
+			out = append(out, c)
+		}
+	}
+	return out
 }
 
 // body is what is applied for a child, as JSON data.

@@ -9,6 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/condition"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
+	"github.com/templater-dev/templater/internal/spec"
 )
 
 // conditions completes the conditions of the parent.
@@ -46,9 +47,10 @@ func (p *pass) status(observed []*child.Live) map[string]any {
 
 // finish writes the status with the ready condition.
 func (p *pass) finish(status map[string]any) {
-	if s := p.parents.Status; s == nil {
+	if p.parents.Status == nil {
 		return
-	} else if v := p.result.Ready; p.compiled.ReadyCondition != "" && s.Conditions == "" {
+	}
+	if v := p.result.Ready; spec.HoldsCondition(p.compiled.ReadyCondition, p.parents) {
 		p.conditions().SetOwn(status, v.Status, v.Reason, v.Message)
 	}
 	p.result.Status = status

@@ -19,7 +19,7 @@ import (
 // Around is what a pass of a TemplateController over one parent sees.
 type Around struct {
 	Definitions []map[string]any
-	Children    []map[string]any
+	Children    []*object.Object
 	Related     *Related
 }
 
@@ -57,10 +57,7 @@ func (s *Source) Around(ctx context.Context, tc *v1.TemplateController, parent *
 	if err != nil {
 		return nil, err
 	}
-	out := &Around{}
-	for _, o := range children[parent.UID()] {
-		out.Children = append(out.Children, o.Content())
-	}
+	out := &Around{Children: children[parent.UID()]}
 	kinds = append(kinds, compiled.GVK)
 	for _, r := range compiled.Related {
 		kinds = append(kinds, r.GVK)

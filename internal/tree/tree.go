@@ -5,6 +5,7 @@ package tree
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
@@ -57,7 +58,7 @@ type Entry struct {
 const Ready = "ready"
 
 // Of says how a parent stands by one TemplateController, which the simulator is of. It makes one pass, and tells of what that would
-// write as of what is yet to come.
+// write as of what is yet to come: as long as there is some, the parent is not ready.
 func Of(tc *v1.TemplateController, compiled *spec.Compiled, s *simulate.Simulator, state simulate.State) (Controller, error) {
 	result, _, err := s.Pass(state)
 	if err != nil {
@@ -72,6 +73,9 @@ func Of(tc *v1.TemplateController, compiled *spec.Compiled, s *simulate.Simulato
 		out.Children = append(out.Children, Entry{Name: name, WaitsFor: append([]string{}, compiled.Order.DependsOn(name)...), Objects: []Object{}})
 	}
 	pending := pendingOf(result.Writes)
+	if n := len(pending); n > 0 && out.Ready {
+		out.Ready, out.Reason, out.Message = false, v1.ReasonProgressing, "children that templater is yet to write or to delete: "+strconv.Itoa(n)
+	}
 	for _, c := range result.Children {
 		content := c.Wanted
 		if content == nil {

@@ -70,3 +70,33 @@ metadata: {name: gone, namespace: default, labels: {templater.dev/controller: ap
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestAMissingChildIsNotReady has a child that nothing is wrong with, but that is not there yet.
+func TestAMissingChildIsNotReady(t *testing.T) {
+	set, err := manifest.Load([]string{"-"}, strings.NewReader(`
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: apps}
+spec:
+  watch: {apiVersion: example.org/v1, kind: App}
+  children: [{name: map, template: "{apiVersion: v1, kind: ConfigMap, metadata: {name: new}}"}]
+---
+{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: default, uid: u}}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tc := set.Controllers[0].TemplateController
+	checked := lint.Check(tc, nil)
+	s, rejection := simulate.New(tc, checked.Compiled, nil)
+	if rejection != nil {
+		t.Fatal(rejection.Message)
+	}
+	c, err := Of(tc, checked.Compiled, s, simulate.State{Parent: set.Objects[0].Content, Now: time.Unix(0, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "children that templater is yet to write or to delete: 1"; c.Ready || c.Reason != "Progressing" || c.Message != want {
+		t.Errorf("ready %v, %s: %s, want %s", c.Ready, c.Reason, c.Message, want)
+	}
+}

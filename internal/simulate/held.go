@@ -1,0 +1,25 @@
+package simulate
+
+import (
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/fields"
+)
+
+// Holding returns a State that knows which fields of objects of a cluster the TemplateController has set: those go that it sets no longer.
+// Without it, they count as set by others, and stay.
+func (s *Simulator) Holding(in State, parent *object.Object, children []*object.Object) State {
+	in = in.copy()
+	manager := s.factory(still(in.Now)).Manager
+	note := func(id child.ID, o *object.Object, subresource string) {
+		set, content := o.Applied(manager, subresource), o.Content()
+		if held, ok := fields.Set(set).Extract(content).(map[string]any); ok && len(set) > 0 {
+			in.applied[id] = held
+		}
+	}
+	note(parentID, parent, "status")
+	for _, o := range children {
+		note(idOf(o.Content()), o, "")
+	}
+	return in
+}
