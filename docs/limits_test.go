@@ -42,6 +42,7 @@ var held = map[string]string{
 	"Length of the name of one":                             "longestContainer",
 	"Length of its ID":                                      "longestRun",
 	"Mappings that a select template yields":                "mostMappings",
+	"All of these as JSON text":                             "mostText",
 	"Length of a name or a namespace in one":                "longestName",
 	"Keys and values of its `labelSelector`":                "mostLabels in compile.go",
 	"Labels by which the objects of a watch":                "MostLabels in objects.go",

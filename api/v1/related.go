@@ -63,10 +63,10 @@ type Related struct {
 	// Deployment) are AND-ed; an object that any mapping selects is seen. Without
 	// namespace, the parent's namespace is meant, or, with allNamespaces: true,
 	// every one. A name or namespace that is empty is an error. A list without a
-	// mapping, or no output, selects nothing. At most 256 mappings. Optional;
-	// without it, a parent sees every watched object in its own namespace, or,
-	// where the parent or the kind has no namespace, every watched object. At most
-	// 262,144 characters.
+	// mapping, or no output, selects nothing. At most 256 mappings, and 32 KiB of
+	// them as JSON. Optional; without it, a parent sees every watched object in
+	// its own namespace, or, where the parent or the kind has no namespace, every
+	// watched object. At most 262,144 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=262144
 	Select string `json:"select,omitempty"`

@@ -157,8 +157,8 @@ func (e *Entry) Reads(want watch.Want) bool {
 	return cache != nil && cache.Of(want)
 }
 
-// Changed calls wake for the parents that see an object which has changed, for some of them more than once: those that see it only
-// before, or only now, and, unless watchFields are all as they were, those that see it still.
+// Changed calls wake for the parents that see an object which has changed, for some of them twice: those that see it only before, or
+// only now, and, unless watchFields are all as they were, those that see it still.
 func (e *Entry) Changed(event watch.Event, wake func(parent types.NamespacedName)) {
 	before, after := event.Old, event.New
 	if o := after; o != nil && !e.inNamespace(o.Namespace()) || o == nil && !e.inNamespace(before.Namespace()) {

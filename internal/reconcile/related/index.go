@@ -1,6 +1,7 @@
 package related
 
 import (
+	"crypto/sha256"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -21,20 +22,23 @@ type Index struct {
 // member is a parent, and what it selects.
 type member struct {
 	parent    types.NamespacedName
-	source    string // what the selection was made of
+	source    digest // of what the selection was made of
 	selection selection.Selection
 	filed     []lookup.Term
 }
+
+// digest stands for a text, which may be large.
+type digest = [sha256.Size]byte
 
 // NewIndex returns an Index of no parents.
 func NewIndex() *Index { return &Index{parents: map[types.NamespacedName]*member{}} }
 
 // Known returns what a parent selects, where that was made of the same source, and else false.
-func (x *Index) Known(parent types.NamespacedName, source []byte) (selection.Selection, bool) {
+func (x *Index) Known(parent types.NamespacedName, source digest) (selection.Selection, bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	m := x.parents[parent]
-	if m == nil || m.source != string(source) {
+	if m == nil || m.source != source {
 		return nil, false
 	}
 	return m.selection, true
@@ -42,11 +46,11 @@ func (x *Index) Known(parent types.NamespacedName, source []byte) (selection.Sel
 
 // Set notes what a parent selects from now on, which was made of that source. It must come before the parent reads what it selects, so
 // that no change is missed.
-func (x *Index) Set(parent types.NamespacedName, source []byte, s selection.Selection) {
+func (x *Index) Set(parent types.NamespacedName, source digest, s selection.Selection) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.drop(parent)
-	m := &member{parent: parent, source: string(source), selection: s}
+	m := &member{parent: parent, source: source, selection: s}
 	for _, p := range s {
 		m.filed = append(m.filed, x.terms.Add(p.Term, m))
 	}
@@ -72,15 +76,28 @@ func (x *Index) drop(parent types.NamespacedName) {
 	delete(x.parents, parent)
 }
 
-// each calls f for the parents that may see one of two states of an object, for some of them more than once. before is nil for
-// what is new, after for what is gone. f must not call the Index.
+// each calls f for the parents that may see one of two states of an object: at most twice for one that is filed under one term, and
+// once for one that is filed under many. before is nil for what is new, after for what is gone. f must not call the Index.
 func (x *Index) each(before, after *object.Object, f func(*member)) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
+	var seen map[*member]struct{}
+	once := func(m *member) {
+		if len(m.filed) > 1 {
+			if _, again := seen[m]; again {
+				return
+			}
+			if seen == nil {
+				seen = map[*member]struct{}{}
+			}
+			seen[m] = struct{}{}
+		}
+		f(m)
+	}
 	if before != nil {
-		x.terms.Each(before, f)
+		x.terms.Each(before, once)
 	}
 	if after != nil {
-		x.terms.Each(after, f)
+		x.terms.Each(after, once)
 	}
 }

@@ -1,6 +1,9 @@
 package related
 
 import (
+	"crypto/sha256"
+	"fmt"
+
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -10,23 +13,37 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
+// mostText is how many bytes the text may have that source makes of what a select template yields for one parent: what is made of it is
+// kept for as long as there is the parent.
+const mostText = 32 << 10
+
 // Choose notes what a parent selects, and returns it. yielded is what the select template yields for the parent; it is not
 // looked at where there is no template. What the parent sees has to be looked up afterwards, so that it misses no change.
 func (e *Entry) Choose(parent types.NamespacedName, yielded []map[string]any) (selection.Selection, *problem.Problem) {
 	of := selection.Scope{Namespace: parent.Namespace, Namespaced: e.Kind.Namespaced}
-	from := source(of, yielded)
+	text := source(of, yielded)
+	from := sha256.Sum256(text)
 	if s, known := e.Index.Known(parent, from); known {
 		return s, nil
 	}
 	s := selection.All(of)
 	if e.Select != "" {
 		var fault string
-		if s, fault = selection.Compile(yielded, of); fault != "" {
+		if s, fault = compile(text, yielded, of); fault != "" {
 			return nil, problem.Newf(v1.ReasonTemplateError, "%s: %s", syntax.SelectName(e.Name), fault)
 		}
 	}
 	e.Index.Set(parent, from, s)
 	return s, nil
+}
+
+// compile makes a selection of what a select template yields, which is that text.
+func compile(text []byte, yielded []map[string]any, of selection.Scope) (s selection.Selection, fault string) {
+	s, fault = selection.Compile(yielded, of)
+	if fault == "" && len(text) > mostText {
+		return nil, fmt.Sprintf("it yields %d bytes as JSON, and may yield %d: select by namespace or by a label", len(text), mostText)
+	}
+	return s, fault
 }
 
 // source is what a selection depends on, as text.

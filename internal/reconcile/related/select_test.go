@@ -1,0 +1,71 @@
+package related
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/related/selection"
+	"github.com/templater-dev/templater/internal/watch"
+)
+
+// large yields so many mappings, each with so many values for a label. All of them select the Pods of the app a.
+func large(mappings, values int) []map[string]any {
+	all := make([]map[string]any, mappings)
+	for i := range all {
+		of := make([]any, values)
+		for j := range of {
+			of[j] = fmt.Sprint(j)
+		}
+		expressions := []any{map[string]any{"key": "app", "operator": "In", "values": []any{"a"}}, map[string]any{"key": "x", "operator": "NotIn", "values": of}}
+		all[i] = map[string]any{"allNamespaces": true, "labelSelector": map[string]any{"matchExpressions": expressions}}
+	}
+	return all
+}
+
+func TestASelectionIsNotTooLarge(t *testing.T) {
+	e := entryOf(t, false)
+	_, issue := e.Choose(in("ns", "one"), large(256, 60))
+	if issue == nil || issue.Reason != v1.ReasonTemplateError || !strings.HasPrefix(issue.Message, "related[pods].select: it yields ") ||
+		!strings.HasSuffix(issue.Message, " bytes as JSON, and may yield 32768: select by namespace or by a label") {
+		t.Errorf("got %+v", issue)
+	}
+	if len(e.Index.parents) > 0 {
+		t.Errorf("%d parents are filed", len(e.Index.parents))
+	}
+}
+
+// TestALargeSelectionIsKeptOnce reports what a parent takes that selects as much as it may.
+func TestALargeSelectionIsKeptOnce(t *testing.T) {
+	const parents, most = 20, 256 << 10
+	e := entryOf(t, false)
+	yielded := large(72, 60)
+	before := heap()
+	for i := range parents {
+		e.choose(t, in("ns", fmt.Sprint("one", i)), yielded...)
+	}
+	after := heap()
+	runtime.KeepAlive(e)
+	if each := (after - before) / parents; each > most {
+		t.Errorf("a parent takes %d bytes, more than %d", each, most)
+	} else {
+		t.Logf("a parent takes %d bytes", each)
+	}
+	if got := len(source(selection.Scope{Namespace: "ns", Namespaced: true}, yielded)); got > mostText || got < mostText*9/10 {
+		t.Errorf("the text has %d bytes, want just less than %d", got, mostText)
+	}
+}
+
+// TestAParentIsLookedAtOncePerEvent has one parent be filed under many terms that name one Pod.
+func TestAParentIsLookedAtOncePerEvent(t *testing.T) {
+	e, woken := entryOf(t, false), 0
+	e.choose(t, in("ns", "one"), append(large(100, 1), map[string]any{"name": "p"}, map[string]any{"namespace": "ns"})...)
+	e.Changed(watch.Event{Old: pod(t, "ns", "p", "a", "Running", 1), New: pod(t, "ns", "p", "a", "Failed", 2)}, func(types.NamespacedName) { woken++ })
+	if woken != 1 {
+		t.Errorf("the parent is told %d times", woken)
+	}
+}
