@@ -146,7 +146,7 @@ func TestAnAddressThatIsTakenEndsTheStart(t *testing.T) {
 	defer cancel()
 	out, err := exec.CommandContext(ctx, env.binary, append([]string{"run"}, args...)...).CombinedOutput()
 	want := "give another --health-address: cannot serve health: listen tcp " + v.health + ": bind: address already in use"
-	if failed := (*exec.ExitError)(nil); !errors.As(err, &failed) || failed.ExitCode() != 1 || !strings.Contains(string(out), want) {
+	if failed := (*exec.ExitError)(nil); !errors.As(err, &failed) || failed.ExitCode() != 2 || !strings.Contains(string(out), want) {
 		t.Errorf("ended with %v: %s", err, out)
 	}
 }

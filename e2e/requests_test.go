@@ -119,3 +119,9 @@ func (op *operator) expectLeftToCollector(what string, since audit.Mark, deleted
 		}
 	}
 }
+
+// learnsKinds reports whether requests of a tally are discovery, which is about no resource, or the one that reads the definition
+// of the watched kind, by which templates are checked.
+func learnsKinds(request string, times int) bool {
+	return strings.HasPrefix(request, "get  ") || request == "get customresourcedefinitions 200" && times == 1
+}
