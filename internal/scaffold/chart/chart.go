@@ -2,7 +2,6 @@
 package chart
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -79,7 +78,7 @@ func (c *chart) result(tc *scaffold.Controller, d *scaffold.Definition, defaults
 	}}
 	applied := []string{"crd.yaml"}
 	for _, name := range slices.Sorted(maps.Keys(c.files)) {
-		if path.Dir(name) == "crds" {
+		if isDefinition(name) {
 			out.Files = append(out.Files, scaffold.File{Name: name, Content: c.files[name]})
 			applied = append(applied, name)
 		}
@@ -96,51 +95,6 @@ func (c *chart) result(tc *scaffold.Controller, d *scaffold.Definition, defaults
 	})
 	out.Notes = slices.Compact(c.notes)
 	return out
-}
-
-// Bounds of what is read.
-const (
-	maxFile  = 1 << 20
-	maxFiles = 2000
-)
-
-// load reads the files of a chart.
-func load(fsys fs.FS) (*chart, error) {
-	c := &chart{files: map[string]string{}, defines: map[string]define{}}
-	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		info, err := entry.Info()
-		switch {
-		case err != nil:
-			return err
-		case len(c.files) == maxFiles:
-			return fmt.Errorf("more than %d files: is this a chart?", maxFiles)
-		case info.Size() > maxFile:
-			c.note(name, "it has more than 1 MiB, and is left out")
-			return nil
-		}
-		c.files[name], err = readFile(fsys, name)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	text, found := c.files["Chart.yaml"]
-	if !found {
-		return nil, errors.New("there is no Chart.yaml: give the folder of a chart")
-	}
-	if err := yaml.Unmarshal([]byte(text), &c.meta); err != nil {
-		return nil, in("Chart.yaml", err)
-	}
-	if c.meta.Name == "" {
-		return nil, in("Chart.yaml", errors.New("the chart has no name"))
-	}
-	if c.meta.Type == "library" {
-		return nil, in("Chart.yaml", errors.New("a library chart makes no objects: give a chart that uses it"))
-	}
-	return c, nil
 }
 
 // in says which file is wrong.
@@ -205,7 +159,7 @@ func (c *chart) template(r *rewriter, file, name string, taken map[string]bool) 
 			c.note(file, "the hook "+strings.TrimSpace(when[1])+" is left out: make its objects an entry of spec.children, and have the others name it in dependsOn")
 			return
 		}
-		c.note(file, "the hook "+strings.TrimSpace(when[1])+" is an entry of spec.finalize.children now: it is made when somebody deletes the parent")
+		c.note(file, "the hook "+strings.TrimSpace(when[1])+" is an entry of spec.finalize.children now: it is made when somebody deletes the parent"+alsoBefore(when[1]))
 		e.final = true
 		rest = hookLine.ReplaceAllStringFunc(rest, func(string) string { return "\n" })
 	}
@@ -217,6 +171,20 @@ func (c *chart) template(r *rewriter, file, name string, taken map[string]bool) 
 	e.Name = scaffold.Unique(scaffold.EntryName(name), taken)
 	e.Comment = file
 	c.entries = append(c.entries, e)
+}
+
+// alsoBefore tells of the moments of a hook that are not those of a deletion.
+func alsoBefore(moments string) string {
+	var lost []string
+	for moment := range strings.SplitSeq(moments, ",") {
+		if moment = strings.TrimSpace(moment); moment != "" && !strings.HasSuffix(moment, "-delete") {
+			lost = append(lost, moment)
+		}
+	}
+	if len(lost) == 0 {
+		return ""
+	}
+	return ", and not at " + strings.Join(lost, ", ") + ": for that, make its objects an entry of spec.children, too"
 }
 
 // rewriteAt is rewrite for a text that begins at a line of a file.

@@ -1,16 +1,19 @@
 package chart
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -72,15 +75,11 @@ func (c *chart) settle(tc *scaffold.Controller, d *scaffold.Definition) (left []
 			slices.Sort(left)
 			return slices.Compact(left), nil
 		}
-		progress := false
-		for _, f := range wrong {
-			if file := c.drop(f); file != "" {
-				left, progress = append(left, file), true
-			}
-		}
-		if !progress {
+		files := c.drop(wrong)
+		if len(files) == 0 {
 			return nil, errors.New(wrong[0].String())
 		}
+		left = append(left, files...)
 	}
 }
 
@@ -124,30 +123,48 @@ func (c *chart) fill(tc *scaffold.Controller) {
 	}
 }
 
-// drop leaves out what a finding is about, with a note, and returns the file that it is from; "" means that there is none.
-func (c *chart) drop(f finding.Finding) string {
-	if f.Where == "helpers" {
-		line := 1
-		for _, name := range slices.Sorted(maps.Keys(c.defines)) {
-			d := c.defines[name]
-			height := 1 + strings.Count(d.text, "\n")
-			if f.Line < line+height {
-				delete(c.defines, name)
-				c.leftOut(scaffold.Note{File: d.file, Line: d.line + f.Line - line, Message: f.Message}, "define "+name)
-				return d.file
+// drop leaves out what findings are about, with notes, and returns the files that it is from. Findings tell lines of the helpers as
+// they are, so each is traced to its define before one is left out.
+func (c *chart) drop(wrong []finding.Finding) (files []string) {
+	defines, entries := map[string]bool{}, map[string]bool{}
+	for _, f := range wrong {
+		note, what := scaffold.Note{Message: f.Message}, "the template"
+		if f.Where == "helpers" {
+			name, line := c.defineAt(f.Line)
+			d, found := c.defines[name]
+			if !found || defines[name] {
+				continue
 			}
-			line += height
+			defines[name] = true
+			note.File, note.Line, what = d.file, d.line+line, "define "+name
+		} else {
+			i := slices.IndexFunc(c.entries, func(e entry) bool { return syntax.ChildName(e.Name) == f.Where })
+			if i < 0 || entries[c.entries[i].Name] {
+				continue
+			}
+			e := c.entries[i]
+			entries[e.Name] = true
+			note.File, note.Line = e.file, max(e.first, e.first+f.Line-1)
 		}
-		return ""
+		c.leftOut(note, what)
+		files = append(files, note.File)
 	}
-	for i, e := range c.entries {
-		if syntax.ChildName(e.Name) == f.Where {
-			c.entries = slices.Delete(c.entries, i, i+1)
-			c.leftOut(scaffold.Note{File: e.file, Line: max(e.first, e.first+f.Line-1), Message: f.Message}, "the template")
-			return e.file
+	maps.DeleteFunc(c.defines, func(name string, _ define) bool { return defines[name] })
+	c.entries = slices.DeleteFunc(c.entries, func(e entry) bool { return entries[e.Name] })
+	return files
+}
+
+// defineAt returns the define that holds a line of the helpers, and which of its lines that is, from 0; "" means that none does.
+func (c *chart) defineAt(line int) (name string, at int) {
+	first := 1
+	for _, name := range slices.Sorted(maps.Keys(c.defines)) {
+		height := 1 + strings.Count(c.defines[name].text, "\n")
+		if line < first+height {
+			return name, line - first
 		}
+		first += height
 	}
-	return ""
+	return "", 0
 }
 
 // leftOut notes that something is left out. Where there is a note of the reason already, that one says so.
@@ -162,13 +179,28 @@ func (c *chart) leftOut(n scaffold.Note, what string) {
 	c.notes = append(c.notes, n)
 }
 
+// isDefinition reports whether a file of the chart is for CustomResourceDefinitions.
+func isDefinition(name string) bool {
+	return strings.HasPrefix(name, "crds/") && slices.Contains([]string{".yaml", ".yml", ".json"}, path.Ext(name))
+}
+
 // definitions returns the CustomResourceDefinitions of the chart.
 func (c *chart) definitions() []map[string]any {
 	var all []map[string]any
 	for _, name := range slices.Sorted(maps.Keys(c.files)) {
-		var definition map[string]any
-		if strings.HasPrefix(name, "crds/") && yaml.Unmarshal([]byte(c.files[name]), &definition) == nil && definition["kind"] == "CustomResourceDefinition" {
-			all = append(all, definition)
+		if !isDefinition(name) {
+			continue
+		}
+		documents := utilyaml.NewYAMLReader(bufio.NewReader(strings.NewReader(c.files[name])))
+		for {
+			text, err := documents.Read()
+			if err != nil { // the end: nothing else goes wrong with text
+				break
+			}
+			var definition map[string]any
+			if yaml.Unmarshal(text, &definition) == nil && definition["kind"] == "CustomResourceDefinition" {
+				all = append(all, definition)
+			}
 		}
 	}
 	return all

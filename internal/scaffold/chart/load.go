@@ -1,0 +1,130 @@
+package chart
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Bounds of what is read.
+const (
+	maxFile  = 1 << 20
+	maxFiles = 2000
+)
+
+// load reads the files of a chart, without those that are hidden or that .helmignore names.
+func load(fsys fs.FS) (*chart, error) {
+	c := &chart{files: map[string]string{}, defines: map[string]define{}}
+	ignored, err := readIgnore(fsys)
+	if err != nil {
+		return nil, err
+	}
+	err = fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case name == ".":
+			return nil
+		case hidden(name) || ignored.match(name, entry.IsDir()):
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		case entry.IsDir():
+			return nil
+		}
+		return c.load(fsys, name)
+	})
+	if err != nil {
+		return nil, err
+	}
+	text, found := c.files["Chart.yaml"]
+	if !found {
+		return nil, errors.New("there is no Chart.yaml: give the folder of a chart")
+	}
+	if err := yaml.Unmarshal([]byte(text), &c.meta); err != nil {
+		return nil, in("Chart.yaml", err)
+	}
+	if c.meta.Name == "" {
+		return nil, in("Chart.yaml", errors.New("the chart has no name"))
+	}
+	if c.meta.Type == "library" {
+		return nil, in("Chart.yaml", errors.New("a library chart makes no objects: give a chart that uses it"))
+	}
+	return c, nil
+}
+
+// load reads one file.
+func (c *chart) load(fsys fs.FS, name string) error {
+	info, err := fs.Stat(fsys, name) // of what a link leads to
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		c.note(name, "it is a link to a folder, and is left out: put the folder in its place")
+		return nil
+	case !info.Mode().IsRegular():
+		c.note(name, "it is no file, and is left out")
+		return nil
+	case len(c.files) == maxFiles:
+		return fmt.Errorf("more than %d files: is this a chart?", maxFiles)
+	case info.Size() > maxFile:
+		c.note(name, "it has more than 1 MiB, and is left out")
+		return nil
+	}
+	c.files[name], err = readFile(fsys, name)
+	return err
+}
+
+// hidden reports whether the last part of a path begins with a dot, as in .git and .env.
+func hidden(name string) bool { return strings.HasPrefix(path.Base(name), ".") }
+
+// ignore are the patterns of a .helmignore.
+type ignore []string
+
+// readIgnore reads the .helmignore of a chart, if it has one.
+func readIgnore(fsys fs.FS) (ignore, error) {
+	const name = ".helmignore"
+	text, err := readFile(fsys, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var patterns ignore
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		pattern := strings.TrimSpace(line)
+		if pattern == "" || pattern[0] == '#' {
+			continue
+		}
+		_, err := path.Match(pattern, "")
+		if err != nil || pattern[0] == '!' || strings.Contains(pattern, "**") {
+			return nil, fmt.Errorf("%s:%d: the pattern %s is not understood: give names and paths with *, ? and [a-z]", name, number, pattern)
+		}
+		patterns = append(patterns, pattern)
+	}
+	return patterns, nil
+}
+
+// match reports whether a pattern names a file or folder: by its path in the chart if there is a slash in the pattern, else by the
+// last part of its path. A slash at the end means folders only.
+func (i ignore) match(name string, folder bool) bool {
+	for _, pattern := range i {
+		pattern, foldersOnly := strings.CutSuffix(pattern, "/")
+		of := path.Base(name)
+		if strings.Contains(pattern, "/") {
+			pattern, of = strings.TrimPrefix(pattern, "/"), name
+		}
+		if found, _ := path.Match(pattern, of); found && (folder || !foldersOnly) {
+			return true
+		}
+	}
+	return false
+}
