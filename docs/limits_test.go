@@ -104,6 +104,8 @@ var held = map[string]string{
 	"Time for an answer":                                    "answerLimit",
 	"Of that, time for reading schemas of kinds":            "readLimit",
 	"Size of what the API server sends":                     "bodyLimit",
+	"Requests that a replica receives":                      "mostBodies",
+	"Time for the API server to send one":                   "bodyTime",
 	"Errors that an answer tells":                           "mostErrors",
 	"Warnings that it tells":                                "mostWarnings",
 	"Length of such a warning":                              "longestWarning",

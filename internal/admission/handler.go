@@ -28,6 +28,10 @@ const (
 	answerLimit = time.Second
 	// readLimit is how much of that the check may wait for the API server, which has the schemas of kinds.
 	readLimit = 700 * time.Millisecond
+	// mostBodies is how many requests are received, or wait to be looked at, at a time.
+	mostBodies = 16
+	// bodyTime is how long the API server may take to send one. Whoever else reaches the port must not hold a place by sending slowly.
+	bodyTime = 200 * time.Millisecond
 	// bodyLimit is room for two TemplateControllers, before and after, as large as objects may be: 1.5 MiB each.
 	bodyLimit = 4 << 20 // bytes
 )
@@ -43,13 +47,15 @@ type Handler struct {
 	// does without.
 	Check func(ctx context.Context, tc *v1.TemplateController) []finding.Finding
 
-	places chan struct{} // of those that are looked at
-	limit  time.Duration
+	bodies          chan struct{} // a place for each that is received, or waits to be looked at
+	places          chan struct{} // a place for each that is looked at
+	limit, bodyTime time.Duration
 }
 
 // New completes a Handler, and returns it.
 func New(h *Handler) *Handler {
-	h.places, h.limit = make(chan struct{}, mostReviews), answerLimit
+	h.bodies, h.places = make(chan struct{}, mostBodies), make(chan struct{}, mostReviews)
+	h.limit, h.bodyTime = answerLimit, bodyTime
 	return h
 }
 
@@ -57,15 +63,16 @@ func New(h *Handler) *Handler {
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.limit)
 	defer cancel()
-	deadline, _ := ctx.Deadline()
-	_ = http.NewResponseController(w).SetReadDeadline(deadline) // a recorder of tests has none
-	select {
-	case h.places <- struct{}{}:
-	case <-ctx.Done():
-		http.Error(w, "busy", http.StatusServiceUnavailable) // to the API server that is as if nobody were here
+	body, err := h.admit(ctx, w, r)
+	if errors.Is(err, errBusy) {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable) // to the API server that is as if nobody were here
 		return
 	}
-	review, err := read(http.MaxBytesReader(w, r.Body, bodyLimit))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	review, err := read(body)
 	if err != nil {
 		<-h.places
 		http.Error(w, err.Error(), http.StatusBadRequest)
@@ -88,6 +95,41 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(admissionv1.AdmissionReview{TypeMeta: review.TypeMeta, Response: done.response}) // the API server has gone
+}
+
+var (
+	errBusy = errors.New("busy")
+	errBody = errors.New("the body is no AdmissionReview of at most 4 MiB")
+)
+
+// admit receives a request, and then takes a place for it: one that is sent slowly holds none of the few. The caller gives the place
+// back, unless there is an error. It is errBusy where there was no time.
+func (h *Handler) admit(ctx context.Context, w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if !take(ctx, h.bodies) {
+		return nil, errBusy
+	}
+	defer func() { <-h.bodies }()
+	conn := http.NewResponseController(w)
+	_ = conn.SetReadDeadline(time.Now().Add(h.bodyTime)) // a recorder of tests has none
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
+	if err != nil {
+		return nil, errBody
+	}
+	_ = conn.SetReadDeadline(time.Time{}) // that was for the body
+	if !take(ctx, h.places) {
+		return nil, errBusy
+	}
+	return body, nil
+}
+
+// take takes a place, and reports whether there was one before ctx ended.
+func take(ctx context.Context, places chan struct{}) bool {
+	select {
+	case places <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
 }
 
 // outcome is what a look at a request has come to.
@@ -113,10 +155,10 @@ func (h *Handler) look(ctx context.Context, request *admissionv1.AdmissionReques
 var reviews = admissionv1.SchemeGroupVersion.WithKind("AdmissionReview")
 
 // read reads a review with a request. The error holds none of the text.
-func read(body io.Reader) (*admissionv1.AdmissionReview, error) {
+func read(body []byte) (*admissionv1.AdmissionReview, error) {
 	review := &admissionv1.AdmissionReview{}
-	if err := json.NewDecoder(body).Decode(review); err != nil {
-		return nil, errors.New("the body is no AdmissionReview of at most 4 MiB")
+	if err := json.Unmarshal(body, review); err != nil {
+		return nil, errBody
 	}
 	if review.GroupVersionKind() != reviews || review.Request == nil {
 		return nil, fmt.Errorf("the body is no %s of %s with a request", reviews.Kind, reviews.GroupVersion())

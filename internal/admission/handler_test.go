@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -39,6 +40,9 @@ var wrong = strings.Replace(fine, ".metadata.name", "lowre .metadata.name", 1)
 const wrongText = "children[maps]:4:12: there is no function lowre; did you mean lower? [TL003]\n" +
 	"    4 |   name: {{ lowre .metadata.name }}\n" +
 	"      |            ^^^^^ lower"
+
+// asBefore is that of a mistake that was there already.
+const asBefore = "error, as before: children[maps]:4:12: there is no function lowre; did you mean lower? [TL003]: templater will not accept this spec, nor serve it until that is mended"
 
 func compile(_ context.Context, tc *v1.TemplateController) []finding.Finding {
 	return lint.Check(tc, nil).Findings
@@ -117,8 +121,8 @@ func TestWhichWritesAreRefused(t *testing.T) {
 		"a mistake that is new":                  {fine, wrong, "no: " + wrongText},
 		"a mistake that is mended":               {wrong, fine, "yes"},
 		"the spec stays":                         {wrong, strings.Replace(wrong, "{name: apps}", "{name: apps, finalizers: [a]}", 1), "yes"},
-		"it was as wrong before":                 {wrong, suspended(wrong), "yes\n" + strings.SplitN(wrongText, " [", 2)[0]},
-		"it was as wrong before, one line above": {wrong, suspended(down), "yes\n" + strings.Replace(strings.SplitN(wrongText, " [", 2)[0], ":4:", ":5:", 1)},
+		"it was as wrong before":                 {wrong, suspended(wrong), "yes\n" + asBefore},
+		"it was as wrong before, one line above": {wrong, suspended(down), "yes\n" + strings.Replace(asBefore, ":4:", ":5:", 1)},
 		"another mistake in place of one":        {strings.Replace(fine, ".metadata.name", "uper .metadata.name", 1), wrong, "no: " + wrongText},
 		"another installation serves it":         {"", other, "yes"},
 		"it is being deleted":                    {fine, strings.Replace(wrong, "{name: apps}", "{name: apps, deletionTimestamp: '2026-01-01T00:00:00Z'}", 1), "yes"},
@@ -149,6 +153,26 @@ func TestWarningsAreShortLines(t *testing.T) {
 	r := ask(t, New(&Handler{Check: warn}), "", fine)
 	if !r.Allowed || len(r.Warnings) != 2 || r.Warnings[0] != "children[maps]:4:9: it may not be there" || len(r.Warnings[1]) > longestWarning {
 		t.Errorf("the answer is %+v", r)
+	}
+}
+
+// An error that does not keep anybody from writing stops the TemplateController all the same: its line says so, however long it is.
+func TestAnErrorThatStaysIsNoMereWarning(t *testing.T) {
+	h := New(&Handler{Check: func(context.Context, *v1.TemplateController) []finding.Finding {
+		return []finding.Finding{
+			{Code: "TL998", Severity: finding.Error, Where: "children[maps]", Line: 4, Column: 9, Message: strings.Repeat("long ", 100)},
+			{Code: "TL999", Severity: finding.Warning, Where: "helpers", Message: "it may not be there"},
+		}
+	}})
+	r := ask(t, h, fine, strings.Replace(fine, "spec:\n", "spec:\n  suspend: true\n", 1))
+	if !r.Allowed || len(r.Warnings) != 2 {
+		t.Fatalf("the answer is %+v", r)
+	}
+	if got := r.Warnings[0]; len(got) > longestWarning || !strings.HasPrefix(got, "error, as before: children[maps]:4:9: long ") || !strings.HasSuffix(got, " [TL998]"+stopped) {
+		t.Errorf("the error is told as %q, %d bytes", got, len(got))
+	}
+	if got := r.Warnings[1]; got != "helpers: it may not be there" {
+		t.Errorf("the warning is told as %q", got)
 	}
 }
 
@@ -219,10 +243,10 @@ func TestWritersDoNotWait(t *testing.T) {
 	}
 }
 
-// Whoever sends nothing holds a place no longer than anybody else.
+// Whoever sends nothing is soon cut off.
 func TestSlowSendersAreCutOff(t *testing.T) {
 	h := New(&Handler{Check: compile})
-	h.limit = 10 * time.Millisecond
+	h.bodyTime = 10 * time.Millisecond
 	server := httptest.NewServer(h)
 	defer server.Close()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, &never{t.Context().Done()})
@@ -237,8 +261,88 @@ func TestSlowSendersAreCutOff(t *testing.T) {
 	if answer.StatusCode != http.StatusBadRequest {
 		t.Errorf("the answer is %d", answer.StatusCode)
 	}
-	if len(h.places) > 0 {
-		t.Error("the place is taken")
+	if len(h.places)+len(h.bodies) > 0 {
+		t.Error("a place is taken")
+	}
+}
+
+// Those that send nothing are in nobody's way while they do so: only a review that has arrived takes one of the few places.
+func TestSlowSendersKeepNobodyFromAnAnswer(t *testing.T) {
+	h := New(&Handler{Check: compile})
+	h.limit, h.bodyTime = 20*time.Second, 20*time.Second
+	started := make(chan struct{}, mostBodies)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.Body = &told{r.Body, started}
+		h.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	var slow sync.WaitGroup
+	for range mostBodies - 1 {
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, &never{ctx.Done()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		slow.Go(func() {
+			if answer, err := server.Client().Do(request); err == nil {
+				answer.Body.Close()
+			}
+		})
+	}
+	for range mostBodies - 1 {
+		select {
+		case <-started:
+		case <-time.After(20 * time.Second):
+			t.Fatal("they are not received")
+		}
+	}
+	if r := ask(t, h, "", wrong); r.Allowed {
+		t.Errorf("the answer is %+v", r)
+	}
+	cancel()
+	slow.Wait()
+}
+
+// told is a body that tells of each read.
+type told struct {
+	io.ReadCloser
+	started chan<- struct{}
+}
+
+func (b *told) Read(p []byte) (int, error) {
+	b.started <- struct{}{}
+	return b.ReadCloser.Read(p)
+}
+
+// The time for the body is over when it has arrived: it does not cut the answer short.
+func TestACheckMayTakeLongerThanTheBody(t *testing.T) {
+	h := New(&Handler{})
+	h.limit, h.bodyTime = 20*time.Second, 100*time.Millisecond
+	h.Check = func(ctx context.Context, tc *v1.TemplateController) []finding.Finding {
+		select {
+		case <-ctx.Done():
+		case <-time.After(3 * h.bodyTime):
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		return compile(ctx, tc)
+	}
+	server := httptest.NewServer(h)
+	defer server.Close()
+	body := `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u-1", "operation": "CREATE", "object": ` + string(raw(t, wrong)) + `}}`
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := server.Client().Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil || !strings.Contains(string(text), "there is no function lowre") {
+		t.Errorf("the answer is %d %q, %v", answer.StatusCode, text, err)
 	}
 }
 

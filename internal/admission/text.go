@@ -46,7 +46,11 @@ func lineOf(tc *v1.TemplateController, f finding.Finding) string {
 	return lines[f.Line-1]
 }
 
-// warnings returns all findings as the lines that kubectl shows.
+// stopped ends the line of an error that was there before, which does not keep anybody from writing.
+const stopped = ": templater will not accept this spec, nor serve it until that is mended"
+
+// warnings returns all findings of a TemplateController that may be written as the lines that kubectl shows. Its errors were there
+// before.
 func warnings(all []finding.Finding) []string {
 	var out []string
 	for i, f := range all {
@@ -54,7 +58,15 @@ func warnings(all []finding.Finding) []string {
 			out = append(out, fmt.Sprintf("and %d more: see the condition Linted", len(all)-mostWarnings))
 			break
 		}
-		out = append(out, object.Line(f.String(), longestWarning))
+		out = append(out, warning(f))
 	}
 	return out
+}
+
+func warning(f finding.Finding) string {
+	if f.Severity != finding.Error {
+		return object.Line(f.String(), longestWarning)
+	}
+	end := " [" + string(f.Code) + "]" + stopped
+	return object.Line("error, as before: "+f.String(), longestWarning-len(end)) + end
 }

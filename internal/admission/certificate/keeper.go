@@ -1,6 +1,7 @@
 package certificate
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -125,13 +126,20 @@ func (k *Keeper) Config() *tls.Config {
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 			k.mu.Lock()
-			defer k.mu.Unlock()
-			if p := k.pairs.shown(k.Now()); p != nil {
+			all := k.pairs
+			k.mu.Unlock()
+			if p := all.shown(k.Now(), k.published); p != nil {
 				return p.shown, nil
 			}
 			return nil, errNone
 		},
 	}
+}
+
+// published reports whether a pair is among what the API server trusts. Where nobody knows what that is, it is.
+func (k *Keeper) published(p *pair) bool {
+	target, err := k.target()
+	return err != nil || bytes.Contains(target.bundle, p.crt)
 }
 
 func (k *Keeper) name() string { return k.Namespace + "/" + k.Secret }

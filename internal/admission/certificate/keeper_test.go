@@ -34,6 +34,7 @@ type bed struct {
 	version  int
 	there    map[string]map[string]any // by resource
 	refuse   error
+	refuseAt string // the resource; "" is all
 	requests []string
 }
 
@@ -114,7 +115,7 @@ func (b *bed) packed(content map[string]any) *object.Object {
 // Apply does what the API server does with an apply of the Keeper.
 func (b *bed) Apply(_ context.Context, at kube.Location, body []byte, _ string) (*object.Object, error) {
 	b.requests = append(b.requests, at.Resource.Resource)
-	if b.refuse != nil {
+	if b.refuse != nil && (b.refuseAt == "" || b.refuseAt == at.Resource.Resource) {
 		return nil, b.refuse
 	}
 	var content map[string]any
@@ -255,6 +256,32 @@ func TestACertificateIsMadePublishedAndRenewed(t *testing.T) {
 	b.wants("when the next is due", all)
 	if got := len(b.pairs); got != 2 {
 		t.Errorf("there are %d certificates, want 2", got)
+	}
+}
+
+// The next certificate may be made long before it can be published. Until then, API servers trust only the one before.
+func TestACertificateThatIsNotPublishedIsNotShown(t *testing.T) {
+	b := newBed(t, service)
+	b.wants("at first", all)
+	first := b.works("at first")
+	b.now = b.now.Add(validFor - renewBefore)
+	b.refuseAt = configurations.Resource
+	b.refuse = &apierrors.StatusError{ErrStatus: metav1.Status{Code: 403, Reason: metav1.StatusReasonForbidden}}
+	if _, err := b.mend(b.ctx); err == nil || len(b.pairs) != 2 {
+		t.Fatalf("the configuration is not refused: %v, %d certificates", err, len(b.pairs))
+	}
+	b.now = b.now.Add(2 * overlap)
+	if !b.works("while it is not published").Equal(first) {
+		t.Error("the next one is shown")
+	}
+	b.restart()
+	if !b.works("another replica").Equal(first) {
+		t.Error("another replica shows the next one")
+	}
+	b.refuse = nil
+	b.wants("when it can be published", "validatingwebhookconfigurations")
+	if b.works("afterwards").Equal(first) {
+		t.Error("the first one is shown still")
 	}
 }
 

@@ -60,12 +60,15 @@ func (p pairs) renewed(names []string, now time.Time) (pairs, bool, error) {
 	return append(pairs{fresh}, valid[:min(len(valid), len(keys)-1)]...), true, nil
 }
 
-// shown returns the pair to show to clients, nil if there is none: the newest, unless clients may not know that yet.
-func (p pairs) shown(now time.Time) *pair {
+// shown returns the pair to show to clients, nil if there is none: the newest, unless clients may not know that yet, and know the one
+// before.
+func (p pairs) shown(now time.Time, published func(*pair) bool) *pair {
 	switch {
 	case len(p) == 0:
 		return nil
-	case len(p) > 1 && now.Before(p[0].made().Add(overlap)) && p[1].valid(now):
+	case len(p) == 1, !p[1].valid(now):
+		return p[0]
+	case now.Before(p[0].made().Add(overlap)), !published(p[0]) && published(p[1]):
 		return p[1]
 	}
 	return p[0]
