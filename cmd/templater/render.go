@@ -108,7 +108,7 @@ func (f *renderFlags) run(cmd *cobra.Command, paths []string) error {
 		}
 	}
 	if len(r.results) == 0 && !r.faulty {
-		return fmt.Errorf("no parent in %s: none of the objects is of a kind that is watched: give parents by -f", strings.Join(append(paths, f.parents...), ", "))
+		return r.noParent(append(paths, f.parents...))
 	}
 	if err := r.write(cmd.OutOrStdout()); err != nil {
 		return err
@@ -126,6 +126,7 @@ type renderer struct {
 	known   *files.Known
 	state   simulate.State
 	results []show.Result
+	none    error // says of the first object of a watched kind that is no parent why it is none
 	faulty  bool
 }
 
@@ -149,6 +150,12 @@ func (r *renderer) render(c *manifest.Controller, definitions []*manifest.Object
 		in := r.state
 		in.Parent = parent.Content
 		result, out, err := s.Settle(in)
+		if s.Watches(parent.Content) != "" {
+			if r.none == nil {
+				r.none = &manifest.Error{File: parent.File, Line: parent.Line, Message: err.Error()}
+			}
+			continue
+		}
 		if r.ready && err == nil {
 			result, out, err = s.SettleReady(out, func(string) bool { return true })
 		}
@@ -164,6 +171,14 @@ func (r *renderer) render(c *manifest.Controller, definitions []*manifest.Object
 		r.results = append(r.results, show.Of(c.TemplateController.Name, out.Parent, result))
 	}
 	return nil
+}
+
+// noParent says why nothing is rendered.
+func (r *renderer) noParent(paths []string) error {
+	if r.none != nil {
+		return r.none
+	}
+	return fmt.Errorf("no parent in %s: none of the objects is of a kind that is watched: give parents by -f", strings.Join(paths, ", "))
 }
 
 // reject tells why the operator would not accept a TemplateController.

@@ -3,6 +3,7 @@
 package cases
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -102,7 +103,7 @@ func read(path string) (*Case, error) {
 		return nil, err
 	}
 	c := &Case{Folder: filepath.Dir(path), Parent: "parent.yaml", Time: begin}
-	if err := yaml.UnmarshalStrict(content, c); err != nil {
+	if err := yaml.UnmarshalStrict(content, c, exact); err != nil {
 		text := err.Error()
 		for _, prefix := range []string{"error unmarshaling JSON: while decoding JSON: ", "error converting YAML to JSON: ", "json: "} {
 			text = strings.TrimPrefix(text, prefix)
@@ -117,7 +118,7 @@ func read(path string) (*Case, error) {
 		if s.Name == "" {
 			return nil, fmt.Errorf("%s: steps[%d] has no name", path, i)
 		}
-		if _, err := time.ParseDuration(s.After); s.After != "" && err != nil {
+		if after, err := time.ParseDuration(s.After); s.After != "" && (err != nil || after < 0) {
 			return nil, fmt.Errorf("%s: steps[%d].after: write a duration such as 90s or 10m", path, i)
 		}
 		if slices.Contains(names, slug(s.Name)) {
@@ -126,6 +127,12 @@ func read(path string) (*Case, error) {
 		names = append(names, slug(s.Name))
 	}
 	return c, nil
+}
+
+// exact keeps large numbers as they are written.
+func exact(d *json.Decoder) *json.Decoder {
+	d.UseNumber()
+	return d
 }
 
 var noSlug = regexp.MustCompile(`[^a-z0-9]+`)

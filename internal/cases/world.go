@@ -1,6 +1,7 @@
 package cases
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -242,7 +243,7 @@ func (w *world) id(o map[string]any) (id, error) {
 	return i, nil
 }
 
-// numbers has whole numbers be int64, as in other objects.
+// numbers has whole numbers be int64, and others float64, as in other objects.
 func numbers(m map[string]any) map[string]any {
 	out := maps.Clone(m)
 	for key, value := range out {
@@ -261,10 +262,12 @@ func number(v any) any {
 			list[i] = number(list[i])
 		}
 		return list
-	case float64:
-		if whole := int64(v); float64(whole) == v {
+	case json.Number:
+		if whole, err := v.Int64(); err == nil {
 			return whole
 		}
+		f, _ := v.Float64() // what is too large for that is no JSON for Kubernetes, either
+		return f
 	}
 	return v
 }

@@ -88,8 +88,7 @@ func (s *Simulator) Pass(in State) (Result, State, error) {
 	if why := s.Watches(in.Parent); why != "" {
 		return Result{}, in, fmt.Errorf("%s is no parent: %s", nameOf(in.Parent), why)
 	}
-	next := in.copy()
-	next.Parent = s.placed(in.Parent)
+	next := s.Placed(in.copy())
 	parent, err := object.From(next.Parent)
 	if err != nil {
 		return Result{}, in, fmt.Errorf("%s: %w", nameOf(in.Parent), err)
@@ -204,6 +203,14 @@ func (p *pass) act() error {
 	for _, a := range p.plan.Apply {
 		switch {
 		case a.Verb == plan.Create:
+			conflict, err := p.inTheWay(a.Wanted)
+			if err != nil {
+				return err
+			}
+			if conflict != nil {
+				p.problems = append(p.problems, conflict)
+				continue
+			}
 			if err := p.state.create(a.Wanted); err != nil {
 				return err
 			}
@@ -221,6 +228,19 @@ func (p *pass) act() error {
 		p.result.Writes = append(p.result.Writes, Write{plan.Delete, a.Live.Entry, a.Live.ID().String()})
 	}
 	return nil
+}
+
+// inTheWay says of what is to be created that an object of somebody else has that name.
+func (p *pass) inTheWay(w *child.Wanted) (*problem.Problem, error) {
+	at := p.state.find(w.ID())
+	if at < 0 {
+		return nil, nil //nolint:nilnil // nothing is in the way
+	}
+	there, err := object.From(p.state.Objects[at])
+	if err != nil {
+		return nil, err
+	}
+	return p.factory.InTheWay(there, w, p.parent), nil
 }
 
 // report looks again at what there is after the writes.
@@ -263,6 +283,8 @@ func (p *pass) children(observed []*child.Live, gates *gate.Gates, judge *readin
 	for _, w := range p.desired.Wanted {
 		c := Child{Entry: w.Entry.Name, Line: w.Line(), Wanted: w.Content, Places: places[w.ID()], State: "ready", wanted: w}
 		switch {
+		case w.Live == nil && p.state.find(w.ID()) >= 0:
+			c.State = "an object of somebody else has its name"
 		case w.Live == nil && gates.Closed(w.Entry.Name):
 			c.State = "waits for other children"
 		case w.Live == nil:

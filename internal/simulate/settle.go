@@ -12,9 +12,11 @@ const mostPasses = 100
 // ErrRestless says that passes go on writing.
 var ErrRestless = errors.New("each pass writes again, without an end: what a template yields depends on what was written for it")
 
-// Settle makes passes until one writes nothing, and returns that one with all writes before it. The error may be [ErrRestless].
+// Settle makes passes until one writes nothing, and returns that one with all writes before it. The error may be [ErrRestless]: then it is the
+// last one.
 func (s *Simulator) Settle(in State) (Result, State, error) {
 	var writes []Write
+	var last Result
 	for range mostPasses {
 		result, next, err := s.Pass(in)
 		if err != nil {
@@ -24,29 +26,33 @@ func (s *Simulator) Settle(in State) (Result, State, error) {
 			result.Writes = writes
 			return result, in, nil
 		}
-		writes = append(writes, result.Writes...)
+		last, writes = result, append(writes, result.Writes...)
 	}
-	return Result{Writes: writes}, in, ErrRestless
+	last.Writes = writes
+	return last, in, ErrRestless
 }
 
 // SettleReady is Settle where the children of some entries become ready as soon as they are there. ready is asked with
 // "" for objects that carry no label of an entry.
 func (s *Simulator) SettleReady(in State, ready func(entry string) bool) (Result, State, error) {
 	var writes []Write
+	var result Result
 	for range mostPasses {
-		result, next, err := s.Settle(in)
+		var next State
+		var err error
+		result, next, err = s.Settle(in)
+		writes, in = append(writes, result.Writes...), next
+		result.Writes = writes
 		if err != nil {
 			return result, in, err
 		}
-		writes, in = append(writes, result.Writes...), next
-		result.Writes = writes
 		out, changed := in.makeReady(ready)
 		if !changed {
 			return result, in, nil
 		}
 		in = out
 	}
-	return Result{Writes: writes}, in, ErrRestless
+	return result, in, ErrRestless
 }
 
 // makeReady makes the children ready that are to be.

@@ -33,12 +33,13 @@ type Simulator struct {
 	kinds    kinds
 	parents  kind.Kind
 	seals    *seal.Ring
+	departed *child.Departed
 }
 
 // New returns the Simulator of a TemplateController, of which compiled is the spec. definitions are CustomResourceDefinitions; kinds that are
 // neither in these nor built in are taken for namespaced ones. The rejection says why the operator would not serve it.
 func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions []map[string]any) (*Simulator, *spec.Rejection) {
-	s := &Simulator{name: tc.Name, spec: &tc.Spec, compiled: compiled, kinds: kinds{kind.Declared(definitions)}, seals: &seal.Ring{}}
+	s := &Simulator{name: tc.Name, spec: &tc.Spec, compiled: compiled, kinds: kinds{kind.Declared(definitions)}, seals: &seal.Ring{}, departed: &child.Departed{}}
 	s.parents = s.kinds.find(compiled.GVK)
 	if r := spec.CheckKind(s.spec, s.parents); r != nil {
 		return nil, r
@@ -86,6 +87,7 @@ func (s *Simulator) factory(now clock.PassiveClock) *child.Factory {
 	return &child.Factory{
 		Ownership: &child.Ownership{
 			Controller: s.name, Manager: "templater/" + s.name, Parents: s.compiled.GVK.GroupKind(), APIVersion: s.spec.Watch.APIVersion, Seals: s.seals,
+			Departed: s.departed,
 		},
 		Spec: s.spec, Program: s.compiled.Program, Levels: s.compiled.Order.Levels(), ParentKind: s.parents, Cluster: s, Clock: now,
 	}

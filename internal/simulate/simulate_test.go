@@ -149,6 +149,38 @@ func TestWhoseObjectsAre(t *testing.T) {
 	}
 }
 
+// TestNamesThatAreTaken has an object that belongs to another TemplateController.
+func TestNamesThatAreTaken(t *testing.T) {
+	s := simulator(t, configMaps)
+	const others = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: default, labels: {templater.dev/controller: other}}, data: {text: theirs}}"
+	result, out, writes := settle(t, s, state(t, app, others))
+	if diff := cmp.Diff([]string{"create ConfigMap default/b", "update the status of App default/one"}, writes); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+	want := "ConfigMap default/a exists already and belongs to TemplateController other: templater does not take it; delete it, or choose another name in the template"
+	if diff := cmp.Diff([]string{want}, result.Faults); diff != "" || result.Ready.Reason != "ChildConflict" {
+		t.Errorf("ready %v; faults (-want +got):\n%s", result.Ready, diff)
+	}
+	if got := result.Children[0].State; got != "an object of somebody else has its name" || len(out.Objects) != 2 {
+		t.Errorf("the child is %q; objects %v", got, out.Objects)
+	}
+}
+
+// TestObjectsWithoutANamespace are in that of the parent.
+func TestObjectsWithoutANamespace(t *testing.T) {
+	s := simulator(t, configMaps)
+	_, _, writes := settle(t, s, state(t, app, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {text: hello}}"))
+	if diff := cmp.Diff([]string{"create ConfigMap default/b", "update the status of App default/one"}, writes); diff != "" {
+		t.Errorf("children: writes (-want +got):\n%s", diff)
+	}
+	s = simulator(t, strings.ReplaceAll(relates, "yes", `"yes"`))
+	in := state(t, app)
+	in.Related = objects(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: hello, labels: {use: "yes"}}, data: {a: x}}`)
+	if result, _, _ := settle(t, s, in); len(result.Children) != 1 {
+		t.Errorf("related: children %v", result.Children)
+	}
+}
+
 const ordered = `
   children:
   - name: db
@@ -249,8 +281,9 @@ func TestParentsThatAreNone(t *testing.T) {
 
 func TestPassesWithoutAnEnd(t *testing.T) {
 	s := simulator(t, "  status:\n    template: |\n      n: {{ add 1 (.status.n | default 0) }}\n")
-	if _, _, err := s.Settle(state(t, app)); !errors.Is(err, ErrRestless) {
-		t.Errorf("got %v", err)
+	result, _, err := s.Settle(state(t, app))
+	if !errors.Is(err, ErrRestless) || result.Ready.Reason == "" || len(result.Writes) != mostPasses {
+		t.Errorf("got %v, ready %v, %d writes", err, result.Ready, len(result.Writes))
 	}
 }
 

@@ -67,6 +67,31 @@ func (s *Simulator) placed(content map[string]any) map[string]any {
 	return content
 }
 
+// Placed returns the State as a pass sees it: the parent has what the server would have filled in, and objects that give no namespace are in
+// that of the parent.
+func (s *Simulator) Placed(in State) State {
+	in.Parent = s.placed(in.Parent)
+	in.Objects, in.Related = s.inNamespace(in.Objects, in.Parent), s.inNamespace(in.Related, in.Parent)
+	return in
+}
+
+func (s *Simulator) inNamespace(objects []map[string]any, parent map[string]any) []map[string]any {
+	out := slices.Clone(objects)
+	for i, content := range out {
+		namespace := s.Namespace(content, parent)
+		if namespace == text(mapping(content["metadata"])["namespace"]) {
+			continue
+		}
+		content, metadata := maps.Clone(content), maps.Clone(mapping(content["metadata"]))
+		if metadata == nil {
+			metadata = map[string]any{}
+		}
+		metadata["namespace"], content["metadata"] = namespace, metadata
+		out[i] = content
+	}
+	return out
+}
+
 // uid makes a UID that is always the same one.
 func uid(of string, n int) string {
 	sum := sha256.Sum256([]byte(of + "/" + strconv.Itoa(n)))

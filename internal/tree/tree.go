@@ -60,6 +60,7 @@ const Ready = "ready"
 // Of says how a parent stands by one TemplateController, which the simulator is of. It makes one pass, and tells of what that would
 // write as of what is yet to come: as long as there is some, the parent is not ready.
 func Of(tc *v1.TemplateController, compiled *spec.Compiled, s *simulate.Simulator, state simulate.State) (Controller, error) {
+	state = s.Placed(state)
 	result, _, err := s.Pass(state)
 	if err != nil {
 		return Controller{}, fmt.Errorf("TemplateController %s: %w", tc.Name, err)
