@@ -23,7 +23,9 @@ func (m *manifests) lift(content map[string]any, entry string) {
 	rules, _ := spec["rules"].([]any)
 	for i, item := range rules {
 		if rule, ok := item.(map[string]any); ok && content["kind"] == "Ingress" && i == 0 {
+			host := rule["host"]
 			m.text1(rule, "host", entry, "host", "The host name to serve.")
+			certified(spec, host, rule["host"])
 		}
 	}
 	if content["kind"] == "PersistentVolumeClaim" {
@@ -33,6 +35,20 @@ func (m *manifests) lift(content map[string]any, entry string) {
 	for _, item := range claims {
 		if claim, ok := item.(map[string]any); ok {
 			m.text1(inside(claim, []string{"spec", "resources", "requests"}), "storage", entry, "size", "The size of the volume.")
+		}
+	}
+}
+
+// certified has the certificates of an Ingress be for the host that it serves.
+func certified(spec map[string]any, host, now any) {
+	all, _ := spec["tls"].([]any)
+	for _, item := range all {
+		tls, _ := item.(map[string]any)
+		hosts, _ := tls["hosts"].([]any)
+		for i := range hosts {
+			if host != nil && hosts[i] == host {
+				hosts[i] = now
+			}
 		}
 	}
 }

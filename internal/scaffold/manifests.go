@@ -3,11 +3,13 @@ package scaffold
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/kind"
@@ -27,7 +29,7 @@ func FromManifests(gvk schema.GroupVersionKind, objects []*manifest.Object) (*Re
 	if len(objects) == 0 {
 		return nil, errors.New("there is no object to make a template of")
 	}
-	m := &manifests{fields: map[string]any{}, example: map[string]any{}, names: map[string]string{}, taken: map[string]bool{}}
+	m := &manifests{fields: map[string]any{}, example: map[string]any{}, names: map[string]string{}, given: map[string]bool{}, namespaces: map[string]bool{}, taken: map[string]bool{}}
 	m.delimiters(objects)
 	m.name(objects)
 	c := Controller{
@@ -50,11 +52,16 @@ func FromManifests(gvk schema.GroupVersionKind, objects []*manifest.Object) (*Re
 type manifests struct {
 	left, right string            // delimiters, if others are needed
 	names       map[string]string // what stands for the names of objects, in templates
+	given       map[string]bool   // objects, by KIND/NAME
+	namespaces  map[string]bool   // of objects
 	taken       map[string]bool   // names of entries
 	fields      map[string]any    // of the parent's spec: their schemas
 	example     map[string]any    // their values
 	printed     []string          // actions that stand in the objects, by their tokens
 	notes       []Note
+
+	file string // of the object that is at hand
+	line int
 }
 
 // delimiters chooses others where the objects hold the usual ones.
@@ -101,6 +108,11 @@ func (m *manifests) name(objects []*manifest.Object) {
 	}
 	for _, o := range objects {
 		name := nameOf(o)
+		kind, _ := o.Content["kind"].(string)
+		m.given[kind+"/"+name] = true
+		if namespace, ok := inside(o.Content, []string{"metadata"})["namespace"].(string); ok {
+			m.namespaces[namespace] = true
+		}
 		suffix, own := strings.CutPrefix(name, base)
 		switch {
 		case own && (suffix == "" || suffix[0] == '-' || suffix[0] == '.'):
@@ -122,8 +134,10 @@ var made = []string{"uid", "resourceVersion", "generation", "creationTimestamp",
 
 // child makes an entry of an object.
 func (m *manifests) child(o *manifest.Object) Child {
-	content := m.copied(o.Content, nil).(map[string]any) //nolint:forcetypeassert // the copy of a mapping is one
+	m.file, m.line = o.File, o.Line
+	content := runtime.DeepCopyJSON(o.Content)
 	delete(content, "status")
+	strip(content)
 	apiVersion, _ := content["apiVersion"].(string)
 	kindName, _ := content["kind"].(string)
 	gv, _ := schema.ParseGroupVersion(apiVersion)
@@ -133,14 +147,9 @@ func (m *manifests) child(o *manifest.Object) Child {
 		for _, field := range made {
 			delete(metadata, field)
 		}
-		if annotations, ok := metadata["annotations"].(map[string]any); ok {
-			delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
-			delete(annotations, "deployment.kubernetes.io/revision")
-			if len(annotations) == 0 {
-				delete(metadata, "annotations")
-			}
-		}
+		without(metadata, "annotations", "kubectl.kubernetes.io/last-applied-configuration", "deployment.kubernetes.io/revision")
 	}
+	content = m.copied(content, nil, nil).(map[string]any) //nolint:forcetypeassert // the copy of a mapping is one
 	if kindName == "Secret" {
 		m.notes = append(m.notes, Note{o.File, o.Line, "the Secret is in the template with all that it holds: whoever may read the TemplateController can read it"})
 	}
@@ -149,50 +158,28 @@ func (m *manifests) child(o *manifest.Object) Child {
 	return Child{Name: name, Template: m.text(content), Cluster: cluster}
 }
 
-// copied returns a deep copy in which tokens stand for the names of the objects. What is a key stays.
-func (m *manifests) copied(value any, path []string) any {
+// copied returns a deep copy in which tokens stand for the names of the objects. What is a key stays. in is the mapping that a value is in.
+func (m *manifests) copied(value any, path []string, in map[string]any) any {
 	switch value := value.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(value))
-		for key, item := range value {
-			out[key] = m.copied(item, append(slices.Clone(path), key))
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			out[key] = m.copied(value[key], append(slices.Clone(path), key), value)
 		}
 		return out
 	case []any:
 		out := make([]any, len(value))
 		for i, item := range value {
-			out[i] = m.copied(item, append(slices.Clone(path), "[]"))
+			out[i] = m.copied(item, append(slices.Clone(path), "[]"), in)
 		}
 		return out
 	case string:
-		if printed, isName := m.names[value]; isName && !fixed(path) {
-			return m.token(m.inLabel(printed, path))
+		if printed, ok := m.renamed(value, path, in); ok {
+			return m.token(printed)
 		}
+		m.remains(value, path)
 	}
 	return value
-}
-
-// local are the lists of things in an object that have names of their own.
-var local = []string{"containers", "initContainers", "volumes", "volumeMounts", "volumeClaimTemplates", "ports", "env"}
-
-// fixed reports whether a name at that path is about something else than an object.
-func fixed(path []string) bool {
-	switch {
-	case len(path) == 0 || slices.Contains([]string{"kind", "apiVersion", "image"}, path[len(path)-1]):
-		return true
-	case len(path) > 3 && path[len(path)-2] == "metadata": // of an object in an object
-		return slices.Contains(local, path[len(path)-4])
-	}
-	return len(path) > 2 && slices.Contains(local, path[len(path)-3])
-}
-
-// inLabel makes what stands for a name short enough where it is the value of a label.
-func (m *manifests) inLabel(printed string, path []string) string {
-	const name = ".metadata.name"
-	if len(path) > 1 && slices.Contains([]string{"labels", "matchLabels", "selector"}, path[len(path)-2]) {
-		return strings.Replace(printed, m.action(name), m.action(name+" | dnsLabel"), 1)
-	}
-	return printed
 }
 
 // text returns the manifest of an object, with actions in place of tokens.
