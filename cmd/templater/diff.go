@@ -116,7 +116,10 @@ func (f *diffFlags) write(out io.Writer, reports []*impact.Report) error {
 		f.cut(r)
 	}
 	if f.output == "json" {
-		return errors.Join(impact.JSON(out, reports), found)
+		if err := impact.JSON(out, reports); err != nil {
+			return err
+		}
+		return found
 	}
 	for i, r := range reports {
 		if i > 0 {

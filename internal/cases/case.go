@@ -16,6 +16,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/templater-dev/templater/internal/manifest"
 	"github.com/templater-dev/templater/internal/problem"
 )
 
@@ -67,11 +68,12 @@ func Find(folders []string) ([]*Case, error) {
 	var all []*Case
 	for _, folder := range folders {
 		found := len(all)
-		err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		root := manifest.Root(folder)
+		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
 				return err
-			case entry.IsDir() && path != folder && strings.HasPrefix(entry.Name(), "."):
+			case entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), "."):
 				return fs.SkipDir
 			case entry.IsDir() || entry.Name() != File:
 				return nil

@@ -33,3 +33,18 @@ func TestTimeDoesNotGoBack(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+func TestFoldersAreFoundByLinks(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, File), []byte("steps: [{name: a}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(folder, link); err != nil {
+		t.Fatal(err)
+	}
+	all, err := Find([]string{link})
+	if err != nil || len(all) != 1 || all[0].Folder != link {
+		t.Errorf("got %v and %v", all, err)
+	}
+}

@@ -184,6 +184,26 @@ func TestTheServerIsAsked(t *testing.T) {
 	}
 }
 
+// TestANamespaceThatIsYetToCome has a child in a Namespace that is created with it: the server cannot try that.
+func TestANamespaceThatIsYetToCome(t *testing.T) {
+	c := newCluster(t)
+	c.serve(configMap, nil, one)
+	_, got := c.compare(configMap + `
+  - name: space
+    scope: Cluster
+    template: "{apiVersion: v1, kind: Namespace, metadata: {name: space}}"
+  - name: inside
+    scope: Cluster
+    template: "{apiVersion: v1, kind: ConfigMap, metadata: {name: inside, namespace: space}}"
+`)
+	if diff := cmp.Diff([]string{"one status", "  create ConfigMap inside of inside", "  create Namespace space of space"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"create namespaces /space"}, c.tried); diff != "" {
+		t.Errorf("tried (-want +got):\n%s", diff)
+	}
+}
+
 func TestServersDefaultsShow(t *testing.T) {
 	c := newCluster(t)
 	c.serve(configMap, nil, one)

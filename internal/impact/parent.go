@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
@@ -172,6 +173,7 @@ func (x *comparison) changes(ctx context.Context, out *Parent, live []*object.Ob
 		if c.effect.verb == "" || before.effects[id] == c.effect {
 			continue
 		}
+		c.early = after.effects[child.ID{Kind: schema.GroupKind{Kind: "Namespace"}, Name: types.NamespacedName{Name: id.Name.Namespace}}].verb == Create
 		change, err := x.tries.change(ctx, c)
 		if err != nil {
 			return err

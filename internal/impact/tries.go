@@ -48,6 +48,7 @@ type difference struct {
 	live        *object.Object // nil if it is not there
 	was, wanted simulate.Child // Wanted is nil where the templates do not yield the object
 	effect      effect
+	early       bool // its namespace is yet to be created, so that the server cannot try it
 }
 
 // change tells of a difference; nil says that there is none in the end.
@@ -105,7 +106,7 @@ func (t *tries) try(ctx context.Context, c *Change, d difference) (*object.Objec
 		return nil, nil //nolint:nilnil // see above
 	}
 	at := place{where.Resource.GroupResource(), c.Namespace}
-	if t.isForbidden(at, 1) {
+	if d.early || t.isForbidden(at, 1) {
 		return nil, nil //nolint:nilnil // see above
 	}
 	field, value := "resourceVersion", "1" // fails where there is an object of that name

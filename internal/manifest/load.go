@@ -54,11 +54,12 @@ func (s *Set) loadPath(path string, stdin io.Reader, seen map[string]bool) error
 	if !info.IsDir() {
 		return s.loadFile(path, seen, false)
 	}
-	return filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
+	root := Root(path)
+	return filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return fault(file, err)
 		}
-		hidden := file != path && strings.HasPrefix(entry.Name(), ".")
+		hidden := file != root && strings.HasPrefix(entry.Name(), ".")
 		switch {
 		case entry.IsDir() && hidden:
 			return fs.SkipDir
@@ -67,6 +68,14 @@ func (s *Set) loadPath(path string, stdin io.Reader, seen map[string]bool) error
 		}
 		return s.loadFile(file, seen, true)
 	})
+}
+
+// Root returns a path that [filepath.WalkDir] goes into where the folder is given by a symbolic link.
+func Root(path string) string {
+	if info, err := os.Lstat(path); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		return path + string(filepath.Separator)
+	}
+	return path
 }
 
 func (s *Set) loadFile(path string, seen map[string]bool, inFolder bool) error {
