@@ -29,6 +29,10 @@ const intro = `# Findings
 Each mistake in a TemplateController has a code. What a code stands for never changes. [` + "`templater lint`" + `](commands/lint.md) finds mistakes in files. The operator finds them in the
 cluster: errors are in the condition ` + "`Accepted`" + ` of the TemplateController, warnings in ` + "`Linted`" + `.
 
+An error means that the template never renders, or not where it gets to that place. A mistake of kind or name (TL030 to TL036) is only a warning where templater cannot tell whether rendering gets there: in a branch
+of ` + "`if`, `else` or `with`" + `, or behind ` + "`and` or `or`" + `, where objects decide. Where a condition has one answer for all objects, such as ` + "`kindIs \"map\" \"a\"`" + `, nothing is said of the branch that is never taken.
+The table tells the worst case.
+
 `
 
 // TestPageOfFindings compares docs/findings.md with the rules, and with what is found in their examples.

@@ -31,6 +31,9 @@ type checker struct {
 	vars    []variable
 	// depth is how many define blocks are around, and dead how many blocks that are not reached with these values.
 	depth, dead int
+	// unsure is how many conditions are around that objects decide, and left says that a round of a range may have ended before here.
+	unsure int
+	left   bool
 	// conditions are the steps that the conditions around a place look at; collecting says that one is being looked at.
 	conditions []string
 	collecting int
@@ -86,7 +89,7 @@ func (c *checker) all() {
 	for _, u := range c.units.ReadyWhen {
 		c.readyWhen(u)
 	}
-	c.dead, c.depth = 0, 0
+	c.dead, c.depth, c.unsure, c.left = 0, 0, 0, false
 	c.texts()
 	c.unused()
 }
@@ -101,7 +104,7 @@ func (c *checker) template(u *syntax.Unit) {
 }
 
 func (c *checker) enter(u *syntax.Unit) {
-	c.unit, c.src, c.depth, c.dead, c.conditions = u, u.Text, 0, 0, nil
+	c.unit, c.src, c.depth, c.dead, c.unsure, c.left, c.conditions = u, u.Text, 0, 0, 0, false, nil
 	c.vars = []variable{{"$", c.root(u)}}
 }
 

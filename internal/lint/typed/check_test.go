@@ -147,7 +147,7 @@ func TestFindings(t *testing.T) {
 	}{
 		"nothing":                               {given{status: `phase: {{ .spec.image }}`}, nil},
 		"a misspelled field":                    {given{status: `phase: {{ .spec.imgae }}`}, []string{"error TL030 status:1:17+5 Shop has no field .spec.imgae; did you mean image? -> image"}},
-		"a misspelled field in a with":          {given{status: `{{ with .spec.tls }}phase: {{ .secretNam }}{{ end }}`}, []string{"error TL030 status:1:32+9 Shop has no field .spec.tls.secretNam; did you mean secretName? -> secretName"}},
+		"a misspelled field in a with":          {given{status: `{{ with .spec.tls }}phase: {{ .secretNam }}{{ end }}`}, []string{"warning TL030 status:1:32+9 Shop has no field .spec.tls.secretNam, so it is always missing; did you mean secretName? -> secretName"}},
 		"by a variable":                         {given{status: `{{ $s := .spec }}phase: {{ $s.imag }}`}, []string{"error TL030 status:1:31+4 Shop has no field .spec.imag; did you mean image? -> image"}},
 		"in a range":                            {given{status: "phase: {{ range $i, $p := .spec.ports }}{{ $p.nam }}{{ .numbr | default 1 }}{{ end }}"}, []string{"error TL030 status:1:47+3 Shop has no field .spec.ports[].nam; did you mean name? -> name", "warning TL030 status:1:57+5 Shop has no field .spec.ports[].numbr, so it is always missing; did you mean number? -> number"}},
 		"where nil is fine":                     {given{status: `{{ if .spec.pausd }}phase: a{{ end }}`}, []string{"warning TL030 status:1:13+5 Shop has no field .spec.pausd, so it is always missing; did you mean paused? -> paused"}},

@@ -52,7 +52,8 @@ func (c *checker) equals(call *invocation, i, j int) *value {
 	case a&b == 0:
 		c.maybe(sure, finding.Argument, c.at(call.name), "%s: cannot compare %s with %s; int, float64 and toString convert", call.name.Ident, kindWords(a), kindWords(b))
 	case v.lit != nil && w.lit != nil:
-		return literal(v.lit == w.lit)
+		order, known := compared(v.lit, w.lit)
+		return literal(known && order == 0)
 	case c.outOfEnum(call, v, w, j) || c.outOfEnum(call, w, v, i):
 		return literal(false)
 	}
@@ -72,6 +73,9 @@ func (c *checker) outOfEnum(call *invocation, v, w *value, i int) bool {
 	text, written := w.lit.(string)
 	if !written || v.of == nil || len(v.of.Enum) == 0 || v.lit != nil || slices.Contains(v.of.Enum, text) {
 		return false
+	}
+	if v.origin == nil {
+		return true // it is computed, such as by kindOf, and another caller of a helper may give something else
 	}
 	at, nearest := c.at(call.node(i)), c.nearest(text, slices.Clone(v.of.Enum))
 	if n, ok := call.node(i).(*parse.StringNode); ok && text != "" {
@@ -95,20 +99,21 @@ func order(c *checker, call *invocation) *value {
 	if a != 0 && b != 0 && v.kinds != 0 && w.kinds != 0 && a&b == 0 {
 		c.errorf(finding.Argument, c.at(call.name), "%s: cannot order %s and %s; int, float64 and toString convert", call.name.Ident, kindWords(a), kindWords(b))
 	}
-	return ofKinds(boolean)
+	return ordered(call.name.Ident, v.lit, w.lit)
 }
 
 // alike is for functions to which values of different kinds are just different.
 func alike(c *checker, call *invocation) *value {
 	v, w := call.args[0], call.args[1]
-	if call.name.Ident != "deepEqual" {
-		w = w.each()
-		if call.args[1].kinds == null {
-			return literal(false)
-		}
+	if call.name.Ident == "deepEqual" {
+		c.neverEqual(call, w, v, 0)
+		return ofKinds(boolean)
 	}
-	c.neverEqual(call, w, v, 0)
-	return ofKinds(boolean)
+	if w.kinds == null {
+		return literal(false)
+	}
+	c.neverEqual(call, w.each(), v, 0)
+	return c.contained(v, w)
 }
 
 // neverEqual notes that a value never is what argument i says.

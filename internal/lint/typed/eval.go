@@ -164,17 +164,20 @@ var asking = map[string]bool{"not": true, "empty": true, "hasKey": true, "requir
 func (c *checker) lazy(call *invocation, dot, final *value) *value {
 	and := call.name.Ident == "and"
 	var v *value
-	dead := 0
+	dead, unsure := c.dead, c.unsure
 	for _, n := range call.nodes {
 		c.collecting++
 		w := c.operand(n, dot)
 		c.collecting--
-		if v = c.decide(and, v, w); dead == 0 && (and && w.never() || !and && w.always()) {
+		v = c.decide(and, v, w)
+		switch never, always := w.never(), w.always(); {
+		case and && never, !and && always:
 			c.dead++
-			dead++
+		case !never && !always:
+			c.unsure++
 		}
 	}
-	c.dead -= dead
+	c.dead, c.unsure = dead, unsure
 	if final != nil {
 		v = c.decide(and, v, final)
 	}

@@ -196,7 +196,9 @@ func joinData(a, b *value) *value {
 func (c *checker) noMap(v *value, key string, at place) *value {
 	n := c.note(finding.NoFields, at)
 	n.of, n.key, n.kinds = v.origin, key, v.kinds&^null
-	n.raise(finding.Warning)
+	if c.dead == 0 {
+		n.raise(finding.Warning)
+	}
 	if v.kinds&null == 0 {
 		c.fails(n)
 	}

@@ -77,13 +77,13 @@ func (c *checker) fails(notes ...*note) {
 		return
 	}
 	for _, n := range notes {
-		n.severity = finding.Error
+		n.raise(c.gravest())
 	}
 }
 
-// errorf notes that rendering fails here.
+// errorf notes that rendering fails here, if it gets here.
 func (c *checker) errorf(code finding.Code, at place, format string, args ...any) {
-	c.say(finding.Error, code, at, format, args...)
+	c.say(c.gravest(), code, at, format, args...)
 }
 
 // warnf notes that something is probably not as meant.

@@ -166,7 +166,9 @@ func (d *draw) action(depth int) string {
 }
 
 func (d *draw) condition() string {
-	switch d.IntN(5) {
+	switch d.IntN(6) {
+	case 5:
+		return d.guard(d.path())
 	case 0:
 		return "not " + d.path()
 	case 1:
@@ -175,6 +177,43 @@ func (d *draw) condition() string {
 		return choose(d, "and ", "or ") + d.path() + " " + d.path()
 	}
 	return d.path()
+}
+
+// guard returns a condition on what something is. It fails for none that are there.
+func (d *draw) guard(of string) string {
+	return choose(d,
+		`kindIs "`+choose(d, "string", "map", "slice", "int64", "bool")+`" `+of, `typeIs "string" `+of, `eq (kindOf `+of+`) "`+choose(d, "string", "map", "float64")+`"`,
+		`has `+of+` (list "a" "One" 1)`, `empty `+of, `and (kindIs "string" `+of+`) (`+choose(d, `hasPrefix "a" `, `contains "n" `, `hasSuffix "e" `)+of+`)`,
+		`and (kindIs "int64" `+of+`) (`+choose(d, "lt", "le", "gt", "ge")+` `+of+` 1)`, `gt (len (`+of+` | default list)) `+choose(d, "0", "1"),
+	)
+}
+
+// guarded returns a define block that looks at its dot, or at a part of it, before it uses it.
+func (d *draw) guarded(name string) string {
+	of := choose(d, ".", ".", ".name", ".alpha")
+	if of != "." && d.IntN(2) == 0 {
+		of = "(" + of + ` | default "a")`
+	}
+	uses := func() string {
+		switch d.IntN(5) {
+		case 0:
+			return d.block(2)
+		case 1:
+			return "{{ (" + of + ")." + choose(d, fieldNames...) + " }}"
+		}
+		return "{{ " + choose(d, "upper ", "toJson ", "add1 ", "first ", "keys ", "len ", "not ") + of + " }}"
+	}
+	return `{{ define "` + name + `" }}{{ if ` + d.guard(of) + ` }}` + uses() + choose(d, "", "{{ else if "+d.guard(of)+" }}"+uses()) + `{{ else }}` + uses() + `{{ end }}{{ end }}`
+}
+
+// calls calls a define block with several dots.
+func (d *draw) calls(name string) string {
+	var out strings.Builder
+	for range 2 + d.IntN(2) {
+		dot := choose(d, d.constant(), `(dict "name" `+d.constant()+` "alpha" `+d.constant()+`)`, `(dict "alpha" (list `+d.constant()+`))`, d.path())
+		out.WriteString(`{{ include "` + name + `" ` + dot + ` }}`)
+	}
+	return out.String()
 }
 
 // path returns what there may be, or not.
@@ -257,8 +296,12 @@ func TestWhatRendersHasNoError(t *testing.T) {
 		d := &draw{Rand: rand.New(rand.NewPCG(*randomSeed, uint64(i)))}
 		kind := d.kind()
 		source := render.Source{Logs: true, Helpers: `{{ define "one" }}` + d.block(2) + `{{ end }}{{ define "two" }}` + d.block(2) + `{{ end }}`}
+		source.Helpers += d.guarded("three")
 		d.scope = nil
 		source.Status = "a: " + strings.ReplaceAll(d.block(0), "\n", " ")
+		if i%2 == 0 {
+			source.Status = "a: " + d.calls("three")
+		}
 		program, err := render.Compile(source)
 		if err != nil {
 			continue

@@ -1,6 +1,7 @@
 package typed
 
 import (
+	"strings"
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/finding"
@@ -13,13 +14,18 @@ var results map[string]func(*checker, *invocation) *value
 
 func init() {
 	results = map[string]func(*checker, *invocation) *value{
-		"default": fallback, "coalesce": coalesce, "ternary": ternary, "required": required, "not": not, "empty": not,
+		"default": fallback, "coalesce": coalesce, "ternary": ternary, "required": required, "not": not, "empty": emptied,
 		"include": include, "printf": printf, "join": joinText,
 		"eq": equal, "ne": unequal, "lt": order, "le": order, "gt": order, "ge": order, "has": alike, "mustHas": alike, "deepEqual": alike,
 		"dict": dict, "get": get, "hasKey": hasKey, "index": index, "dig": dig, "set": set, "unset": firstMap, "pick": firstMap, "omit": firstMap, "pluck": pluck,
 		"list": listed, "tuple": listed, "where": where, "whereNot": where, "collect": collect, "sortBy": sortBy, "named": named, "condition": condition,
 		"concat": concat, "values": valuesOf,
 	}
+	for _, name := range []string{"kindIs", "typeIs", "typeIsLike"} {
+		results[name] = isKind
+	}
+	results["kindOf"], results["typeOf"], results["len"] = kindText, kindText, length
+	results["hasPrefix"], results["hasSuffix"], results["contains"] = textTest(strings.HasPrefix), textTest(strings.HasSuffix), textTest(strings.Contains)
 	for _, name := range []string{"first", "mustFirst", "last", "mustLast"} {
 		results[name] = item
 	}
@@ -79,14 +85,11 @@ func ternary(_ *checker, call *invocation) *value { return join(call.args[0], ca
 
 func required(_ *checker, call *invocation) *value { return call.args[1].present() }
 
-// not is for not and empty.
 func not(_ *checker, call *invocation) *value {
 	switch v := call.args[0]; {
-	case v.kinds == null:
+	case v.never():
 		return literal(true)
-	case call.name.Ident == "not" && v.never():
-		return literal(true)
-	case call.name.Ident == "not" && v.always():
+	case v.always():
 		return literal(false)
 	}
 	return ofKinds(boolean)
@@ -148,12 +151,12 @@ func sliced(_ *checker, call *invocation) *value {
 }
 
 func listed(_ *checker, call *invocation) *value {
+	if all := constants(call.args); all != nil {
+		return all
+	}
 	var v *value
 	for _, w := range call.args {
 		v = join(v, w)
-	}
-	if v == nil {
-		return ofData([]any{}, nil)
 	}
 	return listOf(v)
 }

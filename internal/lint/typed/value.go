@@ -2,6 +2,7 @@ package typed
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/templater-dev/templater/internal/schema"
@@ -272,6 +273,9 @@ func (v *value) same(w *value, depth int) bool {
 		return true
 	}
 	if v == nil || w == nil || v.kinds != w.kinds || v.of != w.of || v.lit != w.lit || len(v.keys) != len(w.keys) || (v.data == nil) != (w.data == nil) || v.open != w.open || v.sparse != w.sparse || len(v.variants) != len(w.variants) {
+		return false
+	}
+	if v.origin == nil && w.origin == nil && !reflect.DeepEqual(v.data, w.data) {
 		return false
 	}
 	if v.origin != w.origin && (v.origin == nil || w.origin == nil || v.origin.step() != w.origin.step()) {

@@ -34,6 +34,8 @@ func (c *checker) node(n parse.Node, dot *value) {
 		c.branch(&n.BranchNode, dot)
 	case *parse.RangeNode:
 		c.rangeOver(n, dot)
+	case *parse.BreakNode, *parse.ContinueNode:
+		c.left = true
 	case *parse.TemplateNode:
 		v := missing
 		if n.Pipe != nil {
@@ -73,25 +75,26 @@ func (c *checker) branch(n *parse.BranchNode, dot *value) {
 	}
 	before := slices.Clone(c.vars)
 	c.steps += len(before)
-	c.block(n.List, inner, v.never())
+	c.block(n.List, inner, v.never(), v.always())
 	after := c.vars
 	c.vars = before
-	c.block(n.ElseList, dot, v.always())
+	c.block(n.ElseList, dot, v.always(), v.never())
 	c.merge(after)
 	c.vars, c.conditions = c.vars[:vars], c.conditions[:conditions]
 }
 
-// block looks through what a condition is before. Where it is never so, little is said of it.
-func (c *checker) block(l *parse.ListNode, dot *value, never bool) {
-	vars := len(c.vars)
+// block looks through what a condition is before. Where it is never so, little is said of it, and where it is not always so, it is
+// said as a warning.
+func (c *checker) block(l *parse.ListNode, dot *value, never, always bool) {
+	vars, dead, unsure := len(c.vars), c.dead, c.unsure
 	if never {
 		c.dead++
 	}
-	c.list(l, dot)
-	if never {
-		c.dead--
+	if !never && !always {
+		c.unsure++
 	}
-	c.vars = c.vars[:vars]
+	c.list(l, dot)
+	c.vars, c.dead, c.unsure = c.vars[:vars], dead, unsure
 }
 
 // merge makes variables what they are after one of two branches.
@@ -128,10 +131,12 @@ func (c *checker) rangeOver(n *parse.RangeNode, dot *value) {
 		c.assign(decl[0].Ident[0], v.index())
 		c.assign(decl[1].Ident[0], item)
 	}
-	c.block(n.List, item, v.never())
+	left := c.left
+	c.block(n.List, item, v.never(), true) // most lists have items
+	c.left = left
 	after := c.vars
 	c.vars = before
-	c.block(n.ElseList, dot, false)
+	c.block(n.ElseList, dot, false, v.never())
 	c.merge(after)
 	c.vars = c.vars[:vars]
 }
@@ -261,10 +266,11 @@ func excerpt(pipe *parse.PipeNode) string {
 	return syntax.Excerpt(&bare)
 }
 
-// context is how a define block has been looked at: for which dot, and whether it is reached.
+// context is how a define block has been looked at: for which dot, whether it is reached, and how severe a finding could be.
 type context struct {
-	dot  *value
-	dead bool
+	dot     *value
+	dead    bool
+	gravest finding.Severity
 }
 
 // call looks through a define block with a dot, once for each kind of dot.
@@ -278,7 +284,7 @@ func (c *checker) call(name string, dot *value) {
 	contexts := c.seen[def.Tree]
 	for _, known := range contexts {
 		c.steps += 10 + len(dot.keys)
-		if known.dead == (c.dead > 0) && known.dot.same(dot, deep) {
+		if known.dead == (c.dead > 0) && (known.gravest == finding.Error || known.gravest == c.gravest()) && known.dot.same(dot, deep) {
 			return
 		}
 	}
@@ -286,7 +292,7 @@ func (c *checker) call(name string, dot *value) {
 		c.partial[def.Text] = true
 		return
 	}
-	c.seen[def.Tree] = append(contexts, context{dot, c.dead > 0})
+	c.seen[def.Tree] = append(contexts, context{dot, c.dead > 0, c.gravest()})
 	vars, src, conditions, collecting := c.vars, c.src, c.conditions, c.collecting
 	c.vars, c.src, c.collecting = []variable{{"$", dot}}, def.Text, 0
 	c.depth++
