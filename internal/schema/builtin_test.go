@@ -39,6 +39,22 @@ func TestDamagedBuiltInKinds(t *testing.T) {
 	}
 }
 
+func TestBuiltInKindsHaveTheirEnums(t *testing.T) {
+	pod, _ := BuiltIn().Lookup(schema.GroupVersionKind{Version: "v1", Kind: "Pod"})
+	claim, _ := BuiltIn().Lookup(schema.GroupVersionKind{Version: "v1", Kind: "PersistentVolumeClaim"})
+	definition, _ := BuiltIn().Lookup(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	for want, field := range map[string]*Type{
+		"Always IfNotPresent Never":                                 pod.Fields["spec"].Type.Fields["containers"].Type.Items.Fields["imagePullPolicy"].Type,
+		"ReadOnlyMany ReadWriteMany ReadWriteOnce ReadWriteOncePod": claim.Fields["spec"].Type.Fields["accessModes"].Type.Items,
+		"FieldValueDuplicate FieldValueForbidden FieldValueInvalid FieldValueRequired": definition.Fields["spec"].Type.Fields["versions"].Type.Items.Fields["schema"].Type.
+			Fields["openAPIV3Schema"].Type.Fields["x-kubernetes-validations"].Type.Items.Fields["reason"].Type,
+	} {
+		if got := strings.Join(field.Enum, " "); got != want {
+			t.Errorf("one of %q, want %q", got, want)
+		}
+	}
+}
+
 func heap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

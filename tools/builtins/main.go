@@ -1,6 +1,6 @@
 // Builtins writes internal/schema/builtin.json.gz: the schemas of the kinds that Kubernetes has itself, in all versions,
 // as one OpenAPI document without what nobody reads. It takes them from the module k8s.io/kubernetes, whose version
-// follows that of k8s.io/api in go.mod.
+// follows that of k8s.io/api in go.mod; the enums are from its generated Go code, since its documents have none.
 package main
 
 import (
@@ -28,10 +28,11 @@ func main() {
 }
 
 func run() error {
-	folder, err := published()
+	module, err := release()
 	if err != nil {
 		return err
 	}
+	folder := filepath.Join(module, "api", "openapi-spec", "v3")
 	files, err := filepath.Glob(filepath.Join(folder, "api*_openapi.json"))
 	if err != nil {
 		return err
@@ -41,6 +42,9 @@ func run() error {
 		if err := all.add(file); err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
+	}
+	if err := all.addEnums(filepath.Join(module, enumsFile)); err != nil {
+		return fmt.Errorf("%s: %w", enumsFile, err)
 	}
 	all.cut()
 	if len(all.Components.Schemas) == 0 {
@@ -53,22 +57,22 @@ func run() error {
 	return write(output, text)
 }
 
-// published returns the folder of the documents in the module of the release that belongs to k8s.io/api.
-func published() (string, error) {
+// release returns the folder of the module of the release that belongs to k8s.io/api.
+func release() (string, error) {
 	version, err := exec.Command("go", "list", "-m", "-f", "{{.Version}}", "k8s.io/api").Output()
 	if err != nil {
 		return "", told("go list -m k8s.io/api", err)
 	}
-	release := "k8s.io/kubernetes@" + strings.Replace(strings.TrimSpace(string(version)), "v0.", "v1.", 1)
-	text, err := exec.Command("go", "mod", "download", "-json", release).Output()
+	path := "k8s.io/kubernetes@" + strings.Replace(strings.TrimSpace(string(version)), "v0.", "v1.", 1)
+	text, err := exec.Command("go", "mod", "download", "-json", path).Output()
 	if err != nil {
-		return "", told("go mod download "+release, err)
+		return "", told("go mod download "+path, err)
 	}
 	var module struct{ Dir string }
 	if err := json.Unmarshal(text, &module); err != nil {
 		return "", err
 	}
-	return filepath.Join(module.Dir, "api", "openapi-spec", "v3"), nil
+	return module.Dir, nil
 }
 
 // told adds to the error of a command what it wrote.
