@@ -55,7 +55,14 @@ With --warnings=error, a warning counts as an error.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, flag := range []string{"kubeconfig", "context"} {
+				if cmd.Flags().Changed(flag) && !f.ask {
+					return fmt.Errorf("--%s: no cluster is asked without --cluster: give both", flag)
+				}
+			}
+			return f.run(cmd, args)
+		},
 	}
 	flags := cmd.Flags()
 	cli.AddOutput(flags, &f.output, "text", "json", "sarif")

@@ -107,6 +107,8 @@ func (f *newFlags) make(cmd *cobra.Command) (*scaffold.Result, error) {
 	switch {
 	case sources > 1:
 		return nil, errors.New("give one of --from-crd, --from-manifest and --from-chart")
+	case f.crd != "" && (f.gvk.Kind != "" || f.gvk.Group != ""):
+		return nil, errors.New("give --kind and --group, or --from-crd, which tells them")
 	case f.crd != "":
 		return f.fromCRD(cmd)
 	case f.gvk.Kind == "" && f.chart == "":

@@ -31,7 +31,7 @@ is there, and a file for each step, which tells what templater makes of it. With
 docs/testing.md says what a case.yaml can hold.
 
 It exits with 0 if all is as expected, with 1 if something is not, and with 2 if a case
-makes no sense.`,
+makes no sense, which fails while the others go on.`,
 		Example: `  templater test config/
   templater test config/ --update
   templater test config/ --junit report.xml`,
@@ -57,12 +57,14 @@ func (f *testFlags) run(cmd *cobra.Command, folders []string) error {
 	progress := cli.NewProgress(cmd.ErrOrStderr())
 	defer progress.Clear()
 	var outcomes []cases.Outcome
+	var senseless []error
 	for i, c := range all {
 		progress.Say("%d of %d cases: %s", i, len(all), c.Folder)
 		outcome, err := c.Run(f.update)
 		progress.Clear()
-		if err != nil {
-			return err
+		if err != nil { // the others are not at fault
+			senseless = append(senseless, err)
+			outcome.Steps = append(outcome.Steps, cases.StepOutcome{Name: "the case makes no sense", Failure: err.Error() + "\n"})
 		}
 		showOutcome(cmd, outcome)
 		outcomes = append(outcomes, outcome)
@@ -72,7 +74,11 @@ func (f *testFlags) run(cmd *cobra.Command, folders []string) error {
 			return err
 		}
 	}
-	return summarise(cmd, outcomes)
+	found := summarise(cmd, outcomes)
+	if len(senseless) > 0 {
+		return senseless[0]
+	}
+	return found
 }
 
 // showOutcome prints what became of a case.

@@ -17,6 +17,7 @@ import (
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/manifest"
+	"github.com/templater-dev/templater/internal/scaffold"
 	"github.com/templater-dev/templater/internal/simulate"
 	"github.com/templater-dev/templater/internal/snapshot"
 	"github.com/templater-dev/templater/internal/tree"
@@ -165,8 +166,16 @@ func (f *treeFlags) ofFiles(stdin io.Reader, kind, name string) (tree.Tree, erro
 func (f *treeFlags) means(content map[string]any, kind, name string) bool {
 	metadata, _ := content["metadata"].(map[string]any)
 	is, _ := content["kind"].(string)
-	word, _, _ := strings.Cut(kind, ".")
-	return (strings.EqualFold(is, word) || strings.EqualFold(is+"s", word)) && metadata["name"] == name &&
+	apiVersion, _ := content["apiVersion"].(string)
+	group, version, grouped := strings.Cut(apiVersion, "/")
+	if !grouped {
+		group, version = "", apiVersion
+	}
+	word, of, qualified := strings.Cut(kind, ".")
+	if qualified && of != group && of != version+"."+group {
+		return false
+	}
+	return (strings.EqualFold(is, word) || strings.EqualFold(scaffold.Plural(is), word)) && metadata["name"] == name &&
 		(f.cluster.Namespace == "" || metadata["namespace"] == f.cluster.Namespace)
 }
 
