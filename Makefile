@@ -11,13 +11,13 @@ ALL_MODULES := $(shell git ls-files '*go.mod' | sort | xargs -n1 dirname)
 
 # Packages in which goroutines share data: tested with the race detector. The
 # others stay without it, because they hold limits on time and memory.
-RACE := /(cmd|internal/(access|admission|controllers|health|kind|kube|leader|metrics|operator|reconcile|serve|watch))(/|$$)
+RACE := /(cmd|internal/(access|admission|controllers|health|impact|kind|kube|leader|metrics|operator|reconcile|serve|simulate|snapshot|watch))(/|$$)
 # Tests of these packages that measure memory, and so are left out there. Other tests run once.
 PLAIN = $(shell grep -rl --include '*_test.go' '^//go:build !race' internal/controllers internal/kube internal/reconcile | xargs sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' | paste -sd'|')
 
 # What is known without a cluster: for tools without one, and for a browser.
 OFFLINE := ./api/... ./internal/finding ./internal/lint/... ./internal/schema ./internal/kind ./internal/kube/answers ./internal/object ./internal/render ./internal/render/budget ./internal/render/document ./internal/render/syntax ./internal/render/token ./internal/seal ./internal/spec \
-	./internal/manifest ./internal/explain ./internal/minimalrole ./internal/scaffold/... ./internal/uses \
+	./internal/manifest ./internal/explain ./internal/minimalrole ./internal/scaffold/... ./internal/uses ./internal/simulate/... ./internal/cases \
 	./internal/reconcile/child ./internal/reconcile/fields ./internal/reconcile/plan ./internal/problem ./internal/reconcile/readiness \
 	./internal/reconcile/census ./internal/reconcile/condition ./internal/reconcile/gate ./internal/reconcile/related/selection ./internal/reconcile/view
 
