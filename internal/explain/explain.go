@@ -161,8 +161,8 @@ func codes() []Entry {
 	var entries []Entry
 	for _, r := range finding.Rules() {
 		entries = append(entries, Entry{
-			Kind: Code, Name: string(r.Code), About: r.Title,
-			More: fmt.Sprintf("Severity: %s.\n%s\nWhat to do: %s\n%s", r.Severity, r.Why, r.Mend, finding.Page(r.Code)),
+			Kind: Code, Name: string(r.Code), About: plain(r.Title),
+			More: fmt.Sprintf("Severity: %s.\n%s\nWhat to do: %s\n%s", r.Severity, plain(r.Why), plain(r.Mend), finding.Page(r.Code)),
 		})
 	}
 	return entries

@@ -63,3 +63,11 @@ func TestArguments(t *testing.T) {
 		}
 	}
 }
+
+func TestCodesHoldNoLinks(t *testing.T) {
+	for _, e := range codes() {
+		if strings.Contains(e.About+e.More, "](") {
+			t.Errorf("%s is Markdown: %s", e.Name, e.More)
+		}
+	}
+}
