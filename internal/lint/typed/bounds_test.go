@@ -47,6 +47,7 @@ func hard() map[string]render.Source {
 			return fmt.Sprintf("{{ $d = set $d \"k%d\" 1 }}{{ $x = ternary $x $y true }}{{ $y = ternary $y $x true }}", i)
 		})},
 		"calls":       {Helpers: calls.String(), Status: "a: " + many(func(i int) string { return fmt.Sprintf(`{{ include "d0" (dict "k%d" .) }}`, i) })},
+		"unused":      {Helpers: many(func(i int) string { return fmt.Sprintf(`{{ define "d%d" }}{{ end }}`, i) }), Values: values},
 		"one line":    {Children: []syntax.Template{{Name: "a", Text: strings.Repeat("{{ .spec.image }} ", 7000)}}},
 		"lines":       {Children: []syntax.Template{{Name: "a", Text: strings.Repeat("{{ 1 }}\n", 15000)}}},
 		"documents":   {Children: []syntax.Template{{Name: "a", Text: strings.Repeat("---\na: b\n", 13000)}}},
@@ -78,6 +79,9 @@ func TestWorkIsBounded(t *testing.T) {
 		took := time.Since(start)
 		runtime.ReadMemStats(&after)
 		t.Logf("%s: %v, %v of processors, %d KiB, %d findings, %d steps", why, took.Round(time.Millisecond), (spent() - cpu).Round(time.Millisecond), (after.TotalAlloc-before.TotalAlloc)>>10, len(found), c.steps)
+		if len(found) > maxNotes {
+			t.Errorf("%s: %d findings are too many", why, len(found))
+		}
 		if after.TotalAlloc-before.TotalAlloc > 64<<20 || took > 2*time.Second {
 			t.Errorf("%s: %v and %d MiB are too much", why, took, (after.TotalAlloc-before.TotalAlloc)>>20)
 		}

@@ -1,7 +1,6 @@
 package typed
 
 import (
-	"slices"
 	"strings"
 	"text/template/parse"
 
@@ -97,6 +96,9 @@ func (c *checker) unused() {
 		return
 	}
 	for _, name := range sortedKeys(c.units.Helpers) {
+		if c.gaveUp {
+			return
+		}
 		def := c.units.Helpers[name]
 		if !c.called[def.Tree] {
 			at := place{text: def.Text, offset: int(def.Tree.Root.Pos)}
@@ -111,7 +113,10 @@ func (c *checker) unused() {
 		return
 	}
 	for _, key := range sortedKeys(c.program.Values()) {
-		if !slices.Contains(read, key) {
+		if len(c.notes)+len(c.more) >= maxNotes {
+			return
+		}
+		if !read[key] {
 			c.more = append(c.more, finding.Finding{
 				Code: finding.UnusedValue, Severity: finding.Warning, Where: "spec.values." + syntax.OneLine(key),
 				Message: "no template reads .values." + syntax.OneLine(key) + ": remove it, or use it",
@@ -121,8 +126,9 @@ func (c *checker) unused() {
 }
 
 // valuesRead returns the keys that texts read as .values.KEY, or that one reads .values as a whole.
-func (c *checker) valuesRead() (keys []string, whole bool) {
+func (c *checker) valuesRead() (keys map[string]bool, whole bool) {
 	const name = ".values"
+	keys = map[string]bool{}
 	for _, text := range c.units.Texts {
 		rest := text.Content
 		for {
@@ -138,7 +144,7 @@ func (c *checker) valuesRead() (keys []string, whole bool) {
 			if !dotted || end == 0 {
 				return nil, true
 			}
-			keys = append(keys, key[:end])
+			keys[key[:end]] = true
 			rest = after
 		}
 	}

@@ -1,7 +1,9 @@
 package typed
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"text/template/parse"
 
@@ -130,14 +132,19 @@ func (c *checker) findings() []finding.Finding {
 			worst[n.at.spot()] = finding.Error
 		}
 	}
-	all := c.more
+	var kept []*note
 	told := map[spot]bool{}
 	for _, n := range c.notes {
 		if n.severity == "" || n.severity != finding.Error && (worst[n.at.spot()] != "" || c.excused(n)) || told[n.at.spot()] {
 			continue
 		}
 		told[n.at.spot()] = true
-		all = append(all, c.finding(n))
+		kept = append(kept, n)
+	}
+	slices.SortStableFunc(kept, func(a, b *note) int { return cmp.Compare(a.at.offset, b.at.offset) }) // which makes positions cheap
+	all, positions := c.more, syntax.Positions{}
+	for _, n := range kept {
+		all = append(all, c.finding(n, positions))
 	}
 	return finding.Sort(all)
 }
@@ -155,10 +162,10 @@ func (c *checker) excused(n *note) bool {
 	return len(n.unless) > 0
 }
 
-func (c *checker) finding(n *note) finding.Finding {
+func (c *checker) finding(n *note, positions syntax.Positions) finding.Finding {
 	f := finding.Finding{Code: n.code, Severity: n.severity, Where: n.at.text.Name, Message: n.message, Replacement: n.replacement}
-	f.Line, f.Column = n.at.text.Position(n.at.offset)
-	if line, column := n.at.text.Position(n.at.end()); line == f.Line {
+	f.Line, f.Column = positions.Of(n.at.text, n.at.offset)
+	if line, column := positions.Of(n.at.text, n.at.end()); line == f.Line {
 		f.Length = column - f.Column
 	}
 	switch {

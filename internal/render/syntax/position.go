@@ -34,10 +34,12 @@ func NewText(name, content string) *Text {
 // Position returns the 1-based line and column, in characters, of an offset in what is parsed.
 func (t *Text) Position(offset int) (line, column int) {
 	offset = max(0, min(offset-t.lead, len(t.Content)))
-	line = sort.SearchInts(t.starts, offset+1)
-	start := t.starts[line-1]
-	return line, utf8.RuneCountInString(t.Content[start:offset]) + 1
+	line = t.line(offset)
+	return line, utf8.RuneCountInString(t.Content[t.starts[line-1]:offset]) + 1
 }
+
+// line returns the 1-based line of an offset in the content.
+func (t *Text) line(offset int) int { return sort.SearchInts(t.starts, offset+1) }
 
 // ErrorAt returns an Error that points at offset.
 func (t *Text) ErrorAt(offset int, reason Reason, message string) *Error {

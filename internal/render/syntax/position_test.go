@@ -15,6 +15,17 @@ func TestPositions(t *testing.T) {
 	}
 }
 
+func TestPositionsOfManyOffsets(t *testing.T) {
+	text := NewText("a", "éab\ncdé\n\nef")
+	all := Positions{}
+	for _, offset := range []int{3, 0, 2, 1, 4, 1, 0, 99, 7, 8, 6, 8, 5, -1, 10, 9, 2} {
+		line, column := text.Position(offset)
+		if l, c := all.Of(text, offset); l != line || c != column {
+			t.Errorf("byte %d: %d:%d, want %d:%d", offset, l, c, line, column)
+		}
+	}
+}
+
 func TestExcerpts(t *testing.T) {
 	for text, want := range map[string]string{
 		strings.Repeat("a", 58):       `"` + strings.Repeat("a", 58) + `"`,
