@@ -122,8 +122,16 @@ func set(c *checker, call *invocation) *value {
 	return &w
 }
 
-// firstMap is for functions that yield a part of a map.
-func firstMap(*checker, *invocation) *value { return ofKinds(mapping) }
+// firstMap is for functions that yield a part of a map: it has no fields that the whole cannot have.
+func firstMap(_ *checker, call *invocation) *value {
+	v := call.args[0]
+	if v.of == nil || v.data != nil || v.keys != nil {
+		return ofKinds(mapping)
+	}
+	part := *v.present()
+	part.kinds, part.sparse = mapping, true
+	return &part
+}
 
 func pluck(c *checker, call *invocation) *value {
 	for _, v := range call.args[1:] {

@@ -27,7 +27,7 @@ func (at *shape) value(n *yaml.Node, t *schema.Type, path string) {
 		return
 	}
 	if got := classes(v.kinds); classes(t.Kinds)&got == 0 {
-		here.length -= first - here.offset
+		here.offset, here.length = first, here.length-(first-here.offset)
 		at.c.warnf(finding.FieldType, here, "%s of %s is %s, and what is printed here is %s%s", path, at.object, kindWords(t.Kinds&^null), kindWords(got), asText(t.Kinds, got))
 	}
 }
