@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,6 +22,10 @@ import (
 // soon is how long tests wait for what takes a second or so. The garbage collector of a new cluster was
 // seen to take 40, and a machine that has other work takes several times as long.
 const soon = 3 * time.Minute
+
+// collectorSoon is how long the garbage collector may take. It comes to a halt for minutes while other tests define kinds and
+// take them away: it waits for the watch of each.
+const collectorSoon = 8 * time.Minute
 
 // eventually ends the test when check has not returned nil within the limit. The error of
 // the last check is shown.
@@ -54,13 +57,13 @@ func waitFor(t *testing.T, in dynamic.ResourceInterface, name string, check func
 // waitGone waits until there is no object of that name.
 func waitGone(t *testing.T, in dynamic.ResourceInterface, name string) {
 	t.Helper()
-	eventually(t, soon, func() error {
-		_, err := in.Get(t.Context(), name, metav1.GetOptions{})
+	eventually(t, collectorSoon, func() error {
+		o, err := in.Get(t.Context(), name, metav1.GetOptions{})
 		switch {
 		case apierrors.IsNotFound(err):
 			return nil
 		case err == nil:
-			err = errors.New("is still there")
+			err = fmt.Errorf("is still there, with the finalizers %q, the owners %v, since %v", o.GetFinalizers(), o.GetOwnerReferences(), o.GetDeletionTimestamp())
 		}
 		return fmt.Errorf("%s: %w", name, err)
 	})
