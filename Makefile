@@ -172,7 +172,7 @@ wasm: ## Build for WebAssembly what needs no cluster
 	GOOS=js GOARCH=wasm go build $(OFFLINE)
 
 .PHONY: generate
-generate: $(GEN) ## Write the CRD, the deepcopy functions, the schema for editors and docs/api.md from api/, the pages of commands and findings, and the schemas of the built-in kinds
+generate: $(GEN) ## Write the CRD, the deepcopy functions, the schema for editors and docs/reference/api.md from api/, the pages of commands and findings, and the schemas of the built-in kinds
 	$(GEN) object crd:generateEmbeddedObjectMeta=false paths=./api/... output:crd:dir=config/crd
 	go run ./tools/apidoc
 	go run ./tools/editorschema

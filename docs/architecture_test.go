@@ -17,12 +17,12 @@ var functions = regexp.MustCompile("((?:`\\w+`(?:, | and )?)+) in `([^`]*\\.go)`
 
 func TestArchitectureNamesFunctionsThatAreThere(t *testing.T) {
 	count := 0
-	for _, match := range functions.FindAllStringSubmatch(read(t, "docs/architecture.md"), -1) {
+	for _, match := range functions.FindAllStringSubmatch(read(t, "docs/contributing/architecture.md"), -1) {
 		code := read(t, match[2])
 		for _, name := range regexp.MustCompile(`\w+`).FindAllString(match[1], -1) {
 			count++
 			if !regexp.MustCompile(`(?m)^func (\([^)]*\) )?` + name + `\(`).MatchString(code) {
-				t.Errorf("docs/architecture.md: there is no %s in %s", name, match[2])
+				t.Errorf("docs/contributing/architecture.md: there is no %s in %s", name, match[2])
 			}
 		}
 	}
@@ -32,12 +32,12 @@ func TestArchitectureNamesFunctionsThatAreThere(t *testing.T) {
 }
 
 func TestArchitectureNamesWhatIsThere(t *testing.T) {
-	page := read(t, "docs/architecture.md")
+	page := read(t, "docs/contributing/architecture.md")
 	named := map[string]bool{}
 	for _, match := range place.FindAllStringSubmatch(page, -1) {
 		named[match[1]] = true
 		if _, err := os.Stat(filepath.Join(root, match[1])); err != nil {
-			t.Errorf("docs/architecture.md: %v", err)
+			t.Errorf("docs/contributing/architecture.md: %v", err)
 		}
 	}
 	err := filepath.WalkDir(filepath.Join(root, "internal"), func(name string, _ fs.DirEntry, err error) error {
@@ -46,7 +46,7 @@ func TestArchitectureNamesWhatIsThere(t *testing.T) {
 		}
 		folder, err := filepath.Rel(root, filepath.Dir(name))
 		if !named[filepath.ToSlash(folder)] && !strings.HasSuffix(folder, "test") { // but for those of tests alone
-			t.Errorf("docs/architecture.md has no row for %s", folder)
+			t.Errorf("docs/contributing/architecture.md has no row for %s", folder)
 		}
 		return err
 	})

@@ -63,13 +63,13 @@ func reasons(t *testing.T) []string {
 }
 
 func TestTroubleshootingExplainsEveryReason(t *testing.T) {
-	page := read(t, "docs/troubleshooting.md")
+	page := read(t, "docs/reference/troubleshooting.md")
 	fine := map[string]bool{
 		v1.ReasonAccepted: true, v1.ReasonWatching: true, v1.ReasonStatusWritable: true, v1.ReasonReady: true,
 	}
 	for _, reason := range reasons(t) {
 		if !fine[reason] && !strings.Contains(page, "| `"+reason+"`") {
-			t.Errorf("docs/troubleshooting.md has no row for %s", reason)
+			t.Errorf("docs/reference/troubleshooting.md has no row for %s", reason)
 		}
 	}
 }
@@ -171,8 +171,8 @@ func TestOperationsTellsOfEveryAlert(t *testing.T) {
 		slices.Sort(all)
 		return slices.Compact(all)
 	}
-	if diff := cmp.Diff(named("config/prometheus/rules.yaml"), named("docs/operations.md")); diff != "" {
-		t.Errorf("alerts in config/prometheus and in docs/operations.md (-rules +page):\n%s", diff)
+	if diff := cmp.Diff(named("config/prometheus/rules.yaml"), named("docs/operate/operations.md")); diff != "" {
+		t.Errorf("alerts in config/prometheus and in docs/operate/operations.md (-rules +page):\n%s", diff)
 	}
 }
 
@@ -203,7 +203,7 @@ var (
 
 func TestOperationsTellsOfEveryMetric(t *testing.T) {
 	told := map[string]string{}
-	for _, row := range metricRow.FindAllStringSubmatch(read(t, "docs/operations.md"), -1) {
+	for _, row := range metricRow.FindAllStringSubmatch(read(t, "docs/operate/operations.md"), -1) {
 		told[row[1]] = strings.ReplaceAll(row[3], " ", "")
 	}
 	registry := metrics.New()
@@ -223,6 +223,6 @@ func TestOperationsTellsOfEveryMetric(t *testing.T) {
 	}
 	measured["templater_build_info"] = "version,revision,goversion" // which never change
 	if diff := cmp.Diff(measured, told); diff != "" {
-		t.Errorf("metrics and their labels in the code and in docs/operations.md (-code +page):\n%s", diff)
+		t.Errorf("metrics and their labels in the code and in docs/operate/operations.md (-code +page):\n%s", diff)
 	}
 }

@@ -10,7 +10,7 @@ import (
 // TestEditorsReadFindings takes the pattern of the page for a task of VS Code, and the findings of another page.
 func TestEditorsReadFindings(t *testing.T) {
 	var pattern *regexp.Regexp
-	for _, block := range strings.Split(read(t, "docs/editors.md"), "```json\n")[1:] {
+	for _, block := range strings.Split(read(t, "docs/how-to/editors.md"), "```json\n")[1:] {
 		text, _, _ := strings.Cut(block, "```")
 		var content struct {
 			Tasks []struct {
@@ -32,7 +32,7 @@ func TestEditorsReadFindings(t *testing.T) {
 		t.Fatal("there is no task")
 	}
 	found := 0
-	for line := range strings.Lines(read(t, "docs/findings.md")) {
+	for line := range strings.Lines(read(t, "docs/reference/findings.md")) {
 		line = strings.TrimSuffix(line, "\n")
 		if !strings.HasPrefix(line, "app.yaml:") {
 			continue

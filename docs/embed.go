@@ -4,8 +4,8 @@ import _ "embed" // for the pages below
 
 // Pages that the binary tells of, in Markdown.
 var (
-	//go:embed templates.md
+	//go:embed reference/templates.md
 	Templates string
-	//go:embed troubleshooting.md
+	//go:embed reference/troubleshooting.md
 	Troubleshooting string
 )

@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 )
 
-// held says where each number of docs/limits.md comes from: a constant of the code by its name, or a bound of a
+// held says where each number of docs/reference/limits.md comes from: a constant of the code by its name, or a bound of a
 // field of the CRD by its path.
 var held = map[string]string{
 	"Length of `metadata.name`":                             "rule metadata.name",
@@ -199,28 +199,28 @@ var quotes = []struct {
 	page, words, constant string
 	unit                  int64
 }{
-	{"reconciling", "at most % parents a second", "departuresPerSecond", 0},
-	{"reconciling", "the old one after % seconds", "collectorTime", 1e9},
-	{"reconciling", "has left behind after % seconds", "collectorTime", 1e9},
-	{"reconciling", "Templater looks again every % seconds", "slowRetry", 1e9},
-	{"reconciling", "| every % seconds, and at once when a CRD", "slowRetry", 1e9},
-	{"reconciling", "which kinds it has | every % seconds |", "unansweredRetry", 1e9},
-	{"reconciling", "growing intervals up to % minutes", "lastRetry", 60e9},
-	{"reconciling", "A `message` of more than % bytes is cut", "longestMessage in words.go", 0},
-	{"reconciling", "When % passes over a parent have written", "loopBurst", 0},
-	{"reconciling", "end after % generations", "deepest in factory.go", 0},
-	{"order", "as unavailable for % seconds after the change", "settleTime", 1e9},
-	{"templates", "up to % characters", "longestMessage in errors.go", 0},
-	{"troubleshooting", "repeated every % minutes", "repeatAfter", 60e9},
-	{"high-availability", "only within % s after it asked", "fenceLimit", 1e9},
-	{"high-availability", "takes the Lease within % s after", "leaseDuration", 1e9},
-	{"high-availability", "renews the Lease every % s", "renewPeriod", 1e9},
-	{"high-availability", "more than % s are cut short", "stopGrace", 1e9},
-	{"high-availability", "does not answer within % s", "handoverTime", 1e9},
-	{"operations", "did not answer within % seconds", "reviewLimit", 1e9},
-	{"operations", "nor a bookmark for % minutes", "WatchLimit", 60e9},
-	{"operations", "is busy for % minutes", "WorkLimit", 60e9},
-	{"operations", "API server answers within 0.% s", "askLimit", 1e7}, // 0.75 s
+	{"concepts/reconciling", "at most % parents a second", "departuresPerSecond", 0},
+	{"concepts/reconciling", "the old one after % seconds", "collectorTime", 1e9},
+	{"concepts/reconciling", "has left behind after % seconds", "collectorTime", 1e9},
+	{"concepts/reconciling", "Templater looks again every % seconds", "slowRetry", 1e9},
+	{"concepts/reconciling", "| every % seconds, and at once when a CRD", "slowRetry", 1e9},
+	{"concepts/reconciling", "which kinds it has | every % seconds |", "unansweredRetry", 1e9},
+	{"concepts/reconciling", "growing intervals up to % minutes", "lastRetry", 60e9},
+	{"concepts/reconciling", "A `message` of more than % bytes is cut", "longestMessage in words.go", 0},
+	{"concepts/reconciling", "When % passes over a parent have written", "loopBurst", 0},
+	{"concepts/reconciling", "end after % generations", "deepest in factory.go", 0},
+	{"concepts/order", "as unavailable for % seconds after the change", "settleTime", 1e9},
+	{"reference/templates", "up to % characters", "longestMessage in errors.go", 0},
+	{"reference/troubleshooting", "repeated every % minutes", "repeatAfter", 60e9},
+	{"operate/high-availability", "only within % s after it asked", "fenceLimit", 1e9},
+	{"operate/high-availability", "takes the Lease within % s after", "leaseDuration", 1e9},
+	{"operate/high-availability", "renews the Lease every % s", "renewPeriod", 1e9},
+	{"operate/high-availability", "more than % s are cut short", "stopGrace", 1e9},
+	{"operate/high-availability", "does not answer within % s", "handoverTime", 1e9},
+	{"operate/operations", "did not answer within % seconds", "reviewLimit", 1e9},
+	{"operate/operations", "nor a bookmark for % minutes", "WatchLimit", 60e9},
+	{"operate/operations", "is busy for % minutes", "WorkLimit", 60e9},
+	{"operate/operations", "API server answers within 0.% s", "askLimit", 1e7}, // 0.75 s
 }
 
 func TestPagesQuoteTheNumbersOfTheCode(t *testing.T) {
@@ -256,7 +256,7 @@ var units = map[string]int64{
 func TestLimitsAreThoseOfTheCode(t *testing.T) {
 	code, bounds := constants(t), fieldBounds(t)
 	unused := maps.Clone(held)
-	for _, row := range limitRow.FindAllStringSubmatch(read(t, "docs/limits.md"), -1) {
+	for _, row := range limitRow.FindAllStringSubmatch(read(t, "docs/reference/limits.md"), -1) {
 		label, where := row[1], ""
 		for begin, source := range held {
 			if strings.HasPrefix(label, begin) {
@@ -283,7 +283,7 @@ func TestLimitsAreThoseOfTheCode(t *testing.T) {
 		}
 	}
 	if len(unused) > 0 {
-		t.Errorf("docs/limits.md has no row for %q", slices.Sorted(maps.Keys(unused)))
+		t.Errorf("docs/reference/limits.md has no row for %q", slices.Sorted(maps.Keys(unused)))
 	}
 }
 

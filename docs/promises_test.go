@@ -28,14 +28,14 @@ func TestPromisesHaveTests(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, promises, _ := strings.Cut(read(t, "docs/security.md"), "## Promises and their tests")
+	_, promises, _ := strings.Cut(read(t, "docs/operate/security.md"), "## Promises and their tests")
 	named := regexp.MustCompile("`((?:Test|Fuzz)\\w+)`").FindAllStringSubmatch(promises, -1)
 	if len(named) < 30 {
 		t.Errorf("the page names %d tests, want 30 at least: is the table still there?", len(named))
 	}
 	for _, match := range named {
 		if !found[match[1]] {
-			t.Errorf("docs/security.md names %s, which is no test: name the one that holds the promise now", match[1])
+			t.Errorf("docs/operate/security.md names %s, which is no test: name the one that holds the promise now", match[1])
 		}
 	}
 }

@@ -64,7 +64,7 @@ func added(t *testing.T, patch string, to map[string][]string) {
 }
 
 func TestSecurityTellsOfEveryRightOfTemplater(t *testing.T) {
-	_, section, _ := strings.Cut(read(t, "docs/security.md"), "### Rights of templater itself\n")
+	_, section, _ := strings.Cut(read(t, "docs/operate/security.md"), "### Rights of templater itself\n")
 	section, _, _ = strings.Cut(section, "\n### ")
 	told := map[string][]string{}
 	for _, row := range rightsRow.FindAllStringSubmatch(section, -1) {
@@ -87,6 +87,6 @@ func TestSecurityTellsOfEveryRightOfTemplater(t *testing.T) {
 		slices.Sort(verbs)
 	}
 	if diff := cmp.Diff(want, told); diff != "" {
-		t.Errorf("rights in config/rbac and in docs/security.md (-config +page):\n%s", diff)
+		t.Errorf("rights in config/rbac and in docs/operate/security.md (-config +page):\n%s", diff)
 	}
 }

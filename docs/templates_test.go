@@ -58,7 +58,7 @@ func compile(t *testing.T, child, status string) *render.Program {
 }
 
 func TestExamplesOfTemplatesRender(t *testing.T) {
-	page := read(t, "docs/templates.md")
+	page := read(t, "docs/reference/templates.md")
 	in := shop(t, page)
 	blocks := fence.FindAllStringSubmatch(page, -1)
 	for _, block := range blocks[1:] { // the first one is the parent
@@ -79,7 +79,7 @@ func TestExamplesOfTemplatesRender(t *testing.T) {
 }
 
 func TestExamplesOfObjectFunctionsRender(t *testing.T) {
-	page := read(t, "docs/templates.md")
+	page := read(t, "docs/reference/templates.md")
 	in := shop(t, page)
 	examples := tableExamples(page)
 	for _, example := range examples {

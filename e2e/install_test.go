@@ -29,7 +29,7 @@ import (
 
 const (
 	home        = "templater-system" // the namespace of the installation
-	installPage = "docs/install.md"
+	installPage = "docs/operate/install.md"
 	pageImage   = "registry.example.org/templater:v1" // as the page names it
 	nextImage   = "registry.example.org/templater:v2"
 )

@@ -102,7 +102,7 @@ func (op *operator) quiet(long time.Duration) {
 	})
 }
 
-// collectorTime is how long templater leaves children whose parent is gone to the garbage collector: docs/limits.md.
+// collectorTime is how long templater leaves children whose parent is gone to the garbage collector: docs/reference/limits.md.
 const collectorTime = 60 * time.Second
 
 // expectLeftToCollector expects the operator to have left it to the garbage collector, for as long as it promises, to

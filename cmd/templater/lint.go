@@ -36,7 +36,7 @@ func newLintCommand() *cobra.Command {
 
 It finds what the operator would refuse, and more: fields that a kind does not have,
 and what works but is probably not meant. Each finding has a code, such as TL003:
-docs/findings.md says of each what is wrong, why, and how to mend it.
+docs/reference/findings.md says of each what is wrong, why, and how to mend it.
 
 The fields of a kind are known from its CustomResourceDefinition. It can stand
 in the same files, or in files that --schemas names. With --cluster, the cluster is

@@ -193,7 +193,7 @@ func TestLevelsShowWhatTheirHelpSays(t *testing.T) {
 var flagRow = regexp.MustCompile("(?m)^\\| `--([-a-z]+)` \\| `?([^`|]*?)`? \\|")
 
 func TestOperationsTellsOfEveryFlag(t *testing.T) {
-	page, err := os.ReadFile("../../docs/operations.md")
+	page, err := os.ReadFile("../../docs/operate/operations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ func TestOperationsTellsOfEveryFlag(t *testing.T) {
 		has[f.Name] = cmp.Or(f.DefValue, "empty")
 	})
 	if diff := gocmp.Diff(has, told); diff != "" {
-		t.Errorf("flags and their defaults in the code and in docs/operations.md (-code +page):\n%s", diff)
+		t.Errorf("flags and their defaults in the code and in docs/operate/operations.md (-code +page):\n%s", diff)
 	}
 }
 

@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the pages of the commands: make g
 
 // pages is the folder with a page for each command. byHand begins what a page has below that which is made of the command.
 const (
-	pages  = "../../docs/commands"
+	pages  = "../../docs/reference/commands"
 	byHand = "<!-- What follows is written by hand. -->"
 )
 

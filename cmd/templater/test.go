@@ -28,7 +28,7 @@ what is expected. A case is a folder with a case.yaml, which tells step by step 
 is there, and a file for each step, which tells what templater makes of it. With
 --update, these files are written: read them, and keep them.
 
-docs/testing.md says what a case.yaml can hold.
+docs/how-to/testing.md says what a case.yaml can hold.
 
 It exits with 0 if all is as expected, with 1 if something is not, and with 2 if a case
 makes no sense, which fails while the others go on.`,

@@ -12,7 +12,7 @@ import (
 )
 
 // turns are those in which the replicas write: each write has to come in while its replica holds the
-// Lease. Only one that was held up on its way may come in later, as docs/high-availability.md has it.
+// Lease. Only one that was held up on its way may come in later, as docs/operate/high-availability.md has it.
 type turns struct {
 	log    audit.Log
 	mark   audit.Mark

@@ -299,7 +299,7 @@ func TestTheQuotaOfThePriorityIsEnoughForARollout(t *testing.T) {
 // shownPatch returns the YAML that the page shows about a component.
 func shownPatch(t *testing.T, component string) string {
 	t.Helper()
-	page, err := os.ReadFile(filepath.Join(root, "docs", "install.md"))
+	page, err := os.ReadFile(filepath.Join(root, "docs", "operate", "install.md"))
 	if err != nil {
 		t.Fatal(err)
 	}

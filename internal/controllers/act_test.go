@@ -54,7 +54,7 @@ metadata:
 		},
 		"it has our labels and belongs to nobody": {
 			other + "  labels: {templater.dev/controller: apps, templater.dev/parent-uid: uid-one}\n",
-			"False ChildConflict: ConfigMap ns/a exists already and looks like a child of this object, but has no seal of templater's: somebody else has made it, or has taken the seal away; look at it, then delete it, or choose another name in the template; docs/operations.md says how to keep it", problem.RetrySlow,
+			"False ChildConflict: ConfigMap ns/a exists already and looks like a child of this object, but has no seal of templater's: somebody else has made it, or has taken the seal away; look at it, then delete it, or choose another name in the template; docs/operate/operations.md says how to keep it", problem.RetrySlow,
 		},
 		"it is being deleted": {
 			other + "  deletionTimestamp: \"2026-01-01T00:00:00Z\"\n", "False Progressing: ConfigMap ns/a is being deleted; it is made anew once it is gone", problem.RetrySoon,

@@ -40,5 +40,5 @@ func Lookup(code Code) (Rule, bool) {
 
 // Page returns the address of what the docs say of a code.
 func Page(code Code) string {
-	return "https://github.com/templater-dev/templater/blob/main/docs/findings.md#" + strings.ToLower(string(code))
+	return "https://github.com/templater-dev/templater/blob/main/docs/reference/findings.md#" + strings.ToLower(string(code))
 }

@@ -65,7 +65,7 @@ var ofSpecs = []Rule{
 	{
 		ServiceAccount, Error, "No ServiceAccount to work as",
 		"This operator was started with `--require-service-account`: it lends its own rights to no TemplateController.",
-		"Name a ServiceAccount in `spec.serviceAccountRef`: see [Security](security.md).",
+		"Name a ServiceAccount in `spec.serviceAccountRef`: see [Security](../operate/security.md).",
 	},
 	{
 		RelatedNamespaces, Error, "Too many namespaces of related objects",

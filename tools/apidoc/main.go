@@ -10,7 +10,7 @@ import (
 
 func main() {
 	types := flag.String("types", "api/v1", "the folder of the Go types")
-	output := flag.String("output", "docs/api.md", "the file to write")
+	output := flag.String("output", "docs/reference/api.md", "the file to write")
 	flag.Parse()
 	if err := run(*types, *output); err != nil {
 		fmt.Fprintln(os.Stderr, "apidoc:", err)

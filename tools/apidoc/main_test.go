@@ -14,8 +14,8 @@ func TestReferenceIsCurrent(t *testing.T) {
 	if err := run("../../api/v1", now); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(text(t, "../../docs/api.md"), text(t, now)); diff != "" {
-		t.Errorf("run make generate (-docs/api.md +api/v1):\n%s", diff)
+	if diff := cmp.Diff(text(t, "../../docs/reference/api.md"), text(t, now)); diff != "" {
+		t.Errorf("run make generate (-docs/reference/api.md +api/v1):\n%s", diff)
 	}
 }
 

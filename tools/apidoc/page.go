@@ -42,7 +42,7 @@ func (s source) page(kind string) ([]byte, error) {
 	w.printf("<!-- Written by make generate from the comments in api/v1. Edit those. -->\n\n# API reference\n\n")
 	w.printf("`templater.dev/v1`, kind `%s`, short name `tc`, cluster-scoped. %s\n\n", kind, root.text)
 	w.printf("`kubectl explain templatecontroller.spec --recursive` lists the same fields. What they do together is told in\n")
-	w.printf("[What templater does, and when](reconciling.md), and [Limits](limits.md) has all bounds in one place.\n")
+	w.printf("[What templater does, and when](../concepts/reconciling.md), and [Limits](limits.md) has all bounds in one place.\n")
 	if columns := root.columns(); len(columns) > 0 {
 		w.printf("\n`kubectl get templatecontrollers` shows:\n\n| Column | From |\n|---|---|\n")
 		for _, c := range columns {

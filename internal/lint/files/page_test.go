@@ -16,7 +16,7 @@ import (
 	"github.com/templater-dev/templater/internal/manifest"
 )
 
-var update = flag.Bool("update", false, "write docs/findings.md: make generate does")
+var update = flag.Bool("update", false, "write docs/reference/findings.md: make generate does")
 
 // unshown are the codes whose examples would be too long, or take more than a file, and why.
 var unshown = map[finding.Code]string{
@@ -35,7 +35,7 @@ The table tells the worst case.
 
 `
 
-// TestPageOfFindings compares docs/findings.md with the rules, and with what is found in their examples.
+// TestPageOfFindings compares docs/reference/findings.md with the rules, and with what is found in their examples.
 func TestPageOfFindings(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(intro)
@@ -50,7 +50,7 @@ func TestPageOfFindings(t *testing.T) {
 			fmt.Fprintf(&b, "\n```yaml\n%s```\n\n```\n%s```\n", example, shown)
 		}
 	}
-	const file = "../../../docs/findings.md"
+	const file = "../../../docs/reference/findings.md"
 	if *update {
 		if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
 			t.Fatal(err)
@@ -62,7 +62,7 @@ func TestPageOfFindings(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(now), b.String()); diff != "" {
-		t.Errorf("docs/findings.md: run make generate (-page +rules):\n%s", diff)
+		t.Errorf("docs/reference/findings.md: run make generate (-page +rules):\n%s", diff)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/templater-dev/templater/internal/finding"
 )
 
-// jsonReport is what JSON writes. Its form is documented in docs/commands/templater_lint.md, and fields are only ever added.
+// jsonReport is what JSON writes. Its form is documented in docs/reference/commands/templater_lint.md, and fields are only ever added.
 type jsonReport struct {
 	Findings []jsonFinding `json:"findings"`
 	Summary  Summary       `json:"summary"`

@@ -42,7 +42,7 @@ func (r *Ownership) conflict(there *object.Object, kind schema.GroupKind, parent
 }
 
 // restore is where the remedy is told that keeps the object.
-const restore = "; docs/operations.md says how to keep it"
+const restore = "; docs/operate/operations.md says how to keep it"
 
 // alike reports whether an object that is not ours says that it is the parent's child.
 func (r *Ownership) alike(there, parent *object.Object) bool {

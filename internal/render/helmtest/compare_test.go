@@ -11,7 +11,7 @@ import (
 )
 
 // page says, row by row, what differs.
-const page = "../../../docs/helm.md"
+const page = "../../../docs/concepts/helm.md"
 
 var anchor = regexp.MustCompile(`<a id="([a-z-]+)"></a>`)
 

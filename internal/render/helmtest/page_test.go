@@ -15,7 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-var update = flag.Bool("update", false, "write the generated parts of docs/helm.md")
+var update = flag.Bool("update", false, "write the generated parts of docs/concepts/helm.md")
 
 const (
 	begin = "<!-- functions:begin, written by go test -update in internal/render/helmtest -->\n"

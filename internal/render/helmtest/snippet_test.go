@@ -21,7 +21,7 @@ type snippet struct {
 	Whole    bool   `json:"whole"`
 	// Fails says that both engines refuse the snippet.
 	Fails bool `json:"fails"`
-	// Differs is the row in docs/helm.md that says why the results differ.
+	// Differs is the row in docs/concepts/helm.md that says why the results differ.
 	Differs string `json:"differs"`
 }
 
