@@ -6,8 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // twoLevels makes NAME-top, which depends on NAME-base and goes only when somebody lets it, and before a deleted parent goes
@@ -74,15 +76,18 @@ func TestDeletedParentGoesAfterItsChildrenInOrder(t *testing.T) {
 	s := newCollectedScope(t)
 	op := startOperator(t)
 	s.controller(twoLevels)
-	deletes := func(name string, how metav1.DeletionPropagation) {
+	// deletes deletes a parent that is ready, and returns the UID of its child base.
+	deletes := func(name string, how metav1.DeletionPropagation) types.UID {
 		t.Helper()
 		s.thing(name, "{}")
 		waitFor(t, s.things(), name, func(o *unstructured.Unstructured) error {
 			return errors.Join(ready(o), same("finalizers", []string{s.finalizerOf()}, o.GetFinalizers()))
 		})
+		base := waitFor(t, s.in(configMaps), name+"-base", nil).GetUID()
 		if err := s.things().Delete(t.Context(), name, metav1.DeleteOptions{PropagationPolicy: &how}); err != nil {
 			t.Fatal(err)
 		}
+		return base
 	}
 	deletes("one", metav1.DeletePropagationBackground)
 	s.waitsFor("one", "Finalizing", "waits for spec.finalize.children: 0 of 1 children are ready: ConfigMap @ns/one-last")
@@ -105,12 +110,20 @@ func TestDeletedParentGoesAfterItsChildrenInOrder(t *testing.T) {
 	waitGone(t, s.in(configMaps), "one-last") // by the garbage collector
 
 	t.Log("--cascade=foreground: the garbage collector takes the children at once, but not what is made before the parent goes")
-	deletes("two", metav1.DeletePropagationForeground)
-	waitGone(t, s.in(configMaps), "two-base")
+	first := deletes("two", metav1.DeletePropagationForeground)
+	eventually(t, soon, func() error { // an operator that hears of it before it hears that the parent goes makes it once more
+		o, err := s.in(configMaps).Get(t.Context(), "two-base", metav1.GetOptions{})
+		if apierrors.IsNotFound(err) || err == nil && o.GetUID() != first {
+			return nil
+		}
+		return fmt.Errorf("two-base: is still there, or cannot be read: %v", err)
+	})
 	s.letGo("two-top")
-	waitGone(t, s.in(configMaps), "two-top")
+	waitFor(t, s.in(configMaps), "two-last", nil)
 	s.patch(s.in(configMaps), "two-last", `{"data":{"done":"yes"}}`)
 	waitGone(t, s.things(), "two")
+	waitGone(t, s.in(configMaps), "two-top")
+	waitGone(t, s.in(configMaps), "two-base")
 
 	t.Log("--cascade=orphan")
 	deletes("three", metav1.DeletePropagationOrphan)

@@ -107,6 +107,18 @@ func (c *checker) change(shape string, f func(*model.Controller)) {
 	c.world.Controllers[shape] = controller
 }
 
+// whole puts a parent there of the kind that has a Part besides, which is not ready for that reason, and of which nothing is applied.
+func (c *checker) whole(reason string) {
+	id := model.ParentID{Kind: model.KindOf(model.Whole), Namespace: "chaos-a", Name: "p"}
+	c.world.Parents[id] = model.Parent{Text: "t"}
+	o := &unstructured.Unstructured{Object: c.world.Parents[id].Manifest(id)}
+	o.SetUID("uid-Whole")
+	o.SetGeneration(1)
+	o.Object["status"] = map[string]any{"conditions": ready("Ready", "False", reason)}
+	c.parents[id] = o
+	c.sets(model.Whole, "parents", map[string]any{"total": int64(1), "failed": int64(1)})
+}
+
 // remembers has the last check have seen another object of that name.
 func (c *checker) remembers(id model.ChildID, uid types.UID) {
 	c.before = memories{id: {uid: uid, id: id}}
@@ -239,6 +251,16 @@ func TestCompare(t *testing.T) {
 		}, "TemplateController /many has no condition Accepted"},
 		"a name is given twice": {func(c *checker) {
 			c.change(model.Many, func(m *model.Controller) { m.Extra = model.Double })
+		}, "want False InvalidChild"},
+		"a name is given twice, after a kind that is not there": {func(c *checker) {
+			c.change(model.Whole, func(m *model.Controller) { m.Extra, m.Swapped = model.Double, true })
+			c.world.NoParts = true
+			c.whole("ChildKindNotFound")
+		}, ""},
+		"a name is given twice, before a kind that is not there": {func(c *checker) {
+			c.change(model.Whole, func(m *model.Controller) { m.Extra = model.Double })
+			c.world.NoParts = true
+			c.whole("ChildKindNotFound")
 		}, "want False InvalidChild"},
 		"an entry that is gone has said that the object stays": {func(c *checker) {
 			c.children[manyMore] = c.children[manyMap].DeepCopy()

@@ -87,7 +87,11 @@ func (c *checker) fails(shape string, id model.ParentID) bool {
 	parent, controller := c.parents[id], c.world.Controllers[shape]
 	switch {
 	case controller.Extra == model.Double && c.world.Doubled(shape, id):
-		c.condition(parent, model.ReadyCondition(shape), "False", "InvalidChild")
+		reason := "InvalidChild"
+		if controller.Swapped && shape == model.Whole && c.world.NoParts { // the first entry's is told
+			reason = "ChildKindNotFound"
+		}
+		c.condition(parent, model.ReadyCondition(shape), "False", reason)
 		return true
 	case c.bad(id):
 		c.condition(parent, model.ReadyCondition(shape), "False", "")
