@@ -14,10 +14,11 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/cli"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/manifest"
-	"github.com/templater-dev/templater/internal/scaffold"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/simulate"
 	"github.com/templater-dev/templater/internal/snapshot"
 	"github.com/templater-dev/templater/internal/tree"
@@ -163,19 +164,14 @@ func (f *treeFlags) ofFiles(stdin io.Reader, kind, name string) (tree.Tree, erro
 }
 
 // means reports whether the words of the command line name an object.
-func (f *treeFlags) means(content map[string]any, kind, name string) bool {
-	metadata, _ := content["metadata"].(map[string]any)
-	is, _ := content["kind"].(string)
-	apiVersion, _ := content["apiVersion"].(string)
-	group, version, grouped := strings.Cut(apiVersion, "/")
-	if !grouped {
-		group, version = "", apiVersion
-	}
-	word, of, qualified := strings.Cut(kind, ".")
-	if qualified && of != group && of != version+"."+group {
+func (f *treeFlags) means(content map[string]any, named, name string) bool {
+	is := child.GVKOf(content)
+	word, of, qualified := strings.Cut(named, ".")
+	if qualified && of != is.Group && of != is.Version+"."+is.Group {
 		return false
 	}
-	return (strings.EqualFold(is, word) || strings.EqualFold(scaffold.Plural(is), word)) && metadata["name"] == name &&
+	metadata, _ := content["metadata"].(map[string]any)
+	return (strings.EqualFold(is.Kind, word) || strings.EqualFold(kind.Plural(is.Kind), word)) && metadata["name"] == name &&
 		(f.cluster.Namespace == "" || metadata["namespace"] == f.cluster.Namespace)
 }
 

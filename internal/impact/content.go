@@ -30,10 +30,6 @@ func annotation(content map[string]any, key string) string {
 	return text(mapping(mapping(content["metadata"])["annotations"])[key])
 }
 
-func gvkOf(content map[string]any) schema.GroupVersionKind {
-	return schema.FromAPIVersionAndKind(text(content["apiVersion"]), text(content["kind"]))
-}
-
 func groupOf(apiVersion string) string { return schema.FromAPIVersionAndKind(apiVersion, "").Group }
 
 // liveOf returns a live object under the entry that its label names.
@@ -42,22 +38,15 @@ func liveOf(content map[string]any) *child.Live {
 	if err != nil {
 		panic(err) // it was an object before
 	}
-	return child.NewLive(kind.Guess(gvkOf(content)), o)
+	return child.NewLive(kind.Guess(child.GVKOf(content)), o)
 }
 
 // parentOf is the UID of the parent that a child names.
 func parentOf(o *object.Object) types.UID { return types.UID(o.Label(v1.LabelParentUID)) }
 
-func idOf(content map[string]any) child.ID {
-	return child.ID{
-		Kind: gvkOf(content).GroupKind(),
-		Name: types.NamespacedName{Namespace: metadataText(content, "namespace"), Name: metadataText(content, "name")},
-	}
-}
-
 // changeOf names an object and its fate.
 func changeOf(verb Verb, entry string, content map[string]any) Change {
-	id := idOf(content)
+	id := child.IDOf(content)
 	return Change{Verb: verb, Entry: entry, APIVersion: text(content["apiVersion"]), Kind: id.Kind.Kind, Namespace: id.Name.Namespace, Name: id.Name.Name}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/manifest"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/simulate"
 	"github.com/templater-dev/templater/internal/snapshot"
 )
@@ -59,7 +60,7 @@ func (c *cluster) add(contents ...map[string]any) {
 		if err != nil {
 			c.t.Fatal(err)
 		}
-		gr := resourceOf(gvkOf(content)).GroupResource()
+		gr := resourceOf(child.GVKOf(content)).GroupResource()
 		c.objects[gr] = append(c.objects[gr], o)
 	}
 }

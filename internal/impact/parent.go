@@ -110,7 +110,7 @@ func (x *comparison) outcome(s *side, parent *object.Object, live []*object.Obje
 	out.all = len(out.faults)+len(result.Waits) == 0
 	for _, c := range result.Children {
 		if c.Wanted != nil {
-			out.wanted[idOf(c.Wanted)] = c
+			out.wanted[child.IDOf(c.Wanted)] = c
 		}
 	}
 	out.compare(s.tc.Spec.Children, state.Objects, end.Objects)
@@ -121,10 +121,10 @@ func (x *comparison) outcome(s *side, parent *object.Object, live []*object.Obje
 func (o *outcome) compare(entries child.Entries, before, after []map[string]any) {
 	there := map[child.ID]map[string]any{}
 	for _, content := range before {
-		there[idOf(content)] = content
+		there[child.IDOf(content)] = content
 	}
 	for _, content := range after {
-		id := idOf(content)
+		id := child.IDOf(content)
 		was := there[id]
 		delete(there, id)
 		e := effect{hash: annotation(content, v1.AnnotationHash)}
@@ -155,7 +155,7 @@ func (x *comparison) changes(ctx context.Context, out *Parent, live []*object.Ob
 	there := map[child.ID]*object.Object{}
 	for _, o := range live {
 		if !o.Deleting() {
-			there[idOf(o.Content())] = o
+			there[child.IDOf(o.Content())] = o
 		}
 	}
 	ids := map[child.ID]bool{}

@@ -69,6 +69,9 @@ func BuiltIn() []schema.GroupKind {
 	return all
 }
 
+// Plural returns the name of the resource of a kind, likewise.
+func Plural(kind string) string { return plural(schema.GroupVersionKind{Kind: kind}).Resource }
+
 // plural returns the resource of a kind by the rules of English, which those of Kubernetes follow.
 func plural(gvk schema.GroupVersionKind) schema.GroupVersionResource {
 	resource, _ := meta.UnsafeGuessKindToResource(gvk)

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/kind"
 )
 
 // Definition is a CustomResourceDefinition to write: of a namespaced kind, with a status that holds the ready condition.
@@ -34,7 +36,7 @@ func conditions() map[string]any {
 
 // Content returns the object.
 func (d *Definition) Content() map[string]any {
-	lower, plural := strings.ToLower(d.GVK.Kind), Plural(d.GVK.Kind)
+	lower, plural := strings.ToLower(d.GVK.Kind), kind.Plural(d.GVK.Kind)
 	status := map[string]any{"conditions": conditions()}
 	for name, field := range d.Status {
 		status[name] = field

@@ -45,7 +45,7 @@ func Fresh(gvk schema.GroupVersionKind) (*Result, error) {
 	}
 	d := Definition{GVK: gvk, Spec: spec, Status: map[string]any{"readyReplicas": map[string]any{"description": "How many Pods are ready.", "type": "integer", "format": "int32"}}}
 	c := Controller{
-		Name: Plural(gvk.Kind), GVK: gvk,
+		Name: kind.Plural(gvk.Kind), GVK: gvk,
 		Comment: fmt.Sprintf("For each %s: a Deployment and a Service. Values are printed as they are, so that no quotes are needed.", gvk.Kind),
 		Children: []Child{
 			{Name: "deployment", Template: freshDeployment},

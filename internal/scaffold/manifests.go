@@ -33,7 +33,7 @@ func FromManifests(gvk schema.GroupVersionKind, objects []*manifest.Object) (*Re
 	m.delimiters(objects)
 	m.name(objects)
 	c := Controller{
-		Name: Plural(gvk.Kind), GVK: gvk, Left: m.left, Right: m.right,
+		Name: kind.Plural(gvk.Kind), GVK: gvk, Left: m.left, Right: m.right,
 		Comment: fmt.Sprintf("Made of %d objects. Each %s has its own.", len(objects), gvk.Kind),
 	}
 	for _, o := range objects {

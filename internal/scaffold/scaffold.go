@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
@@ -59,12 +58,6 @@ type Child struct {
 	Name, Comment, Template string
 	Cluster                 bool // scope: Cluster
 	Keep                    bool // its objects stay
-}
-
-// Plural returns the resource of a kind.
-func Plural(kind string) string {
-	plural, _ := meta.UnsafeGuessKindToResource(schema.GroupVersionKind{Kind: kind})
-	return plural.Resource
 }
 
 // YAML returns the manifest.

@@ -43,8 +43,8 @@ func (p *pass) explain(observed []*child.Live) map[child.ID]map[string]Place {
 // note files places under the objects that they are of.
 func (p *pass) note(all map[child.ID]map[string]Place, objects []render.Object, places []map[string]Place) {
 	for i, o := range objects {
-		id := idOf(o.Content)
-		if kind, err := p.kinds.resolve(gvkOf(o.Content)); err == nil && kind.Namespaced && id.Name.Namespace == "" {
+		id := child.IDOf(o.Content)
+		if kind, err := p.kinds.resolve(child.GVKOf(o.Content)); err == nil && kind.Namespaced && id.Name.Namespace == "" {
 			id.Name.Namespace = p.parent.Namespace()
 		}
 		if i < len(places) {

@@ -19,7 +19,7 @@ func (s *Simulator) Holding(in State, parent *object.Object, children []*object.
 	}
 	note(parentID, parent, "status")
 	for _, o := range children {
-		note(idOf(o.Content()), o, "")
+		note(child.IDOf(o.Content()), o, "")
 	}
 	return in
 }

@@ -111,7 +111,7 @@ func (c still) Now() time.Time { return time.Time(c) }
 // Since returns the time from then on.
 func (c still) Since(then time.Time) time.Duration { return time.Time(c).Sub(then) }
 
-func nameOf(content map[string]any) string { return idOf(content).String() }
+func nameOf(content map[string]any) string { return child.IDOf(content).String() }
 
 func (p *pass) run() error {
 	observed, err := p.observe()
@@ -156,7 +156,7 @@ func (p *pass) observe() ([]*child.Live, error) {
 			continue
 		}
 		o.Note(object.Covered) // nobody takes fields here
-		kind := p.kinds.find(gvkOf(content))
+		kind := p.kinds.find(child.GVKOf(content))
 		out = append(out, child.NewLive(kind, o))
 	}
 	return child.Sort(out), nil

@@ -12,6 +12,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 	"github.com/templater-dev/templater/internal/reconcile/view"
 	"github.com/templater-dev/templater/internal/render"
@@ -64,7 +65,7 @@ func (p *pass) watched(r *spec.Related) ([]*object.Object, error) {
 	}
 	var out []*object.Object
 	for _, content := range slices.Concat(p.state.Objects, p.state.Related) {
-		if gvkOf(content).GroupKind() != r.GVK.GroupKind() {
+		if child.GVKOf(content).GroupKind() != r.GVK.GroupKind() {
 			continue
 		}
 		o, err := object.From(content)
@@ -93,7 +94,7 @@ func (p *pass) lets(r *spec.Related, o *object.Object) bool {
 		return true
 	}
 	for _, content := range slices.Concat(p.state.Objects, p.state.Related) {
-		if id := idOf(content); id.Kind == (schema.GroupKind{Kind: "Namespace"}) && id.Name.Name == o.Namespace() {
+		if id := child.IDOf(content); id.Kind == (schema.GroupKind{Kind: "Namespace"}) && id.Name.Name == o.Namespace() {
 			ns, err := object.From(content)
 			return err == nil && r.NamespaceSelector.Matches(ns)
 		}

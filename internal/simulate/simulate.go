@@ -54,13 +54,13 @@ func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions []map[s
 
 // OfKind reports whether an object is of the kind that is watched, in any version.
 func (s *Simulator) OfKind(content map[string]any) bool {
-	return gvkOf(content).GroupKind() == s.compiled.GVK.GroupKind()
+	return child.GVKOf(content).GroupKind() == s.compiled.GVK.GroupKind()
 }
 
 // Watches returns why an object is no parent of the TemplateController, or "".
 func (s *Simulator) Watches(content map[string]any) string {
 	if !s.OfKind(content) {
-		return fmt.Sprintf("it is a %s, and TemplateController %s watches %s", idOf(content).Kind, s.name, s.compiled.GVK.GroupKind())
+		return fmt.Sprintf("it is a %s, and TemplateController %s watches %s", child.IDOf(content).Kind, s.name, s.compiled.GVK.GroupKind())
 	}
 	o, err := object.From(s.placed(content))
 	if err != nil {

@@ -9,9 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/related/selection"
@@ -99,22 +96,9 @@ func uid(of string, n int) string {
 	return fmt.Sprintf("%s-%s-%s-%s-%s", h[:8], h[8:12], h[12:16], h[16:20], h[20:])
 }
 
-func gvkOf(content map[string]any) schema.GroupVersionKind {
-	return schema.FromAPIVersionAndKind(text(content["apiVersion"]), text(content["kind"]))
-}
-
-// idOf tells which object it is.
-func idOf(content map[string]any) child.ID {
-	metadata := mapping(content["metadata"])
-	return child.ID{
-		Kind: gvkOf(content).GroupKind(),
-		Name: types.NamespacedName{Namespace: text(metadata["namespace"]), Name: text(metadata["name"])},
-	}
-}
-
 // find returns where an object is among Objects, or -1.
 func (s State) find(id child.ID) int {
-	return slices.IndexFunc(s.Objects, func(o map[string]any) bool { return idOf(o) == id })
+	return slices.IndexFunc(s.Objects, func(o map[string]any) bool { return child.IDOf(o) == id })
 }
 
 // create adds a child as the server would.
@@ -212,7 +196,7 @@ func body(w *child.Wanted, uid string) (map[string]any, error) {
 
 // Namespace returns the namespace of an object that may be meant to be in that of the parent; "" where its kind has none.
 func (s *Simulator) Namespace(content, parent map[string]any) string {
-	if namespace := text(mapping(content["metadata"])["namespace"]); namespace != "" || !s.kinds.find(gvkOf(content)).Namespaced {
+	if namespace := text(mapping(content["metadata"])["namespace"]); namespace != "" || !s.kinds.find(child.GVKOf(content)).Namespaced {
 		return namespace
 	}
 	return text(mapping(s.placed(parent)["metadata"])["namespace"])

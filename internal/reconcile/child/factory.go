@@ -83,7 +83,7 @@ func (f *Factory) Render(parent *object.Object, entries Entries, in *render.Inpu
 				d.Faults = append(d.Faults, Fault{Problem: issue, Entry: child.Name})
 				d.Failed = append(d.Failed, child.Name)
 				if issue.Reason == v1.ReasonChildKindNotFound {
-					d.Missing = append(d.Missing, gvkOf(o.Content).GroupKind())
+					d.Missing = append(d.Missing, GVKOf(o.Content).GroupKind())
 				}
 				continue
 			}
@@ -121,7 +121,7 @@ func (f *Factory) Unrendered(parent *object.Object, entries Entries) Desired {
 // note remembers a kind that is new to the controller, or that the server has again
 // since the controller was made.
 func (d *Desired) note(c Cluster, w *Wanted) {
-	gvk := gvkOf(w.Content)
+	gvk := GVKOf(w.Content)
 	if c.Known(gvk) {
 		return
 	}
@@ -142,7 +142,7 @@ func (f *Factory) want(child *v1.Child, maker *Maker, o render.Object) (*Wanted,
 	if fault := cmp.Or(shapeFault(o.Content), f.KeyFault(o.Content)); fault != "" {
 		return nil, invalid(child, o, "%s", fault)
 	}
-	gvk := gvkOf(o.Content)
+	gvk := GVKOf(o.Content)
 	kind, err := f.Cluster.Resolve(gvk)
 	if err != nil {
 		return nil, kindProblem(child, o, err)

@@ -10,12 +10,15 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// gvkOf returns the kind of a document whose shape is in order.
-func gvkOf(content map[string]any) schema.GroupVersionKind {
+// GVKOf returns the kind that an object names, given as JSON data; what is missing is empty.
+func GVKOf(content map[string]any) schema.GroupVersionKind {
 	apiVersion, _ := content["apiVersion"].(string)
 	kind, _ := content["kind"].(string)
 	return schema.FromAPIVersionAndKind(apiVersion, kind)
 }
+
+// IDOf returns which object it is, given as JSON data.
+func IDOf(content map[string]any) ID { return ID{GVKOf(content).GroupKind(), nameOf(content)} }
 
 func nameOf(content map[string]any) types.NamespacedName {
 	metadata, _ := content["metadata"].(map[string]any)

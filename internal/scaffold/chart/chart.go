@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
 
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/scaffold"
 )
 
@@ -58,7 +59,7 @@ func Convert(fsys fs.FS, gvk schema.GroupVersionKind) (*scaffold.Result, error) 
 	}
 	d := scaffold.Definition{GVK: gvk, Description: c.meta.Description, Spec: spec}
 	tc := scaffold.Controller{
-		Name: scaffold.Plural(gvk.Kind), GVK: gvk, Values: c.valuesOf(r),
+		Name: kind.Plural(gvk.Kind), GVK: gvk, Values: c.valuesOf(r),
 		Comment: fmt.Sprintf("Made of the Helm chart %s %s. What was .Values is .spec now: each %s is what a release was.", c.meta.Name, c.meta.Version, gvk.Kind),
 	}
 	c.notes = append(c.notes, r.notes...)
