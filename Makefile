@@ -21,6 +21,8 @@ OFFLINE := ./api/... ./internal/finding ./internal/lint/... ./internal/schema ./
 	./internal/reconcile/child ./internal/reconcile/fields ./internal/reconcile/plan ./internal/problem ./internal/reconcile/readiness \
 	./internal/reconcile/census ./internal/reconcile/condition ./internal/reconcile/gate ./internal/reconcile/related/selection ./internal/reconcile/view
 
+# What templater version says; empty means what Go makes of the commit.
+VERSION     ?=
 IMAGE       ?= templater:dev
 PLATFORMS   ?= linux/amd64,linux/arm64
 PUSH        ?= false
@@ -60,7 +62,7 @@ build: ## Build the operator: bin/templater
 .PHONY: image
 image: ## Write the image IMAGE (templater:dev) for PLATFORMS to bin/templater.tar, without a container tool; PUSH=true also pushes it
 	@mkdir -p bin
-	@cd tools/image && go run . --name $(IMAGE) --platforms $(PLATFORMS) --output $(CURDIR)/$(ARCHIVE) --push=$(PUSH)
+	@cd tools/image && go run . --name $(IMAGE) --version '$(VERSION)' --platforms $(PLATFORMS) --output $(CURDIR)/$(ARCHIVE) --push=$(PUSH)
 
 # What runs side by side: the tests on clusters wait for most of their time, which is left to the others.
 LANES := 'cluster: test-cluster' --nice 'unit: test-unit test-helm test-image test-fuzz'

@@ -49,6 +49,7 @@ a template for its status.`,
 		newNewCommand(),
 		newDiffCommand(),
 		newTreeCommand(),
+		newVersionCommand(),
 	)
 	cmd.InitDefaultCompletionCmd()
 	for _, sub := range cmd.Commands() {

@@ -1,10 +1,7 @@
 package metrics
 
 import (
-	"cmp"
 	"net/http"
-	"runtime"
-	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -13,6 +10,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/templater-dev/templater/internal/reconcile/measure"
+	"github.com/templater-dev/templater/internal/version"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -54,17 +52,9 @@ func (r *Registry) Handler() http.Handler {
 
 // buildInfo is which templater this is.
 func buildInfo() prometheus.Collector {
-	version, revision := "unknown", "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		version = cmp.Or(info.Main.Version, version)
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				revision = s.Value
-			}
-		}
-	}
+	info := version.Get()
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "templater_build_info", Help: "Which templater this is, always 1.",
-		ConstLabels: prometheus.Labels{"version": version, "revision": revision, "goversion": runtime.Version()},
+		ConstLabels: prometheus.Labels{"version": info.Version, "revision": info.Commit, "goversion": info.Go},
 	}, func() float64 { return 1 })
 }

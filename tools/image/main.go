@@ -11,9 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/authn"
@@ -21,12 +19,14 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
 	"github.com/templater-dev/templater/tools/image/archive"
+	"github.com/templater-dev/templater/tools/image/program"
 )
 
 // options are the flags.
 type options struct {
 	source    string
 	name      string
+	version   string
 	platforms string
 	output    string
 	push      bool
@@ -47,6 +47,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.SetOutput(out)
 	flags.StringVar(&o.source, "source", "../..", "folder of the operator's module")
 	flags.StringVar(&o.name, "name", "templater:dev", "name:tag of the image, with its registry if it is to be pushed")
+	flags.StringVar(&o.version, "version", "", "what templater version is to say, such as v1.2.3; empty = what Go makes of the commit")
 	flags.StringVar(&o.platforms, "platforms", "linux/amd64,linux/arm64", "what to build for, separated by commas")
 	flags.StringVar(&o.output, "output", "templater.tar", "archive to write")
 	flags.BoolVar(&o.push, "push", false, "also push the image, with the credentials of docker login or podman login")
@@ -95,38 +96,11 @@ func (o options) make(ctx context.Context, out io.Writer) error {
 }
 
 // build builds the operator for one platform. The Dockerfile does the same.
-func (o options) build(ctx context.Context, platform string) (archive.Image, error) {
-	system, architecture, found := strings.Cut(platform, "/")
-	if system != "linux" || !found || strings.Contains(architecture, "/") {
-		return archive.Image{}, fmt.Errorf("--platforms: %q is not of the form linux/ARCHITECTURE, such as linux/arm64", platform)
+func (o options) build(ctx context.Context, text string) (archive.Image, error) {
+	platform, err := program.ParsePlatform(text)
+	if err != nil || platform.System != "linux" {
+		return archive.Image{}, fmt.Errorf("--platforms: %q is not of the form linux/ARCHITECTURE, such as linux/arm64", text)
 	}
-	dir, err := os.MkdirTemp("", "image-")
-	if err != nil {
-		return archive.Image{}, err
-	}
-	defer os.RemoveAll(dir)
-	program := filepath.Join(dir, "templater")
-	build := exec.CommandContext(ctx, "go", append(buildArgs, "-o", program, "./cmd/templater")...)
-	build.Dir = o.source
-	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+architecture)
-	if text, err := build.CombinedOutput(); err != nil {
-		return archive.Image{}, fmt.Errorf("build for %s: %w: %s", platform, err, text)
-	}
-	body, err := os.ReadFile(program)
-	return archive.Image{
-		Architecture: architecture,
-		Entrypoint:   []string{"/templater"},
-		User:         "65532:65532",
-		Labels:       labels,
-		Files:        []archive.File{{Path: "templater", Mode: 0o755, Body: body}},
-	}, err
-}
-
-// buildArgs leave out all that differs from one machine to the next. In a clone, Go adds the commit.
-var buildArgs = []string{"build", "-trimpath", "-ldflags=-s -w"}
-
-var labels = map[string]string{
-	"org.opencontainers.image.title":       "templater",
-	"org.opencontainers.image.description": "Operators from templates",
-	"org.opencontainers.image.licenses":    "Apache-2.0",
+	body, err := program.Build(ctx, o.source, platform, o.version)
+	return program.Image(platform, body), err
 }

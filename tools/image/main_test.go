@@ -14,6 +14,8 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/templater-dev/templater/tools/image/program"
 )
 
 // source is a small module in the place of the operator's.
@@ -57,7 +59,7 @@ func TestArchiveIsTheSameEachTimeAndPushed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := v1.Config{User: "65532:65532", Entrypoint: []string{"/templater"}, Labels: labels, WorkingDir: "/", Env: got.Config.Env}
+		want := v1.Config{User: "65532:65532", Entrypoint: []string{"/templater"}, Labels: program.Labels, WorkingDir: "/", Env: got.Config.Env}
 		if diff := cmp.Diff(want, got.Config); diff != "" || got.Architecture != architecture {
 			t.Errorf("image for %s is one for %s (-want +got):\n%s", architecture, got.Architecture, diff)
 		}
@@ -88,6 +90,7 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		"a variant":                {[]string{"--platforms", "linux/arm/v7"}, `"linux/arm/v7" is not of the form`},
 		"an unknown architecture":  {[]string{"--platforms", "linux/none"}, "build for linux/none"},
 		"a program with an error":  {[]string{"--source", source(t, "package main\n")}, "build for linux/amd64"},
+		"a bad version":            {[]string{"--version", "1"}, `"1" is no version`},
 		"something besides flags":  {[]string{"dev"}, "dev: there are flags only"},
 		"an unknown flag":          {[]string{"--nane", "x"}, "nane"},
 		"no registry there":        {[]string{"--name", "localhost:1/templater:dev", "--push", "--platforms", "linux/amd64"}, "push localhost:1/templater:dev"},
@@ -109,8 +112,8 @@ func TestDockerfileSaysTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := strings.ReplaceAll(strings.ReplaceAll(string(text), "\\\n", ""), `"`, "")
-	want := []string{"CGO_ENABLED=0", "go " + strings.Join(buildArgs, " ") + " -o /templater ./cmd/templater", "USER 65532:65532\n", "ENTRYPOINT [/templater]\n"}
-	for key, value := range labels {
+	want := []string{"CGO_ENABLED=0", "go " + strings.Join(program.Args(""), " ") + " -o /templater ./cmd/templater", "USER 65532:65532\n", "ENTRYPOINT [/templater]\n"}
+	for key, value := range program.Labels {
 		want = append(want, key+"="+value)
 	}
 	for _, one := range want {
