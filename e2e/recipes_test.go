@@ -1,0 +1,267 @@
+package e2e
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/yaml"
+)
+
+// recipe is a folder of docs/how-to with an object.yaml, at work in a namespace of its own.
+type recipe struct {
+	*scope
+	folder string // from the top of the repository
+}
+
+// TestRecipes has one operator work for the recipes of the docs, all at once. Each comes to the state that its
+// cases/expect.yaml tells, and its page shows. Then the operator passes over each parent again and again, and
+// writes nothing. At last the objects are deleted, and go.
+func TestRecipes(t *testing.T) {
+	parallel(t)
+	needsAudit(t)
+	recipes := findRecipes(t)
+	v, args := newView(t)
+	op := startOperator(t, args...)
+	eachRecipe(t, "comes up", recipes, func(r *recipe) {
+		r.applyAll()
+		r.waitExpected()
+	})
+	if t.Failed() {
+		return
+	}
+	expectRest(t, op, v, recipes)
+	eachRecipe(t, "is as its page shows", recipes, (*recipe).checkPage)
+	eachRecipe(t, "goes", recipes, (*recipe).deleteObjects)
+}
+
+// findRecipes returns all recipes.
+func findRecipes(t *testing.T) []*recipe {
+	t.Helper()
+	var all []*recipe
+	err := filepath.WalkDir(filepath.Join(env.root, "docs/how-to"), func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Base(path) != "object.yaml" {
+			return err
+		}
+		folder, err := filepath.Rel(env.root, filepath.Dir(path))
+		id := nameFor("recipe-" + filepath.Base(folder))
+		s := &scope{t: t, id: id, ns: id, group: id + ".example.org", manager: "e2e"}
+		t.Cleanup(s.remove)
+		all = append(all, &recipe{scope: s, folder: folder})
+		return err
+	})
+	if err != nil || len(all) == 0 {
+		t.Fatalf("found %d recipes, and the error %v", len(all), err)
+	}
+	return all
+}
+
+// eachRecipe runs a test for all recipes at once, and waits for all of them.
+func eachRecipe(t *testing.T, what string, recipes []*recipe, test func(*recipe)) {
+	t.Run(what, func(t *testing.T) {
+		for _, r := range recipes {
+			t.Run(filepath.Base(r.folder), func(t *testing.T) {
+				t.Parallel()
+				sub := r.at(t)
+				defer func() { r.owned = sub.owned }()
+				test(&recipe{scope: sub, folder: r.folder})
+			})
+		}
+	})
+}
+
+// objects reads a file of the recipe; one that is not there holds none.
+func (r *recipe) objects(file string) []*unstructured.Unstructured {
+	r.t.Helper()
+	text, err := os.ReadFile(filepath.Join(env.root, r.folder, file))
+	if err != nil && !os.IsNotExist(err) {
+		r.t.Fatal(err)
+	}
+	var all []*unstructured.Unstructured
+	for document := range strings.SplitSeq("\n"+string(text), "\n---\n") {
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(document), &o.Object); err != nil {
+			r.t.Fatalf("%s/%s: %v", r.folder, file, err)
+		}
+		if len(o.Object) > 0 {
+			all = append(all, o)
+		}
+	}
+	return all
+}
+
+// applyAll applies the files of the recipe, what others need first.
+func (r *recipe) applyAll() {
+	r.t.Helper()
+	r.apply(`{apiVersion: v1, kind: Namespace, metadata: {name: "@ns"}}`)
+	files := []string{"rbac.yaml", "crd.yaml"}
+	found, err := filepath.Glob(filepath.Join(env.root, r.folder, "*.yaml"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	last := []string{"templatecontroller.yaml", "object.yaml"}
+	for _, path := range found {
+		if file := filepath.Base(path); !slices.Contains(slices.Concat(files, last), file) {
+			files = append(files, file)
+		}
+	}
+	for _, file := range slices.Concat(files, last) {
+		for _, o := range r.objects(file) {
+			if err := r.applyObject(o); err != nil {
+				r.t.Fatalf("%s/%s: %v", r.folder, file, err)
+			}
+			if o.GetKind() == "ClusterRole" {
+				r.apply(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: "e2e-@id-` + o.GetName() + `"}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "` + o.GetName() + `"}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@operator"}]
+`)
+			}
+		}
+	}
+}
+
+// waitExpected waits until the objects of cases/expect.yaml have all that it says, or else until those of object.yaml are Ready.
+func (r *recipe) waitExpected() {
+	r.t.Helper()
+	expected := r.objects("cases/expect.yaml")
+	if len(expected) == 0 {
+		for _, o := range r.objects("object.yaml") {
+			o.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True"}}}
+			delete(o.Object, "spec")
+			expected = append(expected, o)
+		}
+	}
+	for _, want := range expected {
+		waitFor(r.t, r.interfaceOf(want), want.GetName(), func(got *unstructured.Unstructured) error {
+			if path := lacks(got.Object, want.Object, ""); path != "" {
+				return fmt.Errorf("%s %s has not what is expected in %s: its status is %v", want.GetKind(), want.GetName(), path, got.Object["status"])
+			}
+			return nil
+		})
+	}
+}
+
+func (r *recipe) interfaceOf(o *unstructured.Unstructured) dynamic.ResourceInterface {
+	r.t.Helper()
+	in, _, err := r.interfaceFor(o)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return in
+}
+
+// lacks returns the path of something that is wanted and not there, or "". Each item of a wanted list must be in the list that is
+// there, at any place.
+func lacks(got, want any, path string) string {
+	switch want := want.(type) {
+	case map[string]any:
+		m, _ := got.(map[string]any)
+		for key, value := range want {
+			if below := lacks(m[key], value, path+"."+key); below != "" {
+				return below
+			}
+		}
+	case []any:
+		list, _ := got.([]any)
+		for i, value := range want {
+			if !slices.ContainsFunc(list, func(item any) bool { return lacks(item, value, path) == "" }) {
+				return fmt.Sprintf("%s[%d]", path, i)
+			}
+		}
+	default:
+		if !reflect.DeepEqual(fmt.Sprint(got), fmt.Sprint(want)) {
+			return path
+		}
+	}
+	return ""
+}
+
+// expectRest has the operator pass over all parents each second. As soon as one pass over each has written nothing, the next two
+// write nothing either.
+func expectRest(t *testing.T, op *operator, v *view, recipes []*recipe) {
+	t.Helper()
+	var names []string
+	for _, r := range recipes {
+		for _, tc := range r.objects("templatecontroller.yaml") {
+			if tc.GetKind() == "TemplateController" {
+				names = append(names, tc.GetName())
+				r.patch(env.client.Resource(controllers), tc.GetName(), `{"spec": {"resyncPeriod": "1s"}}`)
+			}
+		}
+	}
+	eventually(t, soon, func() error {
+		since := mark(t)
+		waitPasses(t, v, names, 1)
+		if writes := op.writes(since); len(writes) > 0 {
+			return fmt.Errorf("the operator is busy: %v", tally(writes))
+		}
+		return nil
+	})
+	since := mark(t)
+	waitPasses(t, v, names, 2)
+	for _, write := range op.writes(since) {
+		t.Errorf("a pass over parents that nobody has changed wrote: %v", write)
+	}
+}
+
+// waitPasses waits for so many more passes for each TemplateController.
+func waitPasses(t *testing.T, v *view, names []string, more float64) {
+	t.Helper()
+	before := map[string]float64{}
+	eventually(t, soon, func() error {
+		m, err := v.scrape()
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			passes := 0.0
+			for series, value := range m {
+				if strings.HasPrefix(series, `templater_passes_total{controller="`+name+`"`) {
+					passes += value
+				}
+			}
+			if was, known := before[name]; !known {
+				before[name] = passes
+				err = fmt.Errorf("there have been %v passes for %s so far", passes, name)
+			} else if passes < was+more {
+				err = fmt.Errorf("there have been %v passes for %s, and %v before", passes, name, was)
+			}
+		}
+		return err
+	})
+}
+
+// checkPage runs the kubectl get commands that begin the part "What you see" of the page. They print what is shown.
+func (r *recipe) checkPage() {
+	for _, step := range shownIn(r.t, filepath.Join(r.folder, "README.md"), "What you see") {
+		if !strings.HasPrefix(step.command, "kubectl get ") {
+			return
+		}
+		eventually(r.t, soon, func() error {
+			return same(step.command, alike(step.output), alike(r.shell(step.command)))
+		})
+	}
+}
+
+// deleteObjects deletes the objects of the recipe while the operator is there to take its finalizers off.
+func (r *recipe) deleteObjects() {
+	all := r.objects("object.yaml")
+	for _, o := range all {
+		r.delete(r.interfaceOf(o), o.GetName())
+	}
+	for _, o := range all {
+		if o.GetKind() != "Namespace" { // which takes long
+			waitGone(r.t, r.interfaceOf(o), o.GetName())
+		}
+	}
+}
