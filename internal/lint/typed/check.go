@@ -41,6 +41,7 @@ type checker struct {
 	notes  []*note
 	fine   map[spot]bool             // keys that are there: see resolved
 	tested map[string]bool           // steps that conditions look at
+	labels map[string]bool           // steps to labels that selectors ask for: see labelled
 	seen   map[*parse.Tree][]context // define blocks, and for which dots
 	steps  int
 	gaveUp bool // steps or notes are used up
@@ -73,7 +74,7 @@ func Check(spec *v1.TemplateControllerSpec, program *render.Program, known schem
 func newChecker(spec *v1.TemplateControllerSpec, program *render.Program, known schema.Set) *checker {
 	return &checker{
 		spec: spec, known: known, program: program, units: program.Templates(),
-		fine: map[spot]bool{}, looks: maxLooks, tested: map[string]bool{}, seen: map[*parse.Tree][]context{}, called: map[*parse.Tree]bool{}, printed: map[spot]*value{}, partial: map[*syntax.Text]bool{}, kinds: map[string]*value{}, skeletons: map[*syntax.Unit]*skeleton{},
+		fine: map[spot]bool{}, labels: labelled(spec), looks: maxLooks, tested: map[string]bool{}, seen: map[*parse.Tree][]context{}, called: map[*parse.Tree]bool{}, printed: map[spot]*value{}, partial: map[*syntax.Text]bool{}, kinds: map[string]*value{}, skeletons: map[*syntax.Unit]*skeleton{},
 	}
 }
 

@@ -42,6 +42,9 @@ func (c *checker) field(v *value, key string, at place) *value {
 	if c.collecting > 0 {
 		c.test(found.origin)
 	}
+	if c.labels[stepOf(found.origin)] {
+		found = found.present()
+	}
 	w := *found
 	w.at = at
 	if v.may(null) || v.sparse {
