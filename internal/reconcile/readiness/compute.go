@@ -10,8 +10,12 @@ import (
 	"github.com/templater-dev/templater/internal/problem"
 )
 
+// notLookedAt is what an object lacks whose status is about an earlier spec.
+const notLookedAt = "its controller has not looked at its present spec yet"
+
 // compute returns how an object stands, which depends on the object alone: kstatus knows, but for Jobs, which
-// are ready for it once they run, and for Pods, which may have failed and which it judges by the clock.
+// are ready for it once they run, for Pods, which may have failed and which it judges by the clock, and for
+// the generation that a condition is about.
 func compute(content map[string]any) result {
 	metadata, _ := content["metadata"].(map[string]any)
 	state, _ := content["status"].(map[string]any)
@@ -33,6 +37,8 @@ func compute(content map[string]any) result {
 	switch {
 	case err != nil:
 		return result{InProgress, "its status cannot be read"}
+	case computed.Status == status.CurrentStatus && count(condition(state, "Ready"), "observedGeneration", generation(metadata)) < generation(metadata):
+		return result{InProgress, notLookedAt}
 	case computed.Status == status.CurrentStatus:
 		return result{state: Ready}
 	}
@@ -121,7 +127,7 @@ func progressOf(gk schema.GroupKind, content map[string]any, reason string) stri
 	state, _ := content["status"].(map[string]any)
 	want := count(spec, "replicas", 1)
 	if reason == "LatestGenerationNotObserved" || reason == "NoObservedGeneration" || reason == "NoGeneration" {
-		return "its controller has not looked at its present spec yet"
+		return notLookedAt
 	}
 	switch gk.Kind + "." + gk.Group {
 	case "Deployment.apps", "StatefulSet.apps", "ReplicaSet.apps":
@@ -162,6 +168,8 @@ func trueCondition(state map[string]any, kind string) map[string]any {
 	}
 	return nil
 }
+
+func generation(metadata map[string]any) int64 { return count(metadata, "generation", 0) }
 
 // text returns the text under a key, or "".
 func text(m map[string]any, key string) string {

@@ -13,5 +13,6 @@ func MayLag(content map[string]any, reports bool) bool {
 		return false
 	}
 	_, dated := state["observedGeneration"]
-	return !dated || content["apiVersion"] == "v1" && content["kind"] == "Pod"
+	_, conditionDated := condition(state, "Ready")["observedGeneration"]
+	return !dated && !conditionDated || content["apiVersion"] == "v1" && content["kind"] == "Pod"
 }
