@@ -126,7 +126,7 @@ func (p *pass) run() error {
 		p.desired.Faults = []child.Fault{{Problem: why, Always: true}}
 	}
 	observed = p.ours(observed)
-	judge := view.Judge(p.compiled.Program, p.input(observed))
+	judge := p.judge(observed)
 	p.gates = gate.Of(p.compiled.Order, &p.desired, judge)
 	p.problems = append(p.problems, p.gates.Told(p.desired.Faults)...)
 	p.plan = plan.Make(plan.Input{
@@ -137,6 +137,17 @@ func (p *pass) run() error {
 		return err
 	}
 	return p.report()
+}
+
+// judge tells how children stand. Those that are to count as ready do so.
+func (p *pass) judge(observed []*child.Live) *readiness.Judge {
+	judge := view.Judge(p.compiled.Program, p.input(observed))
+	for _, l := range observed {
+		if p.state.isAssumed(l.ID()) {
+			judge.Assume(l.Object)
+		}
+	}
+	return judge
 }
 
 // available is what a rollout asks. There is nothing whose status may lag.
@@ -251,7 +262,7 @@ func (p *pass) report() error {
 	}
 	p.desired.Pair(observed)
 	observed = p.ours(observed)
-	judge := view.Judge(p.compiled.Program, p.input(observed))
+	judge := p.judge(observed)
 	gates := gate.Of(p.compiled.Order, &p.desired, judge)
 	p.problems = append(p.problems, gates.Waits(p.plan.Held)...)
 	c := census.Of(p.desired.Wanted, observed, judge)

@@ -6,8 +6,34 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 )
+
+// makeReady makes the children ready that are to be.
+func (s *Simulator) makeReady(in State, ready func(entry string) bool) (out State, changed bool) {
+	out = in.copy()
+	for i, o := range in.Objects {
+		entry := text(mapping(mapping(o["metadata"])["labels"])[v1.LabelChild])
+		if !ready(entry) {
+			continue
+		}
+		out.Objects[i] = MakeReady(o, in.Now)
+		changed = changed || !same(o, out.Objects[i])
+		if id := idOf(o); s.compiled.Program.HasReadyWhen(entry) && !out.isAssumed(id) {
+			out.assumed[id], changed = out.Objects[i], true
+		}
+	}
+	return out, changed
+}
+
+// isAssumed reports whether a child counts as ready, whatever its entry says.
+func (s State) isAssumed(id child.ID) bool {
+	then, assumed := s.assumed[id]
+	at := s.find(id)
+	return assumed && at >= 0 && same(then, s.Objects[at])
+}
 
 // MakeReady returns an object with the status that its controller gives it once it is ready. It returns an object that is ready already
 // as it is. What a readyWhen wants besides, it does not know.

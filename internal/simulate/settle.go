@@ -1,10 +1,6 @@
 package simulate
 
-import (
-	"errors"
-
-	v1 "github.com/templater-dev/templater/api/v1"
-)
+import "errors"
 
 // mostPasses is how many passes Settle makes.
 const mostPasses = 100
@@ -32,8 +28,8 @@ func (s *Simulator) Settle(in State) (Result, State, error) {
 	return last, in, ErrRestless
 }
 
-// SettleReady is Settle where the children of some entries become ready as soon as they are there. ready is asked with
-// "" for objects that carry no label of an entry.
+// SettleReady is Settle where the children of some entries become ready as soon as they are there, also by the readyWhen of their entry.
+// ready is asked with "" for objects that carry no label of an entry.
 func (s *Simulator) SettleReady(in State, ready func(entry string) bool) (Result, State, error) {
 	var writes []Write
 	var result Result
@@ -46,25 +42,11 @@ func (s *Simulator) SettleReady(in State, ready func(entry string) bool) (Result
 		if err != nil {
 			return result, in, err
 		}
-		out, changed := in.makeReady(ready)
+		out, changed := s.makeReady(in, ready)
 		if !changed {
 			return result, in, nil
 		}
 		in = out
 	}
 	return result, in, ErrRestless
-}
-
-// makeReady makes the children ready that are to be.
-func (s State) makeReady(ready func(entry string) bool) (out State, changed bool) {
-	out = s.copy()
-	for i, o := range s.Objects {
-		labels := mapping(mapping(o["metadata"])["labels"])
-		if !ready(text(labels[v1.LabelChild])) {
-			continue
-		}
-		out.Objects[i] = MakeReady(o, s.Now)
-		changed = changed || !same(o, out.Objects[i])
-	}
-	return out, changed
 }

@@ -33,6 +33,8 @@ type State struct {
 	// applied is what was applied last, as far as that was in the simulation; parentID has the status of the parent.
 	applied map[child.ID]map[string]any
 	made    int // objects so far
+	// assumed are children that count as ready whatever the readyWhen of their entry says, for as long as they stay as they were then.
+	assumed map[child.ID]map[string]any
 }
 
 // parentID stands for the status of the parent.
@@ -40,9 +42,12 @@ var parentID = child.ID{}
 
 // copy returns a State that can be changed without a change of this one.
 func (s State) copy() State {
-	s.Objects, s.applied = slices.Clone(s.Objects), maps.Clone(s.applied)
+	s.Objects, s.applied, s.assumed = slices.Clone(s.Objects), maps.Clone(s.applied), maps.Clone(s.assumed)
 	if s.applied == nil {
 		s.applied = map[child.ID]map[string]any{}
+	}
+	if s.assumed == nil {
+		s.assumed = map[child.ID]map[string]any{}
 	}
 	return s
 }
