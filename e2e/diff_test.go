@@ -15,7 +15,10 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/e2e/cluster/audit"
 )
@@ -135,6 +138,26 @@ func TestDiff(t *testing.T) {
 	}
 	s.onlyTried(before)
 	s.diffWithoutRights(file)
+	s.treeOfOneThatGoes(author)
+}
+
+// treeOfOneThatGoes deletes a parent that somebody else keeps.
+func (s *scope) treeOfOneThatGoes(author string) {
+	s.t.Helper()
+	things := env.client.Resource(schema.GroupVersionResource{Group: s.group, Version: "v1", Resource: "things"}).Namespace(s.ns)
+	if _, err := things.Patch(s.t.Context(), "p-1", types.MergePatchType, []byte(`{"metadata": {"finalizers": ["example.org/kept"]}}`), metav1.PatchOptions{}); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := things.Delete(s.t.Context(), "p-1", metav1.DeleteOptions{}); err != nil {
+		s.t.Fatal(err)
+	}
+	out, code := s.templater("tree", "things."+s.group, "p-1", "-n", s.ns, "--kubeconfig", author)
+	if code != 0 || !strings.HasPrefix(out, s.expand("Thing @ns/p-1: being deleted\n")) || !strings.Contains(out, s.expand("ConfigMap @ns/p-1: ready\n")) {
+		s.t.Errorf("templater tree of a parent that goes ends with %d and says:\n%s", code, out)
+	}
+	if _, err := things.Patch(s.t.Context(), "p-1", types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{}); err != nil {
+		s.t.Fatal(err)
+	}
 }
 
 // waitMade waits until all children are there.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/cli"
 	"github.com/templater-dev/templater/internal/impact"
+	"github.com/templater-dev/templater/internal/lint/files"
 	"github.com/templater-dev/templater/internal/manifest"
 	"github.com/templater-dev/templater/internal/snapshot"
 )
@@ -79,9 +80,14 @@ func (f *diffFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
+	known, err := files.Know(set)
+	if err != nil {
+		return err
+	}
+	known.Ask(source.Schemas)
 	progress := cli.NewProgress(cmd.ErrOrStderr())
 	defer progress.Clear()
-	comparer := &impact.Comparer{Source: source, Server: client, Definitions: manifest.Contents(set.CRDs), Now: time.Now()}
+	comparer := &impact.Comparer{Source: source, Server: client, Definitions: manifest.Contents(set.CRDs), Schemas: known.Schemas, Now: time.Now()}
 	reports, err := f.compare(cmd.Context(), comparer, set, progress)
 	if err != nil {
 		return err

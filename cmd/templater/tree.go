@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -17,10 +19,13 @@ import (
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/lint/files"
 	"github.com/templater-dev/templater/internal/manifest"
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/simulate"
 	"github.com/templater-dev/templater/internal/snapshot"
+	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/tree"
 )
 
@@ -116,29 +121,46 @@ func (f *treeFlags) ofCluster(ctx context.Context, kind, name string) (tree.Tree
 	if err != nil {
 		return tree.Tree{}, err
 	}
-	var controllers []tree.Controller
+	g := grower{parent: parent.Content()}
 	for _, tc := range all {
 		if gvk := schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind); gvk.GroupKind() != where.GroupVersionKind.GroupKind() {
 			continue
 		}
-		seen, err := source.Around(ctx, tc, parent)
+		checked := lint.Check(tc, nil) // the operator has looked at types, and says in the status what has come of it
+		if r := refused(tc); r != nil {
+			checked.Rejection = r
+		}
+		seen, err := source.Around(ctx, tc, checked.Compiled, parent)
 		if err != nil {
 			return tree.Tree{}, err
 		}
 		if seen == nil {
 			continue
 		}
-		if controllers, err = add(controllers, tc, seen.Definitions, func(s *simulate.Simulator) simulate.State {
-			state := simulate.State{Parent: parent.Content(), Read: seen.Related.Read, Now: time.Now()}
-			for _, o := range seen.Children {
-				state.Objects = append(state.Objects, o.Content())
-			}
-			return s.Holding(state, parent, seen.Children)
-		}); err != nil {
+		if err := g.add(tc, checked, seen.Definitions, func(s *simulate.Simulator) simulate.State {
+			return s.Holding(simulate.State{Parent: g.parent, Read: seen.Related.Read, Objects: contents(seen.Children), Now: time.Now()}, parent, seen.Children)
+		}, contents(seen.Children)); err != nil {
 			return tree.Tree{}, err
 		}
 	}
-	return grown(parent.Content(), controllers)
+	return g.tree()
+}
+
+// refused returns what the operator holds against a TemplateController as it is now, or nil.
+func refused(tc *v1.TemplateController) *spec.Rejection {
+	accepted := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionAccepted)
+	if accepted == nil || accepted.Status != metav1.ConditionFalse || accepted.ObservedGeneration != tc.Generation {
+		return nil
+	}
+	return &spec.Rejection{Reason: accepted.Reason, Message: accepted.Message}
+}
+
+func contents(objects []*object.Object) []map[string]any {
+	var out []map[string]any
+	for _, o := range objects {
+		out = append(out, o.Content())
+	}
+	return out
 }
 
 // ofFiles takes files for the cluster.
@@ -151,16 +173,21 @@ func (f *treeFlags) ofFiles(stdin io.Reader, kind, name string) (tree.Tree, erro
 	if i < 0 {
 		return tree.Tree{}, fmt.Errorf("there is no %s %s in %s", kind, name, strings.Join(f.paths, ", "))
 	}
-	parent, others := set.Objects[i].Content, manifest.Contents(slices.Delete(slices.Clone(set.Objects), i, i+1))
-	var controllers []tree.Controller
+	known, err := files.Know(set)
+	if err != nil {
+		return tree.Tree{}, err
+	}
+	g := grower{parent: set.Objects[i].Content}
+	others := manifest.Contents(slices.Delete(slices.Clone(set.Objects), i, i+1))
 	for _, c := range set.Controllers {
-		if controllers, err = add(controllers, c.TemplateController, manifest.Contents(set.CRDs), func(*simulate.Simulator) simulate.State {
-			return simulate.State{Parent: parent, Objects: others, Now: time.Now()}
-		}); err != nil {
+		checked := lint.Check(c.TemplateController, known.Schemas)
+		if err := g.add(c.TemplateController, checked, manifest.Contents(set.CRDs), func(*simulate.Simulator) simulate.State {
+			return simulate.State{Parent: g.parent, Objects: others, Now: time.Now()}
+		}, others); err != nil {
 			return tree.Tree{}, err
 		}
 	}
-	return grown(parent, controllers)
+	return g.tree()
 }
 
 // means reports whether the words of the command line name an object.
@@ -173,34 +200,4 @@ func (f *treeFlags) means(content map[string]any, named, name string) bool {
 	metadata, _ := content["metadata"].(map[string]any)
 	return (strings.EqualFold(is.Kind, word) || strings.EqualFold(kind.Plural(is.Kind), word)) && metadata["name"] == name &&
 		(f.cluster.Namespace == "" || metadata["namespace"] == f.cluster.Namespace)
-}
-
-// add adds how the parent stands by a TemplateController, if it is a parent of that.
-func add(all []tree.Controller, tc *v1.TemplateController, definitions []map[string]any, read func(*simulate.Simulator) simulate.State) ([]tree.Controller, error) {
-	checked := lint.Check(tc, nil)
-	if checked.Rejection != nil {
-		return nil, fmt.Errorf("TemplateController %s: %s", tc.Name, checked.Rejection.Message)
-	}
-	s, rejection := simulate.New(tc, checked.Compiled, definitions)
-	if rejection != nil {
-		return nil, fmt.Errorf("TemplateController %s: %s", tc.Name, rejection.Message)
-	}
-	state := read(s)
-	if s.Watches(state.Parent) != "" {
-		return all, nil
-	}
-	one, err := tree.Of(tc, checked.Compiled, s, state)
-	return append(all, one), err
-}
-
-func grown(parent map[string]any, controllers []tree.Controller) (tree.Tree, error) {
-	t := tree.NewParent(parent, controllers)
-	metadata, _ := parent["metadata"].(map[string]any)
-	switch {
-	case metadata["deletionTimestamp"] != nil:
-		return t, fmt.Errorf("%s %s is being deleted, which tree does not show: its ready condition says what it waits for", t.Parent.Kind, t.Parent.Name)
-	case len(controllers) == 0:
-		return t, fmt.Errorf("%s %s is no parent of any TemplateController: check kind, labels and namespace against their spec.watch", t.Parent.Kind, t.Parent.Name)
-	}
-	return t, nil
 }

@@ -18,6 +18,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/object"
+	schemas "github.com/templater-dev/templater/internal/schema"
 	"github.com/templater-dev/templater/internal/simulate"
 	"github.com/templater-dev/templater/internal/snapshot"
 	"github.com/templater-dev/templater/internal/spec"
@@ -32,7 +33,9 @@ type Comparer struct {
 	Server Server
 	// Definitions are CustomResourceDefinitions that count before those of the cluster.
 	Definitions []map[string]any
-	Now         time.Time
+	// Schemas are those of kinds, by which an edited TemplateController is checked; nil knows of none.
+	Schemas schemas.Set
+	Now     time.Time
 	// Progress hears how many of the parents have been compared; nil is for nobody. It is called by several at a time.
 	Progress func(done, all int)
 }
@@ -64,7 +67,7 @@ func (c *Comparer) Compare(ctx context.Context, tc *v1.TemplateController) (*Rep
 	if old != nil {
 		tc = withStatus(tc, old)
 	}
-	checked := lint.Check(tc, nil)
+	checked := lint.Check(tc, c.Schemas)
 	if checked.Rejection != nil {
 		return nil, fmt.Errorf("TemplateController %s: %s", tc.Name, checked.Rejection.Message)
 	}
@@ -80,6 +83,7 @@ func (c *Comparer) Compare(ctx context.Context, tc *v1.TemplateController) (*Rep
 		return nil, err
 	}
 	if old != nil {
+		// What works already is not stopped by what types show of it.
 		if was := lint.Check(old, nil); was.Rejection != nil {
 			report.note("the TemplateController in the cluster is rejected, so that all that this one does is new: %s", was.Rejection.Message)
 		} else if x.before, err = c.side(ctx, old, was.Compiled, definitions); err != nil {

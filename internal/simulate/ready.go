@@ -21,7 +21,7 @@ func (s *Simulator) makeReady(in State, ready func(entry string) bool) (out Stat
 		}
 		out.Objects[i] = MakeReady(o, in.Now)
 		changed = changed || !same(o, out.Objects[i])
-		if id := idOf(o); s.compiled.Program.HasReadyWhen(entry) && !out.isAssumed(id) {
+		if id := child.IDOf(o); s.compiled.Program.HasReadyWhen(entry) && !out.isAssumed(id) {
 			out.assumed[id], changed = out.Objects[i], true
 		}
 	}

@@ -57,8 +57,19 @@ func (s *Simulator) OfKind(content map[string]any) bool {
 	return child.GVKOf(content).GroupKind() == s.compiled.GVK.GroupKind()
 }
 
-// Watches returns why an object is no parent of the TemplateController, or "".
+// Watches returns why no pass can be made over an object, or "": because it is no parent of the TemplateController, or a parent that goes.
 func (s *Simulator) Watches(content map[string]any) string {
+	if why := s.Matches(content); why != "" {
+		return why
+	}
+	if mapping(content["metadata"])["deletionTimestamp"] != nil {
+		return "it is being deleted, which cannot be tried without a cluster"
+	}
+	return ""
+}
+
+// Matches returns why an object is no parent of the TemplateController, or "".
+func (s *Simulator) Matches(content map[string]any) string {
 	if !s.OfKind(content) {
 		return fmt.Sprintf("it is a %s, and TemplateController %s watches %s", child.IDOf(content).Kind, s.name, s.compiled.GVK.GroupKind())
 	}
@@ -71,8 +82,6 @@ func (s *Simulator) Watches(content map[string]any) string {
 		return "its namespace is none of spec.watch.namespaces"
 	case !s.compiled.Labels.Matches(o):
 		return "its labels do not match spec.watch.labelSelector"
-	case o.Deleting():
-		return "it is being deleted, which cannot be tried without a cluster"
 	}
 	return ""
 }

@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/spec"
 )
 
 // Around is what a pass of a TemplateController over one parent sees.
@@ -23,13 +23,9 @@ type Around struct {
 	Related     *Related
 }
 
-// Around reads what a pass over the parent sees, or returns nil where the object is no parent of the TemplateController.
-func (s *Source) Around(ctx context.Context, tc *v1.TemplateController, parent *object.Object) (*Around, error) {
-	checked := lint.Check(tc, nil)
-	if checked.Rejection != nil {
-		return nil, fmt.Errorf("TemplateController %s: %s", tc.Name, checked.Rejection.Message)
-	}
-	compiled := checked.Compiled
+// Around reads what a pass over the parent sees, or returns nil where the object is no parent of the TemplateController. compiled is the
+// spec of that, which may have been rejected.
+func (s *Source) Around(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled, parent *object.Object) (*Around, error) {
 	where, err := s.Resource(compiled.GVK)
 	if where == nil || err != nil {
 		return nil, err

@@ -16,10 +16,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/schemas"
 	"github.com/templater-dev/templater/internal/object"
+	types "github.com/templater-dev/templater/internal/schema"
 )
 
 // Client reads from the API server; *kube.Client does.
@@ -38,6 +42,8 @@ type Kinds interface {
 type Source struct {
 	Client Client
 	Kinds  Kinds
+	// Schemas are those of the kinds of the cluster, which are read when they are asked for; nil knows of none.
+	Schemas types.Set
 }
 
 // NewSource returns a Source that reads as the user of config, and the client that it reads by.
@@ -51,7 +57,8 @@ func NewSource(config *rest.Config) (*Source, *kube.Client, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return &Source{client, kube.NewDiscovery(discovering)}, client, nil
+	fields := schemas.New(schemas.Options{Reader: client, Clock: clock.RealClock{}, Logger: klog.Background()})
+	return &Source{client, kube.NewDiscovery(discovering), fields}, client, nil
 }
 
 // controllers is where TemplateControllers are.

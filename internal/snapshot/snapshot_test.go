@@ -103,7 +103,7 @@ func TestParents(t *testing.T) {
 		LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "web"}}, FieldSelector: "metadata.name!=y",
 		NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"team": "red"}},
 	}
-	got, err := (&Source{in, in}).Parents(t.Context(), tc, compiled(t, tc.Spec))
+	got, err := (&Source{Client: in, Kinds: in}).Parents(t.Context(), tc, compiled(t, tc.Spec))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestRelatedObjectsAreFoundByWhatIsChosen(t *testing.T) {
 	c := compiled(t, v1.TemplateControllerSpec{Related: []v1.Related{
 		{Name: "maps", APIVersion: "v1", Kind: "ConfigMap"}, {Name: "none", APIVersion: "example.org/v1", Kind: "Absent"},
 	}})
-	related, err := (&Source{in, in}).Related(t.Context(), c)
+	related, err := (&Source{Client: in, Kinds: in}).Related(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestRelatedObjectsAreFoundByWhatIsChosen(t *testing.T) {
 func TestChildren(t *testing.T) {
 	in := &server{objects: map[string][]*object.Object{"configmaps": {named(t, "a", "x", "1"), named(t, "a", "y", "2")}}}
 	kinds := []schema.GroupVersionKind{{Version: "v1", Kind: "ConfigMap"}, {Group: "example.org", Version: "v1", Kind: "Absent"}, {Version: "v2", Kind: "ConfigMap"}}
-	got, err := (&Source{in, in}).Children(t.Context(), Labels{Controller: "apps", Kinds: kinds})
+	got, err := (&Source{Client: in, Kinds: in}).Children(t.Context(), Labels{Controller: "apps", Kinds: kinds})
 	if err != nil || len(got) != 2 || len(got["1"]) != 1 {
 		t.Errorf("got %v and %v, want an object of each parent", got, err)
 	}
@@ -173,7 +173,7 @@ func TestChildren(t *testing.T) {
 func TestADefinitionIsMadeUp(t *testing.T) {
 	in := &server{failure: apierrors.NewForbidden(schema.GroupResource{}, "x", nil)}
 	app := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}
-	got, err := (&Source{in, in}).Definitions(t.Context(), []schema.GroupVersionKind{app, app, {Version: "v1", Kind: "Pod"}, {Group: "example.org", Version: "v1", Kind: "Absent"}})
+	got, err := (&Source{Client: in, Kinds: in}).Definitions(t.Context(), []schema.GroupVersionKind{app, app, {Version: "v1", Kind: "Pod"}, {Group: "example.org", Version: "v1", Kind: "Absent"}})
 	if err != nil || len(got) != 1 {
 		t.Fatalf("got %v and %v", got, err)
 	}
@@ -185,7 +185,7 @@ func TestADefinitionIsMadeUp(t *testing.T) {
 
 func TestWhatIsNotAnsweredIsTold(t *testing.T) {
 	in := &server{failure: &url.Error{Op: "Get", URL: "https://127.0.0.1:1/apis", Err: errors.New("refused")}}
-	source := &Source{in, in}
+	source := &Source{Client: in, Kinds: in}
 	tc := &v1.TemplateController{}
 	c := compiled(t, v1.TemplateControllerSpec{Related: []v1.Related{{Name: "maps", APIVersion: "v1", Kind: "ConfigMap"}}})
 	pod := []schema.GroupVersionKind{{Version: "v1", Kind: "Pod"}}
@@ -223,7 +223,7 @@ func TestChildNamespaces(t *testing.T) {
 
 func TestKindsAreFoundByWords(t *testing.T) {
 	in := &server{}
-	source := &Source{in, in}
+	source := &Source{Client: in, Kinds: in}
 	for _, word := range []string{"app", "App", "apps.example.org"} {
 		if got, err := source.Find(word); err != nil || got.Resource.Resource != "apps" {
 			t.Errorf("%s: got %v and %v", word, got, err)
@@ -242,7 +242,11 @@ func TestAround(t *testing.T) {
 	tc.Name = "apps"
 	tc.Spec.Watch = v1.Watch{APIVersion: "example.org/v1", Kind: "App", Namespaces: []string{"a", "b"}, FieldSelector: "metadata.name!=y"}
 	tc.Spec.Children = []v1.Child{{Name: "a", Template: "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"}}
-	got, err := (&Source{in, in}).Around(t.Context(), tc, parent)
+	compiled, rejection := spec.Compile(tc.Name, &tc.Spec)
+	if rejection != nil {
+		t.Fatal(rejection.Message)
+	}
+	got, err := (&Source{Client: in, Kinds: in}).Around(t.Context(), tc, compiled, parent)
 	if err != nil || got == nil || len(got.Definitions) != 1 {
 		t.Fatalf("got %v and %v", got, err)
 	}
@@ -255,7 +259,7 @@ func TestAround(t *testing.T) {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
 	in.objects["apps"] = nil
-	if got, err := (&Source{in, in}).Around(t.Context(), tc, parent); got != nil || err != nil {
+	if got, err := (&Source{Client: in, Kinds: in}).Around(t.Context(), tc, compiled, parent); got != nil || err != nil {
 		t.Errorf("an object that is no parent: got %v and %v", got, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/templater-dev/templater/internal/cli"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -59,6 +60,8 @@ func (p painter) object(o Object) string {
 		return o.id()
 	case Ready:
 		return o.id() + ": " + p.colours.Green(o.State)
+	case Deleting:
+		return o.id() + ": " + p.colours.Red(o.State)
 	}
 	return o.id() + ": " + p.colours.Yellow(o.State)
 }
@@ -79,13 +82,16 @@ func (p painter) controller(c Controller) branch {
 	for _, e := range c.Related {
 		out.below = append(out.below, p.entry(relatedTitle(e), e))
 	}
+	if len(c.Pending) > 0 {
+		out.below = append(out.below, branch{text: p.colours.Yellow("yet to do: " + problem.Join(c.Pending))})
+	}
 	for _, fault := range c.Faults {
-		if fault != c.Message {
+		if !strings.Contains(c.Message, fault) {
 			out.below = append(out.below, branch{text: p.colours.Red("fault: " + fault)})
 		}
 	}
 	for _, wait := range c.Waits {
-		if wait != c.Message {
+		if !strings.Contains(c.Message, wait) {
 			out.below = append(out.below, branch{text: p.colours.Yellow("waits: " + wait)})
 		}
 	}

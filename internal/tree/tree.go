@@ -9,6 +9,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/census"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/simulate"
@@ -34,7 +35,7 @@ type Object struct {
 // Controller is what one TemplateController makes of the parent.
 type Controller struct {
 	Name string `json:"name"`
-	// Ready, Reason and Message are what the ready condition says.
+	// Ready, Reason and Message are what the ready condition says, or why the TemplateController is not served.
 	Ready   bool   `json:"ready"`
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
@@ -44,6 +45,8 @@ type Controller struct {
 	// Faults say what is wrong, and Waits what waits for what, in the words of the ready condition.
 	Faults []string `json:"faults"`
 	Waits  []string `json:"waits"`
+	// Pending is what templater is yet to do, such as "create ConfigMap default/a".
+	Pending []string `json:"pending"`
 }
 
 // Entry is the objects of an entry.
@@ -54,11 +57,14 @@ type Entry struct {
 	Objects  []Object `json:"objects"`
 }
 
-// Ready is the State of an object that is ready.
-const Ready = "ready"
+// The States of an object that is ready, and of one that goes.
+const (
+	Ready    = "ready"
+	Deleting = "being deleted"
+)
 
 // Of says how a parent stands by one TemplateController, which the simulator is of. It makes one pass, and tells of what that would
-// write as of what is yet to come: as long as there is some, the parent is not ready.
+// write as of what is yet to come. Whether the parent is ready is what its status says; the pass says it where the status says nothing.
 func Of(tc *v1.TemplateController, compiled *spec.Compiled, s *simulate.Simulator, state simulate.State) (Controller, error) {
 	state = s.Placed(state)
 	result, _, err := s.Pass(state)
@@ -66,17 +72,16 @@ func Of(tc *v1.TemplateController, compiled *spec.Compiled, s *simulate.Simulato
 		return Controller{}, fmt.Errorf("TemplateController %s: %w", tc.Name, err)
 	}
 	out := Controller{
-		Name: tc.Name, Ready: result.Ready.Status == "True", Reason: result.Ready.Reason, Message: result.Ready.Message,
-		Children: []Entry{}, Related: []Entry{}, Faults: append([]string{}, result.Faults...), Waits: append([]string{}, result.Waits...),
-	}
-	for i := range tc.Spec.Children {
-		name := tc.Spec.Children[i].Name
-		out.Children = append(out.Children, Entry{Name: name, WaitsFor: append([]string{}, compiled.Order.DependsOn(name)...), Objects: []Object{}})
+		Name: tc.Name, Children: entriesOf(tc.Spec.Children, compiled.Order), Related: []Entry{}, Pending: []string{},
+		Faults: append([]string{}, result.Faults...), Waits: append([]string{}, result.Waits...),
 	}
 	pending := pendingOf(result.Writes)
-	if n := len(pending); n > 0 && out.Ready {
-		out.Ready, out.Reason, out.Message = false, v1.ReasonProgressing, "children that templater is yet to write or to delete: "+strconv.Itoa(n)
+	for _, w := range result.Writes {
+		if pending[w.Of] != "" {
+			out.Pending = append(out.Pending, w.String())
+		}
 	}
+	out.judge(state.Parent, compiled.ReadyCondition, result.Ready)
 	for _, c := range result.Children {
 		content := c.Wanted
 		if content == nil {
@@ -103,6 +108,45 @@ func Of(tc *v1.TemplateController, compiled *spec.Compiled, s *simulate.Simulato
 		out.Related = append(out.Related, e)
 	}
 	return out, nil
+}
+
+// entriesOf are entries without their objects.
+func entriesOf(children []v1.Child, order *spec.Order) []Entry {
+	out := []Entry{}
+	for i := range children {
+		name := children[i].Name
+		out = append(out, Entry{Name: name, WaitsFor: append([]string{}, order.DependsOn(name)...), Objects: []Object{}})
+	}
+	return out
+}
+
+// judge notes what the ready condition of the parent says, or, where there is none, what the pass does.
+func (c *Controller) judge(parent map[string]any, condition string, passed census.Verdict) {
+	live := conditionOf(parent, condition)
+	if live == nil {
+		c.Ready, c.Reason, c.Message = passed.Status == "True", passed.Reason, passed.Message
+		if n := len(c.Pending); n > 0 && c.Ready {
+			c.Ready, c.Reason, c.Message = false, v1.ReasonProgressing, "children that templater is yet to write or to delete: "+strconv.Itoa(n)
+		}
+		return
+	}
+	c.Ready, c.Reason, c.Message = live["status"] == "True", text(live, "reason"), text(live, "message")
+	seen, known := live["observedGeneration"].(int64)
+	if is, _ := metadataOf(parent)["generation"].(int64); known && seen < is {
+		c.Pending = append(c.Pending, fmt.Sprintf("look at generation %d: the status is of generation %d", is, seen))
+	}
+}
+
+// conditionOf returns a condition of a parent's status, or nil.
+func conditionOf(parent map[string]any, condition string) map[string]any {
+	status, _ := parent["status"].(map[string]any)
+	list, _ := status["conditions"].([]any)
+	for _, c := range list {
+		if c, _ := c.(map[string]any); c["type"] == condition && condition != "" {
+			return c
+		}
+	}
+	return nil
 }
 
 // pendingOf says of objects that are yet to be written what is to come.
@@ -148,15 +192,26 @@ func NewParent(content map[string]any, controllers []Controller) Tree {
 			break
 		}
 	}
+	if isDeleting(content) {
+		parent.State = Deleting
+	}
 	return Tree{Parent: parent, Controllers: controllers}
 }
 
-func objectOf(content map[string]any) Object {
+func isDeleting(content map[string]any) bool { return metadataOf(content)["deletionTimestamp"] != nil }
+
+func metadataOf(content map[string]any) map[string]any {
 	metadata, _ := content["metadata"].(map[string]any)
-	text := func(m map[string]any, key string) string {
-		s, _ := m[key].(string)
-		return s
-	}
+	return metadata
+}
+
+func text(m map[string]any, key string) string {
+	s, _ := m[key].(string)
+	return s
+}
+
+func objectOf(content map[string]any) Object {
+	metadata := metadataOf(content)
 	return Object{APIVersion: text(content, "apiVersion"), Kind: text(content, "kind"), Namespace: text(metadata, "namespace"), Name: text(metadata, "name")}
 }
 

@@ -61,10 +61,11 @@ metadata: {name: gone, namespace: default, labels: {templater.dev/controller: ap
 	}
 	want := `App default/one: TemplateError
 └─ TemplateController apps: TemplateError: status:1:4: a string has no fields, so there is no .length in it
-   └─ children[map]
-      ├─ ConfigMap default/new: not there yet
-      ├─ ConfigMap default/old: not as its template says yet
-      └─ ConfigMap default/gone: to be deleted
+   ├─ children[map]
+   │  ├─ ConfigMap default/new: not there yet
+   │  ├─ ConfigMap default/old: not as its template says yet
+   │  └─ ConfigMap default/gone: to be deleted
+   └─ yet to do: create ConfigMap default/new; update ConfigMap default/old; delete ConfigMap default/gone
 `
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -98,5 +99,63 @@ spec:
 	}
 	if want := "children that templater is yet to write or to delete: 1"; c.Ready || c.Reason != "Progressing" || c.Message != want {
 		t.Errorf("ready %v, %s: %s, want %s", c.Ready, c.Reason, c.Message, want)
+	}
+}
+
+// TestWhatTheParentSaysCounts has a parent whose status says something else than a pass would.
+func TestWhatTheParentSaysCounts(t *testing.T) {
+	const text = `
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: apps}
+spec:
+  watch: {apiVersion: example.org/v1, kind: App}
+  children: [{name: map, template: "{apiVersion: v1, kind: ConfigMap, metadata: {name: new}}"}]
+---
+apiVersion: example.org/v1
+kind: App
+metadata: {name: one, namespace: default, uid: u, generation: 2}
+status: {conditions: [{type: Ready, status: STATUS, reason: REASON, message: MESSAGE, observedGeneration: SEEN}]}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: NAME, namespace: default, labels: {templater.dev/controller: apps, templater.dev/child: map, templater.dev/parent-uid: u}}
+`
+	for why, row := range map[string]struct{ status, reason, message, seen, name, want string }{
+		"all is done": {"'True'", "Ready", "all is well", "2", "new", "App default/one: ready\n└─ TemplateController apps: ready\n   └─ children[map]\n      └─ ConfigMap default/new: ready\n"},
+		"what only the operator sees": {
+			"'False'", "ChildForbidden", "no rights", "2", "new",
+			"App default/one: ChildForbidden\n└─ TemplateController apps: ChildForbidden: no rights\n   └─ children[map]\n      └─ ConfigMap default/new: ready\n",
+		},
+		"a pass is due": {
+			"'True'", "Ready", "all is well", "1", "old",
+			"App default/one: ready\n└─ TemplateController apps: ready\n   ├─ children[map]\n   │  ├─ ConfigMap default/new: not there yet\n   │  └─ ConfigMap default/old: to be deleted\n" +
+				"   └─ yet to do: create ConfigMap default/new; delete ConfigMap default/old; look at generation 2: the status is of generation 1\n",
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			set, err := manifest.Load([]string{"-"}, strings.NewReader(strings.NewReplacer("STATUS", row.status, "REASON", row.reason, "MESSAGE", row.message, "SEEN", row.seen, "NAME", row.name).Replace(text)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			tc := set.Controllers[0].TemplateController
+			checked := lint.Check(tc, nil)
+			s, rejection := simulate.New(tc, checked.Compiled, nil)
+			if rejection != nil {
+				t.Fatal(rejection.Message)
+			}
+			parent := set.Objects[0].Content
+			c, err := Of(tc, checked.Compiled, s, simulate.State{Parent: parent, Objects: manifest.Contents(set.Objects[1:]), Now: time.Unix(0, 0)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b strings.Builder
+			if err := Text(&b, cli.Colours{}, NewParent(parent, []Controller{c})); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(row.want, b.String()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
 	}
 }

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/simulate"
+	"github.com/templater-dev/templater/internal/tree"
+)
+
+// grower grows the tree of a parent by one TemplateController after the other.
+type grower struct {
+	parent      map[string]any
+	controllers []tree.Controller
+}
+
+// add adds how the parent stands by a TemplateController, if it is a parent of that. children are objects that may be its children.
+func (g *grower) add(tc *v1.TemplateController, checked lint.Result, definitions []map[string]any, read func(*simulate.Simulator) simulate.State, children []map[string]any) error {
+	if checked.Compiled == nil || checked.Compiled.GVK.GroupKind() != child.GVKOf(g.parent).GroupKind() {
+		return nil
+	}
+	s, rejection := simulate.New(tc, checked.Compiled, definitions)
+	if checked.Rejection != nil {
+		rejection = checked.Rejection
+	}
+	switch {
+	case s != nil && s.Matches(g.parent) != "":
+		return nil
+	case rejection != nil:
+		g.controllers = append(g.controllers, tree.Rejected(tc, rejection, g.parent, children))
+		return nil
+	case s.Watches(g.parent) != "":
+		g.controllers = append(g.controllers, tree.Leaving(tc, checked.Compiled, g.parent, children))
+		return nil
+	}
+	one, err := tree.Of(tc, checked.Compiled, s, read(s))
+	g.controllers = append(g.controllers, one)
+	return err
+}
+
+func (g *grower) tree() (tree.Tree, error) {
+	t := tree.NewParent(g.parent, g.controllers)
+	if len(g.controllers) == 0 {
+		return t, fmt.Errorf("%s %s is no parent of any TemplateController: check kind, labels and namespace against their spec.watch", t.Parent.Kind, t.Parent.Name)
+	}
+	return t, nil
+}
