@@ -116,7 +116,7 @@ func TestDeletedParentGoesAfterItsChildrenInOrder(t *testing.T) {
 		if apierrors.IsNotFound(err) || err == nil && o.GetUID() != first {
 			return nil
 		}
-		return fmt.Errorf("two-base: is still there, or cannot be read: %w", err)
+		return errors.Join(errors.New("two-base is still there, or cannot be read"), err)
 	})
 	s.letGo("two-top")
 	waitFor(t, s.in(configMaps), "two-last", nil)
