@@ -166,7 +166,7 @@ func (r *renderer) render(c *manifest.Controller, definitions []*manifest.Object
 		}
 		for _, fault := range result.Faults {
 			r.faulty = true
-			fmt.Fprintln(r.errors, located(c, fault))
+			fmt.Fprintln(r.errors, c.Located(fault))
 		}
 		r.results = append(r.results, show.Of(c.TemplateController.Name, out.Parent, result))
 	}
@@ -184,7 +184,7 @@ func (r *renderer) noParent(paths []string) error {
 // reject tells why the operator would not accept a TemplateController.
 func (r *renderer) reject(c *manifest.Controller, all []finding.Finding) error {
 	for _, l := range report.Locate(c.TemplateController.Name, c, all) {
-		fmt.Fprintln(r.errors, located(c, l.Finding.String()))
+		fmt.Fprintln(r.errors, c.Located(l.Finding.String()))
 	}
 	return nil
 }

@@ -104,6 +104,13 @@ func fault(path string, err error) error {
 	return &Error{File: path, Message: err.Error()}
 }
 
+// Parse reads a text that was never a file, such as that of an editor. name stands for the file, in places and errors. A text without an
+// object is fine; a document that is none is an [*Error].
+func Parse(name, text string) (*Set, error) {
+	set := &Set{}
+	return set, set.parse(name, []byte(text), false)
+}
+
 // read takes the objects of a file. inFolder means that others may be there, too.
 func (s *Set) read(path string, from io.Reader, inFolder bool) error {
 	text, err := io.ReadAll(io.LimitReader(from, largestFile+1))
@@ -112,10 +119,20 @@ func (s *Set) read(path string, from io.Reader, inFolder bool) error {
 		return fault(path, err)
 	case len(text) > largestFile:
 		return &Error{File: path, Message: fmt.Sprintf("more than %d MiB: this is no manifest", largestFile>>20)}
-	case !utf8.Valid(text):
+	}
+	before := s.count()
+	err = s.parse(path, text, inFolder)
+	if err == nil && s.count() == before && !inFolder {
+		return &Error{File: path, Message: "no object in it"}
+	}
+	return err
+}
+
+// parse takes the objects of a text. lenient means that documents which are no objects are left out.
+func (s *Set) parse(path string, text []byte, lenient bool) error {
+	if !utf8.Valid(text) {
 		return &Error{File: path, Message: "no text: write UTF-8"}
 	}
-	found := false
 	for _, d := range split(path, bytes.TrimPrefix(text, []byte("\ufeff"))) {
 		objects, err := d.objects()
 		if err != nil {
@@ -123,19 +140,17 @@ func (s *Set) read(path string, from io.Reader, inFolder bool) error {
 		}
 		for _, o := range objects {
 			if !o.isObject() {
-				if inFolder {
+				if lenient {
 					continue
 				}
 				return d.errorAt(o.at, "no object: apiVersion and kind are missing")
 			}
-			found = true
 			if err := s.add(d, Object{Content: o.content, File: path, Line: d.lineOf(o.at)}, o.at); err != nil {
 				return err
 			}
 		}
 	}
-	if !found && !inFolder {
-		return &Error{File: path, Message: "no object in it"}
-	}
 	return nil
 }
+
+func (s *Set) count() int { return len(s.Controllers) + len(s.CRDs) + len(s.Objects) }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/templater-dev/templater/internal/cli"
+	"github.com/templater-dev/templater/internal/lint/report"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
@@ -26,8 +26,19 @@ type branch struct {
 	below []branch
 }
 
+// Painter paints text for a terminal.
+type Painter interface {
+	report.Painter
+	Green(text string) string
+}
+
+// unpainted is the Painter of pictures: text stays as it is.
+type unpainted struct{ report.Unpainted }
+
+func (unpainted) Green(text string) string { return text }
+
 // Text writes the tree for people.
-func Text(w io.Writer, colours cli.Colours, t Tree) error {
+func Text(w io.Writer, colours Painter, t Tree) error {
 	p := painter{colours}
 	root := branch{text: p.object(t.Parent)}
 	for _, c := range t.Controllers {
@@ -52,7 +63,7 @@ func (n branch) write(b *strings.Builder, indent string) {
 }
 
 // painter puts parts of a tree into words.
-type painter struct{ colours cli.Colours }
+type painter struct{ colours Painter }
 
 func (p painter) object(o Object) string {
 	switch o.State {
@@ -128,7 +139,7 @@ func (g *graph) node(text string) int {
 
 func graphOf(t Tree) *graph {
 	g := &graph{}
-	plain := painter{}
+	plain := painter{unpainted{}}
 	root := g.node(plain.object(t.Parent))
 	for _, c := range t.Controllers {
 		at := map[string]int{}
@@ -151,7 +162,7 @@ func (g *graph) entry(root int, title, controller string, e Entry, dashed bool) 
 	at := g.node(title)
 	g.edges = append(g.edges, edge{root, at, controller, dashed})
 	for _, o := range e.Objects {
-		g.edges = append(g.edges, edge{at, g.node(painter{}.object(o)), "", dashed})
+		g.edges = append(g.edges, edge{at, g.node(painter{unpainted{}}.object(o)), "", dashed})
 	}
 	return at
 }

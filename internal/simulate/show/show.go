@@ -176,6 +176,13 @@ func (c Child) write(b *bytes.Buffer, explain bool) error {
 	return err
 }
 
+// YAML returns the object as YAML. With explain, comments say which line of which template each line is from.
+func (c Child) YAML(explain bool) (string, error) {
+	var b bytes.Buffer
+	err := c.write(&b, explain)
+	return b.String(), err
+}
+
 func (r Result) writeParent(b *bytes.Buffer) error {
 	metadata := map[string]any{"name": r.Parent.Name}
 	if r.Parent.Namespace != "" {

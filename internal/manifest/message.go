@@ -1,18 +1,17 @@
-package main
+package manifest
 
 import (
 	"regexp"
 	"strconv"
-
-	"github.com/templater-dev/templater/internal/manifest"
 )
 
 // inTemplate is how messages begin that are about a place in a template.
 var inTemplate = regexp.MustCompile(`^((?:children|related)\[[^]]+\](?:\.[a-zA-Z]+)?|status|helpers)(?::(\d+))?(?::(\d+))?: `)
 
-// located returns a message about a TemplateController with the place in its file before it.
-func located(c *manifest.Controller, message string) error {
-	e := &manifest.Error{File: c.File, Line: c.Line, Message: message}
+// Located returns a message about the TemplateController with its place in the file: that in the template which the message begins with, as
+// in "children[pod]:3:7: …", or else where the TemplateController begins.
+func (c *Controller) Located(message string) *Error {
+	e := &Error{File: c.File, Line: c.Line, Message: message}
 	if m := inTemplate.FindStringSubmatch(message); m != nil {
 		line, _ := strconv.Atoi(m[2])
 		column, _ := strconv.Atoi(m[3])
