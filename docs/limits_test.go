@@ -190,6 +190,10 @@ var held = map[string]string{
 	"The Lease runs out after":                              "leaseDuration",
 	"A file that a command reads":                           "largestFile",
 	"Passes of `templater render` and `templater test`":     "mostPasses",
+	"A text in the playground":                              "largestText in playground.go",
+	"Parents in the playground":                             "mostParents in playground.go",
+	"Children of each that it shows":                        "mostChildren in playground.go",
+	"All of their text":                                     "mostBytes in playground.go",
 	"A watch without a sign of life":                        "WatchLimit",
 	"A worker without an answer":                            "WorkLimit",
 }

@@ -1,0 +1,156 @@
+package playground
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
+)
+
+var update = flag.Bool("update", false, "write the expected files")
+
+func file(t *testing.T, path ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(append([]string{"..", "..", "config", "samples"}, path...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func sample(t *testing.T, name string) Request {
+	t.Helper()
+	return Request{
+		Controllers: file(t, name, "templatecontroller.yaml"), Definitions: file(t, name, "crd.yaml"), Parents: file(t, name, "example.yaml"),
+		Time: "2026-01-01T00:00:00Z",
+	}
+}
+
+// TestSamples compares what becomes of the samples with testdata.
+func TestSamples(t *testing.T) {
+	for _, name := range []string{"simpledeployment", "loadtest", "orchestr", "webshop"} {
+		for _, ready := range []bool{false, true} {
+			r, golden := sample(t, name), name
+			if r.AllReady = ready; ready {
+				golden += "-ready"
+			}
+			t.Run(golden, func(t *testing.T) {
+				a := r.Answer()
+				if a.Summary.Errors+a.Summary.Warnings > 0 || len(a.Problems) > 0 {
+					t.Errorf("findings %v, problems %v", a.Findings, a.Problems)
+				}
+				got, err := yaml.Marshal(a.Results)
+				if err != nil {
+					t.Fatal(err)
+				}
+				path := filepath.Join("testdata", golden+".yaml")
+				if *update {
+					if err := os.WriteFile(path, got, 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), string(got)); diff != "" {
+					t.Errorf("-want +got, -update writes it:\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+func BenchmarkSample(b *testing.B) {
+	text := func(name string) string {
+		content, err := os.ReadFile("../../config/samples/webshop/" + name)
+		if err != nil {
+			b.Fatal(err)
+		}
+		return string(content)
+	}
+	r := Request{Controllers: text("templatecontroller.yaml"), Definitions: text("crd.yaml"), Parents: text("example.yaml"), AllReady: true}
+	for b.Loop() {
+		r.Answer()
+	}
+}
+
+// TestProblems says of texts that something is wrong with, where and in which words.
+func TestProblems(t *testing.T) {
+	const tooMuch = "the templates do too much work for one pass, which has about 64 MiB or 0.2 s for all of them together; make loops shorter or text smaller, or divide the parent"
+	for why, row := range map[string]struct {
+		change func(*Request)
+		want   []Problem
+	}{
+		"no YAML":   {func(r *Request) { r.Parents = "a: [1\nb: 2" }, []Problem{{Place{Parents, 2, 2}, "no YAML: did not find expected ',' or ']'"}}},
+		"no object": {func(r *Request) { r.Related = "\na: 1\n" }, []Problem{{Place{Related, 2, 1}, "no object: apiVersion and kind are missing"}}},
+		"a template without an end": {func(r *Request) {
+			r.Controllers = strings.Replace(r.Controllers, "template: |\n", "template: |\n      {{ range 1000000000000 }}{{ end }}\n", 1)
+		}, []Problem{{Place{Controllers, 15, 32}, "children[pod]:1:26: " + tooMuch}, {Place{Controllers, 43, 7}, "status:1:1: " + tooMuch}}},
+		"a text of comments":       {func(r *Request) { r.Related = "# nothing\n" }, []Problem{}},
+		"a text that is long":      {func(r *Request) { r.Observed = strings.Repeat("#", largestText+1) }, []Problem{{Place{Text: Observed}, "more than 1 MiB: the playground takes less"}}},
+		"a time that is none":      {func(r *Request) { r.Time = "yesterday" }, []Problem{{Message: "the time is none: write one such as 2026-01-31T12:00:00Z"}}},
+		"an unknown field":         {func(r *Request) { r.Controllers = strings.Replace(r.Controllers, "watch:", "wacth:", 1) }, []Problem{{Place{Controllers, 6, 3}, "unknown field spec.wacth; did you mean watch?"}}},
+		"a parent of another kind": {func(r *Request) { r.Parents = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}" }, []Problem{{Place{Parents, 1, 0}, "no TemplateController watches objects of this kind: compare apiVersion and kind with spec.watch"}}},
+		"a parent in another namespace": {func(r *Request) {
+			r.Controllers = strings.Replace(r.Controllers, "watch:", "watch:\n    namespaces: [other]", 1)
+		}, []Problem{{Place{Parents, 1, 0}, "SimpleDeployment example-01 is no parent: its namespace is none of spec.watch.namespaces"}}},
+		"many parents": {func(r *Request) { r.Parents = strings.Repeat("---\n"+r.Parents, mostParents+1) }, []Problem{{Message: "the playground looks at 20 parents, and there are 21: take some out"}}},
+		"a template that fails": {func(r *Request) {
+			r.Controllers = strings.Replace(r.Controllers, "template: |\n", "template: |\n      {{ fail \"no\" }}\n", 1)
+		}, []Problem{{Place{Controllers, 15, 10}, "children[pod]:1:4: no"}}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			r := sample(t, "simpledeployment")
+			row.change(&r)
+			if diff := cmp.Diff(row.want, r.Answer().Problems); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestFindings says of mistakes where they are, and what to write instead.
+func TestFindings(t *testing.T) {
+	r := sample(t, "simpledeployment")
+	r.Controllers = strings.Replace(r.Controllers, ".spec.sleepytime", ".spec.slepytime", 1)
+	a := r.Answer()
+	if len(a.Problems) != 0 || a.Summary.Warnings != 1 || len(a.Findings) != 1 {
+		t.Fatalf("%+v", a)
+	}
+	f := a.Findings[0]
+	line := strings.Split(r.Controllers, "\n")[f.Line-1]
+	if got := line[f.Column-1:][:f.Length]; got != "slepytime" || f.Replacement != "sleepytime" || f.Text != Controllers || f.Title == "" || f.Page == "" {
+		t.Errorf("%s: %+v", got, f)
+	}
+}
+
+// TestWhatIsShownIsBounded counts what is left out.
+func TestWhatIsShownIsBounded(t *testing.T) {
+	r := sample(t, "loadtest")
+	r.Parents = strings.Replace(r.Parents, "replicas: 5", "replicas: 300", 1)
+	for _, result := range r.Answer().Results {
+		if len(result.Children) != mostChildren || result.Left != 300-mostChildren {
+			t.Errorf("%d children, and %d more", len(result.Children), result.Left)
+		}
+	}
+}
+
+func TestAnswerJSON(t *testing.T) {
+	request, err := json.Marshal(sample(t, "loadtest"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a Answer
+	if err := json.Unmarshal(AnswerJSON(request), &a); err != nil || len(a.Results) != 1 || len(a.Results[0].Children) == 0 {
+		t.Errorf("%+v, %v", a, err)
+	}
+	if got := string(AnswerJSON([]byte("{"))); !strings.Contains(got, "load it anew") {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,159 @@
+package playground
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/templater-dev/templater/internal/lint"
+	"github.com/templater-dev/templater/internal/lint/files"
+	"github.com/templater-dev/templater/internal/lint/report"
+	"github.com/templater-dev/templater/internal/manifest"
+	"github.com/templater-dev/templater/internal/simulate"
+	"github.com/templater-dev/templater/internal/simulate/show"
+	"github.com/templater-dev/templater/internal/spec"
+	"github.com/templater-dev/templater/internal/tree"
+)
+
+// Result is what became of one parent once there was nothing left to do.
+type Result struct {
+	TemplateController string      `json:"templateController"`
+	Parent             show.Parent `json:"parent"`
+	// Ready is what the ready condition says.
+	Ready show.Ready `json:"ready"`
+	// Waits say what waits for what, in the words of the ready condition. Faults are among the problems of the answer.
+	Waits []string `json:"waits"`
+	// Writes are what templater did, in order.
+	Writes   []string `json:"writes"`
+	Children []Child  `json:"children"`
+	// Left is how many children there are besides those that are shown.
+	Left int `json:"left"`
+	// Status is what templater writes of the parent's status, as YAML; "" for kinds whose status it does not write.
+	Status string `json:"status"`
+	// Tree is the parent with its entries, what these wait for, and how their objects stand.
+	Tree tree.Tree `json:"tree"`
+}
+
+// Child is an object that an entry yields, or one that is left of it.
+type Child struct {
+	Entry string `json:"entry"`
+	Kind  string `json:"kind"`
+	Name  string `json:"name"` // with its namespace, where it has one
+	// State is "ready", or why the object is not.
+	State string `json:"state"`
+	// YAML is the object as the template yields it, in its namespace.
+	YAML string `json:"yaml"`
+	// From is where its template begins to write it.
+	From Place `json:"from"`
+}
+
+// renderAll makes passes over all parents.
+func (b *builder) renderAll(known *files.Known, sets []*manifest.Set) {
+	parents := slices.Concat(b.sets[Parents].Objects, b.sets[Controllers].Objects)
+	if len(parents) > mostParents {
+		b.fail(fmt.Errorf("the playground looks at %d parents, and there are %d: take some out", mostParents, len(parents)))
+		return
+	}
+	var definitions []*manifest.Object
+	for _, set := range sets {
+		definitions = append(definitions, set.CRDs...)
+	}
+	watched := map[*manifest.Object]bool{}
+	for _, c := range b.sets[Controllers].Controllers {
+		b.render(c, known, manifest.Contents(definitions), parents, watched)
+	}
+	for _, p := range b.sets[Parents].Objects {
+		if !watched[p] && len(b.sets[Controllers].Controllers) > 0 {
+			b.problem(&manifest.Error{File: p.File, Line: p.Line, Message: "no TemplateController watches objects of this kind: compare apiVersion and kind with spec.watch"})
+		}
+	}
+}
+
+// render makes passes over the parents of one TemplateController, and notes which objects it may watch.
+func (b *builder) render(c *manifest.Controller, known *files.Known, definitions []map[string]any, parents []*manifest.Object, watched map[*manifest.Object]bool) {
+	checked := lint.Check(c.TemplateController, known.Schemas)
+	var s *simulate.Simulator
+	rejection := checked.Rejection
+	if rejection == nil {
+		s, rejection = simulate.New(c.TemplateController, checked.Compiled, definitions)
+	}
+	for _, p := range parents {
+		if s == nil || s.OfKind(p.Content) {
+			watched[p] = true // where it is refused, that is said, and nothing else
+		}
+	}
+	if rejection != nil {
+		for _, l := range report.Locate(c.TemplateController.Name, c, rejection.Findings) {
+			b.find(l)
+		}
+		return
+	}
+	s.Explain = b.Explain
+	for _, p := range parents {
+		if s.OfKind(p.Content) {
+			b.pass(c, checked.Compiled, s, p)
+		}
+	}
+}
+
+// pass makes passes over one parent until there is nothing left to do.
+func (b *builder) pass(c *manifest.Controller, compiled *spec.Compiled, s *simulate.Simulator, parent *manifest.Object) {
+	at := func(err error) *manifest.Error {
+		return &manifest.Error{File: parent.File, Line: parent.Line, Message: err.Error()}
+	}
+	in := simulate.State{Parent: parent.Content, Objects: b.sets[Observed].Contents(), Related: b.sets[Related].Contents(), Now: b.now}
+	result, out, err := s.SettleReady(in, func(entry string) bool { return b.AllReady || slices.Contains(b.Ready, entry) })
+	switch {
+	case errors.Is(err, simulate.ErrRestless):
+		b.problem(c.Located(err.Error()))
+	case err != nil:
+		b.problem(at(err))
+		return
+	}
+	for _, fault := range result.Faults {
+		b.problem(c.Located(fault))
+	}
+	shown := show.Of(c.TemplateController.Name, out.Parent, result)
+	r := Result{
+		TemplateController: shown.TemplateController, Parent: shown.Parent, Ready: shown.Ready, Waits: shown.Waits, Writes: shown.Writes, Children: []Child{},
+	}
+	r.show(c, result.Children, shown.Children, b.Explain)
+	if shown.Status != nil {
+		text, err := yaml.Marshal(shown.Status)
+		if err != nil {
+			b.problem(at(err))
+		}
+		r.Status = string(text)
+	}
+	of, err := tree.Of(c.TemplateController, compiled, s, out)
+	if err != nil {
+		b.problem(at(err))
+	}
+	r.Tree = tree.NewParent(out.Parent, []tree.Controller{of})
+	b.answer.Results = append(b.answer.Results, r)
+}
+
+// show adds the children that there is room for.
+func (r *Result) show(c *manifest.Controller, children []simulate.Child, shown []show.Child, explain bool) {
+	room := mostBytes
+	for i, child := range shown {
+		text, err := child.YAML(explain)
+		if room -= len(text); err != nil || i == mostChildren || room < 0 {
+			r.Left = len(shown) - i
+			return
+		}
+		metadata, _ := child.Object["metadata"].(map[string]any)
+		kind, _ := child.Object["kind"].(string)
+		name, _ := metadata["name"].(string)
+		if namespace, _ := metadata["namespace"].(string); namespace != "" {
+			name = namespace + "/" + name
+		}
+		out := Child{Entry: child.Entry, Kind: kind, Name: name, State: child.State, YAML: text}
+		if line := children[i].Line; line > 0 {
+			out.From.Text, out.From.Line, out.From.Column = c.Place("children["+child.Entry+"]", line, 0)
+		}
+		r.Children = append(r.Children, out)
+	}
+}
