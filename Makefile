@@ -43,6 +43,7 @@ DIFF_MANY ?= 5000
 BENCH_COUNT ?= 6
 BENCH_SMALL := --scenarios all --counts --check --scale 0.05 --rounds 1 --floor-workers 8 --fairness-parents 500 --memory-sizes 100,500 --settle-time 1s --idle-time 1s
 BENCH_FLAGS ?=
+PLAYGROUND  ?= bin/playground
 
 BIN         := .cache/bin
 GEN         := $(BIN)/controller-gen-$(shell cksum < tools/gen/go.sum | cut -d' ' -f1)
@@ -172,6 +173,17 @@ lint: $(LINT) ## Run golangci-lint over all modules
 wasm: ## Build for WebAssembly what needs no cluster
 	$(call say,'WebAssembly: what needs no cluster')
 	GOOS=js GOARCH=wasm go build $(OFFLINE)
+
+.PHONY: site
+site: ## Make a static site of docs in .cache/site, and follow its links (Hugo is compiled once, for minutes)
+	$(call say,'The site')
+	cd tools/site && go run . --output $(CURDIR)/.cache/site $(if $(wildcard $(PLAYGROUND)/index.html),--playground $(abspath $(PLAYGROUND)))
+
+.PHONY: test-site
+test-site: site ## Test the site in headless Chromium: needs Chromium and npm
+	@mkdir -p .cache/axe && cp tools/site/browser/package*.json .cache/axe
+	npm ci --prefix .cache/axe --no-audit --no-fund
+	cd tools/site && go vet ./... && go test -count=1 ./pages ./browser
 
 .PHONY: generate
 generate: $(GEN) ## Write the CRD, the deepcopy functions, the schema for editors and docs/reference/api.md from api/, the pages of commands and findings, and the schemas of the built-in kinds

@@ -1,0 +1,152 @@
+// Package browser tests the built site in headless Chromium.
+package browser
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+var (
+	folder  = flag.String("site", "../../../.cache/site", "the built site")
+	axeFile = flag.String("axe", "../../../.cache/axe/node_modules/axe-core/axe.min.js", "axe-core, the rules of accessibility")
+)
+
+// wide and narrow are the widths that pages are looked at in.
+const wide, narrow = 1280, 360
+
+// chromium is the path of the browser.
+func chromium(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Fatal("there is no Chromium: on Debian, install the package chromium")
+	return ""
+}
+
+// tab is a tab of the browser, and what went wrong in it.
+type tab struct {
+	t        *testing.T
+	ctx      context.Context //nolint:containedctx // chromedp keeps the tab in it
+	mu       sync.Mutex
+	problems []string
+}
+
+// open starts a browser with one tab.
+func open(t *testing.T) *tab {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(time.Minute),
+		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	b := &tab{t: t, ctx: ctx}
+	b.do(network.Enable(), log.Enable())
+	return b
+}
+
+// watch keeps what goes wrong from now on: errors on the console, failed requests, and requests to anywhere but what begins with the address.
+func (b *tab) watch(address string) {
+	chromedp.ListenTarget(b.ctx, func(event any) {
+		problem := ""
+		switch e := event.(type) {
+		case *runtime.EventConsoleAPICalled:
+			if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning {
+				problem = fmt.Sprintf("console: %s", e.Args[0].Value)
+			}
+		case *runtime.EventExceptionThrown:
+			problem = "exception: " + e.ExceptionDetails.Error()
+		case *log.EventEntryAdded:
+			if e.Entry.Level == log.LevelError {
+				problem = "log: " + e.Entry.Text + " " + e.Entry.URL
+			}
+		case *network.EventRequestWillBeSent:
+			if !strings.HasPrefix(e.Request.URL, address) && !strings.HasPrefix(e.Request.URL, "data:") {
+				problem = "request to another host: " + e.Request.URL
+			}
+		case *network.EventResponseReceived:
+			if e.Response.Status >= 400 {
+				problem = fmt.Sprintf("status %d of %s", e.Response.Status, e.Response.URL)
+			}
+		}
+		if problem != "" {
+			b.mu.Lock()
+			b.problems = append(b.problems, problem)
+			b.mu.Unlock()
+		}
+	})
+}
+
+// wrong returns what went wrong since it was last called.
+func (b *tab) wrong() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	problems := b.problems
+	b.problems = nil
+	return problems
+}
+
+// do runs actions one after the other.
+func (b *tab) do(actions ...chromedp.Action) {
+	b.t.Helper()
+	if err := chromedp.Run(b.ctx, actions...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// value is what an expression of JavaScript yields. A promise is waited for.
+func value[T any](b *tab, expression string) T {
+	b.t.Helper()
+	var v T
+	b.do(chromedp.Evaluate(expression, &v, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+	return v
+}
+
+// until waits until an expression of JavaScript is true. A page that is on its way to another one is asked again.
+func (b *tab) until(expression string) {
+	b.t.Helper()
+	var holds bool
+	var err error
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if err = chromedp.Run(b.ctx, chromedp.Evaluate(expression, &holds)); err == nil && holds {
+			return
+		}
+	}
+	b.t.Fatalf("not so: %s (error %v); the focus is on %s", expression, err, value[string](b, `document.activeElement.outerHTML.slice(0, 200)`))
+}
+
+// look sets how the page is looked at.
+func (b *tab) look(width int64, scheme string) {
+	b.t.Helper()
+	b.do(chromedp.EmulateViewport(width, 800), emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+}
+
+// serve serves the site from this machine.
+func serve(t *testing.T) string {
+	t.Helper()
+	if _, err := os.Stat(*folder + "/index.html"); err != nil {
+		t.Fatalf("there is no site, make one by make site: %v", err)
+	}
+	server := httptest.NewServer(http.FileServer(http.Dir(*folder)))
+	t.Cleanup(server.Close)
+	return server.URL + "/"
+}

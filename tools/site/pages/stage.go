@@ -1,0 +1,123 @@
+// Package pages has what is done to the pages before and after they are rendered: it stages the Markdown for Hugo, and reads the HTML that came of it
+// to follow its links and to write the index of the search.
+package pages
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// last is the place of a page that the README of its folder does not list.
+const last = 1000
+
+// front is what Hugo is told of a page.
+type front struct {
+	Title  string         `json:"title"`
+	Weight int            `json:"weight,omitempty"` // the place among the pages of its folder
+	Params map[string]any `json:"params"`
+}
+
+// Stage copies the Markdown below docs to a folder for Hugo. A README becomes the page of its folder. The heading of a page becomes its title, and the
+// pages of a folder come in the order in which its README links to them.
+func Stage(docs, to string) error {
+	return filepath.WalkDir(docs, func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == "testdata" || entry.Name() == "cases"):
+			return fs.SkipDir
+		case entry.IsDir() || filepath.Ext(name) != ".md":
+			return nil
+		}
+		relative, err := filepath.Rel(docs, name)
+		if err != nil {
+			return err
+		}
+		weight, err := place(docs, relative)
+		if err != nil {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		page, err := staged(filepath.ToSlash(relative), string(text), weight)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, relative)
+		if filepath.Base(target) == "README.md" {
+			target = filepath.Join(filepath.Dir(target), "_index.md")
+		}
+		if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(target, page, 0o644)
+	})
+}
+
+// staged is a page as Hugo wants it. Its name is relative to docs, with slashes.
+func staged(name, text string, weight int) ([]byte, error) {
+	title, body, ok := cutTitle(text)
+	if !ok {
+		return nil, fmt.Errorf("%s has no heading: begin it with a line like # Title", name)
+	}
+	head, err := json.Marshal(front{Title: title, Weight: weight, Params: map[string]any{"source": path.Join("docs", name), "lead": lead(body)}})
+	if err != nil {
+		return nil, err
+	}
+	return append(append(head, "\n\n"...), body...), nil
+}
+
+// cutTitle takes the first heading out of a page. Only a comment may come before it.
+func cutTitle(text string) (title, body string, ok bool) {
+	rest := text
+	if strings.HasPrefix(rest, "<!--") {
+		if _, rest, ok = strings.Cut(rest, "-->"); !ok {
+			return "", "", false
+		}
+	}
+	line, body, _ := strings.Cut(strings.TrimLeft(rest, "\n"), "\n")
+	title, ok = strings.CutPrefix(line, "# ")
+	return strings.ReplaceAll(title, "`", ""), body, ok
+}
+
+var markup = regexp.MustCompile("\\[([^]]*)\\]\\([^)]*\\)|[*`]")
+
+// lead is the first paragraph of a page, as plain text.
+func lead(body string) string {
+	paragraph, _, _ := strings.Cut(strings.TrimLeft(body, "\n"), "\n\n")
+	return strings.Join(strings.Fields(markup.ReplaceAllString(paragraph, "$1")), " ")
+}
+
+var link = regexp.MustCompile(`\]\(([^):#]+)`)
+
+// place is where the README above a page has its link, from 1.
+func place(docs, name string) (int, error) {
+	folder, self := filepath.Dir(name), filepath.Base(name)
+	if self == "README.md" {
+		if folder == "." {
+			return 1, nil
+		}
+		self = filepath.ToSlash(filepath.Join(filepath.Base(folder), self))
+		folder = filepath.Dir(folder)
+	}
+	text, err := os.ReadFile(filepath.Join(docs, folder, "README.md"))
+	if os.IsNotExist(err) {
+		return last, nil
+	} else if err != nil {
+		return 0, err
+	}
+	for i, match := range link.FindAllStringSubmatch(string(text), -1) {
+		if path.Clean(match[1]) == self {
+			return i + 1, nil
+		}
+	}
+	return last, nil
+}
