@@ -165,6 +165,7 @@ func (x *comparison) changes(ctx context.Context, out *Parent, live []*object.Ob
 	for id := range after.wanted {
 		ids[id] = true
 	}
+	made := after.kindsMade()
 	for _, id := range slices.SortedFunc(maps.Keys(ids), compareIDs) {
 		c := difference{live: there[id], was: before.wanted[id], wanted: after.wanted[id], effect: after.effects[id]}
 		if c.effect.verb == "" && c.stays(x.after.tc.Spec.Children) {
@@ -173,7 +174,7 @@ func (x *comparison) changes(ctx context.Context, out *Parent, live []*object.Ob
 		if c.effect.verb == "" || before.effects[id] == c.effect {
 			continue
 		}
-		c.early = after.effects[child.ID{Kind: schema.GroupKind{Kind: "Namespace"}, Name: types.NamespacedName{Name: id.Name.Namespace}}].verb == Create
+		c.early = made[id.Kind] || after.effects[child.ID{Kind: schema.GroupKind{Kind: "Namespace"}, Name: types.NamespacedName{Name: id.Name.Namespace}}].verb == Create
 		change, err := x.tries.change(ctx, c)
 		if err != nil {
 			return err
@@ -183,6 +184,19 @@ func (x *comparison) changes(ctx context.Context, out *Parent, live []*object.Ob
 		}
 	}
 	return nil
+}
+
+// kindsMade returns the kinds that the cluster does not have before the definitions are created that are among the children.
+func (o *outcome) kindsMade() map[schema.GroupKind]bool {
+	made := map[schema.GroupKind]bool{}
+	for id, e := range o.effects {
+		if e.verb != Create || id.Kind != (schema.GroupKind{Group: "apiextensions.k8s.io", Kind: "CustomResourceDefinition"}) {
+			continue
+		}
+		spec := mapping(o.wanted[id].Wanted["spec"])
+		made[schema.GroupKind{Group: text(spec["group"]), Kind: text(mapping(spec["names"])["kind"])}] = true
+	}
+	return made
 }
 
 // stays reports whether the object stays as it is until somebody deletes it, though its template yields something else now.

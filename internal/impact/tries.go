@@ -48,7 +48,7 @@ type difference struct {
 	live        *object.Object // nil if it is not there
 	was, wanted simulate.Child // Wanted is nil where the templates do not yield the object
 	effect      effect
-	early       bool // its namespace is yet to be created, so that the server cannot try it
+	early       bool // its namespace or its kind is yet to be created, so that the server cannot try it
 }
 
 // change tells of a difference; nil says that there is none in the end.
@@ -97,6 +97,9 @@ func withoutStatus(content map[string]any) map[string]any {
 
 // try has the server try the write, and returns what the object would be; nil where that is not known.
 func (t *tries) try(ctx context.Context, c *Change, d difference) (*object.Object, error) {
+	if d.early {
+		return nil, nil //nolint:nilnil // see above
+	}
 	where, err := t.source.Resource(schema.FromAPIVersionAndKind(c.APIVersion, c.Kind))
 	if err != nil {
 		return nil, err
@@ -106,7 +109,7 @@ func (t *tries) try(ctx context.Context, c *Change, d difference) (*object.Objec
 		return nil, nil //nolint:nilnil // see above
 	}
 	at := place{where.Resource.GroupResource(), c.Namespace}
-	if d.early || t.isForbidden(at, 1) {
+	if t.isForbidden(at, 1) {
 		return nil, nil //nolint:nilnil // see above
 	}
 	field, value := "resourceVersion", "1" // fails where there is an object of that name
