@@ -56,10 +56,8 @@ With --warnings=error, a warning counts as an error.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, flag := range []string{"kubeconfig", "context"} {
-				if cmd.Flags().Changed(flag) && !f.ask {
-					return fmt.Errorf("--%s: no cluster is asked without --cluster: give both", flag)
-				}
+			if err := needsCluster(cmd, f.ask); err != nil {
+				return err
 			}
 			return f.run(cmd, args)
 		},
@@ -71,6 +69,16 @@ With --warnings=error, a warning counts as an error.`,
 	f.cluster.AddServer(flags)
 	flags.Var(cli.NewChoice(&f.warnings, "show", "error"), "warnings", "what becomes of warnings: show or error")
 	return cmd
+}
+
+// needsCluster refuses flags that say which cluster to ask where none is asked.
+func needsCluster(cmd *cobra.Command, ask bool) error {
+	for _, flag := range []string{"kubeconfig", "context"} {
+		if cmd.Flags().Changed(flag) && !ask {
+			return fmt.Errorf("--%s: no cluster is asked without --cluster: give both", flag)
+		}
+	}
+	return nil
 }
 
 func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,12 +14,15 @@ import (
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/manifest"
 	"github.com/templater-dev/templater/internal/minimalrole"
+	"github.com/templater-dev/templater/internal/snapshot"
 )
 
 // rbacFlags are those of templater rbac.
 type rbacFlags struct {
 	account, operator accountFlag
 	blocking          bool
+	ask               bool
+	cluster           cli.Cluster
 	output            string
 }
 
@@ -36,7 +40,8 @@ rights are added to those of templater itself.
 
 A path is a file, a folder with all that is in it, or - for the standard input.
 The CustomResourceDefinitions of the kinds that come in must be there, too: they tell
-the names of resources. Those that come with Kubernetes are known.
+the names of resources. Those that come with Kubernetes are known, and with --cluster
+those of a cluster.
 
 What the files do not tell is a comment at the top and a line on the standard
 error, and the exit code is 1.`,
@@ -44,14 +49,24 @@ error, and the exit code is 1.`,
   templater rbac config
 
   # An account for one team, with exactly the rights that the templates need:
-  templater rbac --service-account team-a/deployer config > rights.yaml`,
+  templater rbac --service-account team-a/deployer config > rights.yaml
+
+  # With the kinds of a cluster:
+  templater rbac --cluster app.yaml`,
 		Args: needPaths,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := needsCluster(cmd, f.ask); err != nil {
+				return err
+			}
+			return f.run(cmd, args)
+		},
 	}
 	flags := cmd.Flags()
 	flags.Var(&f.account, "service-account", "NAMESPACE/NAME of the ServiceAccount to work as; empty = spec.serviceAccountRef of each TemplateController")
 	flags.Var(&f.operator, "operator", "NAMESPACE/NAME of the ServiceAccount of templater itself")
 	flags.BoolVar(&f.blocking, "owner-references-enforced", false, "add what the admission plugin OwnerReferencesPermissionEnforcement asks for: it runs on OpenShift, and elsewhere if somebody has turned it on")
+	flags.BoolVar(&f.ask, "cluster", false, "ask the cluster for the kinds that no file defines")
+	f.cluster.AddServer(flags)
 	cli.AddOutput(flags, &f.output, "yaml", "json")
 	return cmd
 }
@@ -61,9 +76,9 @@ func (f *rbacFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	var kinds kind.Declared
-	for _, crd := range set.CRDs {
-		kinds = append(kinds, crd.Content)
+	kinds, err := f.kinds(cmd.Context(), set)
+	if err != nil {
+		return err
 	}
 	var all []*minimalrole.Rights
 	for _, tc := range set.Controllers {
@@ -83,6 +98,23 @@ func (f *rbacFlags) run(cmd *cobra.Command, paths []string) error {
 		}
 	}
 	return err
+}
+
+// kinds returns the kinds of the files, and those of the cluster if that is to be asked.
+func (f *rbacFlags) kinds(ctx context.Context, set *manifest.Set) (minimalrole.Kinds, error) {
+	declared := kind.Declared(manifest.Contents(set.CRDs))
+	if !f.ask {
+		return declared, nil
+	}
+	config, err := f.cluster.Config()
+	if err != nil {
+		return nil, err
+	}
+	source, _, err := snapshot.NewSource(config)
+	if err != nil {
+		return nil, err
+	}
+	return source.Resolver(ctx, declared), nil
 }
 
 func (f *rbacFlags) print(out io.Writer, all []*minimalrole.Rights) error {

@@ -99,10 +99,24 @@ func (g *gatherer) children() error {
 				return err
 			}
 			g.add(placesOf(of, namespaces), of.Resource.GroupResource(), verbsOn(g.spec, &entry), syntax.ChildName(entry.Name))
+			if needs := escalating[gv.WithKind(y.Kind).GroupKind()]; needs != "" {
+				g.note("%s yields a %s, which only those may write who have all rights that it gives, or %s: add the rules for that yourself", syntax.ChildName(entry.Name), y.Kind, needs)
+			}
 		}
 	}
 	return nil
 }
+
+// escalating are the kinds that give rights, with what lets somebody write them who does not have these rights. See
+// https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping.
+var escalating = map[schema.GroupKind]string{
+	{Group: rbacGroup, Kind: "Role"}:               "the verb escalate on roles",
+	{Group: rbacGroup, Kind: "ClusterRole"}:        "the verb escalate on clusterroles",
+	{Group: rbacGroup, Kind: "RoleBinding"}:        "the verb bind on the role that it names",
+	{Group: rbacGroup, Kind: "ClusterRoleBinding"}: "the verb bind on the clusterrole that it names",
+}
+
+const rbacGroup = "rbac.authorization.k8s.io"
 
 // verbsOn returns what is needed on the objects of an entry.
 func verbsOn(of *v1.TemplateControllerSpec, entry *v1.Child) []string {
@@ -163,7 +177,7 @@ func (g *gatherer) resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 		return kind.Kind{}, fmt.Errorf("there is no %s, but version %s of that kind", quoteKind(gvk), missing.Served)
 	}
 	guess := kind.Guess(gvk)
-	g.note("%s is not known: give the file of its CustomResourceDefinition, too, or check that its resource is %s, and that it has namespaces", quoteKind(gvk), guess.Resource.GroupResource())
+	g.note("%s is not known: give the file of its CustomResourceDefinition, too, ask a cluster by --cluster, or check that its resource is %s, and that it has namespaces", quoteKind(gvk), guess.Resource.GroupResource())
 	return guess, nil
 }
 
