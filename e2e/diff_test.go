@@ -139,7 +139,7 @@ func TestDiff(t *testing.T) {
 	s.onlyTried(before)
 	s.diffWithoutRights(file)
 	s.treeOfOneThatGoes(author)
-	if out, code := s.templater("rbac", file, "--cluster", "--kubeconfig", author); code != 0 || !strings.Contains(out, s.expand("- apiGroups: [@group] # the parents, their finalizer\n  resources: [things]\n")) {
+	if out, code := s.templater("rbac", file, "--cluster", "--kubeconfig", author); code != 0 || !strings.Contains(out, s.expand("- apiGroups: [@group] # the parents\n  resources: [things]\n")) {
 		t.Errorf("templater rbac --cluster ends with %d and says:\n%s", code, out)
 	}
 }
