@@ -93,11 +93,13 @@ func demoted(all []finding.Finding) []finding.Finding {
 	return finding.Sort(all)
 }
 
-// lintedCondition says which warnings there are.
+// lintedCondition says which warnings there are. Behind an error there may be more than those that were found.
 func lintedCondition(all []finding.Finding) metav1.Condition {
 	warnings := finding.Of(finding.Warning, all)
-	switch count := len(warnings); count {
-	case 0:
+	switch count := len(warnings); {
+	case count == 0 && len(all) > 0:
+		return metav1.Condition{Type: v1.ConditionLinted, Status: metav1.ConditionUnknown, Reason: v1.ReasonNotAccepted, Message: "not known until the spec is accepted"}
+	case count == 0:
 		return metav1.Condition{Type: v1.ConditionLinted, Status: metav1.ConditionTrue, Reason: v1.ReasonNoWarnings, Message: "no warnings"}
 	default:
 		message := fmt.Sprintf("%d warnings: ", count)

@@ -24,7 +24,7 @@ func TestLintedCountsWarningsAndShowsThree(t *testing.T) {
 		want string
 	}{
 		"nothing":             {nil, "True NoWarnings: no warnings"},
-		"errors are Accepted": {[]finding.Finding{failure}, "True NoWarnings: no warnings"},
+		"errors are Accepted": {[]finding.Finding{failure}, "Unknown NotAccepted: not known until the spec is accepted"},
 		"one":                 {[]finding.Finding{failure, warning(1, "a")}, "False Warnings: 1 warning: children[pod]:1:2: a"},
 		"three":               {[]finding.Finding{warning(1, "a"), warning(2, "b"), warning(3, "c")}, "False Warnings: 3 warnings: children[pod]:1:2: a; children[pod]:2:2: b; children[pod]:3:2: c"},
 		"more than three":     {[]finding.Finding{warning(1, "a"), warning(2, "b"), warning(3, "c"), warning(4, "d")}, "False Warnings: 4 warnings: children[pod]:1:2: a; children[pod]:2:2: b; children[pod]:3:2: c; and 1 more"},
@@ -37,12 +37,15 @@ func TestLintedCountsWarningsAndShowsThree(t *testing.T) {
 }
 
 func TestLintedIsThereWhateverTheSpec(t *testing.T) {
-	for name, controller := range map[string]string{"accepted": apps, "not accepted": with(t, apps, "$.spec.text", "$.nothing")} {
+	for want, controller := range map[string]string{
+		"True NoWarnings: no warnings":                              apps,
+		"Unknown NotAccepted: not known until the spec is accepted": with(t, apps, "$.spec.text", "$.nothing"),
+	} {
 		c := newCluster(t)
 		c.apply(controller)
 		c.run()
-		if got, want := c.condition("templatecontrollers", "apps", "Linted"), "True NoWarnings: no warnings"; got != want {
-			t.Errorf("%s: Linted is %q, want %q", name, got, want)
+		if got := c.condition("templatecontrollers", "apps", "Linted"); got != want {
+			t.Errorf("Linted is %q, want %q", got, want)
 		}
 	}
 }
@@ -103,5 +106,5 @@ func TestWhatIsLearnedOfAKind(t *testing.T) {
 
 	c.apply(with(t, apps, "  children:\n", "  resyncPeriod: 1h\n  children:\n"))
 	wantRequests(t, "the next spec is not accepted", c.run())
-	expect("the next spec", "False InvalidTemplate: "+failure, "True NoWarnings: no warnings")
+	expect("the next spec", "False InvalidTemplate: "+failure, "Unknown NotAccepted: not known until the spec is accepted")
 }
