@@ -21,6 +21,10 @@ const (
 	UnusedValue   Code = "TL045"
 	TemporaryJob  Code = "TL046"
 	EndlessStatus Code = "TL047"
+	ChildPlace    Code = "TL048"
+	SelectKey     Code = "TL049"
+	ReadyOfOthers Code = "TL051"
+	PlainText     Code = "TL052"
 )
 
 var ofTypes = []Rule{
@@ -113,5 +117,25 @@ var ofTypes = []Rule{
 		EndlessStatus, Warning, "A status that changes with each pass",
 		"A change of the status is looked at like any other. A field that counts on from its own last value, or grows, has the parent looked at without an end. Templater slows such parents down.",
 		"Compute the field from `.spec`, `.observed` or `.related`. If it must count, count under a condition that its own change ends.",
+	},
+	{
+		ChildPlace, Warning, "A child where it cannot be",
+		"An owner reference ties a child to its parent. It can lead from a namespaced object to one of the same namespace, or to a cluster-scoped one, and no other way.",
+		"Set `scope: Cluster` in the entry, write `metadata.namespace`, or watch another kind, as the message says: see [Children in other namespaces](../how-to/other-namespaces.md).",
+	},
+	{
+		SelectKey, Warning, "A select that selects nothing, or makes no sense",
+		"A select template yields mappings with the keys `name`, `namespace`, `allNamespaces` and `labelSelector`. With any other key, the parent is in error. It can select only what is watched.",
+		"Labels belong below `labelSelector.matchLabels`. See [Related objects](../concepts/related.md#say-which-objects).",
+	},
+	{
+		ReadyOfOthers, Warning, "A readyWhen that does not look at the object",
+		"`readyWhen` is asked for each object of the entry, which is `.object`. `.status` and the like are those of the parent, so that the answer is the same for all objects.",
+		"Read the object, such as in `eq .object.status.phase \"Bound\"`.",
+	},
+	{
+		PlainText, Warning, "Text without quotes that means different things",
+		"Versions of YAML read words such as `yes`, and numbers such as `0400`, in different ways. Templater refuses them where it gets to them.",
+		"Put text in quotes. Write `true`, `false` or a decimal number for anything else.",
 	},
 }

@@ -69,6 +69,15 @@ func metadata(in scope, whole, custom bool) *Type {
 	return &Type{Name: "ObjectMeta", Kinds: Map, Fields: fields}
 }
 
+// Namespaced reports whether objects of that type, which Lookup has returned, are in namespaces, and whether that is known.
+func (t *Type) Namespaced() (namespaced, known bool) {
+	if t == nil || t.Fields["metadata"].Type == nil {
+		return false, false
+	}
+	f, there := t.Fields["metadata"].Type.Fields["namespace"]
+	return f.Present, f.Present || !there
+}
+
 // whole returns the type of the objects of a kind from what its schema says of them: every server fills in
 // apiVersion, kind and metadata.
 func whole(t *Type, gvk schema.GroupVersionKind, meta *Type) *Type {

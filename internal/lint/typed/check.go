@@ -119,6 +119,8 @@ func (c *checker) readyWhen(u *syntax.Unit) {
 		c.lacks(v, pipe)
 	case !v.may(boolean):
 		c.errorf(finding.NotBoolean, c.at(pipe), "%s is %s, but must be true or false; compare it, as in eq .object.status.phase \"Bound\"", syntax.Excerpt(pipe), kindWords(v.kinds&^null))
+	default:
+		c.ofOthers(pipe)
 	}
 }
 

@@ -31,17 +31,20 @@ func (c *checker) texts() {
 		for _, d := range s.documents {
 			c.child(s, d)
 		}
+		c.plain(s)
 	}
+	c.selects()
 	u := c.units.Status
 	if u == nil {
 		return
 	}
+	s := c.skeleton(u)
+	c.plain(s)
 	parent := c.object(c.spec.Watch.APIVersion, c.spec.Watch.Kind, "")
 	if parent.of == nil {
 		return
 	}
 	f, there := parent.of.Fields["status"]
-	s := c.skeleton(u)
 	if !there || s.others || len(s.documents) != 1 {
 		return
 	}
@@ -60,7 +63,7 @@ func (c *checker) skeleton(u *syntax.Unit) *skeleton {
 }
 
 // child looks at a document of a child's template.
-func (c *checker) child(s *skeleton, d document) {
+func (c *checker) child(s *skeleton, d yamlDocument) {
 	kind, ok := kindIn(d.root)
 	if !ok {
 		return
@@ -75,6 +78,7 @@ func (c *checker) child(s *skeleton, d document) {
 	case !exists:
 		c.warnf(finding.UnknownKind, at.place(entryOf(d.root, "kind")), "there is no kind %s in %s", kind.Kind, kind.GroupVersion())
 	case t != nil:
+		at.placed(d.root, t)
 		at.node(d.root, t, "")
 	}
 }

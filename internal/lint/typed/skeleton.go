@@ -15,13 +15,14 @@ import (
 type skeleton struct {
 	text *syntax.Text
 	// documents are those that could be read. others says that there may be more.
-	documents []document
+	documents []yamlDocument
 	others    bool
+	adds      bool  // actions in lines of their own print, of which the documents show nothing
 	lines     []int // offsets at which they begin; see starts
 }
 
-// document is one YAML document of a skeleton, and in which line of the template it begins.
-type document struct {
+// yamlDocument is one YAML document of a skeleton, and in which line of the template it begins.
+type yamlDocument struct {
 	root  *yaml.Node
 	first int
 }
@@ -53,7 +54,7 @@ func skeletonOf(u *syntax.Unit) *skeleton {
 		s.others = true
 		return s
 	}
-	s.others = g.unplaced
+	s.others, s.adds = g.unplaced, g.adds
 	s.read(lines)
 	return s
 }
@@ -84,7 +85,7 @@ func (s *skeleton) document(lines []string, first int) {
 		s.others = true // what it is cannot be told without data
 		return
 	}
-	s.documents = append(s.documents, document{root.Content[0], first})
+	s.documents = append(s.documents, yamlDocument{root.Content[0], first})
 }
 
 // gaps tells the author's own text from actions.
@@ -94,6 +95,8 @@ type gaps struct {
 	prints  []int  // where actions begin that print
 	// unplaced says that something is printed of which nobody knows where it stands.
 	unplaced bool
+	// adds says that an action prints in a line of its own.
+	adds bool
 }
 
 // list notes the text in nodes. It reports false where the parser's text is not the author's.
@@ -182,6 +185,7 @@ func (g *gaps) line(from int, line string) (text string, ok bool) {
 	case !gap && (line == "" || own && g.own[from+indentation(line)] && g.begins(from, line)):
 		return strings.TrimSuffix(line, "\r"), true
 	case !own:
+		g.adds = g.adds || g.printsIn(from, from+len(line))
 		return "", true
 	case from > 0 && !g.begins(from, line):
 		return "", false
@@ -218,6 +222,12 @@ func (g *gaps) startsAction(at int) bool {
 	const longest = 12 // of a delimiter, and white space
 	i, _ := slices.BinarySearch(g.prints, at)
 	return i < len(g.prints) && g.prints[i] <= at+longest
+}
+
+// printsIn reports whether an action begins between two offsets that prints.
+func (g *gaps) printsIn(from, to int) bool {
+	i, _ := slices.BinarySearch(g.prints, from)
+	return i < len(g.prints) && g.prints[i] < to
 }
 
 func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }

@@ -9,6 +9,12 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
+// CheckPlain returns why a plain scalar that the author wrote is refused, or nil.
+func CheckPlain(s string) error {
+	_, err := resolve(s)
+	return err
+}
+
 // resolve returns the value of a plain scalar that the author wrote. It reads
 // what all versions of YAML agree on, and refuses what they do not.
 func resolve(s string) (any, error) {

@@ -1,0 +1,41 @@
+package typed
+
+import (
+	"go.yaml.in/yaml/v4"
+
+	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/render/document"
+)
+
+// plain notes texts without quotes that versions of YAML read in different ways, which rendering refuses.
+func (c *checker) plain(s *skeleton) {
+	for _, d := range s.documents {
+		at := shape{c: c, s: s, starts: s.starts(), first: d.first}
+		at.plain(d.root, true)
+	}
+}
+
+// plain looks at a node, which is a value or a key, and at what is in it.
+func (at *shape) plain(n *yaml.Node, value bool) {
+	if !at.c.step() {
+		return
+	}
+	switch n.Kind { //nolint:exhaustive // an alias stands for a node that is looked at
+	case yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			at.plain(n.Content[i], false)
+			at.plain(n.Content[i+1], true)
+		}
+	case yaml.SequenceNode:
+		for _, item := range n.Content {
+			at.plain(item, true)
+		}
+	case yaml.ScalarNode:
+		if !value || n.Style != 0 || printed(n.Value) {
+			return
+		}
+		if err := document.CheckPlain(n.Value); err != nil {
+			at.c.warnf(finding.PlainText, at.place(n), "%s", err)
+		}
+	}
+}
