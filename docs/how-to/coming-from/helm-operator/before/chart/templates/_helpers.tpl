@@ -1,0 +1,4 @@
+{{- define "guestbook.labels" -}}
+app: guestbook
+instance: {{ .Release.Name | quote }}
+{{- end }}
