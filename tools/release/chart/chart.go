@@ -1,0 +1,149 @@
+// Package chart makes a Helm chart of what config/default installs. What has a value is replaced by an
+// expression; everything else stays as it is there. With default values, the chart installs the same
+// objects, but for the namespace, which is Helm's to make.
+package chart
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"strings"
+	"text/template"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/templater-dev/templater/tools/release/manifest"
+	"github.com/templater-dev/templater/tools/release/pack"
+)
+
+//go:embed all:static
+var static embed.FS
+
+// Name is what the chart is called.
+const Name = "templater"
+
+// definition is the file with the CustomResourceDefinition. Its descriptions tell of templates, so it is none itself.
+const definition = "files/crd.yaml"
+
+// Make returns the files of the chart, in the folder Name. objects are those of manifest.Objects, which stay as they
+// are; version is that of the release, with its v.
+func Make(objects []map[string]any, image manifest.Image, version string) ([]pack.File, error) {
+	values, err := defaults(objects, image, version)
+	if err != nil {
+		return nil, err
+	}
+	var files []pack.File
+	add := func(path string, body []byte) {
+		files = append(files, pack.File{Path: Name + "/" + path, Mode: 0o644, Body: body})
+	}
+	for _, name := range []string{"Chart.yaml", "values.yaml"} {
+		body, err := filled(name, values)
+		if err != nil {
+			return nil, err
+		}
+		add(name, body)
+	}
+	for _, name := range []string{"values.schema.json", "templates/_helpers.tpl", "templates/NOTES.txt", "templates/rights.yaml", "templates/seals.yaml"} {
+		body, err := static.ReadFile("static/" + name)
+		if err != nil {
+			return nil, err
+		}
+		add(name, body)
+	}
+	for _, o := range objects {
+		path, body, err := one(o)
+		if err != nil {
+			return nil, err
+		}
+		switch o["kind"] {
+		case "Namespace":
+			continue
+		case "CustomResourceDefinition":
+			add(definition, body)
+			body = []byte("{{- if and .Values.crd.install (not .Values.className) }}\n{{ .Files.Get \"" + definition + "\" }}\n{{- end }}\n")
+		}
+		add(path, body)
+	}
+	return files, nil
+}
+
+// texts are what Chart.yaml and values.yaml are filled with.
+type texts struct {
+	Version, AppVersion, Repository, Digest, Resources string
+	Replicas                                           any
+}
+
+// defaults reads the defaults of values from what is installed.
+func defaults(objects []map[string]any, image manifest.Image, version string) (texts, error) {
+	deployment, err := manifest.Find(objects, "Deployment", "templater")
+	if err != nil {
+		return texts{}, err
+	}
+	replicas, err := at(deployment, "spec", "replicas")
+	if err != nil {
+		return texts{}, err
+	}
+	resources, err := at(deployment, append(container, "resources")...)
+	if err != nil {
+		return texts{}, err
+	}
+	text, err := yaml.Marshal(*resources)
+	return texts{
+		Version: strings.TrimPrefix(version, "v"), AppVersion: version, Repository: image.Repository, Digest: image.Digest,
+		Resources: indent(strings.TrimSpace(string(text)), "  "), Replicas: *replicas,
+	}, err
+}
+
+func filled(name string, values texts) ([]byte, error) {
+	t, err := template.New(name).ParseFS(static, "static/"+name)
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	err = t.Execute(&out, values)
+	return out.Bytes(), err
+}
+
+// one returns the template of an object, and its path.
+func one(o map[string]any) (path string, body []byte, err error) {
+	o, err = copied(o)
+	if err != nil {
+		return "", nil, err
+	}
+	metadata, _ := o["metadata"].(map[string]any)
+	name, kind := fmt.Sprint(metadata["name"]), fmt.Sprint(o["kind"])
+	path = strings.ToLower("templates/" + kind + "-" + name + ".yaml")
+	e := &expressions{}
+	if kind == "CustomResourceDefinition" {
+		annotations, _ := metadata["annotations"].(map[string]any)
+		annotations["helm.sh/resource-policy"] = "keep"
+	} else if err := e.replace(o); err != nil {
+		return "", nil, fmt.Errorf("the %s %s of config/default: %w", kind, name, err)
+	}
+	body, err = yaml.Marshal(o)
+	if kind == "CustomResourceDefinition" || err != nil {
+		return path, body, err
+	}
+	return path, []byte(when(kind, name, e.fill(string(body)))), nil
+}
+
+// when says for which values an object is there.
+func when(kind, name, text string) string {
+	switch {
+	case strings.HasPrefix(kind, "ValidatingAdmissionPolicy"):
+		return "{{- if not .Values.className }}\n" + text + "{{- end }}\n"
+	case name == "templater-children":
+		return "{{- if not .Values.requireServiceAccount }}\n" + text + "{{- end }}\n"
+	}
+	return text
+}
+
+func copied(o map[string]any) (map[string]any, error) {
+	text, err := yaml.Marshal(o)
+	if err != nil {
+		return nil, err
+	}
+	var out map[string]any
+	err = yaml.Unmarshal(text, &out)
+	return out, err
+}

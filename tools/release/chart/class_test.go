@@ -1,0 +1,105 @@
+package chart
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A second installation is that of docs/operate/install.md.
+func TestAClassOfItsOwn(t *testing.T) {
+	got := mustTemplate(t, "templater-b", "className: b")
+	want := []string{
+		"ClusterRole templater-b",
+		"ClusterRole templater-children-b",
+		"ClusterRole templater-editor-b",
+		"ClusterRoleBinding templater-b",
+		"ClusterRoleBinding templater-children-b",
+		"Deployment templater-b in templater-b",
+		"PodDisruptionBudget templater-b in templater-b",
+		"Role templater-b in templater-b",
+		"RoleBinding templater-b in templater-b",
+		"RoleBinding templater-b in templater-system",
+		"Service templater-webhook-b in templater-b",
+		"ServiceAccount templater-b in templater-b",
+		"ValidatingWebhookConfiguration templater-b",
+	}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(got))); diff != "" {
+		t.Errorf("objects (-want +got):\n%s", diff)
+	}
+	const account = `{"kind":"ServiceAccount","name":"templater-b","namespace":"templater-b"}`
+	for _, row := range []struct {
+		object string
+		path   []any
+		want   string
+	}{
+		{"Deployment templater-b in templater-b", inContainer("args"), `["run","--leader-elect","--metrics-address=:8080","--health-address=:8081","--log-format=json","--webhook-address=:9443","--class-name=b","--seal-namespace=templater-system"]`},
+		{"Deployment templater-b in templater-b", path("spec", "template", "spec", "serviceAccountName"), `"templater-b"`},
+		{"Role templater-b in templater-b", path("rules", 0, "resourceNames"), `["templater-b"]`},
+		{"Role templater-b in templater-b", path("rules", 2, "resourceNames"), `["templater-seal","templater-b-webhook"]`},
+		{"ClusterRole templater-b", path("rules", 6, "resourceNames"), `["templater-b"]`},
+		{"RoleBinding templater-b in templater-b", path("roleRef", "name"), `"templater-b"`},
+		{"RoleBinding templater-b in templater-b", path("subjects", 0), account},
+		{"RoleBinding templater-b in templater-system", path("roleRef", "name"), `"templater"`},
+		{"RoleBinding templater-b in templater-system", path("subjects", 0), account},
+		{"ClusterRoleBinding templater-children-b", path("roleRef", "name"), `"templater-children-b"`},
+		{"ClusterRoleBinding templater-children-b", path("subjects", 0), account},
+		{"ValidatingWebhookConfiguration templater-b", path("webhooks", 0, "clientConfig", "service"), `{"name":"templater-webhook-b","namespace":"templater-b","path":"/validate-templatecontrollers"}`},
+		{"ValidatingWebhookConfiguration templater-b", path("webhooks", 0, "name"), `"templatecontrollers.templater.dev"`},
+	} {
+		if found := got.get(t, row.object, row.path...); found != row.want {
+			t.Errorf("%s %v: got %s, want %s", row.object, row.path, found, row.want)
+		}
+	}
+	for key, o := range got {
+		if label := got.get(t, key, "metadata", "labels", "app.kubernetes.io/part-of"); label != `"templater-b"` {
+			t.Errorf("%s is part of %s: %v", key, label, o)
+		}
+	}
+}
+
+func TestThePolicyKnowsAllAccounts(t *testing.T) {
+	const policy = "ValidatingAdmissionPolicy templater"
+	for values, want := range map[string]string{
+		"{}":                                     `"{'': 'elsewhere/templater'}"`,
+		"accounts: {b: templater-b/templater-b}": `"{'': 'elsewhere/templater', 'b': 'templater-b/templater-b'}"`,
+	} {
+		if got := mustTemplate(t, "elsewhere", values).get(t, policy, "spec", "variables", 0, "expression"); got != want {
+			t.Errorf("%s: got %s, want %s", values, got, want)
+		}
+	}
+}
+
+func TestNothingIsLeftInTheUsualNamespace(t *testing.T) {
+	for key := range mustTemplate(t, "elsewhere", "{}") {
+		if strings.HasSuffix(key, "in templater-system") {
+			t.Errorf("%s: the release is in another namespace", key)
+		}
+	}
+}
+
+func TestWrongValuesAreRefused(t *testing.T) {
+	for values, want := range map[string]string{
+		"replica: 3":                          "additional properties 'replica' not allowed",
+		"replicas: 0":                         "'/replicas'",
+		`replicas: "2"`:                       "'/replicas'",
+		"image: {digest: latest}":             "'/image/digest'",
+		"image: {tag: a b}":                   "'/image/tag'",
+		"image: {pullPolicy: Sometimes}":      "'/image/pullPolicy'",
+		"resources: {limits: {memory: 512M}}": "'/resources/limits/memory'",
+		"className: B":                        "'/className'",
+		`accounts: {b: "x', 'c': 'y/z"}`:      "'/accounts/b'",
+		`accounts: {"b'": y/z}`:               "invalid propertyName",
+		"extraArgs: [run]":                    "'/extraArgs/0'",
+		"imagePullSecrets: [a]":               "'/imagePullSecrets/0'",
+		"crd: {keep: true}":                   "additional properties 'keep' not allowed",
+		"rights: [{resources: [pods]}]":       "'/rights/0'",
+	} {
+		if _, err := render(t, "templater-system", values); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got error %v, want one with %s", values, err, want)
+		}
+	}
+}

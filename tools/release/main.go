@@ -1,0 +1,70 @@
+// Command release writes what a release consists of into a folder: programs, the kubectl plugin, the image,
+// install.yaml, the Helm chart, the list of modules and the checksums. The same commit, version and Go make the same bytes.
+//
+//	go run . --version v1.2.3 --output ../../dist
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+
+	"github.com/templater-dev/templater/tools/image/program"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1) //nolint:gocritic // the signal handler ends with us
+	}
+}
+
+func run(ctx context.Context, args []string, out io.Writer) error {
+	r := release{out: out, sums: map[string]string{}}
+	var platforms string
+	flags := flag.NewFlagSet("release", flag.ContinueOnError)
+	flags.SetOutput(out)
+	flags.StringVar(&r.source, "source", "../..", "folder of the repository")
+	flags.StringVar(&r.version, "version", "", "version of the release, such as v1.2.3")
+	flags.StringVar(&r.baseURL, "base-url", "", "URL of the folder that the files will be in")
+	flags.StringVar(&r.image.Repository, "image", "", "image without tag, such as registry.example.org/templater")
+	flags.StringVar(&platforms, "platforms", "", "what to build for, separated by commas; the image has those of Linux")
+	flags.StringVar(&r.folder, "output", "", "folder to write to, which is emptied first")
+	flags.BoolVar(&r.push, "push", false, "also push the image, with the credentials of docker login or podman login")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%s: there are flags only", flags.Arg(0))
+	}
+	for _, name := range []string{"version", "base-url", "image", "platforms", "output"} {
+		if flags.Lookup(name).Value.String() == "" {
+			return fmt.Errorf("--%s: give %s", name, flags.Lookup(name).Usage)
+		}
+	}
+	if err := program.CheckVersion(r.version); err != nil {
+		return fmt.Errorf("--version: %w", err)
+	}
+	if !strings.HasPrefix(r.baseURL, "https://") {
+		return fmt.Errorf("--base-url %s: give one that begins with https://", r.baseURL)
+	}
+	r.baseURL = strings.TrimSuffix(r.baseURL, "/")
+	for text := range strings.SplitSeq(platforms, ",") {
+		platform, err := program.ParsePlatform(text)
+		if err != nil {
+			return fmt.Errorf("--platforms: %w", err)
+		}
+		r.platforms = append(r.platforms, platform)
+	}
+	if !slices.ContainsFunc(r.platforms, func(p program.Platform) bool { return p.System == "linux" }) {
+		return fmt.Errorf("--platforms %s: give one of Linux, too, for the image", platforms)
+	}
+	return r.make(ctx)
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+
+	"github.com/templater-dev/templater/tools/image/archive"
+	"github.com/templater-dev/templater/tools/image/program"
+	"github.com/templater-dev/templater/tools/release/chart"
+	"github.com/templater-dev/templater/tools/release/manifest"
+	"github.com/templater-dev/templater/tools/release/pack"
+	"github.com/templater-dev/templater/tools/release/sbom"
+)
+
+// What the files of a release are called; some have the version in their name, because people keep several of them. sumsFile is
+// the one that is written last.
+const (
+	programName  = "templater" // krew calls it kubectl-templater
+	installFile  = "install.yaml"
+	pluginFile   = "templater.krew.yaml"
+	sumsFile     = "SHA256SUMS"
+	programsName = "templater_%s_%s_%s" // version, system, architecture
+)
+
+// release is what is being made. What a step needs of an earlier one is here.
+type release struct {
+	source, version, baseURL, folder string
+	platforms                        []program.Platform
+	image                            manifest.Image
+	push                             bool
+	out                              io.Writer
+
+	programs []sbom.Program
+	images   []archive.Image
+	archives []platformArchive
+	sums     map[string]string // of each file that is written, in hexadecimal
+}
+
+// platformArchive is the archive with the program of a platform.
+type platformArchive struct {
+	platform program.Platform
+	name     string
+}
+
+// make makes everything, step by step.
+func (r *release) make(ctx context.Context) error {
+	if err := r.empty(); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) error{r.buildPrograms, r.writeImage, r.writeManifests, r.writeLists} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// empty empties the folder of an earlier release. It deletes nothing else.
+func (r *release) empty() error {
+	entries, err := os.ReadDir(r.folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	_, err = os.Stat(filepath.Join(r.folder, sumsFile))
+	if len(entries) > 0 && err != nil {
+		return fmt.Errorf("--output %s: there are files in it, and none is %s: give an empty folder, or that of an earlier release", r.folder, sumsFile)
+	}
+	// An empty list of sums says whose folder it is, should the release be interrupted.
+	return errors.Join(os.RemoveAll(r.folder), os.MkdirAll(r.folder, 0o755), os.WriteFile(filepath.Join(r.folder, sumsFile), nil, 0o644))
+}
+
+// buildPrograms builds the program for each platform.
+func (r *release) buildPrograms(ctx context.Context) error {
+	license, err := os.ReadFile(filepath.Join(r.source, "LICENSE"))
+	if err != nil {
+		return err
+	}
+	for _, p := range r.platforms {
+		body, err := program.Build(ctx, r.source, p, r.version)
+		if err != nil {
+			return err
+		}
+		r.programs = append(r.programs, sbom.Program{Name: p.String(), Body: body})
+		if p.System == "linux" {
+			r.images = append(r.images, program.Image(p, body))
+		}
+		packed, ending := pack.TarGz, ".tar.gz"
+		if p.System == "windows" {
+			packed, ending = pack.Zip, ".zip"
+		}
+		file := fmt.Sprintf(programsName, r.version, p.System, p.Architecture) + ending
+		content, err := packed(pack.File{Path: p.File(programName), Mode: 0o755, Body: body}, pack.File{Path: "LICENSE", Mode: 0o644, Body: license})
+		if err != nil {
+			return err
+		}
+		if err := r.write(file, content); err != nil {
+			return err
+		}
+		r.archives = append(r.archives, platformArchive{p, file})
+	}
+	return nil
+}
+
+// writeImage writes the image of all architectures, and learns its digest.
+func (r *release) writeImage(ctx context.Context) error {
+	tagged := r.image.Repository + ":" + r.version
+	reference, err := name.NewTag(archive.Normalize(tagged))
+	if err != nil {
+		return fmt.Errorf("--image %s: %w", r.image.Repository, err)
+	}
+	index, err := archive.Index(r.images...)
+	if err != nil {
+		return err
+	}
+	digest, err := index.Digest()
+	if err != nil {
+		return err
+	}
+	r.image.Digest = digest.String()
+	file := "templater_" + r.version + "_image.tar"
+	if err := archive.WriteFile(filepath.Join(r.folder, file), index, tagged); err != nil {
+		return err
+	}
+	body, err := os.ReadFile(filepath.Join(r.folder, file))
+	if err != nil {
+		return err
+	}
+	r.note(file, body)
+	if !r.push {
+		return nil
+	}
+	if err := remote.WriteIndex(reference, index, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain)); err != nil {
+		return fmt.Errorf("push %s: %w", tagged, err)
+	}
+	fmt.Fprintf(r.out, "pushed %s\n", tagged)
+	return nil
+}
+
+// writeManifests writes what a cluster takes: install.yaml, and the chart.
+func (r *release) writeManifests(context.Context) error {
+	objects, err := manifest.Objects(r.source, r.image)
+	if err != nil {
+		return err
+	}
+	text, err := manifest.Text("templater "+r.version+": kubectl apply -f "+installFile, objects)
+	if err != nil {
+		return err
+	}
+	files, err := chart.Make(objects, r.image, r.version)
+	if err != nil {
+		return err
+	}
+	packed, err := pack.TarGz(files...)
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.write(installFile, text), r.write("templater-chart_"+r.version+".tgz", packed))
+}
+
+// writeLists writes what tells of the other files: for krew, of the modules, and their checksums.
+func (r *release) writeLists(context.Context) error {
+	modules, err := sbom.Make(sbom.Release{Name: "templater", Version: r.version, URL: r.baseURL, Programs: r.programs})
+	if err != nil {
+		return err
+	}
+	plugin, err := r.krew()
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(r.write("templater_"+r.version+".spdx.json", modules), r.write(pluginFile, plugin)); err != nil {
+		return err
+	}
+	var sums strings.Builder
+	for _, file := range slices.Sorted(maps.Keys(r.sums)) {
+		fmt.Fprintf(&sums, "%s  %s\n", r.sums[file], file)
+	}
+	return r.write(sumsFile, []byte(sums.String()))
+}
+
+// write writes a file of the release.
+func (r *release) write(file string, body []byte) error {
+	if err := os.WriteFile(filepath.Join(r.folder, file), body, 0o644); err != nil {
+		return err
+	}
+	r.note(file, body)
+	return nil
+}
+
+// note keeps the checksum of a file, and says that it is there.
+func (r *release) note(file string, body []byte) {
+	sum := sha256.Sum256(body)
+	r.sums[file] = hex.EncodeToString(sum[:])
+	fmt.Fprintf(r.out, "%s  %8.1f MB\n", filepath.Join(r.folder, file), float64(len(body))/1e6)
+}

@@ -1,0 +1,120 @@
+// Package sbom tells which modules a program is made of, in SPDX 2.3 as JSON.
+// See https://spdx.github.io/spdx-spec/v2.3/ for what the fields are.
+package sbom
+
+import (
+	"bytes"
+	"debug/buildinfo"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Program is a program of a release.
+type Program struct {
+	Name string // such as linux/amd64
+	Body []byte
+}
+
+// Release is what a document is about.
+type Release struct {
+	Name     string // templater
+	Version  string // v1.2.3
+	URL      string // where the release is, which makes the name of the document unique
+	Programs []Program
+}
+
+// Make returns the document: the release, and each module that one of its programs has, with the Go that built
+// them. What Go has noted in the programs is all that it needs. It was created when the commit was, so that equal programs have
+// equal documents.
+func Make(r Release) ([]byte, error) {
+	modules := map[string]debug.Module{}
+	created, commit := time.Unix(0, 0).UTC(), ""
+	for _, p := range r.Programs {
+		info, err := buildinfo.Read(bytes.NewReader(p.Body))
+		if err != nil {
+			return nil, fmt.Errorf("read of which modules the program for %s is made: %w", p.Name, err)
+		}
+		for _, m := range append(info.Deps, &debug.Module{Path: "std", Version: info.GoVersion}) {
+			if m.Replace != nil {
+				m = m.Replace
+			}
+			modules[m.Path+"@"+m.Version] = *m
+		}
+		for _, s := range info.Settings {
+			switch s.Key {
+			case "vcs.revision":
+				commit = s.Value
+			case "vcs.time":
+				if created, err = time.Parse(time.RFC3339, s.Value); err != nil {
+					return nil, fmt.Errorf("the time of the commit: %w", err)
+				}
+			}
+		}
+	}
+	doc := r.document(created, commit)
+	for _, key := range sortedKeys(modules) {
+		doc.add(modules[key])
+	}
+	out, err := json.MarshalIndent(doc, "", "  ")
+	return append(out, '\n'), err
+}
+
+func sortedKeys(modules map[string]debug.Module) []string {
+	var keys []string
+	for key := range modules {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func (r Release) document(created time.Time, commit string) *document {
+	main := pkg{
+		ID: "SPDXRef-Release", Name: r.Name, Version: r.Version, Download: r.URL, License: "Apache-2.0", Declared: "Apache-2.0", Copyright: noAssertion, Purpose: "APPLICATION",
+		Supplier: "Organization: " + r.Name,
+		External: []external{{Category: "PACKAGE-MANAGER", Type: "purl", Locator: "pkg:golang/github.com/templater-dev/templater@" + r.Version}},
+	}
+	if commit != "" {
+		main.Source = "built from the commit " + commit
+	}
+	return &document{
+		Version: "SPDX-2.3", License: "CC0-1.0", ID: documentID, Name: r.Name + "-" + r.Version, Namespace: r.URL + "/" + r.Name + ".spdx",
+		Creation:      creation{Created: created.UTC().Format(time.RFC3339), Creators: []string{"Tool: templater-release"}},
+		Packages:      []pkg{main},
+		Relationships: []relationship{{From: documentID, Type: "DESCRIBES", To: main.ID}},
+	}
+}
+
+var notInID = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
+
+// add adds a module that the release contains.
+func (d *document) add(m debug.Module) {
+	p := pkg{
+		ID: "SPDXRef-" + notInID.ReplaceAllString(m.Path+"-"+m.Version, "-"), Name: m.Path, Version: m.Version,
+		Download: "https://proxy.golang.org/" + escaped(m.Path) + "/@v/" + escaped(m.Version) + ".zip", License: noAssertion, Declared: noAssertion, Copyright: noAssertion,
+		Supplier: noAssertion, Purpose: "LIBRARY",
+		External: []external{{Category: "PACKAGE-MANAGER", Type: "purl", Locator: "pkg:golang/" + m.Path + "@" + m.Version}},
+	}
+	if m.Path == "std" {
+		p.Version, p.Download = strings.TrimPrefix(m.Version, "go"), "https://go.dev/dl/"+m.Version+".src.tar.gz"
+		p.License, p.Declared = "BSD-3-Clause", "BSD-3-Clause"
+		p.External[0].Locator = "pkg:golang/std@" + p.Version
+	}
+	if m.Sum != "" {
+		p.Comment = "checksum in go.sum: " + m.Sum
+	}
+	d.Packages = append(d.Packages, p)
+	d.Relationships = append(d.Relationships, relationship{From: d.Packages[0].ID, Type: "CONTAINS", To: p.ID})
+}
+
+var capital = regexp.MustCompile(`[A-Z]`)
+
+// escaped writes a path or a version as the module proxy wants it: !a in place of A.
+func escaped(text string) string {
+	return capital.ReplaceAllStringFunc(text, func(c string) string { return "!" + strings.ToLower(c) })
+}
