@@ -6,7 +6,7 @@
 SHELL := /bin/bash
 
 # Modules with Go code of ours, and every module there is.
-MODULES     := . e2e internal/render/helmtest tools/image
+MODULES     := . e2e internal/render/helmtest tools/image tools/release
 ALL_MODULES := $(shell git ls-files '*go.mod' | sort | xargs -n1 dirname)
 
 # Packages in which goroutines share data: tested with the race detector. The
@@ -26,6 +26,11 @@ VERSION     ?=
 IMAGE       ?= templater:dev
 PLATFORMS   ?= linux/amd64,linux/arm64
 PUSH        ?= false
+# Of a release: a commit without a tag is v0.0.0-gCOMMIT.
+RELEASE      = $(or $(VERSION),$(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null || echo v0.0.0-g$$(git describe --always --dirty --exclude '*')))
+RELEASE_IMAGE ?= ghcr.io/templater-dev/templater
+RELEASE_PLATFORMS ?= linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64
+BASE_URL    ?= https://github.com/templater-dev/templater/releases/download/$(RELEASE)
 ARCHIVE     := bin/templater.tar
 
 FUZZTIME    ?= 20s
@@ -57,8 +62,8 @@ help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: ## Build the operator: bin/templater
-	go build -trimpath -o bin/templater ./cmd/templater
+build: assets ## Build the operator: bin/templater
+	go build -trimpath$(if $(VERSION), "-ldflags=-X github.com/templater-dev/templater/internal/version.released=$(VERSION)") -o bin/templater ./cmd/templater
 
 .PHONY: image
 image: ## Write the image IMAGE (templater:dev) for PLATFORMS to bin/templater.tar, without a container tool; PUSH=true also pushes it
@@ -66,7 +71,15 @@ image: ## Write the image IMAGE (templater:dev) for PLATFORMS to bin/templater.t
 	@cd tools/image && go run . --name $(IMAGE) --version '$(VERSION)' --platforms $(PLATFORMS) --output $(CURDIR)/$(ARCHIVE) --push=$(PUSH)
 
 # What runs side by side: the tests on clusters wait for most of their time, which is left to the others.
-LANES := 'cluster: test-cluster' --nice 'unit: test-unit test-helm test-image test-fuzz'
+LANES := 'cluster: test-cluster' --nice 'unit: test-unit test-helm test-image test-release test-fuzz'
+
+.PHONY: release
+release: assets ## Write what a release consists of to dist: programs, image, install.yaml, chart, checksums (minutes); PUSH=true also pushes the image
+	$(call say,'Release $(RELEASE) in dist: a program for each of $(RELEASE_PLATFORMS)$(comma) minutes for each the first time')
+	@cd tools/release && go run . --version $(RELEASE) --base-url $(BASE_URL) --image $(RELEASE_IMAGE) --platforms $(RELEASE_PLATFORMS) --output $(CURDIR)/dist --push=$(PUSH)
+
+.PHONY: assets
+assets: # makes what is embedded in the program and not in the repository: nothing yet
 
 .PHONY: test
 test: ## Run all tests, those on a real cluster included
@@ -124,6 +137,11 @@ test-helm: ## Compare rendering with Helm's own engine
 test-image: ## Test what makes the container image
 	$(call say,'The container image')
 	cd tools/image && go test ./...
+
+.PHONY: test-release
+test-release: ## Test what makes a release, with a small program in the place of templater
+	$(call say,'The release')
+	cd tools/release && go test ./...
 
 .PHONY: test-e2e
 test-e2e: test-e2e-played test-e2e-node ## Test the operator on a real cluster

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"helm.sh/helm/v4/pkg/chart/common"
 	"helm.sh/helm/v4/pkg/chart/common/util"
-	"helm.sh/helm/v4/pkg/chart/v2"
+	v2 "helm.sh/helm/v4/pkg/chart/v2"
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/engine"
 	"sigs.k8s.io/yaml"
@@ -68,7 +68,7 @@ func render(t *testing.T, namespace, values string) (rendered, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := engine.Engine{Strict: true}.Render(c, all)
+	out, err := engine.Engine{Strict: true}.RenderWithContext(t.Context(), c, all)
 	if err != nil {
 		return nil, err
 	}
