@@ -234,7 +234,7 @@ func TestReadyWhenHoldsARollout(t *testing.T) {
 	done("b")
 	c.apply(strings.NewReplacer("[a, b, c, d]", "[a, b]", "hello", "bye").Replace(fourApps))
 	wantRequests(t, "another text", c.run(), "update gadgets a", "status apps one")
-	c.wantStill("False Progressing: children[maps]: rollout: 1 of 2 are up to date, waits for Gadget ns/a: readyWhen is not true yet; 1 of 2 children are ready")
+	c.wantStill("False Progressing: children[maps]: rollout: 1 of 2 are up to date, waits for Gadget ns/a: readyWhen is not true yet: its controller has not looked at its present spec yet; 1 of 2 children are ready")
 	done("a")
 	wantRequests(t, "it is true", c.run(), "update gadgets b", "status apps one")
 }

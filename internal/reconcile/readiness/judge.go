@@ -80,6 +80,9 @@ func (j *Judge) ruled(entry string, o *object.Object) (r result, ruled bool) {
 		r = result{Failed, Why(o.Content())}
 	default:
 		r = result{InProgress, "readyWhen is not true yet"}
+		if why := Why(o.Content()); why != "" {
+			r.why += ": " + why
+		}
 	}
 	j.known[o] = r
 	return r, true

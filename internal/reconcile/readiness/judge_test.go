@@ -20,6 +20,7 @@ func TestJudge(t *testing.T) {
 		"the rule says that it is":                     {job + `}`, true, true, nil, Ready, ""},
 		"the rule says that it is, though it failed":   {job + `, "status": {"conditions": [{"type": "Failed", "status": "True"}]}}`, true, true, nil, Ready, ""},
 		"the rule says that it is not":                 {job + `, "status": {"conditions": [{"type": "Complete", "status": "True"}]}}`, false, true, nil, InProgress, "readyWhen is not true yet"},
+		"it is not by the rule, and says why":          {job + `, "status": {"startTime": "x"}}`, false, true, nil, InProgress, "readyWhen is not true yet: running, 0 of 1 Pods have succeeded"},
 		"it is not by the rule, and it failed":         {job + `, "status": {"conditions": [{"type": "Failed", "status": "True", "reason": "DeadlineExceeded"}]}}`, false, true, nil, Failed, "failed (DeadlineExceeded)"},
 		"the rule cannot tell":                         {job + `}`, true, true, fault, InProgress, "its readyWhen cannot be evaluated"},
 		"it is going, whatever the rule says":          {`{"kind": "Job", "metadata": {"name": "a", "deletionTimestamp": "2026-01-01T00:00:00Z"}}`, true, true, nil, InProgress, "being deleted"},
