@@ -66,6 +66,7 @@ spec:
             properties:
               phase: {type: string}
               count: {type: integer}
+              conditions: {type: array, items: {type: object, properties: {type: {type: string}, status: {type: string, enum: ["True", "False", Unknown]}}}}
 `
 
 // known returns the schema of the parents, and of some other kinds.
@@ -201,6 +202,11 @@ func TestFindings(t *testing.T) {
 			"warning TL041 children[pod]:16:5+13 Pod has no field .spec.containers[].containerPort, so the server drops it, or refuses the object; it is in .spec.containers[].ports[]",
 			"warning TL042 children[pod]:17:29+27 .spec.containers[].ports[].containerPort of Pod is a number, not a string: leave out the quotes",
 			"warning TL042 children[pod]:17:73+4 .spec.containers[].ports[].containerPort of Pod is a number, not a string: leave out the quotes",
+		}},
+		"booleans in conditions":         {given{status: "conditions:\n- {type: A, status: {{ eq .spec.image \"a\" }}}\n- {type: B, status: true}\n- {type: C, status: yes}\n- {type: D, status: 1}\n- {type: true}"}, []string{
+			`warning TL042 status:4:21+3 .status.conditions[].status of Shop cannot be "yes"; it is one of True, False, Unknown`,
+			"warning TL042 status:5:21+1 .status.conditions[].status of Shop is a string or a boolean, not a number: put quotes around it",
+			"warning TL042 status:6:10+4 .status.conditions[].type of Shop is a string, not a boolean: put quotes around it",
 		}},
 		"what is printed into a child":   {given{child: "apiVersion: v1\nkind: Pod\nmetadata: {name: \"{{ .spec.replicas }}\", labels: {{ .spec.hosts }}}\nspec:\n  nodeName: {{ .spec.replicas }}\n  restartPolicy: {{ .spec.replicas }}{{ .spec.image }}\n  containers: {{ toYaml .spec.template.resources | nindent 4 }}"}, []string{"warning TL042 children[pod]:3:53+14 .metadata.labels of Pod is a map, and what is printed here is a list", "warning TL042 children[pod]:5:16+17 .spec.nodeName of Pod is a string, and what is printed here is a number: put quotes around it"}},
 		"a kind that is not there":       {given{child: "apiVersion: apps/v1\nkind: Deploymnt\nmetadata: {name: a}"}, []string{"warning TL043 children[pod]:2:7+9 there is no kind Deploymnt in apps/v1"}},

@@ -136,6 +136,9 @@ func (at *shape) place(n *yaml.Node) place {
 	return place{text: at.s.text, offset: offset, length: length}
 }
 
+// conditionStatus is where templater takes booleans, too, and writes the words for them.
+const conditionStatus = ".status.conditions[].status"
+
 // node compares a node with the type that is expected there.
 func (at *shape) node(n *yaml.Node, t *schema.Type, path string) {
 	if at.status && n.Kind == yaml.ScalarNode && printed(n.Value) {
@@ -143,6 +146,11 @@ func (at *shape) node(n *yaml.Node, t *schema.Type, path string) {
 	}
 	if t == nil || t.Kinds == 0 || !at.c.step() {
 		return
+	}
+	if at.status && path == conditionStatus {
+		wider := *t
+		wider.Kinds |= boolean
+		t = &wider
 	}
 	if got := kindsOfNode(n); got != 0 && t.Kinds&got == 0 {
 		at.c.warnf(finding.FieldType, at.place(n), "%s of %s is %s, not %s%s", path, at.object, kindWords(t.Kinds&^null), kindWords(got), unquote(n, t))
