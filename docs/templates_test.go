@@ -95,6 +95,22 @@ func TestExamplesOfObjectFunctionsRender(t *testing.T) {
 	}
 }
 
+func TestExamplesOfActionsRender(t *testing.T) {
+	page := read(t, "docs/reference/templates.md")
+	in := shop(t, page)
+	_, section, _ := strings.Cut(page, "\n## Actions\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	examples := regexp.MustCompile("(?m)`(\\{\\{.*\\}\\})` \\|$").FindAllStringSubmatch(section, -1)
+	for _, example := range examples {
+		if _, err := compile(t, "#", "x: \""+example[1]+"\"").Status(in); err != nil {
+			t.Errorf("%s: %v", example[1], err)
+		}
+	}
+	if len(examples) != 10 {
+		t.Errorf("found %d examples, want 10", len(examples))
+	}
+}
+
 // tableExamples returns what stands in the third column of tables, where it is code.
 func tableExamples(page string) []string {
 	var examples []string
@@ -105,6 +121,9 @@ func tableExamples(page string) []string {
 			continue
 		}
 		example := strings.Trim(strings.TrimSpace(cells[2]), "`")
+		if strings.HasPrefix(example, "{{") {
+			continue // it is of an action
+		}
 		examples = append(examples, strings.ReplaceAll(example, "\x00", "|"))
 	}
 	return examples

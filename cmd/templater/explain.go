@@ -16,14 +16,17 @@ import (
 func newExplainCommand() *cobra.Command {
 	output := ""
 	cmd := &cobra.Command{
-		Use:   "explain [FUNCTION|KEY|REASON|CODE]",
-		Short: "Explain a function or a key of templates, a reason of a condition, or the code of a finding",
+		Use:   "explain [WORD]",
+		Short: "Explain a word of templates, of TemplateControllers or of their conditions, or the code of a finding",
 		Long: `explain tells what a word means that templater or its templates use: a function
-such as default, also one that is not there and why; a key such as .children; a
-reason of a condition such as ChildConflict; the code of a finding such as TL001.
-Without a word, it lists all of them.`,
+such as default, also one that is not there and why; a key such as .children; an
+action such as range; a field of a TemplateController such as spec.children; a
+condition such as Linted, or a reason of one such as ChildConflict; the code of a
+finding such as TL001. Without a word, it lists all of them.`,
 		Example: `  templater explain dnsLabel
   templater explain .children
+  templater explain range
+  templater explain spec.children.updateStrategy
   templater explain ChildConflict
   templater explain TL001
   templater explain`,
@@ -81,10 +84,15 @@ func list(out io.Writer, all []explain.Entry) {
 			fmt.Fprintln(out)
 		}
 		fmt.Fprintf(out, "%ss\n", strings.ToUpper(string(kind[:1]))+string(kind[1:]))
-		last := ""
+		last, width := "", 0
+		for _, e := range all {
+			if e.Kind == kind {
+				width = max(width, len(e.Name))
+			}
+		}
 		for _, e := range all {
 			if e.Kind == kind && e.Name != last {
-				fmt.Fprintf(out, "  %-22s %s\n", e.Name, e.About)
+				fmt.Fprintf(out, "  %-*s  %s\n", width, e.Name, e.About)
 				last = e.Name
 			}
 		}

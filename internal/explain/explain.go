@@ -1,5 +1,5 @@
-// Package explain tells what the words of templater mean: the functions and keys of templates, the reasons of conditions, and the
-// codes of findings. The texts are those of the docs. It needs no cluster.
+// Package explain tells what the words of templater mean: the functions, keys and actions of templates, the fields of
+// TemplateControllers, conditions and their reasons, and the codes of findings. The texts are those of the docs. It needs no cluster.
 package explain
 
 import (
@@ -20,14 +20,17 @@ type Kind string
 
 // The kinds of words, in the order of lists.
 const (
-	Function Kind = "function"
-	Key      Kind = "key"
-	Reason   Kind = "reason"
-	Code     Kind = "code"
+	Function  Kind = "function"
+	Key       Kind = "key"
+	Action    Kind = "action"
+	Field     Kind = "field"
+	Condition Kind = "condition"
+	Reason    Kind = "reason"
+	Code      Kind = "code"
 )
 
 // Kinds are all of them.
-var Kinds = []Kind{Function, Key, Reason, Code}
+var Kinds = []Kind{Function, Key, Action, Field, Condition, Reason, Code}
 
 // Entry explains one word.
 type Entry struct {
@@ -39,14 +42,18 @@ type Entry struct {
 
 // all are the entries, by kind, and then in the order of their source.
 var all = sync.OnceValue(func() []Entry {
-	return slices.Concat(functions(), keys(), reasons(), codes())
+	return slices.Concat(functions(), keys(), actions(), fields(), conditions(), reasons(), codes())
 })
 
 // All returns every entry.
 func All() []Entry { return slices.Clone(all()) }
 
-// Find returns the entries of a word, in whatever case it is written. A path, such as .children.db, stands for its first key.
+var inBrackets = regexp.MustCompile(`\[[^]]*\]`)
+
+// Find returns the entries of a word, in whatever case it is written. A path of templates, such as .children.db, stands for its
+// first key, and the last part of the path of a field for all fields that are called so where nothing else is.
 func Find(word string) []Entry {
+	word = inBrackets.ReplaceAllString(word, "")
 	if strings.HasPrefix(word, ".") {
 		key, _, _ := strings.Cut(word[1:], ".")
 		word = "." + key
@@ -62,7 +69,12 @@ func Find(word string) []Entry {
 	if found := exact(func(a, b string) bool { return a == b }); len(found) > 0 {
 		return found
 	}
-	return exact(strings.EqualFold)
+	if found := exact(strings.EqualFold); len(found) > 0 {
+		return found
+	}
+	return slices.DeleteFunc(All(), func(e Entry) bool {
+		return e.Kind != Field || !strings.HasSuffix(strings.ToLower(e.Name), "."+strings.ToLower(word))
+	})
 }
 
 // Nearest returns the known word that is most like another one, or "".
@@ -125,10 +137,40 @@ func keys() []Entry {
 	return entries
 }
 
+// actions explains those of templates.
+func actions() []Entry {
+	var entries []Entry
+	for _, row := range rows(docs.Templates, "## Actions") {
+		entries = append(entries, Entry{Kind: Action, Name: plain(row[0]), About: plain(row[1]), More: "For example: " + plain(row[2])})
+	}
+	return entries
+}
+
+// conditions explains those of a TemplateController.
+func conditions() []Entry {
+	var entries []Entry
+	for _, row := range rows(docs.Troubleshooting, "## What the conditions say") {
+		e := Entry{Kind: Condition, Name: plain(row[0]), About: plain(row[1])}
+		var names []string
+		for _, reason := range rows(docs.Troubleshooting, reasonsOfControllers) {
+			if m := reasonName.FindStringSubmatch(reason[1]); reason[0] == e.Name && m != nil {
+				names = append(names, m[1])
+			}
+		}
+		if len(names) > 0 {
+			e.More = "Reasons: " + strings.Join(slices.Compact(names), ", ") + "."
+		}
+		entries = append(entries, e)
+	}
+	return entries
+}
+
+const reasonsOfControllers = "## Conditions of a TemplateController"
+
 // reasons explains those of conditions.
 func reasons() []Entry {
 	var entries []Entry
-	for _, row := range rows(docs.Troubleshooting, "## Conditions of a TemplateController") {
+	for _, row := range rows(docs.Troubleshooting, reasonsOfControllers) {
 		entries = append(entries, reasonsIn(row[1], "Condition "+row[0]+" of a TemplateController", row[2], row[3])...)
 	}
 	for _, row := range rows(docs.Troubleshooting, "## Ready condition of a parent, and Events") {

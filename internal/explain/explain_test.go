@@ -12,7 +12,7 @@ func TestEveryWordIsExplained(t *testing.T) {
 	count := map[Kind]int{}
 	for _, e := range All() {
 		count[e.Kind]++
-		if e.Name == "" || e.About == "" || strings.ContainsAny(e.About+e.More, "`|") && e.Kind != Function && e.Kind != Code || strings.Contains(e.About, "\n") {
+		if e.Name == "" || e.About == "" || strings.ContainsAny(e.About+e.More, "`|") && e.Kind != Function && e.Kind != Code && e.Kind != Action && e.Kind != Field || strings.Contains(e.About, "\n") {
 			t.Errorf("%+v is not explained", e)
 		}
 	}
@@ -32,14 +32,21 @@ func TestEveryWordIsExplained(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	for word, want := range map[string]string{
-		"default":       "function default",
-		"DEFAULT":       "function default",
-		"now":           "function now",
-		".children.db":  "key .children",
-		"spec":          "key .spec",
-		"childconflict": "reason ChildConflict, reason ChildConflict",
-		"TL001":         "code TL001",
-		"nothing":       "",
+		"default":                       "function default",
+		"DEFAULT":                       "function default",
+		"now":                           "function now",
+		".children.db":                  "key .children",
+		"spec":                          "key .spec",
+		"childconflict":                 "reason ChildConflict, reason ChildConflict",
+		"TL001":                         "code TL001",
+		"range":                         "action range",
+		"Linted":                        "condition Linted",
+		"NotAccepted":                   "reason NotAccepted, reason NotAccepted, reason NotAccepted",
+		"spec.children":                 "field spec.children",
+		"spec.children[web].template":   "field spec.children.template",
+		"spec.related[].logs.tailLines": "field spec.related.logs.tailLines",
+		"readyWhen":                     "field spec.children.readyWhen, field spec.finalize.children.readyWhen",
+		"nothing":                       "",
 	} {
 		var got []string
 		for _, e := range Find(word) {
@@ -69,5 +76,27 @@ func TestCodesHoldNoLinks(t *testing.T) {
 		if strings.Contains(e.About+e.More, "](") {
 			t.Errorf("%s is Markdown: %s", e.Name, e.More)
 		}
+	}
+}
+
+func TestFieldsSayWhatTheyTake(t *testing.T) {
+	for word, want := range map[string]string{
+		"spec.children":       "Takes a list of mappings.\nFields: deletionPolicy, dependsOn, name, prunePolicy, readyWhen, scope, template, updateStrategy.",
+		"spec.deletionPolicy": "Takes Orphan, Delete.",
+		"spec.suspend":        "Takes true or false.",
+		"spec.helpers":        "Takes a text.",
+		"spec.watch":          "Takes a mapping.",
+	} {
+		found := Find(word)
+		if len(found) != 1 || !strings.Contains(found[0].More, want) || strings.Contains(found[0].About, "\n") {
+			t.Errorf("%s: %+v, want %q", word, found, want)
+		}
+	}
+}
+
+func TestConditionsNameTheirReasons(t *testing.T) {
+	found := Find("Linted")
+	if len(found) != 1 || found[0].More != "Reasons: NoWarnings, NotAccepted, Warnings." {
+		t.Errorf("got %+v", found)
 	}
 }
