@@ -3,6 +3,8 @@
 package lint
 
 import (
+	"slices"
+
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/lint/typed"
@@ -31,10 +33,21 @@ func Check(tc *v1.TemplateController, schemas schema.Set) Result {
 		r.Findings = typed.Check(&tc.Spec, compiled.Program, schemas)
 		r.Rejection = rejected(finding.Of(finding.Error, r.Findings))
 	} else {
-		r.Findings = append(r.Findings, rejection.Findings...)
+		r.Findings = append(slices.Clone(rejection.Findings), besides(tc, schemas)...)
 	}
 	r.Findings = finding.Sort(r.Findings)
 	return r
+}
+
+// besides returns what types tell of a spec that is rejected for something else: of the templates that can be compiled.
+func besides(tc *v1.TemplateController, schemas schema.Set) []finding.Finding {
+	program, whole := spec.Partial(tc.Name, &tc.Spec)
+	if program == nil {
+		return nil
+	}
+	return slices.DeleteFunc(typed.Check(&tc.Spec, program, schemas), func(f finding.Finding) bool {
+		return !whole && (f.Code == finding.UnusedHelper || f.Code == finding.UnusedValue) // what is left out may use them
+	})
 }
 
 // rejected returns the rejection of templates with errors, or nil if there are none.
