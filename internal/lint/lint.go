@@ -33,15 +33,15 @@ func Check(tc *v1.TemplateController, schemas schema.Set) Result {
 		r.Findings = typed.Check(&tc.Spec, compiled.Program, schemas)
 		r.Rejection = rejected(finding.Of(finding.Error, r.Findings))
 	} else {
-		r.Findings = append(slices.Clone(rejection.Findings), besides(tc, schemas)...)
+		r.Findings = append(slices.Clone(rejection.Findings), besides(tc, schemas, rejection.Findings)...)
 	}
 	r.Findings = finding.Sort(r.Findings)
 	return r
 }
 
-// besides returns what types tell of a spec that is rejected for something else: of the templates that can be compiled.
-func besides(tc *v1.TemplateController, schemas schema.Set) []finding.Finding {
-	program, whole := spec.Partial(tc.Name, &tc.Spec)
+// besides returns what types tell of a spec that is rejected for what was found: of the templates that can be compiled.
+func besides(tc *v1.TemplateController, schemas schema.Set, found []finding.Finding) []finding.Finding {
+	program, whole := spec.Partial(tc.Name, &tc.Spec, found)
 	if program == nil {
 		return nil
 	}

@@ -5,21 +5,27 @@ import (
 	"slices"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// mostRounds is how often Partial leaves something out: what is broken, what calls that, and what the first findings have hidden.
-const mostRounds = 4
+// mostRounds is how often Partial compiles: what calls a template that is left out has to be left out, too, and there may be more wrong
+// than was found at first.
+const mostRounds = 3
 
 // Partial compiles the templates of a spec that make sense, so that more can be said of these, though others or the rest of the spec do
-// not. Whole is whether these are all. What it returns is for checks alone; it is nil where nothing is left to check.
-func Partial(name string, spec *v1.TemplateControllerSpec) (program *render.Program, whole bool) {
+// not. found is what Compile has said of it. Whole is whether these are all. What it returns is for checks alone; it is nil where nothing
+// is left to check.
+func Partial(name string, spec *v1.TemplateControllerSpec, found []finding.Finding) (program *render.Program, whole bool) {
 	source, fault := sourceOf(name, spec)
 	if fault != nil {
 		return nil, false // without its values, each template that reads one would seem to be wrong
 	}
 	whole = true
+	for _, f := range found {
+		whole = !leaveOut(&source, f.Where) && whole
+	}
 	for range mostRounds {
 		program, err := render.Compile(source)
 		if err == nil {
@@ -34,22 +40,23 @@ func Partial(name string, spec *v1.TemplateControllerSpec) (program *render.Prog
 	return nil, false
 }
 
-// leaveOut takes a template out of the source; its entry stays.
-func leaveOut(source *render.Source, template string) {
-	empty := func(all []syntax.Template, nameOf func(string) string) {
-		for i := range all {
-			if nameOf(all[i].Name) == template {
-				all[i].Text = ""
-			}
+// leaveOut takes a template out of the source, and reports whether it was there; its entry stays.
+func leaveOut(source *render.Source, template string) (left bool) {
+	empty := func(text *string, name string) {
+		if name == template && *text != "" {
+			*text, left = "", true
 		}
 	}
-	switch template {
-	case "helpers":
-		source.Helpers = ""
-	case "status":
-		source.Status = ""
+	empty(&source.Helpers, "helpers")
+	empty(&source.Status, "status")
+	for i := range source.Children {
+		empty(&source.Children[i].Text, syntax.ChildName(source.Children[i].Name))
 	}
-	empty(source.Children, syntax.ChildName)
-	empty(source.Related, syntax.SelectName)
-	source.ReadyWhen = slices.DeleteFunc(source.ReadyWhen, func(t syntax.Template) bool { return syntax.ReadyWhenName(t.Name) == template })
+	for i := range source.Related {
+		empty(&source.Related[i].Text, syntax.SelectName(source.Related[i].Name))
+	}
+	kept := slices.DeleteFunc(source.ReadyWhen, func(t syntax.Template) bool { return syntax.ReadyWhenName(t.Name) == template })
+	left = left || len(kept) < len(source.ReadyWhen)
+	source.ReadyWhen = kept
+	return left
 }

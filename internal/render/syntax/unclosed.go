@@ -9,34 +9,22 @@ import (
 	"github.com/templater-dev/templater/internal/finding"
 )
 
-// mostUnclosed is how many blocks without an end are looked for.
+// mostUnclosed is how many blocks without an end are told at most: with more of them, none is.
 const mostUnclosed = 10
 
 // unclosed reports the blocks of a text that have no end, or none when the
-// text has other faults, too. The parser names only the last line: so ends are
-// added until it is content, and what is around the place behind the text is
+// text has other faults, too. The parser names only the last line: so the ends
+// that are missing are added, and what is around the place behind the text is
 // what lacks them.
 func (c *compiler) unclosed(t *Text) []*Error {
 	const behind = "\ue000behind" // no delimiter, and no white space that could be trimmed
-	content, end := t.Content+behind, c.left()+"end"+c.right()
-	// With too few ends the parser says so, with too many it says something else: that takes a few looks, not one for each number.
-	var trees map[string]*parse.Tree
-	few := func(ends int) bool {
-		found, err := c.tryParse(content + strings.Repeat(end, ends))
-		if err == nil {
-			trees = found
-		}
-		return err != nil && strings.HasSuffix(err.Error(), "unexpected EOF")
-	}
-	if few(mostUnclosed) {
+	missing := c.depth(t.Content)
+	if missing < 1 || missing > mostUnclosed {
 		return nil
 	}
-	for least, most := 1, mostUnclosed-1; trees == nil && least <= most; {
-		if middle := (least + most) / 2; few(middle) {
-			least = middle + 1
-		} else {
-			most = middle - 1
-		}
+	trees, err := c.tryParse(t.Content + behind + strings.Repeat(c.left()+"end"+c.right(), missing))
+	if err != nil {
+		return nil
 	}
 	for _, name := range sorted(trees) {
 		root := trees[name].Root
@@ -45,6 +33,53 @@ func (c *compiler) unclosed(t *Text) []*Error {
 		}
 	}
 	return nil
+}
+
+// depth returns how many blocks begin in a text and do not end there. All of its actions are closed.
+func (c *compiler) depth(text string) int {
+	depth := 0
+	for {
+		_, action, found := strings.Cut(text, c.left())
+		if !found {
+			return depth
+		}
+		action = strings.TrimLeft(strings.TrimPrefix(action, "-"), " \t\r\n")
+		if strings.HasPrefix(action, "/*") {
+			_, text, _ = strings.Cut(action, "*/")
+			continue
+		}
+		switch word := action[:len(action)-len(strings.TrimLeft(action, letters))]; word {
+		case "if", "range", "with", "define", "block":
+			depth++
+		case "end":
+			depth--
+		}
+		text = c.behindAction(action)
+	}
+}
+
+const letters = "abcdefghijklmnopqrstuvwxyz"
+
+// behindAction returns what follows the right delimiter of the action that a text begins with. Quotes may hold one.
+func (c *compiler) behindAction(text string) string {
+	for len(text) > 0 {
+		if rest, closed := strings.CutPrefix(text, c.right()); closed {
+			return rest
+		}
+		quote := text[0]
+		text = text[1:]
+		if quote != '"' && quote != '`' && quote != '\'' {
+			continue
+		}
+		for len(text) > 0 && text[0] != quote {
+			if text[0] == '\\' && quote != '`' && len(text) > 1 {
+				text = text[1:]
+			}
+			text = text[1:]
+		}
+		text = strings.TrimPrefix(text, string(quote))
+	}
+	return ""
 }
 
 func (c *compiler) tryParse(content string) (map[string]*parse.Tree, error) {
