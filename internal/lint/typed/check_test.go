@@ -203,7 +203,7 @@ func TestFindings(t *testing.T) {
 			"warning TL042 children[pod]:17:29+27 .spec.containers[].ports[].containerPort of Pod is a number, not a string: leave out the quotes",
 			"warning TL042 children[pod]:17:73+4 .spec.containers[].ports[].containerPort of Pod is a number, not a string: leave out the quotes",
 		}},
-		"booleans in conditions":         {given{status: "conditions:\n- {type: A, status: {{ eq .spec.image \"a\" }}}\n- {type: B, status: true}\n- {type: C, status: yes}\n- {type: D, status: 1}\n- {type: true}"}, []string{
+		"booleans in conditions": {given{status: "conditions:\n- {type: A, status: {{ eq .spec.image \"a\" }}}\n- {type: B, status: true}\n- {type: C, status: yes}\n- {type: D, status: 1}\n- {type: true}"}, []string{
 			`warning TL042 status:4:21+3 .status.conditions[].status of Shop cannot be "yes"; it is one of True, False, Unknown`,
 			"warning TL042 status:5:21+1 .status.conditions[].status of Shop is a string or a boolean, not a number: put quotes around it",
 			"warning TL042 status:6:10+4 .status.conditions[].type of Shop is a string, not a boolean: put quotes around it",
