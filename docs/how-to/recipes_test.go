@@ -95,7 +95,7 @@ func TestRecipesHaveNoFindings(t *testing.T) {
 	})
 }
 
-// TestRecipesHaveTheRightsThatTheyNeed holds rbac.yaml to what templater rbac prints. Where that has notes about what it cannot know,
+// TestRecipesHaveTheRightsThatTheyNeed holds rbac.yaml to what templater rbac prints. Where that begins with notes about what it cannot know,
 // such as the right to give rights away, documents follow that have it.
 func TestRecipesHaveTheRightsThatTheyNeed(t *testing.T) {
 	eachRecipe(t, func(t *testing.T, recipe string) {
@@ -113,7 +113,7 @@ func TestRecipesHaveTheRightsThatTheyNeed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			notes, rights.Notes = notes+len(rights.Notes), nil
+			notes += len(rights.Notes)
 			all = append(all, rights)
 		}
 		want, err := minimalrole.YAML(all)
