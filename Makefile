@@ -228,8 +228,13 @@ verify: generate ## Fail when generated files, go.mod or go.sum are stale, or th
 	echo "Clean: generated files are current."
 
 .PHONY: demo
-demo: ## Start a cluster, run the operator, apply the samples, show what happens
-	cd e2e && go run ./demo
+demo: ## Start a cluster, run the operator, apply the samples, show what happens; on a cluster that is there: make demo KUBECONFIG=FILE
+	$(call say,'The demo: the first time on a machine it takes ten minutes$(comma) later one. It is being compiled$(comma) and then says more')
+	@cd e2e && go build -o ../.cache/bin/demo ./demo && exec ../.cache/bin/demo
+
+.PHONY: demo-down
+demo-down: ## Take away what the demo has made on the cluster of KUBECONFIG
+	@cd e2e && go run ./demo --down
 
 .PHONY: bench
 bench: ## Compare the operator with a bare client on a cluster; BENCH_FLAGS as of go run ./bench --help

@@ -12,59 +12,42 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/templater-dev/templater/e2e/cluster/layout"
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 	"github.com/templater-dev/templater/e2e/cluster/proc"
-	"github.com/templater-dev/templater/e2e/cluster/testcluster"
 )
 
-// operatorName is under which the operator is recorded with the cluster, which ends it too.
+// operatorName is under which the operator is recorded. A cluster of our own ends it, too.
 const operatorName = "operator"
 
 type demo struct {
-	cluster *testcluster.Cluster
-	out     io.Writer
-	root    string // of the repository
-	binary  string // of the operator
+	folders
+	place place
+	out   io.Writer
 }
 
-// prepare builds the operator, and builds and starts the cluster.
-func prepare(ctx context.Context, cluster testcluster.Options) (*demo, error) {
-	d := &demo{out: cluster.Out}
-	cache, err := layout.Find(cluster.CacheDir)
-	if err != nil {
-		return nil, err
-	}
-	d.root = filepath.Dir(filepath.Dir(cache.Source))
-	d.say("Start a Kubernetes cluster; the first time it is compiled, which takes minutes")
-	if d.cluster, err = testcluster.Up(ctx, cluster); err != nil {
-		return nil, err
-	}
-	d.binary = d.cluster.Cache.Path("templater")
-	d.say("Build templater")
-	return d, d.command(ctx, "go", "build", "-o", d.binary, "./cmd/templater").Run()
+// build builds the operator.
+func (d *demo) build(ctx context.Context) error {
+	return d.command(ctx, "go", "build", "-o", d.binary, "./cmd/templater").Run()
 }
 
 // install installs templater's own kind.
 func (d *demo) install(ctx context.Context) error {
-	return d.kubectl(ctx, "apply", "-k", "config/crd")
+	if err := d.kubectl(ctx, "apply", "-k", "config/crd"); err != nil {
+		return err
+	}
+	return d.remark(ctx)
 }
 
 // operate starts the operator. One of an earlier demo is replaced.
 func (d *demo) operate(context.Context) error {
-	ids, err := proc.Recorded(d.cluster.RunDir())
-	if err != nil {
+	if err := d.stopOperator(); err != nil {
 		return err
 	}
-	if earlier, ok := ids[operatorName]; ok {
-		if err := earlier.Stop(syscall.SIGTERM, 10*time.Second); err != nil {
-			return err
-		}
-	}
-	operator := exec.Command(d.binary, "run", "--kubeconfig", d.cluster.Kubeconfig(), "--log-format", "text") //nolint:noctx // it outlives the demo
+	operator := exec.Command(d.binary, "run", "--log-format", "text") //nolint:noctx // it outlives the demo
+	operator.Env = append(os.Environ(), "KUBECONFIG="+d.place.kubeconfig)
 	operator.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	fmt.Fprintln(d.out, "  $ templater run        # its log:", d.short(d.cluster.Log(operatorName)))
-	return d.cluster.StartDetached(operator, operatorName)
+	fmt.Fprintln(d.out, "  $ templater run        # its log:", d.short(d.place.log))
+	return proc.StartDetached(operator, proc.Place{Log: d.place.log, Dir: d.place.records, Name: operatorName})
 }
 
 // simpleDeployment applies the first sample and waits for its Pod.
@@ -112,7 +95,7 @@ func (d *demo) orchestr(ctx context.Context) error {
 		}
 	}
 	path, want := `{.status.pods[?(@.name=="broken-size")].status}`, "Pending"
-	if d.cluster.Mode == layout.Node {
+	if !d.place.played {
 		path, want = `{.status.pods[?(@.name=="broken-exit")].containers[0].log}`, "cannot open the database\n"
 	}
 	if err := d.follow(ctx, "orc/example-03", path, want); err != nil {
@@ -131,7 +114,7 @@ func (d *demo) controllers(ctx context.Context) error {
 
 // logLines shows the last lines of a Pod's log, where Pods are real.
 func (d *demo) logLines(ctx context.Context, pod string) error {
-	if d.cluster.Mode != layout.Node {
+	if d.place.played {
 		fmt.Fprintln(d.out, "  (a played Pod has no log)")
 		return nil
 	}
@@ -154,7 +137,7 @@ func (d *demo) follow(ctx context.Context, object, path, want string) error {
 			return err
 		}
 		if table != last {
-			d.show(table, last == "")
+			d.row(table, last == "")
 			last = table
 		}
 		if value != want {
@@ -167,8 +150,8 @@ func (d *demo) follow(ctx context.Context, object, path, want string) error {
 // manyUIDs is a list of UIDs that would not fit the screen.
 var manyUIDs = regexp.MustCompile(`\["([0-9a-f]{8})[-0-9a-f]*",[^\]]*\]`)
 
-// show prints the row of a table, and its header when it is the first.
-func (d *demo) show(table string, first bool) {
+// row prints the row of a table, and its header when it is the first.
+func (d *demo) row(table string, first bool) {
 	header, row, _ := strings.Cut(strings.TrimSpace(table), "\n")
 	if first {
 		fmt.Fprintln(d.out, "   ", header)
@@ -187,16 +170,8 @@ func (d *demo) farewell() {
   kubectl explain templatecontroller.spec.children                            # what can be in one
 
 There is a kubectl in %s if you have none.
-To stop the operator and the cluster, without a trace: %s
-`, d.cluster.Kubeconfig(), d.short(filepath.Dir(d.cluster.Kubectl())), d.stop())
-}
-
-// stop is the command that ends everything.
-func (d *demo) stop() string {
-	if d.cluster.PublicKubeconfig() != "" { // the default cluster
-		return "make cluster-down"
-	}
-	return "cd e2e && go run ./cluster down --name " + d.cluster.Name
+To stop the operator and take all of this away: %s
+`, d.place.kubeconfig, d.short(filepath.Dir(d.place.kubectl)), d.place.stop)
 }
 
 func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.out, "\n== "+format+"\n", args...) }
@@ -220,7 +195,7 @@ func (d *demo) kubectl(ctx context.Context, args ...string) error {
 }
 
 func (d *demo) output(ctx context.Context, args ...string) (string, error) {
-	command := d.command(ctx, d.cluster.Kubectl(), args...)
+	command := d.command(ctx, d.place.kubectl, args...)
 	command.Stdout = nil // Output wants it
 	text, err := command.Output()
 	if err != nil {
@@ -232,6 +207,6 @@ func (d *demo) output(ctx context.Context, args ...string) (string, error) {
 func (d *demo) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	command := exec.CommandContext(ctx, name, args...)
 	command.Dir, command.Stdout, command.Stderr = d.root, d.out, d.out
-	command.Env = append(os.Environ(), "KUBECONFIG="+d.cluster.Kubeconfig())
+	command.Env = append(os.Environ(), "KUBECONFIG="+d.place.kubeconfig)
 	return command
 }

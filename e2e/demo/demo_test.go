@@ -2,8 +2,13 @@ package main
 
 import (
 	"bytes"
+	"io"
+	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/templater-dev/templater/e2e/cluster/layout"
 	"github.com/templater-dev/templater/e2e/cluster/proc"
@@ -11,6 +16,7 @@ import (
 )
 
 func TestDemoShowsWhatAUserWantsToSee(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	cluster := testcluster.Options{Name: "demo-test", Mode: layout.Kwok, Out: &out}
 	t.Cleanup(func() {
@@ -28,6 +34,7 @@ func TestDemoShowsWhatAUserWantsToSee(t *testing.T) {
 		"the Pods of the load test":       `example-02-4 +0/1 +Completed`,
 		"the report of what does not run": `broken-size Pending`,
 		"the controllers":                 `loadtests +LoadTest +1 +0 +True`,
+		"what it is going to do":          `== What is going to happen\n  1\. A Kubernetes cluster is (built from source and started: \d+ steps|started, which is built already)`,
 		"how to use the cluster":          `export KUBECONFIG=`,
 		"how to stop it":                  `go run ./cluster down --name demo-test`,
 		"what it does while it does it":   `== Run the operator`,
@@ -60,5 +67,88 @@ func stopsWithTheCluster(t *testing.T, name string) {
 	}
 	if operator.Alive() {
 		t.Error("the operator outlives the cluster")
+	}
+}
+
+// A cluster that was there before is shown the same, and is left as it was.
+func TestDemoOnAClusterThatIsThere(t *testing.T) {
+	t.Parallel()
+	cluster, err := testcluster.Up(t.Context(), testcluster.Options{Name: "demo-given", Mode: layout.Kwok, Out: t.Output()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := cluster.Down(); err != nil {
+			t.Error(err)
+		}
+	})
+	f, err := findFolders("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	d, err := given(f, cluster.Kubeconfig(), &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.binary = filepath.Join(t.TempDir(), "templater")
+	d.place.records, d.place.log = t.TempDir(), filepath.Join(t.TempDir(), "operator.log")
+	before := names(t, d)
+	if err := d.meet(t.Context(), strings.NewReader("n\n")); err == nil || !strings.Contains(err.Error(), "nothing was done") {
+		t.Errorf("whoever says no is taken seriously: got error %v", err)
+	}
+	if err := runGiven(t.Context(), d, strings.NewReader("y\n")); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	for _, want := range []string{"What is going to happen on the cluster at https://127.0.0.1:", "Go on? [y/N]", "a played Pod has no log", "make demo-down KUBECONFIG=" + cluster.Kubeconfig()} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("the demo does not say %q:\n%s", want, &out)
+		}
+	}
+	if err := d.down(t.Context()); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	if diff := cmp.Diff(before, names(t, d)); diff != "" {
+		t.Errorf("the demo leaves things behind (-before +after):\n%s", diff)
+	}
+	if err := d.down(t.Context()); err != nil || !strings.Contains(out.String(), "Nothing of it is there.") {
+		t.Errorf("a second time: got error %v", err)
+	}
+	d.mayNotMeetAnother(t)
+}
+
+// names returns the definitions, namespaces and Deployments of a cluster.
+func names(t *testing.T, d *demo) []string {
+	t.Helper()
+	text, err := d.output(t.Context(), "get", "crd,namespaces,deployments,clusterroles,clusterrolebindings", "-A", "-o", "name")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(text)
+}
+
+// mayNotMeetAnother installs templater by hand.
+func (d *demo) mayNotMeetAnother(t *testing.T) {
+	t.Helper()
+	if _, err := d.output(t.Context(), "apply", "-k", "config/crd"); err != nil {
+		t.Fatal(err)
+	}
+	for name, do := range map[string]func() error{
+		"demo": func() error { return d.meet(t.Context(), nil) }, "down": func() error { return d.down(t.Context()) },
+	} {
+		if err := do(); err == nil || !strings.Contains(err.Error(), "templater is installed on this cluster already") {
+			t.Errorf("%s, where templater is installed: got error %v", name, err)
+		}
+	}
+}
+
+func TestErrorsOfAGivenClusterSayWhatToDo(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if _, err := given(folders{cache: layout.Cache{Dir: t.TempDir()}}, "x", io.Discard); err == nil || !strings.Contains(err.Error(), "no kubectl on the PATH: install one, or unset KUBECONFIG") {
+		t.Errorf("without kubectl: got error %v", err)
+	}
+	t.Setenv("KUBECONFIG", "")
+	if err := choose(t.Context(), testcluster.Options{}, true); err == nil || !strings.Contains(err.Error(), "make cluster-down") {
+		t.Errorf("--down without a cluster: got error %v", err)
 	}
 }

@@ -1,15 +1,19 @@
-// Command demo shows what templater does: it starts a cluster, runs the
+// Command demo shows what templater does: it starts a cluster, or takes the one of $KUBECONFIG, runs the
 // operator on it, applies the samples, and shows what a user would see. It
 // leaves everything running.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
+
+	"golang.org/x/term"
 
 	"github.com/templater-dev/templater/e2e/cluster/layout"
 	"github.com/templater-dev/templater/e2e/cluster/testcluster"
@@ -18,25 +22,80 @@ import (
 func main() {
 	mode := flag.String("mode", string(layout.Auto), "node: a real node, needs root on Linux; kwok: a node that is played; auto: node where it can be had")
 	name := flag.String("name", "", "name of the cluster; empty = the default one, which make cluster-down stops")
+	down := flag.Bool("down", false, "take away what the demo has made on the cluster of $KUBECONFIG")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, testcluster.Options{Name: *name, Mode: layout.Mode(*mode), Out: os.Stdout}); err != nil {
+	err := choose(ctx, testcluster.Options{Name: *name, Mode: layout.Mode(*mode), Out: os.Stdout}, *down)
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
 		os.Exit(1) //nolint:gocritic // the signal handler ends with us
 	}
 }
 
-// run is the demo, step by step. It writes to the cluster's Out.
-func run(ctx context.Context, cluster testcluster.Options) error {
-	d, err := prepare(ctx, cluster)
+// choose runs the demo on the cluster of $KUBECONFIG, or else, and where a name is given, on one of its own.
+func choose(ctx context.Context, cluster testcluster.Options, down bool) error {
+	f, err := findFolders(cluster.CacheDir)
 	if err != nil {
 		return err
 	}
+	kubeconfig := os.Getenv("KUBECONFIG")
+	if cluster.Name != "" || kubeconfig == "" || f.isOurs(kubeconfig) {
+		if down {
+			return errors.New("--down: KUBECONFIG names no cluster that was there before the demo; make cluster-down stops the demo's own")
+		}
+		return run(ctx, cluster)
+	}
+	d, err := given(f, kubeconfig, cluster.Out)
+	if err != nil {
+		return err
+	}
+	if down {
+		return d.down(ctx)
+	}
+	return runGiven(ctx, d, terminal())
+}
+
+// terminal is where somebody can be asked, or nil.
+func terminal() io.Reader {
+	if term.IsTerminal(int(os.Stdin.Fd())) {
+		return os.Stdin
+	}
+	return nil
+}
+
+// run is the demo on a cluster of its own. It writes to the cluster's Out.
+func run(ctx context.Context, cluster testcluster.Options) error {
+	f, err := findFolders(cluster.CacheDir)
+	if err != nil {
+		return err
+	}
+	if err := announce(cluster.Out, f.cache, cluster); err != nil {
+		return err
+	}
+	d := &demo{folders: f, out: cluster.Out}
+	d.say("Start a Kubernetes cluster")
+	if d.place, err = own(ctx, cluster); err != nil {
+		return err
+	}
+	return d.show(ctx)
+}
+
+// runGiven is the demo on a cluster that was there before. in is asked whether that is meant, unless it is nil.
+func runGiven(ctx context.Context, d *demo, in io.Reader) error {
+	if err := d.meet(ctx, in); err != nil {
+		return err
+	}
+	return d.show(ctx)
+}
+
+// show is what both have in common, step by step.
+func (d *demo) show(ctx context.Context) error {
 	for _, step := range []struct {
 		title string
 		do    func(context.Context) error
 	}{
+		{"Build templater", d.build},
 		{"Install: templater has one CustomResourceDefinition of its own", d.install},
 		{"Run the operator, here as a process beside the cluster", d.operate},
 		{"SimpleDeployment: one object, one Pod", d.simpleDeployment},

@@ -40,6 +40,19 @@ func Build(ctx context.Context, cache layout.Cache, options Options) error {
 	return runAll(ctx, cache, options.Out, pending)
 }
 
+// Expected returns how many steps a build would run now, and about how long they would take on this machine with an
+// empty build cache and all modules downloaded.
+func Expected(cache layout.Cache, mode layout.Mode) (steps int, took time.Duration, err error) {
+	pending, err := outdated(cache, Options{Mode: mode})
+	for _, s := range pending {
+		if s.reason != "" { // else it is only looked at
+			steps++
+			took += expect(s.took)
+		}
+	}
+	return steps, took, err
+}
+
 // pendingStep is a step that must run, why, and what its stamp will say.
 type pendingStep struct {
 	step

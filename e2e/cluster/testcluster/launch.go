@@ -47,19 +47,7 @@ func (c *Cluster) launch(listener *net.TCPListener) error {
 	return c.StartDetached(forward, forwardName)
 }
 
-// StartDetached starts a process that outlives us and holds on to none of our files.
+// StartDetached starts a process that outlives us and holds on to none of our files. It ends with the cluster.
 func (c *Cluster) StartDetached(command *exec.Cmd, name string) error {
-	log, err := os.Create(c.Log(name))
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	command.Stdout, command.Stderr = log, log
-	command.Dir = "/"
-	if err := command.Start(); err != nil {
-		return fmt.Errorf("start %s: %w", name, err)
-	}
-	recorded := proc.Record(c.RunDir(), name, command.Process.Pid)
-	go command.Wait() //nolint:errcheck // it only must not stay a zombie while we live
-	return recorded
+	return proc.StartDetached(command, proc.Place{Log: c.Log(name), Dir: c.RunDir(), Name: name})
 }
