@@ -230,7 +230,7 @@ verify: generate ## Fail when generated files, go.mod or go.sum are stale, or th
 .PHONY: demo
 demo: ## Start a cluster, run the operator, apply the samples, show what happens; on a cluster that is there: make demo KUBECONFIG=FILE
 	$(call say,'The demo: the first time on a machine it takes ten minutes$(comma) later one. It is being compiled$(comma) and then says more')
-	@cd e2e && go build -o ../.cache/bin/demo ./demo && exec ../.cache/bin/demo
+	@cd e2e && go run ./demo
 
 .PHONY: demo-down
 demo-down: ## Take away what the demo has made on the cluster of KUBECONFIG
