@@ -28,6 +28,7 @@ type exec struct {
 	place    parse.Node
 	// expressions holds the regular expressions compiled so far.
 	expressions map[string]*expression
+	included    included // nil unless places are asked for
 }
 
 type variable struct {

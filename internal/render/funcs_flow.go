@@ -71,6 +71,9 @@ func include(c *call) any {
 	c.x.out = &output{}
 	err := c.x.invoke(name, c.args[1])
 	text := token.Rendered(c.x.out.buf)
+	if c.x.in.Place != nil {
+		c.x.noteIncluded()
+	}
 	c.x.out, c.x.place = outer, place
 	if err != nil {
 		c.failed(err)

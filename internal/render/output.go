@@ -58,7 +58,7 @@ func (o *output) value(x *exec, v any, n parse.Node) error {
 
 // origin returns the place in a template that a byte of the output came from.
 func (o *output) origin(offset int) (*syntax.Text, int) {
-	i := sort.Search(len(o.pieces), func(i int) bool { return o.pieces[i].at > offset }) - 1
+	i := o.piece(offset)
 	if i < 0 {
 		return nil, 0
 	}
@@ -69,11 +69,22 @@ func (o *output) origin(offset int) (*syntax.Text, int) {
 	return p.src, p.pos
 }
 
+// piece returns which piece a byte is of, or -1.
+func (o *output) piece(offset int) int {
+	return sort.Search(len(o.pieces), func(i int) bool { return o.pieces[i].at > offset }) - 1
+}
+
+// isLiteral reports whether a byte is the author's own.
+func (o *output) isLiteral(offset int) bool {
+	i := o.piece(offset)
+	return i >= 0 && o.pieces[i].literal
+}
+
 // explained adds to an error of the output at an offset that text of several
 // lines, printed there or right before, is not indented: then what follows its
 // first line is at the wrong place, and that is what the error is about.
 func (o *output) explained(err error, offset int) error {
-	at := sort.Search(len(o.pieces), func(i int) bool { return o.pieces[i].at > offset }) - 1
+	at := o.piece(offset)
 	for i := at; i >= max(0, at-1); i-- {
 		if by, lacks := o.lacksIndentation(i); lacks {
 			p := o.pieces[i]

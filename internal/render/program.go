@@ -233,7 +233,7 @@ func (p *Program) finish(x *exec) {
 	clear(x.args)
 	clear(x.suspects)
 	x.args, x.suspects = x.args[:0], x.suspects[:0]
-	x.unit, x.in, x.src, x.place, x.expressions = nil, nil, nil, nil, nil
+	x.unit, x.in, x.src, x.place, x.expressions, x.included = nil, nil, nil, nil, nil, nil
 	x.view = view{}
 	p.pool.Put(x)
 }
@@ -265,9 +265,8 @@ func (x *exec) mapped(err error) error {
 // places tells where the fields of an object are from.
 func (x *exec) places(object int, d document.Document) {
 	d.Places(func(path string, offset int) {
-		if src, pos := x.out.origin(offset); src != nil {
-			line, _ := src.Position(pos)
-			x.in.Place(object, path, src.Name, line)
+		if at := x.included.origin(x.out, offset); at.src != nil {
+			x.in.Place(object, path, at.src.Name, at.line)
 		}
 	})
 }

@@ -53,7 +53,8 @@ type Input struct {
 	// is that of Spend, or holds no value; nil means that there are no logs to ask for.
 	Logs func(object map[string]any) (map[string]string, error)
 	// Place is told, for each field of each object that the template of a child yields, where it is from: the number of the object, from 0,
-	// the path of the field, such as .spec.containers[0].image, and the line of a template. nil asks for nothing.
+	// the path of the field, such as .spec.containers[0].image, and the line of a template. Of what include yields that is the line of the
+	// define block, unless functions have changed it beyond recognition. nil asks for nothing.
 	Place func(object int, path, template string, line int)
 	// Pause is called about every millisecond of work, so that others have
 	// their turn. An error ends the work, and is what it ends with. nil

@@ -1,0 +1,59 @@
+package render
+
+import (
+	"bytes"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
+)
+
+// included says which lines of define blocks the lines are from that include has yielded, by their text. What becomes of that text on its
+// way to the output is not known, but that lines stay lines as a rule, however they are indented.
+type included map[string]spot
+
+// spot is a line of a text; a src of nil is for a line that stands in several places.
+type spot struct {
+	src  *syntax.Text
+	line int
+}
+
+// note keeps the lines of what a define block has written.
+func (in included) note(o *output) {
+	offset := 0
+	for line := range bytes.Lines(o.buf) {
+		text := bytes.TrimSpace(line)
+		if len(text) > 0 {
+			at := in.origin(o, offset+bytes.Index(line, text))
+			if before, known := in[string(text)]; known && before != at {
+				at = spot{}
+			}
+			in[string(text)] = at
+		}
+		offset += len(line)
+	}
+}
+
+// origin returns the line of a template that a byte of the output is from: that of the define block where the byte was included.
+func (in included) origin(o *output, offset int) spot {
+	src, pos := o.origin(offset)
+	if src == nil {
+		return spot{}
+	}
+	line, _ := src.Position(pos)
+	if len(in) > 0 && !o.isLiteral(offset) {
+		before, after := o.buf[:offset], o.buf[offset:]
+		text, _, _ := bytes.Cut(after, []byte{'\n'})
+		text = bytes.TrimSpace(append(bytes.Clone(before[bytes.LastIndexByte(before, '\n')+1:]), text...))
+		if at := in[string(text)]; at.src != nil {
+			return at
+		}
+	}
+	return spot{src, line}
+}
+
+// noteIncluded keeps what the define block has written that was included last.
+func (x *exec) noteIncluded() {
+	if x.included == nil {
+		x.included = included{}
+	}
+	x.included.note(x.out)
+}
