@@ -143,6 +143,11 @@ test-release: ## Test what makes a release, with a small program in the place of
 	$(call say,'The release')
 	cd tools/release && go test ./...
 
+.PHONY: test-release-whole
+test-release-whole: cluster-build ## Make two whole releases from two clones without a build cache, compare them, and install one with Helm (many minutes)
+	$(call say,'Two releases from two clones: minutes for each')
+	cd tools/release && go test -tags whole -count=1 -timeout 60m -v -run TestWhole .
+
 .PHONY: test-e2e
 test-e2e: test-e2e-played test-e2e-node ## Test the operator on a real cluster
 

@@ -2,8 +2,11 @@ package main
 
 import (
 	"errors"
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/templater-dev/templater/internal/cli"
 )
@@ -44,5 +47,21 @@ func TestRBAC(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Who installs a release gets these rights with the first kind.
+func TestFirstStepsOfAReleaseHaveTheSmallestRole(t *testing.T) {
+	want, err := execute(t, "rbac", "../../config/samples/simpledeployment", "--owner-references-enforced")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const file = "../../tools/release/first/rights.yaml"
+	got, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("%s (-templater rbac --owner-references-enforced +file):\n%s", file, diff)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/templater-dev/templater/tools/image/archive"
 	"github.com/templater-dev/templater/tools/image/program"
 	"github.com/templater-dev/templater/tools/release/chart"
+	"github.com/templater-dev/templater/tools/release/first"
 	"github.com/templater-dev/templater/tools/release/manifest"
 	"github.com/templater-dev/templater/tools/release/pack"
 	"github.com/templater-dev/templater/tools/release/sbom"
@@ -31,6 +32,8 @@ import (
 const (
 	programName  = "templater" // krew calls it kubectl-templater
 	installFile  = "install.yaml"
+	firstFile    = "first.yaml"
+	objectFile   = "first-object.yaml"
 	pluginFile   = "templater.krew.yaml"
 	sumsFile     = "SHA256SUMS"
 	programsName = "templater_%s_%s_%s" // version, system, architecture
@@ -150,7 +153,7 @@ func (r *release) writeImage(ctx context.Context) error {
 	return nil
 }
 
-// writeManifests writes what a cluster takes: install.yaml, and the chart.
+// writeManifests writes what a cluster takes: install.yaml, the chart, and the first steps.
 func (r *release) writeManifests(context.Context) error {
 	objects, err := manifest.Objects(r.source, r.image)
 	if err != nil {
@@ -168,7 +171,15 @@ func (r *release) writeManifests(context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(r.write(installFile, text), r.write("templater-chart_"+r.version+".tgz", packed))
+	controller, err := first.Controller(r.source, "Behind "+installFile+": a first kind, its TemplateController, and the rights that these need")
+	if err != nil {
+		return err
+	}
+	object, err := first.Object(r.source)
+	if err != nil {
+		return err
+	}
+	return errors.Join(r.write(installFile, text), r.write(firstFile, controller), r.write(objectFile, object), r.write("templater-chart_"+r.version+".tgz", packed))
 }
 
 // writeLists writes what tells of the other files: for krew, of the modules, and their checksums.

@@ -89,7 +89,7 @@ func TestReleaseIsTheSameWhereverAndWheneverItIsMade(t *testing.T) {
 	first := makeRelease(t, arguments(source(t, time.Hour), t.TempDir()))
 	second := makeRelease(t, arguments(source(t, 24*time.Hour), filepath.Join(t.TempDir(), "other", "dist")))
 	want := []string{
-		"SHA256SUMS", "install.yaml", "templater-chart_v1.2.3.tgz", "templater.krew.yaml", "templater_v1.2.3.spdx.json", "templater_v1.2.3_image.tar", linux,
+		"SHA256SUMS", "first-object.yaml", "first.yaml", "install.yaml", "templater-chart_v1.2.3.tgz", "templater.krew.yaml", "templater_v1.2.3.spdx.json", "templater_v1.2.3_image.tar", linux,
 	}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(first))); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)

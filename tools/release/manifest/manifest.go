@@ -1,4 +1,4 @@
-// Package manifest makes of config/default what is installed, with the image of a release.
+// Package manifest makes manifests of the folder config: what is installed, with the image of a release, and samples.
 package manifest
 
 import (
@@ -20,14 +20,22 @@ type Image struct {
 // Objects returns what config/default of the repository in the folder source has, with the image, in the order in which a
 // cluster takes them: namespaces and definitions come first.
 func Objects(source string, image Image) ([]map[string]any, error) {
+	return build(source, "config/default", []map[string]string{{"name": "templater", "newName": image.Repository, "digest": image.Digest}})
+}
+
+// Sample returns what the sample called name has, without an object of its kind.
+func Sample(source, name string) ([]map[string]any, error) {
+	return build(source, "config/samples/"+name, nil)
+}
+
+// build runs kustomize over a folder below config.
+func build(source, folder string, images []map[string]string) ([]map[string]any, error) {
 	files := filesys.MakeFsInMemory()
 	if err := copyInto(files, filepath.Join(source, "config")); err != nil {
 		return nil, err
 	}
 	text, err := yaml.Marshal(map[string]any{
-		"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization",
-		"resources": []string{"../config/default"},
-		"images":    []map[string]string{{"name": "templater", "newName": image.Repository, "digest": image.Digest}},
+		"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": []string{"../" + folder}, "images": images,
 	})
 	if err != nil {
 		return nil, err
@@ -39,7 +47,7 @@ func Objects(source string, image Image) ([]map[string]any, error) {
 	options.Reorder = krusty.ReorderOptionLegacy
 	made, err := krusty.MakeKustomizer(options).Run(files, "/release")
 	if err != nil {
-		return nil, fmt.Errorf("kustomize config/default: %w", err)
+		return nil, fmt.Errorf("kustomize %s: %w", folder, err)
 	}
 	var objects []map[string]any
 	for _, one := range made.Resources() {
