@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -138,8 +139,12 @@ func converted(t *testing.T, result *scaffold.Result) []any {
 	if rejection != nil {
 		t.Fatal(rejection.Message)
 	}
+	children := tc.Spec.Children
+	if tc.Spec.Finalize != nil {
+		children = slices.Concat(children, tc.Spec.Finalize.Children)
+	}
 	var all []any
-	for _, child := range tc.Spec.Children {
+	for _, child := range children {
 		objects, err := compiled.Program.Child(child.Name, &render.Input{Parent: parent})
 		if err != nil {
 			t.Logf("children[%s] yields nothing: %v", child.Name, err)

@@ -1,0 +1,74 @@
+package helmtest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/templater-dev/templater/internal/scaffold"
+	convert "github.com/templater-dev/templater/internal/scaffold/chart"
+)
+
+// recipe is the page for those who come from a Helm operator. Its folder before/chart has the chart.
+const recipe = "../../../docs/how-to/coming-from/helm-operator"
+
+// TestRecipeYieldsWhatItsChartDoes renders the chart by Helm's own engine, and the recipe that it has become by templater. The objects
+// are the same, with those of hooks, but for the annotation that makes them one.
+func TestRecipeYieldsWhatItsChartDoes(t *testing.T) {
+	chart := filepath.Join(recipe, "before", "chart")
+	spec, err := yaml.Marshal(map[string]any{"spec": loadChart(t, chart).Values})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := byName(t, converted(t, &scaffold.Result{Files: []scaffold.File{
+		{Name: "templatecontroller.yaml", Content: readFile(t, filepath.Join(recipe, "templatecontroller.yaml"))},
+		{Name: "example.yaml", Content: string(spec)},
+	}}))
+	want := byName(t, released(t, chart, nil))
+	for _, object := range want {
+		metadata, _ := object.(map[string]any)["metadata"].(map[string]any)
+		annotations, _ := metadata["annotations"].(map[string]any)
+		if delete(annotations, "helm.sh/hook"); len(annotations) == 0 {
+			delete(metadata, "annotations")
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-Helm +templater):\n%s", diff)
+	}
+}
+
+// TestRecipeTellsWhatTheConversionDoes has the page show each note of templater new.
+func TestRecipeTellsWhatTheConversionDoes(t *testing.T) {
+	result, err := convert.Convert(os.DirFS(filepath.Join(recipe, "before", "chart")), schema.GroupVersionKind{Group: "example.org", Version: "v1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(result.Notes) == 0 {
+		t.Error("there are no notes")
+	}
+	page := readFile(t, filepath.Join(recipe, "README.md"))
+	for _, note := range result.Notes {
+		if want := "\n    before/chart/" + note.String() + "\n"; !strings.Contains(page, want) {
+			t.Errorf("the page does not show %q", want)
+		}
+	}
+	for _, f := range result.Files {
+		if f.Name == "crd.yaml" && f.Content != readFile(t, filepath.Join(recipe, "crd.yaml")) {
+			t.Error("templater new makes another crd.yaml now: copy it")
+		}
+	}
+}
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
