@@ -75,6 +75,7 @@ func TestWholeChart(t *testing.T) {
 			t.Fatal(err)
 		}
 		kubectl("apply", "-f", path)
+		kubectl("wait", "crd/simpledeployments.example.org", "--for=condition=Established", "--timeout=60s")
 	}
 }
 

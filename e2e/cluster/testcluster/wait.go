@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"runtime"
 	"time"
 
 	"github.com/templater-dev/templater/e2e/cluster/layout"
@@ -98,7 +99,7 @@ func (c *Cluster) createNodes(ctx context.Context, client *rest.Client) error {
 			"apiVersion": "v1",
 			"kind":       "Node",
 			"metadata": map[string]any{"name": name, "labels": map[string]string{
-				"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "type": "kwok",
+				"kubernetes.io/hostname": name, "kubernetes.io/os": "linux", "kubernetes.io/arch": runtime.GOARCH, "type": "kwok",
 			}},
 		})
 		var status *rest.StatusError
