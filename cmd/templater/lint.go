@@ -90,10 +90,7 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	known, err := files.Know(set, more)
-	if err != nil {
-		return err
-	}
+	known := files.KnowWell(set, more)
 	if f.ask {
 		fields, err := f.fieldsOfCluster(cmd.Context())
 		if err != nil {

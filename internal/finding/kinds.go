@@ -6,6 +6,7 @@ const (
 	UnfitKind   Code = "TL061"
 	Conditions  Code = "TL062"
 	FieldValue  Code = "TL063"
+	Definition  Code = "TL064"
 )
 
 var ofKinds = []Rule{
@@ -13,6 +14,11 @@ var ofKinds = []Rule{
 		FieldValue, Error, "A field with something that it does not take",
 		"The API server refuses such a TemplateController when it is applied. [API reference](api.md) says what each field takes.",
 		"Write what the message tells.",
+	},
+	{
+		Definition, Error, "A CustomResourceDefinition that the API server would not take",
+		"Nothing can be told of a kind whose definition cannot be read, so no template that is about it is checked against its fields.",
+		"Write what the message tells. The TemplateControllers in the same files are checked all the same.",
 	},
 	{
 		WatchedKind, Error, "A kind that is not there",

@@ -30,6 +30,10 @@ func (k *Known) Check(set *manifest.Set) ([]report.Located, report.Summary) {
 		}
 		all = append(all, report.Locate(c.TemplateController.Name, c, found)...)
 	}
+	for _, e := range k.unread {
+		f := finding.Finding{Code: finding.Definition, Severity: finding.Error, Where: "CustomResourceDefinition", Message: e.Message}
+		all = append(all, report.Located{Finding: f, File: e.File, FileLine: e.Line})
+	}
 	report.Sort(all)
 	return all, report.Summarize(len(set.Controllers), all, namesOf(unknown))
 }

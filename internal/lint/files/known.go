@@ -18,18 +18,29 @@ type Known struct {
 	Schemas schema.Set
 	Kinds   kind.Declared
 
-	defined schema.Set // by files
+	defined schema.Set        // by files
+	unread  []*manifest.Error // definitions that cannot be read
 }
 
 // Know reads the definitions of kinds. The error is a [*manifest.Error].
 func Know(sets ...*manifest.Set) (*Known, error) {
+	known := KnowWell(sets...)
+	if len(known.unread) > 0 {
+		return nil, known.unread[0]
+	}
+	return known, nil
+}
+
+// KnowWell is Know that leaves out definitions that cannot be read: Check tells of these.
+func KnowWell(sets ...*manifest.Set) *Known {
 	known := &Known{}
 	var schemas []schema.Set
 	for _, set := range sets {
 		for _, o := range set.CRDs {
 			definition, err := read(o)
 			if err != nil {
-				return nil, err
+				known.unread = append(known.unread, err)
+				continue
 			}
 			schemas = append(schemas, schema.FromCRD(definition))
 			known.Kinds = append(known.Kinds, o.Content)
@@ -37,14 +48,14 @@ func Know(sets ...*manifest.Set) (*Known, error) {
 	}
 	known.defined = schema.Join(schemas...)
 	known.Ask(nil)
-	return known, nil
+	return known
 }
 
 // Ask has a Set asked for what files do not define, such as that of a cluster; nil is for none. Call it before Check.
 func (k *Known) Ask(set schema.Set) { k.Schemas = schema.Join(k.defined, set, schema.BuiltIn()) }
 
 // read reads a definition whose schemas stand for themselves.
-func read(o *manifest.Object) (*apiextensionsv1.CustomResourceDefinition, error) {
+func read(o *manifest.Object) (*apiextensionsv1.CustomResourceDefinition, *manifest.Error) {
 	definition := &apiextensionsv1.CustomResourceDefinition{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Content, definition); err != nil {
 		return nil, &manifest.Error{File: o.File, Line: o.Line, Message: "this CustomResourceDefinition cannot be read: " + problem.Line(err.Error())}

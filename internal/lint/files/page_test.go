@@ -78,10 +78,7 @@ func example(t *testing.T, code finding.Code) (text, shown string) {
 	if err != nil {
 		t.Fatalf("%s: %v", code, err)
 	}
-	known, err := Know(set)
-	if err != nil {
-		t.Fatalf("%s: %v", code, err)
-	}
+	known := KnowWell(set)
 	all, _ := known.Check(set)
 	var about []report.Located
 	for _, l := range all {
