@@ -106,9 +106,7 @@ func (c *chart) note(file, message string) {
 }
 
 var (
-	hook     = regexp.MustCompile(`(?m)^[^#\n]*["']?helm\.sh/hook["']?\s*:\s*["']?([a-z, -]+)`)
-	hookLine = regexp.MustCompile(`(?m)^[ \t]*["']?helm\.sh/hook[a-z-]*["']?[ \t]*:.*\n`)
-	keeps    = regexp.MustCompile(`["']?helm\.sh/resource-policy["']?\s*:\s*["']?keep`)
+	keeps = regexp.MustCompile(`["']?helm\.sh/resource-policy["']?\s*:\s*["']?keep`)
 )
 
 // parts sorts the files of the chart: helpers, templates, and what is not carried over.
@@ -162,7 +160,7 @@ func (c *chart) template(r *rewriter, file, name string, taken map[string]bool) 
 		}
 		c.note(file, "the hook "+strings.TrimSpace(when[1])+" is an entry of spec.finalize.children now: it is made when somebody deletes the parent"+alsoBefore(when[1]))
 		e.final = true
-		rest = hookLine.ReplaceAllStringFunc(rest, func(string) string { return "\n" })
+		rest = markHooks(rest)
 	}
 	if keeps.MatchString(rest) {
 		c.note(file, "helm.sh/resource-policy: keep is prunePolicy: Orphan and deletionPolicy: Orphan now, for all objects of the file")
@@ -172,20 +170,6 @@ func (c *chart) template(r *rewriter, file, name string, taken map[string]bool) 
 	e.Name = scaffold.Unique(scaffold.EntryName(name), taken)
 	e.Comment = file
 	c.entries = append(c.entries, e)
-}
-
-// alsoBefore tells of the moments of a hook that are not those of a deletion.
-func alsoBefore(moments string) string {
-	var lost []string
-	for moment := range strings.SplitSeq(moments, ",") {
-		if moment = strings.TrimSpace(moment); moment != "" && !strings.HasSuffix(moment, "-delete") {
-			lost = append(lost, moment)
-		}
-	}
-	if len(lost) == 0 {
-		return ""
-	}
-	return ", and not at " + strings.Join(lost, ", ") + ": for that, make its objects an entry of spec.children, too"
 }
 
 // rewriteAt is rewrite for a text that begins at a line of a file.

@@ -136,6 +136,29 @@ func TestFindingsOfOneRound(t *testing.T) {
 	}
 }
 
+// TestHookLeavesNoTrace has the annotations of a hook go, and their key with the last of them.
+func TestHookLeavesNoTrace(t *testing.T) {
+	const head, tail = "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: a\n", "spec:\n  backoffLimit: 1\n"
+	for name, test := range map[string]struct{ annotations, want string }{
+		"hooks alone":        {"  annotations:\n    helm.sh/hook: pre-delete\n    \"helm.sh/hook-weight\": \"1\"\n", ""},
+		"another one after":  {"  annotations:\n    helm.sh/hook: pre-delete\n    a: b\n", "  annotations:\n    a: b\n"},
+		"another one before": {"  annotations:\n    a: b\n    helm.sh/hook: pre-delete\n", "  annotations:\n    a: b\n"},
+		"a key after them":   {"  annotations:\n    helm.sh/hook: pre-delete\n  labels: {a: b}\n", "  labels: {a: b}\n"},
+		"an action":          {"  annotations:\n    helm.sh/hook: pre-delete\n    {{- toYaml .Values.a | nindent 4 }}\n", "  annotations:\n    {{- toYaml .spec.a | nindent 4 }}\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result, err := Convert(small(map[string]string{"templates/a.yaml": configMap, "templates/b.yaml": head + test.annotations + tail}), group)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := strings.ReplaceAll("\n"+head+test.want+tail, "\n", "\n        ")
+			if got := fileOf(t, result, "templatecontroller.yaml"); !strings.Contains(got, strings.TrimRight(want, " ")) {
+				t.Errorf("got\n%s\nwant%s", got, want)
+			}
+		})
+	}
+}
+
 func TestHookOfSeveralMoments(t *testing.T) {
 	job := "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: a\n  annotations:\n    helm.sh/hook: pre-install, pre-delete\n" +
 		"spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}\n"

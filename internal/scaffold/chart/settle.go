@@ -72,6 +72,10 @@ func (c *chart) settle(tc *scaffold.Controller, d *scaffold.Definition) (left []
 				continue
 			}
 			c.scopes(tc, result)
+			tc.Helpers = withoutMarks(tc.Helpers)
+			for i := range tc.Finals {
+				tc.Finals[i].Template = withoutMarks(tc.Finals[i].Template)
+			}
 			slices.Sort(left)
 			return slices.Compact(left), nil
 		}
