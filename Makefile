@@ -200,8 +200,8 @@ wasm: ## Build for WebAssembly what needs no cluster
 
 .PHONY: picture
 picture: ## Record make demo, and draw it for the README: docs/demo.svg
-	go run ./tools/picture record docs/demo.cast $(MAKE) --no-print-directory demo
-	go run ./tools/picture draw $(PICTURE) docs/demo.cast docs/demo.svg
+	env -u MAKELEVEL -u MAKEFLAGS go run ./tools/picture record docs/demo.cast make demo
+	go run ./tools/picture draw --from '== Run the operator' --until '== Orchestr' docs/demo.cast docs/demo.svg
 
 .PHONY: site
 site: ## Make a static site of docs in .cache/site, and follow its links (Hugo is compiled once, for minutes)

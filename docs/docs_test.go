@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -71,6 +72,47 @@ func TestTroubleshootingExplainsEveryReason(t *testing.T) {
 		if !fine[reason] && !strings.Contains(page, "| `"+reason+"`") {
 			t.Errorf("docs/reference/troubleshooting.md has no row for %s", reason)
 		}
+	}
+}
+
+var (
+	// beginning is what a page begins with, up to its first paragraph.
+	beginning = regexp.MustCompile(`(?m)^# .*\n\n`)
+	// alike are pages of one kind, whose index says for whom they are.
+	alike = regexp.MustCompile(`^docs/((contributing/decisions|reference/commands)/[a-z0-9]|how-to/(cookbook|coming-from)/.+/)`)
+)
+
+// TestEveryPageSaysForWhomItIs holds pages to begin with their readers, and indexes to have all pages of their folder.
+func TestEveryPageSaysForWhomItIs(t *testing.T) {
+	count := 0
+	err := fs.WalkDir(os.DirFS(root), "docs", func(page string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && (entry.Name() == "testdata" || entry.Name() == "cases"):
+			return fs.SkipDir
+		case path.Ext(page) != ".md" || page == "docs/README.md":
+			return nil
+		}
+		count++
+		folder, self := path.Split(page)
+		if self == "README.md" {
+			folder, self = path.Dir(path.Clean(folder)), path.Base(folder)+"/README.md"
+		}
+		if index := path.Join(folder, "README.md"); !strings.Contains(read(t, index), "]("+self) {
+			t.Errorf("%s has no link to %s", index, page)
+		}
+		text := read(t, page)
+		if at := beginning.FindStringIndex(text); at == nil || !strings.HasPrefix(text[at[1]:], "For ") && !alike.MatchString(page) {
+			t.Errorf("%s: begin it with a heading, its readers and what they get, such as: For authors: how to …", page)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if count == 0 {
+		t.Error("no pages found")
 	}
 }
 

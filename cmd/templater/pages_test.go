@@ -79,7 +79,7 @@ func pageOf(cmd *cobra.Command) string { return cmd.Name() + ".md" }
 // indexOf is the list of all commands.
 func indexOf(root *cobra.Command) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Commands\n\n%s\n\n| Command | What it does |\n|---|---|\n", text(root.Long))
+	fmt.Fprintf(&b, "# Commands\n\nFor authors and administrators: the commands of templater, with their flags.\n\n%s\n\n| Command | What it does |\n|---|---|\n", text(root.Long))
 	for _, cmd := range commandsOf(root) {
 		fmt.Fprintf(&b, "| [`%s`](%s) | %s |\n", cmd.CommandPath(), pageOf(cmd), cmd.Short)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 	"github.com/templater-dev/templater/e2e/cluster/proc"
@@ -153,10 +154,12 @@ var manyUIDs = regexp.MustCompile(`\["([0-9a-f]{8})[-0-9a-f]*",[^\]]*\]`)
 // row prints the row of a table, and its header when it is the first.
 func (d *demo) row(table string, first bool) {
 	header, row, _ := strings.Cut(strings.TrimSpace(table), "\n")
+	short := manyUIDs.ReplaceAllString(row, `["$1-…", …]`)
 	if first {
-		fmt.Fprintln(d.out, "   ", header)
+		less := utf8.RuneCountInString(row) - utf8.RuneCountInString(short)
+		fmt.Fprintln(d.out, "   ", strings.Replace(header, strings.Repeat(" ", less), "", 1))
 	}
-	fmt.Fprintln(d.out, "   ", manyUIDs.ReplaceAllString(row, `["$1-…", …]`))
+	fmt.Fprintln(d.out, "   ", short)
 }
 
 // farewell says how to go on, and how to end it.

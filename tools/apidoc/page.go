@@ -39,7 +39,7 @@ func (s source) page(kind string) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s is no struct", kind)
 	}
-	w.printf("<!-- Written by make generate from the comments in api/v1. Edit those. -->\n\n# API reference\n\n")
+	w.printf("<!-- Written by make generate from the comments in api/v1. Edit those. -->\n\n# API reference\n\nFor authors: every field of a TemplateController, its default and its bounds.\n\n")
 	w.printf("`templater.dev/v1`, kind `%s`, short name `tc`, cluster-scoped. %s\n\n", kind, root.text)
 	w.printf("`kubectl explain templatecontroller.spec --recursive` lists the same fields. What they do together is told in\n")
 	w.printf("[What templater does, and when](../concepts/reconciling.md), and [Limits](limits.md) has all bounds in one place.\n")

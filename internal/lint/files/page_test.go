@@ -26,6 +26,8 @@ var unshown = map[finding.Code]string{
 
 const intro = `# Findings
 
+For authors: every mistake that templater finds in a TemplateController, with an example and what to write instead.
+
 Each mistake in a TemplateController has a code. What a code stands for never changes. [` + "`templater lint`" + `](commands/lint.md) finds mistakes in files. The operator finds them in the
 cluster: errors are in the condition ` + "`Accepted`" + ` of the TemplateController, warnings in ` + "`Linted`" + `.
 
