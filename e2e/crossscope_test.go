@@ -41,7 +41,7 @@ func TestTenantAsItsPageShows(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
 	s.define("Tenant", "Namespaced")
-	page := manifestsOf(t, "docs/how-to/other-namespaces.md", "example.org", "@group", "namespaces: [tenants]", `namespaces: ["@ns"]`, "name: tenants}", `name: "@id"}`, "tenant-{{", "@id-{{", "name: templater-tenants", `name: "@id"`)
+	page := manifestsOf(t, "docs/how-to/other-namespaces.md", "example.com", "@group", "namespaces: [tenants]", `namespaces: ["@ns"]`, "name: tenants}", `name: "@id"}`, "tenant-{{", "@id-{{", "name: templater-tenants", `name: "@id"`)
 	if len(page) != 3 {
 		t.Fatalf("the page has %d manifests, want a Tenant, a TemplateController and a ClusterRole", len(page))
 	}
