@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -137,5 +138,32 @@ func TestRun(t *testing.T) {
 	}
 	if err := run(t.Context(), []string{"draw", "--from", "nowhere", recording, picture}); err == nil || !strings.HasSuffix(err.Error(), `no line holds "nowhere"`) {
 		t.Errorf("got error %v", err)
+	}
+}
+
+// TestPictureOfTheDemo holds the picture in the README to its recording.
+func TestPictureOfTheDemo(t *testing.T) {
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := regexp.MustCompile(`picture draw --from '([^']+)' --until '([^']+)' docs/demo.cast docs/demo.svg`).FindSubmatch(makefile)
+	if command == nil {
+		t.Fatal("make picture does not draw docs/demo.svg")
+	}
+	picture := filepath.Join(t.TempDir(), "demo.svg")
+	if err := run(t.Context(), []string{"draw", "--from", string(command[1]), "--until", string(command[2]), "../../docs/demo.cast", picture}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile("../../docs/demo.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(picture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("docs/demo.svg: draw it again, as make picture does (-want +got):\n%s", diff)
 	}
 }
