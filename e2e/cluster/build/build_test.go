@@ -72,3 +72,29 @@ func TestResolve(t *testing.T) {
 		t.Errorf("auto: got %s, %v", mode, err)
 	}
 }
+
+// Before anything is built, a newcomer is told how long it takes; afterwards there is nothing to tell.
+func TestExpected(t *testing.T) {
+	cache := layout.Cache{Source: t.TempDir(), Dir: t.TempDir()}
+	for _, mode := range []layout.Mode{layout.Kwok, layout.Node} {
+		n, took, err := Expected(cache, mode)
+		if want := len(steps(mode)); err != nil || n != want || took <= 0 {
+			t.Errorf("%s: got %d steps of %s and error %v, want all %d", mode, n, took, err, want)
+		}
+	}
+	for _, s := range steps(layout.Kwok) {
+		for _, output := range s.outputs {
+			put(t, cache.Path(output), "built")
+		}
+		stamp, err := s.fingerprint(cache)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := writeStamp(cache, pendingStep{step: s, stamp: stamp}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, took, err := Expected(cache, layout.Kwok); err != nil || n != 0 || took != 0 {
+		t.Errorf("where all is built: got %d steps of %s and error %v", n, took, err)
+	}
+}
