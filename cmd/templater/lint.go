@@ -42,6 +42,9 @@ The fields of a kind are known from its CustomResourceDefinition. It can stand
 in the same files, or in files that --schemas names. With --cluster, the cluster is
 asked for the others, as that of --kubeconfig, else of $KUBECONFIG, else of ~/.kube/config.
 
+In folders, hidden files are left out, and so are the templates of Helm charts: let Helm
+render these, as in helm template CHART | templater lint -
+
 It exits with 0 if there is no error, with 1 if there is one, and with 2 if it could not look.
 With --warnings=error, a warning counts as an error.`,
 		Example: `  templater lint config/

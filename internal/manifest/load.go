@@ -17,8 +17,8 @@ import (
 const largestFile = 64 << 20
 
 // Load reads files, folders with all that is in them (*.yaml, *.yml, *.json), and the standard input, which is "-".
-// Hidden files and folders in a folder are left out, and so are documents there that are no objects: a
-// kustomization, or the values of a chart. A file that is in several paths is read once. What is wrong is an [*Error] where it has
+// Hidden files and folders in a folder are left out, and so are the templates of Helm charts, which are no YAML before Helm has
+// rendered them, and documents that are no objects: a kustomization, or the values of a chart. A file that is in several paths is read once. What is wrong is an [*Error] where it has
 // a place; the first one is returned.
 func Load(paths []string, stdin io.Reader) (*Set, error) {
 	set, seen := &Set{}, map[string]bool{}
@@ -61,13 +61,22 @@ func (s *Set) loadPath(path string, stdin io.Reader, seen map[string]bool) error
 		}
 		hidden := file != root && strings.HasPrefix(entry.Name(), ".")
 		switch {
-		case entry.IsDir() && hidden:
+		case entry.IsDir() && (hidden || file != root && ofChart(file)):
 			return fs.SkipDir
 		case entry.IsDir() || hidden || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(file)):
 			return nil
 		}
 		return s.loadFile(file, seen, true)
 	})
+}
+
+// ofChart reports whether a folder holds the templates of a Helm chart.
+func ofChart(folder string) bool {
+	if filepath.Base(folder) != "templates" {
+		return false
+	}
+	_, err := os.Stat(filepath.Join(filepath.Dir(folder), "Chart.yaml"))
+	return err == nil
 }
 
 // Root returns a path that [filepath.WalkDir] goes into where the folder is given by a symbolic link.

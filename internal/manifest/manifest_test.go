@@ -148,6 +148,10 @@ func TestWhatFilesHold(t *testing.T) {
 		".hidden/x.yaml":    "{{",
 		"b/.x.yaml":         "{{",
 		"kustomization.yml": "resources: [a.yml]\n",
+
+		"chart/Chart.yaml":            "name: x\n",
+		"chart/templates/x.yaml":      "{{ if }}",
+		"templates/of-something.yaml": "apiVersion: v1\nkind: D\n",
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -171,6 +175,7 @@ func TestWhatFilesHold(t *testing.T) {
 	want := []Object{
 		{map[string]any{"apiVersion": "v1", "kind": "A", "number": int64(9007199254740993)}, filepath.Join(dir, "a.yml"), 6},
 		{map[string]any{"apiVersion": "v1", "kind": "B", "smile": "😀"}, filepath.Join(dir, "c.json"), 1},
+		{map[string]any{"apiVersion": "v1", "kind": "D"}, filepath.Join(dir, "templates/of-something.yaml"), 1},
 		{map[string]any{"apiVersion": "v1", "kind": "C"}, Stdin, 1},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
