@@ -97,10 +97,13 @@ func (r *recipe) objects(file string) []*unstructured.Unstructured {
 	return all
 }
 
-// applyAll applies the files of the recipe, what others need first.
+// applyAll applies the files of the recipe, what others need first. The namespace is the first to go: claims in it hold volumes.
 func (r *recipe) applyAll() {
 	r.t.Helper()
 	r.apply(`{apiVersion: v1, kind: Namespace, metadata: {name: "@ns"}}`)
+	namespace := r.owned
+	r.owned = nil
+	defer func() { r.owned = append(r.owned, namespace...) }()
 	files := []string{"rbac.yaml", "crd.yaml"}
 	found, err := filepath.Glob(filepath.Join(env.root, r.folder, "*.yaml"))
 	if err != nil {
