@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,7 +11,11 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/yaml"
 )
@@ -53,8 +58,10 @@ func findRecipes(t *testing.T) []*recipe {
 		folder, err := filepath.Rel(env.root, filepath.Dir(path))
 		id := nameFor("recipe-" + filepath.Base(folder))
 		s := &scope{t: t, id: id, ns: id, group: id + ".example.org", manager: "e2e"}
+		r := &recipe{scope: s, folder: folder}
 		t.Cleanup(s.remove)
-		all = append(all, &recipe{scope: s, folder: folder})
+		t.Cleanup(r.release)
+		all = append(all, r)
 		return err
 	})
 	if err != nil || len(all) == 0 {
@@ -253,6 +260,23 @@ func (r *recipe) checkPage() {
 		eventually(r.t, soon, func() error {
 			return same(step.command, alike(step.output), alike(r.shell(step.command)))
 		})
+	}
+}
+
+// release takes the operator's finalizers off what is left of the recipe where the test has failed: the operator has been stopped.
+func (r *recipe) release() {
+	ctx := context.WithoutCancel(r.t.Context())
+	for _, o := range r.objects("object.yaml") {
+		in, _, err := r.interfaceFor(o)
+		if meta.IsNoMatchError(err) {
+			continue // its definition has not been applied
+		}
+		if err == nil {
+			_, err = in.Patch(ctx, o.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+		}
+		if err != nil && !apierrors.IsNotFound(err) {
+			r.t.Errorf("clean up: %v", err)
+		}
 	}
 }
 
