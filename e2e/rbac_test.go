@@ -280,12 +280,21 @@ func (r *roleRun) run() {
 	if r.fault != "" {
 		r.faults("corner")
 	}
+	if r.without.Resource == "events" { // of which is told only while there is something to say about a parent
+		r.untilTold()
+	}
 	if len(r.inWay) > 0 {
 		r.leave()
 	}
-	if r.without.verb != "" { // some requests are made in the background
-		r.until(func() error { return fmt.Errorf("nothing has missed the right to %s %s", r.without.verb, r.without) })
+	if r.without.verb != "" {
+		r.untilTold()
 	}
+}
+
+// untilTold waits until the right is missing: some requests, and some questions about rights, are made in the background.
+func (r *roleRun) untilTold() {
+	r.t.Helper()
+	r.until(func() error { return fmt.Errorf("nothing has missed the right to %s %s", r.without.verb, r.without) })
 }
 
 // parentNamed makes a parent.
