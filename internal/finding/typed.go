@@ -25,6 +25,7 @@ const (
 	SelectKey     Code = "TL049"
 	ReadyOfOthers Code = "TL051"
 	PlainText     Code = "TL052"
+	NoObject      Code = "TL053"
 )
 
 var ofTypes = []Rule{
@@ -137,5 +138,10 @@ var ofTypes = []Rule{
 		PlainText, Warning, "Text without quotes that means different things",
 		"Versions of YAML read words such as `yes`, and numbers such as `0400`, in different ways. Templater refuses them where it gets to them.",
 		"Put text in quotes. Write `true`, `false` or a decimal number for anything else.",
+	},
+	{
+		NoObject, Warning, "A document that is no object of a template",
+		"Each document needs `apiVersion`, `kind` and `metadata.name`. Which kinds there are must be known before anything is rendered, and some fields are for the API server, or for templater, to set. Templater refuses any other document.",
+		"Add, write out or remove the field, as the message says. What `kubectl get -o yaml` prints has fields that do not belong into a template.",
 	},
 }

@@ -21,7 +21,7 @@ func TestWhatTheServerRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	const watch = "watch: {apiVersion: v1, kind: ConfigMap}"
-	const child = "children: [{name: a, template: 'a: b'}]"
+	const child = "children: [{name: a, template: '{apiVersion: v1, kind: Secret, metadata: {name: a}}'}]"
 	for spec, want := range map[string][]string{
 		watch + ", " + child:   nil,
 		child:                  {"spec: watch is missing"},
@@ -31,7 +31,7 @@ func TestWhatTheServerRefuses(t *testing.T) {
 			"spec.children[A-b].name: this does not match ^[a-z][a-zA-Z0-9]*$", "spec.children[A-b].template: the template is empty",
 		},
 		watch + ", children: [{name: a}]": {"spec.children[a]: template is missing"},
-		watch + ", children: [{name: a, template: 'a: b', deletionPolicy: orphan, updateStrategy: {type: Recreat}}]": {
+		watch + ", children: [{name: a, template: '{apiVersion: v1, kind: Secret, metadata: {name: a}}', deletionPolicy: orphan, updateStrategy: {type: Recreat}}]": {
 			"spec.children[a].deletionPolicy: write Orphan or Delete; did you mean Orphan?", "spec.children[a].updateStrategy.type: write Apply, Recreate, CreateOnly or OnDelete; did you mean Recreate?",
 		},
 		watch + ", " + child + ", resyncPeriod: 1d":                                                      {"spec.resyncPeriod: write a duration of whole numbers and h, m, s or ms, such as 90s or 1h30m, or 0s for never"}, // which is said once

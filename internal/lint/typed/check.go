@@ -92,6 +92,7 @@ func (c *checker) all() {
 	}
 	c.dead, c.depth, c.unsure, c.left = 0, 0, 0, false
 	c.texts()
+	c.plain()
 	c.unused()
 }
 

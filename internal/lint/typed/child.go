@@ -29,9 +29,9 @@ func (c *checker) texts() {
 	for _, u := range c.units.Children {
 		s := c.skeleton(u)
 		for _, d := range s.documents {
+			c.document(s, d)
 			c.child(s, d)
 		}
-		c.plain(s)
 	}
 	c.selects()
 	u := c.units.Status
@@ -39,7 +39,6 @@ func (c *checker) texts() {
 		return
 	}
 	s := c.skeleton(u)
-	c.plain(s)
 	parent := c.object(c.spec.Watch.APIVersion, c.spec.Watch.Kind, "")
 	if parent.of == nil {
 		return

@@ -1,17 +1,26 @@
 package typed
 
 import (
+	"slices"
+
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/render/document"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // plain notes texts without quotes that versions of YAML read in different ways, which rendering refuses.
-func (c *checker) plain(s *skeleton) {
-	for _, d := range s.documents {
-		at := shape{c: c, s: s, starts: s.starts(), first: d.first}
-		at.plain(d.root, true)
+func (c *checker) plain() {
+	for _, u := range slices.Concat(c.units.Selects, c.units.Children, []*syntax.Unit{c.units.Status}) {
+		if u == nil {
+			continue
+		}
+		s := c.skeleton(u)
+		for _, d := range s.documents {
+			at := shape{c: c, s: s, starts: s.starts(), first: d.first}
+			at.plain(d.root, true)
+		}
 	}
 }
 

@@ -35,7 +35,6 @@ func (c *checker) selects() {
 				}
 			}
 		}
-		c.plain(s)
 	}
 }
 

@@ -17,6 +17,7 @@ type skeleton struct {
 	// documents are those that could be read. others says that there may be more.
 	documents []yamlDocument
 	others    bool
+	prints    []int // where actions begin that print, in order
 	adds      bool  // actions in lines of their own print, of which the documents show nothing
 	lines     []int // offsets at which they begin; see starts
 }
@@ -54,7 +55,7 @@ func skeletonOf(u *syntax.Unit) *skeleton {
 		s.others = true
 		return s
 	}
-	s.others, s.adds = g.unplaced, g.adds
+	s.others, s.adds, s.prints = g.unplaced, g.adds, g.prints
 	s.read(lines)
 	return s
 }
@@ -185,7 +186,7 @@ func (g *gaps) line(from int, line string) (text string, ok bool) {
 	case !gap && (line == "" || own && g.own[from+indentation(line)] && g.begins(from, line)):
 		return strings.TrimSuffix(line, "\r"), true
 	case !own:
-		g.adds = g.adds || g.printsIn(from, from+len(line))
+		g.adds = g.adds || anyIn(g.prints, from, from+len(line))
 		return "", true
 	case from > 0 && !g.begins(from, line):
 		return "", false
@@ -224,10 +225,10 @@ func (g *gaps) startsAction(at int) bool {
 	return i < len(g.prints) && g.prints[i] <= at+longest
 }
 
-// printsIn reports whether an action begins between two offsets that prints.
-func (g *gaps) printsIn(from, to int) bool {
-	i, _ := slices.BinarySearch(g.prints, from)
-	return i < len(g.prints) && g.prints[i] < to
+// anyIn reports whether one of the offsets, which are in order, is from one on and before another one.
+func anyIn(offsets []int, from, to int) bool {
+	i, _ := slices.BinarySearch(offsets, from)
+	return i < len(offsets) && offsets[i] < to
 }
 
 func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }

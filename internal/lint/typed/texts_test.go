@@ -163,3 +163,39 @@ func TestTextThatMeansDifferentThings(t *testing.T) {
 		t.Errorf("in a status and a select: %q", got)
 	}
 }
+
+func TestDocumentsThatAreNoObjects(t *testing.T) {
+	const (
+		whole = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
+		at    = "warning TL053 children[pod]:"
+		needs = ": every child needs apiVersion, kind and metadata.name"
+	)
+	for text, want := range map[string]string{
+		whole:                                  "",
+		"kind: ConfigMap\nmetadata: {name: a}": at + "1:1+4 the document has no apiVersion" + needs,
+		"apiVersion: v1\nmetadata: {name: a}":  at + "1:1+10 the document has no kind" + needs,
+		"apiVersion: v1\nkind: ConfigMap":      at + "1:1+10 the document has no metadata.name" + needs,
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {labels: {a: b}}":                                                      at + "1:1+10 the document has no metadata.name" + needs,
+		"apiVersion: v1\nkind: ConfigMap\n{{ include \"meta\" . }}":                                                        "",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  {{- include \"meta\" . | nindent 2 }}":                              "",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {{ toJson .metadata }}":                                                "",
+		"apiVersion: v1\nkind: {{ .spec.mode }}\nmetadata: {name: a}":                                                      at + "2:7+16 kind must stand in the template as it is, so that rights are known beforehand; use if to choose between several",
+		"apiVersion: v1\nkind: {{ if .spec.paused }}ConfigMap{{ else }}Secret{{ end }}\nmetadata: {name: a}":               "",
+		"{{ if .spec.paused }}\nkind: ConfigMap\n{{ else }}\nkind: Secret\n{{ end }}\napiVersion: v1\nmetadata: {name: a}": "",
+		whole + "status: {}":                                           at + "5:1+6 status is not for a template to set: remove it",
+		whole + "  uid: a":                                             at + "5:3+3 metadata.uid may not be set: the API server sets it: remove it",
+		whole + "  creationTimestamp: null":                            "", // as programs print it
+		whole + "  resourceVersion: null":                              "",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a}": at + "3:12+12 metadata.generateName may not be set: templater must know the name of each child beforehand: set metadata.name",
+	} {
+		var got []string
+		for _, f := range checked(t, given{child: text, helpers: `{{ define "meta" }}metadata: {name: a}{{ end }}`}, nil) {
+			if f.Code == finding.NoObject {
+				got = append(got, show(f))
+			}
+		}
+		if all := strings.Join(got, "\n"); all != want {
+			t.Errorf("%q: got %q, want %q", text, all, want)
+		}
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/spec"
 )
 
 // GVKOf returns the kind that an object names, given as JSON data; what is missing is empty.
@@ -30,19 +32,6 @@ func nameOf(content map[string]any) types.NamespacedName {
 // ownPrefix is that of templater's own labels and annotations.
 const ownPrefix = "templater.dev/"
 
-// serverOwned are fields of metadata that only the server, or templater, sets.
-var serverOwned = []struct{ field, advice string }{
-	{"generateName", "templater must know the name of each child beforehand: set metadata.name"},
-	{"ownerReferences", "templater sets the owner reference itself: remove it; to have none, set deletionPolicy: Orphan"},
-	{"uid", "the API server sets it: remove it"},
-	{"resourceVersion", "the API server sets it: remove it"},
-	{"generation", "the API server sets it: remove it"},
-	{"managedFields", "the API server sets it: remove it"},
-	{"deletionTimestamp", "the API server sets it: remove it"},
-	{"deletionGracePeriodSeconds", "the API server sets it: remove it"},
-	{"selfLink", "the API server sets it: remove it"},
-}
-
 // shapeFault returns why a document is no object that templater can make, or "".
 func shapeFault(content map[string]any) string {
 	for _, key := range []string{"apiVersion", "kind"} {
@@ -57,11 +46,11 @@ func shapeFault(content map[string]any) string {
 		return "status is not for a template to set: remove it"
 	}
 	metadata, _ := content["metadata"].(map[string]any)
-	for _, owned := range serverOwned {
-		if metadata[owned.field] != nil {
-			return "metadata." + owned.field + " may not be set: " + owned.advice
+	for _, owned := range spec.NotForTemplates {
+		if metadata[owned.Field] != nil {
+			return "metadata." + owned.Field + " may not be set: " + owned.Advice
 		}
-		delete(metadata, owned.field)
+		delete(metadata, owned.Field)
 	}
 	delete(metadata, "creationTimestamp") // manifests made by Go programs hold a null
 	if s, _ := metadata["name"].(string); s == "" {
