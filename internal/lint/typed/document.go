@@ -4,7 +4,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/finding"
-	"github.com/templater-dev/templater/internal/spec"
+	"github.com/templater-dev/templater/internal/render/document"
 )
 
 // This file has the rules about what documents must have, and may not have: see internal/render/document and
@@ -29,7 +29,7 @@ func (c *checker) document(s *skeleton, d yamlDocument) {
 		c.warnf(finding.NoObject, at.place(v), "status is not for a template to set: remove it")
 	}
 	metadata := entryOf(d.root, "metadata")
-	for _, owned := range spec.NotForTemplates {
+	for _, owned := range document.NotForTemplates {
 		if v := entryNode(metadata, owned.Field); v != nil {
 			c.warnf(finding.NoObject, at.place(v), "metadata.%s may not be set: %s", owned.Field, owned.Advice)
 		}

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/templater-dev/templater/internal/spec"
+	"github.com/templater-dev/templater/internal/render/document"
 )
 
 // GVKOf returns the kind that an object names, given as JSON data; what is missing is empty.
@@ -46,7 +46,7 @@ func shapeFault(content map[string]any) string {
 		return "status is not for a template to set: remove it"
 	}
 	metadata, _ := content["metadata"].(map[string]any)
-	for _, owned := range spec.NotForTemplates {
+	for _, owned := range document.NotForTemplates {
 		if metadata[owned.Field] != nil {
 			return "metadata." + owned.Field + " may not be set: " + owned.Advice
 		}

@@ -1,4 +1,4 @@
-package spec
+package document
 
 // NotForTemplates are fields of metadata that only the server, or templater, sets, and what to do in their place.
 var NotForTemplates = []struct{ Field, Advice string }{
