@@ -53,12 +53,16 @@ type tab struct {
 func open(t *testing.T) *tab {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(time.Minute),
+		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WSURLReadTimeout(time.Minute),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
+	// The allocator makes a folder for the profile, and removes it once the browser is gone.
 	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
+	t.Cleanup(func() {
+		cancel()
+		chromedp.FromContext(ctx).Allocator.Wait()
+	})
 	b := &tab{t: t, ctx: ctx}
 	b.do(network.Enable(), log.Enable())
 	return b
