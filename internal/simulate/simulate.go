@@ -32,6 +32,7 @@ type Simulator struct {
 	compiled *spec.Compiled
 	kinds    kinds
 	parents  kind.Kind
+	schema   map[string]any // of the parents; nil = not known
 	seals    *seal.Ring
 	departed *child.Departed
 }
@@ -40,7 +41,7 @@ type Simulator struct {
 // neither in these nor built in are taken for namespaced ones. The rejection says why the operator would not serve it.
 func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions []map[string]any) (*Simulator, *spec.Rejection) {
 	s := &Simulator{name: tc.Name, spec: &tc.Spec, compiled: compiled, kinds: kinds{kind.Declared(definitions)}, seals: &seal.Ring{}, departed: &child.Departed{}}
-	s.parents = s.kinds.find(compiled.GVK)
+	s.parents, s.schema = s.kinds.find(compiled.GVK), schemaOf(definitions, compiled.GVK)
 	if r := spec.CheckKind(s.spec, s.parents); r != nil {
 		return nil, r
 	}

@@ -54,7 +54,7 @@ func (s State) copy() State {
 
 // placed is a parent with what the server would have filled in.
 func (s *Simulator) placed(content map[string]any) map[string]any {
-	content = maps.Clone(content)
+	content = fieldsWithDefaults(content, s.schema)
 	metadata := maps.Clone(mapping(content["metadata"]))
 	content["metadata"] = metadata
 	if metadata["namespace"] == nil && s.parents.Namespaced {

@@ -1,0 +1,70 @@
+package simulate
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	gvk "k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// schemaOf returns the schema of a kind, as it stands in one of the CustomResourceDefinitions; nil where none defines it.
+func schemaOf(definitions []map[string]any, of gvk.GroupVersionKind) map[string]any {
+	for _, definition := range definitions {
+		spec := mapping(definition["spec"])
+		if spec["group"] != of.Group || mapping(spec["names"])["kind"] != of.Kind {
+			continue
+		}
+		versions, _ := spec["versions"].([]any)
+		for _, each := range versions {
+			if version := mapping(each); version["name"] == of.Version {
+				found, _, _ := unstructured.NestedFieldNoCopy(version, "schema", "openAPIV3Schema")
+				return mapping(found)
+			}
+		}
+	}
+	return nil
+}
+
+// withDefaults returns a value with the defaults of its schema where nothing is given, or null where that is not allowed, as the API
+// server fills them in. The value itself does not change.
+func withDefaults(value any, schema map[string]any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		return fieldsWithDefaults(value, schema)
+	case []any:
+		items := mapping(schema["items"])
+		if len(items) == 0 {
+			return value
+		}
+		out := slices.Clone(value)
+		for i := range out {
+			out[i] = withDefaults(out[i], items)
+		}
+		return out
+	}
+	return value
+}
+
+func fieldsWithDefaults(value, schema map[string]any) map[string]any {
+	out := maps.Clone(value)
+	properties := mapping(schema["properties"])
+	for key, each := range properties {
+		field := mapping(each)
+		given, there := out[key]
+		byDefault, has := field["default"]
+		if has && (!there || given == nil && field["nullable"] != true) {
+			out[key] = runtime.DeepCopyJSONValue(byDefault)
+		}
+	}
+	additional := mapping(schema["additionalProperties"])
+	for key, each := range out {
+		if field := mapping(properties[key]); len(field) > 0 {
+			out[key] = withDefaults(each, field)
+		} else if len(additional) > 0 {
+			out[key] = withDefaults(each, additional)
+		}
+	}
+	return out
+}
