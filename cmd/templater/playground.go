@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/templater-dev/templater/internal/playground/page"
+	"github.com/templater-dev/templater/internal/serve"
+)
+
+func newPlaygroundCommand() *cobra.Command {
+	port := uint16(8090)
+	cmd := &cobra.Command{
+		Use:   "playground",
+		Short: "Try TemplateControllers in a browser, without a cluster",
+		Long: `Serve a page for the browsers of this machine: TemplateController, parent and other
+objects on one side, and on the other what templater makes of them, as you type:
+children, status, findings with their places, and a picture of what waits for what.
+
+All of it happens in the browser. The page is served on 127.0.0.1, and on ::1 where
+there is such an address, and nothing can be written by way of it. It is served until
+the command is stopped, such as by Ctrl-C.`,
+		Example: `  templater playground
+  templater playground --port 0`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return servePlayground(cmd.Context(), cmd.OutOrStdout(), port)
+		},
+	}
+	cmd.Flags().Uint16Var(&port, "port", port, "port to serve the page at; 0 = one that is free")
+	return cmd
+}
+
+// servePlayground serves the page until the context ends.
+func servePlayground(ctx context.Context, out io.Writer, port uint16) error {
+	files := page.Files()
+	if files == nil {
+		return errors.New("this templater was built without the playground: build it by \"make build\", or take one of a release")
+	}
+	handler := page.Handler(files)
+	server, err := serve.Listen(ctx, serve.Options{Name: "the playground", Address: net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))), Handler: handler})
+	if err != nil {
+		return fmt.Errorf("%w: choose another port by --port", err)
+	}
+	defer server.Close(ctx)
+	_, at, err := net.SplitHostPort(server.Address())
+	if err != nil {
+		return err
+	}
+	if other, err := serve.Listen(ctx, serve.Options{Name: "the playground", Address: net.JoinHostPort("::1", at), Handler: handler}); err == nil { // else there is no such address, or somebody else has it
+		defer other.Close(ctx)
+	}
+	if _, err := fmt.Fprintf(out, "The playground is at http://127.0.0.1:%s/ until you press Ctrl-C.\n", at); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return nil
+}

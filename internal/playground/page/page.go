@@ -1,0 +1,71 @@
+// Package page serves the page of the playground to the browsers of this machine. Its files are in src; what is built for it, and all of it
+// together, in dist: make playground.
+package page
+
+import (
+	"io/fs"
+	"net"
+	"net/http"
+	"path"
+	"strings"
+)
+
+// policy has the browser load nothing from elsewhere, and run no code but the files of the page. The page itself says the same, for those who
+// serve it in other ways.
+const policy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; style-src 'self'; img-src data:; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// types are the sorts of files that the page has.
+var types = map[string]string{
+	".html": "text/html; charset=utf-8",
+	".css":  "text/css; charset=utf-8",
+	".js":   "text/javascript; charset=utf-8",
+	".json": "application/json",
+	".gz":   "application/gzip",
+}
+
+// Files are the files of the page, or nil in a program that was built without them.
+func Files() fs.FS { return built }
+
+// Handler serves files, to be read only. It answers those alone who call this machine by a name of loopback: another name may be one that
+// somebody has pointed here, so that their page can read this one (DNS rebinding).
+func Handler(files fs.FS) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("Content-Security-Policy", policy)
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Cross-Origin-Opener-Policy", "same-origin")
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+		header.Set("Cache-Control", "no-store")
+		switch {
+		case !local(r.Host):
+			http.Error(w, "call the playground by the address that it has printed", http.StatusMisdirectedRequest)
+			return
+		case r.Method != http.MethodGet && r.Method != http.MethodHead:
+			header.Set("Allow", "GET, HEAD")
+			http.Error(w, "the playground can only be read", http.StatusMethodNotAllowed)
+			return
+		}
+		name := strings.TrimPrefix(r.URL.Path, "/")
+		if name == "" {
+			name = "index.html"
+		}
+		content, err := fs.ReadFile(files, name)
+		if err != nil || types[path.Ext(name)] == "" {
+			http.Error(w, "the playground has no such file", http.StatusNotFound)
+			return
+		}
+		header.Set("Content-Type", types[path.Ext(name)])
+		_, _ = w.Write(content) // who went away does not need it
+	})
+}
+
+// local reports whether a Host header names this machine, with a port or without.
+func local(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = strings.Trim(host, "[]")
+	}
+	return name == "localhost" || name == "127.0.0.1" || name == "::1"
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/templater-dev/templater/internal/manifest"
+)
+
+// example is one to choose from. The texts are those of a request to package playground.
+type example struct {
+	Group       string `json:"group"`
+	Name        string `json:"name"` // unique
+	Title       string `json:"title"`
+	Controllers string `json:"controllers"`
+	Definitions string `json:"definitions"`
+	Parents     string `json:"parents"`
+	Related     string `json:"related"`
+}
+
+// group is a folder with a folder for each example.
+type group struct{ title, folder string }
+
+var groups = []group{
+	{"Samples", "config/samples"}, {"Tutorial", "docs/tutorial"}, {"Cookbook", "docs/how-to/cookbook"}, {"Coming from", "docs/how-to/coming-from"},
+}
+
+// examplesIn returns the examples of groups: their folders have a templatecontroller.yaml, and parents in one of parentFiles.
+func examplesIn(groups []group) ([]example, error) {
+	all := []example{}
+	for _, g := range groups {
+		found, err := filepath.Glob(filepath.Join(g.folder, "*", "templatecontroller.yaml"))
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range found {
+			e, err := read(filepath.Dir(file))
+			if err != nil {
+				return nil, err
+			}
+			if e.Parents == "" {
+				continue // somebody is at it, or it is no example
+			}
+			e.Group = g.title
+			if slices.ContainsFunc(all, func(other example) bool { return other.Name == e.Name }) {
+				return nil, fmt.Errorf("%s: there is another example %s: rename one of the folders", filepath.Dir(file), e.Name)
+			}
+			all = append(all, e)
+		}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("there are no examples: run this where go.mod is")
+	}
+	return all, nil
+}
+
+// parentFiles are the names of files with parents; the first one that is there counts.
+var parentFiles = []string{"example.yaml", "object.yaml"}
+
+// read reads the example in a folder.
+func read(folder string) (example, error) {
+	e := example{Name: filepath.Base(folder)}
+	e.Title = title(folder, e.Name)
+	texts := map[string]string{}
+	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	if err != nil {
+		return e, err
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return e, err
+		}
+		texts[filepath.Base(file)] = string(content)
+	}
+	e.Controllers, e.Definitions = texts["templatecontroller.yaml"], texts["crd.yaml"]
+	delete(texts, "templatecontroller.yaml")
+	delete(texts, "crd.yaml")
+	for _, name := range parentFiles {
+		if e.Parents = texts[name]; e.Parents != "" {
+			delete(texts, name)
+			break
+		}
+	}
+	e.Related, err = related(folder, e.Controllers, texts)
+	return e, err
+}
+
+// related returns those of the texts that hold objects for entries of spec.related.
+func related(folder, controllers string, texts map[string]string) (string, error) {
+	set, err := manifest.Parse(filepath.Join(folder, "templatecontroller.yaml"), controllers)
+	if err != nil {
+		return "", err
+	}
+	wanted := map[schema.GroupKind]bool{}
+	for _, c := range set.Controllers {
+		for _, r := range c.Spec.Related {
+			wanted[schema.FromAPIVersionAndKind(r.APIVersion, r.Kind).GroupKind()] = true
+		}
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		set, err := manifest.Parse(name, texts[name])
+		if err != nil {
+			continue // it is no manifest, such as expect.yaml
+		}
+		if slices.ContainsFunc(set.Objects, func(o *manifest.Object) bool {
+			apiVersion, _ := o.Content["apiVersion"].(string)
+			kind, _ := o.Content["kind"].(string)
+			return wanted[schema.FromAPIVersionAndKind(apiVersion, kind).GroupKind()]
+		}) {
+			out = append(out, strings.TrimSuffix(texts[name], "\n")+"\n")
+		}
+	}
+	return strings.Join(out, "---\n"), nil
+}
+
+// title is the first heading of the README.md of a folder.
+func title(folder, name string) string {
+	content, err := os.ReadFile(filepath.Join(folder, "README.md"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return name
+	}
+	for line := range strings.Lines(string(content)) {
+		if heading, is := strings.CutPrefix(line, "# "); is {
+			return strings.ReplaceAll(strings.TrimSpace(heading), "`", "")
+		}
+	}
+	return name
+}
