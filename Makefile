@@ -64,7 +64,7 @@ help: ## List the targets
 
 .PHONY: build
 build: assets ## Build the operator: bin/templater
-	go build -trimpath$(if $(VERSION), "-ldflags=-X github.com/templater-dev/templater/internal/version.released=$(VERSION)") -o bin/templater ./cmd/templater
+	go build -trimpath -tags playground$(if $(VERSION), "-ldflags=-X github.com/templater-dev/templater/internal/version.released=$(VERSION)") -o bin/templater ./cmd/templater
 
 .PHONY: image
 image: ## Write the image IMAGE (templater:dev) for PLATFORMS to bin/templater.tar, without a container tool; PUSH=true also pushes it
@@ -80,7 +80,12 @@ release: assets ## Write what a release consists of to dist: programs, image, in
 	@cd tools/release && go run . --version $(RELEASE) --base-url $(BASE_URL) --image $(RELEASE_IMAGE) --platforms $(RELEASE_PLATFORMS) --output $(CURDIR)/dist --push=$(PUSH)
 
 .PHONY: assets
-assets: # makes what is embedded in the program and not in the repository: nothing yet
+assets: # makes what is embedded in the program and not in the repository: the page of the playground
+	go run ./tools/playground
+
+.PHONY: playground
+playground: assets ## Write the playground to bin/playground, for any file server
+	@rm -rf $(PLAYGROUND) && mkdir -p $(dir $(PLAYGROUND)) && cp -r internal/playground/page/dist $(PLAYGROUND)
 
 .PHONY: test
 test: ## Run all tests, those on a real cluster included
@@ -207,6 +212,11 @@ picture: ## Record make demo, and draw it for the README: docs/demo.svg
 site: ## Make a static site of docs in .cache/site, and follow its links (Hugo is compiled once, for minutes)
 	$(call say,'The site')
 	cd tools/site && go run . --output $(CURDIR)/.cache/site $(if $(wildcard $(PLAYGROUND)/index.html),--playground $(abspath $(PLAYGROUND)))
+
+.PHONY: test-playground
+test-playground: playground build ## Test the playground in headless Chromium: needs Chromium and npm
+	@mkdir -p .cache/axe && cp tools/site/browser/package*.json .cache/axe && cd .cache/axe && npm ci --no-audit --no-fund
+	cd tools/site && go test -count=1 -v -run '^TestPlayground' ./browser
 
 .PHONY: test-site
 test-site: site ## Test the site in headless Chromium: needs Chromium and npm

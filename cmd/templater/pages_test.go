@@ -184,7 +184,7 @@ func tryExample(t *testing.T, args []string, stdin []byte) {
 		t.Fatal(err)
 	}
 	offline := cmd.Flags().Lookup("kubeconfig") == nil || cmd.Flags().Lookup("cluster") != nil && !slices.Contains(args, "--cluster")
-	if !offline || cmd.Parent().Name() == "completion" { // this takes a cluster, or writes to the terminal
+	if !offline || cmd.Name() == "playground" || cmd.Parent().Name() == "completion" { // this takes a cluster, has no end, or writes to the terminal
 		if err := cmd.ParseFlags(rest); err != nil {
 			t.Error(err)
 		} else if err := cmd.ValidateArgs(cmd.Flags().Args()); err != nil {

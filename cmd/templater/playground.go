@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"strconv"
 
@@ -30,7 +31,7 @@ the command is stopped, such as by Ctrl-C.`,
   templater playground --port 0`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return servePlayground(cmd.Context(), cmd.OutOrStdout(), port)
+			return servePlayground(cmd.Context(), cmd.OutOrStdout(), page.Files(), port)
 		},
 	}
 	cmd.Flags().Uint16Var(&port, "port", port, "port to serve the page at; 0 = one that is free")
@@ -38,8 +39,7 @@ the command is stopped, such as by Ctrl-C.`,
 }
 
 // servePlayground serves the page until the context ends.
-func servePlayground(ctx context.Context, out io.Writer, port uint16) error {
-	files := page.Files()
+func servePlayground(ctx context.Context, out io.Writer, files fs.FS, port uint16) error {
 	if files == nil {
 		return errors.New("this templater was built without the playground: build it by \"make build\", or take one of a release")
 	}

@@ -86,14 +86,14 @@ func (r *release) empty() error {
 	return errors.Join(os.RemoveAll(r.folder), os.MkdirAll(r.folder, 0o755), os.WriteFile(filepath.Join(r.folder, sumsFile), nil, 0o644))
 }
 
-// buildPrograms builds the program for each platform.
+// buildPrograms builds the program for each platform, with the page of the playground, which make assets makes.
 func (r *release) buildPrograms(ctx context.Context) error {
 	license, err := os.ReadFile(filepath.Join(r.source, "LICENSE"))
 	if err != nil {
 		return err
 	}
 	for _, p := range r.platforms {
-		body, err := program.Build(ctx, r.source, p, r.version)
+		body, err := program.Build(ctx, r.source, p, r.version, "playground")
 		if err != nil {
 			return err
 		}

@@ -37,8 +37,8 @@ func (p Platform) File(name string) string {
 
 // Build returns the program for the platform, built from the operator's module in the folder source. A version
 // that is not empty is what `templater version` says. In a clone, Go adds the commit. The same commit, version
-// and Go make the same bytes, wherever the folder is.
-func Build(ctx context.Context, source string, platform Platform, version string) ([]byte, error) {
+// and Go make the same bytes, wherever the folder is. Tags choose what else is in it.
+func Build(ctx context.Context, source string, platform Platform, version string, tags ...string) ([]byte, error) {
 	if err := CheckVersion(version); err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func Build(ctx context.Context, source string, platform Platform, version string
 	}
 	defer os.RemoveAll(dir)
 	out := filepath.Join(dir, platform.File("templater"))
-	build := exec.CommandContext(ctx, "go", append(Args(version), "-o", out, "./cmd/templater")...)
+	build := exec.CommandContext(ctx, "go", append(Args(version), "-tags", strings.Join(tags, ","), "-o", out, "./cmd/templater")...)
 	build.Dir = source
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS="+platform.System, "GOARCH="+platform.Architecture, "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0")
 	if text, err := build.CombinedOutput(); err != nil {

@@ -46,7 +46,7 @@ func TestEveryPage(t *testing.T) {
 					t.Errorf("the page is %d wide, and the window %d: %s", width, view.width, value[string](b, widest))
 				}
 				b.do(chromedp.Evaluate(string(axe), nil))
-				for _, v := range violations(b) {
+				for _, v := range serious(violations(b)) {
 					t.Errorf("axe-core: %s (%s): %s: %+v", v.ID, v.Impact, v.Help, v.Nodes[0])
 				}
 				for _, problem := range b.wrong() {
@@ -65,7 +65,7 @@ func TestEveryPage(t *testing.T) {
 const widest = `[...document.querySelectorAll("main *, header *")].filter((e) => !e.closest("pre, .table"))
 	.sort((a, b) => b.getBoundingClientRect().right - a.getBoundingClientRect().right)[0]?.outerHTML.slice(0, 200) ?? ""`
 
-// violations are those that axe-core calls serious or critical.
+// violations are all that axe-core finds.
 func violations(b *tab) []violation {
 	b.t.Helper()
 	var found []violation
@@ -73,6 +73,11 @@ func violations(b *tab) []violation {
 	if err := json.Unmarshal([]byte(text), &found); err != nil {
 		b.t.Fatal(err)
 	}
+	return found
+}
+
+// serious leaves what axe-core calls serious or critical.
+func serious(found []violation) []violation {
 	serious := found[:0]
 	for _, v := range found {
 		if v.Impact == "serious" || v.Impact == "critical" {
