@@ -35,6 +35,12 @@ func TestOneFaultHidesNoOther(t *testing.T) {
 		"a value is unread": {func(s *v1.TemplateControllerSpec) {
 			s.Values, s.Children[1].Template = &apiextensionsv1.JSON{Raw: []byte(`{"a": 1}`)}, "{{ if }}"
 		}, []string{"TL001 children[bad]:1:0", typed}},
+		"a value is unread, and all templates are known": {func(s *v1.TemplateControllerSpec) {
+			s.Values, s.ResyncPeriod = &apiextensionsv1.JSON{Raw: []byte(`{"a": 1}`)}, "1d"
+		}, []string{typed, "TL021 spec.resyncPeriod:0:0", "TL045 spec.values.a:0:0"}},
+		"a helper is unused": {func(s *v1.TemplateControllerSpec) {
+			s.Helpers, s.Children[1].Template = `{{ define "x" }}{{ end }}`, "{{ if }}"
+		}, []string{"TL001 children[bad]:1:0", typed}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			tc := &v1.TemplateController{Spec: v1.TemplateControllerSpec{
