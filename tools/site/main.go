@@ -73,7 +73,7 @@ func run(docs, output, playground string) error {
 	if err := site.WriteIndex(filepath.Join(output, "search-index.js")); err != nil {
 		return err
 	}
-	fmt.Printf("%d pages, open %s\n", len(site.Pages), filepath.Join(output, "index.html"))
+	fmt.Fprintf(os.Stdout, "%d pages, open %s\n", len(site.Pages), filepath.Join(output, "index.html"))
 	return nil
 }
 

@@ -130,7 +130,7 @@ func (b *tab) until(expression string) {
 	b.t.Helper()
 	var holds bool
 	var err error
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); <-time.After(20 * time.Millisecond) {
 		if err = chromedp.Run(b.ctx, chromedp.Evaluate(expression, &holds)); err == nil && holds {
 			return
 		}
