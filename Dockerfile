@@ -11,7 +11,7 @@ COPY cmd cmd
 COPY docs docs
 COPY internal internal
 RUN CGO_ENABLED=0 GOOS=$TARGETOS GOARCH=$TARGETARCH \
-    go build -trimpath "-ldflags=-s -w" -o /templater ./cmd/templater
+    go build -trimpath -buildvcs=auto "-ldflags=-s -w" -o /templater ./cmd/templater
 
 FROM scratch
 LABEL org.opencontainers.image.title="templater" \

@@ -66,7 +66,8 @@ func Args(version string) []string {
 	if version != "" {
 		flags += " -X " + versionVariable + "=" + version
 	}
-	return []string{"build", "-trimpath", "-ldflags=" + flags}
+	// Said here, -buildvcs wins over what go env has on this machine.
+	return []string{"build", "-trimpath", "-buildvcs=auto", "-ldflags=" + flags}
 }
 
 var versions = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`)

@@ -5,6 +5,7 @@ import (
 	"debug/buildinfo"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -74,7 +75,7 @@ func TestVersions(t *testing.T) {
 	if _, err := Build(t.Context(), t.TempDir(), Platform{"linux", "amd64"}, "1"); err == nil || err.Error() != `"1" is no version: give one of the form v1.2.3 or v1.2.3-rc.1` {
 		t.Errorf("got error %v", err)
 	}
-	if diff := cmp.Diff([]string{"build", "-trimpath", "-ldflags=-s -w"}, Args("")); diff != "" {
+	if diff := cmp.Diff([]string{"build", "-trimpath", "-buildvcs=auto", "-ldflags=-s -w"}, Args("")); diff != "" {
 		t.Errorf("without a version (-want +got):\n%s", diff)
 	}
 }
@@ -95,4 +96,33 @@ func TestErrorsOfTheCompilerAreShown(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "build for linux/amd64") || !strings.Contains(err.Error(), "main") {
 		t.Errorf("got error %v", err)
 	}
+}
+
+// A release says its commit, whatever Go is told on the machine that makes it.
+func TestProgramTellsItsCommit(t *testing.T) {
+	folder := source(t, "package main\n\nfunc main() {}\n")
+	settings := filepath.Join(t.TempDir(), "env")
+	if err := os.WriteFile(settings, []byte("GOFLAGS=-buildvcs=false\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOENV", settings)
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "-m", "a"}} {
+		if out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", folder}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+	}
+	body, err := Build(t.Context(), folder, Platform{runtime.GOOS, runtime.GOARCH}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := buildinfo.Read(bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) == 40 {
+			return
+		}
+	}
+	t.Errorf("the program does not tell its commit: %v", info.Settings)
 }
