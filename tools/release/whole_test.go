@@ -51,6 +51,7 @@ func TestWholeReleaseIsTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Setenv("GOCACHE", t.TempDir())
+		command(t, clone, nil, "make", "assets")
 		command(t, clone, nil, "go", "run", "./tools/playground")
 		begun := time.Now()
 		releases[i] = makeRelease(t, append(arguments(clone, filepath.Join(clone, "dist")), "--platforms", platforms))
