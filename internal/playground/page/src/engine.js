@@ -1,7 +1,7 @@
 // The engine answers requests with templater, which runs in a worker, so that the page stays alive whatever a template does.
 
 const mostTime = 2000; // milliseconds for an answer; templater counts work itself, this is for what it does not count
-const mostStart = 20000; // for the program to begin
+const mostStart = 20000; // for the program to begin, and for its first answer, which reads the schemas of kinds
 
 // Loads the program. Some file servers say that what they send is compressed, so that the browser has it unpacked already.
 async function load() {
@@ -22,6 +22,7 @@ export class Engine {
   #ready;
   #next;
   #busy = false;
+  #time = mostStart; // for the next answer
 
   constructor() {
     this.#spare = spawn();
@@ -60,7 +61,8 @@ export class Engine {
       const { request, resolve, reject } = this.#next;
       this.#next = undefined;
       try {
-        resolve(JSON.parse(await answer(this.#worker, JSON.stringify(request), mostTime)));
+        resolve(JSON.parse(await answer(this.#worker, JSON.stringify(request), this.#time)));
+        this.#time = mostTime;
       } catch (error) {
         this.#worker.terminate();
         this.#ready = this.#start();
@@ -74,6 +76,7 @@ export class Engine {
   async #start() {
     this.#worker = this.#spare;
     this.#spare = spawn();
+    this.#time = mostStart;
     await answer(this.#worker, this.#module, mostStart);
   }
 }
