@@ -134,8 +134,12 @@ func TestPlaygroundAnswersKeys(t *testing.T) {
 		if wrong := value[string](b, findings); wrong != "" {
 			t.Errorf("%s: %s", name, wrong)
 		}
-		b.do(chromedp.Evaluate(`performance.clearMeasures(); const t = document.getElementById("text-parents"); t.focus(); t.setSelectionRange(t.value.length, t.value.length)`, nil))
-		b.do(chromedp.Click("#tab-parents"), chromedp.Evaluate(`document.getElementById("text-parents").focus()`, nil))
+				b.do(chromedp.Click("#tab-parents"), chromedp.Evaluate(`(() => {
+			performance.clearMeasures();
+			const t = document.getElementById("text-parents");
+			t.focus();
+			t.setSelectionRange(t.value.length, t.value.length);
+		})()`, nil))
 		for range 30 {
 			before := value[int](b, idle)
 			b.do(chromedp.KeyEvent("#"))
@@ -302,7 +306,7 @@ func TestPlaygroundForEverybody(t *testing.T) {
 				}
 				if folder := os.Getenv("PLAYGROUND_PICTURES"); folder != "" {
 					var picture []byte
-					b.do(chromedp.FullScreenshot(&picture, 90))
+					b.do(chromedp.FullScreenshot(&picture, 100))
 					if err := os.WriteFile(folder+"/"+scheme+"-"+jsonOf(width)+"-"+jsonOf(mistake)+".png", picture, 0o600); err != nil {
 						t.Fatal(err)
 					}
