@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/manifest"
+	"github.com/templater-dev/templater/internal/playground"
 )
 
 // example is one to choose from. The texts are those of a request to package playground.
@@ -90,8 +91,14 @@ func read(folder string) (example, error) {
 			break
 		}
 	}
-	e.Related, err = related(folder, e.Controllers, texts)
-	return e, err
+	if e.Related, err = related(folder, e.Controllers, texts); err != nil {
+		return e, err
+	}
+	r := playground.Request{Controllers: e.Controllers, Definitions: e.Definitions, Parents: e.Parents, Related: e.Related}
+	if len(r.Answer().Problems) > 0 {
+		e.Related = "" // they lack what a cluster adds, such as the status of a Pod
+	}
+	return e, nil
 }
 
 // related returns those of the texts that hold objects for entries of spec.related.
