@@ -33,7 +33,7 @@ type Release struct {
 // equal documents.
 func Make(r Release) ([]byte, error) {
 	modules := map[string]debug.Module{}
-	created, commit := time.Unix(0, 0).UTC(), ""
+	from := origin{created: time.Unix(0, 0).UTC()}
 	for _, p := range r.Programs {
 		info, err := buildinfo.Read(bytes.NewReader(p.Body))
 		if err != nil {
@@ -45,23 +45,50 @@ func Make(r Release) ([]byte, error) {
 			}
 			modules[m.Path+"@"+m.Version] = *m
 		}
-		for _, s := range info.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				commit = s.Value
-			case "vcs.time":
-				if created, err = time.Parse(time.RFC3339, s.Value); err != nil {
-					return nil, fmt.Errorf("the time of the commit: %w", err)
-				}
-			}
+		if err := from.note(info.Settings); err != nil {
+			return nil, err
 		}
 	}
-	doc := r.document(created, commit)
+	doc := r.document(from)
 	for _, key := range sortedKeys(modules) {
 		doc.add(modules[key])
 	}
 	out, err := json.MarshalIndent(doc, "", "  ")
 	return append(out, '\n'), err
+}
+
+// origin is what programs are built from.
+type origin struct {
+	created time.Time // when the commit was; 1970 where it is not known
+	commit  string    // empty where it is not known
+	changed bool      // files differed from the commit
+}
+
+// note notes what Go says in a program.
+func (o *origin) note(settings []debug.BuildSetting) (err error) {
+	for _, s := range settings {
+		switch s.Key {
+		case "vcs.revision":
+			o.commit = s.Value
+		case "vcs.modified":
+			o.changed = s.Value == "true"
+		case "vcs.time":
+			if o.created, err = time.Parse(time.RFC3339, s.Value); err != nil {
+				return fmt.Errorf("the time of the commit: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+func (o *origin) String() string {
+	switch {
+	case o.commit == "":
+		return ""
+	case o.changed:
+		return "built from the commit " + o.commit + " with changes"
+	}
+	return "built from the commit " + o.commit
 }
 
 func sortedKeys(modules map[string]debug.Module) []string {
@@ -73,18 +100,16 @@ func sortedKeys(modules map[string]debug.Module) []string {
 	return keys
 }
 
-func (r Release) document(created time.Time, commit string) *document {
+func (r Release) document(from origin) *document {
 	main := pkg{
 		ID: "SPDXRef-Release", Name: r.Name, Version: r.Version, Download: r.URL, License: "Apache-2.0", Declared: "Apache-2.0", Copyright: noAssertion, Purpose: "APPLICATION",
 		Supplier: "Organization: " + r.Name,
 		External: []external{{Category: "PACKAGE-MANAGER", Type: "purl", Locator: "pkg:golang/github.com/templater-dev/templater@" + r.Version}},
 	}
-	if commit != "" {
-		main.Source = "built from the commit " + commit
-	}
+	main.Source = from.String()
 	return &document{
 		Version: "SPDX-2.3", License: "CC0-1.0", ID: documentID, Name: r.Name + "-" + r.Version, Namespace: r.URL + "/" + r.Name + ".spdx",
-		Creation:      creation{Created: created.UTC().Format(time.RFC3339), Creators: []string{"Tool: templater-release"}},
+		Creation:      creation{Created: from.created.UTC().Format(time.RFC3339), Creators: []string{"Tool: templater-release"}},
 		Packages:      []pkg{main},
 		Relationships: []relationship{{From: documentID, Type: "DESCRIBES", To: main.ID}},
 	}

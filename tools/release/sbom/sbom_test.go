@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -104,6 +105,26 @@ func TestDocumentNamesTheModulesOfThePrograms(t *testing.T) {
 	}
 	if len(d.Relationships) != len(d.Packages) {
 		t.Errorf("%d packages have %d relationships", len(d.Packages), len(d.Relationships))
+	}
+}
+
+func TestDocumentTellsWhatProgramsAreBuiltFrom(t *testing.T) {
+	revision := debug.BuildSetting{Key: "vcs.revision", Value: "abc"}
+	for want, settings := range map[string][]debug.BuildSetting{
+		"":                                       nil,
+		"built from the commit abc":              {revision, {Key: "vcs.modified", Value: "false"}},
+		"built from the commit abc with changes": {revision, {Key: "vcs.modified", Value: "true"}},
+	} {
+		var from origin
+		if err := from.note(settings); err != nil {
+			t.Error(err)
+		}
+		if got := (Release{}).document(from).Packages[0].Source; got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if err := new(origin).note([]debug.BuildSetting{{Key: "vcs.time", Value: "now"}}); err == nil || !strings.HasPrefix(err.Error(), "the time of the commit: ") {
+		t.Errorf("got error %v", err)
 	}
 }
 
