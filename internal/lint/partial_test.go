@@ -46,7 +46,7 @@ func TestOneFaultHidesNoOther(t *testing.T) {
 			tc := &v1.TemplateController{Spec: v1.TemplateControllerSpec{
 				Watch:    v1.Watch{APIVersion: "apps/v1", Kind: "Deployment"},
 				Related:  []v1.Related{{Name: "maps", APIVersion: "v1", Kind: "ConfigMap"}},
-				Children: []v1.Child{{Name: "good", Template: "{{ .spec.replcas }}"}, {Name: "bad", Template: "a: {{ .metadata.name }}"}},
+				Children: []v1.Child{{Name: "good", Template: "{{ .spec.replcas }}"}, {Name: "bad", Template: "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}"}},
 			}}
 			row.change(&tc.Spec)
 			result := Check(tc, schema.BuiltIn())
