@@ -29,7 +29,10 @@ func TestOneFaultHidesNoOther(t *testing.T) {
 		"the helpers":      {func(s *v1.TemplateControllerSpec) { s.Helpers = `{{ define "x" }}` }, []string{typed, "TL002 helpers:1:1"}},
 		"helpers in use": {func(s *v1.TemplateControllerSpec) {
 			s.Helpers, s.Children[1].Template = `{{ define "x" }}`, `{{ include "x" . }}`
-		}, []string{"TL007 children[bad]:1:12", typed, "TL002 helpers:1:1"}},
+		}, []string{typed, "TL002 helpers:1:1"}},
+		"helpers in use, before one at fault": {func(s *v1.TemplateControllerSpec) {
+			s.Helpers, s.Children[1].Template = `{{ define "x" }}a{{ end }}{{ define "y" }}`, `{{ include "x" . }}`
+		}, []string{typed, "TL002 helpers:1:27"}},
 		"values at fault": {func(s *v1.TemplateControllerSpec) { s.Values = &apiextensionsv1.JSON{Raw: []byte("[]")} }, []string{"TL023 spec.values:0:0"}},
 		"same delimiters": {func(s *v1.TemplateControllerSpec) { s.Delimiters = v1.Delimiters{Left: "x", Right: "x"} }, []string{"TL014 delimiters:0:0"}},
 		"a value is unread": {func(s *v1.TemplateControllerSpec) {

@@ -130,6 +130,7 @@ func (b *builder) pass(c *manifest.Controller, compiled *spec.Compiled, s *simul
 	of, err := tree.Of(c.TemplateController, compiled, s, out)
 	if err != nil {
 		b.problem(at(err))
+		return
 	}
 	r.Tree = tree.NewParent(out.Parent, []tree.Controller{of})
 	b.answer.Results = append(b.answer.Results, r)

@@ -190,6 +190,9 @@ func (k *checker) call(at parse.Node, name string, root bool) {
 	if own := k.u.own[name]; name != "" && own.Text == k.src {
 		def, ok = own, true
 	}
+	if !ok && k.c.unread {
+		return
+	}
 	if !ok {
 		known := sorted(k.u.helpers)
 		if k.src == k.u.Text {

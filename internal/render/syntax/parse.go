@@ -161,6 +161,7 @@ type compiler struct {
 	visited map[visit]bool
 	reads   Reads
 	traces  map[visit]*trace
+	unread  bool // the helpers cannot be parsed, so that nobody knows which define blocks there are
 }
 
 // maxFindings is the number of findings after which nobody reads on.
@@ -181,6 +182,7 @@ func (c *compiler) add(e *Error) {
 func (c *compiler) helpers() map[string]Definition {
 	t := NewText("helpers", c.src.Helpers)
 	trees := c.parse(t)
+	c.unread = len(trees) == 0 && len(c.errors) > 0
 	defined := map[string]Definition{}
 	for name, tree := range trees {
 		if name != "" {
