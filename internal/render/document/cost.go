@@ -18,6 +18,7 @@ const (
 	costQuote     = 300
 	costProperty  = 380 // an alias, an anchor or a tag
 	costComment   = 700
+	costEnd       = 400 // ... at the beginning of a line, which ends a document
 )
 
 // parsingCost returns what parsing text costs, in time and memory. What the parser allocates
@@ -52,6 +53,10 @@ func parsingCost(content string) int {
 		case '#':
 			if begins(content, i) {
 				cost += costComment
+			}
+		case '.':
+			if strings.HasPrefix(content[i:], "...") && (i == 0 || content[i-1] == '\n' || content[i-1] == '\r') {
+				cost += costEnd
 			}
 		case 0x85, 0xa8, 0xa9:
 			if endsLine(content[:i+1]) {

@@ -40,6 +40,7 @@ func TestParsingIsPaidFor(t *testing.T) {
 	texts := []string{
 		"[" + strings.Repeat(": -", 79_000) + "]", "[" + strings.Repeat(": - ", 30_000) + "]", strings.Repeat("? ", 3000), "{" + strings.Repeat("*a :", 5000), "{" + strings.Repeat("\n#\na", 5000),
 		"[" + strings.Repeat("'\t:!?", 5000), strings.Repeat("! ", 5000), "{" + strings.Repeat("\n-: \\,", 5000), "{:{" + strings.Repeat("}", 1000),
+		"{" + strings.Repeat("..\n.", 1090), strings.Repeat("...\n", 1090), "a\n" + strings.Repeat("...\n", 1090),
 	}
 	for range 1500 {
 		var s strings.Builder
