@@ -73,6 +73,7 @@ func (s *scope) letGo(name string) {
 
 func TestDeletedParentGoesAfterItsChildrenInOrder(t *testing.T) {
 	parallel(t)
+	needsAudit(t)
 	s := newCollectedScope(t)
 	op := startOperator(t)
 	s.controller(twoLevels)
@@ -84,6 +85,7 @@ func TestDeletedParentGoesAfterItsChildrenInOrder(t *testing.T) {
 			return errors.Join(ready(o), same("finalizers", []string{s.finalizerOf()}, o.GetFinalizers()))
 		})
 		base := waitFor(t, s.in(configMaps), name+"-base", nil).GetUID()
+		s.waitCollectorKnows()
 		if err := s.things().Delete(t.Context(), name, metav1.DeleteOptions{PropagationPolicy: &how}); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +105,7 @@ func TestDeletedParentGoesAfterItsChildrenInOrder(t *testing.T) {
 		return errors.Join(going(false)(o), same("what it saw", "1", saw))
 	})
 	op.Kill()
-	startOperator(t)
+	op = startOperator(t)
 	s.letGo("one-top")
 	waitGone(t, s.in(configMaps), "one-base")
 	waitGone(t, s.things(), "one")
@@ -126,12 +128,18 @@ func TestDeletedParentGoesAfterItsChildrenInOrder(t *testing.T) {
 	waitGone(t, s.in(configMaps), "two-base")
 
 	t.Log("--cascade=orphan")
+	since := mark(t)
 	deletes("three", metav1.DeletePropagationOrphan)
 	waitGone(t, s.things(), "three")
 	for _, child := range []string{"three-base", "three-top"} {
 		waitFor(t, s.in(configMaps), child, func(o *unstructured.Unstructured) error {
 			return errors.Join(going(false)(o), same("owners", 0, len(o.GetOwnerReferences())))
 		})
+	}
+	for _, r := range op.requests(since) {
+		if strings.HasPrefix(r.Verb, "delete") && strings.HasPrefix(r.ObjectRef.Name, "three-") {
+			t.Errorf("the operator has deleted a child that is to stay: %v", r)
+		}
 	}
 	s.letGo("three-top")
 }

@@ -154,6 +154,15 @@ func (s *scope) waitCollected(version, kind string) {
 	waitGone(s.t, objects, "collected")
 }
 
+// waitCollectorKnows waits until the garbage collector knows the ConfigMaps that are there. It hears of them later than
+// others on a busy machine, and of a parent that is deleted it orphans only the children that it knows.
+func (s *scope) waitCollectorKnows() {
+	s.t.Helper()
+	probe := s.expand("@id-collected")
+	s.apply(`{apiVersion: v1, kind: ConfigMap, metadata: {name: ` + probe + `, namespace: "@ns", ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: nobody, uid: ` + probe + `}]}}`)
+	waitGone(s.t, s.in(configMaps), probe)
+}
+
 // waitAllowed waits until the API server grants a right that was given just now.
 func (s *scope) waitAllowed(user string, right authorizationv1.ResourceAttributes) {
 	s.t.Helper()
