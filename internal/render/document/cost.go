@@ -55,9 +55,7 @@ func parsingCost(content string) int {
 				cost += costComment
 			}
 		case '.':
-			if strings.HasPrefix(content[i:], "...") && (i == 0 || content[i-1] == '\n' || content[i-1] == '\r') {
-				cost += costEnd
-			}
+			cost += endCost(content, i)
 		case 0x85, 0xa8, 0xa9:
 			if endsLine(content[:i+1]) {
 				cost += costLine
@@ -65,6 +63,14 @@ func parsingCost(content string) int {
 		}
 	}
 	return cost
+}
+
+// endCost returns what the . at a position costs.
+func endCost(content string, i int) int {
+	if strings.HasPrefix(content[i:], "...") && (i == 0 || content[i-1] == '\n' || content[i-1] == '\r') {
+		return costEnd
+	}
+	return 0
 }
 
 // indicatorCost returns what the : ? or - at a position costs.
