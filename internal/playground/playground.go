@@ -119,12 +119,13 @@ func (b *builder) run() {
 		b.fail(err)
 		return
 	}
-	located, summary := known.Check(b.sets[Controllers])
+	results := known.Compile(b.sets[Controllers])
+	located, summary := known.Report(b.sets[Controllers], results)
 	for _, l := range located {
 		b.find(l)
 	}
 	b.answer.Summary = summary
-	b.renderAll(known, all)
+	b.renderAll(results, all)
 }
 
 // read reads all texts, and reports whether they can be worked with.

@@ -8,7 +8,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/templater-dev/templater/internal/lint"
-	"github.com/templater-dev/templater/internal/lint/files"
 	"github.com/templater-dev/templater/internal/lint/report"
 	"github.com/templater-dev/templater/internal/manifest"
 	"github.com/templater-dev/templater/internal/simulate"
@@ -49,8 +48,8 @@ type Child struct {
 	From Place `json:"from"`
 }
 
-// renderAll makes passes over all parents.
-func (b *builder) renderAll(known *files.Known, sets []*manifest.Set) {
+// renderAll makes passes over all parents, by what the TemplateControllers come to.
+func (b *builder) renderAll(results []lint.Result, sets []*manifest.Set) {
 	parents := slices.Concat(b.sets[Parents].Objects, b.sets[Controllers].Objects)
 	if len(parents) > mostParents {
 		b.fail(fmt.Errorf("the playground looks at %d parents, and there are %d: take some out", mostParents, len(parents)))
@@ -61,8 +60,8 @@ func (b *builder) renderAll(known *files.Known, sets []*manifest.Set) {
 		definitions = append(definitions, set.CRDs...)
 	}
 	watched := map[*manifest.Object]bool{}
-	for _, c := range b.sets[Controllers].Controllers {
-		b.render(c, known, manifest.Contents(definitions), parents, watched)
+	for i, c := range b.sets[Controllers].Controllers {
+		b.render(c, results[i], manifest.Contents(definitions), parents, watched)
 	}
 	for _, p := range b.sets[Parents].Objects {
 		if !watched[p] && len(b.sets[Controllers].Controllers) > 0 {
@@ -72,8 +71,7 @@ func (b *builder) renderAll(known *files.Known, sets []*manifest.Set) {
 }
 
 // render makes passes over the parents of one TemplateController, and notes which objects it may watch.
-func (b *builder) render(c *manifest.Controller, known *files.Known, definitions []map[string]any, parents []*manifest.Object, watched map[*manifest.Object]bool) {
-	checked := lint.Check(c.TemplateController, known.Schemas)
+func (b *builder) render(c *manifest.Controller, checked lint.Result, definitions []map[string]any, parents []*manifest.Object, watched map[*manifest.Object]bool) {
 	var s *simulate.Simulator
 	rejection := checked.Rejection
 	if rejection == nil {

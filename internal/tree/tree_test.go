@@ -13,9 +13,30 @@ import (
 	"github.com/templater-dev/templater/internal/simulate"
 )
 
+// grown reads a TemplateController, a parent and its objects, in that order, and returns the parent and how it stands.
+func grown(t *testing.T, text string) (parent map[string]any, c Controller) {
+	t.Helper()
+	set, err := manifest.Load([]string{"-"}, strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tc := set.Controllers[0].TemplateController
+	checked := lint.Check(tc, nil)
+	s, rejection := simulate.New(tc, checked.Compiled, nil)
+	if rejection != nil {
+		t.Fatal(rejection.Message)
+	}
+	parent = set.Objects[0].Content
+	c, err = Of(tc, checked.Compiled, s, simulate.State{Parent: parent, Objects: manifest.Contents(set.Objects[1:]), Now: time.Unix(0, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parent, c
+}
+
 // TestWhatIsYetToCome has a child that is missing, one that is out of date, one that nobody wants, and a template that fails.
 func TestWhatIsYetToCome(t *testing.T) {
-	set, err := manifest.Load([]string{"-"}, strings.NewReader(`
+	parent, c := grown(t, `
 apiVersion: templater.dev/v1
 kind: TemplateController
 metadata: {name: apps}
@@ -40,21 +61,7 @@ data: {text: then}
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: gone, namespace: default, labels: {templater.dev/controller: apps, templater.dev/child: map, templater.dev/parent-uid: u}}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	tc := set.Controllers[0].TemplateController
-	checked := lint.Check(tc, nil)
-	s, rejection := simulate.New(tc, checked.Compiled, nil)
-	if rejection != nil {
-		t.Fatal(rejection.Message)
-	}
-	parent := set.Objects[0].Content
-	c, err := Of(tc, checked.Compiled, s, simulate.State{Parent: parent, Objects: manifest.Contents(set.Objects[1:]), Now: time.Unix(0, 0)})
-	if err != nil {
-		t.Fatal(err)
-	}
+`)
 	var b strings.Builder
 	if err := Text(&b, cli.Colours{}, NewParent(parent, []Controller{c})); err != nil {
 		t.Fatal(err)
@@ -74,7 +81,7 @@ metadata: {name: gone, namespace: default, labels: {templater.dev/controller: ap
 
 // TestAMissingChildIsNotReady has a child that nothing is wrong with, but that is not there yet.
 func TestAMissingChildIsNotReady(t *testing.T) {
-	set, err := manifest.Load([]string{"-"}, strings.NewReader(`
+	_, c := grown(t, `
 apiVersion: templater.dev/v1
 kind: TemplateController
 metadata: {name: apps}
@@ -83,20 +90,7 @@ spec:
   children: [{name: map, template: "{apiVersion: v1, kind: ConfigMap, metadata: {name: new}}"}]
 ---
 {apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: default, uid: u}}
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	tc := set.Controllers[0].TemplateController
-	checked := lint.Check(tc, nil)
-	s, rejection := simulate.New(tc, checked.Compiled, nil)
-	if rejection != nil {
-		t.Fatal(rejection.Message)
-	}
-	c, err := Of(tc, checked.Compiled, s, simulate.State{Parent: set.Objects[0].Content, Now: time.Unix(0, 0)})
-	if err != nil {
-		t.Fatal(err)
-	}
+`)
 	if want := "children that templater is yet to write or to delete: 1"; c.Ready || c.Reason != "Progressing" || c.Message != want {
 		t.Errorf("ready %v, %s: %s, want %s", c.Ready, c.Reason, c.Message, want)
 	}
@@ -134,21 +128,7 @@ metadata: {name: NAME, namespace: default, labels: {templater.dev/controller: ap
 		},
 	} {
 		t.Run(why, func(t *testing.T) {
-			set, err := manifest.Load([]string{"-"}, strings.NewReader(strings.NewReplacer("STATUS", row.status, "REASON", row.reason, "MESSAGE", row.message, "SEEN", row.seen, "NAME", row.name).Replace(text)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			tc := set.Controllers[0].TemplateController
-			checked := lint.Check(tc, nil)
-			s, rejection := simulate.New(tc, checked.Compiled, nil)
-			if rejection != nil {
-				t.Fatal(rejection.Message)
-			}
-			parent := set.Objects[0].Content
-			c, err := Of(tc, checked.Compiled, s, simulate.State{Parent: parent, Objects: manifest.Contents(set.Objects[1:]), Now: time.Unix(0, 0)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			parent, c := grown(t, strings.NewReplacer("STATUS", row.status, "REASON", row.reason, "MESSAGE", row.message, "SEEN", row.seen, "NAME", row.name).Replace(text))
 			var b strings.Builder
 			if err := Text(&b, cli.Colours{}, NewParent(parent, []Controller{c})); err != nil {
 				t.Fatal(err)

@@ -18,10 +18,24 @@ import (
 
 // Check returns all findings in the TemplateControllers of a set, in the order of the files.
 func (k *Known) Check(set *manifest.Set) ([]report.Located, report.Summary) {
+	return k.Report(set, k.Compile(set))
+}
+
+// Compile checks the TemplateControllers of a set, each by itself, and returns what they come to, in their order.
+func (k *Known) Compile(set *manifest.Set) []lint.Result {
+	results := make([]lint.Result, len(set.Controllers))
+	for i, c := range set.Controllers {
+		results[i] = lint.Check(c.TemplateController, k.Schemas)
+	}
+	return results
+}
+
+// Report is Check for TemplateControllers that have been compiled.
+func (k *Known) Report(set *manifest.Set, results []lint.Result) ([]report.Located, report.Summary) {
 	var all []report.Located
 	var unknown []schema.GroupVersionKind
-	for _, c := range set.Controllers {
-		result := lint.Check(c.TemplateController, k.Schemas)
+	for i, c := range set.Controllers {
+		result := results[i]
 		found := slices.Concat(result.Findings, told(c, result.Findings))
 		found = finding.Sort(found)
 		if result.Compiled != nil {
