@@ -7,6 +7,7 @@ type fate struct {
 	shape   string
 	parent  ParentID
 	content string // "" where the object is changed in place
+	round   string // of an Engine, which has no children on its way to that round's end
 }
 
 // fates tells those of all children that are to be there, or to stay there. Under the strategy Recreate another
@@ -22,7 +23,7 @@ func (w *World) fates(kind string) map[ChildID]fate {
 			for _, child := range w.childrenOf(shape, id) {
 				stays := c.Protects(child.ID) || w.Matches(shape, id) && !c.Purged()
 				if stays && !child.Shared { // which may become the other parent's
-					out[child.ID] = fate{shape, id, c.replacedBy(child)}
+					out[child.ID] = fate{shape, id, c.replacedBy(child), child.Data["round"]}
 				}
 			}
 		}
@@ -79,8 +80,9 @@ func (d *drawer) follow(a Action, before Controller) {
 	}
 	now := d.world.fates(d.kind)
 	for id, f := range d.steady {
-		if now[id] != f || d.renamed[f.shape] && !d.world.Matches(f.shape, f.parent) {
-			delete(d.steady, id) // in the second case its entry is unknown, and so is which policy holds
+		unwanted := now[id].round != f.round || !d.world.Matches(f.shape, f.parent) // or was so for a while
+		if now[id].content != f.content || now[id].shape != f.shape || unwanted && d.renamed[f.shape] {
+			delete(d.steady, id) // in the last case its entry is unknown, and so is which policy holds
 		}
 	}
 }

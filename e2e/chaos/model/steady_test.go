@@ -84,3 +84,29 @@ func TestSteady(t *testing.T) {
 		})
 	}
 }
+
+// Whose entry has got another name while it was not wanted has the policy that it was made with, which is not known.
+func TestSteadyWithoutPruning(t *testing.T) {
+	id := ParentID{"Engine", "chaos-a", "p"}
+	for name, renamed := range map[string]bool{"an entry of the same name": false, "an entry of another name": true} {
+		t.Run(name, func(t *testing.T) {
+			w := NewWorld("hush")
+			w.Parents[id] = Parent{Count: 1}
+			c := w.Controllers[Engine]
+			c.Unpruned = true
+			w.Controllers[Engine] = c
+			d := &drawer{
+				Rand: rand.New(rand.NewPCG(1, 0)), world: w, kind: id.Kind, slow: quick,
+				steady: w.fates(id.Kind), changed: map[string]bool{}, renamed: map[string]bool{Engine: renamed}, purged: map[string]bool{},
+			}
+			d.add(Action{Verb: SetParent, ID: id, Parent: Parent{Count: 1, Text: "on its place"}})
+			if len(d.steady) != 1 {
+				t.Errorf("steady children of an engine that stays where it is: %v, want one", d.steady)
+			}
+			d.add(Action{Verb: SetParent, ID: id, Parent: Parent{Count: 2}})
+			if stays := len(d.steady) == 1; stays == renamed {
+				t.Errorf("the child of an engine that starts again stays: %v, want %v", stays, !renamed)
+			}
+		})
+	}
+}
