@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"runtime/debug"
 	"time"
@@ -28,12 +27,8 @@ const (
 	answerLimit = time.Second
 	// readLimit is how much of that the check may wait for the API server, which has the schemas of kinds.
 	readLimit = 700 * time.Millisecond
-	// mostBodies is how many requests are received, or wait to be looked at, at a time.
-	mostBodies = 16
-	// bodyTime is how long the API server may take to send one. Whoever else reaches the port must not hold a place by sending slowly.
-	bodyTime = 200 * time.Millisecond
-	// bodyLimit is room for two TemplateControllers, before and after, as large as objects may be: 1.5 MiB each.
-	bodyLimit = 4 << 20 // bytes
+	// bodyTime is how long the API server may take to send one.
+	bodyTime = 500 * time.Millisecond
 )
 
 // unchecked is what the writer is told where there was no time to look.
@@ -47,14 +42,14 @@ type Handler struct {
 	// does without.
 	Check func(ctx context.Context, tc *v1.TemplateController) []finding.Finding
 
-	bodies          chan struct{} // a place for each that is received, or waits to be looked at
+	inbox           inbox
 	places          chan struct{} // a place for each that is looked at
 	limit, bodyTime time.Duration
 }
 
 // New completes a Handler, and returns it.
 func New(h *Handler) *Handler {
-	h.bodies, h.places = make(chan struct{}, mostBodies), make(chan struct{}, mostReviews)
+	h.inbox.most, h.places = inboxLimit, make(chan struct{}, mostReviews)
 	h.limit, h.bodyTime = answerLimit, bodyTime
 	return h
 }
@@ -103,15 +98,16 @@ var (
 )
 
 // admit receives a request, and then takes a place for it: one that is sent slowly holds none of the few. The caller gives the place
-// back, unless there is an error. It is errBusy where there was no time.
+// back, unless there is an error. It is errBusy where there was no time, or no memory.
 func (h *Handler) admit(ctx context.Context, w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	if !take(ctx, h.bodies) {
-		return nil, errBusy
-	}
-	defer func() { <-h.bodies }()
 	conn := http.NewResponseController(w)
 	_ = conn.SetReadDeadline(time.Now().Add(h.bodyTime)) // a recorder of tests has none
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
+	a := h.inbox.begin(func() { _ = conn.SetReadDeadline(time.Now()) })
+	defer a.end()
+	body, err := a.read(http.MaxBytesReader(w, r.Body, bodyLimit))
+	if errors.Is(err, errGivenUp) {
+		return nil, errBusy
+	}
 	if err != nil {
 		return nil, errBody
 	}

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -261,57 +260,9 @@ func TestSlowSendersAreCutOff(t *testing.T) {
 	if answer.StatusCode != http.StatusBadRequest {
 		t.Errorf("the answer is %d", answer.StatusCode)
 	}
-	if len(h.places)+len(h.bodies) > 0 {
-		t.Error("a place is taken")
+	if len(h.places) > 0 || h.inbox.held > 0 {
+		t.Error("it holds something still")
 	}
-}
-
-// Those that send nothing are in nobody's way while they do so: only a review that has arrived takes one of the few places.
-func TestSlowSendersKeepNobodyFromAnAnswer(t *testing.T) {
-	h := New(&Handler{Check: compile})
-	h.limit, h.bodyTime = 20*time.Second, 20*time.Second
-	started := make(chan struct{}, mostBodies)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r.Body = &told{r.Body, started}
-		h.ServeHTTP(w, r)
-	}))
-	defer server.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	var slow sync.WaitGroup
-	for range mostBodies - 1 {
-		request, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, &never{ctx.Done()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		slow.Go(func() {
-			if answer, err := server.Client().Do(request); err == nil {
-				answer.Body.Close()
-			}
-		})
-	}
-	for range mostBodies - 1 {
-		select {
-		case <-started:
-		case <-time.After(20 * time.Second):
-			t.Fatal("they are not received")
-		}
-	}
-	if r := ask(t, h, "", wrong); r.Allowed {
-		t.Errorf("the answer is %+v", r)
-	}
-	cancel()
-	slow.Wait()
-}
-
-// told is a body that tells of each read.
-type told struct {
-	io.ReadCloser
-	started chan<- struct{}
-}
-
-func (b *told) Read(p []byte) (int, error) {
-	b.started <- struct{}{}
-	return b.ReadCloser.Read(p)
 }
 
 // The time for the body is over when it has arrived: it does not cut the answer short.
@@ -330,7 +281,15 @@ func TestACheckMayTakeLongerThanTheBody(t *testing.T) {
 	}
 	server := httptest.NewServer(h)
 	defer server.Close()
-	body := `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u-1", "operation": "CREATE", "object": ` + string(raw(t, wrong)) + `}}`
+	if answer := call(t, server, wrong); !strings.Contains(answer, "there is no function lowre") {
+		t.Errorf("the answer is %s", answer)
+	}
+}
+
+// call asks a server about a new TemplateController, and returns its answer.
+func call(t *testing.T, server *httptest.Server, manifest string) string {
+	t.Helper()
+	body := `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u-1", "operation": "CREATE", "object": ` + string(raw(t, manifest)) + `}}`
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
@@ -341,9 +300,10 @@ func TestACheckMayTakeLongerThanTheBody(t *testing.T) {
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
-	if err != nil || !strings.Contains(string(text), "there is no function lowre") {
-		t.Errorf("the answer is %d %q, %v", answer.StatusCode, text, err)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return answer.Status + " " + string(text)
 }
 
 // never is a body that never comes.

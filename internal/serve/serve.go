@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// headerLimit is how long a client may take to send its request, which has no body.
+	// headerLimit is how long a client may take to send its request. What is allowed to have a body says how long that may take.
 	headerLimit = 10 * time.Second
 	// idleLimit is longer than the usual time between two probes or scrapes.
 	idleLimit = 2 * time.Minute
@@ -54,7 +54,7 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 		name: o.Name, listener: listener, ended: make(chan struct{}),
 		server: &http.Server{
 			Handler: o.Handler, ReadHeaderTimeout: headerLimit, ReadTimeout: headerLimit, IdleTimeout: idleLimit,
-			MaxHeaderBytes: headerBytes, ErrorLog: log.New(complaints{logger.WithValues("what", o.Name)}, "", 0),
+			ConnState: newConnections(mostConnections).changed, MaxHeaderBytes: headerBytes, ErrorLog: log.New(complaints{logger.WithValues("what", o.Name)}, "", 0),
 			BaseContext: func(net.Listener) context.Context { return klog.NewContext(context.Background(), logger) },
 		},
 	}
