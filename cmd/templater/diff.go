@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"time"
 
@@ -27,7 +28,7 @@ type diffFlags struct {
 }
 
 func newDiffCommand() *cobra.Command {
-	f := diffFlags{}
+	f := diffFlags{limit: 10}
 	cmd := &cobra.Command{
 		Use:   "diff PATH...",
 		Short: "Show what edited TemplateControllers would do in a cluster",
@@ -55,18 +56,15 @@ do its work. Values of Secrets are hidden.`,
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&f.paths, "filename", "f", nil, "the same as PATH, as kubectl diff has it")
 	cli.AddOutput(flags, &f.output, "text", "json")
-	flags.IntVar(&f.limit, "limit", 10, "how many parents to show of each TemplateController; 0 = all")
+	cli.AddNumber(flags, &f.limit, "limit", 0, math.MaxInt, "how many parents to show of each TemplateController; 0 = all")
 	flags.BoolVar(&f.summary, "summary", false, "show no parents")
 	f.cluster.AddServer(flags)
 	return cmd
 }
 
 func (f *diffFlags) run(cmd *cobra.Command, paths []string) error {
-	switch {
-	case len(paths) == 0:
+	if len(paths) == 0 {
 		return errors.New("give files or folders with TemplateControllers, or - for the standard input")
-	case f.limit < 0:
-		return fmt.Errorf("--limit %d: give a number from 0, which is for all", f.limit)
 	}
 	set, err := manifest.LoadControllers(paths, cmd.InOrStdin())
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/templater-dev/templater/internal/cli"
 	"github.com/templater-dev/templater/internal/leader"
 	"github.com/templater-dev/templater/internal/operator"
 )
@@ -30,12 +31,12 @@ func (f *leaseFlags) add(flags *pflag.FlagSet) {
 	f.tokenFolder = "/var/run/secrets/kubernetes.io/serviceaccount"
 	flags.StringVar(&f.class, "class-name", "", "serve the TemplateControllers with this spec.className; empty = those without one. Only one installation may have it")
 	flags.BoolVar(&f.elect, "leader-elect", true, "work only while holding a Lease, so that several replicas can run; outside of a Pod this needs --lease-namespace, and is off without it")
-	flags.StringVar(&f.namespace, "lease-namespace", "", "namespace of the Lease, which is called templater, or templater-CLASS with --class-name; empty = that of the Pod ($POD_NAMESPACE, or its service account's)")
+	cli.AddNamespace(flags, &f.namespace, "lease-namespace", "", "namespace of the Lease, which is called templater, or templater-CLASS with --class-name; empty = that of the Pod ($POD_NAMESPACE, or its service account's)")
 }
 
 // addSeals adds the flag that says where the keys of the seals are.
 func (f *leaseFlags) addSeals(flags *pflag.FlagSet) {
-	flags.StringVar(&f.seals, "seal-namespace", "", "namespace of the Secret templater-seal, whose keys tell templater's objects from forged ones; empty = that of the Pod, or, outside of one, "+operator.DefaultSealNamespace+", which is made where it is missing. All installations that serve the same TemplateControllers need the same keys")
+	cli.AddNamespace(flags, &f.seals, "seal-namespace", "", "namespace of the Secret templater-seal, whose keys tell templater's objects from forged ones; empty = that of the Pod, or, outside of one, "+operator.DefaultSealNamespace+", which is made where it is missing. All installations that serve the same TemplateControllers need the same keys")
 }
 
 // check returns what is wrong with the flags.

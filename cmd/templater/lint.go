@@ -89,7 +89,7 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 	if err != nil {
 		return err
 	}
-	more, err := manifest.Load(f.defined, cmd.InOrStdin())
+	more, err := loadFlag(cmd, "schemas", f.defined)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"flag"
-	"fmt"
 	"io"
 	"log/slog"
 	"strconv"
@@ -24,25 +23,18 @@ type logFlags struct{ format, level string }
 var levels = map[string]slog.Level{"error": slog.LevelError, "info": slog.LevelInfo, "verbose": -2, "debug": -4}
 
 func (f *logFlags) add(flags *pflag.FlagSet) {
-	flags.StringVar(&f.format, "log-format", "auto", "text, json, or auto: text on a terminal, else json")
-	flags.StringVar(&f.level, "log-level", "info", "error; info: changes made; verbose: decisions, too; debug: events, too")
+	f.format, f.level = "auto", "info"
+	flags.Var(cli.NewChoice(&f.format, "text", "json", "auto"), "log-format", "text, json, or auto: text on a terminal, else json")
+	flags.Var(cli.NewChoice(&f.level, "error", "info", "verbose", "debug"), "log-level", "error; info: changes made; verbose: decisions, too; debug: events, too")
 }
 
 // setUp sends the logs of client-go and of the operator to out, and returns a context that carries the logger.
 func (f *logFlags) setUp(ctx context.Context, out io.Writer) (context.Context, error) {
-	level, ok := levels[f.level]
-	if !ok {
-		return nil, fmt.Errorf("--log-level %q: give error, info, verbose or debug", f.level)
-	}
+	level := levels[f.level]
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: shown}
-	var handler slog.Handler
-	switch {
-	case f.format == "json", f.format == "auto" && !cli.IsTerminal(out):
+	var handler slog.Handler = slog.NewTextHandler(out, options)
+	if f.format == "json" || f.format == "auto" && !cli.IsTerminal(out) {
 		handler = slog.NewJSONHandler(out, options)
-	case f.format == "text", f.format == "auto":
-		handler = slog.NewTextHandler(out, options)
-	default:
-		return nil, fmt.Errorf("--log-format %q: give text, json or auto", f.format)
 	}
 	slog.SetDefault(slog.New(handler))
 	klog.SetSlogLogger(slog.New(handler))

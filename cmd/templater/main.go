@@ -39,6 +39,7 @@ a template for its status.`,
 	if strings.TrimSuffix(filepath.Base(as), ".exe") == "kubectl-templater" {
 		cmd.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl templater"}
 	}
+	cmd.SetFlagErrorFunc(cli.FlagError)
 	cmd.AddCommand(
 		newRunCommand(),
 		newLintCommand(),

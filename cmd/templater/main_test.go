@@ -59,15 +59,15 @@ func TestMistakesAreTold(t *testing.T) {
 		"no kubeconfig":      {[]string{"run", "--kubeconfig", "/nowhere/config"}, "no cluster to work with: give --kubeconfig, or set KUBECONFIG: stat /nowhere/config"},
 		"unknown flag":       {[]string{"run", "--speed", "9"}, "unknown flag: --speed"},
 		"unknown command":    {[]string{"walk"}, `unknown command "walk" for "templater"`},
-		"an address":         {[]string{"run", "--metrics-address", "8080"}, `--metrics-address "8080": give HOST:PORT or :PORT, as in :8080`},
-		"a port":             {[]string{"run", "--health-address", ":http"}, `--health-address ":http": give HOST:PORT or :PORT, as in :8080`},
-		"another port":       {[]string{"run", "--pprof-address", "localhost:65536"}, `--pprof-address "localhost:65536": give HOST:PORT or :PORT, as in :8080`},
+		"an address":         {[]string{"run", "--metrics-address", "8080"}, `--metrics-address "8080": give HOST:PORT or :PORT, as in :8080, with a port of at most 65535`},
+		"a port":             {[]string{"run", "--health-address", ":http"}, `--health-address ":http": give HOST:PORT or :PORT, as in :8080, with a port of at most 65535`},
+		"another port":       {[]string{"run", "--pprof-address", "localhost:65536"}, `--pprof-address "localhost:65536": give HOST:PORT or :PORT, as in :8080, with a port of at most 65535`},
 		"nothing to secure":  {[]string{"run", "--metrics-secure"}, "--metrics-secure: say where the metrics are served: give --metrics-address, as in :8080"},
 		"no TLS":             {[]string{"run", "--metrics-address", ":8080", "--metrics-cert-dir", "/certs"}, "--metrics-cert-dir: the metrics are served without TLS: give --metrics-secure, too"},
 		"nobody can ask":     {[]string{"run", "--webhook-cert-dir", "/certs"}, "--webhook-cert-dir, --webhook-namespace: say where the API server can ask: give --webhook-address, as in :9443"},
-		"a webhook's port":   {[]string{"run", "--webhook-address", "9443"}, `--webhook-address "9443": give HOST:PORT or :PORT, as in :8080`},
+		"a webhook's port":   {[]string{"run", "--webhook-address", "9443"}, `--webhook-address "9443": give HOST:PORT or :PORT, as in :8080, with a port of at most 65535`},
 		"a Secret nowhere":   {[]string{"run", "--webhook-address", ":9443"}, "--webhook-address: this is no Pod, which would tell the namespace of the Secret with the certificate: give --webhook-namespace, or --webhook-cert-dir"},
-		"a number of no use": {[]string{"run", "--workers", "0"}, "--workers 0: give a number from 1"},
+		"a number of no use": {[]string{"run", "--workers", "0"}, `--workers "0": give a number from 1`},
 	} {
 		t.Run(why, func(t *testing.T) {
 			out, err := execute(t, row.args...)

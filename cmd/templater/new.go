@@ -13,7 +13,6 @@ import (
 
 	"github.com/templater-dev/templater/internal/cli"
 	"github.com/templater-dev/templater/internal/kind"
-	"github.com/templater-dev/templater/internal/manifest"
 	"github.com/templater-dev/templater/internal/scaffold"
 	"github.com/templater-dev/templater/internal/scaffold/chart"
 )
@@ -116,7 +115,7 @@ func (f *newFlags) make(cmd *cobra.Command) (*scaffold.Result, error) {
 	case f.chart != "":
 		return f.fromChart()
 	case len(f.manifests) > 0:
-		set, err := manifest.Load(f.manifests, cmd.InOrStdin())
+		set, err := loadFlag(cmd, "from-manifest", f.manifests)
 		if err != nil {
 			return nil, err
 		}
@@ -129,16 +128,16 @@ func (f *newFlags) make(cmd *cobra.Command) (*scaffold.Result, error) {
 }
 
 func (f *newFlags) fromCRD(cmd *cobra.Command) (*scaffold.Result, error) {
-	set, err := manifest.Load([]string{f.crd}, cmd.InOrStdin())
+	set, err := loadFlag(cmd, "from-crd", []string{f.crd})
 	switch {
 	case err != nil:
 		return nil, err
 	case len(set.CRDs) != 1:
-		return nil, fmt.Errorf("%s: there are %d CustomResourceDefinitions in it, not one", f.crd, len(set.CRDs))
+		return nil, fmt.Errorf("--from-crd: %s: there are %d CustomResourceDefinitions in it, not one", f.crd, len(set.CRDs))
 	}
 	gvk, err := scaffold.OfDefinition(set.CRDs[0].Content)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.crd, err)
+		return nil, fmt.Errorf("--from-crd: %s: %w", f.crd, err)
 	}
 	return scaffold.Watching(gvk, set.CRDs[0].Content)
 }

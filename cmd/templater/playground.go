@@ -6,17 +6,19 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"net"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"github.com/templater-dev/templater/internal/cli"
 	"github.com/templater-dev/templater/internal/playground/page"
 	"github.com/templater-dev/templater/internal/serve"
 )
 
 func newPlaygroundCommand() *cobra.Command {
-	port := uint16(8090)
+	port := 8090
 	cmd := &cobra.Command{
 		Use:   "playground",
 		Short: "Try TemplateControllers in a browser, without a cluster",
@@ -34,17 +36,17 @@ the command is stopped, such as by Ctrl-C.`,
 			return servePlayground(cmd.Context(), cmd.OutOrStdout(), page.Files(), port)
 		},
 	}
-	cmd.Flags().Uint16Var(&port, "port", port, "port to serve the page at; 0 = one that is free")
+	cli.AddNumber(cmd.Flags(), &port, "port", 0, math.MaxUint16, "port to serve the page at; 0 = one that is free")
 	return cmd
 }
 
 // servePlayground serves the page until the context ends.
-func servePlayground(ctx context.Context, out io.Writer, files fs.FS, port uint16) error {
+func servePlayground(ctx context.Context, out io.Writer, files fs.FS, port int) error {
 	if files == nil {
 		return errors.New("this templater was built without the playground: build it by \"make build\", or take one of a release")
 	}
 	handler := page.Handler(files)
-	server, err := serve.Listen(ctx, serve.Options{Name: "the playground", Address: net.JoinHostPort("127.0.0.1", strconv.Itoa(int(port))), Handler: handler})
+	server, err := serve.Listen(ctx, serve.Options{Name: "the playground", Address: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), Handler: handler})
 	if err != nil {
 		return fmt.Errorf("%w: choose another port by --port", err)
 	}

@@ -41,7 +41,7 @@ func TestPlaygroundIsServedUntilItIsStopped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = servePlayground(ctx, io.Discard, fstest.MapFS{}, uint16(port))
+	err = servePlayground(ctx, io.Discard, fstest.MapFS{}, int(port))
 	if err == nil || !strings.Contains(err.Error(), "in use") || !strings.HasSuffix(err.Error(), ": choose another port by --port") {
 		t.Errorf("a port that is taken: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/cli"
@@ -148,7 +149,7 @@ func (f *accountFlag) String() string {
 // Set takes NAMESPACE/NAME.
 func (f *accountFlag) Set(text string) error {
 	namespace, name, both := strings.Cut(text, "/")
-	if !both || namespace == "" || name == "" || strings.ContainsAny(name, "/ ") {
+	if !both || len(validation.IsDNS1123Label(namespace))+len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return errors.New("give NAMESPACE/NAME, as in team-a/deployer")
 	}
 	f.ref = &v1.ServiceAccountRef{Namespace: namespace, Name: name}

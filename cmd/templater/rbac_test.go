@@ -30,7 +30,7 @@ func TestRBAC(t *testing.T) {
 		"no path":                     {nil, nil, "give the file or folder of a TemplateController, or - for the standard input"},
 		"no file":                     {[]string{"nowhere"}, nil, "nowhere: no such file or directory"},
 		"no TemplateController":       {[]string{sample + "/crd.yaml"}, nil, "no TemplateController in " + sample + "/crd.yaml"},
-		"no account":                  {[]string{sample, "--service-account", "a"}, nil, `invalid argument "a" for "--service-account" flag: give NAMESPACE/NAME, as in team-a/deployer`},
+		"no account":                  {[]string{sample, "--service-account", "a"}, nil, `--service-account "a": give NAMESPACE/NAME, as in team-a/deployer`},
 		"a spec that is wrong":        {[]string{"testdata/rbac/wrong.yaml"}, nil, "TemplateController wrong in testdata/rbac/wrong.yaml: children[a]:2:10: there is no .Values; did you mean .values?"},
 	} {
 		t.Run(why, func(t *testing.T) {

@@ -85,15 +85,15 @@ func (f *renderFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	parents := set
 	if len(f.parents) > 0 {
-		if parents, err = manifest.Load(f.parents, cmd.InOrStdin()); err != nil {
+		if parents, err = loadFlag(cmd, "filename", f.parents); err != nil {
 			return err
 		}
 	}
-	observed, err := manifest.Load(f.observed, cmd.InOrStdin())
+	observed, err := loadFlag(cmd, "observed", f.observed)
 	if err != nil {
 		return err
 	}
-	related, err := manifest.Load(f.related, cmd.InOrStdin())
+	related, err := loadFlag(cmd, "related", f.related)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -35,7 +35,7 @@ type runFlags struct {
 }
 
 func newRunCommand() *cobra.Command {
-	var f runFlags
+	f := runFlags{workers: 32, rolloutWorkers: 2}
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run the operator until it is interrupted",
@@ -55,8 +55,8 @@ else the one that the process runs in as a Pod.`,
 	}
 	flags := cmd.Flags()
 	f.cluster.AddServer(flags)
-	flags.IntVar(&f.workers, "workers", 32, "how many parents are worked on at a time")
-	flags.IntVar(&f.rolloutWorkers, "rollout-workers", 2, "how many of these at parents whose TemplateController has changed, or is new, and how many requests at a time a tenant can afford for long; more are faster, and slow down everybody else at a small API server")
+	cli.AddNumber(flags, &f.workers, "workers", 1, math.MaxInt, "how many parents are worked on at a time")
+	cli.AddNumber(flags, &f.rolloutWorkers, "rollout-workers", 1, math.MaxInt, "how many of these at parents whose TemplateController has changed, or is new, and how many requests at a time a tenant can afford for long; more are faster, and slow down everybody else at a small API server")
 	f.lease.add(flags)
 	f.lease.addSeals(flags)
 	flags.BoolVar(&f.requireAccount, "require-service-account", false, "reject TemplateControllers without spec.serviceAccountRef, so that none works with the operator's own rights")
@@ -67,12 +67,6 @@ else the one that the process runs in as a Pod.`,
 }
 
 func (f *runFlags) run(cmd *cobra.Command) error {
-	if f.workers < 1 {
-		return fmt.Errorf("--workers %d: give a number from 1", f.workers)
-	}
-	if f.rolloutWorkers < 1 {
-		return fmt.Errorf("--rollout-workers %d: give a number from 1", f.rolloutWorkers)
-	}
 	if err := f.serve.check(); err != nil {
 		return err
 	}

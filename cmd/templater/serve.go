@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"strconv"
 
@@ -50,7 +51,7 @@ func checkAddress(flag, address string) error {
 		_, err = strconv.ParseUint(port, 10, 16)
 	}
 	if err != nil {
-		return fmt.Errorf("%s %q: give HOST:PORT or :PORT, as in :8080", flag, address)
+		return fmt.Errorf("%s %q: give HOST:PORT or :PORT, as in :8080, with a port of at most %d", flag, address, math.MaxUint16)
 	}
 	return nil
 }

@@ -167,7 +167,7 @@ func contents(objects []*object.Object) []map[string]any {
 func (f *treeFlags) ofFiles(stdin io.Reader, kind, name string) (tree.Tree, error) {
 	set, err := manifest.LoadControllers(f.paths, stdin)
 	if err != nil {
-		return tree.Tree{}, err
+		return tree.Tree{}, fmt.Errorf("--filename: %w", err)
 	}
 	i := slices.IndexFunc(set.Objects, func(o *manifest.Object) bool { return f.means(o.Content, kind, name) })
 	if i < 0 {

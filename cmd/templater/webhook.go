@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/templater-dev/templater/internal/cli"
 	"github.com/templater-dev/templater/internal/operator"
 )
 
@@ -15,7 +16,7 @@ type webhookFlags struct{ webhook operator.Webhook }
 func (f *webhookFlags) add(flags *pflag.FlagSet) {
 	flags.StringVar(&f.webhook.Address, "webhook-address", "", "HOST:PORT or :PORT that the API server asks at whether a TemplateController may be written, as the ValidatingWebhookConfiguration templater, or templater-CLASS with --class-name, tells it; empty = it cannot ask")
 	flags.StringVar(&f.webhook.CertDir, "webhook-cert-dir", "", "folder with the tls.crt and tls.key for that, such as a mounted Secret of cert-manager, taken up anew when they change; empty = templater makes a certificate, keeps it in a Secret, renews it, and has the API server trust it")
-	flags.StringVar(&f.webhook.Namespace, "webhook-namespace", "", "namespace of that Secret, which is called templater-webhook, or templater-CLASS-webhook with --class-name; empty = that of the Pod")
+	cli.AddNamespace(flags, &f.webhook.Namespace, "webhook-namespace", "", "namespace of that Secret, which is called templater-webhook, or templater-CLASS-webhook with --class-name; empty = that of the Pod")
 }
 
 // check says which flag makes no sense. podNamespace returns the namespace of the Pod, "" outside of one.

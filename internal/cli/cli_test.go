@@ -26,13 +26,14 @@ func TestHowCommandsEnd(t *testing.T) {
 		"the work was not done":  {errors.New("a\nb\u202e"), nil, ExitMisuse, "Error: a b\ufffd\n"},
 		"one line of any length": {errors.New(strings.Repeat("x", 5000)), nil, ExitMisuse, "Error: " + strings.Repeat("x", 4093) + "…\n"},
 		"an unknown flag":        {nil, []string{"--speed"}, ExitMisuse, "Error: unknown flag: --speed\n"},
-		"an unknown word":        {nil, []string{"-o", "xml"}, ExitMisuse, "Error: invalid argument \"xml\" for \"-o, --output\" flag: give yaml or json\n"},
+		"an unknown word":        {nil, []string{"-o", "xml"}, ExitMisuse, "Error: --output \"xml\": give yaml or json\n"},
 		"a word":                 {nil, []string{"-o", "json"}, ExitFine, ""},
 	} {
 		var out, stderr bytes.Buffer
 		cmd := &cobra.Command{Use: "x", SilenceErrors: true, SilenceUsage: true, RunE: func(*cobra.Command, []string) error { return row.err }}
 		var output string
 		AddOutput(cmd.Flags(), &output, "yaml", "json")
+		cmd.SetFlagErrorFunc(FlagError)
 		cmd.SetArgs(append([]string{}, row.args...))
 		cmd.SetOut(&out)
 		cmd.SetErr(&stderr)
@@ -41,14 +42,6 @@ func TestHowCommandsEnd(t *testing.T) {
 		}
 		if diff := cmp.Diff(row.stderr, stderr.String()); diff != "" || out.Len() > 0 {
 			t.Errorf("%s: printed %q; stderr (-want +got):\n%s", why, out.String(), diff)
-		}
-	}
-}
-
-func TestLists(t *testing.T) {
-	for want, words := range map[string][]string{"": nil, "a": {"a"}, "a or b": {"a", "b"}, "a, b or c": {"a", "b", "c"}} {
-		if got := List(words); got != want {
-			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

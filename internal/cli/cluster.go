@@ -18,7 +18,7 @@ type Cluster struct {
 // Add adds the flags.
 func (c *Cluster) Add(flags *pflag.FlagSet) {
 	c.AddServer(flags)
-	flags.StringVarP(&c.Namespace, "namespace", "n", "", "namespace to look in; empty = that of the context")
+	AddNamespace(flags, &c.Namespace, "namespace", "n", "namespace to look in; empty = that of the context")
 }
 
 // AddServer adds the flags but for the namespace.
@@ -30,7 +30,11 @@ func (c *Cluster) AddServer(flags *pflag.FlagSet) {
 // Config returns how to reach the cluster. The client side does not throttle: the API server's priority and fairness
 // decides.
 func (c *Cluster) Config() (*rest.Config, error) {
-	config, err := c.load().ClientConfig()
+	file := c.load()
+	if raw, err := file.RawConfig(); err == nil && c.Context != "" && raw.Contexts[c.Context] == nil {
+		return nil, fmt.Errorf("--context %q: there is none of that name: give one that kubectl config get-contexts shows", c.Context)
+	}
+	config, err := file.ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("no cluster to work with: give --kubeconfig, or set KUBECONFIG: %w", err)
 	}

@@ -16,16 +16,16 @@ import (
 
 var kindName = regexp.MustCompile(`^[A-Z][A-Za-z0-9]*$`)
 
-// CheckKind says what is wrong with the kind of parents to come, or returns nil.
+// CheckKind says what is wrong with the kind of parents to come, by the flags of templater new, or returns nil.
 func CheckKind(gvk schema.GroupVersionKind) error {
 	const longest = 63
 	switch {
 	case !kindName.MatchString(gvk.Kind) || len(gvk.Kind) > longest:
-		return fmt.Errorf("kind %q: give a name such as Shop: a capital letter, then letters and digits, at most 63", gvk.Kind)
+		return fmt.Errorf("--kind %q: give a name such as Shop: a capital letter, then letters and digits, at most 63", gvk.Kind)
 	case len(validation.IsDNS1123Subdomain(gvk.Group)) > 0 || !strings.Contains(gvk.Group, "."):
-		return fmt.Errorf("group %q: give a domain of yours, such as shops.example.org", gvk.Group)
+		return fmt.Errorf("--group %q: give a domain of yours, such as shops.example.org", gvk.Group)
 	case len(validation.IsDNS1035Label(gvk.Version)) > 0:
-		return fmt.Errorf("version %q: give one such as v1 or v1alpha1", gvk.Version)
+		return fmt.Errorf("--version %q: give one such as v1 or v1alpha1", gvk.Version)
 	}
 	return nil
 }

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// FlagError says in one form what is wrong with the value of a flag: the flag, the value, and what is allowed. It is for
+// cobra.Command.SetFlagErrorFunc. Other errors stay as they are.
+func FlagError(_ *cobra.Command, err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	flag, allowed := invalid.GetFlag(), invalid.Unwrap()
+	switch flag.Value.Type() {
+	case "bool":
+		allowed = errors.New("give true or false")
+	case "stringSlice":
+		allowed = errors.New("give one, or several with commas between them; one that has a comma or quotes stands in quotes")
+	}
+	return fmt.Errorf("--%s %q: %w", flag.Name, invalid.GetValue(), allowed)
+}
+
+// number is a flag whose value is a whole number.
+type number struct {
+	value    *int
+	from, to int // math.MaxInt is for no end
+}
+
+// AddNumber adds a flag that takes the whole numbers from one to another; to math.MaxInt is for no end. value holds the default.
+func AddNumber(flags *pflag.FlagSet, value *int, name string, from, to int, usage string) {
+	flags.Var(&number{value: value, from: from, to: to}, name, usage)
+}
+
+// String returns the value.
+func (n *number) String() string { return strconv.Itoa(*n.value) }
+
+// Set takes a number.
+func (n *number) Set(text string) error {
+	got, err := strconv.Atoi(text)
+	switch {
+	case err == nil && got >= n.from && got <= n.to:
+		*n.value = got
+		return nil
+	case n.to == math.MaxInt:
+		return fmt.Errorf("give a number from %d", n.from)
+	}
+	return fmt.Errorf("give a number from %d to %d", n.from, n.to)
+}
+
+// Type is what the help calls the value.
+func (n *number) Type() string { return "int" }
+
+// namespace is a flag whose value is the name of a namespace.
+type namespace struct{ value *string }
+
+// AddNamespace adds a flag that takes the name of a namespace. value holds the default.
+func AddNamespace(flags *pflag.FlagSet, value *string, name, shorthand, usage string) {
+	flags.VarP(namespace{value}, name, shorthand, usage)
+}
+
+// String returns the value.
+func (n namespace) String() string { return *n.value }
+
+// Set takes a name, or nothing, as scripts give it whose variable is empty.
+func (n namespace) Set(text string) error {
+	if text != "" && len(validation.IsDNS1123Label(text)) > 0 {
+		return fmt.Errorf("give the name of a namespace: at most %d of a-z, 0-9 and -, no - at either end", validation.DNS1123LabelMaxLength)
+	}
+	*n.value = text
+	return nil
+}
+
+// Type is what the help calls the value.
+func (n namespace) Type() string { return "string" }
