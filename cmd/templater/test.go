@@ -10,6 +10,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/cases"
 	"github.com/templater-dev/templater/internal/cli"
+	"github.com/templater-dev/templater/internal/problem"
 )
 
 // testFlags are the flags of templater test.
@@ -118,7 +119,7 @@ func summarise(cmd *cobra.Command, all []cases.Outcome) error {
 			failed++
 		}
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%s with %s: %d failed\n", counted(len(all), "case"), counted(steps, "step"), failed)
+	fmt.Fprintf(cmd.OutOrStdout(), "%s with %s: %d failed\n", problem.Count(len(all), "case", "cases"), problem.Count(steps, "step", "steps"), failed)
 	if failed > 0 {
 		return cli.Findings
 	}
@@ -135,11 +136,4 @@ func writeReport(path string, all []cases.Outcome) error {
 		return fmt.Errorf("--junit: %w", err)
 	}
 	return file.Close()
-}
-
-func counted(n int, of string) string {
-	if n == 1 {
-		return "1 " + of
-	}
-	return fmt.Sprintf("%d %ss", n, of)
 }

@@ -2,7 +2,6 @@ package controllers
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -102,10 +101,7 @@ func lintedCondition(all []finding.Finding) metav1.Condition {
 	case count == 0:
 		return metav1.Condition{Type: v1.ConditionLinted, Status: metav1.ConditionTrue, Reason: v1.ReasonNoWarnings, Message: "no warnings"}
 	default:
-		message := fmt.Sprintf("%d warnings: ", count)
-		if count == 1 {
-			message = "1 warning: "
-		}
+		message := problem.Count(count, "warning", "warnings") + ": "
 		return metav1.Condition{Type: v1.ConditionLinted, Status: metav1.ConditionFalse, Reason: v1.ReasonWarnings, Message: message + problem.JoinFunc(warnings, finding.Finding.String)}
 	}
 }

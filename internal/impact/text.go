@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/templater-dev/templater/internal/cli"
+	"github.com/templater-dev/templater/internal/problem"
 )
 
 // JSON writes reports as one document: {"reports": […]}.
@@ -29,7 +30,7 @@ func Text(w io.Writer, colours cli.Colours, r *Report) error {
 		t.parent(p)
 	}
 	if more := r.Summary.Changed - len(r.Parents); more > 0 && len(r.Parents) > 0 {
-		t.line("\n%s: --limit 0 shows all", plural(more, "more parent changes", "more parents change"))
+		t.line("\n%s: --limit 0 shows all", problem.Count(more, "more parent changes", "more parents change"))
 	}
 	_, err := io.WriteString(w, t.out.String())
 	return err
@@ -44,7 +45,7 @@ var would = map[Verb]string{
 // String is such as "2 of 12 parents change: 3 Pods would be recreated, 1 ConfigMap would be deleted".
 func (s Summary) String() string {
 	if s.Changed == 0 {
-		return fmt.Sprintf("none of %s changes", plural(s.Parents, "parent", "parents"))
+		return fmt.Sprintf("none of %s changes", problem.Count(s.Parents, "parent", "parents"))
 	}
 	var parts []string
 	for _, c := range s.Changes {
@@ -52,33 +53,26 @@ func (s Summary) String() string {
 		if c.Count > 1 {
 			words = strings.NewReplacer("it is", "they are", "its entry", "their entries", "wants it", "wants them").Replace(words)
 		}
-		parts = append(parts, plural(c.Count, c.Kind, pluralOf(c.Kind))+" "+words)
+		parts = append(parts, problem.Count(c.Count, c.Kind, pluralOf(c.Kind))+" "+words)
 	}
 	if s.Statuses > 0 {
-		parts = append(parts, plural(s.Statuses, "status changes", "statuses change"))
+		parts = append(parts, problem.Count(s.Statuses, "status changes", "statuses change"))
 	}
 	if s.Refused > 0 {
-		parts = append(parts, plural(s.Refused, "write would be refused", "writes would be refused"))
+		parts = append(parts, problem.Count(s.Refused, "write would be refused", "writes would be refused"))
 	}
 	if s.Failing > 0 {
-		parts = append(parts, plural(s.Failing, "parent has a new fault", "parents have new faults"))
+		parts = append(parts, problem.Count(s.Failing, "parent has a new fault", "parents have new faults"))
 	}
 	verb := "change"
 	if s.Changed == 1 {
 		verb = "changes"
 	}
-	head := fmt.Sprintf("%d of %s %s", s.Changed, plural(s.Parents, "parent", "parents"), verb)
+	head := fmt.Sprintf("%d of %s %s", s.Changed, problem.Count(s.Parents, "parent", "parents"), verb)
 	if len(parts) == 0 {
 		return head
 	}
 	return head + ": " + strings.Join(parts, ", ")
-}
-
-func plural(n int, one, more string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, more)
 }
 
 // pluralOf is the plural of a kind.

@@ -186,5 +186,5 @@ func (t *tries) untried() string {
 		}
 	}
 	slices.Sort(resources)
-	return fmt.Sprintf("%s compared without the server, because you may not create and patch %s: defaults and refusals do not show", plural(n, "write is", "writes are"), strings.Join(resources, ", "))
+	return fmt.Sprintf("%s compared without the server, because you may not create and patch %s: defaults and refusals do not show", problem.Count(n, "write is", "writes are"), strings.Join(resources, ", "))
 }

@@ -40,10 +40,23 @@ func JoinFunc[T any](all []T, say func(T) string) string {
 }
 
 // And joins words: "a, b and c".
-func And(words []string) string {
+func And(words []string) string { return joined(words, " and ") }
+
+// Or joins words: "a, b or c".
+func Or(words []string) string { return joined(words, " or ") }
+
+func joined(words []string, before string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}
 	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " and " + words[last]
+	return strings.Join(words[:last], ", ") + before + words[last]
+}
+
+// Count counts things: "1 parent", "0 parents", "2 parents".
+func Count(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
 }

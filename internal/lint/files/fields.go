@@ -12,6 +12,7 @@ import (
 
 	"github.com/templater-dev/templater/config/schema"
 	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -107,7 +108,7 @@ func (n *node) checkText(where, text string, wrong func(where, format string, ar
 		if nearest := syntax.Nearest(text, n.Enum); nearest != "" {
 			hint = "; did you mean " + nearest + "?"
 		}
-		wrong(where, "write %s%s", or(n.Enum), hint)
+		wrong(where, "write %s%s", problem.Or(n.Enum), hint)
 	case n.MinLength != nil && length < *n.MinLength:
 		wrong(where, "%d characters are too few: write at least %d", length, *n.MinLength)
 	case n.MaxLength != nil && length > *n.MaxLength:
@@ -134,12 +135,4 @@ func nameOf(item any, i int) string {
 		return name
 	}
 	return fmt.Sprint(i)
-}
-
-func or(words []string) string {
-	last := len(words) - 1
-	if last == 0 {
-		return words[0]
-	}
-	return strings.Join(words[:last], ", ") + " or " + words[last]
 }

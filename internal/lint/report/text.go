@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/problem"
 )
 
 // Painter paints text for a terminal.
@@ -69,16 +70,9 @@ func colour(paint Painter, severity finding.Severity, text string) string {
 func (s Summary) String() string {
 	found := "no findings"
 	if s.Errors+s.Warnings > 0 {
-		found = number(s.Errors, "error") + " and " + number(s.Warnings, "warning")
+		found = problem.Count(s.Errors, "error", "errors") + " and " + problem.Count(s.Warnings, "warning", "warnings")
 	}
-	return number(s.TemplateControllers, "TemplateController") + ": " + found
-}
-
-func number(n int, of string) string {
-	if n == 1 {
-		return "1 " + of
-	}
-	return fmt.Sprintf("%d %ss", n, of)
+	return problem.Count(s.TemplateControllers, "TemplateController", "TemplateControllers") + ": " + found
 }
 
 // Unpainted is the Painter of what is no terminal: text stays as it is.
