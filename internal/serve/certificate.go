@@ -2,14 +2,8 @@ package serve
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -67,9 +61,9 @@ func (c *Certificate) get() (*tls.Certificate, error) {
 	if c.current != nil && (c.renew.IsZero() || now.Before(c.renew)) {
 		return c.current, nil
 	}
-	made, err := selfMade(now)
+	made, err := SelfSigned([]string{"templater"}, now, madeFor)
 	if err != nil {
-		return nil, fmt.Errorf("make a certificate: %w", err)
+		return nil, err
 	}
 	c.current, c.renew = made, now.Add(madeFor/2)
 	c.logger.Info("made a certificate", "until", made.Leaf.NotAfter)
@@ -115,25 +109,4 @@ func (c *Certificate) load() error {
 	c.current, c.renew, c.text = &loaded, time.Time{}, text
 	c.logger.Info("using the certificate", "folder", c.folder, "until", loaded.Leaf.NotAfter)
 	return nil
-}
-
-func selfMade(now time.Time) (*tls.Certificate, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	leaf := &x509.Certificate{
-		Subject: pkix.Name{CommonName: "templater"}, DNSNames: []string{"templater"},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(madeFor), // clocks differ
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, leaf, leaf, key.Public(), key)
-	if err != nil {
-		return nil, err
-	}
-	parsed, err := x509.ParseCertificate(der)
-	if err != nil {
-		return nil, err
-	}
-	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: parsed}, nil
 }

@@ -31,7 +31,7 @@ func logged() (logr.Logger, *strings.Builder) {
 // pair returns a certificate and its key as the files of a Secret have them.
 func pair(t *testing.T) (crt, key []byte) {
 	t.Helper()
-	made, err := selfMade(time.Now())
+	made, err := SelfSigned([]string{"templater"}, time.Now(), madeFor)
 	if err != nil {
 		t.Fatal(err)
 	}
