@@ -14,6 +14,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/manifest"
+	"github.com/templater-dev/templater/internal/problem"
 )
 
 // FromManifests returns an operator whose children are these objects. Their names are derived from that of the parent, and so is
@@ -34,7 +35,7 @@ func FromManifests(gvk schema.GroupVersionKind, objects []*manifest.Object) (*Re
 	m.name(objects)
 	c := Controller{
 		Name: kind.Plural(gvk.Kind), GVK: gvk, Left: m.left, Right: m.right,
-		Comment: fmt.Sprintf("Made of %d objects. Each %s has its own.", len(objects), gvk.Kind),
+		Comment: fmt.Sprintf("Made of %s. Each %s has its own.", problem.Count(len(objects), "object", "objects"), gvk.Kind),
 	}
 	for _, o := range objects {
 		c.Children = append(c.Children, m.child(o))
@@ -70,13 +71,18 @@ func (m *manifests) delimiters(objects []*manifest.Object) {
 	for _, o := range objects {
 		all += marshal(o.Content)
 	}
-	for _, pair := range [][2]string{{"{{", "}}"}, {"[[", "]]"}, {"<%", "%>"}, {"<<<", ">>>"}} {
-		if !strings.Contains(all, pair[0]) {
-			if pair[0] != "{{" {
-				m.left, m.right = pair[0], pair[1]
-			}
-			return
+	for i, pair := range [][2]string{{"{{", "}}"}, {"[[", "]]"}, {"<%", "%>"}} {
+		if strings.Contains(all, pair[0]) {
+			continue
 		}
+		if i > 0 {
+			m.left, m.right = pair[0], pair[1]
+		}
+		return
+	}
+	m.left, m.right = "<%0", "%>"
+	for i := 1; strings.Contains(all, m.left); i++ {
+		m.left = fmt.Sprintf("<%%%d", i)
 	}
 }
 

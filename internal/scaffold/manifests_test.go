@@ -55,6 +55,20 @@ metadata: {name: web}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: web}
 subjects: [{kind: ServiceAccount, name: agent, namespace: old}, {kind: ServiceAccount, name: web, namespace: old}]
 ---
+apiVersion: v1
+kind: Pod
+metadata: {name: debug}
+spec:
+  nodeName: node-1
+  volumes: [{name: kube-api-access-x, projected: {}}]
+  initContainers: [{name: init, image: a, volumeMounts: [{name: kube-api-access-x, mountPath: /var/run}]}]
+  containers: [{name: web, image: a, volumeMounts: [{name: kube-api-access-x, mountPath: /var/run}, {name: scratch, mountPath: /tmp}]}]
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec: {volumeClaimTemplates: [{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce]}, status: {phase: Pending}}]}
+---
 apiVersion: networking.k8s.io/v1
 kind: Ingress
 metadata: {name: web}
@@ -81,13 +95,13 @@ func TestNames(t *testing.T) {
 			got = strings.Join(strings.Fields(f.Content), " ")
 		}
 	}
-	for _, unwanted := range []string{"clusterIP", "nodePort", "volumeName", "bind-completed", "controller-uid"} {
+	for _, unwanted := range []string{"clusterIP", "nodePort", "volumeName", "bind-completed", "controller-uid", "nodeName", "kube-api-access", "volumes: []", "Pending"} {
 		if strings.Contains(got, unwanted) {
 			t.Errorf("%s is there", unwanted)
 		}
 	}
 	for _, want := range []string{
-		"targetPort: web", "claimName: {{ .metadata.name }}", "serviceAccountName: web", "httpGet: port: web", "configMapKeyRef: key: web name: {{ .metadata.name }}",
+		"mountPath: /tmp name: scratch", "targetPort: web", "claimName: {{ .metadata.name }}", "serviceAccountName: web", "httpGet: port: web", "configMapKeyRef: key: web name: {{ .metadata.name }}",
 		"data: web: web", "kind: ClusterRole name: web", "name: {{ .metadata.name }}-agent namespace: {{ .metadata.namespace }}", "name: web namespace: old",
 		"secretName: web", "service: name: {{ .metadata.name }} port: name: web", "- hosts: - {{ .spec.host }}", "selector: app: {{ .metadata.name | dnsLabel }}",
 	} {

@@ -108,6 +108,43 @@ func strip(content map[string]any) {
 		for _, in := range []map[string]any{metadata, inside(spec, []string{"template", "metadata"})} {
 			without(in, "labels", "controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name")
 		}
+	case "StatefulSet":
+		claims, _ := spec["volumeClaimTemplates"].([]any)
+		for _, item := range claims {
+			claim, _ := item.(map[string]any)
+			delete(claim, "status")
+		}
+	case "Pod":
+		delete(spec, "nodeName")
+		withoutToken(spec)
+	}
+}
+
+// withoutToken removes the volume that the API server adds to a Pod for the token of its account.
+func withoutToken(pod map[string]any) {
+	dropNamed(pod, "volumes")
+	for _, field := range []string{"containers", "initContainers"} {
+		containers, _ := pod[field].([]any)
+		for _, item := range containers {
+			container, _ := item.(map[string]any)
+			dropNamed(container, "volumeMounts")
+		}
+	}
+}
+
+// dropNamed removes the volume for the token, or what mounts it, from a list of them, and that if nothing is left.
+func dropNamed(in map[string]any, field string) {
+	all, _ := in[field].([]any)
+	if all == nil {
+		return
+	}
+	all = slices.DeleteFunc(all, func(item any) bool {
+		each, _ := item.(map[string]any)
+		name, _ := each["name"].(string)
+		return strings.HasPrefix(name, "kube-api-access-")
+	})
+	if in[field] = all; len(all) == 0 {
+		delete(in, field)
 	}
 }
 

@@ -44,7 +44,7 @@ func literal(text string, by int) string {
 		return strconv.Quote(text) + "\n"
 	}
 	header := "|"
-	if strings.HasPrefix(strings.TrimLeft(text, "\n"), " ") {
+	if first := strings.TrimLeft(text, "\n"); strings.HasPrefix(first, " ") || strings.HasPrefix(first, "\t") {
 		header = "|2"
 	}
 	return header + "\n" + indent(text, by)

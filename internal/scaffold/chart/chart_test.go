@@ -11,6 +11,7 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/tools/txtar"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
@@ -25,8 +26,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 var group = schema.GroupVersionKind{Group: "charts.example.org", Version: "v1"}
 
-// TestCharts converts each chart of testdata. What is made of it has neither errors nor warnings, and NAME.txt tells what is not
-// in it.
+// TestCharts converts each chart of testdata. What is made of it has neither errors nor warnings, and is in NAME.txtar, where the comment tells
+// what of the chart is not in it.
 func TestCharts(t *testing.T) {
 	charts, err := filepath.Glob("testdata/*/Chart.yaml")
 	if err != nil || len(charts) == 0 {
@@ -42,13 +43,20 @@ func TestCharts(t *testing.T) {
 			for _, f := range findings(t, result) {
 				t.Error(f)
 			}
-			var notes strings.Builder
+			got := &txtar.Archive{}
 			for _, n := range result.Notes {
-				notes.WriteString(n.String() + "\n")
+				got.Comment = append(got.Comment, n.String()+"\n"...)
 			}
-			golden := folder + ".txt"
+			for _, f := range result.Files {
+				data := f.Content
+				if strings.Contains(f.Name, "/") {
+					data = "" // a copy of a file of the chart
+				}
+				got.Files = append(got.Files, txtar.File{Name: f.Name, Data: []byte(data)})
+			}
+			golden := folder + ".txtar"
 			if *update {
-				if err := os.WriteFile(golden, []byte(notes.String()), 0o600); err != nil {
+				if err := os.WriteFile(golden, txtar.Format(got), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -56,8 +64,8 @@ func TestCharts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(string(want), notes.String()); diff != "" {
-				t.Errorf("notes (-want +got):\n%s", diff)
+			if diff := cmp.Diff(string(want), string(txtar.Format(got))); diff != "" {
+				t.Errorf("-want +got; go test -update writes it:\n%s", diff)
 			}
 		})
 	}
