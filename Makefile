@@ -12,7 +12,7 @@ ALL_MODULES := $(shell git ls-files '*go.mod' | grep -v '^tools/site/' | sort | 
 
 # Packages in which goroutines share data: tested with the race detector. The
 # others stay without it, because they hold limits on time and memory.
-RACE := /(cmd|internal/(access|admission|controllers|health|impact|kind|kube|leader|metrics|operator|reconcile|serve|simulate|snapshot|watch))(/|$$)
+RACE := /(cmd|internal/(access|admission|cli|controllers|health|impact|kind|kube|leader|metrics|operator|reconcile|serve|simulate|snapshot|watch))(/|$$)
 # Tests of these packages that measure memory, and so are left out there. Other tests run once.
 PLAIN = $(shell grep -rl --include '*_test.go' '^//go:build !race' internal/controllers internal/kube internal/reconcile | xargs sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' | paste -sd'|')
 
