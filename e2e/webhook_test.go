@@ -4,14 +4,18 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"io"
 	"math/big"
 	"net"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
 
 	"github.com/templater-dev/templater/e2e/cluster/layout"
 	"github.com/templater-dev/templater/e2e/cluster/pki"
@@ -31,13 +36,12 @@ import (
 
 var webhooks = schema.GroupVersionResource{Group: "admissionregistration.k8s.io", Version: "v1", Resource: "validatingwebhookconfigurations"}
 
-// webhookRights are those that config/rbac gives for the webhook. CLASS is the class of the installation.
+// webhookRights are those for the webhook: RULE are the rules of config/rbac.
 const webhookRights = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: webhook}
-rules:
-- {apiGroups: [""], resources: [secrets], resourceNames: [templater-CLASS-webhook], verbs: [create, list, patch, watch]}
+rules: [RULE-OF-SECRETS]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
@@ -48,8 +52,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: templater-e2
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: "@id-webhook"}
-rules:
-- {apiGroups: [admissionregistration.k8s.io], resources: [validatingwebhookconfigurations], resourceNames: [templater-CLASS], verbs: [list, patch, watch]}
+rules: [RULE-OF-CONFIGURATIONS]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
@@ -57,6 +60,33 @@ metadata: {name: "@id-webhook"}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "@id-webhook"}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: templater-e2e}]
 `
+
+// ruleFor returns the rule that a role of config/rbac has for a resource, as JSON, for the object of that name alone.
+func ruleFor(t *testing.T, file, resource, name string) string {
+	t.Helper()
+	role, err := manifest.Read(env.root, filepath.Join("rbac", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, _, err := unstructured.NestedSlice(role.Object, "rules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, item := range rules {
+		rule := item.(map[string]any)
+		if resources, _, _ := unstructured.NestedStringSlice(rule, "resources"); !slices.Equal(resources, []string{resource}) {
+			continue
+		}
+		rule["resourceNames"] = []any{name}
+		text, err := json.Marshal(rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	t.Fatalf("%s has no rule for %s", file, resource)
+	return ""
+}
 
 // sizes is a kind whose fields are all known.
 const sizes = `
@@ -116,7 +146,10 @@ func newAsked(t *testing.T) *asked {
 		leaveOut(t, "the API server reaches this machine where it runs on it: TEMPLATER_E2E_MODE=kwok")
 	}
 	a := &asked{scope: newSharedScope(t), name: "templater-" + classOf(t)}
-	a.apply(strings.ReplaceAll(webhookRights, "CLASS", classOf(t)))
+	a.apply(strings.NewReplacer(
+		"RULE-OF-SECRETS", ruleFor(t, "lease.yaml", "secrets", a.secretName()),
+		"RULE-OF-CONFIGURATIONS", ruleFor(t, "operator.yaml", webhooks.Resource, a.name),
+	).Replace(webhookRights))
 	a.apply(sizes)
 	for range 2 {
 		listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it ends at once
@@ -208,6 +241,8 @@ func TestKubectlShowsWhatIsWrongWithATemplate(t *testing.T) {
 		}
 	}
 
+	a.amongTricklers()
+
 	// The leader goes: what the API server asks there is not answered, and then by the other replica.
 	first.Stop()
 	a.goesThrough("without an operator")
@@ -228,6 +263,58 @@ func TestKubectlShowsWhatIsWrongWithATemplate(t *testing.T) {
 	}
 	end()
 	a.waitChecked("another certificate")
+}
+
+// amongTricklers expects that writers hear what is wrong while 200 others send requests byte by byte, and come again when they are cut
+// off.
+func (a *asked) amongTricklers() {
+	a.t.Helper()
+	const tricklers, honest = 200, 10
+	ctx, stop := context.WithCancel(a.t.Context())
+	var all, begun sync.WaitGroup
+	begun.Add(tricklers)
+	for range tricklers {
+		all.Go(func() { trickle(ctx, a.addresses[0], sync.OnceFunc(begun.Done)) })
+	}
+	defer all.Wait()
+	defer stop()
+	begun.Wait()
+	wrong := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(a.authored("@id-trickled", "a: {{ nothing }}")), &wrong.Object); err != nil {
+		a.t.Fatal(err)
+	}
+	told, longest := 0, time.Duration(0)
+	for range honest {
+		before := time.Now()
+		_, err := env.client.Resource(controllers).Create(ctx, wrong, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		longest = max(longest, time.Since(before))
+		if err != nil && strings.Contains(err.Error(), "there is no function nothing") {
+			told++
+		}
+	}
+	a.t.Logf("beside %d tricklers, %d of %d writers were told what is wrong, the slowest after %s", tricklers, told, honest, longest)
+	if told <= honest/2 { // the machine may be too busy for one or the other
+		a.t.Errorf("beside %d tricklers, %d of %d writers were told what is wrong", tricklers, told, honest)
+	}
+}
+
+// trickle announces a large request, and sends it byte by byte, again and again until ctx ends. It tells began when the first one has
+// begun.
+func trickle(ctx context.Context, address string, began func()) {
+	dialer := &tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
+	for ctx.Err() == nil {
+		conn, err := dialer.DialContext(ctx, "tcp", address)
+		if err != nil {
+			continue // until ctx ends
+		}
+		_, err = io.WriteString(conn, "POST /validate-templatecontrollers HTTP/1.1\r\nHost: x\r\nContent-Length: 4000000\r\n\r\n{")
+		began()
+		for err == nil && ctx.Err() == nil {
+			time.Sleep(20 * time.Millisecond) //nolint:forbidigo // it is slow on purpose
+			_, err = io.WriteString(conn, " ")
+		}
+		conn.Close()
+	}
 }
 
 func (a *asked) patchWebhook(patch string) {

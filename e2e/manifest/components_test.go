@@ -62,7 +62,7 @@ func build(t *testing.T, more string, components ...string) built {
 		t.Fatal(err)
 	}
 	text := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n" + more + "resources:\n- ../templater/config/prometheus\n"
-	for _, part := range []string{"manager", "rbac"} {
+	for _, part := range []string{"manager", "rbac", "webhook"} {
 		text += "- ../templater/config/" + part + "\n"
 	}
 	for i, name := range components {
