@@ -20,7 +20,7 @@ PLAIN = $(shell grep -rl --include '*_test.go' '^//go:build !race' internal/cont
 OFFLINE := ./api/... ./internal/finding ./internal/lint/... ./internal/schema ./internal/kind ./internal/kube/answers ./internal/object ./internal/render ./internal/render/budget ./internal/render/document ./internal/render/syntax ./internal/render/token ./internal/seal ./internal/spec \
 	./internal/manifest ./internal/explain ./internal/minimalrole ./internal/scaffold/... ./internal/uses ./internal/simulate/... ./internal/cases ./internal/tree ./internal/playground ./cmd/playground \
 	./internal/reconcile/child ./internal/reconcile/fields ./internal/reconcile/plan ./internal/problem ./internal/reconcile/readiness \
-	./internal/reconcile/census ./internal/reconcile/condition ./internal/reconcile/gate ./internal/reconcile/related/selection ./internal/reconcile/view
+	./internal/reconcile/census ./internal/reconcile/condition ./internal/reconcile/gate ./internal/reconcile/related/selection ./internal/reconcile/teardown ./internal/reconcile/view
 
 # What templater version says; empty means what Go makes of the commit.
 VERSION     ?=

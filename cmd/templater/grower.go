@@ -31,9 +31,6 @@ func (g *grower) add(tc *v1.TemplateController, checked lint.Result, definitions
 	case rejection != nil:
 		g.controllers = append(g.controllers, tree.Rejected(tc, rejection, g.parent, children))
 		return nil
-	case s.Watches(g.parent) != "":
-		g.controllers = append(g.controllers, tree.Leaving(tc, checked.Compiled, g.parent, children))
-		return nil
 	}
 	one, err := tree.Of(tc, checked.Compiled, s, read(s))
 	g.controllers = append(g.controllers, one)

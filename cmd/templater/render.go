@@ -23,7 +23,7 @@ import (
 type renderFlags struct {
 	parents, observed, related []string
 	controller                 string
-	ready, explain             bool
+	ready, deleted, explain    bool
 	output                     string
 }
 
@@ -40,13 +40,15 @@ status can hold.
 
 It makes passes as the operator does until nothing is left to do. A child that
 waits for others shows that in a comment, and is left out where its template needs
-those others; --ready takes all children for ready. Rights, the defaults of an API
-server and its admission plugins are left out.
+those others; --ready takes all children for ready. With --deleted, the parents are
+deleted afterwards, and what spec.finalize makes is shown. Rights, the defaults of an
+API server and its admission plugins are left out.
 
 What is wrong with a template is told on the standard error. It exits with 0 if all
 is well, with 1 if something is wrong, and with 2 if it could not do its work.`,
 		Example: `  templater render app.yaml -f parent.yaml
   templater render config/ --ready --explain
+  templater render config/ --deleted
   templater render config/ --observed observed.yaml --related related.yaml -o json
   kubectl kustomize config/ | templater render - -f parent.yaml`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -63,6 +65,7 @@ is well, with 1 if something is wrong, and with 2 if it could not do its work.`,
 	flags.StringSliceVar(&f.related, "related", nil, "files and folders with other objects, for spec.related to find")
 	flags.StringVar(&f.controller, "controller", "", "name of the one TemplateController to look at; empty = all")
 	flags.BoolVar(&f.ready, "ready", false, "take all children for ready")
+	flags.BoolVar(&f.deleted, "deleted", false, "have the parents be deleted in the end, and show what spec.finalize makes then")
 	flags.BoolVar(&f.explain, "explain", false, "say in comments which line of which template each field is from; with -o yaml")
 	cli.AddOutput(flags, &f.output, "yaml", "json")
 	return cmd
@@ -147,17 +150,12 @@ func (r *renderer) render(c *manifest.Controller, definitions []*manifest.Object
 		if !s.OfKind(parent.Content) {
 			continue
 		}
-		in := r.state
-		in.Parent = parent.Content
-		result, out, err := s.Settle(in)
-		if s.Watches(parent.Content) != "" {
+		result, out, err := r.settle(s, parent.Content)
+		if s.Matches(parent.Content) != "" {
 			if r.none == nil {
 				r.none = &manifest.Error{File: parent.File, Line: parent.Line, Message: err.Error()}
 			}
 			continue
-		}
-		if r.ready && err == nil {
-			result, out, err = s.SettleReady(out, func(string) bool { return true })
 		}
 		if errors.Is(err, simulate.ErrRestless) {
 			result.Faults = append(result.Faults, err.Error())
@@ -171,6 +169,20 @@ func (r *renderer) render(c *manifest.Controller, definitions []*manifest.Object
 		r.results = append(r.results, show.Of(c.TemplateController.Name, out.Parent, result))
 	}
 	return nil
+}
+
+// settle makes passes over one parent, as the flags say.
+func (r *renderer) settle(s *simulate.Simulator, parent map[string]any) (simulate.Result, simulate.State, error) {
+	in := r.state
+	in.Parent = parent
+	result, out, err := s.Settle(in)
+	if r.ready && err == nil {
+		result, out, err = s.SettleReady(out, func(string) bool { return true })
+	}
+	if r.deleted && err == nil {
+		result, out, err = s.Settle(out.Deleted())
+	}
+	return result, out, err
 }
 
 // noParent says why nothing is rendered.

@@ -49,6 +49,8 @@ type Step struct {
 	After string `json:"after,omitempty"`
 	// Parent is merged into the parent: null takes a field away.
 	Parent map[string]any `json:"parent,omitempty"`
+	// Delete is whether somebody deletes the parent: what spec.finalize says happens before it goes.
+	Delete bool `json:"delete,omitempty"`
 	// Observe is merged into objects that are there, or added: each has apiVersion, kind and metadata.name, and is in the namespace of the
 	// parent if it gives none.
 	Observe []map[string]any `json:"observe,omitempty"`
@@ -112,23 +114,40 @@ func read(path string) (*Case, error) {
 		}
 		return nil, fmt.Errorf("%s: %s", path, problem.Line(text))
 	}
-	if len(c.Steps) == 0 {
-		return nil, fmt.Errorf("%s: no steps: give at least one", path)
-	}
-	var names []string
-	for i, s := range c.Steps {
-		if s.Name == "" {
-			return nil, fmt.Errorf("%s: steps[%d] has no name", path, i)
-		}
-		if after, err := time.ParseDuration(s.After); s.After != "" && (err != nil || after < 0) {
-			return nil, fmt.Errorf("%s: steps[%d].after: write a duration such as 90s or 10m", path, i)
-		}
-		if slices.Contains(names, slug(s.Name)) {
-			return nil, fmt.Errorf("%s: steps[%d]: another step is called %s, too", path, i, s.Name)
-		}
-		names = append(names, slug(s.Name))
+	if fault := c.fault(); fault != "" {
+		return nil, fmt.Errorf("%s: %s", path, fault)
 	}
 	return c, nil
+}
+
+// fault says what is wrong with the steps, or "".
+func (c *Case) fault() string {
+	if len(c.Steps) == 0 {
+		return "no steps: give at least one"
+	}
+	var names []string
+	deleted := -1
+	for i, s := range c.Steps {
+		if s.Name == "" {
+			return fmt.Sprintf("steps[%d] has no name", i)
+		}
+		if after, err := time.ParseDuration(s.After); s.After != "" && (err != nil || after < 0) {
+			return fmt.Sprintf("steps[%d].after: write a duration such as 90s or 10m", i)
+		}
+		if slices.Contains(names, slug(s.Name)) {
+			return fmt.Sprintf("steps[%d]: another step is called %s, too", i, s.Name)
+		}
+		names = append(names, slug(s.Name))
+		switch {
+		case s.Delete && i == 0:
+			return "steps[0].delete: templater has made nothing for the parent yet: let another step come before"
+		case s.Delete && deleted >= 0:
+			return fmt.Sprintf("steps[%d].delete: the parent is being deleted since steps[%d]", i, deleted)
+		case s.Delete:
+			deleted = i
+		}
+	}
+	return ""
 }
 
 // exact keeps large numbers as they are written.

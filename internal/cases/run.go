@@ -67,8 +67,14 @@ func (c *Case) Run(update bool) (Outcome, error) {
 	return out, err
 }
 
+var errGone = errors.New("the parent is gone since the step before: nothing happens any more")
+
 // step lets a step happen. It returns what that comes to, or, in lines, what is wrong in any case.
 func (w *world) step(s Step) (text []byte, failure string, err error) {
+	if w.gone {
+		return nil, "", errGone
+	}
+	before := w.state.Objects
 	if err := w.happen(s); err != nil {
 		return nil, "", err
 	}
@@ -79,7 +85,10 @@ func (w *world) step(s Step) (text []byte, failure string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	w.state = next
+	w.state, w.gone = next, result.Gone
+	if err := w.checkObserved(s, before, result); err != nil {
+		return nil, "", err
+	}
 	text, err = show.Golden(show.Of(w.controller, next.Parent, result))
 	return text, "", err
 }

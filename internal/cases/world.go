@@ -1,16 +1,12 @@
 package cases
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/lint"
@@ -18,6 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/manifest"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/simulate"
+	"github.com/templater-dev/templater/internal/spec"
 )
 
 // world is what a case is about, as it is after the steps so far.
@@ -25,6 +22,7 @@ type world struct {
 	controller string
 	simulator  *simulate.Simulator
 	state      simulate.State
+	gone       bool // the parent
 }
 
 // open reads the files of a case.
@@ -53,7 +51,7 @@ func (c *Case) open() (*world, error) {
 	if rejection != nil {
 		return nil, &manifest.Error{File: tc.File, Line: tc.Line, Message: rejection.Message}
 	}
-	if err := c.checkReady(tc.TemplateController.Spec.Children); err != nil {
+	if err := c.checkReady(slices.Concat(tc.TemplateController.Spec.Children, spec.Finals(&tc.TemplateController.Spec))); err != nil {
 		return nil, err
 	}
 	w := &world{controller: tc.TemplateController.Name, simulator: s, state: simulate.State{Now: c.Time}}
@@ -87,7 +85,7 @@ func (c *Case) checkReady(children []v1.Child) error {
 			if nearest := syntax.Nearest(name, names); nearest != "" {
 				hint = "; did you mean " + nearest + "?"
 			}
-			return fmt.Errorf("%s: steps[%d].ready: spec.children has no entry %q%s", filepath.Join(c.Folder, File), i, name, hint)
+			return fmt.Errorf("%s: steps[%d].ready: there is no entry %q in spec.children or spec.finalize.children%s", filepath.Join(c.Folder, File), i, name, hint)
 		}
 	}
 	return nil
@@ -152,122 +150,4 @@ func (c *Case) choose(set *manifest.Set) (*manifest.Controller, error) {
 		return nil, fmt.Errorf("%s: there are %d TemplateControllers: say by controller which one is meant", file, len(set.Controllers))
 	}
 	return set.Controllers[0], nil
-}
-
-// happen makes the changes of a step.
-func (w *world) happen(s Step) error {
-	after, _ := time.ParseDuration(s.After) // which was read before
-	w.state.Now = w.state.Now.Add(after)
-	if s.Parent != nil {
-		before := w.state.Parent
-		w.state.Parent = simulate.Patch(before, numbers(s.Parent))
-		simulate.CountGeneration(before, w.state.Parent)
-	}
-	if s.Logs != nil {
-		w.state.Logs = s.Logs
-	}
-	for _, o := range s.Observe {
-		if err := w.put(&w.state.Objects, o); err != nil {
-			return fmt.Errorf("observe: %w", err)
-		}
-	}
-	for _, o := range s.Related {
-		if err := w.put(&w.state.Related, o); err != nil {
-			return fmt.Errorf("related: %w", err)
-		}
-	}
-	for _, o := range s.Remove {
-		id, err := w.id(o)
-		if err != nil {
-			return fmt.Errorf("remove: %w", err)
-		}
-		before := len(w.state.Objects) + len(w.state.Related)
-		gone := func(there map[string]any) bool { other, _ := w.id(there); return other == id }
-		w.state.Objects = slices.DeleteFunc(slices.Clone(w.state.Objects), gone)
-		w.state.Related = slices.DeleteFunc(slices.Clone(w.state.Related), gone)
-		if len(w.state.Objects)+len(w.state.Related) == before {
-			return fmt.Errorf("remove: there is no %s", id)
-		}
-	}
-	return nil
-}
-
-// put merges an object into the one of its name, or adds it.
-func (w *world) put(all *[]map[string]any, o map[string]any) error {
-	id, err := w.id(o)
-	if err != nil {
-		return err
-	}
-	o = numbers(o)
-	*all = slices.Clone(*all)
-	for i, there := range *all {
-		if other, _ := w.id(there); other == id {
-			(*all)[i] = simulate.Patch(there, o)
-			return nil
-		}
-	}
-	o = maps.Clone(o)
-	metadata := maps.Clone(o["metadata"].(map[string]any)) //nolint:forcetypeassert // id has seen it
-	if id.namespace != "" {
-		metadata["namespace"] = id.namespace
-	}
-	o["metadata"] = metadata
-	*all = append(*all, o)
-	return nil
-}
-
-// id tells one object from another.
-type id struct{ apiVersion, kind, namespace, name string }
-
-// String is such as ConfigMap default/a.
-func (i id) String() string {
-	if i.namespace == "" {
-		return i.kind + " " + i.name
-	}
-	return i.kind + " " + i.namespace + "/" + i.name
-}
-
-var errNoObject = errors.New("an object needs apiVersion, kind and metadata.name")
-
-// id returns which object is meant. It is in the namespace of the parent unless it says another one, or its kind has none.
-func (w *world) id(o map[string]any) (id, error) {
-	metadata, _ := o["metadata"].(map[string]any)
-	i := id{}
-	i.apiVersion, _ = o["apiVersion"].(string)
-	i.kind, _ = o["kind"].(string)
-	i.name, _ = metadata["name"].(string)
-	if i.apiVersion == "" || i.kind == "" || i.name == "" {
-		return i, errNoObject
-	}
-	i.namespace = w.simulator.Namespace(o, w.state.Parent)
-	return i, nil
-}
-
-// numbers has whole numbers be int64, and others float64, as in other objects.
-func numbers(m map[string]any) map[string]any {
-	out := maps.Clone(m)
-	for key, value := range out {
-		out[key] = number(value)
-	}
-	return out
-}
-
-func number(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		return numbers(v)
-	case []any:
-		list := slices.Clone(v)
-		for i := range list {
-			list[i] = number(list[i])
-		}
-		return list
-	case json.Number:
-		if whole, err := v.Int64(); err == nil {
-			return whole
-		}
-		f, _ := v.Float64() // what is too large for that is no JSON for Kubernetes, either
-		return f
-	}
-	return v
 }

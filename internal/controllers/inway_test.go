@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -138,4 +139,26 @@ func TestStaleAnswers(t *testing.T) {
 			t.Errorf("%s: stale = %v, want %v", why, got, row.want)
 		}
 	}
+}
+
+// TestWhatAParentHasLeftBehindIsNotItsSuccessors has a child that outlives its parent, and another parent of that name.
+func TestWhatAParentHasLeftBehindIsNotItsSuccessors(t *testing.T) {
+	one := with(t, app, "[a, b]", "[a]")
+	c := begun(t, with(t, apps, "- name: maps\n", "- name: maps\n    deletionPolicy: Orphan\n"), one)
+	c.remove(locationOf(parse(t, one)))
+	c.applyAs(one, "uid-next")
+	wantRequests(t, "there is another parent", c.run(), "create configmaps a", "get configmaps a", "status apps one")
+	const want = "False ChildConflict: ConfigMap ns/a exists already and belongs to TemplateController apps for another parent, perhaps one that is gone: " +
+		"its label templater.dev/parent-uid has the UID: templater does not take it; delete it, or choose another name in the template"
+	if got := c.condition("apps", "one", "Ready"); got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+	c.clock.SetTime(c.clock.Now().Add(time.Hour))
+	c.start()
+	c.settle()
+	if left := c.objects[configMap("a")]; left == nil || left.GetLabels()[v1.LabelParentUID] != "uid-one" {
+		t.Errorf("after a restart, and a long time, there is %v", left)
+	}
+	c.gone(configMap("a"))
+	wantRequests(t, "somebody deletes it", c.writes(), "create configmaps a", "status apps one")
 }

@@ -44,7 +44,7 @@ func (p *pass) ofEntries(observed []*child.Live) []*child.Live {
 	if !p.parent.Deleting() {
 		return observed
 	}
-	return slices.DeleteFunc(slices.Clone(observed), func(l *child.Live) bool { return !teardown.IsFinal(p.Spec, l) })
+	return teardown.OfFinals(p.Spec, observed)
 }
 
 // areReady reports whether all finalize children are as they should be, and says what is missing. Where the parent's namespace is being
@@ -66,24 +66,9 @@ func (p *pass) allReady(s sight, wanted []*child.Wanted, current bool) bool {
 		p.problems = problem.List{{Reason: v1.ReasonFinalizing, Waiting: true, Pending: true}}
 		return false
 	}
-	if len(p.problems) == 0 && c.Ready == c.Wanted && current {
-		return true
-	}
-	if p.failed() {
-		return false // which is told as it is
-	}
-	text := c.Progress()
-	switch {
-	case len(c.Failing) > 0:
-		text = c.Failure()
-	case len(p.problems) > 0:
-		text = p.problems.Message()
-	}
-	p.problems = problem.List{{
-		Reason: v1.ReasonFinalizing, Waiting: len(c.Failing) == 0, Retry: p.problems.Retry(), Pending: p.problems.Pending(),
-		Message: "being deleted: waits for spec.finalize.children: " + text,
-	}}
-	return false
+	ready, told := teardown.Await(c, p.problems, current)
+	p.problems = told
+	return ready
 }
 
 // goesWithNamespace reports whether the server refuses an object because the parent's own namespace is being deleted.
@@ -98,7 +83,7 @@ func (p *pass) isOfEndingParent(issue *problem.Problem) bool {
 func (p *pass) areReadyElsewhere(s sight) bool {
 	const why = "being deleted together with its namespace, where spec.finalize.children cannot be made"
 	if p.Spec.Finalize.OnTimeout == v1.TimeoutBlock {
-		p.problems = problem.List{{Reason: v1.ReasonNamespaceEnding, Namespace: p.parent.Namespace(), Retry: problem.RetrySlow, Message: why + ", and onTimeout is Block: " + skipAdvice}}
+		p.problems = problem.List{{Reason: v1.ReasonNamespaceEnding, Namespace: p.parent.Namespace(), Retry: problem.RetrySlow, Message: why + ", and onTimeout is Block: " + teardown.SkipAdvice}}
 		return false
 	}
 	p.problems = slices.DeleteFunc(p.problems, p.isOfEndingParent)

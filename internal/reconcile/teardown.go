@@ -29,21 +29,15 @@ func (p *pass) teardown(ctx context.Context) Result {
 		return p.unfinished(ctx)
 	}
 	left := teardown.TimeLeft(p.Spec, p.parent, p.Factory.Seals.ServerTime(p.r.clock.Now()))
-	if left == 0 && p.Spec.Finalize.OnTimeout != v1.TimeoutBlock {
-		p.r.events.Announce(p.As, p.key, kube.Announcement{
-			About: p.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonFinalizeTimeout,
-			Message: "being deleted for longer than spec.finalize.timeout: goes without what is not done by now",
-		})
+	if teardown.GoesWithout(p.Spec, left) {
+		p.r.events.Announce(p.As, p.key, kube.Announcement{About: p.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonFinalizeTimeout, Message: teardown.WithoutRest})
 		return p.release(ctx)
 	}
 	if p.finish(ctx) && p.removeInOrder(ctx) {
 		return p.release(ctx)
 	}
 	if left == 0 && !p.isOfEndingParent(p.problems.First()) { // which has a way out of its own
-		p.problems = problem.List{{
-			Reason: v1.ReasonFinalizeTimeout, Retry: p.problems.Retry(), Pending: p.problems.Pending(),
-			Message: p.problems.Message() + "; this takes longer than spec.finalize.timeout: mend what it waits for, or " + skipAdvice,
-		}}
+		p.problems = teardown.Overdue(p.problems)
 	}
 	result := p.unfinished(ctx)
 	if left > 0 {
@@ -58,9 +52,6 @@ func (p *pass) unfinished(ctx context.Context) Result {
 	p.measure()
 	return p.result()
 }
-
-// skipAdvice is the way out.
-const skipAdvice = "annotate the object with " + v1.AnnotationSkipFinalize + ": \"true\" to have it go at once"
 
 // waits says what the parent waits for.
 func (p *pass) waits(message string) {

@@ -22,7 +22,7 @@ func (p *pass) explain(observed []*child.Live) map[child.ID]map[string]Place {
 		return nil
 	}
 	all := map[child.ID]map[string]Place{}
-	for _, entry := range p.spec.Children {
+	for _, entry := range p.entries {
 		var places []map[string]Place
 		in := p.input(observed)
 		in.Place = func(object int, path, template string, line int) {
@@ -35,13 +35,13 @@ func (p *pass) explain(observed []*child.Live) map[child.ID]map[string]Place {
 		if err != nil {
 			continue // which was told
 		}
-		p.note(all, objects, places)
+		p.file(all, objects, places)
 	}
 	return all
 }
 
-// note files places under the objects that they are of.
-func (p *pass) note(all map[child.ID]map[string]Place, objects []render.Object, places []map[string]Place) {
+// file files places under the objects that they are of.
+func (p *pass) file(all map[child.ID]map[string]Place, objects []render.Object, places []map[string]Place) {
 	for i, o := range objects {
 		id := child.IDOf(o.Content)
 		if kind, err := p.kinds.resolve(child.GVKOf(o.Content)); err == nil && kind.Namespaced && id.Name.Namespace == "" {

@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -16,56 +15,12 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/gate"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
+	"github.com/templater-dev/templater/internal/reconcile/teardown"
 	"github.com/templater-dev/templater/internal/reconcile/view"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/spec"
 )
-
-// Write is a write of templater.
-type Write struct {
-	Verb  plan.Verb
-	Entry string // of spec.children; "" for the parent's status, or where it is not known
-	Of    string // what is written, such as ConfigMap default/a
-}
-
-// String says what is done.
-func (w Write) String() string { return string(w.Verb) + " " + w.Of }
-
-// Result is what a pass has come to.
-type Result struct {
-	// Children are what the templates want, in their order, and then what is left though nobody wants it.
-	Children []Child
-	// Ready is what the ready condition says, whether the parent can hold one or not.
-	Ready census.Verdict
-	// Faults and Waits are in the words of the ready condition: what is wrong, and what waits for what.
-	Faults, Waits []string
-	// Status is what templater writes of the parent's status.
-	Status map[string]any
-	// Related are the related objects that the templates see, by entry; nil where that is not known.
-	Related map[string][]*object.Object
-	// Writes are what the pass has done. While there are some, another pass is due.
-	Writes []Write
-}
-
-// Child is an object of an entry.
-type Child struct {
-	Entry string
-	Line  int // of the template, where the object begins; 0 where nobody wants it
-	// Wanted is the object as its author wants it, in its namespace; nil where nobody wants it any more.
-	Wanted map[string]any
-	// Live is the object after the pass, without what templater adds; nil while it is not there.
-	Live map[string]any
-	// Places are where the fields of Wanted are from, by path, such as .spec.containers[0].image; nil unless asked for.
-	Places map[string]Place
-	// State says in a word or two how it stands: ready, or why it is not.
-	State string
-
-	wanted *child.Wanted
-}
-
-// Body returns the text of a wanted child as templater applies it, with one more field of metadata. It has a seal that does not hold.
-func (c Child) Body(field, value string) []byte { return c.wanted.Body(field, value) }
 
 // pass is one look at one parent.
 type pass struct {
@@ -80,13 +35,18 @@ type pass struct {
 	plan     plan.Plan
 	desired  child.Desired
 	gates    *gate.Gates
+	entries  []v1.Child  // whose objects the pass brings in line
+	order    *spec.Order // of these
 	result   Result
 }
 
-// Pass makes one pass, and returns the State after it. The error says why there is no such parent: see Watches.
+// Pass makes one pass, and returns the State after it. The error says why there is no such parent: see Matches.
 func (s *Simulator) Pass(in State) (Result, State, error) {
-	if why := s.Watches(in.Parent); why != "" {
+	if why := s.Matches(in.Parent); why != "" {
 		return Result{}, in, fmt.Errorf("%s is no parent: %s", nameOf(in.Parent), why)
+	}
+	if in.gone {
+		return Result{Gone: true, Ready: gone}, in, nil
 	}
 	next := s.Placed(in.copy())
 	parent, err := object.From(next.Parent)
@@ -96,10 +56,26 @@ func (s *Simulator) Pass(in State) (Result, State, error) {
 	p := &pass{Simulator: s, state: &next, parent: parent, clock: still(in.Now)}
 	p.factory = s.factory(p.clock)
 	p.budget.Begin(nil)
-	if err := p.run(); err != nil {
+	run := p.run
+	if parent.Deleting() {
+		run = p.teardown
+	}
+	if err := run(); err != nil {
 		return Result{}, in, err
 	}
+	p.tell()
 	return p.result, next, nil
+}
+
+// tell notes the problems.
+func (p *pass) tell() {
+	for _, issue := range p.problems {
+		if issue.Waiting {
+			p.result.Waits = append(p.result.Waits, issue.Message)
+		} else {
+			p.result.Faults = append(p.result.Faults, issue.Message)
+		}
+	}
 }
 
 // still is a clock that stands still.
@@ -114,29 +90,38 @@ func (c still) Since(then time.Time) time.Duration { return time.Time(c).Sub(the
 func nameOf(content map[string]any) string { return child.IDOf(content).String() }
 
 func (p *pass) run() error {
+	p.entries, p.order = p.spec.Children, p.compiled.Order
+	if err := p.converge(); err != nil {
+		return err
+	}
+	return p.report()
+}
+
+// converge brings the objects of the entries in line with what the templates yield.
+func (p *pass) converge() error {
 	observed, err := p.observe()
 	if err != nil {
 		return err
 	}
 	var free []*child.Wanted
 	if why := p.choose(); why == nil {
-		p.desired, free = p.factory.Desire(p.parent, p.spec.Children, observed, func() *render.Input { return p.input(observed) })
+		p.desired, free = p.factory.Desire(p.parent, p.entries, observed, func() *render.Input { return p.input(observed) })
 	} else {
-		p.desired = p.factory.Unrendered(p.parent, p.spec.Children)
+		p.desired = p.factory.Unrendered(p.parent, p.entries)
 		p.desired.Faults = []child.Fault{{Problem: why, Always: true}}
 	}
 	observed = p.ours(observed)
 	judge := p.judge(observed)
-	p.gates = gate.Of(p.compiled.Order, &p.desired, judge)
+	p.gates = gate.Of(p.order, &p.desired, judge)
 	p.problems = append(p.problems, p.gates.Told(p.desired.Faults)...)
+	if p.parent.Deleting() { // nobody keeps the others
+		observed = teardown.OfFinals(p.spec, observed)
+	}
 	p.plan = plan.Make(plan.Input{
-		Entries: p.spec.Children, Wanted: free, Live: observed, Maker: p.desired.Maker, Gates: p.gates,
+		Entries: p.entries, Wanted: free, Live: observed, Maker: p.desired.Maker, Gates: p.gates,
 		Complete: len(p.problems) == 0, Available: available(judge),
 	})
-	if err := p.act(); err != nil {
-		return err
-	}
-	return p.report()
+	return p.act()
 }
 
 // judge tells how children stand. Those that are to count as ready do so.
@@ -229,16 +214,24 @@ func (p *pass) act() error {
 			if err := p.state.update(a.Wanted); err != nil {
 				return err
 			}
+		case a.Verb == plan.Update || a.Verb == plan.Mark:
+			p.state.mark(a.Live.ID(), a.Wanted.Marks.Change(a.Live.Object))
+			continue // which is not the author's, nor is drift
 		default:
-			continue // marks, seals and drift are not the author's
+			continue
 		}
-		p.result.Writes = append(p.result.Writes, Write{a.Verb, a.Wanted.Entry.Name, a.Wanted.ID().String()})
+		p.note(a.Verb, a.Wanted.Entry.Name, a.Wanted.ID().String())
 	}
 	for _, a := range p.plan.Remove {
 		p.state.remove(a.Live.ID())
-		p.result.Writes = append(p.result.Writes, Write{plan.Delete, a.Live.Entry, a.Live.ID().String()})
+		p.note(plan.Delete, a.Live.Entry, a.Live.ID().String())
 	}
 	return nil
+}
+
+// note notes a write.
+func (p *pass) note(verb plan.Verb, entry, of string) {
+	p.result.Writes = append(p.result.Writes, Write{verb, entry, of})
 }
 
 // inTheWay says of what is to be created that an object of somebody else has that name.
@@ -254,69 +247,45 @@ func (p *pass) inTheWay(w *child.Wanted) (*problem.Problem, error) {
 	return p.factory.InTheWay(there, w, p.parent), nil
 }
 
-// report looks again at what there is after the writes.
-func (p *pass) report() error {
+// look returns the children after the writes, and what tells whether they are ready.
+func (p *pass) look() ([]*child.Live, *readiness.Judge, error) {
 	observed, err := p.observe()
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	p.desired.Pair(observed)
 	observed = p.ours(observed)
-	judge := p.judge(observed)
-	gates := gate.Of(p.compiled.Order, &p.desired, judge)
-	p.problems = append(p.problems, gates.Waits(p.plan.Held)...)
+	return observed, p.judge(observed), nil
+}
+
+// census counts how the children fare that are wanted.
+func (p *pass) census(observed []*child.Live, judge *readiness.Judge) census.Census {
 	c := census.Of(p.desired.Wanted, observed, judge)
-	if slices.ContainsFunc(p.spec.Children, func(e v1.Child) bool { return spec.Rolls(&e) }) {
+	if slices.ContainsFunc(p.entries, func(e v1.Child) bool { return spec.Rolls(&e) }) {
 		c.Rollouts = census.Rollouts(p.desired.Wanted, available(judge), judge)
 	}
+	return c
+}
+
+// report tells how the parent stands after the writes.
+func (p *pass) report() error {
+	observed, judge, err := p.look()
+	if err != nil {
+		return err
+	}
+	gates := gate.Of(p.order, &p.desired, judge)
+	p.problems = append(p.problems, gates.Waits(p.plan.Held)...)
+	c := p.census(observed, judge)
 	p.problems = append(p.problems, judge.Faults()...)
-	status := p.status(observed)
+	status, issue := p.status(observed)
+	if issue != nil {
+		p.problems = append(p.problems, issue)
+	}
 	if issue := c.Problem(); issue != nil {
 		p.problems = append(p.problems, issue)
 	}
 	p.result.Ready = c.Verdict(p.problems, &p.plan)
-	p.finish(status)
+	p.writeStatus(status)
 	p.result.Children = p.children(observed, gates, judge)
-	for _, issue := range p.problems {
-		if issue.Waiting {
-			p.result.Waits = append(p.result.Waits, issue.Message)
-		} else {
-			p.result.Faults = append(p.result.Faults, issue.Message)
-		}
-	}
 	return nil
-}
-
-// children says how each child stands.
-func (p *pass) children(observed []*child.Live, gates *gate.Gates, judge *readiness.Judge) []Child {
-	var out []Child
-	places := p.explain(observed)
-	for _, w := range p.desired.Wanted {
-		c := Child{Entry: w.Entry.Name, Line: w.Line(), Wanted: w.Content, Places: places[w.ID()], State: "ready", wanted: w}
-		switch {
-		case w.Live == nil && p.state.find(w.ID()) >= 0:
-			c.State = "an object of somebody else has its name"
-		case w.Live == nil && gates.Closed(w.Entry.Name):
-			c.State = "waits for other children"
-		case w.Live == nil:
-			c.State = "not there yet"
-		default:
-			c.Live = Public(w.Live.Object.Content())
-			if judge.Of(w.Entry.Name, w.Live.Object) != readiness.Ready {
-				c.State = cmp.Or(judge.Why(w.Entry.Name, w.Live.Object), "not ready")
-			}
-		}
-		out = append(out, c)
-	}
-	for _, l := range observed {
-		if l.Wanted != nil {
-			continue
-		}
-		c := Child{Entry: l.Entry, Live: Public(l.Object.Content()), State: "not wanted any more"}
-		if slices.Contains(p.desired.Failed, l.Entry) {
-			c.State = "stays as it is, for its template cannot be rendered"
-		}
-		out = append(out, c)
-	}
-	return out
 }

@@ -16,7 +16,7 @@ func (s *Simulator) makeReady(in State, ready func(entry string) bool) (out Stat
 	out = in.copy()
 	for i, o := range in.Objects {
 		entry := text(mapping(mapping(o["metadata"])["labels"])[v1.LabelChild])
-		if !ready(entry) {
+		if !ready(entry) || IsDeleting(in.Parent) && IsDeleting(o) { // which goes, and does not come back
 			continue
 		}
 		out.Objects[i] = MakeReady(o, in.Now)

@@ -8,7 +8,7 @@ const mostPasses = 100
 // ErrRestless says that passes go on writing.
 var ErrRestless = errors.New("each pass writes again, without an end: what a template yields depends on what was written for it")
 
-// Settle makes passes until one writes nothing, and returns that one with all writes before it. The error may be [ErrRestless]: then it is the
+// Settle makes passes until one writes nothing, or the parent is gone, and returns that one with all writes before it. The error may be [ErrRestless]: then it is the
 // last one.
 func (s *Simulator) Settle(in State) (Result, State, error) {
 	var writes []Write
@@ -18,8 +18,8 @@ func (s *Simulator) Settle(in State) (Result, State, error) {
 		if err != nil {
 			return result, in, err
 		}
-		if in = next; len(result.Writes) == 0 {
-			result.Writes = writes
+		if in = next; len(result.Writes) == 0 || result.Gone {
+			result.Writes = append(writes, result.Writes...)
 			return result, in, nil
 		}
 		last, writes = result, append(writes, result.Writes...)
@@ -39,7 +39,7 @@ func (s *Simulator) SettleReady(in State, ready func(entry string) bool) (Result
 		result, next, err = s.Settle(in)
 		writes, in = append(writes, result.Writes...), next
 		result.Writes = writes
-		if err != nil {
+		if err != nil || result.Gone {
 			return result, in, err
 		}
 		out, changed := s.makeReady(in, ready)

@@ -1,7 +1,8 @@
 // Package simulate makes passes over one parent without a cluster: it asks the rules of package reconcile, and stands for the API server
 // with a State. It needs no client and is given its clock.
 //
-// What it leaves out: rights, admission and defaults of a server, what others change in fields that a template sets, and the end of parents.
+// What it leaves out: rights, admission and defaults of a server, what others change in fields that a template sets, and namespaces that
+// are being deleted.
 package simulate
 
 import (
@@ -56,17 +57,6 @@ func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions []map[s
 // OfKind reports whether an object is of the kind that is watched, in any version.
 func (s *Simulator) OfKind(content map[string]any) bool {
 	return child.GVKOf(content).GroupKind() == s.compiled.GVK.GroupKind()
-}
-
-// Watches returns why no pass can be made over an object, or "": because it is no parent of the TemplateController, or a parent that goes.
-func (s *Simulator) Watches(content map[string]any) string {
-	if why := s.Matches(content); why != "" {
-		return why
-	}
-	if mapping(content["metadata"])["deletionTimestamp"] != nil {
-		return "it is being deleted, which cannot be tried without a cluster"
-	}
-	return ""
 }
 
 // Matches returns why an object is no parent of the TemplateController, or "".

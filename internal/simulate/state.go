@@ -34,7 +34,9 @@ type State struct {
 	applied map[child.ID]map[string]any
 	made    int // objects so far
 	// assumed are children that count as ready whatever the readyWhen of their entry says, for as long as they stay as they were then.
-	assumed map[child.ID]map[string]any
+	assumed  map[child.ID]map[string]any
+	finished bool // whether what spec.finalize.children make has become ready
+	gone     bool // whether the parent is: see Result
 }
 
 // parentID stands for the status of the parent.
@@ -133,6 +135,26 @@ func (s *State) update(w *child.Wanted) error {
 	s.Objects[at] = after
 	s.applied[w.ID()] = w.Content
 	return nil
+}
+
+// mark changes the metadata of a child as templater sees to it.
+func (s *State) mark(id child.ID, change child.Change) {
+	metadata := map[string]any{}
+	if len(change.Labels) > 0 {
+		metadata["labels"] = change.Labels
+	}
+	if len(change.Annotations) > 0 {
+		metadata["annotations"] = change.Annotations
+	}
+	if change.Owners != nil {
+		metadata["ownerReferences"] = change.Owners
+	}
+	assumed := s.isAssumed(id)
+	at := s.find(id)
+	s.Objects[at] = Patch(s.Objects[at], map[string]any{"metadata": metadata})
+	if assumed { // for its author, it stays as it was
+		s.assumed[id] = s.Objects[at]
+	}
 }
 
 func (s *State) remove(id child.ID) {

@@ -21,32 +21,30 @@ func (p *pass) conditions() condition.Parent {
 }
 
 // status renders the status template. Where that fails, or no template could be rendered, the status stays as it is.
-func (p *pass) status(observed []*child.Live) map[string]any {
+func (p *pass) status(observed []*child.Live) (map[string]any, *problem.Problem) {
 	own := maps.Clone(mapping(p.state.applied[parentID]["status"]))
 	if own == nil {
 		own = map[string]any{}
 	}
 	if p.related == nil && len(p.compiled.Related) > 0 {
-		return own
+		return own, nil
 	}
 	status, err := p.compiled.Program.Status(p.input(observed))
 	if err != nil {
-		p.problems = append(p.problems, problem.FromTemplate(err))
-		return own
+		return own, problem.FromTemplate(err)
 	}
 	if status == nil {
 		status = map[string]any{}
 	}
 	status = condition.DropNulls(status)
 	if fault := cmp.Or(p.conditions().Fill(status), p.factory.KeyFault(map[string]any{"status": status})); fault != "" {
-		p.problems = append(p.problems, problem.Newf(v1.ReasonTemplateError, "status: %s", fault))
-		return own
+		return own, problem.Newf(v1.ReasonTemplateError, "status: %s", fault)
 	}
-	return status
+	return status, nil
 }
 
-// finish writes the status with the ready condition.
-func (p *pass) finish(status map[string]any) {
+// writeStatus writes the status with the ready condition.
+func (p *pass) writeStatus(status map[string]any) {
 	if p.parents.Status == nil {
 		return
 	}
@@ -55,6 +53,6 @@ func (p *pass) finish(status map[string]any) {
 	}
 	p.result.Status = status
 	if p.state.setStatus(status) {
-		p.result.Writes = append(p.result.Writes, Write{plan.Update, "", "the status of " + nameOf(p.state.Parent)})
+		p.note(plan.Update, "", "the status of "+nameOf(p.state.Parent))
 	}
 }

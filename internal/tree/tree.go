@@ -64,9 +64,13 @@ const (
 )
 
 // Of says how a parent stands by one TemplateController, which the simulator is of. It makes one pass, and tells of what that would
-// write as of what is yet to come. Whether the parent is ready is what its status says; the pass says it where the status says nothing.
+// write as of what is yet to come. Whether the parent is ready is what its status says; the pass says it where the status says nothing. Over
+// a parent that is being deleted it makes no pass: see Leaving.
 func Of(tc *v1.TemplateController, compiled *spec.Compiled, s *simulate.Simulator, state simulate.State) (Controller, error) {
 	state = s.Placed(state)
+	if simulate.IsDeleting(state.Parent) {
+		return Leaving(tc, compiled, state.Parent, state.Objects), nil
+	}
 	result, _, err := s.Pass(state)
 	if err != nil {
 		return Controller{}, fmt.Errorf("TemplateController %s: %w", tc.Name, err)
@@ -192,13 +196,11 @@ func NewParent(content map[string]any, controllers []Controller) Tree {
 			break
 		}
 	}
-	if isDeleting(content) {
+	if simulate.IsDeleting(content) {
 		parent.State = Deleting
 	}
 	return Tree{Parent: parent, Controllers: controllers}
 }
-
-func isDeleting(content map[string]any) bool { return metadataOf(content)["deletionTimestamp"] != nil }
 
 func metadataOf(content map[string]any) map[string]any {
 	metadata, _ := content["metadata"].(map[string]any)

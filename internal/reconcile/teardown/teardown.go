@@ -2,6 +2,7 @@
 package teardown
 
 import (
+	"slices"
 	"time"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -22,6 +23,11 @@ func CascadesOrphan(o *object.Object) bool {
 // IsFinal reports whether a child is one of spec.finalize.children.
 func IsFinal(s *v1.TemplateControllerSpec, l *child.Live) bool {
 	return child.Entries(spec.Finals(s)).Have(l.Entry)
+}
+
+// OfFinals returns those children that are of spec.finalize.children.
+func OfFinals(s *v1.TemplateControllerSpec, children []*child.Live) []*child.Live {
+	return slices.DeleteFunc(slices.Clone(children), func(l *child.Live) bool { return !IsFinal(s, l) })
 }
 
 // GoesBefore reports whether a child goes before its parent. What spec.finalize.children have made goes after it, unless no owner reference
@@ -77,4 +83,9 @@ func TimeLeft(s *v1.TemplateControllerSpec, parent *object.Object, now time.Time
 	}
 	asked := time.Unix(since.Unix()-parent.Int("metadata", "deletionGracePeriodSeconds"), 0) // the API server notes when the grace period of a Pod ends
 	return max(0, timeout-now.Sub(asked))
+}
+
+// GoesWithout reports whether a parent that is being deleted goes without what is not done by now. left is what TimeLeft returns.
+func GoesWithout(s *v1.TemplateControllerSpec, left time.Duration) bool {
+	return left == 0 && s.Finalize.OnTimeout != v1.TimeoutBlock
 }

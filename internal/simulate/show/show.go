@@ -18,6 +18,8 @@ import (
 type Result struct {
 	TemplateController string `json:"templateController"`
 	Parent             Parent `json:"parent"`
+	// Gone is whether the parent has been deleted, and nothing of templater's holds it any more. Children are those that it leaves behind.
+	Gone bool `json:"gone,omitempty"`
 	// Ready is what the ready condition says.
 	Ready Ready `json:"ready"`
 	// Faults say what is wrong, and Waits what waits for what, in the words of the ready condition.
@@ -62,6 +64,7 @@ func Of(controller string, parent map[string]any, r simulate.Result) Result {
 	out := Result{
 		TemplateController: controller,
 		Parent:             Parent{text(parent["apiVersion"]), text(parent["kind"]), text(metadata["namespace"]), text(metadata["name"])},
+		Gone:               r.Gone,
 		Ready:              Ready{r.Ready.Status, r.Ready.Reason, r.Ready.Message},
 		Faults:             append([]string{}, r.Faults...), Waits: append([]string{}, r.Waits...), Writes: []string{}, Children: []Child{}, Status: r.Status,
 	}
@@ -102,13 +105,19 @@ func JSON(w io.Writer, all []Result) error {
 // Golden is a result as text to compare and to read: what templater does and says, and then the children.
 func Golden(r Result) ([]byte, error) {
 	var b bytes.Buffer
+	var stands any = struct {
+		Ready Ready `json:"ready"`
+	}{r.Ready}
+	if r.Gone {
+		stands = struct {
+			Gone bool `json:"gone"`
+		}{true}
+	}
 	for _, part := range []any{
 		struct {
 			Writes []string `json:"writes"`
 		}{r.Writes},
-		struct {
-			Ready Ready `json:"ready"`
-		}{r.Ready},
+		stands,
 		struct {
 			Faults []string       `json:"faults,omitempty"`
 			Waits  []string       `json:"waits,omitempty"`
@@ -127,7 +136,7 @@ func Golden(r Result) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// YAML writes results as documents: the children of each parent, and then the parent with its status. Comments say what else there is to
+// YAML writes results as documents: the children of each parent, and then the parent with its status, unless it is gone. Comments say what else there is to
 // say, and, with explain, from which line of which template each line is.
 func YAML(w io.Writer, all []Result, explain bool) error {
 	var b bytes.Buffer
@@ -135,11 +144,18 @@ func YAML(w io.Writer, all []Result, explain bool) error {
 		if err := r.writeChildren(&b, explain); err != nil {
 			return err
 		}
-		fmt.Fprintf(&b, "---\n# %s by TemplateController %s: %s\n", r.Parent, r.TemplateController, r.Ready)
+		stands := r.Ready.String()
+		if r.Gone {
+			stands = "gone"
+		}
+		fmt.Fprintf(&b, "---\n# %s by TemplateController %s: %s\n", r.Parent, r.TemplateController, stands)
 		for _, text := range slices.Concat(r.Faults, r.Waits) {
 			if text != r.Ready.Message {
 				fmt.Fprintf(&b, "# %s\n", text)
 			}
+		}
+		if r.Gone {
+			continue
 		}
 		if err := r.writeParent(&b); err != nil {
 			return err

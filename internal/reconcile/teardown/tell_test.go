@@ -1,0 +1,73 @@
+package teardown
+
+import (
+	"testing"
+	"time"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/census"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+)
+
+func TestWhatTheEndWaitsFor(t *testing.T) {
+	fault := &problem.Problem{Reason: v1.ReasonTemplateError, Message: "a fault", Retry: problem.RetryBackoff}
+	wait := &problem.Problem{Reason: v1.ReasonWaiting, Message: "a wait", Waiting: true, Retry: problem.RetrySoon}
+	const what = "being deleted: waits for spec.finalize.children: "
+	for why, row := range map[string]struct {
+		census   census.Census
+		problems problem.List
+		current  bool
+		ready    bool
+		want     string // REASON: what is told
+		retry    problem.Retry
+	}{
+		"all is ready":                    {census.Census{Ready: 2, Wanted: 2}, nil, true, true, "", problem.RetryOnChange},
+		"nothing is to be made":           {census.Census{}, nil, true, true, "", problem.RetryOnChange},
+		"one is not":                      {census.Census{Ready: 1, Wanted: 2}, nil, true, false, "Finalizing: " + what + "1 of 2 children are ready", problem.RetryOnChange},
+		"they are not as they are to be":  {census.Census{Ready: 2, Wanted: 2}, nil, false, false, "Finalizing: " + what + "2 of 2 children are ready", problem.RetryOnChange},
+		"one waits for another":           {census.Census{Ready: 1, Wanted: 2}, problem.List{wait}, true, false, "Finalizing: " + what + "a wait", problem.RetrySoon},
+		"something waits, though all are": {census.Census{Ready: 2, Wanted: 2}, problem.List{wait}, true, false, "Finalizing: " + what + "a wait", problem.RetrySoon},
+		"a fault is told as it is":        {census.Census{Ready: 1, Wanted: 2}, problem.List{wait, fault}, true, false, "TemplateError: a fault", problem.RetrySoon},
+	} {
+		t.Run(why, func(t *testing.T) {
+			ready, told := Await(row.census, row.problems, row.current)
+			got := ""
+			if issue := told.First(); issue != nil {
+				got = issue.Reason + ": " + told.Message()
+			}
+			if ready != row.ready || got != row.want || told.Retry() != row.retry {
+				t.Errorf("ready is %v, %q, retry %v; want %v, %q, retry %v", ready, got, told.Retry(), row.ready, row.want, row.retry)
+			}
+		})
+	}
+}
+
+func TestOverdue(t *testing.T) {
+	told := Overdue(problem.List{{Reason: v1.ReasonFinalizing, Message: "waits", Waiting: true, Pending: true, Retry: problem.RetrySlow}})
+	const want = `waits; this takes longer than spec.finalize.timeout: mend what it waits for, or annotate the object with templater.dev/skip-finalize: "true" to have it go at once`
+	if first := told.First(); told.Message() != want || first.Reason != v1.ReasonFinalizeTimeout || first.Waiting || !told.Pending() || told.Retry() != problem.RetrySlow {
+		t.Errorf("%+v, want %s", first, want)
+	}
+}
+
+func TestWhoGoesWithout(t *testing.T) {
+	for policy, goes := range map[v1.OnTimeout]bool{"": true, v1.TimeoutContinue: true, v1.TimeoutBlock: false} {
+		s := &v1.TemplateControllerSpec{Finalize: &v1.Finalize{OnTimeout: policy}}
+		for left, over := range map[time.Duration]bool{0: true, 1: false, Endless: false} {
+			if got := GoesWithout(s, left); got != (goes && over) {
+				t.Errorf("%q, %v left: %v", policy, left, got)
+			}
+		}
+	}
+	if GoesWithout(&v1.TemplateControllerSpec{}, Endless) {
+		t.Error("without spec.finalize there is no end")
+	}
+}
+
+func TestChildrenOfTheEnd(t *testing.T) {
+	all := []*child.Live{live(t, "a", owned), live(t, "backup", owned)}
+	if got := OfFinals(specs["None"], all); len(got) != 1 || got[0] != all[1] || all[0] == nil {
+		t.Errorf("got %v of %v", got, all)
+	}
+}

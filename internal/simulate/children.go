@@ -1,0 +1,60 @@
+package simulate
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/gate"
+	"github.com/templater-dev/templater/internal/reconcile/readiness"
+	"github.com/templater-dev/templater/internal/reconcile/teardown"
+)
+
+// children says how each child stands.
+func (p *pass) children(observed []*child.Live, gates *gate.Gates, judge *readiness.Judge) []Child {
+	var out []Child
+	places := p.explain(observed)
+	for _, w := range p.desired.Wanted {
+		c := Child{Entry: w.Entry.Name, Line: w.Line(), Wanted: w.Content, Places: places[w.ID()], State: "ready", wanted: w}
+		switch {
+		case w.Live == nil && p.state.find(w.ID()) >= 0:
+			c.State = "an object of somebody else has its name"
+		case w.Live == nil && gates.Closed(w.Entry.Name):
+			c.State = "waits for other children"
+		case w.Live == nil:
+			c.State = "not there yet"
+		default:
+			c.Live = Public(w.Live.Object.Content())
+			if judge.Of(w.Entry.Name, w.Live.Object) != readiness.Ready {
+				c.State = cmp.Or(judge.Why(w.Entry.Name, w.Live.Object), "not ready")
+			}
+		}
+		out = append(out, c)
+	}
+	for _, l := range observed {
+		if l.Wanted != nil {
+			continue
+		}
+		out = append(out, Child{Entry: l.Entry, Live: Public(l.Object.Content()), State: p.fate(l)})
+	}
+	return out
+}
+
+// fate says what becomes of a child that no template wants, or of which that is not asked, as the parent is being deleted.
+func (p *pass) fate(l *child.Live) string {
+	switch {
+	case p.parent.Deleting() && l.Object.Deleting():
+		return "being deleted"
+	case slices.Contains(p.desired.Failed, l.Entry):
+		return "stays as it is, for its template cannot be rendered"
+	case !p.parent.Deleting():
+		return "not wanted any more"
+	case !l.Collectable() || p.result.Gone && teardown.CascadesOrphan(p.parent):
+		return "outlives its parent"
+	case p.result.Gone: // nobody binds it to the parent but templater, which waits no longer
+		return "goes after its parent"
+	case teardown.GoesBefore(p.spec, l):
+		return "goes before its parent"
+	}
+	return "goes with its parent"
+}

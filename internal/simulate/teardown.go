@@ -1,0 +1,185 @@
+package simulate
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/census"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/gate"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
+	"github.com/templater-dev/templater/internal/reconcile/teardown"
+	"github.com/templater-dev/templater/internal/spec"
+)
+
+// gone is what is said of the readiness of a parent that is gone.
+var gone = census.Verdict{Status: "False", Reason: v1.ReasonDeleting, Message: "the object is gone"}
+
+// IsDeleting reports whether somebody has asked for the deletion of an object.
+func IsDeleting(content map[string]any) bool {
+	return mapping(content["metadata"])["deletionTimestamp"] != nil
+}
+
+// Deleted returns the State after somebody has asked for the deletion of the parent. Where that needs a finalizer, the parent has it.
+func (s State) Deleted() State {
+	parent := maps.Clone(s.Parent)
+	parent["metadata"] = deleting(mapping(parent["metadata"]), s.Now)
+	s.Parent = parent
+	return s
+}
+
+// deleting returns the metadata of an object for whose deletion somebody asks, and that has a finalizer.
+func deleting(metadata map[string]any, now time.Time) map[string]any {
+	out := maps.Clone(metadata)
+	if out == nil {
+		out = map[string]any{}
+	}
+	out["deletionTimestamp"], out["deletionGracePeriodSeconds"] = now.UTC().Format(time.RFC3339), int64(0)
+	generation, ok := out["generation"].(int64)
+	if !ok {
+		generation = 1
+	}
+	out["generation"] = generation + 1
+	return out
+}
+
+// teardown is the pass over a parent that is being deleted.
+func (p *pass) teardown() error {
+	if !spec.NeedsFinalizer(p.spec) || p.parent.Annotation(v1.AnnotationSkipFinalize) == "true" || teardown.CascadesOrphan(p.parent) {
+		return p.release()
+	}
+	left := teardown.TimeLeft(p.spec, p.parent, p.state.Now)
+	if teardown.GoesWithout(p.spec, left) {
+		p.result.Faults = append(p.result.Faults, teardown.WithoutRest)
+		return p.release()
+	}
+	done, err := p.finalize()
+	if err == nil && done {
+		done, err = p.removeInOrder()
+	}
+	switch {
+	case err != nil:
+		return err
+	case done:
+		return p.release()
+	case left == 0:
+		p.problems = teardown.Overdue(p.problems)
+	}
+	return p.reportTeardown()
+}
+
+// finalize makes the objects of spec.finalize.children, and reports whether all of them are ready, or have been.
+func (p *pass) finalize() (bool, error) {
+	finals := spec.Finals(p.spec)
+	if len(finals) == 0 || p.state.finished {
+		return true, nil
+	}
+	p.entries, p.order = finals, p.compiled.FinalOrder
+	if err := p.converge(); err != nil {
+		return false, err
+	}
+	observed, judge, err := p.look()
+	if err != nil {
+		return false, err
+	}
+	p.problems = append(p.problems, gate.Of(p.order, &p.desired, judge).Waits(p.plan.Held)...)
+	p.problems = append(p.problems, judge.Faults()...)
+	p.state.finished, p.problems = teardown.Await(p.census(observed, judge), p.problems, p.plan.Pending == 0 && p.plan.Outdated == 0)
+	return p.state.finished, nil
+}
+
+// removeInOrder has those children go that are next, and reports whether none is left to go before the parent.
+func (p *pass) removeInOrder() (bool, error) {
+	observed, _, err := p.look()
+	if err != nil {
+		return false, err
+	}
+	first := teardown.First(p.spec, observed)
+	if len(first) == 0 {
+		return true, nil
+	}
+	p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonFinalizing, Message: child.Going(first), Waiting: true})
+	for _, l := range first {
+		if !l.Object.Deleting() {
+			p.state.askToDelete(l.ID())
+			p.note(plan.Delete, l.Entry, l.ID().String())
+		}
+	}
+	return false, nil
+}
+
+// askToDelete has an object go, once no finalizer holds it.
+func (s *State) askToDelete(id child.ID) {
+	at := s.find(id)
+	metadata := mapping(s.Objects[at]["metadata"])
+	if holders, _ := metadata["finalizers"].([]any); len(holders) == 0 {
+		s.remove(id)
+		return
+	}
+	content := maps.Clone(s.Objects[at])
+	content["metadata"] = deleting(metadata, s.Now)
+	s.Objects[at] = content
+}
+
+// reportTeardown tells what the parent waits for. Where the status template fails, for it may miss children that are gone, the rest of
+// the status stays as it is.
+func (p *pass) reportTeardown() error {
+	observed, judge, err := p.look()
+	if err != nil {
+		return err
+	}
+	if p.related == nil {
+		_ = p.choose() // then the status stays, too
+	}
+	status, _ := p.status(observed)
+	p.result.Ready = census.Census{}.Verdict(p.problems, &p.plan)
+	p.writeStatus(status)
+	p.result.Children = p.children(observed, gate.Of(p.order, &p.desired, judge), judge)
+	return nil
+}
+
+// release has the parent go. The garbage collector takes the children that an owner reference binds to nobody else.
+func (p *pass) release() error {
+	if spec.NeedsFinalizer(p.spec) {
+		p.note(removal, "", "the finalizer of "+nameOf(p.state.Parent))
+	}
+	p.desired, p.problems = child.Desired{}, nil
+	p.state.gone, p.result.Gone, p.result.Ready = true, true, gone
+	if err := p.state.collect(p.parent); err != nil {
+		return err
+	}
+	observed, judge, err := p.look()
+	p.result.Children = p.children(observed, nil, judge)
+	return err
+}
+
+// collect is what the garbage collector does when the parent goes.
+func (s *State) collect(parent *object.Object) error {
+	for _, content := range slices.Clone(s.Objects) {
+		o, err := object.From(content)
+		if err != nil {
+			return err
+		}
+		if _, bound := o.Owner(parent.UID()); !bound {
+			continue
+		}
+		if id := child.IDOf(content); o.Owners() == 1 && !teardown.CascadesOrphan(parent) {
+			s.askToDelete(id)
+		} else {
+			s.unbind(id, parent)
+		}
+	}
+	return nil
+}
+
+// unbind takes the owner reference to the parent from an object.
+func (s *State) unbind(id child.ID, parent *object.Object) {
+	at := s.find(id)
+	references, _ := mapping(s.Objects[at]["metadata"])["ownerReferences"].([]any)
+	references = slices.DeleteFunc(slices.Clone(references), func(r any) bool { return mapping(r)["uid"] == string(parent.UID()) })
+	s.Objects[at] = Patch(s.Objects[at], map[string]any{"metadata": map[string]any{"ownerReferences": references}})
+}

@@ -1,0 +1,270 @@
+package simulate
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/reconcile/child"
+)
+
+// shop has an order, and something to do before it goes.
+const shop = `
+  children:
+  - name: db
+    template: |
+      {apiVersion: v1, kind: ConfigMap, metadata: {name: db}}
+  - name: web
+    dependsOn: [db]
+    template: |
+      {apiVersion: v1, kind: ConfigMap, metadata: {name: web}}
+  - name: kept
+    deletionPolicy: Orphan
+    template: |
+      {apiVersion: v1, kind: Secret, metadata: {name: kept}}
+  finalize:
+    order: Reverse
+    timeout: 10m
+    children:
+    - name: backup
+      readyWhen: eq (.object.data).done "yes"
+      template: |
+        {apiVersion: v1, kind: ConfigMap, metadata: {name: backup}, data: {of: {{ (first .children.db).metadata.name }}}}
+    - name: report
+      dependsOn: [backup]
+      deletionPolicy: Orphan
+      template: |
+        {apiVersion: v1, kind: ConfigMap, metadata: {name: report}}
+  status:
+    template: |
+      backup: {{ len .children.backup }}
+      db: {{ (first .children.db).metadata.name }}
+`
+
+const ofStatus = "update the status of App default/one"
+
+// deleted settles, and then deletes the parent.
+func deleted(t *testing.T, s *Simulator, in State) State {
+	t.Helper()
+	_, out, _ := settle(t, s, in)
+	return out.Deleted()
+}
+
+func childID(name string) child.ID {
+	return child.ID{Kind: schema.GroupKind{Kind: "ConfigMap"}, Name: types.NamespacedName{Namespace: "default", Name: name}}
+}
+
+// states returns how each child stands, by its name.
+func states(r Result) map[string]string {
+	out := map[string]string{}
+	for _, c := range r.Children {
+		content := c.Wanted
+		if content == nil {
+			content = c.Live
+		}
+		out[text(mapping(content["metadata"])["name"])] = c.State
+	}
+	return out
+}
+
+func wantWrites(t *testing.T, got []string, want ...string) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+}
+
+// TestTeardown deletes a parent: first the objects of spec.finalize.children, then the children in order, then the parent.
+func TestTeardown(t *testing.T) {
+	s := simulator(t, shop)
+	result, in, writes := settle(t, s, deleted(t, s, state(t, app)))
+	wantWrites(t, writes, "create ConfigMap default/backup", ofStatus)
+	want := "being deleted: waits for spec.finalize.children: children[report] waits for children[backup]: ConfigMap default/backup: readyWhen is not true yet"
+	if result.Ready.Reason != "Finalizing" || result.Ready.Message != want || !slices.Equal(result.Waits, []string{want}) || result.Gone {
+		t.Errorf("ready %v, waits %q", result.Ready, result.Waits)
+	}
+	if result.Status["backup"] != int64(1) {
+		t.Errorf("status %v", result.Status)
+	}
+	wantStates := map[string]string{
+		"backup": "readyWhen is not true yet", "report": "waits for other children",
+		"db": "goes before its parent", "web": "goes before its parent", "kept": "outlives its parent",
+	}
+	if diff := cmp.Diff(wantStates, states(result)); diff != "" {
+		t.Errorf("children (-want +got):\n%s", diff)
+	}
+	if _, _, writes := settle(t, s, in); len(writes) > 0 {
+		t.Errorf("one more pass writes: %v", writes)
+	}
+	at := in.find(childID("backup"))
+	in.Objects[at] = Patch(in.Objects[at], map[string]any{"data": map[string]any{"done": "yes"}})
+	result, in, writes = settle(t, s, in)
+	wantWrites(t, writes, "create ConfigMap default/report", "delete ConfigMap default/web", ofStatus, "delete ConfigMap default/db", ofStatus, "remove the finalizer of App default/one")
+	if !result.Gone || len(result.Faults)+len(result.Waits) > 0 {
+		t.Errorf("gone is %v, faults %q, waits %q", result.Gone, result.Faults, result.Waits)
+	}
+	wantStates = map[string]string{"kept": "outlives its parent", "report": "outlives its parent"}
+	if diff := cmp.Diff(wantStates, states(result)); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+	result, _, writes = settle(t, s, in)
+	if !result.Gone || len(writes) > 0 {
+		t.Errorf("afterwards: gone is %v, writes %v", result.Gone, writes)
+	}
+}
+
+// TestTeardownAsIfReady has the objects of spec.finalize.children be ready as soon as they are there.
+func TestTeardownAsIfReady(t *testing.T) {
+	s := simulator(t, shop)
+	result, out, err := s.SettleReady(deleted(t, s, state(t, app)), func(entry string) bool { return entry == "backup" })
+	if err != nil || !result.Gone || len(out.Objects) != 2 {
+		t.Errorf("%v, gone is %v, objects %v", err, result.Gone, out.Objects)
+	}
+}
+
+// TestChildrenWithFinalizers has such a child hold up the order, until it is gone.
+func TestChildrenWithFinalizers(t *testing.T) {
+	s := simulator(t, `
+  children:
+  - name: db
+    template: |
+      {apiVersion: v1, kind: ConfigMap, metadata: {name: db}}
+  - name: web
+    dependsOn: [db]
+    template: |
+      {apiVersion: v1, kind: ConfigMap, metadata: {name: web}}
+  finalize: {order: Reverse}
+`)
+	_, in, _ := settle(t, s, state(t, app))
+	at := in.find(childID("web"))
+	in.Objects[at] = Patch(in.Objects[at], map[string]any{"metadata": map[string]any{"finalizers": []any{"example.org/x"}}})
+	result, in, writes := settle(t, s, in.Deleted())
+	wantWrites(t, writes, "delete ConfigMap default/web", ofStatus)
+	const waits = "being deleted: waits for its children to go: ConfigMap default/web; what keeps one is in its metadata.finalizers"
+	if result.Ready.Message != waits || result.Gone {
+		t.Errorf("ready %v, gone is %v", result.Ready, result.Gone)
+	}
+	if diff := cmp.Diff(map[string]string{"db": "goes before its parent", "web": "being deleted"}, states(result)); diff != "" {
+		t.Errorf("children (-want +got):\n%s", diff)
+	}
+	if again, _, err := s.SettleReady(in, func(string) bool { return true }); err != nil || again.Gone || len(again.Writes) > 0 {
+		t.Errorf("it does not become ready, as it goes: %v, gone is %v, writes %v", err, again.Gone, again.Writes)
+	}
+	in.remove(childID("web"))
+	result, _, writes = settle(t, s, in)
+	wantWrites(t, writes, "delete ConfigMap default/db", ofStatus, "remove the finalizer of App default/one")
+	if !result.Gone || len(result.Children) > 0 {
+		t.Errorf("gone is %v, left are %v", result.Gone, result.Children)
+	}
+}
+
+func TestTeardownThatTakesLong(t *testing.T) {
+	const late = "being deleted: waits for spec.finalize.children: children[report] waits for children[backup]: ConfigMap default/backup: readyWhen is not true yet; " +
+		`this takes longer than spec.finalize.timeout: mend what it waits for, or annotate the object with templater.dev/skip-finalize: "true" to have it go at once`
+	for why, row := range map[string]struct {
+		onTimeout string
+		after     time.Duration
+		gone      bool
+		want      string // the first fault, or what is waited for after the time
+	}{
+		"in time":           {"Continue", 10*time.Minute - time.Second, false, ""},
+		"it goes without":   {"Continue", 10 * time.Minute, true, "being deleted for longer than spec.finalize.timeout: goes without what is not done by now"},
+		"it stays, in time": {"Block", 10*time.Minute - time.Second, false, ""},
+		"it stays":          {"Block", 10 * time.Minute, false, late},
+	} {
+		t.Run(why, func(t *testing.T) {
+			s := simulator(t, strings.Replace(shop, "timeout: 10m", "timeout: 10m\n    onTimeout: "+row.onTimeout, 1))
+			_, in, _ := settle(t, s, deleted(t, s, state(t, app)))
+			in.Now = in.Now.Add(row.after)
+			result, _, _ := settle(t, s, in)
+			if got := strings.Join(result.Faults, "; "); result.Gone != row.gone || got != row.want {
+				t.Errorf("gone is %v, faults %q", result.Gone, got)
+			}
+		})
+	}
+}
+
+// TestDeletionsWithoutSteps have parents go at once.
+func TestDeletionsWithoutSteps(t *testing.T) {
+	const template = `
+  children:
+  - name: bound
+    template: |
+      {apiVersion: v1, kind: ConfigMap, metadata: {name: bound}}
+  - name: elsewhere
+    scope: Cluster
+    template: |
+      {apiVersion: v1, kind: ConfigMap, metadata: {name: elsewhere, namespace: other}}
+`
+	finalizer := "remove the finalizer of App default/one"
+	annotated := map[string]any{"annotations": map[string]any{"templater.dev/skip-finalize": "true"}}
+	orphaned := map[string]any{"finalizers": []any{"orphan"}}
+	for why, row := range map[string]struct {
+		rest     string
+		metadata map[string]any
+		writes   []string
+		left     map[string]string
+	}{
+		"nothing needs a finalizer":        {configMaps, nil, nil, map[string]string{}},
+		"a child in another namespace":     {template, nil, []string{"delete ConfigMap other/elsewhere", ofStatus, finalizer}, map[string]string{}},
+		"an annotation says so":            {template, annotated, []string{finalizer}, map[string]string{"elsewhere": "goes after its parent"}},
+		"the dependents are to stay":       {template, orphaned, []string{finalizer}, map[string]string{"bound": "outlives its parent", "elsewhere": "outlives its parent"}},
+		"they are to stay, without a step": {configMaps, orphaned, nil, map[string]string{"a": "outlives its parent", "b": "outlives its parent"}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			s := simulator(t, row.rest)
+			in := deleted(t, s, state(t, app))
+			in.Parent = Patch(in.Parent, map[string]any{"metadata": row.metadata})
+			result, out, writes := settle(t, s, in)
+			wantWrites(t, writes, row.writes...)
+			if diff := cmp.Diff(row.left, states(result)); diff != "" || !result.Gone || len(out.Objects) != len(row.left) {
+				t.Errorf("gone is %v, %d objects; left (-want +got):\n%s", result.Gone, len(out.Objects), diff)
+			}
+		})
+	}
+}
+
+// TestChildrenOfSeveralOwners go with the other one.
+func TestChildrenOfSeveralOwners(t *testing.T) {
+	s := simulator(t, shop)
+	_, in, _ := settle(t, s, state(t, app))
+	at := in.find(childID("web"))
+	owners, _ := mapping(in.Objects[at]["metadata"])["ownerReferences"].([]any)
+	other := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "x"}
+	in.Objects[at] = Patch(in.Objects[at], map[string]any{"metadata": map[string]any{"ownerReferences": append(slices.Clone(owners), other)}})
+	result, out, err := s.SettleReady(in.Deleted(), func(string) bool { return true })
+	if err != nil || !result.Gone || states(result)["web"] != "outlives its parent" {
+		t.Fatalf("%v, gone is %v, left are %v", err, result.Gone, states(result))
+	}
+	if diff := cmp.Diff([]any{other}, mapping(out.Objects[out.find(childID("web"))]["metadata"])["ownerReferences"]); diff != "" {
+		t.Errorf("owners (-want +got):\n%s", diff)
+	}
+}
+
+// TestFinalChildrenThatFail tells what is wrong, and keeps everything.
+func TestFinalChildrenThatFail(t *testing.T) {
+	s := simulator(t, strings.Replace(shop, "{apiVersion: v1, kind: ConfigMap, metadata: {name: backup}, data", `{{ fail "no" }}{apiVersion: v1, kind: ConfigMap, metadata: {name: backup}, data`, 1))
+	result, out, writes := settle(t, s, deleted(t, s, state(t, app)))
+	wantWrites(t, writes, ofStatus)
+	if result.Gone || len(out.Objects) != 3 || result.Ready.Reason != "TemplateFailed" || len(result.Faults) != 1 || !strings.HasPrefix(result.Faults[0], "children[backup]:1:4: no") {
+		t.Errorf("gone is %v, %d objects, ready %v, faults %q", result.Gone, len(out.Objects), result.Ready, result.Faults)
+	}
+}
+
+// TestGivenChildrenGoInOrder has objects that were there before, and that lack what their end needs.
+func TestGivenChildrenGoInOrder(t *testing.T) {
+	s := simulator(t, strings.Replace(shop, "    timeout: 10m\n    children:\n", "    timeout: 10m\n", 1)[:strings.Index(shop, "    timeout: 10m\n")])
+	in := state(t, app, "{apiVersion: v1, kind: ConfigMap, metadata: {name: db}}", "{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}", "{apiVersion: v1, kind: Secret, metadata: {name: kept}}")
+	_, in, writes := settle(t, s, in)
+	wantWrites(t, writes, ofStatus)
+	result, _, writes := settle(t, s, in.Deleted())
+	wantWrites(t, writes, "delete ConfigMap default/web", ofStatus, "delete ConfigMap default/db", ofStatus, "remove the finalizer of App default/one")
+	if diff := cmp.Diff(map[string]string{"kept": "outlives its parent"}, states(result)); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
+}
