@@ -71,7 +71,7 @@ func (g *gatherer) parents(parents kind.Kind, blocking bool) {
 		use(uses.Status, uses.Status.Verbs(), "their status")
 	}
 	if blocking && slices.ContainsFunc(g.all(), func(c v1.Child) bool {
-		return c.DeletionPolicy != v1.DeletionOrphan && (c.Scope != v1.ScopeCluster || !parents.Namespaced)
+		return c.DeletionPolicy != v1.DeletionOrphan && c.Scope != v1.ScopeCluster
 	}) {
 		use(uses.Finalizers, uses.Finalizers.Verbs(), "owner references to them")
 	}

@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -129,14 +130,17 @@ func (m *manifests) name(objects []*manifest.Object) {
 	}
 }
 
+// nameOf returns the name of an object. One that has none, as its name is generated when it is made, gets one.
 func nameOf(o *manifest.Object) string {
 	metadata, _ := o.Content["metadata"].(map[string]any)
 	name, _ := metadata["name"].(string)
-	return name
+	generated, _ := metadata["generateName"].(string)
+	kind, _ := o.Content["kind"].(string)
+	return cmp.Or(name, strings.TrimRight(generated, "-."), strings.ToLower(kind))
 }
 
 // made are the fields of metadata that the API server fills in.
-var made = []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "ownerReferences", "namespace", "finalizers", "deletionTimestamp", "deletionGracePeriodSeconds"}
+var made = []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink", "generateName", "ownerReferences", "namespace", "finalizers", "deletionTimestamp", "deletionGracePeriodSeconds"}
 
 // child makes an entry of an object.
 func (m *manifests) child(o *manifest.Object) Child {
@@ -149,12 +153,16 @@ func (m *manifests) child(o *manifest.Object) Child {
 	gv, _ := schema.ParseGroupVersion(apiVersion)
 	of, err := kind.Declared{}.Resolve(gv.WithKind(kindName))
 	cluster := err == nil && !of.Namespaced
-	if metadata, ok := content["metadata"].(map[string]any); ok {
-		for _, field := range made {
-			delete(metadata, field)
-		}
-		without(metadata, "annotations", "kubectl.kubernetes.io/last-applied-configuration", "deployment.kubernetes.io/revision")
+	metadata, ok := content["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+		content["metadata"] = metadata
 	}
+	for _, field := range made {
+		delete(metadata, field)
+	}
+	metadata["name"] = nameOf(o)
+	without(metadata, "annotations", "kubectl.kubernetes.io/last-applied-configuration", "deployment.kubernetes.io/revision")
 	content = m.copied(content, nil, nil).(map[string]any) //nolint:forcetypeassert // the copy of a mapping is one
 	if kindName == "Secret" {
 		m.notes = append(m.notes, Note{o.File, o.Line, "the Secret is in the template with all that it holds: whoever may read the TemplateController can read it"})

@@ -36,7 +36,7 @@ func (m *manifests) renamed(value string, path []string, in map[string]any) (pri
 	printed, isName := m.names[value]
 	field, around := last(path, 0), last(path, 1)
 	switch {
-	case field == "namespace" && around == "subjects":
+	case field == "namespace":
 		kind, _ := in["kind"].(string)
 		name, _ := in["name"].(string)
 		return m.action(".metadata.namespace"), m.given[kind+"/"+name] && m.namespaces[value]
@@ -150,10 +150,7 @@ func dropNamed(in map[string]any, field string) {
 
 // without removes keys of a mapping in a mapping, and that one if nothing is left.
 func without(in map[string]any, field string, keys ...string) {
-	from, ok := in[field].(map[string]any)
-	if !ok {
-		return
-	}
+	from, _ := in[field].(map[string]any)
 	for _, key := range keys {
 		delete(from, key)
 	}

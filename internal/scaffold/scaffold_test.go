@@ -108,6 +108,14 @@ status: {replicas: 3}
 ---
 {apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}
 ---
+{apiVersion: example.org/v1, kind: Gate, metadata: {name: web, namespace: old}, spec: {rules: [{host: c.example.org}], values: [web], empty: "", ref: {kind: Service, name: web, namespace: old}, other: {kind: Service, name: web, namespace: other}}}
+---
+{apiVersion: batch/v1, kind: Job, metadata: {generateName: web-once-}, spec: {suspend: true}}
+---
+{apiVersion: v1, kind: Pod, metadata: {labels: {empty: ""}}}
+---
+{apiVersion: v1, kind: ConfigMap}
+---
 {apiVersion: rbac.authorization.k8s.io/v1, kind: Role, metadata: {name: web}, rules: [{apiGroups: [""], resources: [secrets], resourceNames: [web-pull], verbs: [get]}]}
 `
 
@@ -123,6 +131,9 @@ func TestFiles(t *testing.T) {
 			return Watching(schema.GroupVersionKind{Group: "example.org", Version: "v2", Kind: "App"}, content(t, apps))
 		},
 		"manifests": func() (*Result, error) { return FromManifests(shop, load(t, many)) },
+		"manifests-order": func() (*Result, error) {
+			return FromManifests(shop, load(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: web-db}}\n---\n{apiVersion: v1, kind: Secret, metadata: {name: web}}\n---\n{apiVersion: v1, kind: Service, metadata: {name: api}}"))
+		},
 		"manifests-nothing": func() (*Result, error) {
 			return FromManifests(shop, load(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}"))
 		},
@@ -226,10 +237,14 @@ func TestNamesOfEntries(t *testing.T) {
 
 // Texts come back as they were, whatever they hold.
 func TestTextsAreYAML(t *testing.T) {
-	for _, text := range []string{"a\n", "\n\na\n", "  a\nb\n", "\n  a\n", "a\n\n  b\n", "a\x00\u2028b\n", "\ta\n"} {
-		c := Controller{Name: "a", GVK: shop, Helpers: text, Left: "'{", Right: "}'", Status: text, NoCondition: true, Children: []Child{{Name: "on", Template: text, Cluster: true, Keep: true, Comment: "one\ntwo"}}, Finals: []Child{{Name: "b", Template: text}}}
+	for given, text := range map[string]string{
+		"a\n": "a\n", "\n\na\n": "\n\na\n", "  a\nb\n": "  a\nb\n", "\n  a\n": "\n  a\n", "a\n\n  b\n": "a\n\n  b\n", "a\x00\u2028b\n": "a\x00\u2028b\n", "\ta\n": "\ta\n",
+		"a": "a\n", "a\n\n": "a\n", // it ends with one line end
+	} {
+		c := Controller{Name: "a", GVK: shop, Values: map[string]any{"a": given}, Helpers: given, Left: "'{", Right: "}'", Status: given, NoCondition: true, Children: []Child{{Name: "on", Template: given, Cluster: true, Keep: true, Comment: "one\ntwo"}}, Finals: []Child{{Name: "b", Template: given}}}
 		var got struct {
 			Spec struct {
+				Values     map[string]string
 				Helpers    string
 				Delimiters struct{ Left, Right string }
 				Children   []struct{ Name, Template, Scope, PrunePolicy, DeletionPolicy string }
@@ -242,7 +257,10 @@ func TestTextsAreYAML(t *testing.T) {
 			continue
 		}
 		s := got.Spec
-		if s.Helpers != text || s.Children[0].Template != text || s.Finalize.Children[0].Template != text || s.Status.Template != text {
+		if !strings.Contains(c.YAML(), "\n  # one\n  # two\n  - name: ") {
+			t.Errorf("there is no comment:\n%s", c.YAML())
+		}
+		if s.Values["a"] != given || s.Helpers != text || s.Children[0].Template != text || s.Finalize.Children[0].Template != text || s.Status.Template != text {
 			t.Errorf("%q is %+v", text, s)
 		}
 		if child := s.Children[0]; s.Delimiters.Left != "'{" || s.Delimiters.Right != "}'" || child.Name != "on" || child.Scope != "Cluster" || child.PrunePolicy != "Orphan" || child.DeletionPolicy != "Orphan" {
