@@ -35,15 +35,15 @@ func manifestsOf(t *testing.T, page string, names ...string) []string {
 	return all
 }
 
-// TestTenantAsItsPageShows makes a Namespace with a quota and rights in it from one namespaced object, and takes it back, though nobody
+// TestTeamAsItsPageShows makes a Namespace with a quota and rights in it from one namespaced object, and takes it back, though nobody
 // is there when the object is deleted.
-func TestTenantAsItsPageShows(t *testing.T) {
+func TestTeamAsItsPageShows(t *testing.T) {
 	parallel(t)
 	s := newScope(t)
-	s.define("Tenant", "Namespaced")
-	page := manifestsOf(t, "docs/how-to/other-namespaces.md", "example.com", "@group", "namespaces: [tenants]", `namespaces: ["@ns"]`, "name: tenants}", `name: "@id"}`, "tenant-{{", "@id-{{", "name: templater-tenants", `name: "@id"`)
+	s.define("Team", "Namespaced")
+	page := manifestsOf(t, "docs/how-to/other-namespaces.md", "example.com", "@group", "namespaces: [teams]", `namespaces: ["@ns"]`, "name: teams}", `name: "@id"}`, "team-{{", "@id-{{", "name: templater-teams", `name: "@id"`)
 	if len(page) != 3 {
-		t.Fatalf("the page has %d manifests, want a Tenant, a TemplateController and a ClusterRole", len(page))
+		t.Fatalf("the page has %d manifests, want a Team, a TemplateController and a ClusterRole", len(page))
 	}
 	s.apply(page[2])
 	s.apply(`
@@ -59,27 +59,27 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@operator"}]
 	s.apply(page[0])
 	space := s.id + "-shop"
 	s.own(namespaces, space)
-	tenants := s.in(s.resource("tenants"))
-	waitFor(t, tenants, "shop", ready)
+	teams := s.in(s.resource("teams"))
+	waitFor(t, teams, "shop", ready)
 	inside := env.client.Resource(roleBindings).Namespace(space)
-	waitFor(t, env.client.Resource(quotas).Namespace(space), "tenant", nil)
-	waitFor(t, inside, "tenant", func(o *unstructured.Unstructured) error {
+	waitFor(t, env.client.Resource(quotas).Namespace(space), "team", nil)
+	waitFor(t, inside, "team", func(o *unstructured.Unstructured) error {
 		return errors.Join(same("owners", 0, len(o.GetOwnerReferences())), same("parent", s.ns+"/shop", o.GetAnnotations()["templater.dev/parent"]))
 	})
 	s.waitAllowed("bob", authorizationv1.ResourceAttributes{Namespace: space, Resource: "configmaps", Verb: "create"})
-	s.patch(tenants, "shop", `{"spec":{"members":["ann"]}}`)
-	waitFor(t, inside, "tenant", func(o *unstructured.Unstructured) error {
+	s.patch(teams, "shop", `{"spec":{"members":["ann"]}}`)
+	waitFor(t, inside, "team", func(o *unstructured.Unstructured) error {
 		return same("members", 1, len(o.Object["subjects"].([]any)))
 	})
 	op.Stop()
-	s.delete(tenants, "shop")
+	s.delete(teams, "shop")
 	waitFor(t, env.client.Resource(namespaces), space, func(o *unstructured.Unstructured) error {
-		return same("deletion of what the Tenant has, before the operator is back", true, o.GetDeletionTimestamp() == nil)
+		return same("deletion of what the Team has, before the operator is back", true, o.GetDeletionTimestamp() == nil)
 	})
 	startOperator(t)
-	waitGone(t, tenants, "shop")
+	waitGone(t, teams, "shop")
 	if _, err := env.client.Resource(namespaces).Get(t.Context(), space, getOptions); !apierrors.IsNotFound(err) {
-		t.Errorf("the Tenant is gone before its Namespace is: %v", err)
+		t.Errorf("the Team is gone before its Namespace is: %v", err)
 	}
 }
 

@@ -88,7 +88,7 @@ func indexOf(root *cobra.Command) string {
 
 func commandPage(cmd *cobra.Command) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%s\n\n```sh\n%s\n```\n\n", cmd.CommandPath(), text(cmd.Long), cmd.UseLine())
+	fmt.Fprintf(&b, "# %s\n\nFor %s: %s.\n\n%s\n\n```sh\n%s\n```\n\n", cmd.CommandPath(), readersOf(cmd), strings.ToLower(cmd.Short[:1])+cmd.Short[1:], text(cmd.Long), cmd.UseLine())
 	if cmd.Example != "" {
 		fmt.Fprintf(&b, "## Examples\n\n```sh\n%s\n```\n\n", unindent(cmd.Example))
 	}
@@ -102,6 +102,18 @@ func commandPage(cmd *cobra.Command) string {
 		fmt.Fprintln(&b)
 	}
 	return b.String()
+}
+
+// readersOf says who needs a command.
+func readersOf(cmd *cobra.Command) string {
+	switch cmd.Name() {
+	case "run":
+		return "administrators"
+	case "completion", "version":
+		return "authors and administrators"
+	default:
+		return "authors"
+	}
 }
 
 func nameOf(f *pflag.Flag) string {
@@ -122,12 +134,22 @@ func defaultOf(f *pflag.Flag) string {
 // text is help as Markdown: what is indented is code, and what looks like HTML is not.
 func text(long string) string {
 	var b strings.Builder
-	code := false
+	code, empty := false, "" // the empty lines that are not written yet
 	for line := range strings.Lines(strings.TrimSpace(long)) {
-		if indented := strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "\t"); indented != code && strings.TrimSpace(line) != "" {
-			code = indented
-			b.WriteString("```\n")
+		if strings.TrimSpace(line) == "" {
+			empty += line
+			continue
 		}
+		if indented := strings.HasPrefix(line, "  ") || strings.HasPrefix(line, "\t"); indented != code {
+			if indented { // what is before the code is not part of it, nor what is behind it
+				b.WriteString(empty + "```\n")
+			} else {
+				b.WriteString("```\n" + empty)
+			}
+			code, empty = indented, ""
+		}
+		b.WriteString(empty)
+		empty = ""
 		if !code {
 			line = strings.NewReplacer("<", "&lt;", "*", "\\*").Replace(line)
 		}

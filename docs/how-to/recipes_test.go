@@ -2,7 +2,6 @@
 package howto
 
 import (
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -19,9 +18,6 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 )
-
-// samples is the folder of the samples, beside which recipes are applied to one cluster.
-const samples = "../../config/samples"
 
 // recipes returns the folders of all recipes.
 func recipes(t *testing.T) []string {
@@ -212,41 +208,4 @@ func TestIndexesNameTheRecipes(t *testing.T) {
 			t.Errorf("%s has no link %s", index, want)
 		}
 	})
-}
-
-// TestRecipesCanBeTriedTogether has no two of them, nor one of them and a sample, define the same cluster-scoped object.
-func TestRecipesCanBeTriedTogether(t *testing.T) {
-	of := map[string]string{}
-	folders := recipes(t)
-	crds, err := filepath.Glob(samples + "/*/crd.yaml")
-	if err != nil || len(crds) == 0 {
-		t.Fatalf("found the samples %v, and the error %v", crds, err)
-	}
-	for _, crd := range crds {
-		folders = append(folders, filepath.Dir(crd))
-	}
-	for _, folder := range folders {
-		for _, id := range shared(load(t, folder)) {
-			if other, taken := of[id]; taken && other != folder {
-				t.Errorf("%s is in %s and in %s", id, other, folder)
-			}
-			of[id] = folder
-		}
-	}
-}
-
-// shared returns the definitions, TemplateControllers, and roles of a set, as "KIND NAME".
-func shared(set *manifest.Set) []string {
-	var all []string
-	for _, tc := range set.Controllers {
-		all = append(all, "TemplateController "+tc.TemplateController.Name)
-	}
-	for _, o := range slices.Concat(set.CRDs, set.Objects) {
-		kind, _ := o.Content["kind"].(string)
-		if slices.Contains([]string{"CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding"}, kind) {
-			metadata, _ := o.Content["metadata"].(map[string]any)
-			all = append(all, fmt.Sprint(kind, " ", metadata["name"]))
-		}
-	}
-	return all
 }
