@@ -58,9 +58,9 @@ type Child struct {
 
 	// What becomes of an object when the template stops yielding it, or its parent
 	// stops matching. Delete: it is deleted. Orphan: it stays, also when the
-	// TemplateController is deleted. It keeps its owner reference and so goes with
-	// its parent: that is what deletionPolicy is about, which is independent of
-	// this field. Optional; the default is Delete.
+	// TemplateController is deleted. It keeps its owner reference, if it has one:
+	// deletionPolicy says whether it goes with its parent. Optional; the default
+	// is Delete.
 	// +optional
 	// +kubebuilder:default=Delete
 	PrunePolicy PrunePolicy `json:"prunePolicy,omitempty"`
