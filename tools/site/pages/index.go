@@ -3,6 +3,7 @@ package pages
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 
@@ -18,11 +19,15 @@ type section struct {
 	Text    string `json:"t"`
 }
 
-// WriteIndex writes the index of the search as a script, which a page can load without a server.
+// WriteIndex writes the index of the search as a script, which a page can load without a server. Every page must be in it.
 func (s *Site) WriteIndex(file string) error {
 	var all []section
 	for _, name := range s.Names() {
-		all = append(all, sections(name, s.Pages[name])...)
+		found := sections(name, s.Pages[name])
+		if len(found) == 0 {
+			return fmt.Errorf("%s: the search would not find it: it has no article with a heading", name)
+		}
+		all = append(all, found...)
 	}
 	var b bytes.Buffer
 	b.WriteString("window.searchIndex = ")

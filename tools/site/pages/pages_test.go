@@ -108,7 +108,6 @@ func TestDeadLinks(t *testing.T) {
 func TestWriteIndex(t *testing.T) {
 	site, folder := open(t, map[string]string{
 		"a/one.html": `<nav>Menu</nav><article><h1>One</h1> <p>Before <code>x &lt; y</code>.</p> <h2 id="p">Part</h2><p>In it.</p><ul><li>Also.</li></ul><h3 id="q">Sub</h3></article>`,
-		"two.html":   `<p>No article</p>`,
 	})
 	file := filepath.Join(folder, "index.js")
 	if err := site.WriteIndex(file); err != nil {
@@ -120,5 +119,15 @@ func TestWriteIndex(t *testing.T) {
 		`{"u":"a/one.html#q","p":"One","h":"Sub","t":""}]` + "\n"
 	if diff := cmp.Diff(want, read(t, folder, "index.js")); diff != "" {
 		t.Errorf("index (-want +got):\n%s", diff)
+	}
+}
+
+func TestEveryPageIsInTheIndex(t *testing.T) {
+	for _, text := range []string{`<p>No article</p>`, `<article><p>No heading</p></article>`} {
+		site, folder := open(t, map[string]string{"one.html": `<article><h1>One</h1></article>`, "two.html": text})
+		err := site.WriteIndex(filepath.Join(folder, "index.js"))
+		if want := "two.html: the search would not find it: it has no article with a heading"; err == nil || err.Error() != want {
+			t.Errorf("%s: got error %v, want %q", text, err, want)
+		}
 	}
 }
