@@ -1,6 +1,7 @@
 package howto
 
 import (
+	"fmt"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -9,6 +10,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/manifest"
 )
 
 // parts are what the page of each recipe has, in this order. Others may stand between them.
@@ -35,48 +41,89 @@ func TestPagesHaveTheSameParts(t *testing.T) {
 	})
 }
 
-// TestPagesSayHowToApplyAndRemove holds the commands of the two parts to what the folder needs: definitions before objects of their kinds, and objects
-// away before the rights to let them go.
+// TestPagesSayHowToApplyAndRemove holds the commands of the two parts to what the folder needs: definitions before objects of their kinds, objects
+// away before the rights to let them go, and children before the definition, without which the garbage collector does not find them.
 func TestPagesSayHowToApplyAndRemove(t *testing.T) {
 	eachRecipe(t, func(t *testing.T, recipe string) {
+		set := load(t, recipe)
 		folder := path.Join("docs/how-to", filepath.ToSlash(recipe))
-		var apply []string
-		if slices.Contains(manifests(t, recipe), filepath.Join(recipe, "crd.yaml")) {
-			apply = append(apply, "kubectl apply -f "+folder+"/crd.yaml", "kubectl wait --for=condition=Established -f "+folder+"/crd.yaml")
+		apply, remove := []string{"kubectl apply -f " + folder}, []string{"kubectl delete -f " + folder + "/object.yaml"}
+		if len(set.CRDs) > 0 {
+			apply = append([]string{"kubectl apply -f " + folder + "/crd.yaml", "kubectl wait --for=condition=Established -f " + folder + "/crd.yaml"}, apply...)
+			remove = append(remove, "kubectl wait --for=delete --timeout=2m "+strings.Join(made(set), ",")+" -l "+selector(set))
 		}
-		apply = append(apply, "kubectl apply -f "+folder)
+		remove = append(remove, "kubectl delete -f "+folder+" --ignore-not-found")
 		if diff := cmp.Diff(apply, commands(part(t, recipe, "Apply it"))); diff != "" {
 			t.Errorf("commands that apply it (-want +page):\n%s", diff)
 		}
-		remove := []string{"kubectl delete -f " + folder + "/object.yaml", "kubectl delete -f " + folder + " --ignore-not-found"}
 		if diff := cmp.Diff(remove, commands(part(t, recipe, "Remove it"))); diff != "" {
 			t.Errorf("commands that remove it (-want +page):\n%s", diff)
 		}
 	})
 }
 
+// made returns the resources that templater makes by the roles of a recipe, in their order.
+func made(set *manifest.Set) []string {
+	var all []string
+	for _, rule := range rules(set) {
+		if !slices.Contains(rule.Verbs, "create") {
+			continue
+		}
+		for _, resource := range rule.Resources {
+			if !slices.Contains(all, resource) {
+				all = append(all, resource)
+			}
+		}
+	}
+	return all
+}
+
+// selector finds the children of all TemplateControllers of a recipe, and says where to look.
+func selector(set *manifest.Set) string {
+	var names []string
+	for _, tc := range set.Controllers {
+		names = append(names, tc.TemplateController.Name)
+	}
+	found := v1.LabelController + "=" + names[0]
+	if len(names) > 1 {
+		found = fmt.Sprintf("'%s in (%s)'", v1.LabelController, strings.Join(names, ","))
+	}
+	for _, crd := range set.CRDs {
+		if spec, _ := crd.Content["spec"].(map[string]any); spec["scope"] == "Cluster" {
+			found += " --all-namespaces"
+		}
+	}
+	return found
+}
+
 // TestPagesTellOfAllRights has the page of a recipe name each resource that its roles are about.
 func TestPagesTellOfAllRights(t *testing.T) {
 	eachRecipe(t, func(t *testing.T, recipe string) {
-		told, count := part(t, recipe, "Rights"), 0
-		for _, o := range load(t, recipe).Objects {
-			rules, _ := o.Content["rules"].([]any)
-			for _, rule := range rules {
-				resources, _ := rule.(map[string]any)["resources"].([]any)
-				for _, resource := range resources {
-					count++
-					name, _ := resource.(string)
-					name, isStatus := strings.CutSuffix(name, "/status")
-					if !strings.Contains(told, "`"+name+"`") || isStatus && !strings.Contains(told, "status") {
-						t.Errorf("the part Rights does not tell of %s", resource)
-					}
+		told, all := part(t, recipe, "Rights"), rules(load(t, recipe))
+		for _, rule := range all {
+			for _, resource := range rule.Resources {
+				name, isStatus := strings.CutSuffix(resource, "/status")
+				if !strings.Contains(told, "`"+name+"`") || isStatus && !strings.Contains(told, "status") {
+					t.Errorf("the part Rights does not tell of %s", resource)
 				}
 			}
 		}
-		if count == 0 {
+		if len(all) == 0 {
 			t.Error("there are no rights")
 		}
 	})
+}
+
+// rules returns those of all roles of a recipe.
+func rules(set *manifest.Set) []rbacv1.PolicyRule {
+	var all []rbacv1.PolicyRule
+	for _, o := range set.Objects {
+		role := rbacv1.ClusterRole{}
+		if o.Content["kind"] == "ClusterRole" && runtime.DefaultUnstructuredConverter.FromUnstructured(o.Content, &role) == nil {
+			all = append(all, role.Rules...)
+		}
+	}
+	return all
 }
 
 func page(t *testing.T, recipe string) string {
