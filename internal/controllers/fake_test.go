@@ -133,12 +133,14 @@ func ring(t testing.TB) *seal.Ring {
 	return r
 }
 
-// seal gives an object the seal that it has when templater makes it, as its labels say.
+// seal gives an object the seal that it has when templater makes it, as it says itself.
 func (c *cluster) seal(o *unstructured.Unstructured) {
 	ring, labels := &seal.Ring{}, o.GetLabels()
 	ring.Set(c.keys)
+	namespace, name := packed(c.t, o).ParentName()
+	parent := seal.Parent{UID: types.UID(labels[v1.LabelParentUID]), Name: types.NamespacedName{Namespace: namespace, Name: name}}
 	text := ring.Seal(seal.Subject{
-		Controller: labels[v1.LabelController], Parent: types.UID(labels[v1.LabelParentUID]), Kind: o.GroupVersionKind().GroupKind(),
+		Controller: labels[v1.LabelController], Parent: parent, Kind: o.GroupVersionKind().GroupKind(),
 		Name: types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()},
 	}, seal.Note{Entry: labels[v1.LabelChild]})
 	annotations := o.GetAnnotations()

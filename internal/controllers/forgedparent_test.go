@@ -49,6 +49,64 @@ func TestObjectsThatAreNoChildrenAskForNobody(t *testing.T) {
 	wantRequests(t, "objects that name many are there when the operator begins", c.run(), "list apps everywhere")
 }
 
+// TestAChildTakesNoPlaceForAParentThatItWasNotMadeFor has somebody keep a child saying that it is of one parent after the other, none of which is
+// there. Nobody waits behind these, and the server is not asked about them.
+func TestAChildTakesNoPlaceForAParentThatItWasNotMadeFor(t *testing.T) {
+	names := func(address string) func(*unstructured.Unstructured) {
+		return func(o *unstructured.Unstructured) {
+			notes := o.GetAnnotations()
+			notes["templater.dev/parent"] = address
+			o.SetAnnotations(notes)
+		}
+	}
+	owned := func(name string) func(*unstructured.Unstructured) {
+		return func(o *unstructured.Unstructured) {
+			owners := o.GetOwnerReferences()
+			owners[0].Name = name
+			o.SetOwnerReferences(owners)
+		}
+	}
+	const ofOwner = "maps\n    scope: Cluster"
+	for why, row := range map[string]struct {
+		spec, parent string
+		change       func(i int) func(*unstructured.Unstructured)
+	}{
+		"by its annotation":                       {tenants, tenant, func(i int) func(*unstructured.Unstructured) { return names(fmt.Sprint("ns/none-", i)) }},
+		"in namespaces that are not there":        {tenants, tenant, func(i int) func(*unstructured.Unstructured) { return names(fmt.Sprintf("none-%d/one", i)) }},
+		"by its owner reference":                  {with(t, tenants, ofOwner, "maps"), with(t, tenant, "space: far", "space: ns"), func(i int) func(*unstructured.Unstructured) { return owned(fmt.Sprint("none-", i)) }},
+		"by its annotation, outliving its parent": {with(t, tenants, ofOwner, "maps\n    deletionPolicy: Orphan"), with(t, tenant, "space: far", "space: ns"), func(i int) func(*unstructured.Unstructured) { return names(fmt.Sprint("none-", i)) }},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := begun(t, selective(t, row.spec), row.parent)
+			c.refuse["update configmaps a"] = answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
+			c.refuse["mark configmaps a"] = c.refuse["update configmaps a"]
+			at := farMap("a")
+			if c.objects[at] == nil {
+				at = configMap("a")
+			}
+			for i := range 100 {
+				c.edit(at, row.change(i))
+				for _, request := range c.run() {
+					if strings.HasPrefix(request, "get ") {
+						t.Fatalf("name %d: %s", i, request)
+					}
+				}
+			}
+			c.start()
+			for _, request := range c.run() {
+				if strings.HasPrefix(request, "get apps none") {
+					t.Errorf("after a restart: %s", request)
+				}
+			}
+			clear(c.refuse)
+			c.apply(with(t, row.parent, "tier: front", "tier: back"))
+			if requests := c.run(); len(requests) == 0 || requests[0] != "get apps one" {
+				t.Errorf("a parent that leaves has to wait: %q", requests)
+			}
+		})
+	}
+}
+
 // TestChildOfALivingParentIsNoLeftover has somebody keep a child saying that it is of a parent that is not there, or of another one. The
 // child is not taken for one that was left behind.
 func TestChildOfALivingParentIsNoLeftover(t *testing.T) {

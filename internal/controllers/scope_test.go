@@ -64,7 +64,7 @@ func TestNamespacesThatChildrenMayBeIn(t *testing.T) {
 func TestWhenChildrenAreReadInAllNamespacesNoMore(t *testing.T) {
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {resourceVersion: \"1\", labels: {templater.dev/controller: apps, templater.dev/parent-uid: u}, namespace: far, name: a, annotations: {templater.dev/parent: ns/one}}"
 	made := parse(t, manifest)
-	(&cluster{keys: keysOf(t, "1")}).seal(made)
+	(&cluster{t: t, keys: keysOf(t, "1")}).seal(made)
 	written, err := made.MarshalJSON()
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func TestWhenChildrenAreReadInAllNamespacesNoMore(t *testing.T) {
 func TestWhenANamespaceIsReadNoMore(t *testing.T) {
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {resourceVersion: \"1\", labels: {templater.dev/controller: apps, templater.dev/parent-uid: u}, namespace: old, name: "
 	made := parse(t, manifest+"a"+", ownerReferences: [{apiVersion: example.org/v1, kind: App, name: one, uid: u, controller: true}]}")
-	(&cluster{keys: keysOf(t, "1")}).seal(made)
+	(&cluster{t: t, keys: keysOf(t, "1")}).seal(made)
 	written, err := made.MarshalJSON()
 	if err != nil {
 		t.Fatal(err)

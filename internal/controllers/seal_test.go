@@ -624,7 +624,7 @@ func TestOnlyADepartedChildIsRemembered(t *testing.T) {
 	for name, want := range map[string]bool{"a": true, "copy": false} {
 		o := known[name]
 		o.SetLabels(nil)
-		if got := c.controllers.get("apps").Factory.Ours(packed(t, o), schema.GroupKind{Kind: "ConfigMap"}, "uid-one"); got != want {
+		if got := c.controllers.get("apps").Factory.Ours(packed(t, o), schema.GroupKind{Kind: "ConfigMap"}, seal.Parent{UID: "uid-one", Name: configMapName("one")}); got != want {
 			t.Errorf("%s counts as ours once it has gone: %v, want %v", name, got, want)
 		}
 	}

@@ -19,7 +19,7 @@ const (
 	Trimmed
 	// Ours: templater has made the object, as its seal says, or that of an earlier state.
 	Ours
-	// Sealed: the seal of the object holds.
+	// Sealed: the seal of the object holds for what its labels say, and for the parent that it names.
 	Sealed
 	// Fresh: the object was last applied by this process.
 	Fresh
@@ -89,7 +89,7 @@ func (o *Object) Follow(before *Object) {
 	}
 	if known&(Ours|Sealed) != 0 && o.sameParent(before) {
 		facts |= known & Ours
-		if o.sameSeal(before) {
+		if o.sameSeal(before) && o.sameName(before) {
 			facts |= known & Sealed
 		}
 	}
@@ -99,6 +99,16 @@ func (o *Object) Follow(before *Object) {
 // sameParent reports whether both say that they were made for the same TemplateController and parent.
 func (o *Object) sameParent(before *Object) bool {
 	return o.text(o.labels) == before.text(before.labels) || o.Label(v1.LabelController) == before.Label(v1.LabelController) && o.Label(v1.LabelParentUID) == before.Label(v1.LabelParentUID)
+}
+
+// sameName reports whether both name the same parent.
+func (o *Object) sameName(before *Object) bool {
+	if o.text(o.annotations) == before.text(before.annotations) && o.text(o.owners) == before.text(before.owners) {
+		return true
+	}
+	namespace, name := o.ParentName()
+	namespaceBefore, nameBefore := before.ParentName()
+	return name == nameBefore && namespace == namespaceBefore
 }
 
 // sameSeal reports whether both have the same seal.

@@ -21,9 +21,16 @@ import (
 // Subject is whose child an object is, and which object it is. A seal holds for one subject only.
 type Subject struct {
 	Controller string
-	Parent     types.UID
+	Parent     Parent
 	Kind       schema.GroupKind
 	Name       types.NamespacedName
+}
+
+// Parent is whom a child was made for. Both parts count: once a parent is gone, nothing else tells which name went with a UID.
+type Parent struct {
+	UID types.UID
+	// Name may lack the namespace where that is the child's own.
+	Name types.NamespacedName
 }
 
 // Note is what a seal says besides.
@@ -200,7 +207,11 @@ func (k *key) sum(s Subject, entry string, at int64) (mac [macLength]byte) {
 	h := k.macs.Get().(*hasher) //nolint:forcetypeassert // the pool has no others
 	defer k.macs.Put(h)
 	text := binary.BigEndian.AppendUint64(append(h.text[:0], domain...), uint64(at)) //nolint:gosec // any bits will do
-	for _, part := range [...]string{s.Controller, string(s.Parent), s.Kind.Group, s.Kind.Kind, s.Name.Namespace, s.Name.Name, entry} {
+	away := s.Parent.Name.Namespace
+	if away == s.Name.Namespace {
+		away = ""
+	}
+	for _, part := range [...]string{s.Controller, string(s.Parent.UID), away, s.Parent.Name.Name, s.Kind.Group, s.Kind.Kind, s.Name.Namespace, s.Name.Name, entry} {
 		text = append(binary.AppendUvarint(text, uint64(len(part))), part...)
 	}
 	h.Reset()

@@ -38,7 +38,7 @@ func ringOf(t testing.TB, ids ...string) *Ring {
 
 var (
 	subject = Subject{
-		Controller: "apps", Parent: "4f1f7a52-0000-4000-8000-000000000001", Kind: schema.GroupKind{Group: "apps", Kind: "Deployment"},
+		Controller: "apps", Parent: Parent{UID: "4f1f7a52-0000-4000-8000-000000000001", Name: types.NamespacedName{Namespace: "home", Name: "shop"}}, Kind: schema.GroupKind{Group: "apps", Kind: "Deployment"},
 		Name: types.NamespacedName{Namespace: "ns", Name: "web"},
 	}
 	note = Note{Entry: "pods", Applied: time.UnixMilli(1767225600123)}
@@ -52,7 +52,11 @@ func TestSealHoldsForItsSubjectOnly(t *testing.T) {
 	}
 	for what, change := range map[string]func(*Subject){
 		"another TemplateController":         func(s *Subject) { s.Controller = "other" },
-		"another parent":                     func(s *Subject) { s.Parent = "u" },
+		"another parent":                     func(s *Subject) { s.Parent.UID = "u" },
+		"a parent of another name":           func(s *Subject) { s.Parent.Name.Name = "other" },
+		"a parent in another namespace":      func(s *Subject) { s.Parent.Name.Namespace = "other" },
+		"a parent in the child's namespace":  func(s *Subject) { s.Parent.Name.Namespace = "ns" },
+		"a parent in no namespace":           func(s *Subject) { s.Parent.Name.Namespace = "" },
 		"another kind":                       func(s *Subject) { s.Kind.Kind = "StatefulSet" },
 		"another group":                      func(s *Subject) { s.Kind.Group = "" },
 		"another namespace":                  func(s *Subject) { s.Name.Namespace = "other" },
@@ -64,6 +68,18 @@ func TestSealHoldsForItsSubjectOnly(t *testing.T) {
 		if _, verdict := r.Open(text, other); verdict != Broken {
 			t.Errorf("%s: verdict %v", what, verdict)
 		}
+	}
+}
+
+// TestNamespaceOfTheParentMayBeLeftOutWhereItIsTheChilds is so because an owner reference does not tell it.
+func TestNamespaceOfTheParentMayBeLeftOutWhereItIsTheChilds(t *testing.T) {
+	r, here, short := ringOf(t, "5"), subject, subject
+	here.Parent.Name.Namespace, short.Parent.Name.Namespace = "ns", ""
+	if _, verdict := r.Open(r.Seal(here, note), short); verdict != Valid {
+		t.Errorf("made for the full name: verdict %v by the short one", verdict)
+	}
+	if _, verdict := r.Open(r.Seal(short, note), here); verdict != Valid {
+		t.Errorf("made for the short name: verdict %v by the full one", verdict)
 	}
 }
 

@@ -14,7 +14,7 @@ func (r *Ownership) InTheWay(there *object.Object, child *Wanted, parent *object
 	switch _, earlier := r.earlier(there, child.Kind.GroupKind(), parent); {
 	case there.Deleting():
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: child.ID().String() + " is being deleted; it is made anew once it is gone", Waiting: true, Retry: problem.RetrySoon}
-	case r.Ours(there, child.Kind.GroupKind(), parent.UID()):
+	case r.Ours(there, child.Kind.GroupKind(), identity(parent)):
 		return nil
 	case earlier:
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: child.ID().String() + " belongs to an earlier object of the parent's name; it is made anew once that one is collected", Waiting: true, Retry: problem.RetrySoon}
@@ -30,7 +30,7 @@ func (r *Ownership) conflict(there *object.Object, kind schema.GroupKind, parent
 	if !r.alike(there, parent) {
 		return r.whose(there) + ": templater does not take it; " + remedy
 	}
-	_, verdict := r.Seals.Open(there.Annotation(v1.AnnotationSeal), r.subject(there.Key(), kind, parent.UID()))
+	_, verdict := r.Seals.Open(there.Annotation(v1.AnnotationSeal), r.subject(there.Key(), kind, identity(parent)))
 	switch verdict {
 	case seal.None:
 		return "looks like a child of this object, but has no seal of templater's: somebody else has made it, or has taken the seal away; look at it, then " + remedy + restore

@@ -46,29 +46,43 @@ func (r *Ownership) Made(o *object.Object, kind schema.GroupKind) bool {
 	return r.genuine(o, kind)
 }
 
-// Belongs reports whether an object with the labels of this controller and of the parent with that UID is its child.
-func (r *Ownership) Belongs(o *object.Object, kind schema.GroupKind, parent types.UID) bool {
-	if owner, has := o.Controller(); has && owner.UID != parent {
-		return false
-	}
-	return r.genuine(o, kind)
+// Names reports whether an object with the label of this controller proves that it was made for a parent of the name that it
+// says. Whoever may change a child can have it name anybody, and it stays a child.
+func (r *Ownership) Names(o *object.Object, kind schema.GroupKind) bool {
+	return r.Made(o, kind) && (r.sealed(o, kind) || r.adopts(o))
 }
 
-// Ours reports whether any object is a child of the parent with that UID: one that has lost its labels is, too.
-func (r *Ownership) Ours(o *object.Object, kind schema.GroupKind, parent types.UID) bool {
-	if owner, has := o.Controller(); has && owner.UID != parent {
+// Belongs reports whether an object with the labels of this controller and of that parent is its child, whatever name it says.
+func (r *Ownership) Belongs(o *object.Object, kind schema.GroupKind, parent *object.Object) bool {
+	if owner, has := o.Controller(); has && owner.UID != parent.UID() {
 		return false
 	}
-	if o.Label(v1.LabelController) == r.Controller && o.Label(v1.LabelParentUID) == string(parent) {
-		return r.genuine(o, kind)
+	if r.genuine(o, kind) {
+		return true
 	}
-	return r.sealedFor(o, kind, parent) || r.Departed.has(r.Controller, parent, o.UID()) || r.adopts(o) && (o.Label(v1.LabelParentUID) == string(parent) || ownedBy(o, parent))
+	ours := r.sealedFor(o, kind, identity(parent))
+	if ours {
+		o.Note(object.Ours)
+	}
+	return ours
+}
+
+// Ours reports whether any object is a child of that parent: one that has lost its labels is, too.
+func (r *Ownership) Ours(o *object.Object, kind schema.GroupKind, parent seal.Parent) bool {
+	if owner, has := o.Controller(); has && owner.UID != parent.UID {
+		return false
+	}
+	labelled := o.Label(v1.LabelParentUID) == string(parent.UID)
+	if labelled && o.Label(v1.LabelController) == r.Controller && r.genuine(o, kind) {
+		return true
+	}
+	return r.sealedFor(o, kind, parent) || r.Departed.has(r.Controller, parent.UID, o.UID()) || r.adopts(o) && (labelled || ownedBy(o, parent.UID))
 }
 
 // MadeForEarlier reports whether we have made the object for an earlier object of the parent's name, which is gone.
 func (r *Ownership) MadeForEarlier(there *object.Object, kind schema.GroupKind, parent *object.Object) bool {
 	uid, earlier := r.earlier(there, kind, parent)
-	return earlier && !there.Deleting() && r.Ours(there, kind, uid)
+	return earlier && !there.Deleting() && r.Ours(there, kind, seal.Parent{UID: uid, Name: parent.Key()})
 }
 
 // GoesWith reports whether an object with the label of this controller is deleted with the TemplateController. Its entry may
@@ -85,7 +99,7 @@ func (r *Ownership) Unsealed(o *object.Object, kind schema.GroupKind) bool {
 // NoteWritten takes note that an object is ours: it is as we have just written it.
 func NoteWritten(after *object.Object) { after.Note(object.Ours) }
 
-// genuine reports whether templater has made an object with the label of this controller for the parent that its label names.
+// genuine reports whether templater has made an object with the label of this controller for the parent that it says.
 func (r *Ownership) genuine(o *object.Object, kind schema.GroupKind) bool {
 	if o.Noted(object.Ours) {
 		return true
@@ -104,27 +118,34 @@ func (r *Ownership) genuine(o *object.Object, kind schema.GroupKind) bool {
 	return ours
 }
 
-// sealed reports whether an object with the label of this controller carries our seal for the parent that its label names.
+// sealed reports whether an object with the label of this controller carries our seal for the parent that it says: its label has
+// the UID.
 func (r *Ownership) sealed(o *object.Object, kind schema.GroupKind) bool {
 	if o.Noted(object.Sealed) {
 		return true
 	}
-	holds := r.sealedFor(o, kind, types.UID(o.Label(v1.LabelParentUID)))
+	namespace, name := o.ParentName()
+	holds := r.sealedFor(o, kind, seal.Parent{UID: types.UID(o.Label(v1.LabelParentUID)), Name: types.NamespacedName{Namespace: namespace, Name: name}})
 	if holds {
 		o.Note(object.Sealed)
 	}
 	return holds
 }
 
-// sealedFor reports whether the object carries our seal for the parent with that UID, whatever its labels say.
-func (r *Ownership) sealedFor(o *object.Object, kind schema.GroupKind, parent types.UID) bool {
+// sealedFor reports whether the object carries our seal for that parent, whatever it says itself.
+func (r *Ownership) sealedFor(o *object.Object, kind schema.GroupKind, parent seal.Parent) bool {
 	_, holds := r.open(o, r.subject(o.Key(), kind, parent))
 	return holds
 }
 
 // subject is what the seal of an object of ours has to be for.
-func (r *Ownership) subject(name types.NamespacedName, kind schema.GroupKind, parent types.UID) seal.Subject {
+func (r *Ownership) subject(name types.NamespacedName, kind schema.GroupKind, parent seal.Parent) seal.Subject {
 	return seal.Subject{Controller: r.Controller, Parent: parent, Kind: kind, Name: name}
+}
+
+// identity is what the seals of a parent's children hold of it.
+func identity(parent *object.Object) seal.Parent {
+	return seal.Parent{UID: parent.UID(), Name: parent.Key()}
 }
 
 // open returns what the seal of an object says, and whether it holds for the subject.
@@ -170,7 +191,7 @@ func (r *Ownership) earlier(o *object.Object, kind schema.GroupKind, parent *obj
 	if outlives(o) || namespace != parent.Namespace() || name != parent.Name() || uid == "" || uid == parent.UID() {
 		return "", false
 	}
-	return uid, r.Ours(o, kind, uid)
+	return uid, r.Ours(o, kind, seal.Parent{UID: uid, Name: parent.Key()})
 }
 
 // older reports whether a seal is older than the object that carries it: somebody has deleted ours, and made another one of

@@ -42,6 +42,9 @@ func TestAdoptionIsForOlderTemplateControllersOnly(t *testing.T) {
 	}
 }
 
+// parentOne is whom old was made for.
+var parentOne = seal.Parent{UID: "uid-one", Name: types.NamespacedName{Namespace: "ns", Name: "one"}}
+
 func TestDeparted(t *testing.T) {
 	d := &Departed{}
 	d.note("apps", "parent", "child")
@@ -139,7 +142,7 @@ func TestWhatLooksLikeAChildFromBeforeTheKeys(t *testing.T) {
 // TestWhoseAnyObjectIs asks about objects whose labels may say anything.
 func TestWhoseAnyObjectIs(t *testing.T) {
 	r := adopting(t)
-	sealed := []string{"  labels:", "  annotations: {" + v1.AnnotationSeal + ": '" + r.Seals.Seal(r.subject(types.NamespacedName{Namespace: "ns", Name: "a"}, configMaps, "uid-one"), seal.Note{Entry: "maps", Applied: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}) + "'}\n  labels:"}
+	sealed := []string{"  labels:", "  annotations: {" + v1.AnnotationSeal + ": '" + r.Seals.Seal(r.subject(types.NamespacedName{Namespace: "ns", Name: "a"}, configMaps, parentOne), seal.Note{Entry: "maps", Applied: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}) + "'}\n  labels:"}
 	for why, row := range map[string]struct {
 		changes  []string
 		adopting bool
@@ -158,7 +161,7 @@ func TestWhoseAnyObjectIs(t *testing.T) {
 		r.Adopting = row.adopting
 		o := changed(t, row.changes...)
 		o.Note(row.note)
-		if got := r.Ours(o, configMaps, "uid-one"); got != row.want {
+		if got := r.Ours(o, configMaps, parentOne); got != row.want {
 			t.Errorf("%s: %v, want %v", why, got, row.want)
 		}
 	}
@@ -167,10 +170,11 @@ func TestWhoseAnyObjectIs(t *testing.T) {
 // TestWhatIsKnownOfAnObjectStays asks again when the reason has gone.
 func TestWhatIsKnownOfAnObjectStays(t *testing.T) {
 	r := adopting(t)
-	text := r.Seals.Seal(r.subject(types.NamespacedName{Namespace: "ns", Name: "a"}, configMaps, "uid-one"), seal.Note{Entry: "maps", Applied: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+	text := r.Seals.Seal(r.subject(types.NamespacedName{Namespace: "ns", Name: "a"}, configMaps, parentOne), seal.Note{Entry: "maps", Applied: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+	one, other := packed(t, "{metadata: {name: one, namespace: ns, uid: uid-one}}"), packed(t, "{metadata: {name: other, namespace: ns, uid: other}}")
 	adopted, sealed := changed(t), changed(t, "  labels:", "  annotations: {"+v1.AnnotationSeal+": '"+text+"'}\n  labels:")
 	for _, time := range []string{"first", "later"} {
-		if !r.Made(adopted, configMaps) || !r.Belongs(adopted, configMaps, "uid-one") || r.Belongs(adopted, configMaps, "other") {
+		if !r.Made(adopted, configMaps) || !r.Belongs(adopted, configMaps, one) || r.Belongs(adopted, configMaps, other) {
 			t.Errorf("%s: what is adopted is not the child of its parent alone", time)
 		}
 		if r.Unsealed(sealed, configMaps) || !r.Made(sealed, configMaps) {
@@ -182,6 +186,50 @@ func TestWhatIsKnownOfAnObjectStays(t *testing.T) {
 		}
 		r.Seals.Set(other)
 		r.Adopting = false
+	}
+}
+
+// TestWhomAChildNames has children say the name of another parent than that of their seal.
+func TestWhomAChildNames(t *testing.T) {
+	const ownerless = "ownerReferences: []"
+	owned := "ownerReferences: [{apiVersion: example.org/v1, kind: App, name: one, uid: uid-one, controller: true}]"
+	tenant := seal.Parent{UID: "uid-one", Name: types.NamespacedName{Namespace: "home", Name: "one"}}
+	for why, row := range map[string]struct {
+		parent seal.Parent
+		says   string // in its annotation
+		owners string
+		names  bool
+	}{
+		"its owner":                                      {parentOne, "", owned, true},
+		"the owner has another name":                     {parentOne, "", strings.Replace(owned, "name: one", "name: none", 1), false},
+		"nobody":                                         {parentOne, "", ownerless, false},
+		"its parent, which it outlives":                  {parentOne, "one", ownerless, true},
+		"another, which it outlives":                     {parentOne, "none", ownerless, false},
+		"its parent in another namespace":                {tenant, "home/one", ownerless, true},
+		"another in that namespace":                      {tenant, "home/none", ownerless, false},
+		"one of the name in a third namespace":           {tenant, "far/one", ownerless, false},
+		"one of the name in its own namespace":           {tenant, "ns/one", ownerless, false},
+		"one of the name in its own namespace, in short": {tenant, "one", ownerless, false},
+		"one of the name in no namespace":                {tenant, "/one", ownerless, false},
+		"its parent, which has no namespace":             {seal.Parent{UID: "uid-one", Name: types.NamespacedName{Name: "one"}}, "/one", ownerless, true},
+	} {
+		t.Run(why, func(t *testing.T) {
+			r := adopting(t)
+			r.Adopting = false
+			text := r.Seals.Seal(r.subject(types.NamespacedName{Namespace: "ns", Name: "a"}, configMaps, row.parent), seal.Note{Entry: "maps", Applied: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+			sealed := []string{owned, row.owners, "  labels:", "  annotations: {" + v1.AnnotationSeal + ": '" + text + "', " + v1.AnnotationParent + ": '" + row.says + "'}\n  labels:"}
+			parent := packed(t, "{metadata: {name: "+row.parent.Name.Name+", namespace: '"+row.parent.Name.Namespace+"', uid: uid-one}}")
+			o := changed(t, sealed...)
+			if got := r.Names(o, configMaps); got != row.names {
+				t.Errorf("it proves that: %v, want %v", got, row.names)
+			}
+			if !r.Belongs(o, configMaps, parent) || !r.Ours(changed(t, sealed...), configMaps, row.parent) {
+				t.Error("it is not the child of its parent any more")
+			}
+			if got := r.Names(o, configMaps); got != row.names || !r.Made(o, configMaps) {
+				t.Errorf("once its parent knows it, it proves that: %v, want %v", got, row.names)
+			}
+		})
 	}
 }
 

@@ -15,7 +15,7 @@ func (m Marks) seal(name types.NamespacedName) string {
 }
 
 func (m Marks) subject(name types.NamespacedName) seal.Subject {
-	return m.maker.subject(name, m.kind, m.maker.Parent.UID())
+	return m.maker.subject(name, m.kind, identity(m.maker.Parent))
 }
 
 // open returns what the seal of an object says, and whether it holds.
@@ -28,11 +28,10 @@ func (m *Maker) openFor(o *object.Object, kind schema.GroupKind) (seal.Note, boo
 	if o.Noted(object.Sealed) {
 		return seal.Read(o.Annotation(v1.AnnotationSeal)), true
 	}
-	note, holds := m.open(o, m.subject(o.Key(), kind, m.Parent.UID()))
-	if holds && o.Label(v1.LabelController) == m.Controller && o.Label(v1.LabelParentUID) == string(m.Parent.UID()) {
-		o.Note(object.Sealed)
+	if o.Label(v1.LabelController) == m.Controller && o.Label(v1.LabelParentUID) == string(m.Parent.UID()) && m.sealed(o, kind) {
+		return seal.Read(o.Annotation(v1.AnnotationSeal)), true
 	}
-	return note, holds
+	return m.open(o, m.subject(o.Key(), kind, identity(m.Parent)))
 }
 
 // Unsealed reports whether an object lacks our seal, or has that of another entry.

@@ -20,7 +20,7 @@ func marked(t *testing.T) (m Marks, applied func(server, noted time.Time, parent
 	maker := &Maker{Ownership: adopting(t), Parent: parent, Clock: clocktesting.NewFakePassiveClock(time.Time{})}
 	m = maker.Marks(&v1.Child{Name: "maps"}, configMaps, "", false)
 	return m, func(server, noted time.Time, parent types.UID) *object.Object {
-		text := maker.Seals.Seal(seal.Subject{Controller: "apps", Parent: parent, Kind: configMaps, Name: types.NamespacedName{Namespace: "ns", Name: "a"}}, seal.Note{Entry: "maps", Applied: noted})
+		text := maker.Seals.Seal(seal.Subject{Controller: "apps", Parent: seal.Parent{UID: parent, Name: types.NamespacedName{Name: "one"}}, Kind: configMaps, Name: types.NamespacedName{Namespace: "ns", Name: "a"}}, seal.Note{Entry: "maps", Applied: noted})
 		return changed(t, "  labels:", "  annotations: {"+v1.AnnotationSeal+": \""+text+"\"}\n  labels:", "operation: Apply,", "operation: Apply, time: \""+server.Format(time.RFC3339)+"\",")
 	}
 }

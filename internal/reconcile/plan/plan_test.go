@@ -110,7 +110,7 @@ func (s side) content() map[string]any {
 func (s side) object(t testing.TB) *object.Object {
 	t.Helper()
 	content := s.content()
-	subject := seal.Subject{Controller: "m", Parent: "u", Kind: configMaps.GroupKind(), Name: types.NamespacedName{Namespace: "ns", Name: s.name}}
+	subject := seal.Subject{Controller: "m", Parent: seal.Parent{UID: "u", Name: types.NamespacedName{Namespace: "ns", Name: "one"}}, Kind: configMaps.GroupKind(), Name: types.NamespacedName{Namespace: "ns", Name: s.name}}
 	by := ring(t, "1", "2")
 	if s.worn {
 		by = ring(t, "1")

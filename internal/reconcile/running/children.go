@@ -39,7 +39,8 @@ func (c *Controller) ParentOf(child *object.Object) types.NamespacedName {
 }
 
 // Concerned returns the parent that is to be looked at because of an object of that kind with the label of this controller, or false.
-// Anybody may label objects, and have them name whom they like. So of parents that are not there, only children of ours tell.
+// Anybody may label objects, and have them name whom they like. So of parents that are not there, only children of ours tell, and
+// only of those that they were made for: each takes a place among the departures.
 func (c *Controller) Concerned(o *object.Object, kind schema.GroupKind) (types.NamespacedName, bool) {
 	parent := c.ParentOf(o)
 	switch {
@@ -48,7 +49,7 @@ func (c *Controller) Concerned(o *object.Object, kind schema.GroupKind) (types.N
 	case c.Parent(parent) != nil:
 		return parent, true
 	}
-	return parent, mayBeName(parent.Namespace) && mayBeName(parent.Name) && c.Factory.Made(o, kind)
+	return parent, mayBeName(parent.Namespace) && mayBeName(parent.Name) && c.Factory.Names(o, kind)
 }
 
 // mayBeName reports whether an object that is not there can be called so, or have been in a namespace that was.
@@ -63,7 +64,7 @@ func (c *Controller) ChildrenNamed(parent types.NamespacedName) []*child.Live {
 
 // ChildrenOf returns the children of one parent.
 func (c *Controller) ChildrenOf(parent *object.Object) []*child.Live {
-	return c.Children(parent.Namespace(), func(cache *watch.Cache) []*object.Object { return cache.Children(c.Name, parent.UID()) }, func(o *object.Object, kind schema.GroupKind) bool { return c.Factory.Belongs(o, kind, parent.UID()) })
+	return c.Children(parent.Namespace(), func(cache *watch.Cache) []*object.Object { return cache.Children(c.Name, parent.UID()) }, func(o *object.Object, kind schema.GroupKind) bool { return c.Factory.Belongs(o, kind, parent) })
 }
 
 // Children returns those in a namespace, or in all where it is empty.
@@ -122,13 +123,8 @@ func (c *Controller) NothingLeft(s Source) bool {
 
 // AllSealed reports whether all children are known, and none lacks a seal. Those whose parent is not there count where leftovers is true.
 func (c *Controller) AllSealed(leftovers bool) bool {
-	if !c.CompleteEverywhere() || !Readable(c.Namespaces) {
+	if !c.CompleteEverywhere() || !c.ParentsComplete() {
 		return false
-	}
-	for _, cache := range c.Parents {
-		if !Readable(cache) {
-			return false
-		}
 	}
 	all := true
 	c.EachChild(func(s Source, o *object.Object) {

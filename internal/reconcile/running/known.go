@@ -16,6 +16,19 @@ func (c *Controller) ParentsSynced(namespace string) bool {
 	return cache == nil || cache.Synced()
 }
 
+// ParentsComplete reports whether all parents are known, as they are now.
+func (c *Controller) ParentsComplete() bool {
+	if !Readable(c.Namespaces) {
+		return false
+	}
+	for _, cache := range c.Parents {
+		if !Readable(cache) {
+			return false
+		}
+	}
+	return true
+}
+
 // SyncingChildren reports whether some children in that namespace are still being read for the first time.
 func (c *Controller) SyncingChildren(namespace string) bool {
 	for _, s := range c.Sources {
