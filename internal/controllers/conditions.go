@@ -95,7 +95,7 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *tracked, a assembly
 		Finalizes:          mayHold(tc, a.rejection) && !e.released,
 	}
 	left := recountTime - c.clock.Since(e.since)
-	recounting := left > 0 && e.counts.Parents.Total < tc.Status.Parents.Total
+	recounting := left > 0 && e.counts.Parents.Total < tc.Status.Parents.Total && !e.countsAll(a, next)
 	if recounting {
 		status.Parents, status.Children, status.Failing = tc.Status.Parents, tc.Status.Children, tc.Status.Failing
 		c.queue.AddAfter(tc.Name, left) // once more: in the queue, what comes sooner has replaced what was to come then

@@ -49,7 +49,7 @@ const countsDelay = 2 * time.Second
 const lossPatience = 100 * time.Millisecond
 
 // recountTime is how long after its start an operator may take to look at all
-// parents; meanwhile the counts that it finds in the status are believed.
+// parents; until it has, the counts that it finds in the status are believed.
 const recountTime = 30 * time.Second
 
 // Controllers runs the TemplateControllers: it keeps, for each, the compiled

@@ -12,6 +12,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/tally"
+	"github.com/templater-dev/templater/internal/watch"
 )
 
 // delays is a queue that writes down how long keys are to wait.
@@ -55,6 +56,47 @@ func TestCountsSurviveARestart(t *testing.T) {
 	c.clock.SetTime(c.clock.Now().Add(recountTime))
 	if got := recount(); got != int64(0) {
 		t.Errorf("status.parents.total is %v later, want what has been counted", got)
+	}
+}
+
+// TestCountsMayFallOnceAllParentsHaveBeenLookedAt has parents go while no operator runs.
+func TestCountsMayFallOnceAllParentsHaveBeenLookedAt(t *testing.T) {
+	for why, row := range map[string]struct {
+		stay, unreadable bool
+		want             int64
+	}{
+		"one stays":                     {stay: true, want: 1},
+		"none stays":                    {want: 0},
+		"those that are cannot be read": {stay: true, unreadable: true, want: 2},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(apps)
+			c.apply(app)
+			c.applyAs(with(t, app, "name: one", "name: two", "[a, b]", "[c]"), "uid-two")
+			total := func() int64 {
+				c.controllers.queue.Add("apps") // counts are debounced
+				c.run()
+				n, _, _ := unstructured.NestedInt64(c.get("templatecontrollers", "apps").Object, "status", "parents", "total")
+				return n
+			}
+			c.run()
+			if got := total(); got != 2 {
+				t.Fatalf("status.parents.total is %d, want 2", got)
+			}
+			c.remove(locationOf(parse(t, with(t, app, "name: one", "name: two"))))
+			if !row.stay {
+				c.remove(locationOf(parse(t, app)))
+			}
+			if row.unreadable {
+				c.silent[watch.Want{Resource: one.Resource, Role: watch.Parent}] = true
+			}
+			c.start()
+			c.run()
+			if got := total(); got != row.want {
+				t.Errorf("status.parents.total is %d, want %d", got, row.want)
+			}
+		})
 	}
 }
 

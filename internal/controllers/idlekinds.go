@@ -75,12 +75,7 @@ func (e *tracked) idle(current *running.Controller) []schema.GroupKind {
 
 // allSeen reports whether each parent's last pass knew all that its templates want, in the present round.
 func (e *tracked) allSeen(current *running.Controller) bool {
-	for _, cache := range current.Parents {
-		if !running.Readable(cache) {
-			return false
-		}
-	}
-	if !running.Readable(current.Namespaces) {
+	if !current.ParentsComplete() {
 		return false
 	}
 	seen := true

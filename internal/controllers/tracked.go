@@ -10,6 +10,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/related"
 	"github.com/templater-dev/templater/internal/reconcile/running"
@@ -52,6 +53,19 @@ func newTracked(uid types.UID) *tracked {
 		uid: uid, generation: -1, sought: -1, counts: tally.New(), bits: map[schema.GroupKind]uint64{},
 		childKinds: map[schema.GroupKind]string{}, settled: map[schema.GroupKind]bool{}, missing: map[schema.GroupKind]bool{},
 	}
+}
+
+// countsAll reports whether all parents are known and counted. The lock is held.
+func (e *tracked) countsAll(a assembly, next *running.Controller) bool {
+	if a.rejection != nil || len(next.Parents) == 0 || !next.ParentsComplete() {
+		return false
+	}
+	all := true
+	next.EachParent(func(o *object.Object) {
+		_, counted := e.counts.Tallies[o.Key()]
+		all = all && counted
+	})
+	return all
 }
 
 // learn takes up the kinds of children in a status. Who has served it before may have added some that the watch has
