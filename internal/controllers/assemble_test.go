@@ -112,20 +112,20 @@ func TestWhenKindsAreAskedForAgain(t *testing.T) {
 }
 
 func TestStateTellsWhatParentsAreToBeLookedAtFor(t *testing.T) {
-	states := map[string]*state{}
+	states := map[string]*running.State{}
 	for what, s := range map[string]running.Source{
 		"as it was":      {Kind: kind.Kind{Revision: "1"}},
 		"another schema": {Kind: kind.Kind{Revision: "2"}},
 		"it is away":     {Kind: kind.Kind{Revision: "1"}, Err: errors.New("away")},
 	} {
 		c := &running.Controller{Spec: &v1.TemplateControllerSpec{}, Factory: &child.Factory{Ownership: &child.Ownership{Seals: &seal.Ring{}}}, Sources: map[schema.GroupKind]running.Source{{Kind: "A"}: s}}
-		now := (&assembly{}).state(1, c)
+		now := c.State(false)
 		for other, state := range states {
-			if now.equal(state) {
+			if now.Equal(state) {
 				t.Errorf("%q has the state of %q", what, other)
 			}
 		}
-		if again := (&assembly{}).state(1, c); !again.equal(now) {
+		if again := c.State(false); !again.Equal(now) {
 			t.Errorf("%q: a second look finds another state", what)
 		}
 		states[what] = now

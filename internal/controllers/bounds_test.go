@@ -5,7 +5,6 @@ import (
 	"errors"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -13,8 +12,6 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
-	"github.com/templater-dev/templater/internal/reconcile/tally"
-	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -68,17 +65,6 @@ func TestFinalizersOfOthersAreTheirs(t *testing.T) {
 	c.run()
 	c.goes()
 	wantRequests(t, "a deletion that waits for somebody else", c.run())
-}
-
-func TestNothingIsSaidOfTheStatusOfAKindThatIsNotKnown(t *testing.T) {
-	for why, a := range map[string]assembly{
-		"the spec is rejected":     {rejection: &spec.Rejection{}},
-		"the kind cannot be found": {kindErr: errors.New("no answer")},
-	} {
-		if got := writableCondition(a, &running.Controller{}, &tally.Counts{}); got.Status != metav1.ConditionUnknown {
-			t.Errorf("%s: %s, want Unknown", why, got.Status)
-		}
-	}
 }
 
 func TestNamespaceThatIsNotThereIsNotSelected(t *testing.T) {

@@ -10,9 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/controllers/conditions"
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/lint"
-	"github.com/templater-dev/templater/internal/problem"
 	schemas "github.com/templater-dev/templater/internal/schema"
 	"github.com/templater-dev/templater/internal/spec"
 )
@@ -68,7 +68,7 @@ func (c *Controllers) verdict(tc *v1.TemplateController, result lint.Result, ask
 	if result.Rejection != nil && worksAlready(tc) && c.compiles(tc) {
 		result.Rejection, result.Findings = nil, demoted(result.Findings)
 	}
-	return result.Compiled, verdict{rejection: result.Rejection, linted: lintedCondition(result.Findings), asked: asked}
+	return result.Compiled, verdict{rejection: result.Rejection, linted: conditions.Linted(result.Findings), asked: asked}
 }
 
 // compiles reports whether a spec makes sense, whatever fields objects have.
@@ -90,20 +90,6 @@ func demoted(all []finding.Finding) []finding.Finding {
 		all[i].Severity = finding.Warning
 	}
 	return finding.Sort(all)
-}
-
-// lintedCondition says which warnings there are. Behind an error there may be more than those that were found.
-func lintedCondition(all []finding.Finding) metav1.Condition {
-	warnings := finding.Of(finding.Warning, all)
-	switch count := len(warnings); {
-	case count == 0 && len(all) > 0:
-		return metav1.Condition{Type: v1.ConditionLinted, Status: metav1.ConditionUnknown, Reason: v1.ReasonNotAccepted, Message: "not known until the spec is accepted"}
-	case count == 0:
-		return metav1.Condition{Type: v1.ConditionLinted, Status: metav1.ConditionTrue, Reason: v1.ReasonNoWarnings, Message: "no warnings"}
-	default:
-		message := problem.Count(count, "warning", "warnings") + ": "
-		return metav1.Condition{Type: v1.ConditionLinted, Status: metav1.ConditionFalse, Reason: v1.ReasonWarnings, Message: message + problem.JoinFunc(warnings, finding.Finding.String)}
-	}
 }
 
 // noting is a Set that notes which kinds it was asked for.

@@ -14,28 +14,6 @@ import (
 	"github.com/templater-dev/templater/internal/spec"
 )
 
-func TestLintedCountsWarningsAndShowsThree(t *testing.T) {
-	warning := func(line int, message string) finding.Finding {
-		return finding.Finding{Code: "TL999", Severity: finding.Warning, Where: "children[pod]", Line: line, Column: 2, Message: message}
-	}
-	failure := finding.Finding{Severity: finding.Error, Where: "spec.watch", Message: "is wrong"}
-	for name, row := range map[string]struct {
-		all  []finding.Finding
-		want string
-	}{
-		"nothing":             {nil, "True NoWarnings: no warnings"},
-		"errors are Accepted": {[]finding.Finding{failure}, "Unknown NotAccepted: not known until the spec is accepted"},
-		"one":                 {[]finding.Finding{failure, warning(1, "a")}, "False Warnings: 1 warning: children[pod]:1:2: a"},
-		"three":               {[]finding.Finding{warning(1, "a"), warning(2, "b"), warning(3, "c")}, "False Warnings: 3 warnings: children[pod]:1:2: a; children[pod]:2:2: b; children[pod]:3:2: c"},
-		"more than three":     {[]finding.Finding{warning(1, "a"), warning(2, "b"), warning(3, "c"), warning(4, "d")}, "False Warnings: 4 warnings: children[pod]:1:2: a; children[pod]:2:2: b; children[pod]:3:2: c; and 1 more"},
-	} {
-		got := lintedCondition(row.all)
-		if text := string(got.Status) + " " + got.Reason + ": " + got.Message; got.Type != "Linted" || text != row.want {
-			t.Errorf("%s: %s %q, want %q", name, got.Type, text, row.want)
-		}
-	}
-}
-
 func TestLintedIsThereWhateverTheSpec(t *testing.T) {
 	for want, controller := range map[string]string{
 		"True NoWarnings: no warnings":                              apps,

@@ -129,14 +129,6 @@ func TestWhatIsKnownOfOtherWritersIsBelievedAfterARestart(t *testing.T) {
 	}
 }
 
-func TestWhatIsRejectedIsNotReadyForThatReason(t *testing.T) {
-	for _, condition := range conditionsOf(&v1.TemplateController{}, assembly{rejection: spec.Rejectf("Odd", "it is odd")}, &running.Controller{}, tally.New()) {
-		if condition.Type == v1.ConditionReady && (condition.Status != metav1.ConditionFalse || condition.Reason != "Odd" || condition.Message != "it is odd") {
-			t.Errorf("ready condition %+v", condition)
-		}
-	}
-}
-
 // lacking is a rights.Reviewer of a user who lacks these verbs.
 type lacking []string
 
@@ -200,33 +192,6 @@ func TestChildrenThatAreStillReadAreWaitedFor(t *testing.T) {
 	c.Parents[""].Fail(errors.New("no answer"))
 	if reason, message := c.ChildObstacle(); reason != v1.ReasonSyncing || message != "they are being read" {
 		t.Errorf("%s: %s", reason, message)
-	}
-}
-
-func TestAdviceAboutAWatchedKind(t *testing.T) {
-	for why, row := range map[string]struct {
-		err  error
-		want string
-	}{
-		"it is not there":         {&kind.NotFoundError{}, ": install its"},
-		"its server is away":      {&kind.NotFoundError{Away: true}, "; children stay as they are, and work goes on"},
-		"another version is":      {&kind.NotFoundError{Served: "v2"}, "; children stay as they are: have"},
-		"nobody knows what it is": {errors.New("no answer"), "; children stay as they are: have"},
-	} {
-		if got := adviceFor(row.err); !strings.HasPrefix(got, row.want) {
-			t.Errorf("%s: %q, want %q", why, got, row.want)
-		}
-	}
-}
-
-func TestKindWithoutRoomForConditions(t *testing.T) {
-	kind := fakeKinds[schema.GroupKind{Group: "example.org", Kind: "Cluster"}]
-	got := writableCondition(assembly{kind: kind}, &running.Controller{ReadyCondition: "Ready"}, &tally.Counts{})
-	if got.Status != metav1.ConditionFalse || got.Reason != v1.ReasonNoConditions || got.Message != "the ready condition is left out: no room" {
-		t.Errorf("condition %+v", got)
-	}
-	if got, want := writableCondition(assembly{kind: kind}, &running.Controller{}, &tally.Counts{}), "no ready condition is asked for"; got.Message != want {
-		t.Errorf("condition %+v, want %q", got, want)
 	}
 }
 

@@ -17,9 +17,9 @@ import (
 	"k8s.io/utils/clock"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/announce"
 	"github.com/templater-dev/templater/internal/reconcile/child"
@@ -193,18 +193,6 @@ func (c *Controllers) count(key queue.Key, now *tally.Tally) {
 	}
 }
 
-// askAgain has a controller looked at later that may not read something, or that watches a namespace that is not
-// there, to say what is missing still.
-func (c *Controllers) askAgain(next *running.Controller) {
-	switch {
-	case next.Forbidden():
-		c.queue.AddAfter(next.Name, rights.BelievedFor)
-	case len(next.AbsentNamespaces()) > 0:
-		c.queue.AddAfter(next.Name, problem.SlowRetry)
-	}
-	c.tryEventsAgain(next)
-}
-
 // forget forgets a TemplateController that is gone, or another installation's, once no pass is under way, which may note something.
 func (c *Controllers) forget(ctx context.Context, name string) error {
 	c.stop(ctx, name)
@@ -234,12 +222,12 @@ func (c *Controllers) forgetParents(ctx context.Context, name string, e *tracked
 // start makes next the running controller and, when anything about it or its caches
 // is new, has all parents looked at.
 func (c *Controllers) start(e *tracked, a assembly, next *running.Controller) {
-	state := a.state(e.generation, next)
+	state := next.State(kind.Gone(a.kindErr))
 	c.mu.Lock()
 	if a.rejection != nil && !next.MayHold {
 		next = nil
 	}
-	fresh := !state.equal(e.state)
+	fresh := !state.Equal(e.state)
 	e.current, e.state = next, state
 	c.mu.Unlock()
 	if fresh {

@@ -17,6 +17,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/controllers/conditions"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/problem"
@@ -295,7 +296,7 @@ func TestAnAccountThatIsNotThereIsToldOfOnce(t *testing.T) {
 func TestThereIsMoreToSayAboutEventsAsLongAsOneNamespaceIsUnknown(t *testing.T) {
 	for _, unknown := range []string{"a", "b"} {
 		known := map[string]string{"a": "b", "b": "a"}[unknown]
-		need := rights.Claim{As: robot, Use: rights.Events, Resource: eventsResource, Namespaced: true, Namespace: known}
+		need := rights.Claim{As: robot, Use: rights.Events, Resource: conditions.EventsResource, Namespaced: true, Namespace: known}
 		c, found := deprived(t, robot, "create")
 		c.Rights.Missing(denial(robot, "create", "events", ""), need)
 		found()
@@ -303,7 +304,7 @@ func TestThereIsMoreToSayAboutEventsAsLongAsOneNamespaceIsUnknown(t *testing.T) 
 		for _, namespace := range []string{unknown, known} {
 			s.Announce(robot, keyOf(c.Name, namespace), kube.Announcement{About: packed(t, parse(t, with(t, app, "namespace: ns", "namespace: "+namespace)))})
 		}
-		if _, pending := eventsCondition(c, s); !pending {
+		if _, pending := conditions.Events(c, s); !pending {
 			t.Errorf("nothing is known about namespace %s, and all counts as said", unknown)
 		}
 	}
@@ -312,7 +313,7 @@ func TestThereIsMoreToSayAboutEventsAsLongAsOneNamespaceIsUnknown(t *testing.T) 
 // Each Namespace has its own Events, and a Role in each would have to be made anew with every parent. Those about others are in default.
 func TestTheRightToWriteEventsAboutNamespacesIsProposedForAllOfThem(t *testing.T) {
 	const rule = "add {apiGroups: [events.k8s.io], resources: [events], verbs: [create, patch]} to a "
-	events := rights.Claim{As: robot, Use: rights.Events, Resource: eventsResource, Namespaced: true}
+	events := rights.Claim{As: robot, Use: rights.Events, Resource: conditions.EventsResource, Namespaced: true}
 	for kind, row := range map[string]struct {
 		namespace string
 		unlimited bool
@@ -336,7 +337,7 @@ func TestTheRightToWriteEventsAboutNamespacesIsProposedForAllOfThem(t *testing.T
 			}
 			s.Announce(robot, keyOf(c.Name, name), kube.Announcement{About: packed(t, parse(t, with(t, app, "namespace: ns", "namespace: "+name)))})
 		}
-		got, pending := eventsCondition(c, s)
+		got, pending := conditions.Events(c, s)
 		if want := "Events about parents are left out: service account team/robot may not create and patch events.events.k8s.io " + row.want; pending || got == nil || got.Message != want {
 			t.Errorf("%s: pending is %v, and the condition is\n%+v, want\n%s", kind, pending, got, want)
 		}
@@ -352,7 +353,7 @@ func TestRightsAreAskedForWhilePassesAreMade(t *testing.T) {
 	stopped := make(chan struct{})
 	go func() { c.reconciler.Run(ctx, t.Context()); close(stopped) }()
 	missing := c.controllers.rights.For("apps", robot, kind.Kind{Namespaced: true})
-	need := rights.Claim{As: robot, Use: rights.Events, Resource: eventsResource, Namespaced: true, Namespace: "ns"}
+	need := rights.Claim{As: robot, Use: rights.Events, Resource: conditions.EventsResource, Namespaced: true, Namespace: "ns"}
 	eventually(t, "it is known what is missing", func() bool { return missing.Known(need) != "" })
 	cancel()
 	<-stopped

@@ -154,7 +154,7 @@ func TestAnotherSchemaHasAllParentsLookedAt(t *testing.T) {
 	c.parentsDue.AddRateLimited(key)
 	c.controllers.queue.Add("apps")
 	c.run()
-	if c.controllers.tracked["apps"].state.equal(before) {
+	if c.controllers.tracked["apps"].state.Equal(before) {
 		t.Error("a change of the definition goes unnoticed")
 	}
 	if n := c.parentsDue.NumRequeues(key); n != 0 {

@@ -39,7 +39,7 @@ type tracked struct {
 	everywhere bool                        // whether they were read in all when this operator took it up
 	settled    map[schema.GroupKind]bool   // those whose version was taken up since the last generation
 	missing    map[schema.GroupKind]bool   // those that templates asked for and the server does not have
-	state      *state                      // of the caches, when the parents were last enqueued
+	state      *running.State              // of the caches, when the parents were last enqueued
 	counts     *tally.Counts
 	passes     sync.WaitGroup // those that are under way
 	underWay   atomic.Int32   // how many they are

@@ -1,4 +1,4 @@
-package controllers
+package running
 
 import (
 	"maps"
@@ -6,14 +6,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/reconcile/related"
-	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
-// state tells in which state a controller and its caches are: when it differs from the last one, all parents are worth a look.
-type state struct {
+// State tells in which state a controller and its caches are: when it differs from the last one, all parents are worth a look.
+type State struct {
 	facts
 	parents    map[string]cacheState // by namespace; "" = all
 	children   map[schema.GroupKind]sourceState
@@ -26,7 +24,7 @@ type facts struct {
 	generation    int64
 	round         uint32 // of the seals
 	suspended     bool
-	teardown      bool // only: see running.Controller
+	teardown      bool // only: see Controller
 	gone          bool // the parents' kind
 	revision      string
 	hasNamespaces bool
@@ -58,12 +56,12 @@ func (s entryState) equal(other entryState) bool {
 	return s.known == other.known && s.gone == other.gone && s.namespaces == other.namespaces && maps.Equal(s.caches, other.caches)
 }
 
-// state returns that of a controller which the assembly has led to.
-func (a *assembly) state(generation int64, c *running.Controller) *state {
-	s := &state{
+// State returns that of the controller. gone is whether the server does not have the parents' kind.
+func (c *Controller) State(gone bool) *State {
+	s := &State{
 		facts: facts{
-			generation: generation, round: c.Factory.Seals.Round(), suspended: c.Spec.Suspend, teardown: a.teardownOnly(),
-			gone: kind.Gone(a.kindErr), revision: a.kind.Revision, hasNamespaces: c.Namespaces != nil,
+			generation: c.Generation, round: c.Factory.Seals.Round(), suspended: c.Spec.Suspend, teardown: c.TeardownOnly,
+			gone: gone, revision: c.Kind.Revision, hasNamespaces: c.Namespaces != nil,
 		},
 		parents: cacheStates(c.Parents), children: make(map[schema.GroupKind]sourceState, len(c.Sources)), namespaces: cacheStateOf(c.Namespaces),
 	}
@@ -88,11 +86,11 @@ func cacheStateOf(cache *watch.Cache) cacheState {
 	if cache == nil {
 		return cacheState{readable: true}
 	}
-	return cacheState{cache: cache, readable: running.Readable(cache), failures: cache.Failures()}
+	return cacheState{cache: cache, readable: Readable(cache), failures: cache.Failures()}
 }
 
-// equal reports whether two states are the same; nil is that of a controller that does not run.
-func (s *state) equal(other *state) bool {
+// Equal reports whether two states are the same; nil is that of a controller that does not run.
+func (s *State) Equal(other *State) bool {
 	if s == nil || other == nil {
 		return s == other
 	}

@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kind"
+	"github.com/templater-dev/templater/internal/controllers/conditions"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/problem"
@@ -111,7 +111,7 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *tracked, a assembly
 	slices.SortFunc(status.ChildKinds, func(a, b v1.ChildKind) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
 	})
-	for _, condition := range conditionsOf(tc, a, next, e.counts) {
+	for _, condition := range conditions.Of(a.facts(tc, next, e.counts)) {
 		if recounting && condition.Type == v1.ConditionStatusWritable && ownedByOthers(tc) {
 			continue // as far as is known
 		}
@@ -126,8 +126,8 @@ func (c *Controllers) tellOfTries(tc *v1.TemplateController, status *v1.Template
 	var events, logs *metav1.Condition
 	var moreOfEvents, moreOfLogs bool
 	if next != nil {
-		events, moreOfEvents = eventsCondition(next, c.events)
-		logs, moreOfLogs = logsCondition(next, c.logs.Failures(next.Name))
+		events, moreOfEvents = conditions.Events(next, c.events)
+		logs, moreOfLogs = conditions.Logs(next, c.logs.Failures(next.Name))
 	}
 	if !moreOfEvents {
 		c.setWhileFalse(tc, status, v1.ConditionEventsWritable, events, left)
@@ -168,97 +168,10 @@ func ownedByOthers(tc *v1.TemplateController) bool {
 	return before != nil && (before.Reason == v1.ReasonConditionOwned || before.Reason == v1.ReasonFieldOwned) && before.ObservedGeneration == tc.Generation
 }
 
-func conditionsOf(tc *v1.TemplateController, a assembly, next *running.Controller, counts *tally.Counts) []metav1.Condition {
-	accepted, watching := acceptedCondition(a), watchingCondition(a, next)
-	ready := metav1.Condition{Type: v1.ConditionReady, Status: metav1.ConditionTrue, Reason: v1.ReasonReady, Message: "accepted and watching"}
-	switch {
-	case a.ending != nil:
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, a.ending.Reason, a.ending.Message
-	case accepted.Status != metav1.ConditionTrue:
-		ready.Status, ready.Reason, ready.Message = accepted.Status, accepted.Reason, accepted.Message
-	case watching.Status != metav1.ConditionTrue:
-		ready.Status, ready.Reason, ready.Message = watching.Status, watching.Reason, watching.Message
-	case tc.Spec.Suspend:
-		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, v1.ReasonSuspended, "spec.suspend is true: nothing is created, changed or deleted"
-		if mayHold(tc, a.rejection) {
-			ready.Message += ", and parents that are being deleted wait"
-		}
+// facts are what the conditions tell.
+func (a *assembly) facts(tc *v1.TemplateController, next *running.Controller, counts *tally.Counts) conditions.Facts {
+	return conditions.Facts{
+		Rejection: a.rejection, Linted: a.linted, Kind: a.kind, KindErr: a.kindErr, Ending: a.ending,
+		Suspended: tc.Spec.Suspend, Finalizes: mayHold(tc, a.rejection), Running: next, Counts: counts,
 	}
-	return []metav1.Condition{accepted, a.linted, watching, writableCondition(a, next, counts), ready}
-}
-
-func acceptedCondition(a assembly) metav1.Condition {
-	if a.rejection != nil {
-		return metav1.Condition{Type: v1.ConditionAccepted, Status: metav1.ConditionFalse, Reason: a.rejection.Reason, Message: a.rejection.Message}
-	}
-	return metav1.Condition{Type: v1.ConditionAccepted, Status: metav1.ConditionTrue, Reason: v1.ReasonAccepted, Message: "the spec makes sense"}
-}
-
-func watchingCondition(a assembly, next *running.Controller) metav1.Condition {
-	no := func(reason, message string) metav1.Condition {
-		return metav1.Condition{Type: v1.ConditionWatching, Status: metav1.ConditionFalse, Reason: reason, Message: message}
-	}
-	switch {
-	case a.rejection != nil:
-		return no(v1.ReasonNotAccepted, "nothing is watched until the spec is accepted")
-	case kind.Missing(a.kindErr):
-		return no(v1.ReasonKindNotFound, a.kindErr.Error()+adviceFor(a.kindErr))
-	case a.kindErr != nil:
-		return no(v1.ReasonListFailed, "cannot ask the API server for its kinds: "+problem.PublicReason(a.kindErr))
-	}
-	if reason, message := next.Obstacle(); reason != "" {
-		return no(reason, message)
-	}
-	message := "all kinds are watched"
-	if without := next.Without(); len(without) > 0 {
-		message += "; left out, as they are optional: " + problem.Join(without)
-	}
-	if absent := next.AbsentNamespaces(); len(absent) > 0 {
-		message += "; of spec.watch.namespaces there is none called: " + problem.Join(absent)
-	}
-	return metav1.Condition{Type: v1.ConditionWatching, Status: metav1.ConditionTrue, Reason: v1.ReasonWatching, Message: message}
-}
-
-// adviceFor says what to do about a watched kind that is missing.
-func adviceFor(err error) string {
-	switch {
-	case kind.Gone(err):
-		return ": install its CustomResourceDefinition, or correct spec.watch; work begins by itself then"
-	case kind.Away(err):
-		return "; children stay as they are, and work goes on by itself when it is back"
-	}
-	return "; children stay as they are: have the CustomResourceDefinition serve that version, or correct spec.watch; work goes on by itself then"
-}
-
-// writableCondition says whether the parents' status can be written, and hold the ready condition.
-func writableCondition(a assembly, next *running.Controller, counts *tally.Counts) metav1.Condition {
-	condition := metav1.Condition{Type: v1.ConditionStatusWritable, Status: metav1.ConditionTrue, Reason: v1.ReasonStatusWritable, Message: "parents can hold the ready condition"}
-	no := func(reason, message string) {
-		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reason, message
-	}
-	unknown := func() {
-		condition.Status, condition.Reason, condition.Message = metav1.ConditionUnknown, v1.ReasonNotAccepted, "not known until the kind is watched"
-	}
-	kind := a.kind
-	switch {
-	case a.rejection != nil || a.kindErr != nil:
-		unknown()
-	case len(counts.Denied) > 0:
-		no(v1.ReasonForbidden, counts.Denied.First())
-	case len(counts.Contested) > 0:
-		no(v1.ReasonFieldOwned, fmt.Sprintf("%s, and left alone in %d parents: have one of the two leave it out, or select other parents", counts.Contested.First(), counts.Contested.Parents()))
-	case next.WritesStatus() && next.ParentsForbidden():
-		unknown()
-	case next.ReadyCondition == "":
-		condition.Message = "no ready condition is asked for"
-	case !kind.Custom:
-		no(v1.ReasonBuiltInKind, kind.Kind+" is no custom kind: templater reports by Events alone")
-	case kind.Status == nil:
-		no(v1.ReasonNoStatusSubresource, kind.Kind+" has no status subresource: the ready condition is left out; add \"subresources: {status: {}}\" to its CustomResourceDefinition")
-	case kind.Status.Conditions != "":
-		no(v1.ReasonNoConditions, "the ready condition is left out: "+kind.Status.Conditions)
-	case counts.Foreign > 0:
-		no(v1.ReasonConditionOwned, fmt.Sprintf("another manager owns the condition %s of %d parents, where it is left alone: give spec.status.readyCondition another type", next.ReadyCondition, counts.Foreign))
-	}
-	return condition
 }

@@ -1,4 +1,4 @@
-package controllers
+package conditions
 
 import (
 	"fmt"
@@ -19,8 +19,8 @@ import (
 
 var podsResource = schema.GroupResource{Resource: "pods"}
 
-// logsCondition says which logs cannot be read, or is nil where there are none. pending tells that there will soon be more to say.
-func logsCondition(c *running.Controller, failures []podlogs.Failure) (condition *metav1.Condition, pending bool) {
+// Logs says which logs cannot be read, or is nil where there are none. pending tells that there will soon be more to say.
+func Logs(c *running.Controller, failures []podlogs.Failure) (condition *metav1.Condition, pending bool) {
 	if len(failures) == 0 {
 		return nil, false
 	}

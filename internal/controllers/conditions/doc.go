@@ -1,0 +1,2 @@
+// Package conditions says in words how a TemplateController fares: the conditions of its status.
+package conditions

@@ -1,0 +1,42 @@
+package conditions
+
+import (
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+)
+
+// writableCondition says whether the parents' status can be written, and hold the ready condition.
+func writableCondition(f Facts) metav1.Condition {
+	condition := metav1.Condition{Type: v1.ConditionStatusWritable, Status: metav1.ConditionTrue, Reason: v1.ReasonStatusWritable, Message: "parents can hold the ready condition"}
+	no := func(reason, message string) {
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, reason, message
+	}
+	unknown := func() {
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionUnknown, v1.ReasonNotAccepted, "not known until the kind is watched"
+	}
+	kind := f.Kind
+	switch {
+	case f.Rejection != nil || f.KindErr != nil:
+		unknown()
+	case len(f.Counts.Denied) > 0:
+		no(v1.ReasonForbidden, f.Counts.Denied.First())
+	case len(f.Counts.Contested) > 0:
+		no(v1.ReasonFieldOwned, fmt.Sprintf("%s, and left alone in %d parents: have one of the two leave it out, or select other parents", f.Counts.Contested.First(), f.Counts.Contested.Parents()))
+	case f.Running.WritesStatus() && f.Running.ParentsForbidden():
+		unknown()
+	case f.Running.ReadyCondition == "":
+		condition.Message = "no ready condition is asked for"
+	case !kind.Custom:
+		no(v1.ReasonBuiltInKind, kind.Kind+" is no custom kind: templater reports by Events alone")
+	case kind.Status == nil:
+		no(v1.ReasonNoStatusSubresource, kind.Kind+" has no status subresource: the ready condition is left out; add \"subresources: {status: {}}\" to its CustomResourceDefinition")
+	case kind.Status.Conditions != "":
+		no(v1.ReasonNoConditions, "the ready condition is left out: "+kind.Status.Conditions)
+	case f.Counts.Foreign > 0:
+		no(v1.ReasonConditionOwned, fmt.Sprintf("another manager owns the condition %s of %d parents, where it is left alone: give spec.status.readyCondition another type", f.Running.ReadyCondition, f.Counts.Foreign))
+	}
+	return condition
+}
