@@ -26,6 +26,7 @@ const (
 	ReadyOfOthers Code = "TL051"
 	PlainText     Code = "TL052"
 	NoObject      Code = "TL053"
+	NoYAML        Code = "TL054"
 )
 
 var ofTypes = []Rule{
@@ -143,5 +144,10 @@ var ofTypes = []Rule{
 		NoObject, Warning, "A document that is no object of a template",
 		"Each document needs `apiVersion`, `kind` and `metadata.name`. Which kinds there are must be known before anything is rendered, and some fields are for the API server, or for templater, to set. Templater refuses any other document.",
 		"Add, write out or remove the field, as the message says. What `kubectl get -o yaml` prints has fields that do not belong into a template.",
+	},
+	{
+		NoYAML, Error, "Text that is no YAML",
+		"What a template prints is read as YAML. This text is none, whatever the values are that actions print into it. Where branches and loops before it decide what is printed, this is a warning.",
+		"The place is where to look first: often at the indentation, at a colon, or at quotes that are missing. In parentheses are the words of the YAML parser.",
 	},
 }

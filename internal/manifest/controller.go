@@ -29,7 +29,7 @@ func (d *document) decodeController(content map[string]any, at *place) (*v1.Temp
 	for _, fault := range unknown {
 		var of kjson.FieldError
 		if errors.As(fault, &of) {
-			return nil, d.errorAt(at.follow(of.FieldPath()), "unknown field %s%s", short(of.FieldPath()), nearestField(of.FieldPath()))
+			return nil, d.errorAt(at.follow(of.FieldPath()), "unknown field %s%s", short(of.FieldPath()), insteadOf(of.FieldPath()))
 		}
 	}
 	return tc, nil

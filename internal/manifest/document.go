@@ -10,6 +10,8 @@ import (
 	"go.yaml.in/yaml/v4"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	kyaml "sigs.k8s.io/yaml"
+
+	"github.com/templater-dev/templater/internal/yamlerror"
 )
 
 // document is one document of a file.
@@ -144,11 +146,14 @@ func (d *document) value() (any, error) {
 	return value, nil
 }
 
-// checkKeys says which key of a mapping is there twice.
+// checkKeys says which key of a mapping is there twice, or is no text.
 func (d *document) checkKeys(n *yaml.Node) error {
 	keys := map[string]bool{}
 	for i, child := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 0 {
+			if child.Kind == yaml.MappingNode || child.Kind == yaml.SequenceNode {
+				return d.errorAt(&place{node: child, key: child}, "a key must be text; a value that begins with { or [, such as {{ .Values.name }}, needs quotes around it")
+			}
 			if child.Kind == yaml.ScalarNode && keys[child.Value] && child.Tag != "!!merge" {
 				return d.errorAt(&place{node: child, key: child}, "the key %s is there twice", short(child.Value))
 			}
@@ -162,14 +167,23 @@ func (d *document) checkKeys(n *yaml.Node) error {
 	return nil
 }
 
+// line returns a line of the document, from 1.
+func (d *document) line(n int) string {
+	if n < 1 || n > len(d.lines) {
+		return ""
+	}
+	return d.lines[n-1]
+}
+
 // yamlError says where the text is no YAML.
 func (d *document) yamlError(err error) error {
 	e := &Error{File: d.file, Line: d.first, Message: plainError(err)}
 	var at *yaml.LoadError
 	if errors.As(err, &at) {
-		e.Message = "no YAML: " + plainError(errors.New(at.Message))
-		if at.Mark.Line > 0 {
-			e.Line, e.Column = d.first+at.Mark.Line-1, at.Mark.Column
+		fault := yamlerror.Explain(at, yamlerror.Text{Line: d.line, Name: func(n int) string { return fmt.Sprintf("line %d", d.first+n-1) }})
+		e.Message = "no YAML: " + plainError(errors.New(fault.String()))
+		if fault.Line > 0 {
+			e.Line, e.Column = d.first+fault.Line-1, fault.Column
 		}
 	}
 	return e

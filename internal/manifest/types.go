@@ -111,10 +111,11 @@ func typeWord(t reflect.Type) string {
 	}
 }
 
-// nearestField returns "; did you mean X?" for the path of a field that a TemplateController does not have, or "".
-func nearestField(path string) string {
+// insteadOf says what may have been meant by the path of a field that a TemplateController does not have: the field of a name like it, or
+// that of its name at another level. It begins with a semicolon; "" means that nobody can tell.
+func insteadOf(path string) string {
 	names := strings.Split(indexes.ReplaceAllString(path, ""), ".")
-	at := reflect.TypeFor[v1.TemplateController]()
+	at, last := reflect.TypeFor[v1.TemplateController](), names[len(names)-1]
 	for _, name := range names[:len(names)-1] {
 		next, found := fieldsOf(at)[name]
 		if !found {
@@ -122,11 +123,35 @@ func nearestField(path string) string {
 		}
 		at = next
 	}
-	nearest := syntax.Nearest(names[len(names)-1], slices.Sorted(maps.Keys(fieldsOf(at))))
-	if nearest == "" {
-		return ""
+	nearest := syntax.Nearest(last, slices.Sorted(maps.Keys(fieldsOf(at))))
+	elsewhere := holders("", reflect.TypeFor[v1.TemplateController](), last)
+	switch {
+	case nearest != "" && (len(elsewhere) == 0 || strings.EqualFold(nearest, last)):
+		return "; did you mean " + nearest + "?"
+	case len(elsewhere) > 0:
+		const most = 3
+		return "; it is in " + strings.Join(elsewhere[:min(len(elsewhere), most)], ", or in ")
 	}
-	return "; did you mean " + nearest + "?"
+	return ""
+}
+
+// holders returns the paths of what has a field of that name, whatever its case, in a type.
+func holders(path string, t reflect.Type, name string) (all []string) {
+	fields := fieldsOf(t)
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		at := strings.TrimPrefix(path+"."+key, ".")
+		if path == "" && key != "spec" {
+			continue // what all objects have
+		}
+		if path != "" && strings.EqualFold(key, name) {
+			return []string{path}
+		}
+		if fields[key].Kind() == reflect.Slice {
+			at += "[]"
+		}
+		all = append(all, holders(at, fields[key], name)...)
+	}
+	return all
 }
 
 // indexes are those of items in a path.

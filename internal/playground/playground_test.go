@@ -113,7 +113,7 @@ func TestProblems(t *testing.T) {
 		change func(*Request)
 		want   []Problem
 	}{
-		"no YAML":   {func(r *Request) { r.Parents = "a: [1\nb: 2" }, []Problem{{Place{Parents, 2, 2}, "no YAML: did not find expected ',' or ']'"}}},
+		"no YAML":   {func(r *Request) { r.Parents = "a: [1\nb: 2" }, []Problem{{Place{Parents, 1, 4}, "no YAML: the [ here is not closed, or a comma is missing behind an item (did not find expected ',' or ']')"}}},
 		"no object": {func(r *Request) { r.Related = "\na: 1\n" }, []Problem{{Place{Related, 2, 1}, "no object: apiVersion and kind are missing"}}},
 		"a template without an end": {func(r *Request) {
 			r.Controllers = strings.Replace(r.Controllers, "template: |\n", "template: |\n      {{ range 1000000000000 }}{{ end }}\n", 1)

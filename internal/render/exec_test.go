@@ -60,7 +60,7 @@ func TestControl(t *testing.T) {
 		`{{ and 0 (fail "no") }}`:                                                            `0`,
 		`{{ range .spec.s }}{{ else }}b{{ end }}`:                                            `error: range needs a list, a map or an integer; .spec.s is a string`,
 		`{{ range $v := .spec.list }}{{ $y := 1 }}{{ $v }}{{ end }}`:                         `"ab"`,
-		`{{ define "bad" }}a: b: c{{ end }}{{ fromYaml (include "bad" .) }}`:                 `error: fromYaml: YAML: mapping values are not allowed in this context`,
+		`{{ define "bad" }}a: b: c{{ end }}{{ fromYaml (include "bad" .) }}`:                 `error: fromYaml: there is a second colon with a space behind it: put the value in quotes (YAML: mapping values are not allowed in this context)`,
 		`{{ $c := .controller }}{{ $c.nam }}`:                                                `error: there is no .controller.nam; did you mean .controller.name?; known: .controller.name`,
 		`{{ get (dict "\"k\"" "a\nb") (quote "k") | indent 2 }}`:                             `"a\nb"`,
 		`{{ index (splitList "," (quote "a,b")) 1 | indent 2 }}`:                             `"b\""`,

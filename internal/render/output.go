@@ -2,10 +2,12 @@ package render
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"sort"
 	"text/template/parse"
 
+	"github.com/templater-dev/templater/internal/render/document"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
@@ -89,6 +91,9 @@ func (o *output) explained(err error, offset int) error {
 		if by, lacks := o.lacksIndentation(i); lacks {
 			p := o.pieces[i]
 			line, _ := p.src.Position(p.pos)
+			if e, ok := errors.AsType[*document.Error](err); ok {
+				err = &document.Error{Offset: e.Offset, Message: e.Message} // what it mostly means is something else
+			}
 			return fmt.Errorf("%w; what line %d of %s prints has several lines, which are not indented to their place: write {{- … | nindent %d }}",
 				err, line, p.src.Name, by)
 		}

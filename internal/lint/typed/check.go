@@ -91,6 +91,7 @@ func (c *checker) all() {
 		c.readyWhen(u)
 	}
 	c.dead, c.depth, c.unsure, c.left = 0, 0, 0, false
+	c.broken()
 	c.texts()
 	c.plain()
 	c.unused()

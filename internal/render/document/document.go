@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/render/token"
+	"github.com/templater-dev/templater/internal/yamlerror"
 )
 
 // yamlText is text that is read as YAML. It does not change.
@@ -39,10 +40,17 @@ func hasBang(content string) bool {
 type Error struct {
 	Offset  int // -1 is for an unknown place
 	Message string
+	// Hint says what the message mostly means; "" means that it says it all.
+	Hint string
 }
 
-// Error returns the message.
-func (e *Error) Error() string { return e.Message }
+// Error returns the hint and the message.
+func (e *Error) Error() string {
+	if e.Hint == "" {
+		return e.Message
+	}
+	return e.Hint + " (" + e.Message + ")"
+}
 
 // CommentError says that a mark is in a comment.
 type CommentError struct{ Mark int }
@@ -99,7 +107,7 @@ func documents(x *token.Table, t *yamlText, do func(*yaml.Node) error) error {
 
 func load(x *token.Table, t *yamlText, do func(*yaml.Node) error) error {
 	if at := directive(t.content); at >= 0 {
-		return &Error{at, "YAML directives are not supported; remove the line that begins with %"}
+		return &Error{Offset: at, Message: "YAML directives are not supported; remove the line that begins with %"}
 	}
 	source := &reading{Reader: *strings.NewReader(t.content), x: x}
 	loader, err := yaml.NewLoader(source, yaml.WithV4Defaults())
@@ -164,24 +172,44 @@ func isNothing(n *yaml.Node) bool {
 	return n.Kind == yaml.ScalarNode && n.Style == 0 && n.Value == "" && n.Anchor == ""
 }
 
-// explain makes a syntaxError of what the YAML library says. Its words are
+// explain makes an Error of what the YAML library says. Its words are
 // taken over where they cannot hold anything but the author's own text.
 func (t *yamlText) explain(err error, marker string) error {
 	load, ok := errors.AsType[*yaml.LoadError](err)
 	if !ok {
-		return &Error{-1, "the text is not valid YAML"}
+		return &Error{Offset: -1, Message: "the text is not valid YAML"}
 	}
-	message := load.Message
+	at := t.offset(load.Mark.Line, load.Mark.Column)
 	switch load.Stage {
 	case "scanner", "parser", "composer":
 	default:
-		message = "a character or a tag is not allowed"
+		return &Error{Offset: at, Message: "YAML: a character or a tag is not allowed"}
 	}
-	at := t.offset(load.Mark.Line, load.Mark.Column)
-	if strings.Contains(message, marker) || at >= 0 && strings.HasPrefix(t.content[at:], marker) {
-		message = "a value cannot stand here; it may be a scalar or a part of one"
+	if strings.Contains(load.Message, marker) || at >= 0 && strings.HasPrefix(t.content[at:], marker) {
+		return &Error{Offset: at, Message: "YAML: a value cannot stand here; it may be a scalar or a part of one"}
 	}
-	return &Error{at, "YAML: " + message}
+	fault := yamlerror.Explain(load, yamlerror.Text{Line: t.line, Name: func(n int) string { return t.name(n, marker) }})
+	return &Error{Offset: t.offset(fault.Line, fault.Column), Message: "YAML: " + fault.What, Hint: fault.Hint}
+}
+
+// line returns a line without its end, counted from 1.
+func (t *yamlText) line(n int) string {
+	if n < 1 || n > len(t.starts) {
+		return ""
+	}
+	end := len(t.content)
+	if n < len(t.starts) {
+		end = t.starts[n]
+	}
+	return strings.TrimRight(t.content[t.starts[n-1]:end], "\r\n\u0085\u2028\u2029")
+}
+
+// name returns what to call a line: its own words, if these are the author's.
+func (t *yamlText) name(n int, marker string) string {
+	if words := yamlerror.Quote(t.line(n)); t.template && !strings.Contains(words, marker) {
+		return words
+	}
+	return "a line above"
 }
 
 // offset returns where in the content a line and column are, both 1-based and

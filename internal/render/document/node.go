@@ -40,7 +40,7 @@ func (c *converter) wrap(n *yaml.Node, err error) error {
 	if budget.Ended(err) {
 		return err
 	}
-	return &Error{c.from.offset(n.Line, n.Column), err.Error()}
+	return &Error{Offset: c.from.offset(n.Line, n.Column), Message: err.Error()}
 }
 
 // value converts a node and all below it.

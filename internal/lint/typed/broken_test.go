@@ -1,0 +1,157 @@
+package typed
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/render"
+)
+
+const brokenHelpers = `{{ define "labels" }}app: shop
+tier: web{{ end }}`
+
+// TestTextThatIsNoYAML has the text of a child that is broken in one way, and what is told of it.
+func TestTextThatIsNoYAML(t *testing.T) {
+	const head = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .metadata.name }}\n"
+	for text, want := range map[string]string{
+		"data:\n  a: 1\n    b: 2\n":                                  "error TL054 children[pod]:7:5+4 this line stands further right than \"a:\", which has a value already: indent both alike (YAML: mapping values are not allowed in this context)",
+		"data:\n  a: {{ .spec.image }}\n    b: 2\n":                  "error TL054 children[pod]:7:5+4 this line stands further right than \"a:\", which has a value already: indent both alike (YAML: mapping values are not allowed in this context)",
+		"data:\n  a: {{ .spec.image | quote }}\n   b: 2\n":           "error TL054 children[pod]:7:4+4 this line stands further right than \"a:\", which has a value already: indent both alike (YAML: did not find expected key)",
+		"data:\n  a: {{ .spec.image }}-{{ .spec.mode }}\n    b: 2\n": "error TL054 children[pod]:7:5+4 this line stands further right than \"a:\", which has a value already: indent both alike (YAML: mapping values are not allowed in this context)",
+		"data:\n  a: \"{{ .spec.image }}\n  b: 2\n":                  "error TL054 children[pod]:6:6+18 the quotes that begin here are never closed (YAML: found unexpected end of stream)",
+		"data:\n\ta: 1\n":                                                                                        "error TL054 children[pod]:6:1+5 a tab stands where this line is indented: use spaces (YAML: found character that cannot start any token)",
+		"data:\n  a 1\n  b: 2\n":                                                                                 "error TL054 children[pod]:6:3+3 this line has no colon behind its key, or it is text that needs quotes (YAML: mapping values are not allowed in this context)",
+		"data:\n  a: x: y\n":                                                                                     "error TL054 children[pod]:6:7+3 there is a second colon with a space behind it: put the value in quotes (YAML: mapping values are not allowed in this context)",
+		"data:\n  a: [x, {{ .spec.image }}\n  b: 2\n":                                                            "error TL054 children[pod]:6:6+21 the [ here is not closed, or a comma is missing behind an item (YAML: did not find expected ',' or ']')",
+		"data:\n  a: 1\n b: 2\n":                                                                                 "error TL054 children[pod]:7:2+4 this line is indented by 1, which is neither as far as \"a:\" (2) nor as \"data:\" (0) (YAML: did not find expected key)",
+		"data:\n  a: *.example.com\n":                                                                            "error TL054 children[pod]:6:6+13 * and & mean anchors where a value begins with them: put the value in quotes (YAML: unknown anchor '.example.com' referenced)",
+		"data:\n  a: @x\n":                                                                                       "error TL054 children[pod]:6:6+2 no value can begin with @: put it in quotes (YAML: found character that cannot start any token)",
+		"data:\n  {{- $x := .spec.image }}\n  a: x: y\n":                                                         "error TL054 children[pod]:7:7+3 there is a second colon with a space behind it: put the value in quotes (YAML: mapping values are not allowed in this context)",
+		"data:\n  {{- if .spec.paused }}{{ end }}\n  a: x: y\n":                                                  "error TL054 children[pod]:7:7+3 there is a second colon with a space behind it: put the value in quotes (YAML: mapping values are not allowed in this context)",
+		"data:\n  a: {{ toYaml .spec.hosts }}: b: c\n":                                                           "",
+		"data:\n  {{- if .spec.paused }}\n  a: 1\n  {{- end }}\n  b: x: y\n":                                     "warning TL054 children[pod]:9:7+3 there is a second colon with a space behind it: put the value in quotes (YAML: mapping values are not allowed in this context)",
+		"data:\n  {{- if .spec.paused }}\n  a: x: y\n  {{- end }}\n  b: 1\n":                                     "warning TL054 children[pod]:7:7+3 there is a second colon with a space behind it: put the value in quotes (YAML: mapping values are not allowed in this context)",
+		"data:\n  {{- if .spec.paused }}\n  a: 1\n  {{- else }}\n  a: x: y\n  {{- end }}\n":                      "warning TL054 children[pod]:9:7+3 there is a second colon with a space behind it: put the value in quotes (YAML: mapping values are not allowed in this context)",
+		"data:\n  {{- if .spec.paused }}\n  a: 1\n  {{- end }}\n   b: 1\n":                                       "",
+		"data:\n  {{- range .spec.hosts }}\n  a{{ . }}: {{ . }}: x\n  {{- end }}\n":                              "warning TL054 children[pod]:7:20+3 there is a second colon with a space behind it: put the value in quotes (YAML: mapping values are not allowed in this context)",
+		"data:\n  {{- include \"labels\" . | nindent 2 }}\n  b: x: y\n":                                          "warning TL054 children[pod]:7:7+3 there is a second colon with a space behind it: put the value in quotes (YAML: mapping values are not allowed in this context)",
+		"data:\n  {{- include \"labels\" . | nindent 2 }}\n    b: x: y\n":                                        "",
+		"data:\n  {{- toYaml .spec.template | nindent 4 }}\nother\nmore: 1\n":                                    "warning TL054 children[pod]:7:1+5 this line has no colon behind its key, or it is the rest of a text and stands too far left (YAML: could not find expected ':')",
+		"data:\n  a: {{ with .spec.port }}[{{ . }}{{ end }}\n":                                                   "",
+		"data: [{{ range $i, $h := .spec.hosts }}{{ if $i }},{{ end }}{{ $h }}{{ end }}]\n":                      "",
+		"data: [\n{{ range $i, $h := .spec.hosts }}\n{{ if $i }}\n,\n{{ end }}\n{{ $h }}\n{{ end }}\n]\n":        "",
+		"data:\n{{ if .spec.paused }}\n  a: [1\n{{ else }}\n  a: [2\n{{ end }}\n  ]\n":                           "",
+		"data:\n{{ if .spec.paused }}\n  a: [1\n{{ end }}\n{{ if not .spec.paused }}\n  a: [2\n{{ end }}\n  ]\n": "",
+		"data:\n  a: |\n    x: y: z\n   \tb\n":                                                                   "error TL054 children[pod]:8:4+2 a tab stands where this line is indented: use spaces (YAML: found a tab character where an indentation space is expected)",
+		"data: {a: {{ .spec.image }}, b: {{ toYaml .spec.hosts }}}\n":                                            "",
+		"data:\n- {{ include \"labels\" . | nindent 2 }}\n  x: y\n":                                              "",
+		"data:\n  {{ .spec.image }}: {{ .spec.mode }}\n":                                                         "",
+		"data:\n  a: {{ .values.x }}\n  b\n":                                                                     "error TL054 children[pod]:7:3+1 this line has no colon behind its key, or it is the rest of a text and stands too far left (YAML: could not find expected ':')",
+	} {
+		var got []string
+		for _, f := range checked(t, given{helpers: brokenHelpers, child: head + text}, known(t)) {
+			if f.Code == finding.NoYAML {
+				got = append(got, show(f))
+			}
+		}
+		if all := strings.Join(got, "\n"); all != want {
+			t.Errorf("%q\ngot  %s\nwant %s", text, all, want)
+		}
+	}
+}
+
+// pieces makes random texts of templates that are YAML at times.
+type pieces struct{ *rand.Rand }
+
+func (p pieces) text(depth int) string {
+	var out strings.Builder
+	for range 1 + p.IntN(6) {
+		out.WriteString(p.piece(depth))
+	}
+	return out.String()
+}
+
+func (p pieces) piece(depth int) string {
+	plain := []string{"a: ", "b: 1\n", "c:\n  ", "d:\n- ", "\n", "\n  ", "\n    ", "- x\n", "'", "\"", "[", "]", "{", "}", ", ", ": ", " # c\n", "|\n  ", "\t", "x", "e", "---\n", "*", "!", ":", "  f: 2\n", "    g: 3\n"}
+	actions := []string{
+		"{{ .spec.s }}", "{{ .spec.n }}", "{{ .spec.map }}", "{{ .spec.list }}", "{{ toYaml .spec.map | nindent 2 }}", `{{ include "labels" . | nindent 2 }}`, `{{ include "labels" . }}`, "{{ quote .spec.s }}", "{{ .spec.s | squote }}",
+		`{{ $x := include "labels" . }}`, "{{ $y }}", "{{- /* c */ -}}", "{{ toJson .spec.map }}", `{{ .spec.none | default "z" }}`, "{{ upper .spec.s }}\n", "{{ .spec.s }}\n", "{{- 1 }}", "{{ list 1 2 -}}", `{{ template "labels" . }}`,
+	}
+	switch k := p.IntN(20); {
+	case k < 11 || depth > 2:
+		return plain[p.IntN(len(plain))]
+	case k < 17:
+		return actions[p.IntN(len(actions))]
+	case k < 19:
+		condition := []string{".spec.one", ".spec.two", "not .spec.one", "eq .spec.n 1"}[p.IntN(4)]
+		other := ""
+		if p.IntN(2) == 0 {
+			other = "{{ else }}" + p.text(depth+1)
+		}
+		return p.open("if "+condition) + p.text(depth+1) + other + p.open("end")
+	}
+	return p.open("range $i, $v := .spec.list") + p.text(depth+1) + p.open("end")
+}
+
+func (p pieces) open(action string) string {
+	return []string{"{{ ", "{{- "}[p.IntN(2)] + action + []string{" }}", " }}\n", " -}}"}[p.IntN(3)]
+}
+
+// TestWhatIsNoYAMLNeverRenders draws templates, and renders them in all ways: an error is told of none that renders, and a warning of none
+// that renders in all ways.
+func TestWhatIsNoYAMLNeverRenders(t *testing.T) {
+	var data []map[string]any
+	for i := range 8 {
+		for _, items := range []int{0, 1, 3} {
+			data = append(data, map[string]any{"spec": map[string]any{
+				"s": "text", "n": int64(i & 1), "map": map[string]any{"k": "v", "l": "w"}, "list": []any{"a", "b", "c"}[:items], "one": i&2 > 0, "two": i&4 > 0,
+			}})
+		}
+	}
+	certain, likely, escaped, fine := 0, 0, 0, 0
+	for seed := range *randomTemplates * 2 {
+		p := pieces{rand.New(rand.NewPCG(uint64(seed), *randomSeed))}
+		text := "{{ $y := .spec.s }}" + p.text(0)
+		program, err := render.Compile(render.Source{Helpers: brokenHelpers, Status: text})
+		if err != nil {
+			continue
+		}
+		var found []finding.Finding
+		for _, f := range Check(&v1.TemplateControllerSpec{Watch: v1.Watch{APIVersion: "example.org/v1", Kind: "Random"}}, program, nil) {
+			if f.Code == finding.NoYAML {
+				found = append(found, f)
+			}
+		}
+		renders, broken := 0, 0
+		for _, parent := range data {
+			_, err := program.Status(&render.Input{Parent: parent})
+			switch {
+			case err == nil:
+				renders++
+			case strings.Contains(err.Error(), "YAML"):
+				broken++
+			}
+		}
+		switch {
+		case len(found) > 0 && found[0].Severity == finding.Error && renders > 0:
+			t.Errorf("template %d renders, but: %s\n%s", seed, found[0], text)
+		case len(found) > 0 && renders == len(data) && !strings.Contains(text, "if not"): // which may hold for none
+			t.Errorf("template %d renders in all ways, but: %s\n%s", seed, found[0], text)
+		case len(found) > 0 && found[0].Severity == finding.Error:
+			certain++
+		case len(found) > 0:
+			likely++
+		case broken == len(data):
+			escaped++
+		default:
+			fine++
+		}
+	}
+	t.Logf("%d are no YAML for certain, %d probably, %d escape, %d are YAML at times", certain, likely, escaped, fine)
+	if certain < 100 || likely < 100 {
+		t.Error("these are not enough")
+	}
+}

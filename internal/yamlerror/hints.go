@@ -1,0 +1,214 @@
+package yamlerror
+
+import (
+	"fmt"
+	"strings"
+)
+
+const (
+	tabs         = "a tab stands where this line is indented: use spaces"
+	anchors      = "* and & mean anchors where a value begins with them: put the value in quotes"
+	escapes      = `\ begins an escape between double quotes: write \\ for the character itself, or use single quotes`
+	tags         = "! means a tag where a value begins with it: put the value in quotes"
+	header       = "behind | and > there is nothing but signs for chomping and indentation: the text itself begins in the next line"
+	furtherRight = "this line stands further right than %s, which has a value already: indent both alike"
+	question     = "? means a key of several lines where something begins with it: put it in quotes"
+)
+
+// hints say what the errors of the library mean, by its words. It is filled before main starts.
+var hints map[string]func(*explainer) string
+
+func init() {
+	hints = map[string]func(*explainer) string{
+		"mapping values are not allowed in this context":               value,
+		"did not find expected key":                                    key,
+		"could not find expected ':'":                                  noColon,
+		"did not find expected '-' indicator":                          noItem,
+		"did not find expected ',' or ']'":                             unclosed("["),
+		"did not find expected ',' or '}'":                             unclosed("{"),
+		"found character that cannot start any token":                  character,
+		"found unexpected end of stream":                               quotes,
+		"found unexpected document indicator":                          quotes,
+		"did not find expected <document start>":                       behindDocument,
+		"block sequence entries are not allowed in this context":       always("a - begins an item here, behind something else: begin the list in the line below its key, or put text that begins with - in quotes"),
+		"did not find expected node content":                           content,
+		"mapping keys are not allowed in this context":                 always(question),
+		"did not find expected alphabetic or numeric character":        anchor,
+		"found unknown escape character":                               always(escapes),
+		"did not find expected hexadecimal number":                     always(escapes),
+		"did not find expected comment or line break":                  always(header),
+		"found a comment without preceding whitespace":                 always(header),
+		"found undefined tag handle":                                   always(tags),
+		"did not find expected tag URI":                                always(tags),
+		"did not find expected '!'":                                    always(tags),
+		"did not find expected whitespace or line break":               always(tags),
+		"found a tab character that violates indentation":              always(tabs),
+		"found a tab character where an indentation space is expected": always(tabs),
+	}
+}
+
+func always(hint string) func(*explainer) string {
+	return func(*explainer) string { return hint }
+}
+
+func anchor(*explainer) string { return anchors }
+
+// value is about a colon where there can be none.
+func value(e *explainer) string {
+	line := e.Line(e.at.line)
+	if hint := e.braces(e.at.line); hint != "" {
+		return hint
+	}
+	if before := e.before(); strings.Contains(before, ": ") {
+		return "there is a second colon with a space behind it: put the value in quotes"
+	}
+	n := e.above(e.at.line, everything)
+	if n == 0 {
+		return ""
+	}
+	above := e.Line(n)
+	switch got, has := keyed(above); {
+	case !has && strings.Contains(above, ":"):
+		e.look = place{n, indentation(above) + 1}
+		return "the colon behind this key needs a space behind it"
+	case !has:
+		e.look = place{n, indentation(above) + 1}
+		return "this line has no colon behind its key, or it is text that needs quotes"
+	case got != "" && indentation(line) > indentation(above):
+		e.look = place{e.at.line, indentation(line) + 1}
+		return fmt.Sprintf(furtherRight, e.Name(n))
+	}
+	return "this line stands further right than its place, or quotes are missing"
+}
+
+// key is about something that is no key of a mapping.
+func key(e *explainer) string {
+	before, behind := e.before(), e.behind()
+	if strings.TrimSpace(before) != "" {
+		return e.trailing(before)
+	}
+	indent := len(before)
+	n := e.above(e.at.line, everything)
+	switch {
+	case n == 0:
+		return ""
+	case strings.HasPrefix(behind, "- ") || behind == "-":
+		return e.item(indent, n)
+	case indentation(e.Line(n)) < indent:
+		return fmt.Sprintf(furtherRight, e.Name(n))
+	}
+	outer := e.above(e.at.line, func(text string) bool { return indentation(text) <= indent })
+	if outer == 0 || outer == n {
+		return fmt.Sprintf("this line is no key of the mapping above: compare its indentation with that of %s", e.Name(n))
+	}
+	return fmt.Sprintf("this line is indented by %d, which is neither as far as %s (%d) nor as %s (%d)", indent, e.Name(n), indentation(e.Line(n)), e.Name(outer), indentation(e.Line(outer)))
+}
+
+// item is about an item of a list where a key is to be. n is the line above.
+func (e *explainer) item(indent, n int) string {
+	isItem := func(text string) bool { return strings.HasPrefix(strings.TrimSpace(text)+" ", "- ") }
+	if other := e.above(e.at.line, isItem); other > 0 && indentation(e.Line(other)) > indent {
+		return fmt.Sprintf("this item is indented by %d, and the one of %s by %d: indent all items of a list alike", indent, e.Name(other), indentation(e.Line(other)))
+	}
+	return fmt.Sprintf("an item of a list stands where a key is to be: %s has a value already, so no list can follow it", e.Name(n))
+}
+
+// trailing is about what stands behind a value in its line.
+func (e *explainer) trailing(before string) string {
+	if hint := e.braces(e.at.line); hint != "" {
+		return hint
+	}
+	switch before = strings.TrimSpace(before); before[len(before)-1] {
+	case '"', '\'':
+		return "something stands behind the closing quote: put all of the value between the quotes"
+	case ']', '}':
+		return "something stands behind the closing bracket: put the value in quotes if it is text"
+	}
+	return ""
+}
+
+// noColon is about a line that is to be a key.
+func noColon(e *explainer) string {
+	if e.from.line > 0 {
+		e.look = e.from
+	} else {
+		e.look = e.at
+	}
+	line := e.Line(e.look.line)
+	switch {
+	case e.braces(e.look.line) != "":
+		return e.braces(e.look.line)
+	case strings.Contains(line, ":"):
+		return "the colon behind a key needs a space behind it"
+	}
+	return "this line has no colon behind its key, or it is the rest of a text and stands too far left"
+}
+
+// noItem is about what is no item of a list.
+func noItem(e *explainer) string {
+	if before := e.before(); strings.TrimSpace(before) != "" {
+		return e.trailing(before)
+	}
+	if e.from.line == 0 {
+		return ""
+	}
+	return fmt.Sprintf("this stands where an item of the list that begins with %s is to be: begin it with -, or indent it further if it belongs to the item above", e.Name(e.from.line))
+}
+
+// unclosed is about brackets of that kind.
+func unclosed(bracket string) func(*explainer) string {
+	return func(e *explainer) string {
+		if e.from.line == 0 {
+			return ""
+		}
+		if hint := e.braces(e.from.line); hint != "" {
+			e.look = e.from
+			return hint
+		}
+		if e.from.line != e.at.line {
+			e.look = e.from
+			return fmt.Sprintf("the %s here is not closed, or a comma is missing behind an item", bracket)
+		}
+		return fmt.Sprintf("the %s before it is not closed, or a comma is missing", bracket)
+	}
+}
+
+// character is about one that nothing can begin with.
+func character(e *explainer) string {
+	switch behind := e.behind(); {
+	case strings.HasPrefix(behind, "\t"):
+		return tabs
+	case behind != "":
+		return fmt.Sprintf("no value can begin with %c: put it in quotes", []rune(behind)[0])
+	}
+	return ""
+}
+
+// quotes is about those that never end.
+func quotes(e *explainer) string {
+	if e.from.line == 0 {
+		return ""
+	}
+	e.look = e.from
+	return "the quotes that begin here are never closed"
+}
+
+// content is about brackets and commas without what is to stand there.
+func content(e *explainer) string {
+	if hint := e.braces(e.at.line); hint != "" {
+		return hint
+	}
+	return "a value is missing here, or a comma or a bracket is too many; text that begins with one of these needs quotes"
+}
+
+// behindDocument is about what stands behind the end of a document.
+func behindDocument(e *explainer) string {
+	if strings.TrimSpace(e.before()) != "" {
+		return e.trailing(e.before())
+	}
+	n := e.above(e.at.line, everything)
+	if n > 0 && indentation(e.Line(n)) > len(e.before()) {
+		return "this line stands further left than the first one of its document: indent it like that, or begin another document with ---"
+	}
+	return "the document has ended before this: indent it to where it belongs, or begin another document with ---"
+}

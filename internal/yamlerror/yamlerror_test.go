@@ -1,0 +1,99 @@
+package yamlerror
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// explained reads a text, and returns where to look and what is wrong, or "" if it is YAML.
+func explained(text string) string {
+	var n yaml.Node
+	err := yaml.Unmarshal([]byte(text), &n)
+	load, ok := errors.AsType[*yaml.LoadError](err)
+	if !ok {
+		return ""
+	}
+	lines := strings.Split(text, "\n")
+	line := func(n int) string {
+		if n < 1 || n > len(lines) {
+			return ""
+		}
+		return lines[n-1]
+	}
+	f := Explain(load, Text{Line: line, Name: func(n int) string { return fmt.Sprintf("line %d", n) }})
+	return fmt.Sprintf("%d:%d: %s", f.Line, f.Column, f)
+}
+
+// TestHints has the mistakes that people make.
+func TestHints(t *testing.T) {
+	for text, want := range map[string]string{
+		// Indentation.
+		"a:\n  b: 1\n   c: 2":    "3:4: this line stands further right than line 2, which has a value already: indent both alike (mapping values are not allowed in this context)",
+		"a: 1\n  b: 2":           "2:3: this line stands further right than line 1, which has a value already: indent both alike (mapping values are not allowed in this context)",
+		"a:\n    b: 1\n  c: 2":   "3:3: this line is indented by 2, which is neither as far as line 2 (4) nor as line 1 (0) (did not find expected key)",
+		"a:\n- b\n  - c\n - d":   "",
+		"a:\n  - b\n - c":        "3:2: this item is indented by 1, and the one of line 2 by 2: indent all items of a list alike (did not find expected key)",
+		"  a: 1\nb: 2":           "2:1: this line stands further left than the first one of its document: indent it like that, or begin another document with --- (did not find expected <document start>)",
+		"a: 1\n- b":              "2:1: an item of a list stands where a key is to be: line 1 has a value already, so no list can follow it (did not find expected key)",
+		"- a: 1\n   b: 2":        "2:4: this line stands further right than line 1, which has a value already: indent both alike (mapping values are not allowed in this context)",
+		"- a: 1\n b: 2":          "2:2: this stands where an item of the list that begins with line 1 is to be: begin it with -, or indent it further if it belongs to the item above (did not find expected '-' indicator)",
+		"a:\n\tb: 1":             "2:1: a tab stands where this line is indented: use spaces (found character that cannot start any token)",
+		"a:\n  b: 1\n\tc: 2":     "3:1: a tab stands where this line is indented: use spaces (found a tab character that violates indentation)",
+		"a:\n  b:\n\t- c":        "3:1: a tab stands where this line is indented: use spaces (found character that cannot start any token)",
+		"- a\nb: 1":              "2:1: this stands where an item of the list that begins with line 1 is to be: begin it with -, or indent it further if it belongs to the item above (did not find expected '-' indicator)",
+		"a: |\n    b\n  c\nd: 1": "3:3: this line is indented by 2, which is neither as far as line 2 (4) nor as line 1 (0) (did not find expected key)",
+		// Colons.
+		"a\nb: 1":           "1:1: this line has no colon behind its key, or it is text that needs quotes (mapping values are not allowed in this context)",
+		"a: 1\nb\nc: 2":     "2:1: this line has no colon behind its key, or it is the rest of a text and stands too far left (could not find expected ':')",
+		"a: 1\nb:2\nc: 3":   "2:1: the colon behind a key needs a space behind it (could not find expected ':')",
+		"a: b: c":           "1:5: there is a second colon with a space behind it: put the value in quotes (mapping values are not allowed in this context)",
+		"a:\n  b: 1\n  c\n": "3:3: this line has no colon behind its key, or it is the rest of a text and stands too far left (could not find expected ':')",
+		"a 1\nb: 2":         "1:1: this line has no colon behind its key, or it is text that needs quotes (mapping values are not allowed in this context)",
+		"a: http://x: y":    "1:12: there is a second colon with a space behind it: put the value in quotes (mapping values are not allowed in this context)",
+		// Quotes.
+		"a: \"b\nc: 1\n":     "1:4: the quotes that begin here are never closed (found unexpected end of stream)",
+		"a: 'b\nc: 1\n---\n": "1:4: the quotes that begin here are never closed (found unexpected document indicator)",
+		"a: \"b\" c":         "1:8: something stands behind the closing quote: put all of the value between the quotes (did not find expected key)",
+		"a: 'b'c":            "1:7: something stands behind the closing quote: put all of the value between the quotes (did not find expected key)",
+		"a: \"\\d\"":         "1:5: \\ begins an escape between double quotes: write \\\\ for the character itself, or use single quotes (found unknown escape character)",
+		"a: \"\\xzz\"":       "1:7: \\ begins an escape between double quotes: write \\\\ for the character itself, or use single quotes (did not find expected hexadecimal number)",
+		// Brackets.
+		"a: [1, 2\nb: 1":            "1:4: the [ here is not closed, or a comma is missing behind an item (did not find expected ',' or ']')",
+		"a: {b: 1\nc: 2":            "1:4: the { here is not closed, or a comma is missing behind an item (did not find expected ',' or '}')",
+		"a: [1 2: 3]]":              "1:12: something stands behind the closing bracket: put the value in quotes if it is text (did not find expected key)",
+		"a: {b: 1} c":               "1:11: something stands behind the closing bracket: put the value in quotes if it is text (did not find expected key)",
+		"a: [1,,2]":                 "1:7: a value is missing here, or a comma or a bracket is too many; text that begins with one of these needs quotes (did not find expected node content)",
+		"a: ]":                      "1:4: a value is missing here, or a comma or a bracket is too many; text that begins with one of these needs quotes (did not find expected node content)",
+		"a: {{ .x }}":               "",
+		"a: {{ .x }}-b":             "1:12: a value that begins with {{ needs quotes around it (did not find expected key)",
+		"a: {{ .x }}: b":            "1:12: a value that begins with {{ needs quotes around it (mapping values are not allowed in this context)",
+		"a: {{ quote .x }}\nb: 1":   "",
+		"a: {{ printf \"%s\" .x }}": "",
+		"- {{ .x }} b":              "1:12: a value that begins with {{ needs quotes around it (did not find expected '-' indicator)",
+		// Characters with a meaning.
+		"a: @b":     "1:4: no value can begin with @: put it in quotes (found character that cannot start any token)",
+		"a: `b`":    "1:4: no value can begin with `: put it in quotes (found character that cannot start any token)",
+		"a: %b":     "1:4: no value can begin with %: put it in quotes (found character that cannot start any token)",
+		"a: *b":     "1:4: * and & mean anchors where a value begins with them: put the value in quotes (unknown anchor 'b' referenced)",
+		"a: *.b.c":  "1:4: * and & mean anchors where a value begins with them: put the value in quotes (unknown anchor '.b.c' referenced)",
+		"a: &":      "1:5: * and & mean anchors where a value begins with them: put the value in quotes (did not find expected alphabetic or numeric character)",
+		"a: !":      "",
+		"a: !x!y z": "1:4: ! means a tag where a value begins with it: put the value in quotes (found undefined tag handle)",
+		"a: ? b":    "1:4: ? means a key of several lines where something begins with it: put it in quotes (mapping keys are not allowed in this context)",
+		"a: - b":    "1:4: a - begins an item here, behind something else: begin the list in the line below its key, or put text that begins with - in quotes (block sequence entries are not allowed in this context)",
+		"a: |b":     "1:5: behind | and > there is nothing but signs for chomping and indentation: the text itself begins in the next line (did not find expected comment or line break)",
+		"a: >- b\n": "1:7: behind | and > there is nothing but signs for chomping and indentation: the text itself begins in the next line (did not find expected comment or line break)",
+		"a: |#b":    "1:5: behind | and > there is nothing but signs for chomping and indentation: the text itself begins in the next line (found a comment without preceding whitespace)",
+		// Documents.
+		"a: 1\n...\nb": "",
+		"\"a\" b":      "1:5: something stands behind the closing quote: put all of the value between the quotes (did not find expected <document start>)",
+	} {
+		if got := explained(text); got != want {
+			t.Errorf("%q\ngot  %s\nwant %s", text, got, want)
+		}
+	}
+}
