@@ -38,26 +38,18 @@ func (w *way) unclear(u *syntax.Unit, err *yaml.LoadError) bool {
 func actionsIn(u *syntax.Unit, from, to int) string {
 	part := []byte(u.Text.Content[from:to])
 	var blank func(l *parse.ListNode)
-	branch := func(b *parse.BranchNode) {
-		blank(b.List)
-		blank(b.ElseList)
-	}
 	blank = func(l *parse.ListNode) {
 		if l == nil {
 			return
 		}
 		for _, n := range l.Nodes {
-			switch n := n.(type) {
-			case *parse.TextNode:
-				for i := max(from, int(n.Pos)); i < min(to, int(n.Pos)+len(n.Text)); i++ {
-					part[i-from] = ' '
-				}
-			case *parse.IfNode:
-				branch(&n.BranchNode)
-			case *parse.WithNode:
-				branch(&n.BranchNode)
-			case *parse.RangeNode:
-				branch(&n.BranchNode)
+			if b := branchOf(n); b != nil {
+				blank(b.List)
+				blank(b.ElseList)
+			}
+			text, ok := n.(*parse.TextNode)
+			for i := max(from, int(n.Position())); ok && i < min(to, int(text.Pos)+len(text.Text)); i++ {
+				part[i-from] = ' '
 			}
 		}
 	}
@@ -196,25 +188,29 @@ func enclosing(body *parse.ListNode, at int) (chain map[parse.Node]int, loop par
 // deeper returns the list of a branch or loop in a list that a place is in, or nil.
 func deeper(l *parse.ListNode, at int, into func(n parse.Node, rounds int)) *parse.ListNode {
 	for _, n := range l.Nodes {
-		var b *parse.BranchNode
-		switch n := n.(type) {
-		case *parse.IfNode:
-			b = &n.BranchNode
-		case *parse.WithNode:
-			b = &n.BranchNode
-		case *parse.RangeNode:
-			b = &n.BranchNode
-		default:
-			continue
-		}
-		if holds(b.List, at) {
+		b := branchOf(n)
+		switch {
+		case b == nil:
+		case holds(b.List, at):
 			into(n, 1)
 			return b.List
-		}
-		if holds(b.ElseList, at) {
+		case holds(b.ElseList, at):
 			into(n, 0)
 			return b.ElseList
 		}
+	}
+	return nil
+}
+
+// branchOf returns the branches of an if, a with or a range, and nil for others.
+func branchOf(n parse.Node) *parse.BranchNode {
+	switch n := n.(type) {
+	case *parse.IfNode:
+		return &n.BranchNode
+	case *parse.WithNode:
+		return &n.BranchNode
+	case *parse.RangeNode:
+		return &n.BranchNode
 	}
 	return nil
 }
@@ -225,6 +221,9 @@ func holds(l *parse.ListNode, at int) bool {
 		return false
 	}
 	for _, n := range l.Nodes {
+		if b := branchOf(n); b != nil && (holds(b.List, at) || holds(b.ElseList, at)) {
+			return true
+		}
 		switch n := n.(type) {
 		case *parse.TextNode:
 			if at >= int(n.Pos) && at < int(n.Pos)+len(n.Text) {
@@ -232,18 +231,6 @@ func holds(l *parse.ListNode, at int) bool {
 			}
 		case *parse.ActionNode, *parse.TemplateNode:
 			if at == int(n.Position()) {
-				return true
-			}
-		case *parse.IfNode:
-			if holds(n.List, at) || holds(n.ElseList, at) {
-				return true
-			}
-		case *parse.WithNode:
-			if holds(n.List, at) || holds(n.ElseList, at) {
-				return true
-			}
-		case *parse.RangeNode:
-			if holds(n.List, at) || holds(n.ElseList, at) {
 				return true
 			}
 		}

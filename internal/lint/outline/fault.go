@@ -18,7 +18,7 @@ import (
 // What finding faults may cost. What is beyond is not looked at.
 const (
 	longest = 128 << 10 // text of a template, and what it yields in one way, in bytes
-	maxRead = 512 << 10 // text that is read as YAML, of all templates
+	maxRead = 256 << 10 // text that is read as YAML, of all templates
 )
 
 // Fault is where a template prints what is no YAML.
@@ -84,20 +84,19 @@ var errUnknown = errors.New("what follows is not known")
 // first returns the first error of what a way yields up to an offset, whatever follows, or nil. An offset of -1 is for all of it, and
 // nothing follows.
 func (f *Finder) first(w *way, to int) *yaml.LoadError {
-	from := io.Reader(bytes.NewReader(w.out))
+	from, size := io.Reader(bytes.NewReader(w.out)), len(w.out)
 	if to >= 0 {
-		from = io.MultiReader(bytes.NewReader(w.out[:to]), failing{})
+		from, size = io.MultiReader(bytes.NewReader(w.out[:to]), failing{}), to
 	}
-	if f.read += len(w.out); len(w.out) > longest || f.read > maxRead {
+	if f.read += size; len(w.out) > longest || f.read > maxRead {
 		return nil
 	}
 	loader, err := yaml.NewLoader(from, yaml.WithV4Defaults())
-	if err != nil {
-		return nil
-	}
 	for {
 		var n yaml.Node
-		err := loader.Load(&n)
+		if err == nil {
+			err = loader.Load(&n)
+		}
 		if err == nil {
 			continue
 		}

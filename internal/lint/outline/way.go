@@ -135,24 +135,10 @@ func writes(l *parse.ListNode) bool {
 		return false
 	}
 	for _, n := range l.Nodes {
-		switch n := n.(type) {
-		case *parse.ActionNode:
-			if len(n.Pipe.Decl) == 0 {
-				return true
-			}
-		case *parse.IfNode:
-			if writes(n.List) || writes(n.ElseList) {
-				return true
-			}
-		case *parse.WithNode:
-			if writes(n.List) || writes(n.ElseList) {
-				return true
-			}
-		case *parse.RangeNode:
-			if writes(n.List) || writes(n.ElseList) {
-				return true
-			}
-		case *parse.CommentNode:
+		b := branchOf(n)
+		action, _ := n.(*parse.ActionNode)
+		switch {
+		case b != nil && !writes(b.List) && !writes(b.ElseList), action != nil && len(action.Pipe.Decl) > 0, n.Type() == parse.NodeComment:
 		default:
 			return true
 		}

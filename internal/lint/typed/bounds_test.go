@@ -55,7 +55,7 @@ func hard() map[string]render.Source {
 		"brackets":    {Children: []syntax.Template{{Name: "a", Text: "apiVersion: v1\nkind: Pod\nspec: " + strings.Repeat("[", 60<<10)}}},
 		"dashes":      {Children: []syntax.Template{{Name: "a", Text: "apiVersion: v1\nkind: Pod\nspec:\n" + strings.Repeat("- ", 60<<10)}}},
 		"flow":        {Children: []syntax.Template{{Name: "a", Text: "apiVersion: v1\nkind: Pod\nspec: [" + many(always("a,"))[:120<<10] + "]"}}},
-		"faults":      {Children: []syntax.Template{{Name: "a", Text: "a:\n" + many(always("{{ if .spec.x }}\n  a: 1\n{{ else }}\n  b: [1, {c: 2}]\n{{ end }}\n"))[:59*2000] + "\n  a: b: c\n"}}},
+		"faults":      {Children: []syntax.Template{{Name: "a", Text: "a:\n" + strings.Repeat("{{ if .spec.x }}\n  a: 1\n{{ else }}\n  b: [1, {c: 2}]\n{{ end }}\n", 2000) + "\n  a: b: c\n"}}},
 		"parentheses": {Status: "a: " + strings.Repeat("{{ "+strings.Repeat("(index ", 150)+".spec.hosts"+strings.Repeat(" 0)", 150)+" }}", 150)},
 	}
 }
