@@ -80,26 +80,3 @@ func TestNothingIsLeftInTheUsualNamespace(t *testing.T) {
 		}
 	}
 }
-
-func TestWrongValuesAreRefused(t *testing.T) {
-	for values, want := range map[string]string{
-		"replica: 3":                          "additional properties 'replica' not allowed",
-		"replicas: 0":                         "'/replicas'",
-		`replicas: "2"`:                       "'/replicas'",
-		"image: {digest: latest}":             "'/image/digest'",
-		"image: {tag: a b}":                   "'/image/tag'",
-		"image: {pullPolicy: Sometimes}":      "'/image/pullPolicy'",
-		"resources: {limits: {memory: 512M}}": "'/resources/limits/memory'",
-		"className: B":                        "'/className'",
-		`accounts: {b: "x', 'c': 'y/z"}`:      "'/accounts/b'",
-		`accounts: {"b'": y/z}`:               "invalid propertyName",
-		"extraArgs: [run]":                    "'/extraArgs/0'",
-		"imagePullSecrets: [a]":               "'/imagePullSecrets/0'",
-		"crd: {keep: true}":                   "additional properties 'keep' not allowed",
-		"rights: [{resources: [pods]}]":       "'/rights/0'",
-	} {
-		if _, err := render(t, "templater-system", values); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got error %v, want one with %s", values, err, want)
-		}
-	}
-}
