@@ -48,3 +48,35 @@ func TestFoldersAreFoundByLinks(t *testing.T) {
 		t.Errorf("got %v and %v", all, err)
 	}
 }
+
+// Git may check files out with the ends of lines that Windows has.
+func TestEndsOfLinesAreNoDifference(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "1-a.yaml")
+	if err := os.WriteFile(file, []byte("a: 1\r\nb: 2\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if difference, err := compare(file, []byte("a: 1\nb: 2\n")); difference != "" || err != nil {
+		t.Errorf("got the difference %q and error %v", difference, err)
+	}
+	if difference, err := compare(file, []byte("a: 1\nb: 3\n")); !strings.Contains(difference, "+b: 3") || err != nil {
+		t.Errorf("another value: got the difference %q and error %v", difference, err)
+	}
+}
+
+// The name of a folder is no pattern: files of another case are not to be removed.
+func TestStaleFilesAreThoseOfTheCase(t *testing.T) {
+	folder := t.TempDir()
+	for _, path := range []string{"a[1]/expected/1-a.yaml", "a[1]/expected/2-b.yaml", "a[1]/expected/README.md", "a1/expected/1-a.yaml"} {
+		if err := write(filepath.Join(folder, path), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := &Case{Folder: filepath.Join(folder, "a[1]")}
+	used, old := filepath.Join(c.Folder, "expected", "1-a.yaml"), filepath.Join(c.Folder, "expected", "2-b.yaml")
+	if left, err := c.stale([]string{used}, false); len(left) != 1 || left[0] != old || err != nil {
+		t.Errorf("got %v and error %v", left, err)
+	}
+	if _, err := c.stale([]string{used}, true); err != nil || exists(old) || !exists(used) || !exists(filepath.Join(folder, "a1/expected/1-a.yaml")) {
+		t.Errorf("after the removal: error %v; there are %v, %v", err, exists(old), exists(used))
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/templater-dev/templater/internal/simulate"
@@ -93,7 +94,7 @@ func (w *world) step(s Step) (text []byte, failure string, err error) {
 	return text, "", err
 }
 
-// compare returns the difference to a file, as lines.
+// compare returns the difference to a file, as lines. Git on Windows may have given these other ends.
 func compare(file string, now []byte) (string, error) {
 	want, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,7 +103,7 @@ func compare(file string, now []byte) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return show.Unified(file, "now", string(want), string(now)), nil
+	return show.Unified(file, "now", strings.ReplaceAll(string(want), "\r\n", "\n"), string(now)), nil
 }
 
 func write(file string, content []byte) error {
@@ -114,11 +115,18 @@ func write(file string, content []byte) error {
 
 // stale returns the expected files of no step, or removes them.
 func (c *Case) stale(files []string, remove bool) ([]string, error) {
-	all, err := filepath.Glob(filepath.Join(c.Folder, "expected", "*.yaml"))
-	if err != nil {
+	folder := filepath.Join(c.Folder, "expected")
+	entries, err := os.ReadDir(folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	left := slices.DeleteFunc(all, func(file string) bool { return slices.Contains(files, file) })
+	var left []string
+	for _, entry := range entries {
+		file := filepath.Join(folder, entry.Name())
+		if filepath.Ext(file) == ".yaml" && !slices.Contains(files, file) {
+			left = append(left, file)
+		}
+	}
 	if !remove {
 		return left, nil
 	}

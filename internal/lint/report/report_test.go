@@ -165,6 +165,22 @@ func TestSARIF(t *testing.T) {
 	}
 }
 
+func TestAddressesOfFiles(t *testing.T) {
+	for _, row := range []struct {
+		path  string
+		whole bool
+		want  string
+	}{
+		{"dir/a file.yaml", false, "dir/a%20file.yaml"},
+		{"/a/b.yaml", true, "file:///a/b.yaml"},
+		{"C:/a/b.yaml", true, "file:///C:/a/b.yaml"}, // of Windows
+	} {
+		if got := address(row.path, row.whole); got != row.want {
+			t.Errorf("%s: got %s, want %s", row.path, got, row.want)
+		}
+	}
+}
+
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("full") }

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/templater-dev/templater/internal/finding"
@@ -123,9 +124,13 @@ func uriOf(file string) string {
 	if file == "-" {
 		return "stdin"
 	}
-	u := url.URL{Path: filepath.ToSlash(file)}
-	if filepath.IsAbs(file) {
-		u.Scheme = "file"
+	return address(filepath.ToSlash(file), filepath.IsAbs(file))
+}
+
+// address returns the address of a path with slashes. Whole ones begin with a slash or, on Windows, with the letter of a drive.
+func address(path string, whole bool) string {
+	if !whole {
+		return (&url.URL{Path: path}).String()
 	}
-	return u.String()
+	return (&url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(path, "/")}).String()
 }
