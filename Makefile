@@ -27,11 +27,11 @@ VERSION     ?=
 IMAGE       ?= templater:dev
 PLATFORMS   ?= linux/amd64,linux/arm64
 PUSH        ?= false
-# Of a release: a commit without a tag is v0.0.0-gCOMMIT.
-RELEASE      = $(or $(VERSION),$(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null || echo v0.0.0-g$$(git describe --always --dirty --exclude '*')))
+# Of a release. DIRTY=true makes one of files that differ from the commit.
+DIRTY       ?= false
 RELEASE_IMAGE ?= ghcr.io/templater-dev/templater
 RELEASE_PLATFORMS ?= linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64
-BASE_URL    ?= https://github.com/templater-dev/templater/releases/download/$(RELEASE)
+BASE_URL    ?=
 ARCHIVE     := bin/templater.tar
 
 FUZZTIME    ?= 20s
@@ -76,9 +76,9 @@ image: ## Write the image IMAGE (templater:dev) for PLATFORMS to bin/templater.t
 LANES := 'cluster: test-cluster' --nice 'unit: test-unit test-helm test-image test-release test-fuzz'
 
 .PHONY: release
-release: assets ## Write what a release consists of to dist: programs, image, install.yaml, chart, checksums (minutes); PUSH=true also pushes the image
-	$(call say,'Release $(RELEASE) in dist: a program for each of $(RELEASE_PLATFORMS)$(comma) minutes for each the first time')
-	@cd tools/release && go run . --version $(RELEASE) --base-url $(BASE_URL) --image $(RELEASE_IMAGE) --platforms $(RELEASE_PLATFORMS) --output $(CURDIR)/dist --push=$(PUSH)
+release: ## Write what a release consists of to dist: programs, image, install.yaml, chart, checksums (minutes); PUSH=true also pushes the image
+	$(call say,'A release in dist')
+	@cd tools/release && go run . --version '$(VERSION)' --dirty=$(DIRTY) --base-url '$(BASE_URL)' --image $(RELEASE_IMAGE) --platforms $(RELEASE_PLATFORMS) --output $(CURDIR)/dist --push=$(PUSH)
 
 .PHONY: assets
 assets: # makes what is embedded in the program and not in the repository: the page of the playground
@@ -95,7 +95,7 @@ test: ## Run all tests, those on a real cluster included
 
 .PHONY: check
 check: ## Lint and test, side by side
-	@MAKE='$(MAKE)' .ci/lanes $(LANES) 'lint: lint wasm'
+	@MAKE='$(MAKE)' .ci/lanes $(LANES) 'lint: lint wasm' 'pages: test-pages'
 	$(call say,'Lint is content$(comma) all tests passed.')
 
 .PHONY: test-cluster
@@ -151,9 +151,9 @@ test-release: ## Test what makes a release, with a small program in the place of
 	cd tools/release && go test ./...
 
 .PHONY: test-release-whole
-test-release-whole: cluster-build ## Make two whole releases from two clones without a build cache, compare them, and install one with Helm (many minutes)
+test-release-whole: cluster-build ## Make two whole releases from two clones, compare them, and install one with Helm and krew (many minutes)
 	$(call say,'Two releases from two clones: minutes for each')
-	cd tools/release && go test -tags whole -count=1 -timeout 60m -v -run TestWhole .
+	cd tools/release && RELEASE_PLATFORMS=$(RELEASE_PLATFORMS) go test -tags whole -count=1 -timeout 90m -v -run TestWhole .
 
 .PHONY: test-e2e
 test-e2e: test-e2e-played test-e2e-node ## Test the operator on a real cluster
@@ -214,16 +214,21 @@ site: ## Make a static site of docs in .cache/site, and follow its links (Hugo i
 	$(call say,'The site')
 	cd tools/site && go run . --output $(CURDIR)/.cache/site $(if $(wildcard $(PLAYGROUND)/index.html),--playground $(abspath $(PLAYGROUND)))
 
+.PHONY: test-pages
+test-pages: playground site ## Make the site and the playground, and look at a page of each in headless Chromium, if there is one
+	$(call say,'The site and the playground in a browser')
+	cd tools/site && go vet ./... && go test ./pages && go test -count=1 -run '^(TestSearch|TestPlaygroundAsFiles)$$' ./browser
+
 .PHONY: test-playground
 test-playground: playground build ## Test the playground in headless Chromium: needs Chromium and npm
 	@mkdir -p .cache/axe && cp tools/site/browser/package*.json .cache/axe && cd .cache/axe && npm ci --no-audit --no-fund
-	cd tools/site && go test -count=1 -v -run '^TestPlayground' ./browser
+	cd tools/site && CI=true go test -count=1 -v -run '^TestPlayground' ./browser
 
 .PHONY: test-site
 test-site: site ## Test the site in headless Chromium: needs Chromium and npm
 	@mkdir -p .cache/axe && cp tools/site/browser/package*.json .cache/axe
 	cd .cache/axe && npm ci --no-audit --no-fund
-	cd tools/site && go mod tidy -diff && go vet ./... && go test -count=1 ./pages && go test -count=1 -skip '^TestPlayground' ./browser
+	cd tools/site && go mod tidy -diff && go vet ./... && go test -count=1 ./pages && CI=true go test -count=1 -skip '^TestPlayground' ./browser
 
 .PHONY: generate
 generate: $(GEN) ## Write the CRD, the deepcopy functions, the schema for editors and docs/reference/api.md from api/, the pages of commands and findings, and the schemas of the built-in kinds
@@ -252,7 +257,7 @@ verify: generate ## Fail when generated files, go.mod or go.sum are stale, or th
 .PHONY: demo
 demo: ## Start a cluster, run the operator, apply the samples, show what happens; on a cluster that is there: make demo KUBECONFIG=FILE
 	$(call say,'The demo: the first time on a machine it takes ten minutes$(comma) later one. It is being compiled$(comma) and then says more')
-	@cd e2e && go run ./demo
+	@cd e2e && CGO_ENABLED=0 go run -trimpath ./demo # as the cluster is built: Go's own packages are compiled once
 
 .PHONY: demo-down
 demo-down: ## Take away what the demo has made on the cluster of KUBECONFIG

@@ -26,9 +26,11 @@ type demo struct {
 	out   io.Writer
 }
 
-// build builds the operator.
+// build builds the operator, as the cluster is built, so that Go's own packages are compiled once.
 func (d *demo) build(ctx context.Context) error {
-	return d.command(ctx, "go", "build", "-o", d.binary, "./cmd/templater").Run()
+	command := d.command(ctx, "go", "build", "-trimpath", "-o", d.binary, "./cmd/templater")
+	command.Env = append(command.Env, "CGO_ENABLED=0")
+	return command.Run()
 }
 
 // install installs templater's own kind.

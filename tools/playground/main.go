@@ -76,7 +76,7 @@ func program() ([]byte, error) {
 	defer os.RemoveAll(folder)
 	file := filepath.Join(folder, "playground.wasm")
 	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", file, "./cmd/playground")
-	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOFLAGS=")
+	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOWASM=", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=")
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return nil, fmt.Errorf("build cmd/playground: %w", err)

@@ -34,7 +34,7 @@ func (r *release) krew() ([]byte, error) {
 	p := plugin{
 		APIVersion: "krew.googlecontainertools.github.com/v1alpha2", Kind: "Plugin", Metadata: map[string]string{"name": "templater"},
 		Spec: pluginSpec{
-			Version: r.version, Homepage: "https://github.com/templater-dev/templater", ShortDescription: "Write operators as templates",
+			Version: r.version, Homepage: project, ShortDescription: "Write operators as templates",
 			Description: "Lint, render, test and explain TemplateControllers, mostly without a cluster,\nand see what one would do to a cluster, and what it has done.\n",
 		},
 	}

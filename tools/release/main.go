@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/templater-dev/templater/tools/image/program"
+	"github.com/templater-dev/templater/tools/release/commit"
 )
 
 func main() {
@@ -28,12 +29,14 @@ func main() {
 
 func run(ctx context.Context, args []string, out io.Writer) error {
 	r := release{out: out, sums: map[string]string{}}
+	var asked commit.Asked
 	var platforms string
 	flags := flag.NewFlagSet("release", flag.ContinueOnError)
 	flags.SetOutput(out)
 	flags.StringVar(&r.source, "source", "../..", "folder of the repository")
-	flags.StringVar(&r.version, "version", "", "version of the release, such as v1.2.3")
-	flags.StringVar(&r.baseURL, "base-url", "", "URL of the folder that the files will be in")
+	flags.StringVar(&asked.Version, "version", "", "tag of the commit, such as v1.2.3; empty = the one that it has, or else v0.0.0-gCOMMIT")
+	flags.BoolVar(&asked.Dirty, "dirty", false, "release files that differ from the commit, too, under a version that ends with -dirty")
+	flags.StringVar(&r.baseURL, "base-url", "", "URL of the folder that the files will be in; empty = that of the version at "+project)
 	flags.StringVar(&r.image.Repository, "image", "", "image without tag, such as registry.example.org/templater")
 	flags.StringVar(&platforms, "platforms", "", "what to build for, separated by commas; the image has those of Linux")
 	flags.StringVar(&r.folder, "output", "", "folder to write to, which is emptied first")
@@ -44,27 +47,41 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if flags.NArg() > 0 {
 		return fmt.Errorf("%s: there are flags only", flags.Arg(0))
 	}
-	for _, name := range []string{"version", "base-url", "image", "platforms", "output"} {
+	for _, name := range []string{"image", "platforms", "output"} {
 		if flags.Lookup(name).Value.String() == "" {
 			return fmt.Errorf("--%s: give %s", name, flags.Lookup(name).Usage)
 		}
 	}
-	if err := program.CheckVersion(r.version); err != nil {
-		return fmt.Errorf("--version: %w", err)
+	var err error
+	if r.version, err = commit.Version(ctx, r.source, asked); err != nil {
+		return err
+	}
+	if r.baseURL == "" {
+		r.baseURL = project + "/releases/download/" + r.version
 	}
 	if !strings.HasPrefix(r.baseURL, "https://") {
 		return fmt.Errorf("--base-url %s: give one that begins with https://", r.baseURL)
 	}
 	r.baseURL = strings.TrimSuffix(r.baseURL, "/")
-	for text := range strings.SplitSeq(platforms, ",") {
-		platform, err := program.ParsePlatform(text)
-		if err != nil {
-			return fmt.Errorf("--platforms: %w", err)
-		}
-		r.platforms = append(r.platforms, platform)
+	if r.platforms, err = parsePlatforms(platforms); err != nil {
+		return fmt.Errorf("--platforms: %w", err)
 	}
-	if !slices.ContainsFunc(r.platforms, func(p program.Platform) bool { return p.System == "linux" }) {
-		return fmt.Errorf("--platforms %s: give one of Linux, too, for the image", platforms)
-	}
+	fmt.Fprintf(out, "release %s: a program for each of %s, which takes minutes for each the first time\n", r.version, platforms)
 	return r.make(ctx)
+}
+
+// parsePlatforms reads what to build for. One of them has to be of Linux.
+func parsePlatforms(text string) ([]program.Platform, error) {
+	var platforms []program.Platform
+	for one := range strings.SplitSeq(text, ",") {
+		platform, err := program.ParsePlatform(one)
+		if err != nil {
+			return nil, err
+		}
+		platforms = append(platforms, platform)
+	}
+	if !slices.ContainsFunc(platforms, func(p program.Platform) bool { return p.System == "linux" }) {
+		return nil, fmt.Errorf("%s: give one of Linux, too, for the image", text)
+	}
+	return platforms, nil
 }

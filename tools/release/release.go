@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,10 +23,14 @@ import (
 	"github.com/templater-dev/templater/tools/image/program"
 	"github.com/templater-dev/templater/tools/release/chart"
 	"github.com/templater-dev/templater/tools/release/first"
+	"github.com/templater-dev/templater/tools/release/license"
 	"github.com/templater-dev/templater/tools/release/manifest"
 	"github.com/templater-dev/templater/tools/release/pack"
 	"github.com/templater-dev/templater/tools/release/sbom"
 )
+
+// project is where templater is.
+const project = "https://github.com/templater-dev/templater"
 
 // What the files of a release are called; some have the version in their name, because people keep several of them. sumsFile is
 // the one that is written last.
@@ -35,6 +40,7 @@ const (
 	firstFile    = "first.yaml"
 	objectFile   = "first-object.yaml"
 	pluginFile   = "templater.krew.yaml"
+	textsFile    = "THIRD-PARTY-LICENSES"
 	sumsFile     = "SHA256SUMS"
 	programsName = "templater_%s_%s_%s" // version, system, architecture
 )
@@ -47,6 +53,7 @@ type release struct {
 	push                             bool
 	out                              io.Writer
 
+	modules  []license.Module
 	programs []sbom.Program
 	images   []archive.Image
 	archives []platformArchive
@@ -64,7 +71,7 @@ func (r *release) make(ctx context.Context) error {
 	if err := r.empty(); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{r.buildPrograms, r.writeImage, r.writeManifests, r.writeLists} {
+	for _, step := range []func(context.Context) error{r.buildPage, r.findLicenses, r.buildPrograms, r.writeImage, r.writeManifests, r.writeLists} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -86,36 +93,70 @@ func (r *release) empty() error {
 	return errors.Join(os.RemoveAll(r.folder), os.MkdirAll(r.folder, 0o755), os.WriteFile(filepath.Join(r.folder, sumsFile), nil, 0o644))
 }
 
-// buildPrograms builds the program for each platform, with the page of the playground, which make assets makes.
+// buildPage makes what is embedded in the program and not in the repository: the page of the playground.
+func (r *release) buildPage(ctx context.Context) error {
+	build := exec.CommandContext(ctx, "go", "run", "./tools/playground")
+	build.Dir = r.source
+	build.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("make the page of the playground: %w: %s", err, out)
+	}
+	return nil
+}
+
+// tag has the program hold the page of the playground.
+const tag = "playground"
+
+// findLicenses finds the licences of all modules, and writes what they want to be given away with the programs.
+func (r *release) findLicenses(ctx context.Context) (err error) {
+	programs := []license.Program{{Package: "./cmd/playground", Platform: program.Platform{System: "js", Architecture: "wasm"}}}
+	for _, p := range r.platforms {
+		programs = append(programs, license.Program{Package: "./cmd/templater", Platform: p, Tags: tag})
+	}
+	if r.modules, err = license.Of(ctx, r.source, programs...); err != nil {
+		return err
+	}
+	return r.write(textsFile, license.Texts(r.modules))
+}
+
+// buildPrograms builds the program for each platform.
 func (r *release) buildPrograms(ctx context.Context) error {
-	license, err := os.ReadFile(filepath.Join(r.source, "LICENSE"))
+	own, err := os.ReadFile(filepath.Join(r.source, "LICENSE"))
 	if err != nil {
 		return err
 	}
+	texts := license.Texts(r.modules)
 	for _, p := range r.platforms {
-		body, err := program.Build(ctx, r.source, p, r.version, "playground")
+		body, err := program.Build(ctx, r.source, p, r.version, tag)
 		if err != nil {
 			return err
 		}
 		r.programs = append(r.programs, sbom.Program{Name: p.String(), Body: body})
 		if p.System == "linux" {
-			r.images = append(r.images, program.Image(p, body))
+			image := program.Image(p, body)
+			image.Files = append(image.Files, archive.File{Path: "LICENSE", Mode: 0o644, Body: own}, archive.File{Path: textsFile, Mode: 0o644, Body: texts})
+			r.images = append(r.images, image)
 		}
-		packed, ending := pack.TarGz, ".tar.gz"
-		if p.System == "windows" {
-			packed, ending = pack.Zip, ".zip"
-		}
-		file := fmt.Sprintf(programsName, r.version, p.System, p.Architecture) + ending
-		content, err := packed(pack.File{Path: p.File(programName), Mode: 0o755, Body: body}, pack.File{Path: "LICENSE", Mode: 0o644, Body: license})
-		if err != nil {
+		if err := r.pack(p, body, pack.File{Path: "LICENSE", Mode: 0o644, Body: own}, pack.File{Path: textsFile, Mode: 0o644, Body: texts}); err != nil {
 			return err
 		}
-		if err := r.write(file, content); err != nil {
-			return err
-		}
-		r.archives = append(r.archives, platformArchive{p, file})
 	}
 	return nil
+}
+
+// pack writes the archive of a platform: its program, and other files.
+func (r *release) pack(p program.Platform, body []byte, others ...pack.File) error {
+	packed, ending := pack.TarGz, ".tar.gz"
+	if p.System == "windows" {
+		packed, ending = pack.Zip, ".zip"
+	}
+	content, err := packed(append([]pack.File{{Path: p.File(programName), Mode: 0o755, Body: body}}, others...)...)
+	if err != nil {
+		return err
+	}
+	file := fmt.Sprintf(programsName, r.version, p.System, p.Architecture) + ending
+	r.archives = append(r.archives, platformArchive{p, file})
+	return r.write(file, content)
 }
 
 // writeImage writes the image of all architectures, and learns its digest.
@@ -184,7 +225,11 @@ func (r *release) writeManifests(context.Context) error {
 
 // writeLists writes what tells of the other files: for krew, of the modules, and their checksums.
 func (r *release) writeLists(context.Context) error {
-	modules, err := sbom.Make(sbom.Release{Name: "templater", Version: r.version, URL: r.baseURL, Programs: r.programs})
+	licenses := map[string]string{}
+	for _, m := range r.modules {
+		licenses[m.Name] = m.License
+	}
+	modules, err := sbom.Make(sbom.Release{Name: "templater", Version: r.version, URL: r.baseURL, Programs: r.programs, Licenses: licenses})
 	if err != nil {
 		return err
 	}

@@ -30,12 +30,14 @@ import (
 // source is a folder like the repository, with a small program in the place of the operator. Its files are as old as said.
 func source(t *testing.T, age time.Duration) string {
 	t.Helper()
+	const empty = "package main\n\nfunc main() {}\n"
 	dir := t.TempDir()
 	if err := os.CopyFS(filepath.Join(dir, "config"), os.DirFS("../../config")); err != nil {
 		t.Fatal(err)
 	}
 	for path, text := range map[string]string{
-		"go.mod": "module github.com/templater-dev/templater\n\ngo 1.26\n", "cmd/templater/main.go": "package main\n\nfunc main() {}\n", "LICENSE": "free",
+		"go.mod": "module github.com/templater-dev/templater\n\ngo 1.26\n", "LICENSE": "free",
+		"cmd/templater/main.go": empty, "cmd/playground/main.go": empty, "tools/playground/main.go": empty,
 	} {
 		path = filepath.Join(dir, path)
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
@@ -89,7 +91,7 @@ func TestReleaseIsTheSameWhereverAndWheneverItIsMade(t *testing.T) {
 	first := makeRelease(t, arguments(source(t, time.Hour), t.TempDir()))
 	second := makeRelease(t, arguments(source(t, 24*time.Hour), filepath.Join(t.TempDir(), "other", "dist")))
 	want := []string{
-		"SHA256SUMS", "first-object.yaml", "first.yaml", "install.yaml", "templater-chart_v1.2.3.tgz", "templater.krew.yaml", "templater_v1.2.3.spdx.json", "templater_v1.2.3_image.tar", linux,
+		"SHA256SUMS", "THIRD-PARTY-LICENSES", "first-object.yaml", "first.yaml", "install.yaml", "templater-chart_v1.2.3.tgz", "templater.krew.yaml", "templater_v1.2.3.spdx.json", "templater_v1.2.3_image.tar", linux,
 	}
 	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(first))); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
@@ -134,7 +136,7 @@ func checkProgram(t *testing.T, files map[string][]byte) {
 		}
 		names = append(names, header.FileInfo().Mode().String()+" "+header.Name)
 	}
-	if diff := cmp.Diff([]string{"-rwxr-xr-x templater", "-rw-r--r-- LICENSE"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"-rwxr-xr-x templater", "-rw-r--r-- LICENSE", "-rw-r--r-- THIRD-PARTY-LICENSES"}, names); diff != "" {
 		t.Errorf("archive (-want +got):\n%s", diff)
 	}
 }
@@ -175,6 +177,11 @@ func TestKrewFindsEachPlatform(t *testing.T) {
 		platforms = "linux/" + runtime.GOARCH
 	}
 	files := makeRelease(t, append(arguments(source(t, 0), t.TempDir()), "--platforms", platforms))
+	parsed, err := parsePlatforms(platforms)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkFormats(t, files, parsed)
 	var p plugin
 	if err := yaml.UnmarshalStrict(files[pluginFile], &p); err != nil {
 		t.Fatal(err)
@@ -204,18 +211,18 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no version":                {[]string{"--version", ""}, "--version: give version of the release, such as v1.2.3"},
-		"a bad version":             {[]string{"--version", "1.2.3"}, `--version: "1.2.3" is no version: give one of the form v1.2.3`},
-		"a URL without a scheme":    {[]string{"--base-url", "example.org"}, "--base-url example.org: give one that begins with https://"},
-		"a bad platform":            {[]string{"--platforms", "linux"}, `--platforms: "linux" is not of the form SYSTEM/ARCHITECTURE`},
-		"no platform":               {[]string{"--platforms", ""}, "--platforms: give what to build for"},
-		"nothing for the image":     {[]string{"--platforms", "darwin/arm64"}, "--platforms darwin/arm64: give one of Linux, too, for the image"},
-		"a folder with other files": {[]string{"--output", good}, "there are files in it, and none is SHA256SUMS: give an empty folder"},
-		"a file for a folder":       {[]string{"--output", filepath.Join(good, "LICENSE")}, "LICENSE"},
-		"a bad image":               {[]string{"--image", "Templater"}, "--image Templater"},
-		"a folder that is no clone": {[]string{"--source", t.TempDir()}, "LICENSE: no such file"},
-		"no registry there":         {[]string{"--image", "localhost:1/templater", "--push"}, "push localhost:1/templater:v1.2.3"},
-		"something besides flags":   {[]string{"dist"}, "dist: there are flags only"},
+		"no version":                 {[]string{"--version", ""}, "it is no clone, whose commit would tell the version: give --version"},
+		"a bad version":              {[]string{"--version", "1.2.3"}, `--version: "1.2.3" is no version: give one of the form v1.2.3`},
+		"a URL without a scheme":     {[]string{"--base-url", "example.org"}, "--base-url example.org: give one that begins with https://"},
+		"a bad platform":             {[]string{"--platforms", "linux"}, `--platforms: "linux" is not of the form SYSTEM/ARCHITECTURE`},
+		"no platform":                {[]string{"--platforms", ""}, "--platforms: give what to build for"},
+		"nothing for the image":      {[]string{"--platforms", "darwin/arm64"}, "--platforms: darwin/arm64: give one of Linux, too, for the image"},
+		"a folder with other files":  {[]string{"--output", good}, "there are files in it, and none is SHA256SUMS: give an empty folder"},
+		"a file for a folder":        {[]string{"--output", filepath.Join(good, "LICENSE")}, "LICENSE"},
+		"a bad image":                {[]string{"--image", "Templater"}, "--image Templater"},
+		"a folder with other things": {[]string{"--source", t.TempDir()}, "make the page of the playground: "},
+		"no registry there":          {[]string{"--image", "localhost:1/templater", "--push"}, "push localhost:1/templater:v1.2.3"},
+		"something besides flags":    {[]string{"dist"}, "dist: there are flags only"},
 	} {
 		err := run(t.Context(), arguments(good, output, row.args...), io.Discard)
 		if err == nil || !strings.Contains(err.Error(), row.want) {

@@ -1,9 +1,10 @@
 package sbom
 
-// What is not known, and what the document calls itself.
+// What is not known, and what the document calls itself and the release.
 const (
 	noAssertion = "NOASSERTION"
 	documentID  = "SPDXRef-DOCUMENT"
+	releaseID   = "SPDXRef-Release"
 )
 
 // document is an SPDX document, with the fields that it needs.

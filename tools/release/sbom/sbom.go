@@ -4,9 +4,12 @@ package sbom
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"debug/buildinfo"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"runtime/debug"
 	"slices"
@@ -26,11 +29,11 @@ type Release struct {
 	Version  string // v1.2.3
 	URL      string // where the release is, which makes the name of the document unique
 	Programs []Program
+	Licenses map[string]string // of each module, which is called PATH@VERSION; also of those that Go has not noted in a program
 }
 
 // Make returns the document: the release, and each module that one of its programs has, with the Go that built
-// them. What Go has noted in the programs is all that it needs. It was created when the commit was, so that equal programs have
-// equal documents.
+// them. It was created when the commit was, so that equal programs have equal documents.
 func Make(r Release) ([]byte, error) {
 	modules := map[string]debug.Module{}
 	from := origin{created: time.Unix(0, 0).UTC()}
@@ -49,9 +52,22 @@ func Make(r Release) ([]byte, error) {
 			return nil, err
 		}
 	}
+	for name := range r.Licenses {
+		if _, found := modules[name]; !found {
+			path, version, _ := strings.Cut(name, "@")
+			modules[name] = debug.Module{Path: path, Version: version}
+		}
+	}
 	doc := r.document(from)
-	for _, key := range sortedKeys(modules) {
-		doc.add(modules[key])
+	for _, name := range slices.Sorted(maps.Keys(modules)) {
+		license := r.Licenses[name]
+		if modules[name].Path == "std" {
+			license = "BSD-3-Clause"
+		}
+		if license == "" {
+			return nil, fmt.Errorf("the licence of the module %s is not known", name)
+		}
+		doc.add(modules[name], license)
 	}
 	out, err := json.MarshalIndent(doc, "", "  ")
 	return append(out, '\n'), err
@@ -91,50 +107,61 @@ func (o *origin) String() string {
 	return "built from the commit " + o.commit
 }
 
-func sortedKeys(modules map[string]debug.Module) []string {
-	var keys []string
-	for key := range modules {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 func (r Release) document(from origin) *document {
 	main := pkg{
-		ID: "SPDXRef-Release", Name: r.Name, Version: r.Version, Download: r.URL, License: "Apache-2.0", Declared: "Apache-2.0", Copyright: noAssertion, Purpose: "APPLICATION",
+		ID: releaseID, Name: r.Name, Version: r.Version, Download: r.URL, License: "Apache-2.0", Declared: "Apache-2.0", Copyright: noAssertion, Purpose: "APPLICATION",
 		Supplier: "Organization: " + r.Name,
-		External: []external{{Category: "PACKAGE-MANAGER", Type: "purl", Locator: "pkg:golang/github.com/templater-dev/templater@" + r.Version}},
+		External: []external{{Category: "PACKAGE-MANAGER", Type: "purl", Locator: purl("github.com/templater-dev/templater", r.Version)}},
 	}
 	main.Source = from.String()
 	return &document{
-		Version: "SPDX-2.3", License: "CC0-1.0", ID: documentID, Name: r.Name + "-" + r.Version, Namespace: r.URL + "/" + r.Name + ".spdx",
+		Version: "SPDX-2.3", License: "CC0-1.0", ID: documentID, Name: r.Name + "-" + r.Version, Namespace: r.URL + "/" + r.Name + "_" + r.Version + ".spdx.json/" + r.digest(),
 		Creation:      creation{Created: from.created.UTC().Format(time.RFC3339), Creators: []string{"Tool: templater-release"}},
 		Packages:      []pkg{main},
 		Relationships: []relationship{{From: documentID, Type: "DESCRIBES", To: main.ID}},
 	}
 }
 
+// digest is of all programs: no other document may have the name of this one.
+func (r Release) digest() string {
+	sum := sha256.New()
+	for _, p := range r.Programs {
+		_, _ = sum.Write(p.Body) // never fails
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
 var notInID = regexp.MustCompile(`[^A-Za-z0-9.-]+`)
 
+// identifier is what a module is called in the documents of all releases. A digest tells those apart that differ in what an identifier cannot have.
+func identifier(m debug.Module) string {
+	name := m.Path + "@" + m.Version
+	sum := sha256.Sum256([]byte(name))
+	return "SPDXRef-Module-" + notInID.ReplaceAllString(name, "-") + "-" + hex.EncodeToString(sum[:4])
+}
+
 // add adds a module that the release contains.
-func (d *document) add(m debug.Module) {
+func (d *document) add(m debug.Module, license string) {
 	p := pkg{
-		ID: "SPDXRef-" + notInID.ReplaceAllString(m.Path+"-"+m.Version, "-"), Name: m.Path, Version: m.Version,
-		Download: "https://proxy.golang.org/" + escaped(m.Path) + "/@v/" + escaped(m.Version) + ".zip", License: noAssertion, Declared: noAssertion, Copyright: noAssertion,
+		ID: identifier(m), Name: m.Path, Version: m.Version,
+		Download: "https://proxy.golang.org/" + escaped(m.Path) + "/@v/" + escaped(m.Version) + ".zip", License: license, Declared: license, Copyright: noAssertion,
 		Supplier: noAssertion, Purpose: "LIBRARY",
-		External: []external{{Category: "PACKAGE-MANAGER", Type: "purl", Locator: "pkg:golang/" + m.Path + "@" + m.Version}},
+		External: []external{{Category: "PACKAGE-MANAGER", Type: "purl", Locator: purl(m.Path, m.Version)}},
 	}
 	if m.Path == "std" {
 		p.Version, p.Download = strings.TrimPrefix(m.Version, "go"), "https://go.dev/dl/"+m.Version+".src.tar.gz"
-		p.License, p.Declared = "BSD-3-Clause", "BSD-3-Clause"
-		p.External[0].Locator = "pkg:golang/std@" + p.Version
+		p.External[0].Locator = purl("std", p.Version)
 	}
 	if m.Sum != "" {
 		p.Comment = "checksum in go.sum: " + m.Sum
 	}
 	d.Packages = append(d.Packages, p)
-	d.Relationships = append(d.Relationships, relationship{From: d.Packages[0].ID, Type: "CONTAINS", To: p.ID})
+	d.Relationships = append(d.Relationships, relationship{From: releaseID, Type: "CONTAINS", To: p.ID})
+}
+
+// purl is the URL of a package: of https://github.com/package-url/purl-spec.
+func purl(path, version string) string {
+	return "pkg:golang/" + path + "@" + strings.ReplaceAll(version, "+", "%2B")
 }
 
 var capital = regexp.MustCompile(`[A-Z]`)
