@@ -70,6 +70,13 @@ func run(docs, output, playground string) error {
 	if dead := site.DeadLinks(); len(dead) > 0 {
 		return errors.New("dead links:\n  " + strings.Join(dead, "\n  "))
 	}
+	malformed, err := site.Malformed()
+	if err != nil {
+		return err
+	}
+	if len(malformed) > 0 {
+		return errors.New("no good HTML:\n  " + strings.Join(malformed, "\n  "))
+	}
 	if err := site.WriteIndex(filepath.Join(output, "search-index.js")); err != nil {
 		return err
 	}

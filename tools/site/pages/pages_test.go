@@ -105,6 +105,34 @@ func TestDeadLinks(t *testing.T) {
 	}
 }
 
+func TestMalformed(t *testing.T) {
+	page := func(body string) string {
+		return `<!doctype html><html lang="en"><head><title>A</title><link href="a"></head><body><h1 id="a">A</h1>` + body + `</body></html>`
+	}
+	site, _ := open(t, map[string]string{
+		"a.html": page(`<p>Fine<br>and <img src="a" alt="">.</p><svg><path d="M0"/><g></g></svg>`),
+		"b.html": page(`<p><b>in</p></b>`),
+		"c.html": page(`<p id="a">again</p>`),
+		"d.html": page(`<img src="a">`),
+		"e.html": `<html><body><h1>E</h1>`,
+		"f.html": page(`<h1>Another</h1>`),
+	})
+	got, err := site.Malformed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"b.html: </p> ends what is not the last to begin: [html body p b]",
+		"c.html: two places are called a",
+		"d.html: <img> has no alt",
+		"e.html: <html> has no lang", "e.html: <body> has no end", "e.html: 0 times <title>, want one",
+		"f.html: 2 times <h1>, want one",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("malformed (-want +got):\n%s", diff)
+	}
+}
+
 func TestWriteIndex(t *testing.T) {
 	site, folder := open(t, map[string]string{
 		"a/one.html": `<nav>Menu</nav><article><h1>One</h1> <p>Before <code>x &lt; y</code>.</p> <h2 id="p">Part</h2><p>In it.</p><ul><li>Also.</li></ul><h3 id="q">Sub</h3></article>`,

@@ -1,0 +1,83 @@
+package pages
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"golang.org/x/net/html"
+)
+
+// Malformed tells of what browsers would have to guess: elements that end in another order than they begin, or not at all, and places of the same name.
+// A page also has a language, a title, and one heading of the first level.
+func (s *Site) Malformed() ([]string, error) {
+	var wrong []string
+	for _, name := range s.Names() {
+		file, err := os.Open(filepath.Join(s.folder, filepath.FromSlash(name)))
+		if err != nil {
+			return nil, err
+		}
+		why := malformed(file)
+		_ = file.Close() // it was read only
+		for _, one := range why {
+			wrong = append(wrong, name+": "+one)
+		}
+	}
+	return wrong, nil
+}
+
+// empty are the elements that have no end.
+var empty = []string{"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
+
+func malformed(page io.Reader) []string {
+	var wrong, open []string
+	found, named := map[string]int{}, map[string]bool{}
+	for t := html.NewTokenizer(page); ; {
+		kind := t.Next()
+		if kind == html.ErrorToken {
+			if len(open) > 0 {
+				wrong = append(wrong, fmt.Sprintf("<%s> has no end", open[len(open)-1]))
+			}
+			break
+		}
+		token := t.Token()
+		switch {
+		case kind == html.StartTagToken || kind == html.SelfClosingTagToken:
+			wrong = append(wrong, look(token, found, named)...)
+			if kind == html.StartTagToken && !slices.Contains(empty, token.Data) && !slices.Contains(open, "svg") || token.Data == "svg" {
+				open = append(open, token.Data)
+			}
+		case kind == html.EndTagToken && slices.Contains(open, "svg") && token.Data != "svg": // which is no HTML
+		case kind == html.EndTagToken && (len(open) == 0 || open[len(open)-1] != token.Data):
+			return append(wrong, fmt.Sprintf("</%s> ends what is not the last to begin: %v", token.Data, open))
+		case kind == html.EndTagToken:
+			open = open[:len(open)-1]
+		}
+	}
+	for _, one := range []string{"html", "title", "h1"} {
+		if found[one] != 1 {
+			wrong = append(wrong, fmt.Sprintf("%d times <%s>, want one", found[one], one))
+		}
+	}
+	return wrong
+}
+
+// look counts an element, and tells what is wrong with its attributes.
+func look(token html.Token, found map[string]int, named map[string]bool) (wrong []string) {
+	found[token.Data]++
+	n := &html.Node{Attr: token.Attr}
+	if id, ok := attribute(n, "id"); ok {
+		if named[id] {
+			wrong = append(wrong, "two places are called "+id)
+		}
+		named[id] = true
+	}
+	for element, needs := range map[string]string{"html": "lang", "img": "alt"} {
+		if _, ok := attribute(n, needs); token.Data == element && !ok {
+			wrong = append(wrong, fmt.Sprintf("<%s> has no %s", element, needs))
+		}
+	}
+	return wrong
+}
