@@ -154,6 +154,7 @@ test-release: ## Test what makes a release, with a small program in the place of
 test-release-whole: cluster-build ## Make two whole releases from two clones, compare them, and install one with Helm and krew (many minutes)
 	$(call say,'Two releases from two clones: minutes for each')
 	cd tools/release && RELEASE_PLATFORMS=$(RELEASE_PLATFORMS) go test -tags whole -count=1 -timeout 90m -v -run TestWhole .
+	for system in windows darwin; do GOOS=$$system CGO_ENABLED=0 go vet -trimpath ./... || exit 1; done
 
 .PHONY: test-e2e
 test-e2e: test-e2e-played test-e2e-node ## Test the operator on a real cluster
