@@ -192,6 +192,21 @@ func TestManyFindingsAreCounted(t *testing.T) {
 	}
 }
 
+// The line of the template stands below its error, if there is one: also the first, and the last.
+func TestLinesAreShown(t *testing.T) {
+	for line, want := range map[int]string{
+		0: "children[maps]: wrong [TL999]", 1: "    1 | apiVersion: v1\n", 4: "    4 |   name: {{ .metadata.name }}\n", 5: "children[maps]:5: wrong [TL999]", 6: "children[maps]:6: wrong [TL999]",
+	} {
+		h := New(&Handler{Check: func(context.Context, *v1.TemplateController) []finding.Finding {
+			return []finding.Finding{{Code: "TL999", Severity: finding.Error, Where: "children[maps]", Line: line, Message: "wrong"}}
+		}})
+		got := ask(t, h, "", fine).Result.Message
+		if !strings.Contains(got, want) || strings.Contains(got, "\n") != strings.Contains(want, "\n") {
+			t.Errorf("line %d: the answer is %q", line, got)
+		}
+	}
+}
+
 func TestBadRequests(t *testing.T) {
 	defective := New(&Handler{Check: func(context.Context, *v1.TemplateController) []finding.Finding { panic("a defect") }})
 	const review = `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", `
@@ -302,6 +317,9 @@ func call(t *testing.T, server *httptest.Server, manifest string) string {
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if got := answer.Header.Get("Content-Type"); got != "application/json" {
+		t.Errorf("the answer is %s", got)
 	}
 	return answer.Status + " " + string(text)
 }

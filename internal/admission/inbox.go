@@ -28,10 +28,10 @@ type inbox struct {
 	arriving []*arrival // what has been arriving for longest is first
 }
 
-// arrival is a request in the inbox. end has to be called.
+// arrival is a request in the inbox: it has to be read, and then ended.
 type arrival struct {
 	in     *inbox
-	cut    func() // ends what waits for more of it; called at most once, and not after finish or end
+	cut    func() // ends what waits for more of it; called at most once, and not after read
 	held   int    // bytes
 	missed bool   // it is given up
 }
@@ -114,7 +114,6 @@ func (a *arrival) finish() {
 
 // end gives back what the request has taken.
 func (a *arrival) end() {
-	a.finish()
 	a.in.mu.Lock()
 	defer a.in.mu.Unlock()
 	a.in.held, a.held = a.in.held-a.held, 0

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
@@ -101,6 +102,30 @@ func TestWhatTakesLongestIsGivenUp(t *testing.T) {
 	}
 }
 
+// One that begins before others, and only then needs memory, goes alone.
+func TestWhatIsGivenUpTakesNobodyAlong(t *testing.T) {
+	in := &inbox{most: 2 * firstBytes}
+	first := in.begin(func() { t.Error("it is cut off by itself") })
+	others := []*sent{in.send(t), in.send(t)}
+	for _, s := range others {
+		s.bytes(t, 1)
+	}
+	if _, err := first.read(strings.NewReader("x")); !errors.Is(err, errGivenUp) {
+		t.Errorf("the first one: %v", err)
+	}
+	first.end()
+	for _, s := range others {
+		s.write.Close()
+		if err := <-s.err; err != nil {
+			t.Errorf("one of the others: %v", err)
+		}
+		s.end()
+	}
+	if held := in.holds(); held != 0 {
+		t.Errorf("%d bytes are held at the end", held)
+	}
+}
+
 // What has arrived, and waits to be looked at, is not given up: then there is no room for others.
 func TestWhatHasArrivedStays(t *testing.T) {
 	in := &inbox{most: firstBytes}
@@ -147,6 +172,14 @@ func trickler(address string, stop <-chan struct{}, began func()) {
 			return
 		default:
 		}
+	}
+}
+
+func TestWhatDoesNotFitIsNotChecked(t *testing.T) {
+	h := New(&Handler{Check: compile})
+	h.inbox.most = firstBytes - 1
+	if code, answer := send(t, h, "{}"); code != http.StatusServiceUnavailable || answer != "busy\n" {
+		t.Errorf("the answer is %d %q", code, answer)
 	}
 }
 

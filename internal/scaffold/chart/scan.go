@@ -86,9 +86,6 @@ func scan(template string, start, at int) (action, bool) {
 		length := 1 // white space, and what nobody knows
 		for _, of := range tokenForms {
 			if m := of.form.FindString(rest); m != "" {
-				if of.kind == numberToken && strings.HasPrefix(m, "-") && strings.HasPrefix(rest[1:], "}}") {
-					continue
-				}
 				a.tokens = append(a.tokens, token{of.kind, at, at + len(m), m})
 				length = len(m)
 				break

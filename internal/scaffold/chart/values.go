@@ -54,15 +54,19 @@ func schemaOf(n *yaml.Node) (schema map[string]any, value any) {
 
 func schemaOfMap(n *yaml.Node) (schema map[string]any, value any) {
 	properties, values := map[string]any{}, map[string]any{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
+	for _, of := range slices.Backward(merges(n)) {
+		s, v := schemaOf(of)
+		inner, _ := s["properties"].(map[string]any)
+		maps.Copy(properties, inner)
+		merged, _ := v.(map[string]any)
+		maps.Copy(values, merged)
+	}
+	for i := 0; i < len(n.Content); i += 2 {
 		key := n.Content[i]
-		s, v := schemaOf(n.Content[i+1])
-		if merged, ok := v.(map[string]any); ok && key.Value == "<<" {
-			inner, _ := s["properties"].(map[string]any)
-			maps.Copy(properties, inner) // the keys of the mapping itself stand behind, as a rule
-			maps.Copy(values, merged)
+		if key.Value == mergeKey {
 			continue
 		}
+		s, v := schemaOf(n.Content[i+1])
 		if text := comment(key); text != "" {
 			s["description"] = text
 		}
@@ -78,6 +82,24 @@ func schemaOfMap(n *yaml.Node) (schema map[string]any, value any) {
 		schema["properties"] = properties
 	}
 	return schema, values
+}
+
+// mergeKey is the key of what a mapping takes from others. https://yaml.org/type/merge.html
+const mergeKey = "<<"
+
+// merges returns the mappings whose keys a mapping has, too, but for those of its own. The keys of the first ones count.
+func merges(n *yaml.Node) []*yaml.Node {
+	var all []*yaml.Node
+	for i := 0; i < len(n.Content); i += 2 {
+		switch of := n.Content[i+1]; {
+		case n.Content[i].Value != mergeKey:
+		case of.Kind == yaml.SequenceNode:
+			all = append(all, of.Content...)
+		default:
+			all = append(all, of)
+		}
+	}
+	return all
 }
 
 // comment returns what the comment above a key says, as helm-docs has it or not.

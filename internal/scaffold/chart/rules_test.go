@@ -1,0 +1,84 @@
+package chart
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestWhatBecomesOfFiles has a row for each rule: what is in all that is made of a chart, with its notes, and what is not. A want that begins with
+// "no " is not there.
+func TestWhatBecomesOfFiles(t *testing.T) {
+	use := func(action string) string { return configMap + "data: {a: {{ " + action + " }}}\n" }
+	for why, row := range map[string]struct {
+		files map[string]string
+		want  []string
+	}{
+		"a define that is there twice": {
+			map[string]string{"templates/_a.tpl": `{{ define "x" }}one{{ end }}`, "templates/_b.tpl": "\n" + `{{ define "x" }}two{{ end }}`, "templates/c.yaml": use(`include "x" .`)},
+			[]string{`templates/_a.tpl:1: define "x" is in templates/_b.tpl, too, which counts`, "two", "no one"},
+		},
+		"a file that is read": {
+			map[string]string{"a.txt": "text of a", "b.txt": "text of b", "templates/c.yaml": use(`.Files.Get "a.txt" | quote`)},
+			[]string{"a.txt: text of a", "no text of b"},
+		},
+		"a file that is not there": {
+			map[string]string{"b.txt": "text of b", "templates/a.yaml": configMap, "templates/c.yaml": use(`.Files.Get "a.txt" | quote`)},
+			[]string{"a.txt: templates read this file, and it is not there", "no text of b"},
+		},
+		"files whose names are computed": {
+			map[string]string{"a.txt": "text of a", "b/c.txt": "text of c", "values.yaml": "file: a.txt\n", "templates/c.yaml": use(".Files.Get .Values.file | quote")},
+			[]string{"a.txt: text of a", "b/c.txt: text of c", "no values.yaml: ", "no Chart.yaml: ", "no templates/c.yaml: "},
+		},
+		"API versions": {
+			map[string]string{"templates/c.yaml": use(`if or (.Capabilities.APIVersions.Has "apps/v1/Deployment") (.Capabilities.APIVersions.Has "autoscaling/v2") (.Capabilities.APIVersions.Has "example.org/v1") }}x{{ end`)},
+			[]string{"apiVersions:\n    - apps/v1/Deployment\n    - autoscaling/v2\n  ", "which API versions there are is not asked for"},
+		},
+		"no API version": {
+			map[string]string{"templates/a.yaml": configMap, "templates/c.yaml": use(".Capabilities.APIVersions.Has")},
+			[]string{"templates/c.yaml:4: .Capabilities.APIVersions.Has is not there; the template is left out"},
+		},
+		"no name of a file": {
+			map[string]string{"templates/a.yaml": configMap, "templates/c.yaml": use(".Files.Get")},
+			[]string{"templates/c.yaml:4: .Files.Get is not there; the template is left out"},
+		},
+		"other parts of Helm's objects": {
+			map[string]string{"templates/a.yaml": configMap, "templates/c.yaml": use(".Capabilities.HelmVersion"), "templates/d.yaml": use(".Release.Time"), "templates/e.yaml": use(".Chart.Maintainers.Name"), "templates/f.yaml": use(".Template.BasePath")},
+			[]string{"c.yaml:4: .Capabilities.HelmVersion is not there; the template", "d.yaml:4: .Release.Time is not there; the template", "e.yaml:4: .Chart.Maintainers.Name is not there; the template", "f.yaml:4: .Template.BasePath is not there; the template"},
+		},
+		"the name of the template": {map[string]string{"templates/c.yaml": use(".Template.Name")}, []string{`a: {{ "small" }}`}},
+		"mappings that take from others": {
+			map[string]string{"values.yaml": "one: &one {a: 11, b: 12}\ntwo: &two {b: 22, c: 23}\nboth: {c: 33, <<: [*one, *two], d: 34}\nlast: {a: 44, <<: *one}\n", "templates/c.yaml": configMap},
+			[]string{"  both:\n    a: 11\n    b: 12\n    c: 33\n    d: 34\n  last:\n    a: 44\n    b: 12\n"},
+		},
+		"another type, by the schema": {
+			map[string]string{"values.yaml": "a: text\nb: text\nc: 1\n", "values.schema.json": `{"properties": {"a": {"type": "object"}, "b": {"type": "array"}, "c": {"type": "string"}}}`, "templates/c.yaml": configMap},
+			[]string{
+				"              a:\n                type: object\n                x-kubernetes-preserve-unknown-fields: true\n" +
+					"              b:\n                items:\n                  x-kubernetes-preserve-unknown-fields: true\n                type: array\n" +
+					"              c:\n                type: string\n            type: object\n",
+			},
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			result, err := Convert(small(row.files), group)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var all strings.Builder
+			for _, n := range result.Notes {
+				all.WriteString(n.String() + "\n")
+			}
+			for _, f := range result.Files {
+				if !strings.Contains(f.Name, "/") {
+					all.WriteString("-- " + f.Name + " --\n" + f.Content)
+				}
+			}
+			for _, want := range row.want {
+				unwanted, no := strings.CutPrefix(want, "no ")
+				if strings.Contains(all.String(), unwanted) == no {
+					t.Errorf("want %q in\n%s", want, all.String())
+				}
+			}
+		})
+	}
+}
