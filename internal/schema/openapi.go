@@ -101,7 +101,7 @@ func fromOpenAPI(text []byte) (*types, error) {
 	scopes := doc.scopes()
 	for name, d := range all {
 		gvk, isKind := d.kind()
-		custom := isKind && name == customName(gvk)
+		custom := name == customName(gvk)
 		t := r.definitions[refPrefix+name]
 		r.structural = custom && len(d.Properties) > 0
 		r.fill(t, name, &d.JSONSchemaProps)

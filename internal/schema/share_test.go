@@ -23,9 +23,10 @@ func TestWhatIsTheSameIsShared(t *testing.T) {
 	if fields["a"].Type != fields["b"].Type {
 		t.Error("two that are the same are not shared")
 	}
+	delete(fields, "b")
 	seen := map[*Type]string{}
 	for name, f := range fields {
-		if other, ok := seen[f.Type]; ok && name != "a" && name != "b" {
+		if other, ok := seen[f.Type]; ok {
 			t.Errorf("%s is shared with %s", name, other)
 		}
 		seen[f.Type] = name

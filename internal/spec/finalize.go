@@ -73,7 +73,7 @@ const defaultTimeout = 10 * time.Minute
 
 // FinalizeTimeout returns how long a deleted parent may take to go; 0 = without end. What makes no sense counts as the default.
 func FinalizeTimeout(spec *v1.TemplateControllerSpec) time.Duration {
-	if spec.Finalize == nil || spec.Finalize.Timeout == "" {
+	if spec.Finalize == nil {
 		return defaultTimeout
 	}
 	timeout, fault := parseDuration(spec.Finalize.Timeout)

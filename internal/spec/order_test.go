@@ -72,6 +72,7 @@ func TestOrdersThatAreRefused(t *testing.T) {
 		"x: /a|a: /b|b: /a":           cycle + "the template of a reads .children.b, the template of b reads .children.a" + remedy,
 		"web: /db db|db: /web":        cycle + "the template of web reads .children.db, the template of db reads .children.web" + remedy,
 		"a: b c d|b: c d|c: d|d: e|e": "",
+		"a: b c|b|c: a":               cycle + "a names c in dependsOn, c names a in dependsOn" + remedy,
 	} {
 		_, r := inChildren.order(entries(strings.Split(lines, "|")...))
 		switch {

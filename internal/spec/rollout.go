@@ -32,12 +32,12 @@ func readMost(r *v1.RollingUpdate) (most int, percent, ok bool) {
 	}
 	text := r.MaxUnavailable.String()
 	number, percent := strings.CutSuffix(text, "%")
-	most, err := strconv.Atoi(number)
+	most, _ = strconv.Atoi(number) // which is out of bounds where this is no number
 	bound := mostObjects
 	if percent {
 		bound = 100
 	}
-	ok = err == nil && most >= 1 && most <= bound && strconv.Itoa(most) == number && percent == (r.MaxUnavailable.Type == intstr.String)
+	ok = most >= 1 && most <= bound && strconv.Itoa(most) == number && percent == (r.MaxUnavailable.Type == intstr.String)
 	return most, percent, ok
 }
 

@@ -51,6 +51,12 @@ func TestRolloutsThatAreRefused(t *testing.T) {
 			t.Errorf("type %q: got %q, want %q", kind, got, want)
 		}
 	}
+	few := intstr.FromString("few")
+	s := specWith("{}", "x")
+	s.Children[0].UpdateStrategy = v1.UpdateStrategy{Type: v1.UpdateCreateOnly, RollingUpdate: &v1.RollingUpdate{MaxUnavailable: &few}}
+	if _, r := Compile("tc", s); r == nil || len(r.Findings) != 1 {
+		t.Errorf("of a strategy that has no rollout, its number is told of, too: %+v", r)
+	}
 	for most, fine := range map[intstr.IntOrString]bool{
 		intstr.FromInt32(1): true, intstr.FromInt32(2000): true, intstr.FromString("1%"): true, intstr.FromString("100%"): true,
 		intstr.FromInt32(0): false, intstr.FromInt32(-1): false, intstr.FromInt32(2001): false,
@@ -66,7 +72,7 @@ func TestRolloutsThatAreRefused(t *testing.T) {
 			t.Errorf("maxUnavailable %q: got %q, want %q", most.String(), got, want)
 		}
 	}
-	s := specWith("{}", "x")
+	s = specWith("{}", "x")
 	s.Finalize = &v1.Finalize{Children: []v1.Child{{Name: "b", Template: "x", UpdateStrategy: v1.UpdateStrategy{Type: v1.UpdateOnDelete, RollingUpdate: &v1.RollingUpdate{}}}}}
 	if _, r := Compile("tc", s); r == nil || r.Message != strings.Replace(strategy, "spec.children[a]", "spec.finalize.children[b]", 1) {
 		t.Errorf("before a parent goes: got %+v", r)

@@ -10,6 +10,16 @@ import (
 	"github.com/templater-dev/templater/internal/kind"
 )
 
+func TestTheFirstChildWithAScopeIsNamed(t *testing.T) {
+	for _, spec := range []*v1.TemplateControllerSpec{
+		{Children: []v1.Child{{Name: "a", Scope: v1.ScopeCluster}}}, {Finalize: &v1.Finalize{Children: []v1.Child{{Name: "a", Scope: v1.ScopeCluster}}}},
+	} {
+		if r := CheckKind(spec, kind.Kind{Kind: "Team"}); r == nil {
+			t.Errorf("%+v is accepted", spec)
+		}
+	}
+}
+
 func TestScopeOfChildren(t *testing.T) {
 	for why, row := range map[string]struct {
 		scopes []v1.ChildScope

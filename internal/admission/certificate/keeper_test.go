@@ -7,13 +7,16 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -294,6 +297,8 @@ func TestWhatOthersDoToTheSecretAndTheConfigurationIsMended(t *testing.T) {
 		"the Secret is deleted":              {func(b *bed) { delete(b.there, "secrets") }, "secrets", true},
 		"the Secret is emptied":              {func(b *bed) { b.secretData(map[string]any{}) }, "secrets", true},
 		"the Secret is filled with nonsense": {func(b *bed) { b.secretData(map[string]any{"tls.crt": "?", "tls.key": "bm9uc2Vuc2U="}) }, "secrets", true},
+		"a key is left over":                 {func(b *bed) { b.secretMore("old.key", "bm9uc2Vuc2U=") }, "secrets", true},
+		"a certificate is left over":         {func(b *bed) { b.secretMore("old.crt", "bm9uc2Vuc2U=") }, "secrets", true},
 		"the configuration is made anew":     {func(b *bed) { b.configure(service) }, "validatingwebhookconfigurations", true},
 		"another certificate is trusted":     {func(b *bed) { b.configure(strings.Replace(service, `"service"`, `"caBundle": "eA==", "service"`, 1)) }, "validatingwebhookconfigurations", true},
 		"the certificate has expired":        {func(b *bed) { b.now = b.now.Add(validFor) }, all, false},
@@ -314,8 +319,48 @@ func TestWhatOthersDoToTheSecretAndTheConfigurationIsMended(t *testing.T) {
 	}
 }
 
+// secretMore adds to the data of the Secret.
+func (b *bed) secretMore(key, value string) {
+	data := maps.Clone(b.there["secrets"]["data"].(map[string]any))
+	data[key] = value
+	b.secretData(data)
+}
+
 func (b *bed) secretData(data map[string]any) {
 	b.put("secrets", map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"namespace": "ns", "name": "templater-webhook"}, "data": data})
+}
+
+// What has expired is trusted no more.
+func TestWhatHasExpiredIsNotKept(t *testing.T) {
+	b := newBed(t, service)
+	b.wants("at first", all)
+	b.now = b.now.Add(validFor)
+	b.wants("when it has expired", all)
+	if got := len(b.pairs); got != 1 {
+		t.Errorf("there are %d certificates, want 1", got)
+	}
+}
+
+// A process that starts where all is known already shows the certificate at once, and the newest where nobody says which one is trusted.
+func TestACertificateThatIsThereIsShownAtOnce(t *testing.T) {
+	b := newBed(t, service)
+	b.wants("at first", all)
+	first := b.works("at first")
+	b.now = b.now.Add(validFor - renewBefore)
+	b.wants("when it is due", all)
+	trusted := b.bundle()
+	caches := b.caches
+	b.Keeper = New(b.Options)
+	b.Attach(b.ctx, caches)
+	if !b.works("at once").Equal(first) {
+		t.Error("the next one is shown at once")
+	}
+	b.now = b.now.Add(overlap)
+	b.configure("")
+	b.deliver()
+	if shown, err := b.call("templater.ns.svc", trusted); err != nil || shown.Equal(first) {
+		t.Errorf("without a configuration, the first one is shown, or none: %v", err)
+	}
 }
 
 func TestTheCertificateIsForTheNameInTheConfiguration(t *testing.T) {
@@ -410,6 +455,47 @@ func TestKeepWaitsForWhatChanges(t *testing.T) {
 	<-done
 	if b.caches[b.secret()].Get(types.NamespacedName{Namespace: "ns", Name: "templater-webhook"}) == nil {
 		t.Error("there is no Secret")
+	}
+}
+
+// What keeps the webhook from working is said once, and a process that ends says nothing.
+func TestKeepSaysThingsOnce(t *testing.T) {
+	var mu sync.Mutex
+	var lines []string
+	logger := funcr.New(func(_, line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		lines = append(lines, line)
+	}, funcr.Options{})
+	b := newBed(t, "")
+	ctx, cancel := context.WithCancel(klog.NewContext(b.ctx, logger))
+	done := make(chan struct{})
+	go func() { defer close(done); b.Keep(ctx) }()
+	for range 5 { // rounds: each has ended when the next one begins
+		b.Look(b.ctx)
+		for deadline := time.Now().Add(20 * time.Second); len(b.wake) > 0 && time.Now().Before(deadline); {
+			time.Sleep(time.Millisecond) //nolint:forbidigo // nothing tells of a round
+		}
+	}
+	mu.Lock()
+	if len(lines) != 1 || !strings.Contains(lines[0], "there is no ValidatingWebhookConfiguration") {
+		t.Errorf("it says %q", lines)
+	}
+	lines = nil
+	mu.Unlock()
+	asked := make(chan struct{})
+	b.Keeper.Writer = writerFunc(func(ctx context.Context, _ kube.Location, _ []byte, _ string) (*object.Object, error) {
+		close(asked)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	b.configure(service)
+	b.deliver()
+	<-asked
+	cancel()
+	<-done
+	if len(lines) > 0 {
+		t.Errorf("at the end, it says %q", lines)
 	}
 }
 

@@ -1,0 +1,133 @@
+package schema
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// TestEachPartTakesMemory makes one thing larger after the other.
+func TestEachPartTakesMemory(t *testing.T) {
+	build := func(change func(root, inner *Type)) int {
+		inner := &Type{Kinds: Map, Fields: map[string]Field{"a": {}}}
+		root := &Type{Kinds: Map, Fields: map[string]Field{"inner": {Type: inner}, "again": {Type: inner}, "list": {Type: &Type{Kinds: List}}}}
+		change(root, inner)
+		return Size(&types{byKind: map[schema.GroupVersionKind]*Type{shop: root}})
+	}
+	before := build(func(_, _ *Type) {})
+	for what, row := range map[string]struct {
+		change func(root, inner *Type)
+		more   int // bytes, at least; and less than 300 more
+	}{
+		"a name":               {func(root, _ *Type) { root.Name = "Shop" }, 4},
+		"a word":               {func(_, inner *Type) { inner.Enum = []string{strings.Repeat("x", 100)} }, 116},
+		"an item":              {func(root, _ *Type) { root.Fields["list"].Type.Items = &Type{Kinds: List, Items: &Type{}} }, 100},
+		"a type of its own":    {func(root, _ *Type) { root.Fields["again"] = Field{Type: &Type{Kinds: Map, Open: true}} }, 60},
+		"the name of a field":  {func(_, inner *Type) { inner.Fields = map[string]Field{strings.Repeat("x", 101): {}} }, 96},
+		"more fields than fit": {func(_, inner *Type) { fill(inner, 9) }, 200},
+	} {
+		if got := build(row.change) - before; got < row.more || got > row.more+300 {
+			t.Errorf("%s takes %d bytes, want at least %d", what, got, row.more)
+		}
+	}
+	plainly := build(func(root, _ *Type) { root.Fields["list"] = Field{Type: simple(List)} })
+	if took := before - plainly; took < 60 {
+		t.Errorf("a type that all share takes only %d bytes less than another one", took)
+	}
+}
+
+func fill(t *Type, fields int) {
+	for i := range fields {
+		t.Fields[fmt.Sprint(i)] = Field{}
+	}
+}
+
+// Maps have room for 8 keys, and for seven eighths of a larger power of two.
+func TestRoomInMaps(t *testing.T) {
+	for keys, slots := range map[int]int{0: 8, 1: 8, 7: 8, 8: 8, 9: 16, 14: 16, 15: 32, 28: 32, 29: 64} {
+		if got := mapSize(keys); got != mapBytes+slots*slotBytes {
+			t.Errorf("%d keys: %d bytes, want room for %d", keys, got, slots)
+		}
+	}
+}
+
+// What is too deep is anything.
+func TestDepthOfSchemas(t *testing.T) {
+	s := &apiextensionsv1.JSONSchemaProps{Type: "string"}
+	for range deepest + 5 {
+		s = &apiextensionsv1.JSONSchemaProps{Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: s}}
+	}
+	lists := 0
+	for at := (&reader{sharer: newSharer()}).read(s, 0); at != nil; at = at.Items {
+		lists++
+	}
+	if lists != deepest+1 {
+		t.Errorf("%d lists within each other are known, want %d", lists, deepest+1)
+	}
+	definition := shops(t, `{type: object}`)
+	definition.Spec.Versions[0].Schema = &apiextensionsv1.CustomResourceValidation{}
+	if found, exists := FromCRD(definition).Lookup(shop); !exists || !found.Open {
+		t.Errorf("without a schema: %s, want that it may hold anything", show(found))
+	}
+}
+
+// TestDefinitions has definitions that documents of API servers may have.
+func TestDefinitions(t *testing.T) {
+	const root = `{"components": {"schemas": {
+		"org.example.api.v1.Shop": {"type": "object",
+			"properties": {"metadata": {"$ref": "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}, "spec": {"$ref": "#/components/schemas/Spec"}},
+			"x-kubernetes-group-version-kind": [{"group": "example.org", "kind": "Shop", "version": "v1"}]},
+		"io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta": {"type": "object"},
+		"Other": {"type": "object", "properties": {"b": {"type": "string"}}},
+		"Spec": SPEC}}}`
+	for why, row := range map[string]struct{ spec, want string }{
+		"fields":                         {`{"type": "object", "properties": {"a": {"type": "string"}}}`, "{a: string}"},
+		"another name":                   {`{"$ref": "#/components/schemas/Other"}`, "?"},
+		"another name, with more of it":  {`{"allOf": [{"$ref": "#/components/schemas/Other"}]}`, "?"},
+		"fields, of which one is needed": {`{"type": "object", "properties": {"a": {"type": "string"}}, "allOf": [{"required": ["a"]}]}`, "{a!: string}"},
+		"fields, and those of another":   {`{"type": "object", "properties": {"a": {"type": "string"}}, "allOf": [{"$ref": "#/components/schemas/Other"}]}`, "{a: string, …}"},
+		"a branch that keeps no more":    {`{"type": "object", "properties": {"a": {"type": "string"}}, "allOf": [{"x-kubernetes-preserve-unknown-fields": false}]}`, "{a: string}"},
+		"fields, or others":              {`{"type": "object", "properties": {"a": {"type": "string"}}, "anyOf": [{"x-kubernetes-preserve-unknown-fields": true}]}`, "{a: string, …}"},
+	} {
+		for range 20 { // in whatever order they are read
+			set, err := FromOpenAPI([]byte(strings.Replace(root, "SPEC", row.spec, 1)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := show(specOf(t, set)); got != row.want {
+				t.Fatalf("%s: %s, want %s", why, got, row.want)
+			}
+		}
+	}
+}
+
+// A kind is in namespaces if one of its paths says so, in whatever order they are read.
+func TestNamespacesOfKinds(t *testing.T) {
+	var doc document
+	const mark = `{"get": {"x-kubernetes-group-version-kind": {"group": "example.org", "kind": "Shop", "version": "v1"}}}`
+	if err := json.Unmarshal([]byte(`{"paths": {"/apis/example.org/v1/shops": `+mark+`, "/apis/example.org/v1/namespaces/{namespace}/shops": `+mark+`}}`), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		if got := doc.scopes()[shop]; got != namespaced {
+			t.Fatalf("got %v, want %v", got, namespaced)
+		}
+	}
+	definition := shops(t, `{type: object}`)
+	for scope, want := range map[apiextensionsv1.ResourceScope]bool{apiextensionsv1.NamespaceScoped: true, apiextensionsv1.ClusterScoped: false} {
+		definition.Spec.Scope = scope
+		found, _ := FromCRD(definition).Lookup(shop)
+		if got, known := found.Namespaced(); got != want || !known {
+			t.Errorf("%s: %v, known %v", scope, got, known)
+		}
+	}
+	for why, unknown := range map[string]*Type{"no type": nil, "no metadata": {Fields: map[string]Field{}}, "nobody says it": whole(nil, shop, objectMeta[0][false])} {
+		if got, known := unknown.Namespaced(); got || known {
+			t.Errorf("%s: %v, known %v", why, got, known)
+		}
+	}
+}
