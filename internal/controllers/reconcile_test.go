@@ -179,7 +179,7 @@ func TestNothingIsPrunedAfterAnError(t *testing.T) {
 	for why, template := range map[string]string{
 		"a template that fails":     `{{ fail "no" }}`,
 		"a missing value":           `{{ .spec.nothing }}`,
-		"no YAML":                   `a: [`,
+		"no YAML":                   `{{ if .spec.names }}a: [{{ end }}`,
 		"an unknown kind":           "apiVersion: v1\nkind: Unknown\nmetadata: {name: x}",
 		"an object without a name":  "apiVersion: v1\nkind: ConfigMap",
 		"a template that waits":     `{{ wait "not yet" }}`,
