@@ -181,7 +181,7 @@ func (p *pass) ours(observed []*child.Live) []*child.Live {
 				l.Object = o
 			}
 		}
-		return l.Wanted == nil && l.Entry == ""
+		return l.Entry == ""
 	})
 }
 

@@ -86,12 +86,7 @@ func (s *Simulator) inNamespace(objects []map[string]any, parent map[string]any)
 		if namespace == text(mapping(content["metadata"])["namespace"]) {
 			continue
 		}
-		content, metadata := maps.Clone(content), maps.Clone(mapping(content["metadata"]))
-		if metadata == nil {
-			metadata = map[string]any{}
-		}
-		metadata["namespace"], content["metadata"] = namespace, metadata
-		out[i] = content
+		out[i] = Patch(content, map[string]any{"metadata": map[string]any{"namespace": namespace}})
 	}
 	return out
 }

@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -26,25 +25,19 @@ func IsDeleting(content map[string]any) bool {
 
 // Deleted returns the State after somebody has asked for the deletion of the parent. Where that needs a finalizer, the parent has it.
 func (s State) Deleted() State {
-	parent := maps.Clone(s.Parent)
-	parent["metadata"] = deleting(mapping(parent["metadata"]), s.Now)
-	s.Parent = parent
+	s.Parent = deleted(s.Parent, s.Now)
 	return s
 }
 
-// deleting returns the metadata of an object for whose deletion somebody asks, and that has a finalizer.
-func deleting(metadata map[string]any, now time.Time) map[string]any {
-	out := maps.Clone(metadata)
-	if out == nil {
-		out = map[string]any{}
-	}
-	out["deletionTimestamp"], out["deletionGracePeriodSeconds"] = now.UTC().Format(time.RFC3339), int64(0)
-	generation, ok := out["generation"].(int64)
+// deleted returns an object that a finalizer holds after somebody has asked for its deletion.
+func deleted(content map[string]any, now time.Time) map[string]any {
+	generation, ok := mapping(content["metadata"])["generation"].(int64)
 	if !ok {
 		generation = 1
 	}
-	out["generation"] = generation + 1
-	return out
+	return Patch(content, map[string]any{"metadata": map[string]any{
+		"deletionTimestamp": now.UTC().Format(time.RFC3339), "deletionGracePeriodSeconds": int64(0), "generation": generation + 1,
+	}})
 }
 
 // teardown is the pass over a parent that is being deleted.
@@ -115,14 +108,11 @@ func (p *pass) removeInOrder() (bool, error) {
 // askToDelete has an object go, once no finalizer holds it.
 func (s *State) askToDelete(id child.ID) {
 	at := s.find(id)
-	metadata := mapping(s.Objects[at]["metadata"])
-	if holders, _ := metadata["finalizers"].([]any); len(holders) == 0 {
+	if holders, _ := mapping(s.Objects[at]["metadata"])["finalizers"].([]any); len(holders) == 0 {
 		s.remove(id)
 		return
 	}
-	content := maps.Clone(s.Objects[at])
-	content["metadata"] = deleting(metadata, s.Now)
-	s.Objects[at] = content
+	s.Objects[at] = deleted(s.Objects[at], s.Now)
 }
 
 // reportTeardown tells what the parent waits for. Where the status template fails, for it may miss children that are gone, the rest of

@@ -48,8 +48,8 @@ const shop = `
 
 const ofStatus = "update the status of App default/one"
 
-// deleted settles, and then deletes the parent.
-func deleted(t *testing.T, s *Simulator, in State) State {
+// settledAndDeleted settles, and then deletes the parent.
+func settledAndDeleted(t *testing.T, s *Simulator, in State) State {
 	t.Helper()
 	_, out, _ := settle(t, s, in)
 	return out.Deleted()
@@ -82,7 +82,7 @@ func wantWrites(t *testing.T, got []string, want ...string) {
 // TestTeardown deletes a parent: first the objects of spec.finalize.children, then the children in order, then the parent.
 func TestTeardown(t *testing.T) {
 	s := simulator(t, shop)
-	result, in, writes := settle(t, s, deleted(t, s, state(t, app)))
+	result, in, writes := settle(t, s, settledAndDeleted(t, s, state(t, app)))
 	wantWrites(t, writes, "create ConfigMap default/backup", ofStatus)
 	want := "being deleted: waits for spec.finalize.children: children[report] waits for children[backup]: ConfigMap default/backup: readyWhen is not true yet"
 	if result.Ready.Reason != "Finalizing" || result.Ready.Message != want || !slices.Equal(result.Waits, []string{want}) || result.Gone {
@@ -121,7 +121,7 @@ func TestTeardown(t *testing.T) {
 // TestTeardownAsIfReady has the objects of spec.finalize.children be ready as soon as they are there.
 func TestTeardownAsIfReady(t *testing.T) {
 	s := simulator(t, shop)
-	result, out, err := s.SettleReady(deleted(t, s, state(t, app)), func(entry string) bool { return entry == "backup" })
+	result, out, err := s.SettleReady(settledAndDeleted(t, s, state(t, app)), func(entry string) bool { return entry == "backup" })
 	if err != nil || !result.Gone || len(out.Objects) != 2 {
 		t.Errorf("%v, gone is %v, objects %v", err, result.Gone, out.Objects)
 	}
@@ -179,7 +179,7 @@ func TestTeardownThatTakesLong(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			s := simulator(t, strings.Replace(shop, "timeout: 10m", "timeout: 10m\n    onTimeout: "+row.onTimeout, 1))
-			_, in, _ := settle(t, s, deleted(t, s, state(t, app)))
+			_, in, _ := settle(t, s, settledAndDeleted(t, s, state(t, app)))
 			in.Now = in.Now.Add(row.after)
 			result, _, _ := settle(t, s, in)
 			if got := strings.Join(result.Faults, "; "); result.Gone != row.gone || got != row.want {
@@ -218,7 +218,7 @@ func TestDeletionsWithoutSteps(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			s := simulator(t, row.rest)
-			in := deleted(t, s, state(t, app))
+			in := settledAndDeleted(t, s, state(t, app))
 			in.Parent = Patch(in.Parent, map[string]any{"metadata": row.metadata})
 			result, out, writes := settle(t, s, in)
 			wantWrites(t, writes, row.writes...)
@@ -249,7 +249,7 @@ func TestChildrenOfSeveralOwners(t *testing.T) {
 // TestFinalChildrenThatFail tells what is wrong, and keeps everything.
 func TestFinalChildrenThatFail(t *testing.T) {
 	s := simulator(t, strings.Replace(shop, "{apiVersion: v1, kind: ConfigMap, metadata: {name: backup}, data", `{{ fail "no" }}{apiVersion: v1, kind: ConfigMap, metadata: {name: backup}, data`, 1))
-	result, out, writes := settle(t, s, deleted(t, s, state(t, app)))
+	result, out, writes := settle(t, s, settledAndDeleted(t, s, state(t, app)))
 	wantWrites(t, writes, ofStatus)
 	if result.Gone || len(out.Objects) != 3 || result.Ready.Reason != "TemplateFailed" || len(result.Faults) != 1 || !strings.HasPrefix(result.Faults[0], "children[backup]:1:4: no") {
 		t.Errorf("gone is %v, %d objects, ready %v, faults %q", result.Gone, len(out.Objects), result.Ready, result.Faults)

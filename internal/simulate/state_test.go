@@ -1,0 +1,169 @@
+package simulate
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestFieldsThatATemplateDrops go, and those of others stay.
+func TestFieldsThatATemplateDrops(t *testing.T) {
+	s := simulator(t, `
+  children:
+  - name: map
+    template: |
+      {apiVersion: v1, kind: ConfigMap, metadata: {name: map}, data: {text: x{{ if ne .spec.text "less" }}, more: z{{ end }}}}
+`)
+	_, in, _ := settle(t, s, state(t, app))
+	in.Objects[0] = Patch(in.Objects[0], data(t, `{data: {others: o}}`))
+	in.Parent = Patch(in.Parent, data(t, `{spec: {text: less}}`))
+	result, out, writes := settle(t, s, in)
+	wantWrites(t, writes, "update ConfigMap default/map")
+	if diff := cmp.Diff(data(t, `{text: x, others: o}`), out.Objects[0]["data"]); diff != "" || result.Ready.Status != "True" {
+		t.Errorf("ready %v, data (-want +got):\n%s", result.Ready, diff)
+	}
+	if metadata := mapping(out.Objects[0]["metadata"]); metadata["generation"] != int64(2) || metadata["uid"] != mapping(in.Objects[0]["metadata"])["uid"] {
+		t.Errorf("metadata %v", metadata)
+	}
+}
+
+// TestStatusOfSeveral joins what the template yields with what others have written.
+func TestStatusOfSeveral(t *testing.T) {
+	s := simulator(t, `
+  status:
+    template: |
+      said: {{ .spec.text }}
+      {{- if ne .spec.text "less" }}
+      more: x
+      conditions:
+      - {type: Late, status: {{ eq .spec.text "late" }}}
+      {{- end }}
+`)
+	in := state(t, app)
+	in.Parent = Patch(in.Parent, map[string]any{"status": map[string]any{"others": "o", "conditions": []any{
+		map[string]any{"type": "First", "status": "True"}, map[string]any{"type": "Ready", "status": "Unknown"},
+	}}})
+	types := func(status any) (out []string) {
+		for _, c := range mapping(status)["conditions"].([]any) {
+			out = append(out, text(mapping(c)["type"])+" "+text(mapping(c)["status"]))
+		}
+		return out
+	}
+	_, in, _ = settle(t, s, in)
+	status := mapping(in.Parent["status"])
+	if got := types(status); status["said"] != "hello" || status["more"] != "x" || status["others"] != "o" || !slices.Equal(got, []string{"First True", "Ready True", "Late False"}) {
+		t.Errorf("status %v", status)
+	}
+	in.Parent, in.Now = Patch(in.Parent, data(t, `{spec: {text: less}}`)), in.Now.Add(time.Hour)
+	_, in, writes := settle(t, s, in)
+	wantWrites(t, writes, ofStatus)
+	status = mapping(in.Parent["status"])
+	if got := types(status); status["said"] != "less" || status["more"] != nil || status["others"] != "o" || !slices.Equal(got, []string{"First True", "Ready True"}) {
+		t.Errorf("with less of it: status %v", status)
+	}
+}
+
+// TestStatusThatFails stays as it was, and the ready condition says why.
+func TestStatusThatFails(t *testing.T) {
+	for why, row := range map[string]struct{ template, fault string }{
+		"the template fails":        {`{{ if eq .spec.text "bye" }}{{ fail "no" }}{{ end }}said: {{ .spec.text }}`, "status:1:32: no"},
+		"what it yields makes none": {`{said: {{ .spec.text }}, conditions: {{ if eq .spec.text "bye" }}1{{ else }}[]{{ end }}}`, "status: conditions is no list"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			s := simulator(t, "  status:\n    template: |\n      "+row.template+"\n")
+			_, in, _ := settle(t, s, state(t, app))
+			in.Parent = Patch(in.Parent, data(t, `{spec: {text: bye}}`))
+			result, out, _ := settle(t, s, in)
+			if len(result.Faults) != 1 || !strings.HasPrefix(result.Faults[0], row.fault) || result.Ready.Status != "False" {
+				t.Errorf("faults %q, ready %v, want %s", result.Faults, result.Ready, row.fault)
+			}
+			if said := mapping(out.Parent["status"])["said"]; said != "hello" {
+				t.Errorf("the status says %v", said)
+			}
+		})
+	}
+}
+
+// TestGivenObjectsAreChildrenAfterAPass gives them what tells that, and changes nothing else. Templates of no other entry see them.
+func TestGivenObjectsAreChildrenAfterAPass(t *testing.T) {
+	s := simulator(t, configMaps)
+	given := "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {own: x}}, data: {text: hello, more: z}}"
+	_, out, writes := settle(t, s, state(t, app, given))
+	wantWrites(t, writes, "create ConfigMap default/b", ofStatus)
+	metadata := mapping(out.Objects[0]["metadata"])
+	labels, owners := mapping(metadata["labels"]), metadata["ownerReferences"].([]any)
+	if labels["templater.dev/child"] != "maps" || labels["own"] != "x" || len(owners) != 1 || mapping(owners[0])["name"] != "one" {
+		t.Errorf("metadata %v", metadata)
+	}
+	if mapping(out.Objects[0]["data"])["more"] != "z" || metadata["generation"] != nil {
+		t.Errorf("it has changed: %v", out.Objects[0])
+	}
+	ready, _, err := s.SettleReady(out, func(entry string) bool { return entry == "maps" })
+	if err != nil || ready.Ready.Status != "True" {
+		t.Errorf("%v, ready %v", err, ready.Ready)
+	}
+}
+
+// TestOwnersTell has an object that another one controls, and one that the parent does.
+func TestOwnersTell(t *testing.T) {
+	s := simulator(t, configMaps)
+	in := state(t, app, "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, ownerReferences: [{apiVersion: v1, kind: Pod, name: x, uid: other, controller: true}]}, data: {text: hello}}",
+		"{apiVersion: v1, kind: ConfigMap, metadata: {name: b, ownerReferences: [{apiVersion: example.org/v1, kind: App, name: one, uid: u, controller: true}]}, data: {text: hello}}")
+	in.Parent = Patch(in.Parent, data(t, `{metadata: {uid: u}}`))
+	result, _, writes := settle(t, s, in)
+	wantWrites(t, writes, ofStatus)
+	if diff := cmp.Diff(map[string]string{"a": "an object of somebody else has its name", "b": "ready"}, states(result)); diff != "" || result.Ready.Reason != "ChildConflict" {
+		t.Errorf("ready %v, children (-want +got):\n%s", result.Ready, diff)
+	}
+}
+
+// TestPlacesOfFields says from which line of which template each field is.
+func TestPlacesOfFields(t *testing.T) {
+	s := simulator(t, configMaps)
+	s.Explain = true
+	result, _, _ := settle(t, s, state(t, app))
+	for i, c := range result.Children {
+		if got := c.Places[".data.text"].String(); got != "children[maps]:6" {
+			t.Errorf("child %d: the text is from %q; places %v", i, got, c.Places)
+		}
+	}
+}
+
+// TestNamespacesOfRelatedObjects are selected by name, and by their labels where these are known.
+func TestNamespacesOfRelatedObjects(t *testing.T) {
+	for why, row := range map[string]struct {
+		fields string
+		want   []string
+	}{
+		"all":                                   {"", []string{"a", "c", "b"}},
+		"by name":                               {", namespaces: [one, three]", []string{"a", "c"}},
+		"by labels; those of three are unknown": {", namespaceSelector: {matchLabels: {tier: front}}", []string{"a", "c"}},
+		"by labels of objects":                  {", labelSelector: {matchLabels: {use: x}}", []string{"b"}},
+		"by fields":                             {", fieldSelector: metadata.namespace!=one", []string{"c", "b"}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			s := simulator(t, "  related:\n  - {name: maps, apiVersion: v1, kind: ConfigMap, select: '{allNamespaces: true}'"+row.fields+"}\n  status: {template: '{names: {{ collect \"metadata.name\" .related.maps | toJson }}}'}\n")
+			in := state(t, app)
+			in.Related = objects(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: one}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: two, labels: {use: x}}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: three}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: one, labels: {tier: front}}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: two, labels: {tier: back}}}`)
+			result, _, _ := settle(t, s, in)
+			var got []string
+			for _, o := range result.Related["maps"] {
+				got = append(got, o.Name())
+			}
+			if diff := cmp.Diff(row.want, got); diff != "" || len(result.Faults) > 0 {
+				t.Errorf("faults %q; the templates see (-want +got):\n%s", result.Faults, diff)
+			}
+		})
+	}
+}
