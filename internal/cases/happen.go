@@ -2,7 +2,6 @@ package cases
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -65,12 +64,6 @@ func (w *world) put(all *[]map[string]any, o map[string]any) error {
 			return nil
 		}
 	}
-	o = maps.Clone(o)
-	metadata := maps.Clone(o["metadata"].(map[string]any)) //nolint:forcetypeassert // id has seen it
-	if id.namespace != "" {
-		metadata["namespace"] = id.namespace
-	}
-	o["metadata"] = metadata
 	*all = append(*all, o)
 	return nil
 }

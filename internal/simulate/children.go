@@ -43,7 +43,7 @@ func (p *pass) children(observed []*child.Live, gates *gate.Gates, judge *readin
 // fate says what becomes of a child that no template wants, or of which that is not asked, as the parent is being deleted.
 func (p *pass) fate(l *child.Live) string {
 	switch {
-	case p.parent.Deleting() && l.Object.Deleting():
+	case l.Object.Deleting():
 		return "being deleted"
 	case slices.Contains(p.desired.Failed, l.Entry):
 		return "stays as it is, for its template cannot be rendered"

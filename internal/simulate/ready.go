@@ -11,12 +11,12 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 )
 
-// makeReady makes the children ready that are to be.
+// makeReady makes the children ready that are to be, but for those that go.
 func (s *Simulator) makeReady(in State, ready func(entry string) bool) (out State, changed bool) {
 	out = in.copy()
 	for i, o := range in.Objects {
 		entry := text(mapping(mapping(o["metadata"])["labels"])[v1.LabelChild])
-		if !ready(entry) || IsDeleting(in.Parent) && IsDeleting(o) { // which goes, and does not come back
+		if !ready(entry) || IsDeleting(o) {
 			continue
 		}
 		out.Objects[i] = MakeReady(o, in.Now)
@@ -35,8 +35,8 @@ func (s State) isAssumed(id child.ID) bool {
 	return assumed && at >= 0 && same(then, s.Objects[at])
 }
 
-// MakeReady returns an object with the status that its controller gives it once it is ready. It returns an object that is ready already
-// as it is. What a readyWhen wants besides, it does not know.
+// MakeReady returns an object with the status that its controller gives it once it is ready, unless it is being deleted. It returns an object that
+// is ready already as it is. What a readyWhen wants besides, it does not know.
 func MakeReady(content map[string]any, now time.Time) map[string]any {
 	if readiness.IsReady(content) {
 		return content
@@ -48,7 +48,6 @@ func MakeReady(content map[string]any, now time.Time) map[string]any {
 		generation = 1
 		metadata["generation"] = generation
 	}
-	delete(metadata, "deletionTimestamp")
 	out["metadata"] = metadata
 	spec := mapping(out["spec"])
 	at := now.UTC().Format(time.RFC3339)

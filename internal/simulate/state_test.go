@@ -22,6 +22,14 @@ func TestFieldsThatATemplateDrops(t *testing.T) {
 	in.Parent = Patch(in.Parent, data(t, `{spec: {text: less}}`))
 	result, out, writes := settle(t, s, in)
 	wantWrites(t, writes, "update ConfigMap default/map")
+	again := out.copy()
+	for _, words := range []string{"more", "less"} { // what an update has set goes, too
+		again.Parent = Patch(again.Parent, map[string]any{"spec": map[string]any{"text": words}})
+		_, again, _ = settle(t, s, again)
+	}
+	if diff := cmp.Diff(data(t, `{text: x, others: o}`), again.Objects[0]["data"]); diff != "" {
+		t.Errorf("with more, and less again, data (-want +got):\n%s", diff)
+	}
 	if diff := cmp.Diff(data(t, `{text: x, others: o}`), out.Objects[0]["data"]); diff != "" || result.Ready.Status != "True" {
 		t.Errorf("ready %v, data (-want +got):\n%s", result.Ready, diff)
 	}

@@ -201,6 +201,10 @@ func TestDeletionsWithoutSteps(t *testing.T) {
     template: |
       {apiVersion: v1, kind: ConfigMap, metadata: {name: elsewhere, namespace: other}}
 `
+	const backup = `
+  finalize: {children: [{name: backup, template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: backup}}'}]}
+  status: {template: 'a: 1'}
+`
 	finalizer := "remove the finalizer of App default/one"
 	annotated := map[string]any{"annotations": map[string]any{"templater.dev/skip-finalize": "true"}}
 	orphaned := map[string]any{"finalizers": []any{"orphan"}}
@@ -210,6 +214,7 @@ func TestDeletionsWithoutSteps(t *testing.T) {
 		writes   []string
 		left     map[string]string
 	}{
+		"what is made is ready at once":    {backup, nil, []string{"create ConfigMap default/backup", finalizer}, map[string]string{}},
 		"nothing needs a finalizer":        {configMaps, nil, nil, map[string]string{}},
 		"a child in another namespace":     {template, nil, []string{"delete ConfigMap other/elsewhere", ofStatus, finalizer}, map[string]string{}},
 		"an annotation says so":            {template, annotated, []string{finalizer}, map[string]string{"elsewhere": "goes after its parent"}},
@@ -266,5 +271,68 @@ func TestGivenChildrenGoInOrder(t *testing.T) {
 	wantWrites(t, writes, "delete ConfigMap default/web", ofStatus, "delete ConfigMap default/db", ofStatus, "remove the finalizer of App default/one")
 	if diff := cmp.Diff(map[string]string{"kept": "outlives its parent"}, states(result)); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
+	}
+}
+
+// TestFinalChildrenAsTheyAreToBe has one that is ready, and not as its template says now.
+func TestFinalChildrenAsTheyAreToBe(t *testing.T) {
+	for strategy, want := range map[string]string{"OnDelete": "Finalizing False", "CreateOnly": "gone", "Apply": "gone"} {
+		t.Run(strategy, func(t *testing.T) {
+			s := simulator(t, `
+  finalize:
+    children:
+    - name: backup
+      updateStrategy: {type: `+strategy+`}
+      readyWhen: (.object.data).done | default false
+      template: |
+        {apiVersion: v1, kind: ConfigMap, metadata: {name: backup}, data: {text: {{ .spec.text }}}}
+  status: {template: 'a: 1'}
+`)
+			_, in, _ := settle(t, s, settledAndDeleted(t, s, state(t, app)))
+			in.Parent = Patch(in.Parent, data(t, `{spec: {text: bye}}`))
+			in.Objects[0] = Patch(in.Objects[0], data(t, `{data: {done: true}}`))
+			result, _, _ := settle(t, s, in)
+			got := result.Ready.Reason + " " + result.Ready.Status
+			if result.Gone {
+				got = "gone"
+			}
+			if got != want {
+				t.Errorf("%s: %s, want %s", got, result.Ready.Message, want)
+			}
+		})
+	}
+}
+
+// TestTheEndNeedsNoTemplate has children go in order though nobody knows any more what templates would read; the status stays.
+func TestTheEndNeedsNoTemplate(t *testing.T) {
+	s := simulator(t, `
+  related:
+  - {name: maps, apiVersion: v1, kind: ConfigMap, select: '{name: {{ if eq .spec.text "bye" }}{{ fail "no" }}{{ end }}x}'}
+  children:
+  - name: secret
+    template: |
+      {apiVersion: v1, kind: Secret, metadata: {name: secret}}
+  finalize: {order: Reverse}
+  status: {template: 'maps: {{ len .related.maps }}'}
+`)
+	in := state(t, app)
+	in.Related = objects(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}")
+	_, in, _ = settle(t, s, in)
+	hold := func(finalizers any) {
+		in.Objects[0] = Patch(in.Objects[0], map[string]any{"metadata": map[string]any{"finalizers": finalizers}})
+	}
+	hold([]any{"example.org/x"})
+	result, in, _ := settle(t, s, in.Deleted())
+	if result.Status["maps"] != int64(1) || len(result.Related["maps"]) != 1 {
+		t.Errorf("while it goes: status %v, related objects %v", result.Status, result.Related)
+	}
+	in.Parent = Patch(in.Parent, data(t, `{spec: {text: bye}}`))
+	result, in, writes := settle(t, s, in)
+	if len(writes)+len(result.Faults) > 0 || result.Status["maps"] != int64(1) {
+		t.Errorf("writes %v, faults %q, status %v", writes, result.Faults, result.Status)
+	}
+	in.remove(child.IDOf(in.Objects[0]))
+	if result, _, _ = settle(t, s, in); !result.Gone {
+		t.Errorf("it waits: %v", result.Ready)
 	}
 }

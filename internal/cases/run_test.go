@@ -1,0 +1,184 @@
+package cases
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/tools/txtar"
+)
+
+const controller = `
+-- templatecontroller.yaml --
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: apps}
+spec:
+  watch: {apiVersion: example.org/v1, kind: App}
+  related:
+  - {name: pods, apiVersion: v1, kind: Pod, select: 'labelSelector: {matchLabels: {app: one}}'}
+  children:
+  - name: map
+    template: |
+      {apiVersion: v1, kind: ConfigMap, metadata: {name: map}, data: {pods: {{ len .related.pods | quote }}}}
+-- case/parent.yaml --
+{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: team}}
+-- case/case.yaml --
+`
+
+// folder writes a case with its files.
+func folder(t *testing.T, text string) *Case {
+	t.Helper()
+	root := t.TempDir()
+	for _, f := range txtar.Parse([]byte(text)).Files {
+		file := filepath.Join(root, f.Name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, f.Data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := Find([]string{filepath.Join(root, "case")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all[0]
+}
+
+func TestWhatStepsMayObserve(t *testing.T) {
+	const nobodys = "neither the label templater.dev/child nor an owner reference says whose it is"
+	for why, row := range map[string]struct{ step, want string }{
+		"a child that is there":                  {"{name: b, observe: [{apiVersion: v1, kind: ConfigMap, metadata: {name: map}, data: {x: z}}]}", ""},
+		"a child in the namespace of its parent": {"{name: b, observe: [{apiVersion: v1, kind: ConfigMap, metadata: {name: map, namespace: team}}]}", ""},
+		"one of another namespace":               {"{name: b, observe: [{apiVersion: v1, kind: ConfigMap, metadata: {name: map, namespace: other}}]}", "did you mean ConfigMap team/map?"},
+		"one of another kind":                    {"{name: b, observe: [{apiVersion: v1, kind: Secret, metadata: {name: map}}]}", "no entry yields Secret team/map, and " + nobodys + "; what is only to be read belongs to related"},
+		"one that a template reads":              {"{name: b, observe: [{apiVersion: v1, kind: Pod, metadata: {name: x, labels: {app: one}}}]}", ""},
+		"one that no template reads":             {"{name: b, observe: [{apiVersion: v1, kind: Pod, metadata: {name: x, labels: {app: two}}}]}", nobodys + "; what is only to be read belongs to related"},
+		"a child of an entry that is gone":       {"{name: b, observe: [{apiVersion: v1, kind: Secret, metadata: {name: x, labels: {templater.dev/child: old}}}]}", ""},
+		"another controller's":                   {"{name: b, observe: [{apiVersion: v1, kind: Secret, metadata: {name: x, labels: {templater.dev/controller: other}}}]}", ""},
+		"another parent's":                       {"{name: b, observe: [{apiVersion: v1, kind: Secret, metadata: {name: x, labels: {templater.dev/parent-uid: u}}}]}", ""},
+		"somebody's":                             {"{name: b, observe: [{apiVersion: v1, kind: Secret, metadata: {name: x, ownerReferences: [{uid: u}]}}]}", ""},
+		"no object":                              {"{name: b, related: [{kind: Pod}]}", "related: an object needs apiVersion, kind and metadata.name"},
+		"no object to remove":                    {"{name: b, remove: [{apiVersion: v1, kind: Pod}]}", "remove: an object needs apiVersion, kind and metadata.name"},
+		"an object without a namespace":          {"{name: b, remove: [{apiVersion: v1, kind: Namespace, metadata: {name: x}}]}", "remove: there is no Namespace x"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			_, err := folder(t, controller+"steps: [{name: a}, "+row.step+"]\n").Run(true)
+			switch {
+			case row.want == "" && err != nil:
+				t.Error(err)
+			case row.want != "" && (err == nil || !strings.Contains(err.Error(), `step "b": `) || !strings.HasSuffix(err.Error(), row.want)):
+				t.Errorf("got %v, want %s", err, row.want)
+			}
+		})
+	}
+}
+
+// TestStepsGoOn has each step begin with what the one before has left.
+func TestStepsGoOn(t *testing.T) {
+	c := folder(t, controller+`
+steps:
+- {name: a}
+- {name: b, related: [{apiVersion: v1, kind: Pod, metadata: {name: x, labels: {app: one}}}]}
+- {name: c, after: 1h, related: [{apiVersion: v1, kind: Pod, metadata: {name: z, labels: {app: one}}}]}
+- {name: d, remove: [{apiVersion: v1, kind: Pod, metadata: {name: x}}, {apiVersion: v1, kind: ConfigMap, metadata: {name: map}}]}
+- {name: e, parent: {metadata: {deletionTimestamp: null}}, delete: true}
+`)
+	outcome, err := c.Run(true)
+	if err != nil || len(outcome.Steps) != 5 || outcome.Failed() {
+		t.Fatalf("%v: %+v", err, outcome)
+	}
+	for i, want := range []string{
+		"create ConfigMap team/map\n", "pods: \"1\"\n", "pods: \"2\"\n", "create ConfigMap team/map\n", "gone: true\n",
+	} {
+		text, err := os.ReadFile(c.expected(i))
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%v: step %s: %s, want %s", err, c.Steps[i].Name, text, want)
+		}
+	}
+	stale := filepath.Join(c.Folder, "expected", "9-more.yaml")
+	if err := os.WriteFile(stale, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	outcome, err = c.Run(false)
+	if err != nil || !outcome.Failed() || len(outcome.Stale) != 1 || outcome.Stale[0] != stale {
+		t.Errorf("%v: %+v, want that %s is of no step", err, outcome, stale)
+	}
+	if outcome, err = c.Run(true); err != nil || outcome.Failed() {
+		t.Errorf("updated: %v: %+v", err, outcome)
+	}
+	if err := os.Remove(c.expected(2)); err != nil {
+		t.Fatal(err)
+	}
+	outcome, err = c.Run(false)
+	if err != nil || !outcome.Failed() || outcome.Steps[2].Failure != c.expected(2)+" is not there: write it by --update, and read it\n" {
+		t.Errorf("%v: %+v", err, outcome)
+	}
+	if err := os.WriteFile(c.expected(2), []byte("writes: []\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	outcome, err = c.Run(false)
+	if err != nil || !outcome.Failed() || !strings.Contains(outcome.Steps[2].Failure, "-writes: []\n") || outcome.Steps[3].Failure != "" {
+		t.Errorf("%v: %+v", err, outcome)
+	}
+}
+
+func TestCasesThatMakeNoSense(t *testing.T) {
+	const steps = "steps: [{name: a}]\n"
+	for why, row := range map[string]struct{ text, want string }{
+		"no parent":                      {strings.Replace(controller, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: team}}", "", 1) + steps, "parent.yaml: no object in it"},
+		"two parents":                    {strings.Replace(controller, "namespace: team}}", "namespace: team}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: x}}", 1) + steps, "parent.yaml: 2 objects, want one: the parent"},
+		"a template that makes no sense": {strings.Replace(controller, "len .related.pods", "len .related.pod", 1) + steps, "there is no .related.pod; did you mean .related.pods?; known: .related.pods"},
+		"objects that are not there":     {controller + "objects: [x.yaml]\n" + steps, "x.yaml: no such file or directory"},
+		"files that are not there":       {controller + "files: [x.yaml]\n" + steps, "x.yaml: no such file or directory"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			if _, err := folder(t, row.text).Run(true); err == nil || !strings.HasSuffix(err.Error(), row.want) {
+				t.Errorf("got %v, want %s", err, row.want)
+			}
+		})
+	}
+}
+
+// failing is a file that takes no more after some bytes.
+type failing struct{ left int }
+
+var errFull = errors.New("the disk is full")
+
+func (f *failing) Write(b []byte) (int, error) {
+	if len(b) > f.left {
+		return 0, errFull
+	}
+	f.left -= len(b)
+	return len(b), nil
+}
+
+func TestReportsThatCannotBeWritten(t *testing.T) {
+	all := []Outcome{{Folder: "x", Steps: []StepOutcome{{Name: "a", Failure: "no\n"}}, Stale: []string{"y"}}}
+	var whole strings.Builder
+	if err := JUnit(&whole, all); err != nil || !strings.Contains(whole.String(), `<testsuite name="x" tests="2" failures="2">`) {
+		t.Fatalf("%v: %s", err, whole.String())
+	}
+	for _, left := range []int{0, 50, whole.Len() - 1} {
+		if err := JUnit(&failing{left}, all); !errors.Is(err, errFull) {
+			t.Errorf("after %d bytes: %v", left, err)
+		}
+	}
+}
+
+func TestFoldersThatAreLeftOut(t *testing.T) {
+	c := folder(t, controller+"steps: [{name: a}]\n-- case/.hidden/case.yaml --\nsteps: []\n-- case/case.yaml.d/x --\n")
+	root := c.Folder
+	if err := os.Mkdir(filepath.Join(root, "below"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(root, "below", File), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := Find([]string{root}); err != nil || len(all) != 1 {
+		t.Errorf("%v: %v", err, all)
+	}
+}
