@@ -11,6 +11,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	kyaml "sigs.k8s.io/yaml"
 
+	"github.com/templater-dev/templater/internal/separator"
 	"github.com/templater-dev/templater/internal/yamlerror"
 )
 
@@ -40,7 +41,7 @@ func split(file string, text []byte) []*document {
 		if n := bytes.IndexByte(text[at:], '\n'); n >= 0 {
 			end = at + n + 1
 		}
-		if separates(text[at:end]) {
+		if separator.Begins(string(text[at:end])) {
 			add(at)
 			// What stands behind the hyphens belongs to the document: a comment, or the document itself.
 			first, from = line, at
@@ -51,16 +52,10 @@ func split(file string, text []byte) []*document {
 	return all
 }
 
-// separates reports whether a line begins a document.
-func separates(line []byte) bool {
-	rest, ok := bytes.CutPrefix(line, []byte("---"))
-	return ok && (len(rest) == 0 || strings.IndexByte(" \t\r\n", rest[0]) >= 0)
-}
-
 // empty reports whether there are only comments, blank lines, and what ends or begins a document.
 func (d *document) empty() bool {
 	for line := range bytes.Lines(d.text) {
-		if separates(line) {
+		if separator.Begins(string(line)) {
 			line = line[3:]
 		}
 		line = bytes.TrimSpace(line)

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/templater-dev/templater/internal/separator"
 )
 
 // Text is what was to be read.
@@ -78,7 +80,7 @@ func (e *explainer) above(line int, fits func(text string) bool) int {
 	const most = 200
 	for n := line - 1; n > 0 && n >= line-most; n-- {
 		text := strings.TrimSpace(e.Line(n))
-		if text == "---" || strings.HasPrefix(text, "--- ") {
+		if separator.Begins(e.Line(n)) {
 			return 0
 		}
 		if text != "" && text[0] != '#' && fits(e.Line(n)) {

@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/separator"
 )
 
 // skeleton is the YAML that the text of a template shows, whatever its actions print: all branches of it, once.
@@ -64,16 +65,12 @@ func skeletonOf(u *syntax.Unit) *skeleton {
 func (s *skeleton) read(lines []string) {
 	first := 0
 	for i := 0; i <= len(lines) && len(s.documents) < maxSkeletons; i++ {
-		if i < len(lines) && !separates(lines[i]) {
+		if i < len(lines) && !separator.Begins(lines[i]) {
 			continue
 		}
 		s.document(lines[first:i], first+1)
 		first = i + 1
 	}
-}
-
-func separates(line string) bool {
-	return strings.TrimRight(line, " \r") == "---" || strings.HasPrefix(line, "--- ")
 }
 
 func (s *skeleton) document(lines []string, first int) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"text/template/parse"
+
+	"github.com/templater-dev/templater/internal/separator"
 )
 
 // Yield is a kind of objects that a template can yield.
@@ -17,7 +19,7 @@ func (u *Unit) Yields() (kinds []Yield, complete bool) {
 	o := &outline{unit: u}
 	o.list(u.Body(), 0)
 	complete = !o.cut
-	for _, doc := range documentEnd.Split(o.text.String(), -1) {
+	for _, doc := range documents(o.text.String()) {
 		found, told := yieldsOf(doc)
 		complete = complete && told
 		for _, y := range found {
@@ -27,6 +29,20 @@ func (u *Unit) Yields() (kinds []Yield, complete bool) {
 		}
 	}
 	return kinds, complete
+}
+
+// documents divides a text at the lines that begin or end documents, which are left out.
+func documents(text string) []string {
+	var all []string
+	from, at := 0, 0
+	for line := range strings.Lines(text) {
+		if separator.Begins(line) || separator.Ends(line) {
+			all = append(all, text[from:at])
+			from = at + len(line)
+		}
+		at += len(line)
+	}
+	return append(all, text[from:])
 }
 
 const (
@@ -120,11 +136,10 @@ func (o *outline) call(name string, depth int) {
 }
 
 var (
-	documentEnd = regexp.MustCompile(`(?m)^(?:---|\.\.\.)(?:[ \t].*)?\r?$`)
-	comment     = regexp.MustCompile(`^[ \t]*#`)
-	keyLine     = regexp.MustCompile(`^["']?(apiVersion|kind)["']?[ \t]*:[ \t]+(.*)$`)
-	flowStart   = regexp.MustCompile(`^[ \t]*[{]`)
-	flowKey     = regexp.MustCompile(`["']?\b(apiVersion|kind)["']?[ \t]*:[ \t]*("[^"]*"|'[^']*'|[^\s,}]+)`)
+	comment   = regexp.MustCompile(`^[ \t]*#`)
+	keyLine   = regexp.MustCompile(`^["']?(apiVersion|kind)["']?[ \t]*:[ \t]+(.*)$`)
+	flowStart = regexp.MustCompile(`^[ \t]*[{]`)
+	flowKey   = regexp.MustCompile(`["']?\b(apiVersion|kind)["']?[ \t]*:[ \t]*("[^"]*"|'[^']*'|[^\s,}]+)`)
 )
 
 // yieldsOf returns the kinds that one document of an outline can be of, and whether its text shows them all. A

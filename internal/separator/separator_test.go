@@ -1,0 +1,25 @@
+package separator
+
+import "testing"
+
+func TestSeparators(t *testing.T) {
+	for line, want := range map[string]bool{
+		"": true, "\n": true, "\r\n": true, " ": true, "\t# x": true, " {a: b}\n": true,
+		"-": false, ".": false, "a": false, "#": false, "\v": false,
+	} {
+		if got := Begins("---" + line); got != want {
+			t.Errorf("---%q begins a document: %v, want %v", line, got, want)
+		}
+		if got := Ends("..." + line); got != want {
+			t.Errorf("...%q ends a document: %v, want %v", line, got, want)
+		}
+	}
+	for _, line := range []string{"", "--", " ---", "a", "..", " ..."} {
+		if Begins(line) || Ends(line) {
+			t.Errorf("%q stands between documents", line)
+		}
+	}
+	if Begins("...") || Ends("---") {
+		t.Error("the two are taken for each other")
+	}
+}
