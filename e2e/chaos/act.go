@@ -28,6 +28,8 @@ func (b *bed) act(ctx context.Context, a model.Action) error {
 		return b.deleteParent(ctx, a)
 	case model.OrphanParent:
 		return b.orphanParent(ctx, a.ID)
+	case model.SkipParent:
+		return b.skipParent(ctx, a)
 	case model.ReplaceParent:
 		if err := b.deleteParent(ctx, a); err != nil {
 			return err

@@ -102,6 +102,8 @@ type bed struct {
 	failed  []error                 // of these
 	foreign map[model.ChildID]mark  // what strangers have put there
 	readied []readied               // since the last check
+	waited  map[types.UID]string    // parents that had to be let go since the last check
+	freed   int                     // of these, since the beginning
 	notes   map[model.ParentID]note // what strangers have written into statuses
 }
 

@@ -131,6 +131,7 @@ func (t *trial) play(ctx context.Context) error {
 	var tending sync.WaitGroup
 	tending.Go(func() { t.bed.tend(ctx) })
 	tending.Go(func() { t.bed.makeReady(ctx) })
+	tending.Go(func() { t.bed.letParentsGo(ctx) })
 	defer func() { cancel(); tending.Wait() }()
 	drawn := model.Options{Actions: 7, Faults: mostFaults, Longest: t.longest, Replicas: len(t.bed.operators.replicas), KindEvery: 5, Without: t.without, Engines: t.engines}
 	for ctx.Err() == nil && time.Since(t.started) < t.time && (t.options.rounds == 0 || t.rounds < t.options.rounds) {
@@ -184,8 +185,8 @@ func (t *trial) report() {
 	for _, verb := range append(slices.Clone(model.Faults), model.SlowWebhook) {
 		fmt.Fprintf(t.out, " %s %d;", verb, t.faults[verb])
 	}
-	fmt.Fprintf(t.out, " the leader switched %d times; %d writes were held up and came in after that; %d writes had to be in order; the garbage collector has lost %d objects\n",
-		t.bed.turns.switches, t.bed.turns.late, t.bed.order.seen, t.bed.lost)
+	fmt.Fprintf(t.out, " the leader switched %d times; %d writes were held up and came in after that; %d writes had to be in order; %d parents waited until they were let go; the garbage collector has lost %d objects\n",
+		t.bed.turns.switches, t.bed.turns.late, t.bed.order.seen, t.bed.freed, t.bed.lost)
 }
 
 // describe lists the actions of a round, lane by lane.

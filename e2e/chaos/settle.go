@@ -48,7 +48,7 @@ func (b *bed) settle(ctx context.Context, w *model.World, round *model.Round, br
 	since := b.readied
 	b.readied = nil
 	b.mu.Unlock()
-	return errors.Join(b.turns.check(), b.order.check(since))
+	return errors.Join(b.turns.check(), b.order.check(since), b.waitedRightly(round))
 }
 
 // becomeRight waits until the cluster is as expected, counts included if they can be right by then.

@@ -14,6 +14,7 @@ const (
 	SetParent     Verb = "set parent"     // create or change it
 	DeleteParent  Verb = "delete parent"  // Hard: foreground
 	OrphanParent  Verb = "orphan parent"  // delete it, but not its children, and these when it is gone
+	SkipParent    Verb = "skip parent"    // delete it, and have it go at once, whatever was to happen before
 	ReplaceParent Verb = "replace parent" // delete it and create it anew at once
 
 	SetController     Verb = "set controller"
@@ -104,7 +105,7 @@ func (a Action) String() string {
 	switch a.Verb {
 	case SetParent, ReplaceParent:
 		text += fmt.Sprintf(" %s %+v", a.ID, a.Parent)
-	case DeleteParent, OrphanParent, SpoilStatus, StripStatus, NoteStatus:
+	case DeleteParent, OrphanParent, SkipParent, SpoilStatus, StripStatus, NoteStatus:
 		text += " " + a.ID.String()
 	case SetSource:
 		text += fmt.Sprintf(" %s %+v", a.Child, a.Source)
@@ -144,7 +145,7 @@ func (w *World) Apply(a Action) {
 	switch a.Verb {
 	case SetParent, ReplaceParent:
 		w.Parents[a.ID] = a.Parent
-	case DeleteParent, OrphanParent:
+	case DeleteParent, OrphanParent, SkipParent:
 		delete(w.Parents, a.ID)
 	case SetController, ReplaceController, RemoveController:
 		if a.Verb == ReplaceController || a.Verb == SetController && w.Controllers[a.Shape].Absent {

@@ -21,6 +21,8 @@ type Round struct {
 	Slow string
 	// Purged are TemplateControllers that have gone, or may have, with what else outlives its parent.
 	Purged map[string]bool
+	// Blocks is whether parents may have waited without an end for what is to happen before they go, until somebody has let them go.
+	Blocks bool
 }
 
 // Options say what may happen in a round.
@@ -42,6 +44,7 @@ func Draw(r *rand.Rand, w *World, o Options) Round {
 	if o.Engines > 0 && r.IntN(slowEvery) == 0 && !slices.Contains(o.Without, SlowWebhook) {
 		round.Slow = Engine
 	}
+	round.Blocks = w.Controllers[Chain].blocks(Chain)
 	for _, kind := range Kinds {
 		d := drawer{
 			Rand: r, world: w, kind: kind, slow: max(quick, o.Longest/4), traits: traits,
@@ -52,6 +55,7 @@ func Draw(r *rand.Rand, w *World, o Options) Round {
 		for id := range d.steady {
 			round.Steady[id] = true
 		}
+		round.Blocks = round.Blocks || slices.ContainsFunc(d.actions, func(a Action) bool { return a.Controller.blocks(a.Shape) })
 	}
 	w.Learn()
 	faults := slices.DeleteFunc(slices.Clone(Faults), func(v Verb) bool { return slices.Contains(o.Without, string(v)) })

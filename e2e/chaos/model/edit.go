@@ -22,6 +22,7 @@ const (
 	Keep     Trait = "keep"
 	Purge    Trait = "purge"
 	Finalize Trait = "finalize"
+	Block    Trait = "block"
 	Roll     Trait = "roll"
 	Break    Trait = "break"
 	Remove   Trait = "remove"
@@ -30,7 +31,7 @@ const (
 
 // Traits are those that are drawn, the likely ones more than once.
 var Traits = []Trait{
-	Value, Value, Edition, Select, Suspend, Strategy, Rename, AddEntry, AddEntry, Swap, Prune, Keep, Purge, Finalize, Roll, Break, Remove, Replace,
+	Value, Value, Edition, Select, Suspend, Strategy, Rename, AddEntry, AddEntry, Swap, Prune, Keep, Purge, Finalize, Block, Roll, Break, Remove, Replace,
 }
 
 // ofController edits one TemplateController in up to three ways at once. One that was deleted comes back.
@@ -73,6 +74,8 @@ func spares(shape string, trait Trait) bool {
 		return shape == Chain || shape == Wide
 	case Select, Purge:
 		return shape == Chain
+	case Block:
+		return shape != Chain
 	default:
 		return false
 	}
@@ -110,6 +113,8 @@ func (d *drawer) edit(c *Controller, shape string, trait Trait) {
 		c.Purge = !c.Purge
 	case Finalize:
 		c.Hasty = !c.Hasty && d.IntN(3) == 0
+	case Block:
+		c.Blocks = !c.Blocks
 	case Roll:
 		c.Rolls = !c.Rolls
 	case Break:

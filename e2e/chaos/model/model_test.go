@@ -40,6 +40,42 @@ func TestChildren(t *testing.T) {
 	}
 }
 
+// TestRoundsInWhichParentsMayWaitWithoutAnEnd has some edits begin and end that.
+func TestRoundsInWhichParentsMayWaitWithoutAnEnd(t *testing.T) {
+	seen := map[bool]int{}
+	r, w := rand.New(rand.NewPCG(1, 0)), NewWorld("hush")
+	for range 100 {
+		before := w.Controllers[Chain]
+		round := Draw(r, w, Options{Actions: 6, Longest: time.Second})
+		want := before.Blocks && !before.Hasty
+		for _, a := range round.Users["Chain"] {
+			want = want || a.Controller.Blocks && !a.Controller.Hasty
+		}
+		if round.Blocks != want {
+			t.Fatalf("parents may wait without an end: %v, want %v, in\n%v", round.Blocks, want, round.Users["Chain"])
+		}
+		seen[want]++
+		for shape, c := range w.Controllers {
+			if c.Blocks && shape != Chain {
+				t.Fatalf("nothing happens before parents of %s go", shape)
+			}
+		}
+	}
+	if seen[true] == 0 || seen[false] == 0 {
+		t.Errorf("rounds by whether they may: %v", seen)
+	}
+}
+
+func TestWhatHappensOnTimeout(t *testing.T) {
+	for blocks, want := range map[bool]string{true: "Block", false: "Continue"} {
+		spec, _ := Controller{Blocks: blocks}.Manifest(Chain)["spec"].(map[string]any)
+		finalize, _ := spec["finalize"].(map[string]any)
+		if got := finalize["onTimeout"]; got != want {
+			t.Errorf("onTimeout is %v, want %s", got, want)
+		}
+	}
+}
+
 func TestDrawIsReproducible(t *testing.T) {
 	options := Options{Actions: 6, Faults: 2, Longest: time.Second, KindEvery: 3}
 	play := func(seed uint64) (rounds []Round) {
@@ -95,7 +131,7 @@ func TestDrawEverything(t *testing.T) {
 		}
 	}
 	for _, verb := range append([]Verb{
-		SetSource, DeleteSource, OrphanParent, SetParent, DeleteParent, ReplaceParent, SetController, ReplaceController, RemoveController, ReplaceKind, OpenNamespace, CloseNamespace,
+		SetSource, DeleteSource, OrphanParent, SkipParent, SetParent, DeleteParent, ReplaceParent, SetController, ReplaceController, RemoveController, ReplaceKind, OpenNamespace, CloseNamespace,
 		MoveEngines, RemoveParts, DefineParts, HoldChild, SpoilStatus, StripStatus, NoteStatus,
 		EditChild, StripChild, UnlabelChild, RelabelChild, DeleteChild, PutForeign, RemoveForeign, AddToChild,
 	}, Faults...) {

@@ -63,11 +63,16 @@ func (c Controller) chain(entries []any) []any {
 func (c Controller) finalize() map[string]any {
 	entry := c.entry(Chain, "backup", strings.ReplaceAll(backup, "@label", ParentLabel))
 	entry["readyWhen"] = readyWhen
-	return map[string]any{"order": "Reverse", "children": []any{entry}, "timeout": "20s"}
+	return map[string]any{"order": "Reverse", "children": []any{entry}, "timeout": "20s", "onTimeout": choice(c.Blocks, "Block", "Continue")}
 }
 
 // Finalizing reports whether parents of that TemplateController go only when its finalizer is taken off.
 func (c Controller) Finalizing(shape string) bool { return shape == Wide || shape == Chain && !c.Hasty }
+
+// blocks reports whether, with that TemplateController, a parent may wait without an end for what is to be made before it goes.
+func (c Controller) blocks(shape string) bool {
+	return c.Blocks && c.Finalizing(shape) && shape == Chain
+}
 
 // ofDeparture deletes a parent that is there, in one of the ways that there are.
 func (d *drawer) ofDeparture() Action {
@@ -76,9 +81,11 @@ func (d *drawer) ofDeparture() Action {
 		return d.ofParent()
 	}
 	id := there[d.IntN(len(there))]
-	switch d.IntN(6) {
+	switch d.IntN(7) {
 	case 0:
 		return Action{Verb: OrphanParent, ID: id}
+	case 3:
+		return Action{Verb: SkipParent, ID: id}
 	case 1:
 		return Action{Verb: DeleteParent, ID: id, Hard: true}
 	case 2:

@@ -90,6 +90,7 @@ type Controller struct {
 	Unpruned  bool // prunePolicy of its ConfigMaps
 	Keep      bool // deletionPolicy Orphan for what Report keeps
 	Hasty     bool // nothing happens before a parent goes, where something could
+	Blocks    bool // a parent waits without an end for what is to happen before it goes
 	Rolls     bool // changes one object after the other, where there are several
 	Purge     bool // deletionPolicy Delete of the TemplateController itself
 	Broken    bool // a template is none

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/templater-dev/templater/e2e/chaos/model"
+)
+
+func TestWhoWaitsForSomebody(t *testing.T) {
+	parent := func(reason string, change func(*unstructured.Unstructured)) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{Object: map[string]any{
+			"metadata": map[string]any{"namespace": "chaos-a", "name": "p", "uid": "u", "deletionTimestamp": "2026-01-01T00:00:00Z"},
+			"status":   map[string]any{"conditions": []any{map[string]any{"type": "Ready", "reason": reason}}},
+		}}
+		change(o)
+		return o
+	}
+	as := func(*unstructured.Unstructured) {}
+	for why, row := range map[string]struct {
+		parent *unstructured.Unstructured
+		want   bool
+	}{
+		"its time is over":  {parent("FinalizeTimeout", as), true},
+		"it has time":       {parent("Finalizing", as), false},
+		"it says nothing":   {parent("", func(o *unstructured.Unstructured) { delete(o.Object, "status") }), false},
+		"it is not deleted": {parent("FinalizeTimeout", func(o *unstructured.Unstructured) { o.SetDeletionTimestamp(nil) }), false},
+		"somebody has it go": {parent("FinalizeTimeout", func(o *unstructured.Unstructured) {
+			o.SetAnnotations(map[string]string{"templater.dev/skip-finalize": "true"})
+		}), false},
+		"it has other comments": {parent("FinalizeTimeout", func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{"a": "b"}) }), true},
+	} {
+		if got := waitsForSomebody(row.parent); got != row.want {
+			t.Errorf("%s: %v, want %v", why, got, row.want)
+		}
+	}
+}
+
+func TestNobodyWaitsWithoutAnEndUnlessToldTo(t *testing.T) {
+	b := &bed{}
+	if err := b.waitedRightly(&model.Round{}); err != nil {
+		t.Errorf("nobody has waited: %v", err)
+	}
+	o := &unstructured.Unstructured{}
+	o.SetName("p")
+	b.noteWaited(o)
+	if err := b.waitedRightly(&model.Round{Blocks: true}); err != nil {
+		t.Errorf("it was to: %v", err)
+	}
+	if err := b.waitedRightly(&model.Round{}); err != nil {
+		t.Errorf("that was the round before: %v", err)
+	}
+	b.noteWaited(o)
+	if err := b.waitedRightly(&model.Round{}); err == nil {
+		t.Error("it was not to wait")
+	}
+}
