@@ -1,10 +1,13 @@
 package admission
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -205,6 +208,22 @@ func TestLinesAreShown(t *testing.T) {
 			t.Errorf("line %d: the answer is %q", line, got)
 		}
 	}
+	h := New(&Handler{Check: compile})
+	if got := ask(t, h, "", `{spec: {watch: {apiVersion: v1, kind: Pod}, children: [{name: maps, template: "{{ lowre 1 }}"}]}}`).Result.Message; !strings.Contains(got, "    1 | {{ lowre 1 }}\n") {
+		t.Errorf("the only line: the answer is %q", got)
+	}
+}
+
+// What was there before is looked at only where there is an error now.
+func TestAFineSpecIsLookedAtOnce(t *testing.T) {
+	looks := 0
+	h := New(&Handler{Check: func(ctx context.Context, tc *v1.TemplateController) []finding.Finding {
+		looks++
+		return compile(ctx, tc)
+	}})
+	if r := ask(t, h, wrong, fine); !r.Allowed || looks != 1 {
+		t.Errorf("it is looked at %d times, allowed %v", looks, r.Allowed)
+	}
 }
 
 func TestBadRequests(t *testing.T) {
@@ -214,8 +233,9 @@ func TestBadRequests(t *testing.T) {
 		"":    "the body is no AdmissionReview of at most 4 MiB",
 		"s3c": "the body is no AdmissionReview of at most 4 MiB",
 		`"` + strings.Repeat("x", bodyLimit) + `"`: "the body is no AdmissionReview of at most 4 MiB",
-		"{}":                       "the body is no AdmissionReview of admission.k8s.io/v1 with a request",
-		review + `"response": {}}`: "the body is no AdmissionReview of admission.k8s.io/v1 with a request",
+		"{}": "the body is no AdmissionReview of admission.k8s.io/v1 with a request",
+		`{"apiVersion": "admission.k8s.io/v1beta1", "kind": "AdmissionReview", "request": {"uid": "u-1", "operation": "DELETE"}}`: "the body is no AdmissionReview of admission.k8s.io/v1 with a request",
+		review + `"response": {}}`:                                                   "the body is no AdmissionReview of admission.k8s.io/v1 with a request",
 		review + `"request": {"operation": "CREATE"}}`:                               "request.object is no TemplateController",
 		review + `"request": {"operation": "UPDATE", "object": {}, "oldObject": 7}}`: "request.oldObject is no TemplateController",
 		review + `"request": {"operation": "CREATE", "object": {"spec": "s3cr3t"}}}`: "request.object is no TemplateController",
@@ -277,6 +297,31 @@ func TestSlowSendersAreCutOff(t *testing.T) {
 	}
 	if len(h.places) > 0 || h.inbox.held > 0 {
 		t.Error("it holds something still")
+	}
+}
+
+// What has arrived is not looked at before all of it has.
+func TestHalfABodyIsNoReview(t *testing.T) {
+	h := New(&Handler{Check: compile})
+	h.bodyTime = 10 * time.Millisecond
+	server := httptest.NewServer(h)
+	defer server.Close()
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	const whole = `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {"uid": "u-1", "operation": "DELETE"}}`
+	if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", Path, len(whole)+1, whole); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusBadRequest {
+		t.Errorf("the answer is %d", answer.StatusCode)
 	}
 }
 

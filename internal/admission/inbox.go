@@ -78,10 +78,7 @@ func (a *arrival) take(bytes int) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	for !a.missed && in.held+bytes > in.most {
-		if len(in.arriving) == 0 {
-			return false // all that is held has arrived, and waits
-		}
-		oldest := in.arriving[0]
+		oldest := in.arriving[0] // a is among them
 		in.arriving = in.arriving[1:]
 		oldest.missed = true
 		in.held -= oldest.held
