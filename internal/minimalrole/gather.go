@@ -130,7 +130,7 @@ func (g *gatherer) related(entry *spec.Related) error {
 	if err != nil {
 		return err
 	}
-	if rejection := entry.CheckKind(of); rejection != nil && g.told(entry.GVK) {
+	if rejection := entry.CheckKind(of); rejection != nil {
 		return errors.New(rejection.Message)
 	}
 	why, resource := syntax.RelatedName(entry.Name), of.Resource.GroupResource()

@@ -50,6 +50,18 @@ func TestWhatDecidesAboutARight(t *testing.T) {
 			"Cluster", `{watch: {apiVersion: example.org/v1, kind: Namespace}, children: [{name: a, template: "apiVersion: v1\nkind: ConfigMap\n"}]}`, "default events.k8s.io/events create", true,
 		},
 		"Events about what has no namespace": {"Cluster", entry(""), "default events.k8s.io/events create", true},
+		"a right in one namespace": {
+			"Namespaced", `{watch: {apiVersion: example.org/v1, kind: App, namespaces: [a]}, children: [{name: a, template: "apiVersion: v1\nkind: Pod\n"}], related: [{name: r, apiVersion: v1, kind: Pod}]}`, "a /pods create", true,
+		},
+		"a right that is there in all namespaces": {
+			"Namespaced", `{watch: {apiVersion: example.org/v1, kind: App, namespaces: [a]}, children: [{name: a, template: "apiVersion: v1\nkind: Pod\n"}], related: [{name: r, apiVersion: v1, kind: Pod}]}`, "a /pods list", false,
+		},
+		"all rights are there in all namespaces": {
+			"Namespaced", strings.TrimSuffix(entry(""), "}") + ", related: [{name: r, apiVersion: v1, kind: Pod}, {name: s, apiVersion: v1, kind: Pod, namespaces: [a]}]}", "a /pods list", false,
+		},
+		"a kind that is not known may have a status": {
+			"Namespaced", `{watch: {apiVersion: unknown.org/v1, kind: App}, status: {template: "a: b"}}`, " unknown.org/apps/status patch", true,
+		},
 	} {
 		tc := &v1.TemplateController{}
 		decode(t, "metadata: {name: a}\nspec: "+row.spec, tc)
@@ -63,6 +75,9 @@ func TestWhatDecidesAboutARight(t *testing.T) {
 		}
 		var all []string
 		for _, g := range rights.Grants {
+			if len(g.Verbs) == 0 {
+				t.Errorf("%s: nothing is granted on %s in %q", why, g.Resource, g.Namespace)
+			}
 			for _, verb := range g.Verbs {
 				all = append(all, fmt.Sprintf("%s %s/%s %s", g.Namespace, g.Group, g.Resource, verb))
 			}
@@ -70,6 +85,27 @@ func TestWhatDecidesAboutARight(t *testing.T) {
 		lines := "\n" + strings.Join(all, "\n") + "\n"
 		if got := strings.Contains(lines, "\n"+row.right+"\n"); got != row.want {
 			t.Errorf("%s: there is %s: %v, want %v: all are%s", why, row.right, got, row.want, lines)
+		}
+	}
+}
+
+// A comment says what the rule is for, and not what another one is for of the same name.
+func TestCommentsAreThoseOfTheRule(t *testing.T) {
+	all := []*Rights{{Controller: "a", Account: &v1.ServiceAccountRef{Namespace: "team", Name: "robot"}, Operator: operator, Grants: []Grant{
+		{Namespace: "a", Resource: "events", Verbs: []string{"get"}, For: []string{"one"}},
+		{Namespace: "a", Group: "events.k8s.io", Resource: "events", Verbs: []string{"get"}, For: []string{"two"}},
+		{Namespace: "a", Resource: "pods", Verbs: []string{"get"}, For: []string{"three"}},
+		{Namespace: "b", Resource: "events", Verbs: []string{"get"}, For: []string{"four"}},
+	}}}
+	text, err := YAML(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`[""] # one` + "\n  resources: [events]", `[events.k8s.io] # two` + "\n  resources: [events]", `[""] # three` + "\n  resources: [pods]", `[""] # four` + "\n  resources: [events]",
+	} {
+		if strings.Count(text, "- apiGroups: "+want) != 1 {
+			t.Errorf("there is no %q in\n%s", want, text)
 		}
 	}
 }

@@ -76,9 +76,6 @@ func (d *Definition) YAML() string { return marshal(d.Content()) }
 // Example returns an object of the kind.
 func Example(gvk schema.GroupVersionKind, name string, spec map[string]any) string {
 	text := "apiVersion: " + scalar(gvk.GroupVersion().String()) + "\nkind: " + scalar(gvk.Kind) + "\nmetadata:\n  name: " + scalar(name) + "\n"
-	if spec == nil {
-		return text
-	}
 	return text + "spec:" + inline(spec, 2)
 }
 

@@ -1,6 +1,7 @@
 package scaffold
 
 import (
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -77,11 +78,12 @@ func (m *manifests) text1(in map[string]any, key, entry, field, description stri
 // field adds a field of the parent and returns what prints it. Where there is one of that name and another value, it is called
 // after the entry, too.
 func (m *manifests) field(entry, name string, value any, schema map[string]any) string {
-	if old, found := m.example[name]; found && old != value {
+	taken := func(name string) bool { old, found := m.example[name]; return found && old != value }
+	if taken(name) {
 		name = entry + strings.ToUpper(name[:1]) + name[1:]
 	}
-	if old, found := m.example[name]; found && old != value {
-		name = Unique(name, map[string]bool{name: true})
+	for i, base := 2, name; taken(name); i++ {
+		name = base + strconv.Itoa(i)
 	}
 	m.fields[name], m.example[name] = schema, value
 	return m.token(m.action(".spec." + name))

@@ -44,7 +44,7 @@ func (m *manifests) renamed(value string, path []string, in map[string]any) (pri
 		return "", false
 	case slices.Equal(path, []string{"metadata", "name"}):
 		return printed, true
-	case slices.Contains([]string{"labels", "matchLabels", "selector"}, around) && len(path) > 1 && path[len(path)-2] == around,
+	case slices.Contains([]string{"labels", "matchLabels", "selector"}, around) && path[len(path)-2] == around,
 		field == "values" && around == "matchExpressions" && !slices.Contains(path, "nodeSelectorTerms"):
 		return strings.Replace(printed, m.action(".metadata.name"), m.action(".metadata.name | dnsLabel"), 1), true
 	}

@@ -86,6 +86,8 @@ status: {replicas: 3}
 ---
 {apiVersion: apps/v1, kind: Deployment, metadata: {name: web.db2}, spec: {replicas: 2, template: {spec: {containers: [{name: db, image: mysql}]}}}}
 ---
+{apiVersion: apps/v1, kind: DaemonSet, metadata: {name: web}, spec: {template: {spec: {containers: [{name: a-b, image: one}, {name: a--b, image: two}, {name: a---b, image: three}, {name: a----b, image: four}, {name: a-b-, image: four}]}}}}
+---
 {apiVersion: batch/v1, kind: CronJob, metadata: {name: webhook}, spec: {jobTemplate: {spec: {template: {spec: {containers: [{name: a, image: nginx}]}}}}}}
 ---
 {apiVersion: v1, kind: Pod, metadata: {name: web}, spec: {containers: [{name: a, image: nginx}]}}
@@ -220,7 +222,7 @@ func TestWhatIsNoSource(t *testing.T) {
 
 func TestNamesOfEntries(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "entry", "web": "web", "Web": "web", "my-web app": "myWebApp", "3scale": "n3scale", "-a_B": "aB", "größe": "grE", "é": "entry", "a1-2b": "a12b",
+		"": "entry", "web": "web", "Web": "web", "my-web app": "myWebApp", "3scale": "n3scale", "-a_B": "aB", "-ab": "ab", "größe": "grE", "é": "entry", "a1-2b": "a12b",
 		strings.Repeat("x", 60): strings.Repeat("x", 60), strings.Repeat("x", 61): strings.Repeat("x", 60),
 	} {
 		if got := EntryName(text); got != want {

@@ -75,6 +75,33 @@ func TestDepthOfSchemas(t *testing.T) {
 	}
 }
 
+// Parts of schemas that say little are anything.
+func TestSchemasThatSayLittle(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"type": "array"}`: "[?]", `{"type": "array", "items": []}`: "[?]",
+		`{"type": "file", "anyOf": [{"type": "string"}]}`:                                         "?",
+		`{"properties": {"a": {}}, "anyOf": [{"type": "string"}]}`:                                "?",
+		`{"anyOf": [{"type": "string"}, {"type": "integer"}]}`:                                    "integer|string",
+		`{"anyOf": [{"type": "string"}, {}]}`:                                                     "?",
+		`{"anyOf": [{"type": "string"}, {"type": "file"}]}`:                                       "?",
+		`{"type": "object", "additionalProperties": true}`:                                        "map[?]",
+		`{"type": "object", "additionalProperties": {"type": "string"}}`:                          "map[string]",
+		`{"properties": {"a": {}}, "allOf": [{"type": "string"}]}`:                                "?",
+		`{"type": "object", "properties": {"a": {}}, "additionalProperties": {"type": "string"}}`: "{a: ?, …}",
+	} {
+		s := &apiextensionsv1.JSONSchemaProps{}
+		if err := json.Unmarshal([]byte(text), s); err != nil {
+			t.Fatal(err)
+		}
+		if got := show((&reader{sharer: newSharer(), structural: true}).read(s, 0)); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+	if !whole(&Type{Kinds: Map, Fields: map[string]Field{}, Open: true}, shop, objectMeta[namespaced][true]).Open {
+		t.Error("an object that may hold more than its fields is closed")
+	}
+}
+
 // TestDefinitions has definitions that documents of API servers may have.
 func TestDefinitions(t *testing.T) {
 	const root = `{"components": {"schemas": {

@@ -79,7 +79,7 @@ func (r *reader) object(s *apiextensionsv1.JSONSchemaProps, kinds Kinds, depth i
 	if len(s.Properties) == 0 && more != nil && more.Schema != nil {
 		return r.share(&Type{Kinds: kinds, Items: r.read(more.Schema, depth+1)})
 	}
-	open = open || more != nil && (more.Allows || more.Schema != nil) || addsFields(s)
+	open = open || more != nil && more.Allows || addsFields(s)
 	if len(s.Properties) == 0 && !s.XEmbeddedResource && (open || !r.structural) {
 		return simple(kinds)
 	}

@@ -56,6 +56,24 @@ func TestRelatedObjectsOfKindsWithoutNamespaces(t *testing.T) {
 	}
 }
 
+// A selector of namespaces that selects all is none: nothing has to be known of Namespaces.
+func TestNamespacesOfRelatedObjects(t *testing.T) {
+	for why, row := range map[string]struct {
+		selector *metav1.LabelSelector
+		selects  bool
+	}{
+		"none":  {nil, false},
+		"all":   {&metav1.LabelSelector{}, false},
+		"some":  {&metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}, true},
+		"wrong": {&metav1.LabelSelector{MatchLabels: map[string]string{"a": "no value"}}, false},
+	} {
+		r, fault := relatedOf(&v1.Related{Name: "r", APIVersion: "v1", Kind: "Pod", NamespaceSelector: row.selector})
+		if (r.NamespaceSelector != nil) != row.selects || (fault != nil) != (why == "wrong") {
+			t.Errorf("%s: selects %v, fault %v", why, r.NamespaceSelector, fault)
+		}
+	}
+}
+
 // Changes of containers wake parents where their logs are read and other changes do not wake them.
 func TestLogsAddWhatIsWatched(t *testing.T) {
 	fields, logs := []string{"status.phase"}, &v1.PodLogs{}

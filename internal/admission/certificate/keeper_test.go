@@ -302,6 +302,7 @@ func TestWhatOthersDoToTheSecretAndTheConfigurationIsMended(t *testing.T) {
 		"the configuration is made anew":     {func(b *bed) { b.configure(service) }, "validatingwebhookconfigurations", true},
 		"another certificate is trusted":     {func(b *bed) { b.configure(strings.Replace(service, `"service"`, `"caBundle": "eA==", "service"`, 1)) }, "validatingwebhookconfigurations", true},
 		"the certificate has expired":        {func(b *bed) { b.now = b.now.Add(validFor) }, all, false},
+		"the clock was ahead":                {func(b *bed) { b.now = b.now.Add(-2 * time.Hour) }, all, false},
 		"the operator was away for years":    {func(b *bed) { b.now = b.now.Add(10 * validFor); b.restart() }, all, false},
 		"a process starts without a Secret":  {func(b *bed) { delete(b.there, "secrets"); b.restart() }, all, false},
 	} {
@@ -351,6 +352,7 @@ func TestACertificateThatIsThereIsShownAtOnce(t *testing.T) {
 	trusted := b.bundle()
 	caches := b.caches
 	b.Keeper = New(b.Options)
+	b.Look(b.ctx) // at nothing
 	b.Attach(b.ctx, caches)
 	if !b.works("at once").Equal(first) {
 		t.Error("the next one is shown at once")
@@ -360,6 +362,11 @@ func TestACertificateThatIsThereIsShownAtOnce(t *testing.T) {
 	b.deliver()
 	if shown, err := b.call("templater.ns.svc", trusted); err != nil || shown.Equal(first) {
 		t.Errorf("without a configuration, the first one is shown, or none: %v", err)
+	}
+	b.configure(strings.Replace(service, `"service"`, `"caBundle": "eA==", "service"`, 1))
+	b.deliver()
+	if shown, err := b.call("templater.ns.svc", trusted); err != nil || shown.Equal(first) {
+		t.Errorf("where none is trusted, the first one is shown, or none: %v", err)
 	}
 }
 

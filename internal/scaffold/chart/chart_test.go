@@ -149,6 +149,7 @@ func TestRewriting(t *testing.T) {
 		`{{ .Values.a.b }}{{ $.Values }}`:                                   `{{ .spec.a.b }}{{ $.spec }}`,
 		`{{ .ctx.Values.a }}{{ $x.Chart.Name }}`:                            `{{ .ctx.spec.a }}{{ $x.values.chart.name }}`,
 		`{{ "text .Values.a" }}{{/* .Values.a */}}.Values`:                  `{{ "text .Values.a" }}{{/* .Values.a */}}.Values`,
+		`{{ tpl (.Values.a }}`:                                              `{{ tpl (.spec.a }}`,
 		"{{ `.Values` }}{{- .Values.a -}}":                                  "{{ `.Values` }}{{- .spec.a -}}",
 		`{{ .Release.Name }}{{ .Release.Namespace }}`:                       `{{ .metadata.name }}{{ .metadata.namespace }}`,
 		`{{ .Release.Service }}{{ .Release.IsUpgrade }}`:                    `{{ "templater" }}{{ false }}`,

@@ -3,7 +3,15 @@ package chart
 import (
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
+
+func TestKindsThatCannotBe(t *testing.T) {
+	if _, err := Convert(small(map[string]string{"templates/c.yaml": configMap}), schema.GroupVersionKind{Group: "charts", Version: "v1"}); err == nil || !strings.HasPrefix(err.Error(), `--group "charts": `) {
+		t.Errorf("got error %v", err)
+	}
+}
 
 // TestWhatBecomesOfFiles has a row for each rule: what is in all that is made of a chart, with its notes, and what is not. A want that begins with
 // "no " is not there.
@@ -44,6 +52,38 @@ func TestWhatBecomesOfFiles(t *testing.T) {
 		"other parts of Helm's objects": {
 			map[string]string{"templates/a.yaml": configMap, "templates/c.yaml": use(".Capabilities.HelmVersion"), "templates/d.yaml": use(".Release.Time"), "templates/e.yaml": use(".Chart.Maintainers.Name"), "templates/f.yaml": use(".Template.BasePath")},
 			[]string{"c.yaml:4: .Capabilities.HelmVersion is not there; the template", "d.yaml:4: .Release.Time is not there; the template", "e.yaml:4: .Chart.Maintainers.Name is not there; the template", "f.yaml:4: .Template.BasePath is not there; the template"},
+		},
+		"a file of helpers alone": {
+			map[string]string{"templates/helpers.tpl": `{{ define "x" }}one{{ end }}`, "templates/c.yaml": use(`include "x" .`)},
+			[]string{"- name: c\n", "no - name: helpers\n"},
+		},
+		"a define that is wrong twice": {
+			map[string]string{"templates/_a.tpl": "{{ define \"x\" }}{{ nothing }}\n{{ nothing }}{{ end }}", "templates/b.yaml": configMap, "templates/c.yaml": use(`include "x" .`)},
+			[]string{"templates/_a.tpl:1: there is no function nothing; define x is left out\n", "no templates/_a.tpl:2: "},
+		},
+		"a chart that is none of its charts": {
+			map[string]string{"other/Chart.yaml": "name: other\n", "charts/sub/Chart.yaml": "name: sub\n", "templates/c.yaml": configMap},
+			[]string{"charts/sub: the chart is left out", "no charts/other"},
+		},
+		"an API version that is computed": {
+			map[string]string{"values.yaml": "version: v1\n", "templates/a.yaml": configMap, "templates/c.yaml": use(".Capabilities.APIVersions.Has .Values.version")},
+			[]string{"templates/c.yaml:4: .Capabilities.APIVersions.Has is not there; the template is left out"},
+		},
+		"what is ignored": {
+			map[string]string{".helmignore": "# [\n\na.txt/\n/b.txt\nsub/\n", "a.txt": "text of a", "b.txt": "text of b", "sub/c.txt": "text of c", "values.yaml": "file: a.txt\n", "templates/c.yaml": use(".Files.Get .Values.file | quote")},
+			[]string{"a.txt: text of a", "no text of b", "no text of c"},
+		},
+		"annotations that an action goes on with": {
+			map[string]string{"templates/a.yaml": configMap, "templates/c.yaml": "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n  annotations:\n    helm.sh/hook: pre-delete\n  {{- toYaml .Values.more | nindent 4 }}\n"},
+			[]string{" annotations:\n", "no helm.sh/hook: "},
+		},
+		"a mapping of which nothing is known": {
+			map[string]string{"values.yaml": "free: {}\n", "templates/c.yaml": configMap},
+			[]string{"free:\n                default: {}\n                type: object\n                x-kubernetes-preserve-unknown-fields: true\n"},
+		},
+		"fields and items, by the schema alone": {
+			map[string]string{"values.yaml": "a: text\nb: text\n", "values.schema.json": `{"properties": {"a": {"type": "object", "properties": {"c": {"type": "string"}}}, "b": {"type": "string", "items": {"type": "string"}}}}`, "templates/c.yaml": configMap},
+			[]string{"              a:\n                properties:\n                  c:\n                    type: string\n                type: object\n", "              b:\n                default: text\n                type: string\n"},
 		},
 		"the name of the template": {map[string]string{"templates/c.yaml": use(".Template.Name")}, []string{`a: {{ "small" }}`}},
 		"mappings that take from others": {

@@ -234,10 +234,7 @@ func (c *chart) scopes(tc *scaffold.Controller, result lint.Result) {
 		for i := range list {
 			yields, _ := result.Compiled.Program.Yields(list[i].Name)
 			for _, y := range yields {
-				gv, err := schema.ParseGroupVersion(y.APIVersion)
-				if err != nil {
-					continue
-				}
+				gv, _ := schema.ParseGroupVersion(y.APIVersion) // of none, there is no kind
 				if of, err := kinds.Resolve(gv.WithKind(y.Kind)); err == nil && !of.Namespaced {
 					list[i].Cluster = true
 				}
