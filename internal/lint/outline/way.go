@@ -67,7 +67,7 @@ func (w *way) node(n parse.Node, round int) bool {
 		w.pieces = append(w.pieces, piece{len(w.out), int(n.Pos), true})
 		w.out = append(w.out, n.Text...)
 	case *parse.ActionNode:
-		if len(n.Pipe.Decl) == 0 {
+		if len(n.Pipe.Decl) == 0 && !Ends(n) {
 			w.print(n, w.prints(n), nindent(n.Pipe))
 		}
 	case *parse.TemplateNode:
@@ -129,9 +129,16 @@ func (w *way) doubt(at int) {
 	}
 }
 
+// Ends reports whether an action ends rendering, so that nothing is printed by it, and nothing behind it.
+func Ends(n *parse.ActionNode) bool {
+	last := n.Pipe.Cmds[len(n.Pipe.Cmds)-1]
+	name, ok := last.Args[0].(*parse.IdentifierNode)
+	return ok && (name.Ident == "fail" || name.Ident == "wait")
+}
+
 // writes reports whether nodes may write anything, or leave the loop around them.
 func writes(l *parse.ListNode) bool {
-	if l == nil {
+	if l == nil || slices.ContainsFunc(l.Nodes, func(n parse.Node) bool { action, ok := n.(*parse.ActionNode); return ok && Ends(action) }) {
 		return false
 	}
 	for _, n := range l.Nodes {

@@ -49,6 +49,7 @@ func TestTextThatIsNoYAML(t *testing.T) {
 		"data: {a: {{ .spec.image }}, b: {{ toYaml .spec.hosts }}}\n":                                            "",
 		"data:\n- {{ include \"labels\" . | nindent 2 }}\n  x: y\n":                                              "",
 		"data:\n  {{ .spec.image }}: {{ .spec.mode }}\n":                                                         "",
+		"{{ if not .spec.image }}\n{{ fail \"no\" }}\n{{ end }}\ndata:\n  a: 1: 2\n":                             "error TL054 children[pod]:9:7+3 there is a second colon with a space behind it: put the value in quotes (YAML: mapping values are not allowed in this context)",
 		"data:\n  a: {{ .values.x }}\n  b\n":                                                                     "error TL054 children[pod]:7:3+1 this line has no colon behind its key, or it is the rest of a text and stands too far left (YAML: could not find expected ':')",
 	} {
 		var got []string

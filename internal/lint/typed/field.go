@@ -115,6 +115,9 @@ func stepOf(o *origin) string {
 
 // each returns what range and first find in a list or a map.
 func (v *value) each() *value {
+	if v.grows {
+		return anything // another round may have appended something else
+	}
 	switch data := v.data.(type) {
 	case []any:
 		return v.origin.remember(data, func() []any { return data })

@@ -34,7 +34,7 @@ func (c *checker) key(call *invocation, v *value, i int) *value {
 		switch {
 		case v.kinds == null:
 			return v
-		case v.keys == nil && v.data == nil && (v.of == nil || v.of.Fields == nil):
+		case v.keys == nil && (v.of == nil || v.of.Fields == nil):
 			return v.each().nullable()
 		}
 		return anything

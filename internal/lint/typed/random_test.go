@@ -132,11 +132,19 @@ func (d *draw) block(depth int) string {
 }
 
 func (d *draw) action(depth int) string {
-	k := d.IntN(12)
+	k := d.IntN(13)
 	if depth > 2 && k > 5 {
 		k = 0
 	}
 	switch k {
+	case 12:
+		d.vars++
+		v := fmt.Sprintf("$l%d", d.vars)
+		head := "{{ " + v + " := " + choose(d, "list", d.path()+" | default list") + " }}{{ range " + d.path() + " }}"
+		d.scope = append(d.scope, v)
+		grows := func() string { return "{{ " + v + " = append " + v + " " + choose(d, ".", d.path()) + " }}" }
+		body := choose(d, "", d.block(depth+1)) + choose(d, grows(), "{{ if "+d.condition()+" }}"+grows()+"{{ end }}") + choose(d, "", d.block(depth+1), grows())
+		return head + body + "{{ end }}{{ range " + v + " }}" + d.block(depth+1) + "{{ end }}"
 	case 6:
 		return "{{ if " + d.condition() + " }}" + d.block(depth+1) + "{{ else }}" + d.block(depth+1) + "{{ end }}"
 	case 7:

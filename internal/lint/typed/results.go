@@ -32,8 +32,8 @@ func init() {
 	for _, name := range []string{"rest", "mustRest", "initial", "mustInitial", "reverse", "mustReverse", "compact", "mustCompact", "uniq", "mustUniq", "without", "mustWithout"} {
 		results[name] = part
 	}
-	for _, name := range []string{"append", "push", "mustAppend", "mustPush"} {
-		results[name] = func(_ *checker, call *invocation) *value { return listOf(join(call.args[0].each(), call.args[1])) }
+	for _, name := range appending {
+		results[name] = appended
 	}
 	for _, name := range []string{"deepCopy", "mustDeepCopy"} {
 		results[name] = func(_ *checker, call *invocation) *value { return call.args[0].present() }
@@ -41,6 +41,17 @@ func init() {
 	for _, name := range []string{"slice", "mustSlice"} {
 		results[name] = sliced
 	}
+}
+
+// appending are functions that yield a list with one more item.
+var appending = []string{"append", "push", "mustAppend", "mustPush"}
+
+func appended(_ *checker, call *invocation) *value {
+	v, item := call.args[0], call.args[1]
+	if v.grows {
+		return &value{kinds: list, item: join(v.item, item), grows: true}
+	}
+	return listOf(join(v.each(), item))
 }
 
 func fallback(c *checker, call *invocation) *value {

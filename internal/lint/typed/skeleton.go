@@ -8,6 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/templater-dev/templater/internal/lint/outline"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/separator"
 )
@@ -121,7 +122,7 @@ func (g *gaps) node(n parse.Node) bool {
 			g.own[from+i] = true
 		}
 	case *parse.ActionNode:
-		if len(n.Pipe.Decl) == 0 {
+		if len(n.Pipe.Decl) == 0 && !outline.Ends(n) {
 			g.prints = append(g.prints, int(n.Pos))
 			g.unplaced = g.unplaced || g.atMargin(n)
 		}

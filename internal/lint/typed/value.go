@@ -16,7 +16,9 @@ type value struct {
 	keys map[string]*value
 	open bool
 	item *value // of a list, or of a map whose keys are not known; nil = anything
-	data any    // of spec.values, whose parts are looked at when asked for
+	// grows says that a loop around appends to the list: item is what is known of by now, and nil is nothing.
+	grows bool
+	data  any // of spec.values, whose parts are looked at when asked for
 
 	// sparse says that a map may lack what its type says is there. variants are what it may be, if it is one of several
 	// objects.
@@ -223,6 +225,9 @@ func join(a, b *value) *value {
 	case b.isEmpty(a):
 		return a.orEmpty()
 	}
+	if a.grows && b.grows {
+		return &value{kinds: list, item: join(a.item, b.item), grows: true}
+	}
 	v := &value{kinds: a.kinds | b.kinds, sparse: a.sparse || b.sparse, optional: some(a.optional, b.optional)}
 	if a.lit == b.lit {
 		v.lit = a.lit
@@ -272,7 +277,7 @@ func (v *value) same(w *value, depth int) bool {
 	if v == w {
 		return true
 	}
-	if v == nil || w == nil || v.kinds != w.kinds || v.of != w.of || v.lit != w.lit || len(v.keys) != len(w.keys) || (v.data == nil) != (w.data == nil) || v.open != w.open || v.sparse != w.sparse || len(v.variants) != len(w.variants) {
+	if v == nil || w == nil || v.kinds != w.kinds || v.of != w.of || v.lit != w.lit || len(v.keys) != len(w.keys) || (v.data == nil) != (w.data == nil) || v.open != w.open || v.sparse != w.sparse || v.grows != w.grows || len(v.variants) != len(w.variants) {
 		return false
 	}
 	if v.origin == nil && w.origin == nil && !reflect.DeepEqual(v.data, w.data) {

@@ -119,7 +119,7 @@ func (c *checker) rangeOver(n *parse.RangeNode, dot *value) {
 	vars := len(c.vars)
 	v := c.pipe(n.Pipe, dot)
 	c.ranges(v, n)
-	c.forget(n.List)
+	growing := c.forget(n.List)
 	before := slices.Clone(c.vars)
 	c.steps += len(before)
 	item := v.items()
@@ -139,6 +139,7 @@ func (c *checker) rangeOver(n *parse.RangeNode, dot *value) {
 	c.block(n.ElseList, dot, false, v.never())
 	c.merge(after)
 	c.vars = c.vars[:vars]
+	c.grown(growing)
 }
 
 // ranges looks at what is ranged over.
@@ -194,19 +195,53 @@ func (v *value) index() *value {
 	return anything
 }
 
-// forget makes variables anything that a block assigns to: it may have run before.
-func (c *checker) forget(l *parse.ListNode) {
-	assigned := map[string]bool{}
+// forget makes variables anything that a block assigns to: it may have run before. It returns which of them are lists to which it only
+// appends, which grow.
+func (c *checker) forget(l *parse.ListNode) (growing []int) {
+	assigned := map[string]assignment{}
 	c.assignments(l, assigned)
-	for i := range c.vars {
-		if assigned[c.vars[i].name] {
+	for i, known := range c.vars {
+		how := assigned[known.name]
+		switch {
+		case how == 0 || how == appends && known.v.grows:
+		case how == appends && known.v.kinds == list && c.innermost(i):
+			v := &value{kinds: list, grows: true}
+			if !known.v.never() {
+				v.item = known.v.each()
+			}
+			c.vars[i].v = v
+			growing = append(growing, i)
+		default:
 			c.vars[i].v = anything
+		}
+	}
+	return growing
+}
+
+// innermost reports whether no variable of the same name hides that one.
+func (c *checker) innermost(i int) bool {
+	return !slices.ContainsFunc(c.vars[i+1:], func(v variable) bool { return v.name == c.vars[i].name })
+}
+
+// grown makes lists of variables that have grown in a loop, which is over.
+func (c *checker) grown(growing []int) {
+	for _, i := range growing {
+		if v := c.vars[i].v; v.grows {
+			c.vars[i].v = listOf(v.item)
 		}
 	}
 }
 
-// assignments adds the names of variables that a block assigns to.
-func (c *checker) assignments(l *parse.ListNode, names map[string]bool) {
+// assignment says how a block assigns to a variable: 0 = not at all.
+type assignment int
+
+const (
+	appends assignment = 1 << iota // $x = append $x …
+	sets
+)
+
+// assignments adds how a block assigns to variables, by their names.
+func (c *checker) assignments(l *parse.ListNode, names map[string]assignment) {
 	if l == nil {
 		return
 	}
@@ -225,17 +260,21 @@ func (c *checker) assignments(l *parse.ListNode, names map[string]bool) {
 	}
 }
 
-func (c *checker) assignmentsOf(n *parse.BranchNode, names map[string]bool) {
+func (c *checker) assignmentsOf(n *parse.BranchNode, names map[string]assignment) {
 	assignedBy(n.Pipe, names)
 	c.assignments(n.List, names)
 	c.assignments(n.ElseList, names)
 }
 
 // assignedBy adds the variables that a pipeline assigns to, or one in parentheses in it.
-func assignedBy(pipe *parse.PipeNode, names map[string]bool) {
+func assignedBy(pipe *parse.PipeNode, names map[string]assignment) {
 	for _, decl := range pipe.Decl {
-		if pipe.IsAssign {
-			names[decl.Ident[0]] = true
+		switch {
+		case !pipe.IsAssign:
+		case appendsTo(pipe, decl.Ident[0]):
+			names[decl.Ident[0]] |= appends
+		default:
+			names[decl.Ident[0]] |= sets
 		}
 	}
 	for _, cmd := range pipe.Cmds {
@@ -248,6 +287,17 @@ func assignedBy(pipe *parse.PipeNode, names map[string]bool) {
 			}
 		}
 	}
+}
+
+// appendsTo reports whether a pipeline yields a variable with one more item.
+func appendsTo(pipe *parse.PipeNode, name string) bool {
+	first := pipe.Cmds[0].Args
+	if len(pipe.Cmds) > 1 || len(first) != 3 {
+		return false
+	}
+	function, _ := first[0].(*parse.IdentifierNode)
+	v, _ := first[1].(*parse.VariableNode)
+	return function != nil && v != nil && slices.Contains(appending, function.Ident) && len(v.Ident) == 1 && v.Ident[0] == name
 }
 
 // assign sets the innermost variable of that name.
