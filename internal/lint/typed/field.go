@@ -18,9 +18,12 @@ var alwaysThere = map[string]bool{
 // phases are those of objects that have one from the beginning.
 var phases = map[string]bool{"Pod": true, "Namespace": true, "PersistentVolume": true, "PersistentVolumeClaim": true}
 
+// scaled are those whose number of replicas the API server sets where nobody else does.
+var scaled = map[string]bool{"Deployment": true, "StatefulSet": true, "ReplicaSet": true, "ReplicationController": true}
+
 // isThere reports whether an object has what is there, whatever its schema says.
 func (o *origin) isThere() bool {
-	return o != nil && (alwaysThere[o.path] || o.path == ".status.phase" && phases[o.object])
+	return o != nil && (alwaysThere[o.path] || o.path == ".status.phase" && phases[o.object] || o.path == ".spec.replicas" && scaled[o.object])
 }
 
 // neverSeen are fields that objects have and templates do not see.

@@ -199,3 +199,14 @@ func TestDocumentsThatAreNoObjects(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatTheServerSetsIsThere(t *testing.T) {
+	s := &v1.TemplateControllerSpec{
+		Watch:    v1.Watch{APIVersion: "apps/v1", Kind: "Deployment"},
+		Children: []v1.Child{{Name: "x", Template: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {a: '{{ .spec.replicas }} {{ .spec.paused }} {{ .metadata.uid }}'}"}},
+	}
+	got := onlyOf(t, finding.Optional, s, schema.BuiltIn())
+	if len(got) != 1 || !strings.Contains(got[0], ".spec.paused is optional") {
+		t.Errorf("found %q", got)
+	}
+}
