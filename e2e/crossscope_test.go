@@ -57,27 +57,27 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@operator"}]
 	op := startOperator(t)
 	s.apply(page[1])
 	s.apply(page[0])
-	space := s.id + "-shop"
+	space := s.id + "-crew"
 	s.own(namespaces, space)
 	teams := s.in(s.resource("teams"))
-	waitFor(t, teams, "shop", ready)
+	waitFor(t, teams, "crew", ready)
 	inside := env.client.Resource(roleBindings).Namespace(space)
 	waitFor(t, env.client.Resource(quotas).Namespace(space), "team", nil)
 	waitFor(t, inside, "team", func(o *unstructured.Unstructured) error {
-		return errors.Join(same("owners", 0, len(o.GetOwnerReferences())), same("parent", s.ns+"/shop", o.GetAnnotations()["templater.dev/parent"]))
+		return errors.Join(same("owners", 0, len(o.GetOwnerReferences())), same("parent", s.ns+"/crew", o.GetAnnotations()["templater.dev/parent"]))
 	})
 	s.waitAllowed("bob", authorizationv1.ResourceAttributes{Namespace: space, Resource: "configmaps", Verb: "create"})
-	s.patch(teams, "shop", `{"spec":{"members":["ann"]}}`)
+	s.patch(teams, "crew", `{"spec":{"members":["ann"]}}`)
 	waitFor(t, inside, "team", func(o *unstructured.Unstructured) error {
 		return same("members", 1, len(o.Object["subjects"].([]any)))
 	})
 	op.Stop()
-	s.delete(teams, "shop")
+	s.delete(teams, "crew")
 	waitFor(t, env.client.Resource(namespaces), space, func(o *unstructured.Unstructured) error {
 		return same("deletion of what the Team has, before the operator is back", true, o.GetDeletionTimestamp() == nil)
 	})
 	startOperator(t)
-	waitGone(t, teams, "shop")
+	waitGone(t, teams, "crew")
 	if _, err := env.client.Resource(namespaces).Get(t.Context(), space, getOptions); !apierrors.IsNotFound(err) {
 		t.Errorf("the Team is gone before its Namespace is: %v", err)
 	}

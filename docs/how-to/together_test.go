@@ -16,8 +16,9 @@ const samples = "../../config/samples"
 // elsewhere are pages, and files of a release, whose objects a reader of the recipes may have applied, too.
 var elsewhere = []string{"../tutorial/README.md", "other-namespaces.md", "../../tools/release/first/rights.yaml"}
 
-// TestAllCanBeTriedTogether has no two recipes, samples and pages use one name for a kind, or define the same cluster-scoped object. Kinds of different
-// groups have different names, too: kubectl would not know which of them is meant.
+// TestAllCanBeTriedTogether has no two recipes, samples and pages use one name for a kind, an object or a parent, so that all of them can be applied to one
+// namespace. Kinds of different groups have different names, too: kubectl would not know which of them is meant. So have parents of different kinds, for
+// children are called after them.
 func TestAllCanBeTriedTogether(t *testing.T) {
 	of := map[string]string{}
 	take := func(where string, set *manifest.Set) {
@@ -67,20 +68,26 @@ func documents(t *testing.T, file string) string {
 	return strings.Join(all, "---\n")
 }
 
-// shared returns the kinds, TemplateControllers and roles that a set defines, and the kinds that it watches, each with what it is.
+// shared returns the names that a set takes: those of kinds, objects and parents, each with what it is.
 func shared(set *manifest.Set) []string {
 	var all []string
+	kinds := map[string]bool{} // of parents
 	for _, tc := range set.Controllers {
 		all = append(all, "the TemplateController "+tc.TemplateController.Name)
-		if watch := tc.TemplateController.Spec.Watch; strings.Contains(watch.APIVersion, ".") && !strings.Contains(watch.APIVersion, ".k8s.io/") {
-			all = append(all, "the name "+strings.ToLower(watch.Kind))
+		watch := tc.TemplateController.Spec.Watch
+		kinds[watch.Kind] = true
+		if strings.Contains(watch.APIVersion, ".") && !strings.Contains(watch.APIVersion, ".k8s.io/") {
+			all = append(all, "the kind "+strings.ToLower(watch.Kind))
 		}
 	}
 	for _, o := range slices.Concat(set.CRDs, set.Objects) {
 		kind, _ := o.Content["kind"].(string)
-		if slices.Contains([]string{"CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding"}, kind) {
-			metadata, _ := o.Content["metadata"].(map[string]any)
-			all = append(all, fmt.Sprint("the ", kind, " ", metadata["name"]))
+		metadata, _ := o.Content["metadata"].(map[string]any)
+		if name, _ := metadata["name"].(string); name != "" {
+			all = append(all, "the "+kind+" "+name)
+			if kinds[kind] {
+				all = append(all, "the parent "+name)
+			}
 		}
 	}
 	for _, crd := range set.CRDs {
@@ -89,7 +96,7 @@ func shared(set *manifest.Set) []string {
 		short, _ := names["shortNames"].([]any)
 		for _, name := range append(short, names["kind"], names["plural"], names["singular"]) {
 			if name != nil {
-				all = append(all, "the name "+strings.ToLower(fmt.Sprint(name)))
+				all = append(all, "the kind "+strings.ToLower(fmt.Sprint(name)))
 			}
 		}
 	}
