@@ -3,12 +3,10 @@
 package playground
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
 	"github.com/templater-dev/templater/internal/finding"
-	"github.com/templater-dev/templater/internal/lint/files"
 	"github.com/templater-dev/templater/internal/lint/report"
 	"github.com/templater-dev/templater/internal/manifest"
 )
@@ -84,19 +82,6 @@ type Finding struct {
 	Page        string           `json:"page"`        // address of what the docs say of the code
 }
 
-// Answer answers a request. It never panics, and it is safe for concurrent use.
-func (r Request) Answer() (a Answer) {
-	defer func() {
-		if fault := recover(); fault != nil {
-			a = answer()
-			a.Problems = []Problem{{Message: fmt.Sprintf("templater has failed, which is a mistake of its own: please report it with these texts: %v", fault)}}
-		}
-	}()
-	b := builder{Request: r, answer: answer()}
-	b.run()
-	return b.answer
-}
-
 func answer() Answer {
 	return Answer{Problems: []Problem{}, Findings: []Finding{}, Results: []Result{}}
 }
@@ -104,32 +89,30 @@ func answer() Answer {
 // builder makes one answer.
 type builder struct {
 	Request
+	*Session
 	answer Answer
 	now    time.Time
 	sets   map[string]*manifest.Set // by the names of texts
 }
 
 func (b *builder) run() {
-	if !b.read() {
+	if !b.readAll() {
 		return
 	}
-	all := []*manifest.Set{b.sets[Controllers], b.sets[Definitions], b.sets[Parents], b.sets[Observed], b.sets[Related]}
-	known, err := files.Know(all...)
+	checked, err := b.check([]*manifest.Set{b.sets[Controllers], b.sets[Definitions], b.sets[Parents], b.sets[Observed], b.sets[Related]})
 	if err != nil {
 		b.fail(err)
 		return
 	}
-	results := known.Compile(b.sets[Controllers])
-	located, summary := known.Report(b.sets[Controllers], results)
-	for _, l := range located {
+	for _, l := range checked.located {
 		b.find(l)
 	}
-	b.answer.Summary = summary
-	b.renderAll(results, all)
+	b.answer.Summary = checked.summary
+	b.renderAll(checked.controllers)
 }
 
-// read reads all texts, and reports whether they can be worked with.
-func (b *builder) read() bool {
+// readAll reads all texts, and reports whether they can be worked with.
+func (b *builder) readAll() bool {
 	b.sets = map[string]*manifest.Set{}
 	for _, of := range []struct{ name, text string }{
 		{Controllers, b.Controllers}, {Definitions, b.Definitions}, {Parents, b.Parents}, {Observed, b.Observed}, {Related, b.Related},
@@ -138,7 +121,7 @@ func (b *builder) read() bool {
 			b.problem(&manifest.Error{File: of.name, Message: fmt.Sprintf("more than %d MiB: the playground takes less", largestText>>20)})
 			continue
 		}
-		set, err := manifest.Parse(of.name, of.text)
+		set, err := b.read(of.name, of.text)
 		if err != nil {
 			b.fail(err)
 		}
@@ -183,21 +166,4 @@ func (b *builder) find(l report.Located) {
 		}
 	}
 	b.answer.Findings = append(b.answer.Findings, f)
-}
-
-// AnswerJSON answers a request in JSON with an answer in JSON.
-func AnswerJSON(request []byte) []byte {
-	var r Request
-	var a Answer
-	if err := json.Unmarshal(request, &r); err != nil {
-		a = answer()
-		a.Problems = []Problem{{Message: "the page asks what templater does not know: load it anew"}}
-	} else {
-		a = r.Answer()
-	}
-	out, err := json.Marshal(a)
-	if err != nil {
-		return []byte(`{"problems":[{"text":"","line":0,"column":0,"message":"the answer is no JSON, which is a mistake of templater: please report it with these texts"}],"findings":[],"summary":{},"results":[]}`)
-	}
-	return out
 }

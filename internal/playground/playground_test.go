@@ -16,7 +16,9 @@ import (
 
 var update = flag.Bool("update", false, "write the expected files")
 
-func file(t *testing.T, path ...string) string {
+var samples = []string{"simpledeployment", "loadtest", "orchestr", "webshop"}
+
+func file(t testing.TB, path ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(append([]string{"..", "..", "config", "samples"}, path...)...))
 	if err != nil {
@@ -25,7 +27,7 @@ func file(t *testing.T, path ...string) string {
 	return string(text)
 }
 
-func sample(t *testing.T, name string) Request {
+func sample(t testing.TB, name string) Request {
 	t.Helper()
 	return Request{
 		Controllers: file(t, name, "templatecontroller.yaml"), Definitions: file(t, name, "crd.yaml"), Parents: file(t, name, "example.yaml"),
@@ -35,14 +37,14 @@ func sample(t *testing.T, name string) Request {
 
 // TestSamples compares what becomes of the samples with testdata.
 func TestSamples(t *testing.T) {
-	for _, name := range []string{"simpledeployment", "loadtest", "orchestr", "webshop"} {
+	for _, name := range samples {
 		for _, ready := range []bool{false, true} {
 			r, golden := sample(t, name), name
 			if r.AllReady = ready; ready {
 				golden += "-ready"
 			}
 			t.Run(golden, func(t *testing.T) {
-				a := r.Answer()
+				a := new(Session).Answer(r)
 				if a.Summary.Errors+a.Summary.Warnings > 0 || len(a.Problems) > 0 {
 					t.Errorf("findings %v, problems %v", a.Findings, a.Problems)
 				}
@@ -76,7 +78,7 @@ func TestOrder(t *testing.T) {
 	r := sample(t, "webshop")
 	r.Ready = []string{"db"}
 	var got []string
-	for _, e := range r.Answer().Results[0].Tree.Controllers[0].Children {
+	for _, e := range new(Session).Answer(r).Results[0].Tree.Controllers[0].Children {
 		line := e.Name + " after " + strings.Join(e.WaitsFor, ",") + ":"
 		for _, o := range e.Objects {
 			line += " " + o.Kind + " " + o.State
@@ -89,20 +91,6 @@ func TestOrder(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
-	}
-}
-
-func BenchmarkSample(b *testing.B) {
-	text := func(name string) string {
-		content, err := os.ReadFile("../../config/samples/webshop/" + name)
-		if err != nil {
-			b.Fatal(err)
-		}
-		return string(content)
-	}
-	r := Request{Controllers: text("templatecontroller.yaml"), Definitions: text("crd.yaml"), Parents: text("example.yaml"), AllReady: true}
-	for b.Loop() {
-		r.Answer()
 	}
 }
 
@@ -134,7 +122,7 @@ func TestProblems(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			r := sample(t, "simpledeployment")
 			row.change(&r)
-			if diff := cmp.Diff(row.want, r.Answer().Problems); diff != "" {
+			if diff := cmp.Diff(row.want, new(Session).Answer(r).Problems); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -145,7 +133,7 @@ func TestProblems(t *testing.T) {
 func TestFindings(t *testing.T) {
 	r := sample(t, "simpledeployment")
 	r.Controllers = strings.Replace(r.Controllers, ".spec.sleepytime", ".spec.slepytime", 1)
-	a := r.Answer()
+	a := new(Session).Answer(r)
 	if len(a.Problems) != 0 || a.Summary.Warnings != 1 || len(a.Findings) != 1 {
 		t.Fatalf("%+v", a)
 	}
@@ -160,7 +148,7 @@ func TestFindings(t *testing.T) {
 func TestWhatIsShownIsBounded(t *testing.T) {
 	r := sample(t, "loadtest")
 	r.Parents = strings.Replace(r.Parents, "replicas: 5", "replicas: 300", 1)
-	for _, result := range r.Answer().Results {
+	for _, result := range new(Session).Answer(r).Results {
 		if len(result.Children) != mostChildren || result.Left != 300-mostChildren {
 			t.Errorf("%d children, and %d more", len(result.Children), result.Left)
 		}
@@ -173,10 +161,10 @@ func TestAnswerJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	var a Answer
-	if err := json.Unmarshal(AnswerJSON(request), &a); err != nil || len(a.Results) != 1 || len(a.Results[0].Children) == 0 {
+	if err := json.Unmarshal(new(Session).AnswerJSON(request), &a); err != nil || len(a.Results) != 1 || len(a.Results[0].Children) == 0 {
 		t.Errorf("%+v, %v", a, err)
 	}
-	if got := string(AnswerJSON([]byte("{"))); !strings.Contains(got, "load it anew") {
+	if got := string(new(Session).AnswerJSON([]byte("{"))); !strings.Contains(got, "load it anew") {
 		t.Error(got)
 	}
 }

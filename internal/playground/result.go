@@ -7,12 +7,9 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/templater-dev/templater/internal/lint"
-	"github.com/templater-dev/templater/internal/lint/report"
 	"github.com/templater-dev/templater/internal/manifest"
 	"github.com/templater-dev/templater/internal/simulate"
 	"github.com/templater-dev/templater/internal/simulate/show"
-	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/tree"
 )
 
@@ -49,60 +46,38 @@ type Child struct {
 }
 
 // renderAll makes passes over all parents, by what the TemplateControllers come to.
-func (b *builder) renderAll(results []lint.Result, sets []*manifest.Set) {
+func (b *builder) renderAll(controllers []controller) {
 	parents := slices.Concat(b.sets[Parents].Objects, b.sets[Controllers].Objects)
 	if len(parents) > mostParents {
 		b.fail(fmt.Errorf("the playground looks at %d parents, and there are %d: take some out", mostParents, len(parents)))
 		return
 	}
-	var definitions []*manifest.Object
-	for _, set := range sets {
-		definitions = append(definitions, set.CRDs...)
-	}
 	watched := map[*manifest.Object]bool{}
-	for i, c := range b.sets[Controllers].Controllers {
-		b.render(c, results[i], manifest.Contents(definitions), parents, watched)
+	for _, c := range controllers {
+		for _, p := range parents {
+			if c.simulator == nil || c.simulator.OfKind(p.Content) {
+				watched[p] = true // where it is refused, that is said, and nothing else
+			}
+			if c.simulator != nil && c.simulator.OfKind(p.Content) {
+				b.pass(c, p)
+			}
+		}
 	}
 	for _, p := range b.sets[Parents].Objects {
-		if !watched[p] && len(b.sets[Controllers].Controllers) > 0 {
+		if !watched[p] && len(controllers) > 0 {
 			b.problem(&manifest.Error{File: p.File, Line: p.Line, Message: "no TemplateController watches objects of this kind: compare apiVersion and kind with spec.watch"})
 		}
 	}
 }
 
-// render makes passes over the parents of one TemplateController, and notes which objects it may watch.
-func (b *builder) render(c *manifest.Controller, checked lint.Result, definitions []map[string]any, parents []*manifest.Object, watched map[*manifest.Object]bool) {
-	var s *simulate.Simulator
-	rejection := checked.Rejection
-	if rejection == nil {
-		s, rejection = simulate.New(c.TemplateController, checked.Compiled, definitions)
-	}
-	for _, p := range parents {
-		if s == nil || s.OfKind(p.Content) {
-			watched[p] = true // where it is refused, that is said, and nothing else
-		}
-	}
-	if rejection != nil {
-		for _, l := range report.Locate(c.TemplateController.Name, c, rejection.Findings) {
-			b.find(l)
-		}
-		return
-	}
-	s.Explain = b.Explain
-	for _, p := range parents {
-		if s.OfKind(p.Content) {
-			b.pass(c, checked.Compiled, s, p)
-		}
-	}
-}
-
 // pass makes passes over one parent until there is nothing left to do.
-func (b *builder) pass(c *manifest.Controller, compiled *spec.Compiled, s *simulate.Simulator, parent *manifest.Object) {
+func (b *builder) pass(c controller, parent *manifest.Object) {
 	at := func(err error) *manifest.Error {
 		return &manifest.Error{File: parent.File, Line: parent.Line, Message: err.Error()}
 	}
 	in := simulate.State{Parent: parent.Content, Objects: b.sets[Observed].Contents(), Related: b.sets[Related].Contents(), Now: b.now}
-	result, out, err := s.SettleReady(in, func(entry string) bool { return b.AllReady || slices.Contains(b.Ready, entry) })
+	c.simulator.Explain = b.Explain
+	result, out, err := c.simulator.SettleReady(in, func(entry string) bool { return b.AllReady || slices.Contains(b.Ready, entry) })
 	switch {
 	case errors.Is(err, simulate.ErrRestless):
 		b.problem(c.Located(err.Error()))
@@ -117,7 +92,7 @@ func (b *builder) pass(c *manifest.Controller, compiled *spec.Compiled, s *simul
 	r := Result{
 		TemplateController: shown.TemplateController, Parent: shown.Parent, Ready: shown.Ready, Waits: shown.Waits, Writes: shown.Writes, Children: []Child{},
 	}
-	r.show(c, result.Children, shown.Children, b.Explain)
+	r.show(c.Controller, result.Children, shown.Children, b.Explain)
 	if shown.Status != nil {
 		text, err := yaml.Marshal(shown.Status)
 		if err != nil {
@@ -125,12 +100,8 @@ func (b *builder) pass(c *manifest.Controller, compiled *spec.Compiled, s *simul
 		}
 		r.Status = string(text)
 	}
-	of, err := tree.Of(c.TemplateController, compiled, s, out)
-	if err != nil {
-		b.problem(at(err))
-		return
-	}
-	r.Tree = tree.NewParent(out.Parent, []tree.Controller{of})
+	result.Writes = nil // they are what led to the state, in which nothing is left to do
+	r.Tree = tree.NewParent(out.Parent, []tree.Controller{tree.After(c.TemplateController, c.compiled, out, result)})
 	b.answer.Results = append(b.answer.Results, r)
 }
 

@@ -75,6 +75,11 @@ func Of(tc *v1.TemplateController, compiled *spec.Compiled, s *simulate.Simulato
 	if err != nil {
 		return Controller{}, fmt.Errorf("TemplateController %s: %w", tc.Name, err)
 	}
+	return After(tc, compiled, state, result), nil
+}
+
+// After is Of for a pass that was made over that State, of parents and objects that have their namespaces.
+func After(tc *v1.TemplateController, compiled *spec.Compiled, state simulate.State, result simulate.Result) Controller {
 	out := Controller{
 		Name: tc.Name, Children: entriesOf(tc.Spec.Children, compiled.Order), Related: []Entry{}, Pending: []string{},
 		Faults: append([]string{}, result.Faults...), Waits: append([]string{}, result.Waits...),
@@ -111,7 +116,7 @@ func Of(tc *v1.TemplateController, compiled *spec.Compiled, s *simulate.Simulato
 		}
 		out.Related = append(out.Related, e)
 	}
-	return out, nil
+	return out
 }
 
 // entriesOf are entries without their objects.
