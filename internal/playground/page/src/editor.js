@@ -1,11 +1,14 @@
 // A text with the numbers of its lines, and marks where something is wrong.
 import { element } from './dom.js';
 
+const mostNumbers = 20000; // lines that have a number: a browser takes seconds to lay out many more
+
 export class Editor {
   #text;
   #numbers = element('pre', { class: 'numbers', 'aria-hidden': 'true' });
   #marks = element('pre', { class: 'marks', 'aria-hidden': 'true' });
   #lines = 0;
+  #marked = false;
   node;
 
   constructor(name, title, changed) {
@@ -38,6 +41,10 @@ export class Editor {
   // Marks what findings and problems are about.
   mark(all) {
     this.#text.setAttribute('aria-invalid', String(all.some((f) => f.severity !== 'warning')));
+    if (all.length === 0 && !this.#marked) {
+      return;
+    }
+    this.#marked = all.length > 0;
     this.#marks.replaceChildren();
     this.#numbers.querySelectorAll('span').forEach((old) => old.remove());
     const lines = this.value.split('\n');
@@ -113,7 +120,7 @@ export class Editor {
     const lines = this.value.split('\n').length;
     if (lines !== this.#lines) {
       this.#lines = lines;
-      this.#numbers.textContent = Array.from({ length: lines }, (_, i) => i + 1).join('\n');
+      this.#numbers.textContent = Array.from({ length: Math.min(lines, mostNumbers) }, (_, i) => i + 1).join('\n');
     }
   }
 

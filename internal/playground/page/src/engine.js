@@ -1,7 +1,8 @@
 // The engine answers requests with templater, which runs in a worker, so that the page stays alive whatever a template does.
 
 const mostTime = 2000; // milliseconds for an answer; templater counts work itself, this is for what it does not count
-const mostStart = 20000; // for the program to begin, and for its first answer, which reads the schemas of kinds
+const mostFirst = 10000; // for the first one, for which the browser compiles most of the program
+const mostStart = 20000; // for the program to begin, which reads the schemas of kinds
 
 // Loads the program. Some file servers say that what they send is compressed, so that the browser has it unpacked already.
 async function load() {
@@ -22,7 +23,7 @@ export class Engine {
   #ready;
   #next;
   #busy = false;
-  #time = mostStart; // for the next answer
+  #most = mostFirst; // for the next answer
 
   constructor() {
     this.#spare = spawn();
@@ -61,8 +62,9 @@ export class Engine {
       const { request, resolve, reject } = this.#next;
       this.#next = undefined;
       try {
-        resolve(JSON.parse(await answer(this.#worker, JSON.stringify(request), this.#time)));
-        this.#time = mostTime;
+        const most = this.#most;
+        this.#most = mostTime;
+        resolve(JSON.parse(await answer(this.#worker, JSON.stringify(request), most)));
       } catch (error) {
         this.#worker.terminate();
         this.#ready = this.#start();
@@ -76,7 +78,6 @@ export class Engine {
   async #start() {
     this.#worker = this.#spare;
     this.#spare = spawn();
-    this.#time = mostStart;
     await answer(this.#worker, this.#module, mostStart);
   }
 }

@@ -5,6 +5,8 @@ import { Engine } from './engine.js';
 import { show } from './results.js';
 import { pack, unpack } from './share.js';
 
+const mostText = 1 << 20; // characters of a text of a link: templater takes no more, and browsers are slow with it
+const mostLink = 1_000_000; // characters that all browsers take
 const titles = new Map([
   ['controllers', 'TemplateController'], ['definitions', 'Definitions'], ['parents', 'Parent'], ['observed', 'Observed'], ['related', 'Related'],
 ]);
@@ -124,6 +126,10 @@ function note(text) {
 async function share() {
   const { origin, pathname, search } = location;
   const link = `${origin}${pathname}${search}#${await pack(request())}`;
+  if (link.length > mostLink) {
+    note(`The link would have ${link.length} characters, and browsers take ${mostLink}: make texts shorter.`);
+    return;
+  }
   history.replaceState(null, '', link);
   try {
     await navigator.clipboard.writeText(link);
@@ -139,6 +145,10 @@ async function fromAddress() {
   const example = examples.find((e) => e.name === named);
   try {
     const state = example ?? await unpack(location.hash);
+    if (state && [...titles.keys()].some((name) => state[name]?.length > mostText)) {
+      note('This link holds more than the playground takes.');
+      return false;
+    }
     if (state) {
       $('example').value = example ? example.name : '';
       await take(state);
@@ -151,8 +161,7 @@ async function fromAddress() {
 }
 
 async function begin() {
-  const response = await fetch('examples.json');
-  examples = response.ok ? await response.json() : [];
+  examples = await fetch('examples.json').then((response) => (response.ok ? response.json() : [])).catch(() => []);
   const groups = Map.groupBy ? Map.groupBy(examples, (e) => e.group) : new Map([['', examples]]);
   $('example').append(element('option', { value: '' }, '(own texts)'), ...[...groups].map(([group, all]) => element('optgroup', { label: group },
     ...all.map((e) => element('option', { value: e.name }, e.title)))));
@@ -164,9 +173,9 @@ async function begin() {
       take(example);
     }
   });
-  if (!await fromAddress() && examples.length > 0) {
-    $('example').value = examples[0].name;
-    await take(examples[0]);
+  if (!await fromAddress()) {
+    $('example').value = examples[0]?.name ?? '';
+    await take(examples[0] ?? {});
   }
   document.documentElement.dataset.ready = String(Math.round(performance.now()));
 }

@@ -1,5 +1,5 @@
 // Shows answers: what is wrong, and what became of each parent.
-import { element, plural } from './dom.js';
+import { element, plural, update } from './dom.js';
 import { picture } from './picture.js';
 
 const mostOpen = 12; // children whose text is shown at once
@@ -7,13 +7,15 @@ const mostOpen = 12; // children whose text is shown at once
 // show fills the page with an answer. go is called with a place to show, apply with a finding whose replacement is to be written, and toggle
 // with an entry whose children are to be as if ready, or not.
 export function show(answer, { problems, outcome, summary }, { titles, ready, go, apply, toggle }) {
-  summary.textContent = inWords(answer);
-  problems.replaceChildren(...listOf(answer, { titles, go, apply }));
-  const closed = new Set(Array.from(outcome.querySelectorAll('details:not([open])'), (d) => d.dataset.key));
-  const opened = new Set(Array.from(outcome.querySelectorAll('details[open]'), (d) => d.dataset.key));
+  const text = inWords(answer);
+  if (summary.textContent !== text) {
+    summary.textContent = text;
+  }
+  update(problems, listOf(answer, { titles, go, apply }));
   let open = 0;
-  const isOpen = (key) => opened.has(key) || (!closed.has(key) && open++ < mostOpen);
-  outcome.replaceChildren(...answer.results.map((result) => parentOf(result, { ready, go, toggle, isOpen })));
+  const opens = () => open++ < mostOpen;
+  update(outcome, answer.results.map((result) => part(`${result.templateController} ${JSON.stringify(result.parent)}`, [result, ready.all, [...ready.entries]],
+    (old) => parentOf(old, result, { ready, go, toggle, opens }))));
 }
 
 function inWords({ results, summary, problems }) {
@@ -29,66 +31,80 @@ function inWords({ results, summary, problems }) {
 }
 
 function listOf({ problems, findings }, { titles, go, apply }) {
-  const items = [...problems.map((p) => ({ severity: 'error', ...p })), ...findings].slice(0, 100);
-  if (items.length === 0) {
+  const found = [...problems.map((p) => ({ severity: 'error', ...p })), ...findings].slice(0, 100);
+  if (found.length === 0) {
     return [];
   }
-  return [element('h3', {}, 'Findings'), element('ul', { class: 'findings' }, ...items.map((f) => {
-    const item = element('li', { class: f.severity }, element('b', {}, `${f.severity}: `), f.message, ' ');
-    if (f.line > 0) {
-      item.append(element('button', { type: 'button', click: () => go(f) }, `${titles.get(f.text) ?? f.text}, line ${f.line}`), ' ');
-    } else if (titles.has(f.text)) {
-      item.append(`(${titles.get(f.text)}) `);
-    }
-    if (f.replacement && f.length > 0 && f.column > 0) {
-      item.append(element('button', { type: 'button', class: 'apply', click: () => apply(f) }, `Write ${f.replacement}`), ' ');
-    }
-    if (f.page) {
-      item.append(element('a', { href: f.page, title: f.title, rel: 'noreferrer noopener', target: '_blank' }, f.code));
-    }
-    return item;
-  }))];
+  return [
+    part('title', '', () => element('h3', {}, 'Findings')),
+    part('list', found, (old) => filled(old ?? element('ul', { class: 'findings' }), found.map((f) => part(JSON.stringify(f), '', () => findingOf(f, { titles, go, apply }))))),
+  ];
 }
 
-function parentOf(result, { ready, go, toggle, isOpen }) {
+function findingOf(f, { titles, go, apply }) {
+  const item = element('li', { class: f.severity }, element('b', {}, `${f.severity}: `), f.message, ' ');
+  if (f.line > 0) {
+    item.append(element('button', { type: 'button', click: () => go(f) }, `${titles.get(f.text) ?? f.text}, line ${f.line}`), ' ');
+  } else if (titles.has(f.text)) {
+    item.append(`(${titles.get(f.text)}) `);
+  }
+  if (f.replacement && f.length > 0 && f.column > 0) {
+    item.append(element('button', { type: 'button', class: 'apply', click: () => apply(f) }, `Write ${f.replacement}`), ' ');
+  }
+  if (f.page) {
+    item.append(element('a', { href: f.page, title: f.title, rel: 'noreferrer noopener', target: '_blank' }, f.code));
+  }
+  return item;
+}
+
+function filled(node, items) {
+  update(node, items);
+  return node;
+}
+
+function parentOf(old, result, { ready, go, toggle, opens }) {
   const name = `${result.parent.kind} ${result.parent.name}`;
-  const of = element('section', { class: 'parent', 'aria-label': name },
-    element('h3', {}, `${name} `, element('span', { class: result.ready.status === 'True' ? 'state ready' : 'state unready' }, result.ready.status === 'True' ? 'ready' : 'not ready')),
-    element('p', {}, result.ready.status === 'True' ? result.ready.message : `${result.ready.reason}: ${result.ready.message}`));
-  const waits = result.waits.filter((text) => text !== result.ready.message);
-  if (waits.length > 0) {
-    of.append(element('ul', { class: 'waits' }, ...waits.map((text) => element('li', {}, text))));
-  }
-  of.append(picture(result.tree));
   const entries = result.tree.templateControllers[0].children.map((e) => e.name).filter((entry) => entry !== '');
-  if (entries.length > 0) {
-    of.append(element('fieldset', { class: 'ready' }, element('legend', {}, 'As if ready'),
-      ...entries.map((entry) => element('label', {}, checkbox(entry, ready, toggle), ` ${entry}`))));
+  const waits = result.waits.filter((text) => text !== result.ready.message);
+  return filled(old ?? element('section', { class: 'parent', 'aria-label': name }), [
+    part('head', result.ready, () => headOf(name, result.ready)),
+    waits.length > 0 && part('waits', waits, () => element('ul', { class: 'waits' }, ...waits.map((text) => element('li', {}, text)))),
+    part('picture', result.tree, () => picture(result.tree)),
+    entries.length > 0 && part('ready', [entries, ready.all, entries.map((e) => ready.entries.has(e))], () => element('fieldset', { class: 'ready' },
+      element('legend', {}, 'As if ready'), ...entries.map((entry) => element('label', {}, checkbox(entry, ready, toggle), ` ${entry}`)))),
+    part('children', result.children, (there) => filled(there ?? element('div'), [
+      part('title', '', () => element('h4', {}, 'Children')),
+      result.children.length === 0 && part('none', '', () => element('p', {}, 'none')),
+      ...result.children.map((child) => part(`${child.entry}/${child.kind}/${child.name}`, child, (shown) => childOf(shown, child, { go, opens }))),
+    ].filter(Boolean))),
+    result.left > 0 && part('left', result.left, () => element('p', {}, `and ${result.left} more, which are not shown`)),
+    part('status', result.status, () => element('div', {}, element('h4', {}, 'Status'),
+      result.status === '' ? element('p', {}, 'templater does not write the status of this kind') : text(result.status, `Status of ${name}`))),
+    part('writes', result.writes, () => element('div', {}, element('h4', {}, 'What templater does, in order'),
+      result.writes.length === 0 ? element('p', {}, 'nothing: all is as it should be')
+        : element('ol', { class: 'writes' }, ...result.writes.slice(0, 200).map((w) => element('li', {}, w))))),
+  ].filter(Boolean));
+}
+
+// part is an item of update: what it shows is as long the same as its data are.
+function part(key, data, make) {
+  return { key, text: JSON.stringify(data), make };
+}
+
+function headOf(name, { status, reason, message }) {
+  const is = status === 'True';
+  return element('div', {}, element('h3', {}, `${name} `, element('span', { class: is ? 'state ready' : 'state unready' }, is ? 'ready' : 'not ready')),
+    element('p', {}, is ? message : `${reason}: ${message}`));
+}
+
+function childOf(old, child, { go, opens }) {
+  const details = element('details', { class: 'child', open: old ? old.open : opens() },
+    element('summary', {}, `${child.entry}: ${child.kind} ${child.name} `, element('span', { class: child.state === 'ready' ? 'state ready' : 'state unready' }, child.state)));
+  if (child.from.line > 0) {
+    details.append(element('button', { type: 'button', class: 'from', click: () => go(child.from) }, `Written at line ${child.from.line}`));
   }
-  of.append(element('h4', {}, 'Children'));
-  if (result.children.length === 0) {
-    of.append(element('p', {}, 'none'));
-  }
-  for (const child of result.children) {
-    const key = `${name}/${child.entry}/${child.kind}/${child.name}`;
-    const summary = element('summary', {}, `${child.entry}: ${child.kind} ${child.name} `,
-      element('span', { class: child.state === 'ready' ? 'state ready' : 'state unready' }, child.state));
-    const details = element('details', { class: 'child', open: isOpen(key) }, summary);
-    details.dataset.key = key;
-    if (child.from.line > 0) {
-      details.append(element('button', { type: 'button', class: 'from', click: () => go(child.from) }, `Written at line ${child.from.line}`));
-    }
-    details.append(text(child.yaml, `${child.kind} ${child.name}`));
-    of.append(details);
-  }
-  if (result.left > 0) {
-    of.append(element('p', {}, `and ${result.left} more, which are not shown`));
-  }
-  of.append(element('h4', {}, 'Status'));
-  of.append(result.status === '' ? element('p', {}, 'templater does not write the status of this kind') : text(result.status, `Status of ${name}`));
-  of.append(element('h4', {}, 'What templater does, in order'), result.writes.length === 0 ? element('p', {}, 'nothing: all is as it should be')
-    : element('ol', { class: 'writes' }, ...result.writes.slice(0, 200).map((w) => element('li', {}, w))));
-  return of;
+  details.append(text(child.yaml, `${child.kind} ${child.name}`));
+  return details;
 }
 
 function checkbox(entry, { all, entries }, toggle) {
