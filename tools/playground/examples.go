@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -27,7 +28,8 @@ type example struct {
 	Related     string `json:"related"`
 }
 
-// group is a folder with a folder for each example.
+// group is a folder with a folder for each example, or with folders of such folders. One that has a page alone is an example itself, with the
+// files that readers of the page save.
 type group struct{ title, folder string }
 
 var groups = []group{
@@ -38,12 +40,12 @@ var groups = []group{
 func examplesIn(groups []group) ([]example, error) {
 	all := []example{}
 	for _, g := range groups {
-		found, err := filepath.Glob(filepath.Join(g.folder, "*", "templatecontroller.yaml"))
+		folders, err := g.folders()
 		if err != nil {
 			return nil, err
 		}
-		for _, file := range found {
-			e, err := read(filepath.Dir(file))
+		for _, folder := range folders {
+			e, err := read(folder)
 			if err != nil {
 				return nil, err
 			}
@@ -52,7 +54,7 @@ func examplesIn(groups []group) ([]example, error) {
 			}
 			e.Group = g.title
 			if slices.ContainsFunc(all, func(other example) bool { return other.Name == e.Name }) {
-				return nil, fmt.Errorf("%s: there is another example %s: rename one of the folders", filepath.Dir(file), e.Name)
+				return nil, fmt.Errorf("%s: there is another example %s: rename one of the folders", folder, e.Name)
 			}
 			all = append(all, e)
 		}
@@ -63,24 +65,35 @@ func examplesIn(groups []group) ([]example, error) {
 	return all, nil
 }
 
+// folders returns those with an example.
+func (g group) folders() ([]string, error) {
+	var all []string
+	for _, pattern := range []string{"*", "*/*"} {
+		found, err := filepath.Glob(filepath.Join(g.folder, pattern, "templatecontroller.yaml"))
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range found {
+			all = append(all, filepath.Dir(file))
+		}
+	}
+	slices.Sort(all)
+	if all == nil {
+		all = []string{g.folder}
+	}
+	return all, nil
+}
+
 // parentFiles are the names of files with parents; the first one that is there counts.
-var parentFiles = []string{"example.yaml", "object.yaml"}
+var parentFiles = []string{"example.yaml", "object.yaml", "hello.yaml"}
 
 // read reads the example in a folder.
 func read(folder string) (example, error) {
 	e := example{Name: filepath.Base(folder)}
 	e.Title = title(folder, e.Name)
-	texts := map[string]string{}
-	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	texts, err := textsIn(folder)
 	if err != nil {
 		return e, err
-	}
-	for _, file := range files {
-		content, err := os.ReadFile(file)
-		if err != nil {
-			return e, err
-		}
-		texts[filepath.Base(file)] = string(content)
 	}
 	e.Controllers, e.Definitions = texts["templatecontroller.yaml"], texts["crd.yaml"]
 	delete(texts, "templatecontroller.yaml")
@@ -95,10 +108,40 @@ func read(folder string) (example, error) {
 		return e, err
 	}
 	r := playground.Request{Controllers: e.Controllers, Definitions: e.Definitions, Parents: e.Parents, Related: e.Related}
-	if len(r.Answer().Problems) > 0 {
+	if len(new(playground.Session).Answer(r).Problems) > 0 {
 		e.Related = "" // they lack what a cluster adds, such as the status of a Pod
 	}
 	return e, nil
+}
+
+// saved is a file that readers of a page save.
+var saved = regexp.MustCompile("Save as `[\\w-]+/([\\w.-]+\\.yaml)`:\n\n```yaml\n((?s:.*?\n))```\n")
+
+// textsIn returns the YAML files of a folder by their names, or those that its page has readers save where there are none.
+func textsIn(folder string) (map[string]string, error) {
+	texts := map[string]string{}
+	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		texts[filepath.Base(file)] = string(content)
+	}
+	if len(files) > 0 {
+		return texts, nil
+	}
+	page, err := os.ReadFile(filepath.Join(folder, "README.md"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for _, match := range saved.FindAllStringSubmatch(string(page), -1) {
+		texts[match[1]] = match[2]
+	}
+	return texts, nil
 }
 
 // related returns those of the texts that hold objects for entries of spec.related.

@@ -45,7 +45,7 @@ func run(output string) error {
 	if files["wasm_exec.js"], err = support(); err != nil {
 		return err
 	}
-	if files["playground.wasm.gz"], err = program(); err != nil {
+	if files["playground.wasm.gz"], err = program("."); err != nil {
 		return err
 	}
 	examples, err := examplesIn(groups)
@@ -67,8 +67,8 @@ func support() ([]byte, error) {
 	return os.ReadFile(filepath.Join(strings.TrimSpace(string(root)), "lib", "wasm", "wasm_exec.js"))
 }
 
-// program builds the program, compressed.
-func program() ([]byte, error) {
+// program builds the program, compressed, from the module in a folder.
+func program(root string) ([]byte, error) {
 	folder, err := os.MkdirTemp("", "playground")
 	if err != nil {
 		return nil, err
@@ -76,7 +76,10 @@ func program() ([]byte, error) {
 	defer os.RemoveAll(folder)
 	file := filepath.Join(folder, "playground.wasm")
 	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", file, "./cmd/playground")
-	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOWASM=", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=")
+	if build.Dir, err = filepath.Abs(root); err != nil {
+		return nil, err
+	}
+	build.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOWASM=", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "PWD="+build.Dir)
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return nil, fmt.Errorf("build cmd/playground: %w", err)
