@@ -14,10 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 )
 
@@ -53,22 +55,64 @@ type tab struct {
 	problems []string
 }
 
-// open starts a browser with one tab.
-func open(t *testing.T) *tab {
+// chrome is the browser that all tests use, and closeChrome ends it.
+var (
+	chrome      context.Context //nolint:containedctx // chromedp keeps the browser in it
+	closeChrome = func() {}
+)
+
+// TestMain ends the browser after all tests.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	code := m.Run()
+	closeChrome()
+	os.Exit(code)
+}
+
+// start starts the browser unless it runs.
+func start(t *testing.T) {
 	t.Helper()
+	if chrome != nil {
+		return
+	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(chromium(t)), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WSURLReadTimeout(time.Minute),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
 	// The allocator makes a folder for the profile, and removes it once the browser is gone.
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
-	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(func() {
+	allocator, cancelAllocator := chromedp.NewExecAllocator(context.Background(), options...) //nolint:usetesting // it outlives the test
+	ctx, cancel := chromedp.NewContext(allocator)
+	if err := chromedp.Run(ctx); err != nil {
+		t.Fatalf("the browser does not start: %v", err)
+	}
+	chrome, closeChrome = ctx, func() {
 		cancel()
 		chromedp.FromContext(ctx).Allocator.Wait()
+		cancelAllocator()
+	}
+}
+
+// open opens a tab that shares nothing with those before it: it has a profile of its own.
+func open(t *testing.T) *tab {
+	t.Helper()
+	start(t)
+	whole := cdp.WithExecutor(chrome, chromedp.FromContext(chrome).Browser)
+	profile, err := target.CreateBrowserContext().Do(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	window, err := target.CreateTarget("about:blank").WithBrowserContextID(profile).WithNewWindow(true).Do(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := chromedp.NewContext(chrome, chromedp.WithTargetID(window))
+	t.Cleanup(func() {
+		cancel()
+		if err := target.DisposeBrowserContext(profile).Do(whole); err != nil {
+			t.Error(err)
+		}
 	})
 	b := &tab{t: t, ctx: ctx}
-	b.do(network.Enable(), log.Enable())
+	b.do(network.Enable(), log.Enable(), emulation.SetFocusEmulationEnabled(true))
 	return b
 }
 
