@@ -148,9 +148,6 @@ func checkKrew(t *testing.T, files map[string][]byte) {
 		return command(t, dir, env, "sh", "-c", script)
 	}
 	sh("kubectl krew install --manifest=" + pluginFile + " --archive=" + linux)
-	if listed := sh("kubectl krew list"); listed != "templater" {
-		t.Errorf("krew has installed %q", listed)
-	}
 	if version := sh("kubectl templater version"); !strings.Contains(version, "v1.2.3") {
 		t.Errorf("the plugin tells %q", version)
 	}
@@ -158,8 +155,9 @@ func checkKrew(t *testing.T, files map[string][]byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sh("kubectl templater lint " + samples)
-	sh("kubectl krew uninstall templater")
+	if found := sh("kubectl templater lint " + samples); !strings.Contains(found, "no findings") {
+		t.Errorf("the plugin finds %q", found)
+	}
 }
 
 // down stops a cluster, also when the test is over.

@@ -33,7 +33,9 @@ func Version(ctx context.Context, folder string, asked Asked) (string, error) {
 	if err := program.CheckVersion(asked.Version); err != nil {
 		return "", fmt.Errorf("--version: %w", err)
 	}
-	switch _, err := os.Stat(filepath.Join(folder, ".git")); { // a file, in a second work tree
+	switch info, err := os.Stat(filepath.Join(folder, ".git")); {
+	case err == nil && !info.IsDir():
+		return "", fmt.Errorf("--source %s: it is a second work tree of a clone, in which Go does not note the commit in programs: make the release in a clone of its own (git clone)", folder)
 	case errors.Is(err, fs.ErrNotExist) && asked.Version == "":
 		return "", fmt.Errorf("--source %s: it is no clone, whose commit would tell the version: give --version", folder)
 	case errors.Is(err, fs.ErrNotExist):

@@ -82,6 +82,15 @@ func TestVersionWithoutAClone(t *testing.T) {
 	}
 }
 
+// Another release of the same commit would have other bytes.
+func TestVersionOfASecondWorkTree(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "second")
+	repository(t, "tag v1.2.3", "worktree add -q "+dir)
+	if _, err := Version(t.Context(), dir, Asked{}); err == nil || !strings.Contains(err.Error(), "it is a second work tree of a clone") {
+		t.Errorf("got error %v", err)
+	}
+}
+
 func TestVersionsThatAreRefused(t *testing.T) {
 	for why, row := range map[string]struct {
 		commands []string
