@@ -174,9 +174,17 @@ func (d *demo) farewell() {
   kubectl get tc loadtests -o yaml                                            # a TemplateController and its status
   kubectl explain templatecontroller.spec.children                            # what can be in one
 
-There is a kubectl in %s if you have none.
+%sTo write an operator of your own: docs/tutorial/README.md
 To stop the operator and take all of this away: %s
-`, d.place.kubeconfig, d.short(filepath.Dir(d.place.kubectl)), d.place.stop)
+`, d.place.kubeconfig, d.ownKubectl(), d.place.stop)
+}
+
+// ownKubectl says where the kubectl of the cluster is, unless it is one that was there before.
+func (d *demo) ownKubectl() string {
+	if filepath.Dir(d.place.kubectl) != d.cache.Path("bin") {
+		return ""
+	}
+	return fmt.Sprintf("There is a kubectl in %s if you have none.\n", d.short(filepath.Dir(d.place.kubectl)))
 }
 
 func (d *demo) say(format string, args ...any) { fmt.Fprintf(d.out, "\n== "+format+"\n", args...) }

@@ -36,6 +36,7 @@ func TestDemoShowsWhatAUserWantsToSee(t *testing.T) {
 		"the controllers":                 `loadtests +LoadTest +1 +0 +True`,
 		"what it is going to do":          `== What is going to happen\n  1\. A Kubernetes cluster is (built from source and started: \d+ steps|started, which is built already)`,
 		"how to use the cluster":          `export KUBECONFIG=`,
+		"what to read next":               `docs/tutorial/README\.md`,
 		"how to stop it":                  `go run ./cluster down --name demo-test`,
 		"what it does while it does it":   `== Run the operator`,
 		"a log line, where Pods are real": `Hello from example-01|a played Pod has no log`,
@@ -45,6 +46,21 @@ func TestDemoShowsWhatAUserWantsToSee(t *testing.T) {
 		}
 	}
 	stopsWithTheCluster(t, cluster.Name)
+}
+
+func TestOnlyOurOwnKubectlIsTold(t *testing.T) {
+	f, err := findFolders("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for kubectl, want := range map[string]string{
+		f.cache.Bin("kubectl"): "There is a kubectl in .cache/cluster/bin if you have none.\n",
+		"/usr/bin/kubectl":     "",
+	} {
+		if got := (&demo{folders: f, place: place{kubectl: kubectl}}).ownKubectl(); got != want {
+			t.Errorf("%s: got %q, want %q", kubectl, got, want)
+		}
+	}
 }
 
 // stopsWithTheCluster expects that the operator runs, and ends with the cluster.
