@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -27,6 +28,38 @@ func TestIncremental(t *testing.T) {
 	s.version = "2"
 	check(t, cache, s, "its inputs changed", nil)
 	check(t, cache, s, "", nil)
+}
+
+// The demo compiles CoreDNS, and then templater. What both are made of, such as client-go, is compiled once: of the same versions, and with the same flags.
+func TestCoreDNSIsMadeOfWhatTemplaterIsMadeOf(t *testing.T) {
+	coredns, templater := modules(t, "../mods/coredns/go.mod"), modules(t, "../../../go.mod")
+	shared := 0
+	for path, version := range templater {
+		if coredns[path] == "" {
+			continue
+		}
+		shared++
+		if coredns[path] != version {
+			t.Errorf("CoreDNS has %s %s, and templater %s: go get %[1]s@%[3]s in e2e/cluster/mods/coredns, or in the root", path, coredns[path], version)
+		}
+	}
+	if shared < 20 {
+		t.Errorf("they have only %d modules in common", shared)
+	}
+}
+
+// modules returns the versions of the modules that a go.mod requires.
+func modules(t *testing.T, file string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	versions := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^\s*(?:require )?(\S+/\S+) (v\S+)`).FindAllStringSubmatch(string(text), -1) {
+		versions[m[1]] = m[2]
+	}
+	return versions
 }
 
 // check wants the step to have that reason to run, and runs it with the result.
