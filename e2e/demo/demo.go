@@ -104,7 +104,7 @@ func (d *demo) orchestr(ctx context.Context) error {
 	if err := d.follow(ctx, "orc/example-03", path, want); err != nil {
 		return err
 	}
-	return d.kubectl(ctx, "get", "orc/example-03", "-o", `go-template={{range .status.pods}}{{if ne .status "Succeeded"}}{{.name}} {{.status}}{{range .containers}} {{.issue}} {{.log}}{{end}}{{"\n"}}{{end}}{{end}}`)
+	return d.kubectl(ctx, "get", "orc/example-03", "-o", `go-template={{range .status.pods}}{{if ne .status "Succeeded"}}{{.name}} {{.status}}{{range .containers}} {{.issue}}{{with .log}} {{.}}{{end}}{{end}}{{"\n"}}{{end}}{{end}}`)
 }
 
 // controllers shows the TemplateControllers, once their counts have caught up.
