@@ -68,7 +68,11 @@ func announceBuild(out io.Writer, cache layout.Cache, mode layout.Mode) error {
 		fmt.Fprintln(out, "  1. A Kubernetes cluster is started, which is built already: seconds.")
 		return nil
 	}
-	fmt.Fprintf(out, "  1. A Kubernetes cluster is built from source and started: %d steps, about %s on this machine if it has nothing else to do,\n     and longer where Go modules have to be downloaded. This happens once.\n", steps, took.Round(time.Minute/2))
+	unit := "steps"
+	if steps == 1 {
+		unit = "step"
+	}
+	fmt.Fprintf(out, "  1. A Kubernetes cluster is built from source and started: %d %s, about %s on this machine if it has nothing else to do,\n     and longer where Go modules have to be downloaded. This happens once.\n", steps, unit, took.Round(time.Minute/2))
 	return nil
 }
 
