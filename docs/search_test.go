@@ -26,7 +26,7 @@ var searches = []struct{ words, page string }{
 	{"uninstall", "operate/install"},
 	{"upgrade", "operate/install"},
 	{"openshift", "operate/install"},
-	{"helm chart", "operate/install"},
+	{"install helm", "operate/install"},
 	{"krew", "operate/install"},
 	{"prometheus", "operate/operations"},
 	{"leader election", "operate/high-availability"},

@@ -39,7 +39,8 @@
       if (points === 0) return 0;
       sum += points;
     }
-    return part.h ? sum : sum + 5; // a page rather than a part of it
+    if (!part.h) sum += 5; // a page rather than a part of it
+    return part.u.startsWith("contributing/") ? sum / 2 : sum; // what is for users comes first
   }
 
   // snippet is the text around the first word, with the words marked.
