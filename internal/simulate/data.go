@@ -28,10 +28,8 @@ func merged(old, changes map[string]any) map[string]any {
 		out = map[string]any{}
 	}
 	for key, value := range changes {
-		inner, isMap := value.(map[string]any)
-		if there, both := out[key].(map[string]any); isMap && both {
-			out[key] = merged(there, inner)
-			continue
+		if inner, isMap := value.(map[string]any); isMap {
+			value = merged(mapping(out[key]), inner)
 		}
 		out[key] = value
 	}
@@ -62,7 +60,7 @@ func Patch(content, patch map[string]any) map[string]any {
 func without(content, gone map[string]any) map[string]any {
 	out := maps.Clone(content)
 	for key, value := range gone {
-		if inner, isMap := value.(map[string]any); isMap && len(inner) > 0 {
+		if inner := mapping(value); len(inner) > 0 {
 			if there, both := out[key].(map[string]any); both {
 				out[key] = without(there, inner)
 			}
@@ -79,7 +77,7 @@ func covers(content, want any) bool {
 	case map[string]any:
 		there, isMap := content.(map[string]any)
 		for key, value := range want {
-			if !isMap || !covers(there[key], value) {
+			if !covers(there[key], value) {
 				return false
 			}
 		}

@@ -95,14 +95,15 @@ func TestWhatIsGivenOfAParentStays(t *testing.T) {
 // TestChildrenThatWouldBeParents are refused, unless they are not watched.
 func TestChildrenThatWouldBeParents(t *testing.T) {
 	for why, row := range map[string]struct {
-		watch  string
-		faults int
+		watch, namespace string
+		faults           int
 	}{
-		"all are watched":                     {"", 1},
-		"those with its labels are":           {", labelSelector: {matchLabels: {tier: front}}", 1},
-		"those with other labels are":         {", labelSelector: {matchLabels: {tier: front, kind: top}}", 0},
-		"those of its namespace are":          {", namespaces: [team]", 1},
-		"those of another namespace are, too": {", namespaces: [team, other]", 1},
+		"all are watched":              {"", "", 1},
+		"those with its labels are":    {", labelSelector: {matchLabels: {tier: front}}", "", 1},
+		"those with other labels are":  {", labelSelector: {matchLabels: {tier: front, kind: top}}", "", 0},
+		"those of its namespace are":   {", namespaces: [team]", "", 1},
+		"it is in another namespace":   {", namespaces: [team]", ", namespace: other", 0},
+		"it is in another one of them": {", namespaces: [team, other]", ", namespace: other", 1},
 	} {
 		t.Run(why, func(t *testing.T) {
 			s := simulatorOf(t, `
@@ -113,8 +114,9 @@ spec:
   watch: {apiVersion: v1, kind: ConfigMap`+row.watch+`}
   children:
   - name: map
+    scope: Cluster
     template: |
-      {apiVersion: v1, kind: ConfigMap, metadata: {name: map, labels: {tier: front}}}
+      {apiVersion: v1, kind: ConfigMap, metadata: {name: map`+row.namespace+`, labels: {tier: front}}}
 `)
 			result, _, _ := settle(t, s, state(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: one, namespace: team, labels: {tier: front, kind: top}}}"))
 			if len(result.Faults) != row.faults || row.faults > 0 && !strings.Contains(result.Faults[0], "would be watched by this very TemplateController") {
@@ -127,8 +129,10 @@ spec:
 // TestStatusesOfLittle has a status template that yields nothing, and one that yields null.
 func TestStatusesOfLittle(t *testing.T) {
 	for template, want := range map[string]map[string]any{"' '": nil, "'{a: null, b: 1}'": {"b": int64(1)}} {
-		s := simulator(t, "  status: {template: "+template+", readyCondition: ''}\n")
-		_, out, _ := settle(t, s, state(t, app))
+		s := simulator(t, "  status: {template: '{{ if eq .spec.text \"bye\" }}"+strings.Trim(template, "'")+"{{ else }}c: 1{{ end }}', readyCondition: ''}\n")
+		_, in, _ := settle(t, s, state(t, app))
+		in.Parent = Patch(in.Parent, data(t, `{spec: {text: bye}}`))
+		_, out, _ := settle(t, s, in)
 		status, has := out.Parent["status"]
 		if diff := cmp.Diff(want, mapping(status)); diff != "" || has != (want != nil) {
 			t.Errorf("%s: status (-want +got):\n%s", template, diff)

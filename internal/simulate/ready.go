@@ -30,9 +30,8 @@ func (s *Simulator) makeReady(in State, ready func(entry string) bool) (out Stat
 
 // isAssumed reports whether a child counts as ready, whatever its entry says.
 func (s State) isAssumed(id child.ID) bool {
-	then, assumed := s.assumed[id]
 	at := s.find(id)
-	return assumed && at >= 0 && same(then, s.Objects[at])
+	return at >= 0 && same(s.assumed[id], s.Objects[at])
 }
 
 // MakeReady returns an object with the status that its controller gives it once it is ready, unless it is being deleted. It returns an object that

@@ -142,7 +142,10 @@ func TestWhoseObjectsAre(t *testing.T) {
 	const left = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: default, labels: {templater.dev/child: maps}}}"
 	const another = "{apiVersion: v1, kind: ConfigMap, metadata: {name: d, namespace: default, labels: {templater.dev/child: maps, templater.dev/controller: other}}}"
 	const nobodys = "{apiVersion: v1, kind: ConfigMap, metadata: {name: e, namespace: default}}"
-	_, _, writes := settle(t, s, state(t, app, current, old, left, another, nobodys))
+	result, _, writes := settle(t, s, state(t, app, current, old, left, another, nobodys))
+	if diff := cmp.Diff(map[string]string{"a": "ready", "b": "ready"}, states(result)); diff != "" {
+		t.Errorf("children (-want +got):\n%s", diff)
+	}
 	want := []string{"update ConfigMap default/b", "delete ConfigMap default/c", "update the status of App default/one"}
 	if diff := cmp.Diff(want, writes); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
@@ -250,6 +253,7 @@ func TestRelatedObjects(t *testing.T) {
 func TestWhatIsWrongIsTold(t *testing.T) {
 	for why, row := range map[string]struct{ rest, want string }{
 		"a template fails":             {"  children: [{name: a, template: '{{ fail \"no\" }}'}]", `children[a]:1:4: no`},
+		"a child that has failed":      {"  children: [{name: a, readyWhen: 'false', template: '{apiVersion: v1, kind: Pod, metadata: {name: x}}'}]\n  status: {template: '{{ if not .observed.a }}{{ else }}{{ fail \"no\" }}{{ end }}'}", "status:1:38: no"},
 		"a kind that there is not":     {"  children: [{name: a, template: '{apiVersion: v1, kind: Pode, metadata: {name: x}}'}]", "children[a]:1: the cluster has no kind Pode in v1: install it, or correct apiVersion and kind"},
 		"a kind without a namespace":   {"  children: [{name: a, template: '{apiVersion: v1, kind: Node, metadata: {name: x}}'}]", "children[a]:1: a Node is cluster-scoped and cannot belong to the namespaced App: owner references do not cross that line; set scope: Cluster in this entry, or watch a cluster-scoped kind"},
 		"a status that cannot be":      {"  status: {template: 'conditions: 1'}", "status: conditions is no list"},
@@ -334,6 +338,55 @@ func TestMadeReady(t *testing.T) {
 	}
 }
 
+// TestWhatMakesReady looks at what is made up.
+func TestWhatMakesReady(t *testing.T) {
+	for text, want := range map[string]map[string]any{
+		"{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: x}, spec: {replicas: 3}}":                                            {"readyReplicas": int64(3), "observedGeneration": int64(1)},
+		"{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: x, generation: 4}}":                                                  {"readyReplicas": int64(1), "observedGeneration": int64(4)},
+		"{apiVersion: batch/v1, kind: Job, metadata: {name: x}, spec: {completions: 2}}":                                                {"succeeded": int64(2)},
+		"{apiVersion: batch/v1, kind: Job, metadata: {name: x}}":                                                                        {"succeeded": int64(1)},
+		"{apiVersion: example.org/v1, kind: Widget, metadata: {name: x}, status: {a: b, conditions: [{type: Ready, status: 'False'}]}}": {"a": "b", "observedGeneration": int64(1)},
+	} {
+		after := MakeReady(objects(t, text)[0], noon)
+		for key, value := range want {
+			if got := mapping(after["status"])[key]; got != value {
+				t.Errorf("%s: %s is %v, want %v", text, key, got, value)
+			}
+		}
+		if mapping(after["spec"])["clusterIP"] != nil {
+			t.Errorf("%s has a clusterIP", text)
+		}
+	}
+	for given, want := range map[string]string{"10.0.0.1": "10.0.0.1", "": "192.0.2.2"} {
+		service := objects(t, "{apiVersion: v1, kind: Service, metadata: {name: x}, spec: {type: LoadBalancer}}")[0]
+		if given != "" {
+			service = Patch(service, map[string]any{"spec": map[string]any{"clusterIP": given}})
+		}
+		if got := mapping(MakeReady(service, noon)["spec"])["clusterIP"]; got != want {
+			t.Errorf("clusterIP %v, want %s", got, want)
+		}
+	}
+}
+
+// TestOnlyWhatIsToBecomesReady has two entries, of which one is to, with an object that is ready by itself after it.
+func TestOnlyWhatIsToBecomesReady(t *testing.T) {
+	s := simulator(t, `
+  children:
+  - name: one
+    template: |
+      {apiVersion: apps/v1, kind: StatefulSet, metadata: {name: a}}
+      ---
+      {apiVersion: v1, kind: ConfigMap, metadata: {name: map}}
+  - name: two
+    template: |
+      {apiVersion: apps/v1, kind: StatefulSet, metadata: {name: b}}
+`)
+	result, _, err := s.SettleReady(state(t, app), func(entry string) bool { return entry == "one" })
+	if diff := cmp.Diff(map[string]string{"a": "ready", "map": "ready", "b": "0 of 1 replicas are ready"}, states(result)); diff != "" || err != nil {
+		t.Errorf("%v; (-want +got):\n%s", err, diff)
+	}
+}
+
 // TestManyRelatedObjectsAreAskedFor has a State with objects that are found by what a parent has chosen.
 func TestManyRelatedObjectsAreAskedFor(t *testing.T) {
 	s := simulator(t, `
@@ -362,6 +415,11 @@ func TestManyRelatedObjectsAreAskedFor(t *testing.T) {
 	seen := result.Related["settings"]
 	if len(seen) != 1 || seen[0].Text("data", "from") != "here" {
 		t.Errorf("the templates see %v, want the object of the State once", seen)
+	}
+	in.Objects = nil
+	result, _, _ = settle(t, s, in)
+	if seen := result.Related["settings"]; len(seen) != 1 || seen[0].Text("data", "from") != "" {
+		t.Errorf("the templates see %v, want the object that is read", seen)
 	}
 	body, err := object.Decode(result.Children[0].Body("resourceVersion", "1"))
 	if err != nil {

@@ -17,11 +17,19 @@ func TestFieldsThatATemplateDrops(t *testing.T) {
     template: |
       {apiVersion: v1, kind: ConfigMap, metadata: {name: map}, data: {text: x{{ if ne .spec.text "less" }}, more: z{{ end }}}}
 `)
-	_, in, _ := settle(t, s, state(t, app))
+	less := state(t, app)
+	less.Parent = Patch(less.Parent, data(t, `{spec: {text: less}}`))
+	_, less, _ = settle(t, s, less)
+	more := less.copy()
+	more.Parent = Patch(more.Parent, data(t, `{spec: {text: hello}}`))
+	_, in, _ := settle(t, s, more)
 	in.Objects[0] = Patch(in.Objects[0], data(t, `{data: {others: o}}`))
 	in.Parent = Patch(in.Parent, data(t, `{spec: {text: less}}`))
 	result, out, writes := settle(t, s, in)
 	wantWrites(t, writes, "update ConfigMap default/map")
+	if _, twice, _ := settle(t, s, in); !same(twice.Objects[0]["data"], out.Objects[0]["data"]) {
+		t.Errorf("the same passes once more come to %v", twice.Objects[0])
+	}
 	again := out.copy()
 	for _, words := range []string{"more", "less"} { // what an update has set goes, too
 		again.Parent = Patch(again.Parent, map[string]any{"spec": map[string]any{"text": words}})
@@ -33,7 +41,7 @@ func TestFieldsThatATemplateDrops(t *testing.T) {
 	if diff := cmp.Diff(data(t, `{text: x, others: o}`), out.Objects[0]["data"]); diff != "" || result.Ready.Status != "True" {
 		t.Errorf("ready %v, data (-want +got):\n%s", result.Ready, diff)
 	}
-	if metadata := mapping(out.Objects[0]["metadata"]); metadata["generation"] != int64(2) || metadata["uid"] != mapping(in.Objects[0]["metadata"])["uid"] {
+	if metadata := mapping(out.Objects[0]["metadata"]); metadata["generation"] != int64(3) || metadata["uid"] != mapping(in.Objects[0]["metadata"])["uid"] {
 		t.Errorf("metadata %v", metadata)
 	}
 }
@@ -97,7 +105,14 @@ func TestStatusThatFails(t *testing.T) {
 
 // TestGivenObjectsAreChildrenAfterAPass gives them what tells that, and changes nothing else. Templates of no other entry see them.
 func TestGivenObjectsAreChildrenAfterAPass(t *testing.T) {
-	s := simulator(t, configMaps)
+	for _, strategy := range []string{"Apply", "Recreate", "CreateOnly", "OnDelete"} {
+		t.Run(strategy, func(t *testing.T) { givenObjectsAreChildren(t, strategy) })
+	}
+}
+
+func givenObjectsAreChildren(t *testing.T, strategy string) {
+	t.Helper()
+	s := simulator(t, strings.Replace(configMaps, "- name: maps\n", "- name: maps\n    updateStrategy: {type: "+strategy+"}\n", 1))
 	given := "{apiVersion: v1, kind: ConfigMap, metadata: {name: a, labels: {own: x}}, data: {text: hello, more: z}}"
 	_, out, writes := settle(t, s, state(t, app, given))
 	wantWrites(t, writes, "create ConfigMap default/b", ofStatus)
@@ -138,6 +153,25 @@ func TestPlacesOfFields(t *testing.T) {
 			t.Errorf("child %d: the text is from %q; places %v", i, got, c.Places)
 		}
 	}
+	s.Explain = false
+	result, _, _ = settle(t, s, state(t, app))
+	if places := result.Children[0].Places; places != nil {
+		t.Errorf("nobody has asked: places %v", places)
+	}
+}
+
+// TestWhatIsNotKnownIsLeftAlone has a selection that fails after it was made.
+func TestWhatIsNotKnownIsLeftAlone(t *testing.T) {
+	s := simulator(t, strings.ReplaceAll(relates, "yes", `"yes"`)+"  status: {template: 'maps: {{ len .related.settings }}'}\n")
+	in := state(t, app)
+	in.Related = objects(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: hello, labels: {use: "yes"}}, data: {a: x}}`)
+	_, in, _ = settle(t, s, in)
+	in.Parent = Patch(in.Parent, data(t, `{spec: {text: ""}}`))
+	result, out, writes := settle(t, s, in)
+	wantWrites(t, writes, ofStatus)
+	if len(result.Faults) != 1 || states(result)["copy"] != "stays as it is, for its template cannot be rendered" || mapping(out.Parent["status"])["maps"] != int64(1) {
+		t.Errorf("faults %q, children %v, status %v", result.Faults, states(result), out.Parent["status"])
+	}
 }
 
 // TestNamespacesOfRelatedObjects are selected by name, and by their labels where these are known.
@@ -155,7 +189,9 @@ func TestNamespacesOfRelatedObjects(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			s := simulator(t, "  related:\n  - {name: maps, apiVersion: v1, kind: ConfigMap, select: '{allNamespaces: true}'"+row.fields+"}\n  status: {template: '{names: {{ collect \"metadata.name\" .related.maps | toJson }}}'}\n")
 			in := state(t, app)
-			in.Related = objects(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: one}}
+			in.Related = objects(t, `{apiVersion: v1, kind: Secret, metadata: {name: two, namespace: one, labels: {tier: front}}}
+---
+{apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: one}}
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: two, labels: {use: x}}}
 ---

@@ -112,6 +112,9 @@ func TestTeardown(t *testing.T) {
 	if diff := cmp.Diff(wantStates, states(result)); diff != "" {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
+	if _, has := mapping(in.Objects[0]["metadata"])["ownerReferences"]; has {
+		t.Errorf("what stays has owner references: %v", in.Objects[0])
+	}
 	result, _, writes = settle(t, s, in)
 	if !result.Gone || len(writes) > 0 {
 		t.Errorf("afterwards: gone is %v, writes %v", result.Gone, writes)
@@ -124,6 +127,38 @@ func TestTeardownAsIfReady(t *testing.T) {
 	result, out, err := s.SettleReady(settledAndDeleted(t, s, state(t, app)), func(entry string) bool { return entry == "backup" })
 	if err != nil || !result.Gone || len(out.Objects) != 2 {
 		t.Errorf("%v, gone is %v, objects %v", err, result.Gone, out.Objects)
+	}
+	var writes []string
+	for _, w := range result.Writes {
+		writes = append(writes, w.String())
+	}
+	wantWrites(t, writes, "create ConfigMap default/backup", ofStatus, "create ConfigMap default/report", "delete ConfigMap default/web", ofStatus, "delete ConfigMap default/db", ofStatus, "remove the finalizer of App default/one")
+}
+
+// TestNothingBecomesReadyAfterTheEnd has a child stay that is not ready.
+func TestNothingBecomesReadyAfterTheEnd(t *testing.T) {
+	s := simulator(t, `
+  children:
+  - name: kept
+    deletionPolicy: Orphan
+    template: |
+      {apiVersion: apps/v1, kind: StatefulSet, metadata: {name: kept}}
+`)
+	result, out, err := s.SettleReady(settledAndDeleted(t, s, state(t, app)), func(string) bool { return true })
+	if err != nil || !result.Gone || states(result)["kept"] != "outlives its parent" || out.Objects[0]["status"] != nil {
+		t.Errorf("%v, gone is %v, left are %v, %v", err, result.Gone, states(result), out.Objects)
+	}
+}
+
+func TestDeletionsCountAsChanges(t *testing.T) {
+	in := state(t, app)
+	metadata := mapping(in.Deleted().Parent["metadata"])
+	if metadata["generation"] != int64(2) || metadata["deletionTimestamp"] != "2026-01-01T12:00:00Z" || metadata["name"] != "one" || IsDeleting(in.Parent) {
+		t.Errorf("metadata %v", metadata)
+	}
+	in.Parent = Patch(in.Parent, map[string]any{"metadata": map[string]any{"generation": int64(7)}})
+	if metadata = mapping(in.Deleted().Parent["metadata"]); metadata["generation"] != int64(8) {
+		t.Errorf("metadata %v", metadata)
 	}
 }
 
@@ -261,6 +296,15 @@ func TestFinalChildrenThatFail(t *testing.T) {
 	}
 }
 
+// TestFinalChildrenThatNobodyCanJudge tells what is wrong with their readyWhen.
+func TestFinalChildrenThatNobodyCanJudge(t *testing.T) {
+	s := simulator(t, strings.Replace(shop, `eq (.object.data).done "yes"`, `.object.data`, 1))
+	result, _, _ := settle(t, s, settledAndDeleted(t, s, state(t, app)))
+	if result.Gone || result.Ready.Reason != "TemplateError" || len(result.Faults) != 1 || !strings.HasPrefix(result.Faults[0], "children[backup].readyWhen:1:1: .object.data is a map") {
+		t.Errorf("gone is %v, ready %v, faults %q", result.Gone, result.Ready, result.Faults)
+	}
+}
+
 // TestGivenChildrenGoInOrder has objects that were there before, and that lack what their end needs.
 func TestGivenChildrenGoInOrder(t *testing.T) {
 	s := simulator(t, strings.Replace(shop, "    timeout: 10m\n    children:\n", "    timeout: 10m\n", 1)[:strings.Index(shop, "    timeout: 10m\n")])
@@ -334,5 +378,10 @@ func TestTheEndNeedsNoTemplate(t *testing.T) {
 	in.remove(child.IDOf(in.Objects[0]))
 	if result, _, _ = settle(t, s, in); !result.Gone {
 		t.Errorf("it waits: %v", result.Ready)
+	}
+	bye := state(t, app)
+	bye.Parent = Patch(bye.Parent, data(t, `{spec: {text: bye}}`))
+	if result, _, _ = settle(t, s, bye.Deleted()); !result.Gone {
+		t.Errorf("nothing is to be made, and it waits: %v", result.Ready)
 	}
 }

@@ -16,10 +16,7 @@ import (
 // grown reads a TemplateController, a parent and its objects, in that order, and returns the parent and how it stands.
 func grown(t *testing.T, text string) (parent map[string]any, c Controller) {
 	t.Helper()
-	set, err := manifest.Load([]string{"-"}, strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := load(t, text)
 	tc := set.Controllers[0].TemplateController
 	checked := lint.Check(tc, nil)
 	s, rejection := simulate.New(tc, checked.Compiled, nil)
@@ -27,11 +24,20 @@ func grown(t *testing.T, text string) (parent map[string]any, c Controller) {
 		t.Fatal(rejection.Message)
 	}
 	parent = set.Objects[0].Content
-	c, err = Of(tc, checked.Compiled, s, simulate.State{Parent: parent, Objects: manifest.Contents(set.Objects[1:]), Now: time.Unix(0, 0)})
+	c, err := Of(tc, checked.Compiled, s, simulate.State{Parent: parent, Objects: manifest.Contents(set.Objects[1:]), Now: time.Unix(0, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return parent, c
+}
+
+func load(t *testing.T, text string) *manifest.Set {
+	t.Helper()
+	set, err := manifest.Load([]string{"-"}, strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
 }
 
 // TestWhatIsYetToCome has a child that is missing, one that is out of date, one that nobody wants, and a template that fails.
@@ -137,5 +143,40 @@ metadata: {name: NAME, namespace: default, labels: {templater.dev/controller: ap
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestWhatStays has a child that nobody wants and that stays, and an object that only looks like what is to be made.
+func TestWhatStays(t *testing.T) {
+	_, c := grown(t, `
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: apps}
+spec:
+  watch: {apiVersion: example.org/v1, kind: App}
+  related: [{name: maps, apiVersion: v1, kind: ConfigMap, select: "name: left"}]
+  children: [{name: map, prunePolicy: Orphan, template: "{apiVersion: v1, kind: ConfigMap, metadata: {name: new}}{{ if .related.maps }}{{ end }}"}]
+  status: {readyCondition: ""}
+---
+{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: default, uid: u}, status: {conditions: [{type: "", status: "False", reason: No}]}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: new, namespace: default, labels: {templater.dev/controller: apps, templater.dev/child: map, templater.dev/parent-uid: u}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: left, namespace: default, labels: {templater.dev/controller: apps, templater.dev/child: map, templater.dev/parent-uid: u}}
+`)
+	want := []Entry{{Name: "map", WaitsFor: []string{}, Objects: []Object{
+		{APIVersion: "v1", Kind: "ConfigMap", Namespace: "default", Name: "new", State: "ready"},
+		{APIVersion: "v1", Kind: "ConfigMap", Namespace: "default", Name: "left", State: "not wanted any more"},
+	}}}
+	if diff := cmp.Diff(want, c.Children); diff != "" || !c.Ready || len(c.Pending) > 0 {
+		t.Errorf("ready %v, yet to do %q; children (-want +got):\n%s", c.Ready, c.Pending, diff)
+	}
+	related := []Object{{APIVersion: "v1", Kind: "ConfigMap", Namespace: "default", Name: "left"}}
+	if diff := cmp.Diff(related, c.Related[0].Objects); diff != "" {
+		t.Errorf("related (-want +got):\n%s", diff)
 	}
 }
