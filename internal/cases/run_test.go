@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"golang.org/x/tools/txtar"
+	"sigs.k8s.io/yaml"
 )
 
 const controller = `
@@ -170,15 +171,126 @@ func TestReportsThatCannotBeWritten(t *testing.T) {
 }
 
 func TestFoldersThatAreLeftOut(t *testing.T) {
-	c := folder(t, controller+"steps: [{name: a}]\n-- case/.hidden/case.yaml --\nsteps: []\n-- case/case.yaml.d/x --\n")
-	root := c.Folder
-	if err := os.Mkdir(filepath.Join(root, "below"), 0o755); err != nil {
+	const steps = "steps: [{name: a}]\n"
+	below := folder(t, controller+steps+"-- case/.hidden/case.yaml --\nsteps: []\n-- case/.a --\n-- case/below/case.yaml --\n"+steps).Folder
+	root := filepath.Dir(below)
+	if err := os.MkdirAll(filepath.Join(root, "other", File), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Mkdir(filepath.Join(root, "below", File), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if all, err := Find([]string{root}); err != nil || len(all) != 1 {
+	all, err := Find([]string{root})
+	if err != nil || len(all) != 2 || all[0].Folder != below || all[1].Folder != root {
 		t.Errorf("%v: %v", err, all)
+	}
+	t.Chdir(root)
+	if all, err = Find([]string{"."}); err != nil || len(all) != 2 || all[1].Folder != "." {
+		t.Errorf("from within: %v: %v", err, all)
+	}
+	for path, want := range map[string]string{"nowhere": "nowhere: no such file or directory", "other": "no case.yaml in other", ".hidden": ".hidden/case.yaml: no steps: give at least one"} {
+		if _, err := Find([]string{".", path}); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", path, err, want)
+		}
+	}
+}
+
+// TestWhatStepsDo looks at the status, which shows what the templates see.
+func TestWhatStepsDo(t *testing.T) {
+	c := folder(t, `
+-- templatecontroller.yaml --
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: apps}
+spec:
+  watch: {apiVersion: example.org/v1, kind: App}
+  related: [{name: pods, apiVersion: v1, kind: Pod, logs: {}}]
+  children:
+  - name: map
+    template: |
+      {apiVersion: v1, kind: ConfigMap, metadata: {name: map}}
+  - name: job
+    template: |
+      {{- if ne (.spec.size | default 0) 1 }}
+      {apiVersion: batch/v1, kind: Job, metadata: {name: job}}
+      {{- end }}
+  status:
+    template: |
+      size: {{ .spec.size | default 0 }}
+      generation: {{ .metadata.generation }}
+      phase: {{ (first .children.map).status.phase | default "" | quote }}
+      count: {{ (first .children.map).status.count | default 0 }}
+      logs: {{ range .related.pods }}{{ (logs .).main | default "" | quote }}{{ end }}
+-- crd.yaml --
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: apps.example.org}, spec: {group: example.org, scope: Namespaced, names: {kind: App, plural: apps}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}, subresources: {status: {}}}]}}
+-- case/parent.yaml --
+{apiVersion: example.org/v1, kind: App, metadata: {name: one}}
+-- case/pod.yaml --
+{apiVersion: v1, kind: Pod, metadata: {name: p}}
+-- case/more.yaml --
+{apiVersion: v1, kind: Secret, metadata: {name: more}}
+-- case/case.yaml --
+time: 2026-03-01T00:00:00Z
+related: [pod.yaml]
+objects: [more.yaml]
+steps:
+- {name: a}
+- name: b
+  after: 90s
+  parent: {spec: {size: 9007199254740993}}
+  logs: {default/p: {main: line}}
+  observe:
+  - {apiVersion: v1, kind: ConfigMap, metadata: {name: map}, status: {phase: Up, count: 7}}
+  - {apiVersion: v1, kind: Secret, metadata: {name: more}, data: {a: b}}
+- {name: c, after: 30s, ready: [job], observe: [{apiVersion: v1, kind: ConfigMap, metadata: {name: map}, status: {phase: null}}]}
+- {name: d, parent: {spec: {size: 1}}, observe: [{apiVersion: batch/v1, kind: Job, metadata: {name: job}, status: {failed: 1}}]}
+- {name: e, allReady: true, parent: {spec: {size: 2}}}
+`)
+	if outcome, err := c.Run(true); err != nil || outcome.Failed() {
+		t.Fatalf("%v: %+v", err, outcome)
+	}
+	for i, want := range []string{
+		"  count: 0\n  generation: 1\n  logs: \"\"\n  phase: \"\"\n  size: 0\n",
+		"  count: 7\n  generation: 2\n  logs: line\n  phase: Up\n  size: 9007199254740993\n",
+		"  count: 7\n  generation: 2\n  logs: line\n  phase: \"\"\n  size: 9007199254740993\n",
+		"- delete Job default/job\n",
+		"# children[job] of App default/one: ready\n",
+	} {
+		text, err := os.ReadFile(c.expected(i))
+		if err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%v: step %s:\n%s\nwant\n%s", err, c.Steps[i].Name, text, want)
+		}
+	}
+	for i, ready := range map[int]string{0: "not started yet", 2: "ready"} {
+		text, err := os.ReadFile(c.expected(i))
+		if want := "# children[job] of App default/one: " + ready + "\n"; err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%v: step %s:\n%s\nwant\n%s", err, c.Steps[i].Name, text, want)
+		}
+	}
+}
+
+func TestStepsThatMakeNoSense(t *testing.T) {
+	for steps, want := range map[string]string{
+		"[]":                        "no steps: give at least one",
+		"[{}]":                      "steps[0] has no name",
+		"[{name: a, after: soon}]":  "steps[0].after: write a duration such as 90s or 10m",
+		"[{name: a, after: 0s}]":    "",
+		"[{name: a}, {name: A!}]":   "steps[1]: another step is called A!, too",
+		"[{name: a, delete: true}]": "steps[0].delete: templater has made nothing for the parent yet: let another step come before",
+		"[{name: a}, {name: b, delete: true}, {name: c}, {name: d, delete: true}]": "steps[3].delete: the parent is being deleted since steps[1]",
+		"[{name: a}, {name: b, delete: true}, {name: c}]":                          "",
+	} {
+		c := &Case{}
+		if err := yaml.Unmarshal([]byte("steps: "+steps), c); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.fault(); got != want {
+			t.Errorf("%s: %q, want %q", steps, got, want)
+		}
+	}
+	c := folder(t, controller+"steps: [{name: a, ready: [map, mpa]}]\n")
+	if _, err := c.Run(true); err == nil || !strings.HasSuffix(err.Error(), `steps[0].ready: there is no entry "mpa" in spec.children or spec.finalize.children; did you mean map?`) {
+		t.Errorf("got %v", err)
+	}
+	c = folder(t, controller+"steps: [{name: a}, {name: b, delete: true}, {name: c}]\n")
+	if _, err := c.Run(true); !errors.Is(err, errGone) {
+		t.Errorf("after the end: %v", err)
 	}
 }

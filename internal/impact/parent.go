@@ -2,6 +2,7 @@ package impact
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -209,18 +210,5 @@ func (d difference) stays(entries []v1.Child) bool {
 func same(a, b map[string]any) bool { return bytes.Equal(object.Append(nil, a), object.Append(nil, b)) }
 
 func compareIDs(a, b child.ID) int {
-	if a.Kind != b.Kind {
-		return compareKinds(a.Kind, b.Kind)
-	}
-	return object.CompareKeys(a.Name, b.Name)
-}
-
-func compareKinds(a, b schema.GroupKind) int {
-	switch {
-	case a.String() < b.String():
-		return -1
-	case a.String() > b.String():
-		return 1
-	}
-	return 0
+	return cmp.Or(cmp.Compare(a.Kind.String(), b.Kind.String()), object.CompareKeys(a.Name, b.Name))
 }

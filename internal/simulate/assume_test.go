@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -44,5 +45,20 @@ func TestWhatCountsAsReadyNeedsNoReadyWhen(t *testing.T) {
 	seen.Objects[0] = Patch(seen.Objects[0], map[string]any{"data": map[string]any{"phase": "Down"}})
 	if result, _, _ := settle(t, s, seen); result.Ready.Status != "False" {
 		t.Errorf("somebody says that it is down: ready %v", result.Ready)
+	}
+}
+
+// TestWhatTemplaterAddsKeepsNobodyFromBeingReady renames an entry, whose objects get another label and stay as they were.
+func TestWhatTemplaterAddsKeepsNobodyFromBeingReady(t *testing.T) {
+	s := simulator(t, needsMore)
+	_, in, err := s.SettleReady(state(t, app), func(entry string) bool { return entry == "db" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	renamed := simulator(t, strings.ReplaceAll(strings.Replace(needsMore, "- name: db\n", "- name: base\n", 1), "[db]", "[base]"))
+	result, out, _ := settle(t, renamed, in)
+	label := mapping(mapping(out.Objects[0]["metadata"])["labels"])["templater.dev/child"]
+	if result.Ready.Status != "True" || label != "base" {
+		t.Errorf("ready %v, the label is %v", result.Ready, label)
 	}
 }

@@ -253,7 +253,8 @@ func TestRelatedObjects(t *testing.T) {
 func TestWhatIsWrongIsTold(t *testing.T) {
 	for why, row := range map[string]struct{ rest, want string }{
 		"a template fails":             {"  children: [{name: a, template: '{{ fail \"no\" }}'}]", `children[a]:1:4: no`},
-		"a child that has failed":      {"  children: [{name: a, readyWhen: 'false', template: '{apiVersion: v1, kind: Pod, metadata: {name: x}}'}]\n  status: {template: '{{ if not .observed.a }}{{ else }}{{ fail \"no\" }}{{ end }}'}", "status:1:38: no"},
+		"a Job that has failed":        {"  children: [{name: a, template: '{apiVersion: batch/v1, kind: Job, metadata: {name: x}}'}]", "1 of 1 children have failed: Job default/x: failed (BackoffLimitExceeded)"},
+		"a status template that fails": {"  children: [{name: a, readyWhen: 'false', template: '{apiVersion: v1, kind: Pod, metadata: {name: x}}'}]\n  status: {template: '{{ if not .observed.a }}{{ else }}{{ fail \"no\" }}{{ end }}'}", "status:1:38: no"},
 		"a kind that there is not":     {"  children: [{name: a, template: '{apiVersion: v1, kind: Pode, metadata: {name: x}}'}]", "children[a]:1: the cluster has no kind Pode in v1: install it, or correct apiVersion and kind"},
 		"a kind without a namespace":   {"  children: [{name: a, template: '{apiVersion: v1, kind: Node, metadata: {name: x}}'}]", "children[a]:1: a Node is cluster-scoped and cannot belong to the namespaced App: owner references do not cross that line; set scope: Cluster in this entry, or watch a cluster-scoped kind"},
 		"a status that cannot be":      {"  status: {template: 'conditions: 1'}", "status: conditions is no list"},
@@ -261,7 +262,8 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 		"a readyWhen that cannot tell": {"  children: [{name: a, readyWhen: '.object.data', template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: {a: b}}'}]", "children[a].readyWhen:1:1: .object.data is a map"},
 	} {
 		t.Run(why, func(t *testing.T) {
-			result, _, _ := settle(t, simulator(t, row.rest), state(t, app))
+			in := state(t, app, "{apiVersion: batch/v1, kind: Job, metadata: {name: x}, status: {conditions: [{type: Failed, status: 'True', reason: BackoffLimitExceeded}]}}")
+			result, _, _ := settle(t, simulator(t, row.rest), in)
 			if len(result.Faults) != 1 || !strings.HasPrefix(result.Faults[0], row.want) || result.Ready.Status != "False" {
 				t.Errorf("ready %v, faults %q, want %q", result.Ready, result.Faults, row.want)
 			}

@@ -160,6 +160,40 @@ func TestPlacesOfFields(t *testing.T) {
 	}
 }
 
+// deep is deeper than the text of an object may be.
+func deep() map[string]any {
+	out := map[string]any{}
+	for range 10001 {
+		out = map[string]any{"a": out}
+	}
+	return out
+}
+
+// TestObjectsThatCannotBeRead have the passes end.
+func TestObjectsThatCannotBeRead(t *testing.T) {
+	s := simulator(t, "  related:\n  - {name: maps, apiVersion: v1, kind: ConfigMap}\n  children:\n  - {name: map, template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: a{{ len .related.maps }}}}'}\n"+
+		"  finalize: {children: [{name: last, template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: last}}'}]}\n")
+	broken := map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": map[string]any{"name": "x"}, "data": deep()}
+	for why, in := range map[string]State{"a parent": state(t, app), "a parent that goes": settledAndDeleted(t, s, state(t, app))} {
+		in.Objects = []map[string]any{broken}
+		if _, out, err := s.Settle(in); err == nil || !strings.HasPrefix(err.Error(), "Secret default/x: ") || len(out.Objects) != 1 {
+			t.Errorf("children of %s: %v", why, err)
+		}
+		if _, _, err := s.SettleReady(in, func(string) bool { return true }); err == nil {
+			t.Errorf("children of %s, as if ready: no error", why)
+		}
+	}
+	in := state(t, app)
+	in.Related = []map[string]any{Patch(broken, map[string]any{"kind": "ConfigMap"})}
+	if result, _, err := s.Settle(in); err != nil || len(result.Faults) != 1 || !strings.HasPrefix(result.Faults[0], "related[maps]: ConfigMap default/x: ") || result.Ready.Reason != "RelatedUnreadable" {
+		t.Errorf("related objects: %v, faults %q", err, result.Faults)
+	}
+	in.Related, in.Parent = nil, Patch(in.Parent, map[string]any{"spec": deep()})
+	if _, _, err := s.Settle(in); err == nil || !strings.HasPrefix(err.Error(), "App one is no parent: it cannot be read: ") {
+		t.Errorf("the parent: %v", err)
+	}
+}
+
 // TestWhatIsNotKnownIsLeftAlone has a selection that fails after it was made.
 func TestWhatIsNotKnownIsLeftAlone(t *testing.T) {
 	s := simulator(t, strings.ReplaceAll(relates, "yes", `"yes"`)+"  status: {template: 'maps: {{ len .related.settings }}'}\n")

@@ -1,0 +1,101 @@
+package impact
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/templater-dev/templater/internal/cli"
+)
+
+// reported has all that there is to tell.
+func reported() *Report {
+	r := &Report{Controller: "apps", Notes: []string{"a note"}, Parents: []*Parent{
+		{Kind: "App", Namespace: "team", Name: "one", Faults: []string{"a fault"}, Status: "@@ -1 +1 @@\n-a: 1\n+a: 2\n", Changes: []Change{
+			{Verb: Update, Entry: "map", APIVersion: "v1", Kind: "ConfigMap", Namespace: "team", Name: "a", Refused: "no", Diff: " a: 1\n-b: 1\n+b: 2\n"},
+			{Verb: Delete, APIVersion: "v1", Kind: "ConfigMap", Namespace: "team", Name: "b"},
+			{Verb: Delete, APIVersion: "v1", Kind: "ConfigMap", Namespace: "team", Name: "c"},
+		}},
+		{Kind: "Node", Name: "two", Watched: "ends", Changes: []Change{
+			{Verb: Orphan, Entry: "x", APIVersion: "networking.k8s.io/v1", Kind: "Ingress", Name: "i"},
+			{Verb: Orphan, Entry: "x", APIVersion: "networking.k8s.io/v1", Kind: "Ingress", Name: "j"},
+			{Verb: Create, Entry: "x", APIVersion: "v1", Kind: "Pod", Name: "p"},
+		}},
+		{Kind: "Node", Name: "three", Watched: "begins"},
+	}}
+	r.Summary.Parents = 4
+	r.finish()
+	return r
+}
+
+func TestText(t *testing.T) {
+	const want = `TemplateController apps: 3 of 4 parents change: 1 Pod would be created, 1 ConfigMap would be changed, 2 ConfigMaps would be deleted, 2 Ingresses would be left alone, as nobody wants them any more, 1 status changes, 1 write would be refused, 1 parent has a new fault
+Note: a note
+
+App team/one
+  fault: a fault
+  ConfigMap team/a of children[map] would be changed
+    the server would refuse that: no
+     a: 1
+    -b: 1
+    +b: 2
+  ConfigMap team/b of children[?] would be deleted
+  ConfigMap team/c of children[?] would be deleted
+  its status would change
+    @@ -1 +1 @@
+    -a: 1
+    +a: 2
+
+Node two: would be no parent any more
+  Ingress i of children[x] would be left alone, as nobody wants it any more
+  Ingress j of children[x] would be left alone, as nobody wants it any more
+  Pod p of children[x] would be created
+
+Node three: would be a parent
+`
+	var b strings.Builder
+	if err := Text(&b, cli.Colours{}, reported()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, b.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestTextThatIsCut says how many parents are left out, unless all are.
+func TestTextThatIsCut(t *testing.T) {
+	for shown, want := range map[int]string{0: "", 1: "2 more parents change: --limit 0 shows all", 2: "1 more parent changes: --limit 0 shows all", 3: ""} {
+		r := reported()
+		r.Parents = r.Parents[:shown]
+		var b strings.Builder
+		if err := Text(&b, cli.Colours{}, r); err != nil {
+			t.Fatal(err)
+		}
+		if _, more, _ := strings.Cut(b.String(), "more parent"); (more != "") != (want != "") || !strings.HasSuffix(b.String(), want+"\n") && want != "" {
+			t.Errorf("%d are shown: %s", shown, b.String())
+		}
+	}
+}
+
+func TestSummaries(t *testing.T) {
+	for want, s := range map[string]Summary{
+		"none of 0 parents changes":                        {},
+		"none of 1 parent changes":                         {Parents: 1},
+		"1 of 1 parent changes":                            {Parents: 1, Changed: 1},
+		"2 of 3 parents change: 2 statuses change":         {Parents: 3, Changed: 2, Statuses: 2},
+		"1 of 1 parent changes: 2 parents have new faults": {Parents: 1, Changed: 1, Failing: 2},
+		"1 of 1 parent changes: 3 writes would be refused": {Parents: 1, Changed: 1, Refused: 3},
+		"1 of 1 parent changes: 2 Pods would be recreated": {Parents: 1, Changed: 1, Changes: []Count{{Recreate, "", "Pod", 2}}},
+		"1 of 1 parent changes: 2 Gateways would stay as they are, by the update strategy of their entries": {Parents: 1, Changed: 1, Changes: []Count{{Outdated, "", "Gateway", 2}}},
+	} {
+		if got := s.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	for kind, want := range map[string]string{"Ingress": "Ingresses", "Box": "Boxes", "Branch": "Branches", "Endpoints": "Endpoints", "Policy": "Policies", "Gateway": "Gateways", "Pod": "Pods"} {
+		if got := pluralOf(kind); got != want {
+			t.Errorf("%s: %s, want %s", kind, got, want)
+		}
+	}
+}
