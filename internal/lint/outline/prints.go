@@ -50,3 +50,21 @@ func (p Printed) text() string {
 	}
 	return string(lines)
 }
+
+// Operands calls do with each operand of a pipeline, functions among them.
+func Operands(pipe *parse.PipeNode, do func(parse.Node)) {
+	for _, cmd := range pipe.Cmds {
+		for _, n := range cmd.Args {
+			switch n := n.(type) {
+			case *parse.PipeNode:
+				Operands(n, do)
+			case *parse.ChainNode:
+				if inner, ok := n.Node.(*parse.PipeNode); ok {
+					Operands(inner, do)
+				}
+			default:
+				do(n)
+			}
+		}
+	}
+}

@@ -32,7 +32,7 @@ func (c *checker) argument(call *invocation, i int, v *value, p param) bool {
 		c.mayLack(v, call.node(i))
 	}
 	if p.kinds != 0 && !v.may(p.kinds) {
-		c.maybe(!p.nil || v.kinds&null == 0, finding.Argument, c.argumentPlace(call, i), "%s: argument %d%s is %s, not %s%s", call.name.Ident, i+1, call.words(i), kindWords(v.kinds&^null), p.words, remedy(v, p))
+		c.maybe(!p.nil || v.kinds&null == 0, finding.Argument, c.argumentPlace(call, i), "%s: argument %d%s is %s, not %s%s", call.name.Ident, i+1, call.words(i), (v.kinds &^ null).Words(), p.words, remedy(v, p))
 		return false
 	}
 	if fault := p.fault(v.lit); fault != "" {

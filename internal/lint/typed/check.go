@@ -5,6 +5,8 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/lint/outline"
+	"github.com/templater-dev/templater/internal/lint/shape"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/schema"
@@ -55,7 +57,7 @@ type checker struct {
 	more    []finding.Finding    // that are not in a template
 
 	kinds     map[string]*value // of the objects of entries, by name
-	skeletons map[*syntax.Unit]*skeleton
+	skeletons map[*syntax.Unit]*outline.Skeleton
 }
 
 type variable struct {
@@ -74,7 +76,7 @@ func Check(spec *v1.TemplateControllerSpec, program *render.Program, known schem
 func newChecker(spec *v1.TemplateControllerSpec, program *render.Program, known schema.Set) *checker {
 	return &checker{
 		spec: spec, known: known, program: program, units: program.Templates(),
-		fine: map[spot]bool{}, labels: labelled(spec), looks: maxLooks, tested: map[string]bool{}, seen: map[*parse.Tree][]context{}, called: map[*parse.Tree]bool{}, printed: map[spot]*value{}, partial: map[*syntax.Text]bool{}, kinds: map[string]*value{}, skeletons: map[*syntax.Unit]*skeleton{},
+		fine: map[spot]bool{}, labels: labelled(spec), looks: maxLooks, tested: map[string]bool{}, seen: map[*parse.Tree][]context{}, called: map[*parse.Tree]bool{}, printed: map[spot]*value{}, partial: map[*syntax.Text]bool{}, kinds: map[string]*value{}, skeletons: map[*syntax.Unit]*outline.Skeleton{},
 	}
 }
 
@@ -92,8 +94,7 @@ func (c *checker) all() {
 	}
 	c.dead, c.depth, c.unsure, c.left = 0, 0, 0, false
 	c.broken()
-	c.texts()
-	c.plain()
+	shape.Check(c.spec, c.units, c.known, c)
 	c.unused()
 }
 
@@ -120,7 +121,7 @@ func (c *checker) readyWhen(u *syntax.Unit) {
 	case v.kinds == null:
 		c.lacks(v, pipe)
 	case !v.may(boolean):
-		c.errorf(finding.NotBoolean, c.at(pipe), "%s is %s, but must be true or false; compare it, as in eq .object.status.phase \"Bound\"", syntax.Excerpt(pipe), kindWords(v.kinds&^null))
+		c.errorf(finding.NotBoolean, c.at(pipe), "%s is %s, but must be true or false; compare it, as in eq .object.status.phase \"Bound\"", syntax.Excerpt(pipe), (v.kinds &^ null).Words())
 	default:
 		c.ofOthers(pipe)
 	}

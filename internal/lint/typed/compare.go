@@ -6,7 +6,6 @@ import (
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/finding"
-	"github.com/templater-dev/templater/internal/schema"
 )
 
 // equal is what eq yields: whether the first argument equals any of the others.
@@ -36,7 +35,7 @@ func (c *checker) equals(call *invocation, i, j int) *value {
 	v, w := call.args[i], call.args[j]
 	c.compares(v)
 	c.compares(w)
-	a, b := classes(v.kinds), classes(w.kinds)
+	a, b := v.kinds.Classes(), w.kinds.Classes()
 	sure := v.kinds&null == 0 && w.kinds&null == 0
 	switch {
 	case v.kinds == 0 || w.kinds == 0:
@@ -50,7 +49,7 @@ func (c *checker) equals(call *invocation, i, j int) *value {
 	case a&scalar == 0 || b&scalar == 0:
 		c.maybe(sure, finding.Argument, c.at(call.name), "%s: cannot compare lists and maps; use deepEqual", call.name.Ident)
 	case a&b == 0:
-		c.maybe(sure, finding.Argument, c.at(call.name), "%s: cannot compare %s with %s; int, float64 and toString convert", call.name.Ident, kindWords(a), kindWords(b))
+		c.maybe(sure, finding.Argument, c.at(call.name), "%s: cannot compare %s with %s; int, float64 and toString convert", call.name.Ident, a.Words(), b.Words())
 	case v.lit != nil && w.lit != nil:
 		order, known := compared(v.lit, w.lit)
 		return literal(known && order == 0)
@@ -58,14 +57,6 @@ func (c *checker) equals(call *invocation, i, j int) *value {
 		return literal(false)
 	}
 	return ofKinds(boolean)
-}
-
-// classes returns the kinds without what may be missing, and with all numbers alike.
-func classes(kinds schema.Kinds) schema.Kinds {
-	if kinds&number != 0 {
-		kinds |= number
-	}
-	return kinds &^ null
 }
 
 // outOfEnum notes that argument i, a text that is written out, is none of those that a field can have.
@@ -95,9 +86,9 @@ func order(c *checker, call *invocation) *value {
 	v, w := call.args[0], call.args[1]
 	c.compares(v)
 	c.compares(w)
-	a, b := classes(v.kinds), classes(w.kinds)
+	a, b := v.kinds.Classes(), w.kinds.Classes()
 	if a != 0 && b != 0 && v.kinds != 0 && w.kinds != 0 && a&b == 0 {
-		c.errorf(finding.Argument, c.at(call.name), "%s: cannot order %s and %s; int, float64 and toString convert", call.name.Ident, kindWords(a), kindWords(b))
+		c.errorf(finding.Argument, c.at(call.name), "%s: cannot order %s and %s; int, float64 and toString convert", call.name.Ident, a.Words(), b.Words())
 	}
 	return ordered(call.name.Ident, v.lit, w.lit)
 }
@@ -118,12 +109,12 @@ func alike(c *checker, call *invocation) *value {
 
 // neverEqual notes that a value never is what argument i says.
 func (c *checker) neverEqual(call *invocation, v, w *value, i int) {
-	a, b := classes(v.kinds), classes(w.kinds)
+	a, b := v.kinds.Classes(), w.kinds.Classes()
 	if v.kinds == 0 || w.kinds == 0 || a == 0 || b == 0 {
 		return
 	}
 	if a&b == 0 {
-		c.warnf(finding.NeverTrue, c.at(call.node(i)), "%s: %s is never %s", call.name.Ident, kindWords(a), kindWords(b))
+		c.warnf(finding.NeverTrue, c.at(call.node(i)), "%s: %s is never %s", call.name.Ident, a.Words(), b.Words())
 		return
 	}
 	c.outOfEnum(call, v, w, i)

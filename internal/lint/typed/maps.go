@@ -69,7 +69,7 @@ func index(c *checker, call *invocation) *value {
 		bare := v.kinds &^ null
 		switch {
 		case v.kinds != 0 && bare&(list|mapping) == 0:
-			c.maybe(v.kinds&null == 0, finding.NoFields, c.at(call.node(i)), "index: %s has no keys and positions", kindWords(bare))
+			c.maybe(v.kinds&null == 0, finding.NoFields, c.at(call.node(i)), "index: %s has no keys and positions", bare.Words())
 			return anything
 		case key.kinds == null:
 			if v.kinds&null == 0 && v.kinds != 0 {
@@ -98,7 +98,7 @@ func dig(c *checker, call *invocation) *value {
 		return anything
 	}
 	if v.kinds != 0 && v.kinds&^null&mapping == 0 && v.kinds != null {
-		c.errorf(finding.Argument, c.at(call.node(last)), "dig: argument %d%s is %s, not a map; the map comes last, and the default before it", last+1, call.words(last), kindWords(v.kinds))
+		c.errorf(finding.Argument, c.at(call.node(last)), "dig: argument %d%s is %s, not a map; the map comes last, and the default before it", last+1, call.words(last), v.kinds.Words())
 		return anything
 	}
 	for i := range last - 1 {

@@ -171,7 +171,7 @@ func (c *checker) finding(n *note, positions syntax.Positions) finding.Finding {
 	switch {
 	case n.message != "":
 	case n.code == finding.NoFields:
-		f.Message = fmt.Sprintf("%s is %s, so there is no .%s in it%s", n.of.words(), kindWords(n.kinds), n.key, c.instead(n.of, n.key))
+		f.Message = fmt.Sprintf("%s is %s, so there is no .%s in it%s", n.of.words(), n.kinds.Words(), n.key, c.instead(n.of, n.key))
 	default:
 		f.Message, f.Replacement = c.unknownWords(n)
 	}
@@ -243,18 +243,4 @@ func (o *origin) words() string {
 		return o.object
 	}
 	return o.path + " of " + o.object
-}
-
-// kindWords says what a value may be.
-func kindWords(kinds schema.Kinds) string {
-	var words []string
-	for _, k := range []struct {
-		kinds schema.Kinds
-		words string
-	}{{str, "a string"}, {number, "a number"}, {boolean, "a boolean"}, {list, "a list"}, {mapping, "a map"}, {null, "missing"}} {
-		if kinds&k.kinds != 0 {
-			words = append(words, k.words)
-		}
-	}
-	return strings.Join(words, " or ")
 }

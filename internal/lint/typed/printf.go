@@ -43,7 +43,7 @@ func printf(c *checker, call *invocation) *value {
 			c.errorf(finding.Format, c.at(call.node(0)), "printf: the format has more directives than there are arguments")
 			return ofKinds(str)
 		case !call.args[used].may(takes):
-			c.errorf(finding.Format, c.at(call.node(used)), "printf: argument %d%s is %s, which %%%c cannot format", used+1, call.words(used), kindWords(call.args[used].kinds&^null), rest[0])
+			c.errorf(finding.Format, c.at(call.node(used)), "printf: argument %d%s is %s, which %%%c cannot format", used+1, call.words(used), (call.args[used].kinds &^ null).Words(), rest[0])
 		}
 		format = rest[1:]
 		used++

@@ -123,7 +123,7 @@ func joinText(c *checker, call *invocation) *value {
 	case separator.kinds != 0 && separator.kinds&^null == list && all.kinds&^null == str:
 		c.warnf(finding.Order, c.at(call.name), "join takes the separator first and the list last")
 	case all.kinds != 0 && all.kinds&^null == list && !separator.may(scalar):
-		c.errorf(finding.Argument, c.at(call.node(0)), "join: argument 1%s is %s, not text; the list comes last", call.words(0), kindWords(separator.kinds))
+		c.errorf(finding.Argument, c.at(call.node(0)), "join: argument 1%s is %s, not text; the list comes last", call.words(0), separator.kinds.Words())
 	case all.kinds == mapping:
 		c.errorf(finding.Argument, c.at(call.node(1)), "join: argument 2%s is a map, not a list; keys and values make lists of it", call.words(1))
 	}

@@ -114,7 +114,7 @@ func (c *checker) yields(name string) *value {
 	}
 	var all []*value
 	root := ".children." + name + "[]"
-	for _, kind := range c.skeleton(c.units.Children[i]).kinds() {
+	for _, kind := range c.Skeleton(c.units.Children[i]).Kinds() {
 		all = append(all, c.object(kind.GroupVersion().String(), kind.Kind, root))
 	}
 	if len(all) == 1 {
@@ -124,23 +124,6 @@ func (c *checker) yields(name string) *value {
 	v.origin = &origin{root: root, object: "the object", of: v.of}
 	v.variants = all
 	return v
-}
-
-// kinds returns the kinds of all documents, or none if they may be of others.
-func (s *skeleton) kinds() (all []gvk.GroupVersionKind) {
-	for _, d := range s.documents {
-		found, ok := kindIn(d.root)
-		if !ok {
-			return nil
-		}
-		if !slices.Contains(all, found) {
-			all = append(all, found)
-		}
-	}
-	if s.others {
-		return nil
-	}
-	return all
 }
 
 // objects returns the objects of an entry, which templates see under a name.

@@ -82,7 +82,7 @@ func TestSignaturesAreTrue(t *testing.T) {
 				t.Errorf("%s yields %s, but is said to fail: %s", expression, kind, errs[0])
 			}
 			if err == nil && !v.may(kindNamed[kind]) {
-				t.Errorf("%s yields %s, not %s", expression, kind, kindWords(v.kinds))
+				t.Errorf("%s yields %s, not %s", expression, kind, v.kinds.Words())
 			}
 			if err == nil && v.lit != nil && kindNamed[kind] != kindOf(v.lit) {
 				t.Errorf("%s yields %s, not %v", expression, kind, v.lit)

@@ -148,7 +148,7 @@ func (c *checker) ranges(v *value, n *parse.RangeNode) {
 	switch {
 	case v.kinds == 0 || v.kinds == null:
 	case v.kinds&takes == 0:
-		c.maybe(v.kinds&null == 0, finding.RangeOver, c.at(n.Pipe), "range needs a list, a map or an integer; %s is %s", excerpt(n.Pipe), kindWords(v.kinds&^null))
+		c.maybe(v.kinds&null == 0, finding.RangeOver, c.at(n.Pipe), "range needs a list, a map or an integer; %s is %s", excerpt(n.Pipe), (v.kinds &^ null).Words())
 	case v.kinds == integer && len(n.Pipe.Decl) > 1:
 		c.errorf(finding.RangeOver, c.at(n.Pipe), "range over an integer yields one variable, not two")
 	}

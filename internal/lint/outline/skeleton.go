@@ -1,4 +1,4 @@
-package typed
+package outline
 
 import (
 	"slices"
@@ -8,26 +8,25 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
-	"github.com/templater-dev/templater/internal/lint/outline"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/separator"
 )
 
-// skeleton is the YAML that the text of a template shows, whatever its actions print: all branches of it, once.
-type skeleton struct {
-	text *syntax.Text
-	// documents are those that could be read. others says that there may be more.
-	documents []yamlDocument
-	others    bool
+// Skeleton is the YAML that the text of a template shows, whatever its actions print: all branches of it, once.
+type Skeleton struct {
+	Text *syntax.Text
+	// Documents are those that could be read. Others says that there may be more.
+	Documents []Document
+	Others    bool
 	prints    []int // where actions begin that print, in order
-	adds      bool  // actions in lines of their own print, of which the documents show nothing
-	lines     []int // offsets at which they begin; see starts
+	Adds      bool  // actions in lines of their own print, of which the documents show nothing
+	lines     []int // offsets at which they begin; see Starts
 }
 
-// yamlDocument is one YAML document of a skeleton, and in which line of the template it begins.
-type yamlDocument struct {
-	root  *yaml.Node
-	first int
+// Document is one YAML document of a skeleton, and in which line of the template it begins.
+type Document struct {
+	Root  *yaml.Node
+	First int
 }
 
 // blank stands for each character of what is printed: a private one, that no author writes.
@@ -39,33 +38,33 @@ const maxSkeletons = 200
 // maxSkeleton bounds the text of which a skeleton is made, in bytes.
 const maxSkeleton = 128 << 10
 
-// skeletonOf reads the text of a template.
-func skeletonOf(u *syntax.Unit) *skeleton {
-	s := &skeleton{text: u.Text}
+// Of reads the text of a template.
+func Of(u *syntax.Unit) *Skeleton {
+	s := &Skeleton{Text: u.Text}
 	content := u.Text.Content
 	if len(content) > maxSkeleton || strings.ContainsRune(content, blank) {
-		s.others = true
+		s.Others = true
 		return s
 	}
 	g := gaps{content: content, own: make([]bool, len(content))}
 	if !g.list(u.Body()) {
-		s.others = true
+		s.Others = true
 		return s
 	}
 	lines, ok := g.lines()
 	if !ok {
-		s.others = true
+		s.Others = true
 		return s
 	}
-	s.others, s.adds, s.prints = g.unplaced, g.adds, g.prints
+	s.Others, s.Adds, s.prints = g.unplaced, g.adds, g.prints
 	s.read(lines)
 	return s
 }
 
 // read reads the documents of lines.
-func (s *skeleton) read(lines []string) {
+func (s *Skeleton) read(lines []string) {
 	first := 0
-	for i := 0; i <= len(lines) && len(s.documents) < maxSkeletons; i++ {
+	for i := 0; i <= len(lines) && len(s.Documents) < maxSkeletons; i++ {
 		if i < len(lines) && !separator.Begins(lines[i]) {
 			continue
 		}
@@ -74,17 +73,17 @@ func (s *skeleton) read(lines []string) {
 	}
 }
 
-func (s *skeleton) document(lines []string, first int) {
+func (s *Skeleton) document(lines []string, first int) {
 	text := strings.Join(lines, "\n")
 	if strings.TrimSpace(text) == "" {
 		return
 	}
 	var root yaml.Node
 	if err := yaml.Unmarshal([]byte(text), &root); err != nil || len(root.Content) != 1 {
-		s.others = true // what it is cannot be told without data
+		s.Others = true // what it is cannot be told without data
 		return
 	}
-	s.documents = append(s.documents, yamlDocument{root.Content[0], first})
+	s.Documents = append(s.Documents, Document{root.Content[0], first})
 }
 
 // gaps tells the author's own text from actions.
@@ -122,7 +121,7 @@ func (g *gaps) node(n parse.Node) bool {
 			g.own[from+i] = true
 		}
 	case *parse.ActionNode:
-		if len(n.Pipe.Decl) == 0 && !outline.Ends(n) {
+		if len(n.Pipe.Decl) == 0 && !Ends(n) {
 			g.prints = append(g.prints, int(n.Pos))
 			g.unplaced = g.unplaced || g.atMargin(n)
 		}
@@ -181,7 +180,7 @@ func (g *gaps) line(from int, line string) (text string, ok bool) {
 		}
 	}
 	switch {
-	case !gap && (line == "" || own && g.own[from+indentation(line)] && g.begins(from, line)):
+	case !gap && (line == "" || own && g.own[from+margin(line)] && g.begins(from, line)):
 		return strings.TrimSuffix(line, "\r"), true
 	case !own:
 		g.adds = g.adds || anyIn(g.prints, from, from+len(line))
@@ -203,17 +202,17 @@ func (g *gaps) line(from int, line string) (text string, ok bool) {
 // begins reports whether a line of the template is one of the output, too, with the same indentation: its line end is the
 // author's, or what took it stands at the same place.
 func (g *gaps) begins(from int, line string) bool {
-	if from == 0 || g.own[from-1] && (indentation(line) == 0 || g.own[from]) {
+	if from == 0 || g.own[from-1] && (margin(line) == 0 || g.own[from]) {
 		return true
 	}
 	// The line end before is part of an action or was trimmed by one: by that which ends the line before, or by that
 	// which begins this one.
-	if !g.own[from-1] && len(line) > 0 && g.own[from+min(indentation(line), len(line)-1)] {
+	if !g.own[from-1] && len(line) > 0 && g.own[from+min(margin(line), len(line)-1)] {
 		before := g.content[:from-1]
 		last := before[strings.LastIndexByte(before, '\n')+1:]
-		return indentation(last) == indentation(line) && !slices.Contains(g.own[from-1-len(last)+indentation(last):from-1], true)
+		return margin(last) == margin(line) && !slices.Contains(g.own[from-1-len(last)+margin(last):from-1], true)
 	}
-	return indentation(line) < len(line) && !g.own[from+indentation(line)] && g.startsAction(from+indentation(line))
+	return margin(line) < len(line) && !g.own[from+margin(line)] && g.startsAction(from+margin(line))
 }
 
 // startsAction reports whether an action begins at an offset, and not in a line before.
@@ -229,27 +228,27 @@ func anyIn(offsets []int, from, to int) bool {
 	return i < len(offsets) && offsets[i] < to
 }
 
-func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
+func margin(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
 
-// offset returns the offset of a place in a document, in bytes of the template.
-func (s *skeleton) offset(starts []int, line, column int) int {
+// Offset returns the offset of a place in a document, in bytes of the template.
+func (s *Skeleton) Offset(starts []int, line, column int) int {
 	if line < 1 || line > len(starts) {
 		return 0
 	}
 	at := starts[line-1]
 	for range column - 1 {
-		_, size := utf8.DecodeRuneInString(s.text.Content[at:])
+		_, size := utf8.DecodeRuneInString(s.Text.Content[at:])
 		at += size
 	}
-	return min(at, len(s.text.Content))
+	return min(at, len(s.Text.Content))
 }
 
-// starts returns the offsets at which lines begin.
-func (s *skeleton) starts() []int {
+// Starts returns the offsets at which lines begin.
+func (s *Skeleton) Starts() []int {
 	if s.lines == nil {
 		s.lines = []int{0}
-		for i := range len(s.text.Content) {
-			if s.text.Content[i] == '\n' {
+		for i := range len(s.Text.Content) {
+			if s.Text.Content[i] == '\n' {
 				s.lines = append(s.lines, i+1)
 			}
 		}

@@ -1,4 +1,4 @@
-package typed
+package shape
 
 import (
 	"slices"
@@ -8,6 +8,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/lint/outline"
 )
 
 // This file has the rules about what select templates yield: see internal/reconcile/related/selection.
@@ -23,14 +24,14 @@ func (c *checker) selects() {
 		if u == nil {
 			continue
 		}
-		s := c.skeleton(u)
-		for _, d := range s.documents {
-			at := shape{c: c, s: s, starts: s.starts(), first: d.first}
-			switch d.root.Kind { //nolint:exhaustive // anything else is no mapping
+		s := c.Skeleton(u)
+		for _, d := range s.Documents {
+			at := shape{c: c, s: s, starts: s.Starts(), first: d.First}
+			switch d.Root.Kind { //nolint:exhaustive // anything else is no mapping
 			case yaml.MappingNode:
-				at.selects(&c.spec.Related[i], d.root)
+				at.selects(&c.spec.Related[i], d.Root)
 			case yaml.SequenceNode:
-				for _, item := range d.root.Content {
+				for _, item := range d.Root.Content {
 					at.selects(&c.spec.Related[i], item)
 				}
 			}
@@ -40,7 +41,7 @@ func (c *checker) selects() {
 
 // selects looks at one mapping.
 func (at *shape) selects(entry *v1.Related, mapping *yaml.Node) {
-	if mapping.Kind != yaml.MappingNode || !at.c.step() {
+	if mapping.Kind != yaml.MappingNode || !at.c.Step() {
 		return
 	}
 	at.homeless(entry, mapping)
@@ -49,7 +50,7 @@ func (at *shape) selects(entry *v1.Related, mapping *yaml.Node) {
 		switch {
 		case !writtenOut(key):
 		case slices.Contains(keysOfSelector, key.Value):
-			at.c.warnf(finding.SelectKey, at.place(key), "a select has no key %s: put it below labelSelector", key.Value)
+			at.c.Warn(finding.SelectKey, at.place(key), "", "a select has no key %s: put it below labelSelector", key.Value)
 		case !slices.Contains(keysOfSelect, key.Value):
 			at.misnamed(key, "a select", keysOfSelect, "write "+strings.Join(keysOfSelect, ", "))
 		case key.Value == "labelSelector":
@@ -64,8 +65,8 @@ func (at *shape) selects(entry *v1.Related, mapping *yaml.Node) {
 func (at *shape) homeless(entry *v1.Related, mapping *yaml.Node) {
 	parents, known := at.c.scopeOf(at.c.spec.Watch.APIVersion, at.c.spec.Watch.Kind)
 	related, alsoKnown := at.c.scopeOf(entry.APIVersion, entry.Kind)
-	if known && alsoKnown && !parents && related && !at.s.adds && len(mapping.Content) > 0 && !mayHave(mapping, "namespace") && !mayHave(mapping, "allNamespaces") {
-		at.c.warnf(finding.SelectKey, at.place(mapping.Content[0]), "%s has no namespace: give namespace, or allNamespaces: true", at.c.spec.Watch.Kind)
+	if known && alsoKnown && !parents && related && !at.s.Adds && len(mapping.Content) > 0 && !mayHave(mapping, "namespace") && !mayHave(mapping, "allNamespaces") {
+		at.c.Warn(finding.SelectKey, at.place(mapping.Content[0]), "", "%s has no namespace: give namespace, or allNamespaces: true", at.c.spec.Watch.Kind)
 	}
 }
 
@@ -80,11 +81,11 @@ func (at *shape) selector(n *yaml.Node) {
 
 // misnamed notes a key that is none of those there are.
 func (at *shape) misnamed(key *yaml.Node, of string, known []string, otherwise string) {
-	nearest := at.c.nearest(key.Value, slices.Clone(known))
+	nearest := at.c.Nearest(key.Value, slices.Clone(known))
 	if nearest != "" {
 		otherwise = "did you mean " + nearest + "?"
 	}
-	at.c.warnf(finding.SelectKey, at.place(key), "%s has no key %s; %s", of, key.Value, otherwise).replacement = nearest
+	at.c.Warn(finding.SelectKey, at.place(key), nearest, "%s has no key %s; %s", of, key.Value, otherwise)
 }
 
 // foreign notes a namespace in which nothing is watched.
@@ -92,13 +93,13 @@ func (at *shape) foreign(entry *v1.Related, key, value *yaml.Node) {
 	related, known := at.c.scopeOf(entry.APIVersion, entry.Kind)
 	switch {
 	case known && !related:
-		at.c.warnf(finding.SelectKey, at.place(key), "%s is cluster-scoped: leave out namespace", entry.Kind)
+		at.c.Warn(finding.SelectKey, at.place(key), "", "%s is cluster-scoped: leave out namespace", entry.Kind)
 	case writtenOut(value) && value.Value != "" && len(entry.Namespaces) > 0 && !slices.Contains(entry.Namespaces, value.Value):
-		at.c.warnf(finding.SelectKey, at.place(value), "namespaces of this entry lacks %s, so nothing there is watched: add it, or leave namespaces out", value.Value)
+		at.c.Warn(finding.SelectKey, at.place(value), "", "namespaces of this entry lacks %s, so nothing there is watched: add it, or leave namespaces out", value.Value)
 	}
 }
 
 // writtenOut reports whether a node is a text that the author wrote.
 func writtenOut(n *yaml.Node) bool {
-	return n.Kind == yaml.ScalarNode && !printed(n.Value) && n.Tag != "!!merge"
+	return n.Kind == yaml.ScalarNode && !outline.PrintedIn(n.Value) && n.Tag != "!!merge"
 }

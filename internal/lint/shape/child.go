@@ -1,6 +1,8 @@
-package typed
+package shape
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -8,14 +10,14 @@ import (
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/templater-dev/templater/internal/finding"
-	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/lint/outline"
 	"github.com/templater-dev/templater/internal/schema"
 )
 
 // shape compares the text of a template with the type of what it yields.
 type shape struct {
 	c      *checker
-	s      *skeleton
+	s      *outline.Skeleton
 	starts []int
 	first  int // line of the template where the document begins
 	object string
@@ -27,8 +29,8 @@ type shape struct {
 // texts looks at what the texts of all templates show.
 func (c *checker) texts() {
 	for _, u := range c.units.Children {
-		s := c.skeleton(u)
-		for _, d := range s.documents {
+		s := c.Skeleton(u)
+		for _, d := range s.Documents {
 			c.document(s, d)
 			c.child(s, d)
 		}
@@ -38,74 +40,38 @@ func (c *checker) texts() {
 	if u == nil {
 		return
 	}
-	s := c.skeleton(u)
-	parent := c.object(c.spec.Watch.APIVersion, c.spec.Watch.Kind, "")
-	if parent.of == nil {
+	s := c.Skeleton(u)
+	parent := c.lookup(c.spec.Watch.APIVersion, c.spec.Watch.Kind)
+	if parent == nil {
 		return
 	}
-	f, there := parent.of.Fields["status"]
-	if !there || s.others || len(s.documents) != 1 {
+	f, there := parent.Fields["status"]
+	if !there || s.Others || len(s.Documents) != 1 {
 		return
 	}
-	at := shape{c: c, s: s, starts: s.starts(), first: s.documents[0].first, object: c.spec.Watch.Kind, code: finding.Pruned, status: true}
-	at.node(s.documents[0].root, f.Type, ".status")
-}
-
-// skeleton returns that of a template, which is made once.
-func (c *checker) skeleton(u *syntax.Unit) *skeleton {
-	s, made := c.skeletons[u]
-	if !made {
-		s = skeletonOf(u)
-		c.skeletons[u] = s
-	}
-	return s
+	at := shape{c: c, s: s, starts: s.Starts(), first: s.Documents[0].First, object: c.spec.Watch.Kind, code: finding.Pruned, status: true}
+	at.node(s.Documents[0].Root, f.Type, ".status")
 }
 
 // child looks at a document of a child's template.
-func (c *checker) child(s *skeleton, d yamlDocument) {
-	kind, ok := kindIn(d.root)
+func (c *checker) child(s *outline.Skeleton, d outline.Document) {
+	kind, ok := d.Kind()
 	if !ok {
 		return
 	}
-	at := shape{c: c, s: s, starts: s.starts(), first: d.first, object: kind.Kind, kind: kind, code: finding.ChildField}
-	at.temporary(d.root)
+	at := shape{c: c, s: s, starts: s.Starts(), first: d.First, object: kind.Kind, kind: kind, code: finding.ChildField}
+	at.temporary(d.Root)
 	if c.known == nil {
 		return
 	}
 	t, exists := c.known.Lookup(kind)
 	switch {
 	case !exists:
-		c.warnf(finding.UnknownKind, at.place(entryOf(d.root, "kind")), "there is no kind %s in %s", kind.Kind, kind.GroupVersion())
+		c.Warn(finding.UnknownKind, at.place(entryOf(d.Root, "kind")), "", "there is no kind %s in %s", kind.Kind, kind.GroupVersion())
 	case t != nil:
-		at.placed(d.root, t)
-		at.node(d.root, t, "")
+		at.placed(d.Root, t)
+		at.node(d.Root, t, "")
 	}
-}
-
-// kindIn returns the kind that a document writes out, or false if it writes none or several.
-func kindIn(root *yaml.Node) (kind gvk.GroupVersionKind, ok bool) {
-	version, name := literalIn(root, "apiVersion"), literalIn(root, "kind")
-	gv, err := gvk.ParseGroupVersion(version)
-	if err != nil || version == "" || name == "" {
-		return kind, false
-	}
-	return gv.WithKind(name), true
-}
-
-// literalIn returns the text under a key of a mapping, or "" if it is not written out, or twice in different ways.
-func literalIn(root *yaml.Node, key string) string {
-	text := ""
-	for i := 0; root.Kind == yaml.MappingNode && i+1 < len(root.Content); i += 2 {
-		if root.Content[i].Value != key {
-			continue
-		}
-		value := root.Content[i+1]
-		if value.Kind != yaml.ScalarNode || printed(value.Value) || text != "" && text != value.Value {
-			return ""
-		}
-		text = value.Value
-	}
-	return text
 }
 
 // entryOf returns the value under a key of a mapping that has it.
@@ -118,21 +84,18 @@ func entryOf(root *yaml.Node, key string) *yaml.Node {
 	return root
 }
 
-// printed reports whether an action prints a part of a text.
-func printed(text string) bool { return strings.ContainsRune(text, blank) }
-
 // place returns where a node stands.
-func (at *shape) place(n *yaml.Node) place {
+func (at *shape) place(n *yaml.Node) Place {
 	line, width := at.first+n.Line-1, utf8.RuneCountInString(n.Value)
 	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
 		width += 2
 	}
-	offset := at.s.offset(at.starts, line, n.Column)
-	length := at.s.offset(at.starts, line, n.Column+width) - offset
+	offset := at.s.Offset(at.starts, line, n.Column)
+	length := at.s.Offset(at.starts, line, n.Column+width) - offset
 	if n.Kind != yaml.ScalarNode || n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		length = 1
 	}
-	return place{text: at.s.text, offset: offset, length: length}
+	return Place{Text: at.s.Text, Offset: offset, Length: length}
 }
 
 // conditionStatus is where templater takes booleans, too, and writes the words for them.
@@ -140,25 +103,25 @@ const conditionStatus = ".status.conditions[].status"
 
 // node compares a node with the type that is expected there.
 func (at *shape) node(n *yaml.Node, t *schema.Type, path string) {
-	if at.status && n.Kind == yaml.ScalarNode && printed(n.Value) {
+	if at.status && n.Kind == yaml.ScalarNode && outline.PrintedIn(n.Value) {
 		at.endless(n, path)
 	}
-	if t == nil || t.Kinds == 0 || !at.c.step() {
+	if t == nil || t.Kinds == 0 || !at.c.Step() {
 		return
 	}
 	if at.status && path == conditionStatus {
 		wider := *t
-		wider.Kinds |= boolean
+		wider.Kinds |= schema.Boolean
 		t = &wider
 	}
 	if got := kindsOfNode(n); got != 0 && t.Kinds&got == 0 {
-		at.c.warnf(finding.FieldType, at.place(n), "%s of %s is %s, not %s%s", path, at.object, kindWords(t.Kinds&^null), kindWords(got), unquote(n, t))
+		at.c.Warn(finding.FieldType, at.place(n), "", "%s of %s is %s, not %s%s", path, at.object, (t.Kinds &^ schema.Null).Words(), got.Words(), unquote(n, t))
 		return
 	}
 	at.value(n, t, path)
 	switch n.Kind { //nolint:exhaustive // nothing is known of the others
 	case yaml.MappingNode:
-		for i := 0; i+1 < len(n.Content) && !at.c.gaveUp; i += 2 {
+		for i := 0; i+1 < len(n.Content) && !at.c.Ended(); i += 2 {
 			at.entry(n.Content[i], n.Content[i+1], t, path)
 		}
 	case yaml.SequenceNode:
@@ -177,7 +140,7 @@ func unquote(n *yaml.Node, t *schema.Type) string {
 		return ""
 	case n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
 		return ": leave out the quotes"
-	case t.Kinds&str != 0:
+	case t.Kinds&schema.String != 0:
 		return ": put quotes around it"
 	}
 	return ""
@@ -186,7 +149,7 @@ func unquote(n *yaml.Node, t *schema.Type) string {
 // entry compares an entry of a mapping.
 func (at *shape) entry(key, v *yaml.Node, t *schema.Type, path string) {
 	switch f, there := t.Fields[key.Value]; {
-	case key.Kind != yaml.ScalarNode || printed(key.Value) || key.Tag == "!!merge":
+	case key.Kind != yaml.ScalarNode || outline.PrintedIn(key.Value) || key.Tag == "!!merge":
 	case there:
 		at.node(v, f.Type, path+"."+key.Value)
 	case t.Fields == nil:
@@ -197,14 +160,14 @@ func (at *shape) entry(key, v *yaml.Node, t *schema.Type, path string) {
 }
 
 func (at *shape) unknown(key *yaml.Node, t *schema.Type, path string) {
-	known := sortedKeys(t.Fields)
-	nearest := at.c.nearest(key.Value, known)
+	known := slices.Sorted(maps.Keys(t.Fields))
+	nearest := at.c.Nearest(key.Value, known)
 	hint := ""
 	switch {
 	case nearest != "":
 		hint = "; did you mean " + nearest + "?"
 	default:
-		if where := within(t, key.Value, maxLevels, &at.c.looks); where != "" {
+		if where := at.c.Within(t, key.Value); where != "" {
 			hint = "; it is in " + path + where
 		}
 	}
@@ -212,13 +175,12 @@ func (at *shape) unknown(key *yaml.Node, t *schema.Type, path string) {
 	if at.code == finding.Pruned {
 		consequence = "the server drops it: add it to the schema"
 	}
-	n := at.c.warnf(at.code, at.place(key), "%s has no field %s.%s, so %s%s", at.object, path, key.Value, consequence, hint)
-	n.replacement = nearest
+	at.c.Warn(at.code, at.place(key), nearest, "%s has no field %s.%s, so %s%s", at.object, path, key.Value, consequence, hint)
 }
 
 // scalar compares a text with those that are possible.
 func (at *shape) scalar(n *yaml.Node, t *schema.Type, path string) {
-	if len(t.Enum) == 0 || n.Value == "" || printed(n.Value) || kindsOfNode(n) != str {
+	if len(t.Enum) == 0 || n.Value == "" || outline.PrintedIn(n.Value) || kindsOfNode(n) != schema.String {
 		return
 	}
 	for _, possible := range t.Enum {
@@ -226,40 +188,41 @@ func (at *shape) scalar(n *yaml.Node, t *schema.Type, path string) {
 			return
 		}
 	}
-	nearest := at.c.nearest(n.Value, append([]string(nil), t.Enum...))
+	nearest := at.c.Nearest(n.Value, append([]string(nil), t.Enum...))
 	hint := "it is one of " + strings.Join(t.Enum[:min(len(t.Enum), 12)], ", ")
 	if nearest != "" {
 		hint = "did you mean " + nearest + "?"
 	}
-	note := at.c.warnf(finding.FieldType, at.place(n), "%s of %s cannot be %q; %s", path, at.object, n.Value, hint)
-	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) == 0 {
-		note.replacement = nearest
+	replacement := nearest
+	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
+		replacement = ""
 	}
+	at.c.Warn(finding.FieldType, at.place(n), replacement, "%s of %s cannot be %q; %s", path, at.object, n.Value, hint)
 }
 
 // kindsOfNode returns what a node is, or 0 if that is not known.
 func kindsOfNode(n *yaml.Node) schema.Kinds {
 	switch {
 	case n.Kind == yaml.MappingNode:
-		return mapping
+		return schema.Map
 	case n.Kind == yaml.SequenceNode:
-		return list
+		return schema.List
 	case n.Kind != yaml.ScalarNode:
 		return 0
-	case printed(n.Value) && n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
-		return str
-	case printed(n.Value):
+	case outline.PrintedIn(n.Value) && n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0:
+		return schema.String
+	case outline.PrintedIn(n.Value):
 		return 0
 	}
 	switch n.ShortTag() {
 	case "!!str", "!!timestamp":
-		return str
+		return schema.String
 	case "!!bool":
-		return boolean
+		return schema.Boolean
 	case "!!int":
-		return integer
+		return schema.Integer
 	case "!!float":
-		return float
+		return schema.Number
 	}
 	return 0
 }

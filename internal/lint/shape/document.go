@@ -1,9 +1,10 @@
-package typed
+package shape
 
 import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/lint/outline"
 	"github.com/templater-dev/templater/internal/render/document"
 )
 
@@ -11,35 +12,35 @@ import (
 // internal/reconcile/child/shape.go.
 
 // document notes what keeps a document from being an object, as far as its text shows it.
-func (c *checker) document(s *skeleton, d yamlDocument) {
-	if d.root.Kind != yaml.MappingNode || len(d.root.Content) == 0 {
+func (c *checker) document(s *outline.Skeleton, d outline.Document) {
+	if d.Root.Kind != yaml.MappingNode || len(d.Root.Content) == 0 {
 		return
 	}
-	at := shape{c: c, s: s, starts: s.starts(), first: d.first}
+	at := shape{c: c, s: s, starts: s.Starts(), first: d.First}
 	for _, key := range []string{"apiVersion", "kind"} {
-		v := entryOf(d.root, key)
+		v := entryOf(d.Root, key)
 		if v.Kind != yaml.ScalarNode {
 			continue
 		}
-		if place := at.place(v); printed(v.Value) && anyIn(s.prints, place.offset, place.end()) {
-			c.warnf(finding.NoObject, place, "%s must stand in the template as it is, so that rights are known beforehand; use if to choose between several", key)
+		if place := at.place(v); outline.PrintedIn(v.Value) && s.PrintsIn(place.Offset, place.end()) {
+			c.Warn(finding.NoObject, place, "", "%s must stand in the template as it is, so that rights are known beforehand; use if to choose between several", key)
 		}
 	}
-	if v := entryNode(d.root, "status"); v != nil {
-		c.warnf(finding.NoObject, at.place(v), "status is not for a template to set: remove it")
+	if v := entryNode(d.Root, "status"); v != nil {
+		c.Warn(finding.NoObject, at.place(v), "", "status is not for a template to set: remove it")
 	}
-	metadata := entryOf(d.root, "metadata")
+	metadata := entryOf(d.Root, "metadata")
 	for _, owned := range document.NotForTemplates {
 		if v := entryNode(metadata, owned.Field); v != nil {
-			c.warnf(finding.NoObject, at.place(v), "metadata.%s may not be set: %s", owned.Field, owned.Advice)
+			c.Warn(finding.NoObject, at.place(v), "", "metadata.%s may not be set: %s", owned.Field, owned.Advice)
 		}
 	}
-	at.lacks(d.root, metadata)
+	at.lacks(d.Root, metadata)
 }
 
 // lacks notes what a document needs and does not have.
 func (at *shape) lacks(root, metadata *yaml.Node) {
-	if at.s.adds || at.s.others {
+	if at.s.Adds || at.s.Others {
 		return // it may come from what is printed
 	}
 	missing := ""
@@ -53,7 +54,7 @@ func (at *shape) lacks(root, metadata *yaml.Node) {
 	default:
 		return
 	}
-	at.c.warnf(finding.NoObject, at.place(root.Content[0]), "the document has no %s: every child needs apiVersion, kind and metadata.name", missing)
+	at.c.Warn(finding.NoObject, at.place(root.Content[0]), "", "the document has no %s: every child needs apiVersion, kind and metadata.name", missing)
 }
 
 // entryNode returns the key of an entry of a mapping that is not null, or nil if there is none.

@@ -1,4 +1,4 @@
-package typed
+package shape
 
 import (
 	"go.yaml.in/yaml/v4"
@@ -6,6 +6,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/lint/outline"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/schema"
 )
@@ -20,21 +21,26 @@ func (at *shape) placed(root *yaml.Node, of *schema.Type) {
 		return
 	}
 	switch {
-	case parents && !children && at.c.scope(at.s.text.Name) != v1.ScopeCluster:
-		at.c.warnf(finding.ChildPlace, at.place(entryOf(root, "kind")), "a %s is cluster-scoped and cannot belong to the namespaced %s: set scope: Cluster in this entry, or watch a cluster-scoped kind", at.object, at.c.spec.Watch.Kind)
-	case !parents && children && !at.s.adds && !mayHave(entryOf(root, "metadata"), "namespace"):
-		at.c.warnf(finding.ChildPlace, at.place(entryOf(root, "kind")), "a %s is namespaced and its parent is not: set metadata.namespace", at.object)
+	case parents && !children && at.c.scope(at.s.Text.Name) != v1.ScopeCluster:
+		at.c.Warn(finding.ChildPlace, at.place(entryOf(root, "kind")), "", "a %s is cluster-scoped and cannot belong to the namespaced %s: set scope: Cluster in this entry, or watch a cluster-scoped kind", at.object, at.c.spec.Watch.Kind)
+	case !parents && children && !at.s.Adds && !mayHave(entryOf(root, "metadata"), "namespace"):
+		at.c.Warn(finding.ChildPlace, at.place(entryOf(root, "kind")), "", "a %s is namespaced and its parent is not: set metadata.namespace", at.object)
 	}
 }
 
 // scopeOf reports whether a kind has namespaces, and whether that is known.
 func (c *checker) scopeOf(apiVersion, kind string) (namespaced, known bool) {
+	return c.lookup(apiVersion, kind).Namespaced()
+}
+
+// lookup returns the type of the objects of a kind, or nil if it is not known.
+func (c *checker) lookup(apiVersion, kind string) *schema.Type {
 	gv, err := gvk.ParseGroupVersion(apiVersion)
 	if err != nil || c.known == nil {
-		return false, false
+		return nil
 	}
 	t, _ := c.known.Lookup(gv.WithKind(kind))
-	return t.Namespaced()
+	return t
 }
 
 // scope returns that of the entry whose template has that name.
@@ -57,7 +63,7 @@ func mayHave(n *yaml.Node, key string) bool {
 		return true
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if k := n.Content[i]; k.Value == key || k.Kind != yaml.ScalarNode || printed(k.Value) || k.Tag == "!!merge" {
+		if k := n.Content[i]; k.Value == key || k.Kind != yaml.ScalarNode || outline.PrintedIn(k.Value) || k.Tag == "!!merge" {
 			return true
 		}
 	}

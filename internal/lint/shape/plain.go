@@ -1,4 +1,4 @@
-package typed
+package shape
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/lint/outline"
 	"github.com/templater-dev/templater/internal/render/document"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
@@ -16,17 +17,17 @@ func (c *checker) plain() {
 		if u == nil {
 			continue
 		}
-		s := c.skeleton(u)
-		for _, d := range s.documents {
-			at := shape{c: c, s: s, starts: s.starts(), first: d.first}
-			at.plain(d.root, true)
+		s := c.Skeleton(u)
+		for _, d := range s.Documents {
+			at := shape{c: c, s: s, starts: s.Starts(), first: d.First}
+			at.plain(d.Root, true)
 		}
 	}
 }
 
 // plain looks at a node, which is a value or a key, and at what is in it.
 func (at *shape) plain(n *yaml.Node, value bool) {
-	if !at.c.step() {
+	if !at.c.Step() {
 		return
 	}
 	switch n.Kind { //nolint:exhaustive // an alias stands for a node that is looked at
@@ -40,11 +41,11 @@ func (at *shape) plain(n *yaml.Node, value bool) {
 			at.plain(item, true)
 		}
 	case yaml.ScalarNode:
-		if !value || n.Style != 0 || printed(n.Value) {
+		if !value || n.Style != 0 || outline.PrintedIn(n.Value) {
 			return
 		}
 		if err := document.CheckPlain(n.Value); err != nil {
-			at.c.warnf(finding.PlainText, at.place(n), "%s", err)
+			at.c.Warn(finding.PlainText, at.place(n), "", "%s", err)
 		}
 	}
 }

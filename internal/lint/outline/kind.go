@@ -1,0 +1,61 @@
+package outline
+
+import (
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+	gvk "k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// PrintedIn reports whether an action prints a part of a text.
+func PrintedIn(text string) bool { return strings.ContainsRune(text, blank) }
+
+// OnlyPrinted reports whether actions print all of a text, which is not empty.
+func OnlyPrinted(text string) bool { return text != "" && strings.Trim(text, string(blank)) == "" }
+
+// PrintsIn reports whether an action prints that begins from one offset on and before another one.
+func (s *Skeleton) PrintsIn(from, to int) bool { return anyIn(s.prints, from, to) }
+
+// Kinds returns the kinds of all documents, or none if they may be of others.
+func (s *Skeleton) Kinds() (all []gvk.GroupVersionKind) {
+	for _, d := range s.Documents {
+		found, ok := d.Kind()
+		if !ok {
+			return nil
+		}
+		if !slices.Contains(all, found) {
+			all = append(all, found)
+		}
+	}
+	if s.Others {
+		return nil
+	}
+	return all
+}
+
+// Kind returns the kind that a document writes out, or false if it writes none or several.
+func (d Document) Kind() (kind gvk.GroupVersionKind, ok bool) {
+	version, name := literalIn(d.Root, "apiVersion"), literalIn(d.Root, "kind")
+	gv, err := gvk.ParseGroupVersion(version)
+	if err != nil || version == "" || name == "" {
+		return kind, false
+	}
+	return gv.WithKind(name), true
+}
+
+// literalIn returns the text under a key of a mapping, or "" if it is not written out, or twice in different ways.
+func literalIn(root *yaml.Node, key string) string {
+	text := ""
+	for i := 0; root.Kind == yaml.MappingNode && i+1 < len(root.Content); i += 2 {
+		if root.Content[i].Value != key {
+			continue
+		}
+		value := root.Content[i+1]
+		if value.Kind != yaml.ScalarNode || PrintedIn(value.Value) || text != "" && text != value.Value {
+			return ""
+		}
+		text = value.Value
+	}
+	return text
+}

@@ -1,0 +1,39 @@
+package shape
+
+import (
+	"go.yaml.in/yaml/v4"
+
+	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/lint/outline"
+	"github.com/templater-dev/templater/internal/schema"
+)
+
+// value compares what one action prints, where it is all of a value, with the type that is expected there.
+func (at *shape) value(n *yaml.Node, t *schema.Type, path string) {
+	if n.Kind != yaml.ScalarNode || n.Style&^yaml.FlowStyle != 0 || !outline.OnlyPrinted(n.Value) {
+		return
+	}
+	here := at.place(n)
+	kinds, first, found := schema.Kinds(0), 0, 0
+	for offset := here.Offset; offset < here.end(); offset++ {
+		if of, prints := at.c.Printed(here.Text, offset); prints {
+			kinds, first = of, offset
+			found++
+		}
+	}
+	if found != 1 || kinds == 0 || kinds == schema.Null {
+		return
+	}
+	if got := kinds.Classes(); t.Kinds.Classes()&got == 0 {
+		here.Offset, here.Length = first, here.Length-(first-here.Offset)
+		at.c.Warn(finding.FieldType, here, "", "%s of %s is %s, and what is printed here is %s%s", path, at.object, (t.Kinds &^ schema.Null).Words(), got.Words(), asText(t.Kinds, got))
+	}
+}
+
+// asText says how what is printed becomes a text, if that is wanted.
+func asText(want, got schema.Kinds) string {
+	if want&schema.String == 0 || got&^(schema.Integer|schema.Number|schema.Boolean) != 0 {
+		return ""
+	}
+	return ": put quotes around it"
+}

@@ -1,0 +1,53 @@
+package typed
+
+import (
+	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/lint/outline"
+	"github.com/templater-dev/templater/internal/lint/shape"
+	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/schema"
+)
+
+// This file makes the checker the book of what is written out: see shape.Book.
+
+// Warn notes that something is probably not as meant.
+func (c *checker) Warn(code finding.Code, at shape.Place, replacement, format string, args ...any) {
+	c.warnf(code, place{text: at.Text, offset: at.Offset, length: at.Length}, format, args...).replacement = replacement
+}
+
+// Step counts the work.
+func (c *checker) Step() bool { return c.step() }
+
+// Ended reports whether steps or notes are used up.
+func (c *checker) Ended() bool { return c.gaveUp }
+
+// Nearest returns the known key that may have been meant, or "".
+func (c *checker) Nearest(key string, known []string) string { return c.nearest(key, known) }
+
+// Within returns the path from a type down to the nearest one that has the key, or "".
+func (c *checker) Within(t *schema.Type, key string) string {
+	return within(t, key, maxLevels, &c.looks)
+}
+
+// Printed returns what kinds of values an action of a template itself prints. What functions make of YAML and JSON is text that
+// stands for something else, so that 0 is said of it.
+func (c *checker) Printed(text *syntax.Text, offset int) (kinds schema.Kinds, prints bool) {
+	v := c.printed[spot{text, offset}]
+	if v == nil {
+		return 0, false
+	}
+	if v.kinds&str != 0 && v.origin == nil && v.lit == nil {
+		return 0, true
+	}
+	return v.kinds, true
+}
+
+// Skeleton returns that of a template, which is made once.
+func (c *checker) Skeleton(u *syntax.Unit) *outline.Skeleton {
+	s, made := c.skeletons[u]
+	if !made {
+		s = outline.Of(u)
+		c.skeletons[u] = s
+	}
+	return s
+}

@@ -1,0 +1,73 @@
+package typed
+
+import (
+	"strings"
+
+	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/render/syntax"
+)
+
+// unused notes helpers that nobody calls, and values that nobody reads.
+func (c *checker) unused() {
+	if c.gaveUp || c.anyName || len(c.partial) > 0 {
+		return
+	}
+	for _, name := range sortedKeys(c.units.Helpers) {
+		if c.gaveUp {
+			return
+		}
+		def := c.units.Helpers[name]
+		if !c.called[def.Tree] {
+			at := place{text: def.Text, offset: int(def.Tree.Root.Pos)}
+			if i := strings.LastIndex(def.Text.Content[:min(at.offset, len(def.Text.Content))], name); i >= 0 {
+				at.offset, at.length = i, len(name)
+			}
+			c.warnf(finding.UnusedHelper, at, "nobody calls the define block %q: remove it, or include it", name)
+		}
+	}
+	read, whole := c.valuesRead()
+	if whole {
+		return
+	}
+	for _, key := range sortedKeys(c.program.Values()) {
+		if len(c.notes)+len(c.more) >= maxNotes {
+			return
+		}
+		if !read[key] {
+			c.more = append(c.more, finding.Finding{
+				Code: finding.UnusedValue, Severity: finding.Warning, Where: "spec.values." + syntax.OneLine(key),
+				Message: "no template reads .values." + syntax.OneLine(key) + ": remove it, or use it",
+			})
+		}
+	}
+}
+
+// valuesRead returns the keys that texts read as .values.KEY, or that one reads .values as a whole.
+func (c *checker) valuesRead() (keys map[string]bool, whole bool) {
+	const name = ".values"
+	keys = map[string]bool{}
+	for _, text := range c.units.Texts {
+		rest := text.Content
+		for {
+			_, after, found := strings.Cut(rest, name)
+			if !found {
+				break
+			}
+			key, dotted := strings.CutPrefix(after, ".")
+			end := strings.IndexFunc(key, func(r rune) bool { return !word(r) })
+			if end < 0 {
+				end = len(key)
+			}
+			if !dotted || end == 0 {
+				return nil, true
+			}
+			keys[key[:end]] = true
+			rest = after
+		}
+	}
+	return keys, false
+}
+
+func word(r rune) bool {
+	return r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r >= 0x80
+}
