@@ -98,19 +98,33 @@ func (w *way) print(n parse.Node, p Printed, indent int) {
 
 func (w *way) branch(n parse.Node, b *parse.BranchNode, round int) bool {
 	w.nodes = append(w.nodes, n)
-	if writes(b.List) || writes(b.ElseList) {
-		w.doubt(len(w.out))
-	}
-	if w.choose(n, round) > 0 {
+	switch taken, known := w.taken(b); {
+	case known:
+		return w.list(taken, round)
+	case w.choose(n, round) > 0:
 		return w.list(b.List, round)
 	}
 	return w.list(b.ElseList, round)
 }
 
+// taken returns what is rendered of a branch or a loop in any case, because rendering ends in the other list. Where there is no such
+// list, it notes that not all renderings yield the same.
+func (w *way) taken(b *parse.BranchNode) (taken *parse.ListNode, known bool) {
+	switch {
+	case ends(b.List):
+		return b.ElseList, true
+	case ends(b.ElseList) && b.NodeType != parse.NodeRange:
+		return b.List, true
+	case writes(b.List) || writes(b.ElseList):
+		w.doubt(len(w.out))
+	}
+	return nil, false
+}
+
 func (w *way) loop(n *parse.RangeNode) bool {
 	w.nodes = append(w.nodes, n)
-	if writes(n.List) || writes(n.ElseList) {
-		w.doubt(len(w.out))
+	if taken, known := w.taken(&n.BranchNode); known {
+		return w.list(taken, 0)
 	}
 	rounds := w.choose(n, 0)
 	for i := range rounds {
@@ -136,9 +150,17 @@ func Ends(n *parse.ActionNode) bool {
 	return ok && (name.Ident == "fail" || name.Ident == "wait")
 }
 
+// ends reports whether rendering ends in nodes, whatever the data.
+func ends(l *parse.ListNode) bool {
+	return l != nil && slices.ContainsFunc(l.Nodes, func(n parse.Node) bool {
+		action, ok := n.(*parse.ActionNode)
+		return ok && Ends(action)
+	})
+}
+
 // writes reports whether nodes may write anything, or leave the loop around them.
 func writes(l *parse.ListNode) bool {
-	if l == nil || slices.ContainsFunc(l.Nodes, func(n parse.Node) bool { action, ok := n.(*parse.ActionNode); return ok && Ends(action) }) {
+	if l == nil {
 		return false
 	}
 	for _, n := range l.Nodes {

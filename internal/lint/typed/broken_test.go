@@ -50,6 +50,10 @@ func TestTextThatIsNoYAML(t *testing.T) {
 		"data:\n- {{ include \"labels\" . | nindent 2 }}\n  x: y\n":                                              "",
 		"data:\n  {{ .spec.image }}: {{ .spec.mode }}\n":                                                         "",
 		"{{ if not .spec.image }}\n{{ fail \"no\" }}\n{{ end }}\ndata:\n  a: 1: 2\n":                             "error TL054 children[pod]:9:7+3 there is a second colon with a space behind it: put the value in quotes (YAML: mapping values are not allowed in this context)",
+		"{{ if not .spec.image }}\na: [ {{ fail \"no\" }}\n{{ end }}\ndata: {}\n":                                "",
+		"{{ with .spec.port }}\ndata:\n  a: 1: 2\n{{ else }}{{ wait \"no\" }}{{ end }}\n":                        "error TL054 children[pod]:7:7+3 there is a second colon with a space behind it: put the value in quotes (YAML: mapping values are not allowed in this context)",
+		"{{ range .spec.hosts }}a: [ {{ fail \"no\" }}{{ else }}\ndata:\n  a: 1: 2\n{{ end }}\n":                 "error TL054 children[pod]:7:7+3 there is a second colon with a space behind it: put the value in quotes (YAML: mapping values are not allowed in this context)",
+		"{{ range .spec.hosts }}a: 1\n{{ else }}{{ fail \"no\" }}{{ end }}\ndata:\n  a: 1: 2\n":                  "warning TL054 children[pod]:8:7+3 there is a second colon with a space behind it: put the value in quotes (YAML: mapping values are not allowed in this context)",
 		"data:\n  a: {{ .values.x }}\n  b\n":                                                                     "error TL054 children[pod]:7:3+1 this line has no colon behind its key, or it is the rest of a text and stands too far left (YAML: could not find expected ':')",
 	} {
 		var got []string
@@ -79,7 +83,7 @@ func (p pieces) piece(depth int) string {
 	plain := []string{"a: ", "b: 1\n", "c:\n  ", "d:\n- ", "\n", "\n  ", "\n    ", "- x\n", "'", "\"", "[", "]", "{", "}", ", ", ": ", " # c\n", "|\n  ", "\t", "x", "e", "---\n", "*", "!", ":", "  f: 2\n", "    g: 3\n"}
 	actions := []string{
 		"{{ .spec.s }}", "{{ .spec.n }}", "{{ .spec.map }}", "{{ .spec.list }}", "{{ toYaml .spec.map | nindent 2 }}", `{{ include "labels" . | nindent 2 }}`, `{{ include "labels" . }}`, "{{ quote .spec.s }}", "{{ .spec.s | squote }}",
-		`{{ $x := include "labels" . }}`, "{{ $y }}", "{{- /* c */ -}}", "{{ toJson .spec.map }}", `{{ .spec.none | default "z" }}`, "{{ upper .spec.s }}\n", "{{ .spec.s }}\n", "{{- 1 }}", "{{ list 1 2 -}}", `{{ template "labels" . }}`,
+		`{{ $x := include "labels" . }}`, "{{ $y }}", "{{- /* c */ -}}", "{{ toJson .spec.map }}", `{{ .spec.none | default "z" }}`, "{{ upper .spec.s }}\n", "{{ .spec.s }}\n", "{{- 1 }}", "{{ list 1 2 -}}", `{{ template "labels" . }}`, `{{ if not .spec.one }}x: [{{ fail "no" }}{{ end }}`, `{{ with .spec.two }}{{ . }}{{ else }}{{ wait "no" }}{{ end }}`,
 	}
 	switch k := p.IntN(20); {
 	case k < 11 || depth > 2:
