@@ -390,6 +390,7 @@ func TestTheCertificateIsForTheNameInTheConfiguration(t *testing.T) {
 func TestNothingIsMadeForAWebhookThatNobodyAsks(t *testing.T) {
 	for name, configuration := range map[string]string{
 		"no configuration": "", "another webhook": strings.ReplaceAll(service, "templatecontrollers.templater.dev", "x.example.org"), "no address": strings.ReplaceAll(service, `"service"`, `"nothing"`),
+		"no URL": strings.Replace(service, `"service": {"namespace": "ns", "name": "templater"}`, `"url": "https://%zz"`, 1), "no host": strings.Replace(service, `"service": {"namespace": "ns", "name": "templater"}`, `"url": "https:///x"`, 1),
 	} {
 		b := newBed(t, configuration)
 		_, err := b.mend(b.ctx)
