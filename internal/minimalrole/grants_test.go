@@ -50,6 +50,7 @@ func TestWhatDecidesAboutARight(t *testing.T) {
 			"Cluster", `{watch: {apiVersion: example.org/v1, kind: Namespace}, children: [{name: a, template: "apiVersion: v1\nkind: ConfigMap\n"}]}`, "default events.k8s.io/events create", true,
 		},
 		"Events about what has no namespace": {"Cluster", entry(""), "default events.k8s.io/events create", true},
+		"Events about a Node":                {"Cluster", `{watch: {apiVersion: v1, kind: Node}, children: [{name: a, template: "apiVersion: v1\nkind: ConfigMap\n"}]}`, "default events.k8s.io/events create", true},
 		"a right in one namespace": {
 			"Namespaced", `{watch: {apiVersion: example.org/v1, kind: App, namespaces: [a]}, children: [{name: a, template: "apiVersion: v1\nkind: Pod\n"}], related: [{name: r, apiVersion: v1, kind: Pod}]}`, "a /pods create", true,
 		},

@@ -111,6 +111,9 @@ func TestListIsOneObject(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !strings.Contains(string(text), "\n  \"items\": [\n") {
+		t.Errorf("it is on few lines:\n%s", text)
+	}
 	var list struct {
 		Kind  string
 		Items []struct{ Kind string }

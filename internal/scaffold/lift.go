@@ -10,9 +10,6 @@ import (
 // lift makes fields of the parent of what its users want to choose in an object: replicas, images, hosts, and sizes of volumes.
 func (m *manifests) lift(content map[string]any, entry string) {
 	spec, _ := content["spec"].(map[string]any)
-	if spec == nil {
-		return
-	}
 	if replicas, ok := spec["replicas"].(int64); ok {
 		spec["replicas"] = m.field(entry, "replicas", replicas, map[string]any{
 			"description": "How many Pods there are.", "type": "integer", "format": "int32", "minimum": int64(0), "default": replicas,

@@ -120,13 +120,11 @@ func (m *manifests) name(objects []*manifest.Object) {
 		if namespace, ok := inside(o.Content, []string{"metadata"})["namespace"].(string); ok {
 			m.namespaces[namespace] = true
 		}
-		suffix, own := strings.CutPrefix(name, base)
-		switch {
-		case own && (suffix == "" || suffix[0] == '-' || suffix[0] == '.'):
-			m.names[name] = m.action(".metadata.name") + suffix
-		default:
-			m.names[name] = m.action(".metadata.name") + "-" + name
+		suffix := strings.TrimPrefix(name, base)
+		if suffix != "" && suffix[0] != '-' && suffix[0] != '.' {
+			suffix = "-" + name
 		}
+		m.names[name] = m.action(".metadata.name") + suffix
 	}
 }
 

@@ -110,7 +110,7 @@ status: {replicas: 3}
 ---
 {apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}
 ---
-{apiVersion: example.org/v1, kind: Gate, metadata: {name: web, namespace: old}, spec: {rules: [{host: c.example.org}], values: [web], empty: "", ref: {kind: Service, name: web, namespace: old}, other: {kind: Service, name: web, namespace: other}}}
+{apiVersion: example.org/v1, kind: Gate, metadata: {name: web, namespace: old}, spec: {rules: [{host: c.example.org}], values: [web], selector: [{app: web}], empty: "", ref: {kind: Service, name: web, namespace: old}, other: {kind: Service, name: web, namespace: other}}}
 ---
 {apiVersion: batch/v1, kind: Job, metadata: {generateName: web-once-}, spec: {suspend: true}}
 ---
@@ -237,6 +237,12 @@ func TestNamesOfEntries(t *testing.T) {
 	}
 }
 
+func TestAConditionThatIsNotWanted(t *testing.T) {
+	if got := (&Controller{Name: "a", GVK: shop, NoCondition: true}).YAML(); !strings.HasSuffix(got, "  status:\n    readyCondition: \"\"\n") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 // Texts come back as they were, whatever they hold.
 func TestTextsAreYAML(t *testing.T) {
 	for given, text := range map[string]string{
@@ -261,6 +267,12 @@ func TestTextsAreYAML(t *testing.T) {
 		s := got.Spec
 		if !strings.Contains(c.YAML(), "\n  # one\n  # two\n  - name: ") {
 			t.Errorf("there is no comment:\n%s", c.YAML())
+		}
+		if !strings.Contains(c.YAML(), "\n    readyCondition: \"\"\n") {
+			t.Errorf("there is a condition:\n%s", c.YAML())
+		}
+		if inBlock := strings.Contains(c.YAML(), "helpers: |"); inBlock == strings.Contains(text, "\x00") {
+			t.Errorf("%q is in a block: %v", text, inBlock)
 		}
 		if s.Values["a"] != given || s.Helpers != text || s.Children[0].Template != text || s.Finalize.Children[0].Template != text || s.Status.Template != text {
 			t.Errorf("%q is %+v", text, s)

@@ -55,6 +55,17 @@ func TestRoomInMaps(t *testing.T) {
 	}
 }
 
+// One that says that there is no such kind is right where no other one knows it, in whatever order they are asked.
+func TestOneThatKnowsAllIsEnough(t *testing.T) {
+	knows := &types{whole: func(schema.GroupVersionKind) bool { return true }}
+	nothing := &types{whole: func(schema.GroupVersionKind) bool { return false }}
+	for _, set := range []Set{Join(knows, nothing), Join(nothing, knows)} {
+		if _, exists := set.Lookup(shop); exists {
+			t.Error("there is such a kind")
+		}
+	}
+}
+
 // What is too deep is anything.
 func TestDepthOfSchemas(t *testing.T) {
 	s := &apiextensionsv1.JSONSchemaProps{Type: "string"}

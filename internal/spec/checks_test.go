@@ -67,7 +67,10 @@ func TestNamespacesOfRelatedObjects(t *testing.T) {
 		"some":  {&metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}}, true},
 		"wrong": {&metav1.LabelSelector{MatchLabels: map[string]string{"a": "no value"}}, false},
 	} {
-		r, fault := relatedOf(&v1.Related{Name: "r", APIVersion: "v1", Kind: "Pod", NamespaceSelector: row.selector})
+		r, fault := relatedOf(&v1.Related{Name: "r", APIVersion: "v1", Kind: "Pod", NamespaceSelector: row.selector, LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"c": "d"}}})
+		if r.GVK.Kind != "Pod" || r.GVK.Version != "v1" || r.Labels != "c=d" {
+			t.Errorf("%s: %s with labels %q", why, r.GVK, r.Labels)
+		}
 		if (r.NamespaceSelector != nil) != row.selects || (fault != nil) != (why == "wrong") {
 			t.Errorf("%s: selects %v, fault %v", why, r.NamespaceSelector, fault)
 		}
@@ -106,6 +109,13 @@ func TestWhichParentsHoldAReadyCondition(t *testing.T) {
 	} {
 		if got := HoldsCondition(row.condition, kind.Kind{Status: row.status}); got != row.want {
 			t.Errorf("%s: %v, want %v", why, got, row.want)
+		}
+		if got := WritesStatus(&v1.TemplateControllerSpec{}, row.condition, kind.Kind{Status: row.status}); got != row.want {
+			t.Errorf("%s: writes a status %v, want %v", why, got, row.want)
+		}
+		templated := &v1.TemplateControllerSpec{Status: &v1.ParentStatus{Template: "a: b"}}
+		if got := WritesStatus(templated, row.condition, kind.Kind{Status: row.status}); got != (row.status != nil) {
+			t.Errorf("%s, with a template: writes a status %v", why, got)
 		}
 	}
 }

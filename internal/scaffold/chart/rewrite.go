@@ -74,7 +74,7 @@ func (r *rewriter) token(a *action, i int, edits *[]edit, note func(int, string)
 		return to
 	}
 	switch {
-	case t.kind == wordToken && t.value == "tpl":
+	case t.value == "tpl":
 		first := a.operand(i + 1)
 		second := a.operand(first)
 		if first >= len(a.tokens) || second > a.command(i) { // it is at the end of a pipeline
@@ -87,10 +87,10 @@ func (r *rewriter) token(a *action, i int, edits *[]edit, note func(int, string)
 		}
 		*edits = append(*edits, edit{a.tokens[first-1].end, a.tokens[second-1].end, ""})
 		return second
-	case t.kind == wordToken && t.value == "lookup":
+	case t.value == "lookup":
 		note(i, "lookup: "+r.refused["lookup"]+"; it finds nothing here")
 		return replace(a.command(i), "dict")
-	case t.kind == wordToken && r.refused[t.value] != "" && (i == 0 || a.tokens[i-1].value != "|"):
+	case r.refused[t.value] != "" && (i == 0 || a.tokens[i-1].value != "|"):
 		r.todo[t.value] = true
 		note(i, t.value+": "+r.refused[t.value]+"; give the value in spec.values.todo."+t.value)
 		return replace(a.command(i), r.missing(a, i))

@@ -85,6 +85,23 @@ func TestWhatBecomesOfFiles(t *testing.T) {
 			map[string]string{"values.yaml": "a: text\nb: text\n", "values.schema.json": `{"properties": {"a": {"type": "object", "properties": {"c": {"type": "string"}}}, "b": {"type": "string", "items": {"type": "string"}}}}`, "templates/c.yaml": configMap},
 			[]string{"              a:\n                properties:\n                  c:\n                    type: string\n                type: object\n", "              b:\n                default: text\n                type: string\n"},
 		},
+		"helpers of a chart that is left out": {
+			map[string]string{"charts/sub/Chart.yaml": "name: sub\n", "charts/sub/templates/_x.tpl": `{{ define "x" }}one{{ end }}`, "templates/a.yaml": configMap, "templates/c.yaml": use(`include "x" .`)},
+			[]string{"charts/sub: the chart is left out", "the template is left out", "no define \"x\""},
+		},
+		"a helper that nobody uses": {
+			map[string]string{"templates/_a.tpl": `{{ define "x" }}one{{ end }}{{ define "y" }}two{{ end }}`, "templates/c.yaml": use(`include "x" .`)},
+			[]string{`define "x"`, `no define "y"`},
+		},
+		"the revision": {map[string]string{"templates/c.yaml": use(".Release.Revision")}, []string{"templates/c.yaml:4: .Release.Revision: this is the generation of the parent now"}},
+		"a field of a text": {
+			map[string]string{"values.yaml": "a: text\n", "templates/a.yaml": configMap, "templates/c.yaml": use(".Values.a.b")},
+			[]string{"templates/c.yaml:4: ", "the template is left out"},
+		},
+		"comments of values": {
+			map[string]string{"values.yaml": "# About what is below.\n#\n# -- About\n# a.\n# @default none\na: text\n", "templates/c.yaml": configMap},
+			[]string{"description: About a.\n"},
+		},
 		"the name of the template": {map[string]string{"templates/c.yaml": use(".Template.Name")}, []string{`a: {{ "small" }}`}},
 		"mappings that take from others": {
 			map[string]string{"values.yaml": "one: &one {a: 11, b: 12}\ntwo: &two {b: 22, c: 23}\nboth: {c: 33, <<: [*one, *two], d: 34}\nlast: {a: 44, <<: *one}\n", "templates/c.yaml": configMap},
