@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -87,15 +86,6 @@ func TestWorkIsBounded(t *testing.T) {
 			t.Errorf("%s: %v and %d MiB are too much", why, took, (after.TotalAlloc-before.TotalAlloc)>>20)
 		}
 	}
-}
-
-// spent returns the time of processors that this process has had.
-func spent() time.Duration {
-	var usage syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
-		return 0
-	}
-	return time.Duration(usage.Utime.Nano())
 }
 
 // FuzzCheck looks for templates that make the check panic or work without end.

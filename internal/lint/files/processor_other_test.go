@@ -1,0 +1,11 @@
+//go:build !unix
+
+package files
+
+import (
+	"testing"
+	"time"
+)
+
+// cpuTime returns nothing: only Unix tells.
+func cpuTime(*testing.T) time.Duration { return 0 }
