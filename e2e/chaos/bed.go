@@ -95,7 +95,8 @@ type bed struct {
 	webhook   *webhook
 	endSlow   func() error // nil unless the webhook holds up answers
 	out       io.Writer
-	lost      int // objects that the garbage collector had lost
+	lost      int           // objects that the garbage collector had lost
+	counting  time.Duration // the longest time in which all was right but what TemplateControllers count
 
 	held    sync.WaitGroup // those who take off finalizers
 	mu      sync.Mutex

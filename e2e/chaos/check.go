@@ -86,13 +86,18 @@ type checker struct {
 	rested  bool                    // whether they are to say nothing any more of what only faults had them say
 	failing map[model.ParentID]bool // those whose ready condition is to say that something is wrong
 	faults  []string
+
+	miscounts int // of the faults
 }
 
 func (c *checker) fault(format string, args ...any) {
 	c.faults = append(c.faults, fmt.Sprintf(format, args...))
 }
 
-// compare returns all differences as one error, or nil.
+// errMiscounts says that all is as the model says but for what TemplateControllers count.
+var errMiscounts = errors.New("counts alone are wrong")
+
+// compare returns all differences as one error, or nil; it is errMiscounts where nothing else differs.
 func (c *checker) compare() error {
 	desired := c.desired()
 	for _, id := range c.world.ParentIDs() {
@@ -125,6 +130,9 @@ func (c *checker) compare() error {
 	}
 	if len(c.faults) == 0 {
 		return nil
+	}
+	if c.miscounts == len(c.faults) {
+		return fmt.Errorf("%w: %s", errMiscounts, strings.Join(c.faults, "; "))
 	}
 	const most = 12
 	if more := len(c.faults) - most; more > 0 {

@@ -185,8 +185,8 @@ func (t *trial) report() {
 	for _, verb := range append(slices.Clone(model.Faults), model.SlowWebhook) {
 		fmt.Fprintf(t.out, " %s %d;", verb, t.faults[verb])
 	}
-	fmt.Fprintf(t.out, " the leader switched %d times; %d writes were held up and came in after that; %d writes had to be in order; %d parents waited until they were let go; the garbage collector has lost %d objects\n",
-		t.bed.turns.switches, t.bed.turns.late, t.bed.order.seen, t.bed.freed, t.bed.lost)
+	fmt.Fprintf(t.out, " the leader switched %d times; %d writes were held up and came in after that; %d writes had to be in order; %d parents waited until they were let go; the garbage collector has lost %d objects; TemplateControllers have counted right %.0fs after all else was right, at the latest\n",
+		t.bed.turns.switches, t.bed.turns.late, t.bed.order.seen, t.bed.freed, t.bed.lost, t.bed.counting.Seconds())
 }
 
 // describe lists the actions of a round, lane by lane.

@@ -54,14 +54,24 @@ func (b *bed) settle(ctx context.Context, w *model.World, round *model.Round, br
 // becomeRight waits until the cluster is as expected, counts included if they can be right by then.
 func (b *bed) becomeRight(ctx context.Context, e *expected, broken time.Duration) error {
 	began, last := time.Now(), error(nil)
+	var uncounted time.Time // since when nothing but counts is wrong
 	err := await(ctx, settleLimit+broken+broken/5, func() error {
 		e.counts = b.operators.age() > recount
 		err := b.right(ctx, *e)
-		if err != nil {
-			last = err
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, errMiscounts):
+			uncounted = time.Time{}
+		case uncounted.IsZero():
+			uncounted = time.Now()
 		}
+		last = err
 		return err
 	})
+	if !uncounted.IsZero() {
+		b.counting = max(b.counting, time.Since(uncounted))
+	}
 	if took := time.Since(began); err == nil && last != nil && took > tellAfter {
 		fmt.Fprintf(b.out, "it took %.0fs to be right; the last that was not: %v\n", took.Seconds(), last)
 	}

@@ -135,6 +135,7 @@ func (c *checker) shows(id model.ParentID, entry string) bool {
 // count compares a count of parents or children.
 func (c *checker) count(o *unstructured.Unstructured, of, field string, want int64) {
 	if got, _, _ := unstructured.NestedInt64(o.Object, "status", of, field); got != want {
+		c.miscounts++
 		named, _, _ := unstructured.NestedSlice(o.Object, "status", "failing")
 		c.fault("TemplateController %s counts %d %s %s, want %d; it names %v as failing", o.GetName(), got, of, field, want, named)
 	}

@@ -160,6 +160,7 @@ func TestStampsAreInOrderAndByTheClockOfTheServer(t *testing.T) {
 		t.Errorf("stamps %v and %v at %v", first, second, now)
 	}
 	r.Calibrate(now, now.Add(3*time.Second))
+	r.Calibrate(now, now.Add(5*time.Second))
 	r.Calibrate(now, time.Time{})
 	if got := r.Stamp(now.Add(time.Second)); !got.Equal(now.Add(time.Second)) {
 		t.Errorf("clocks that agree changed the stamp to %v", got)
@@ -185,18 +186,22 @@ func TestParse(t *testing.T) {
 		data map[string]any
 		want string // "" = they can be read
 	}{
-		"a key":              {map[string]any{"1": good}, ""},
-		"a longer one":       {map[string]any{"1": encode(make([]byte, 100))}, ""},
-		"nothing":            {nil, "it holds no key"},
-		"a time alone":       {map[string]any{"since": encode([]byte("2026-01-01T00:00:00Z"))}, "it holds no key"},
-		"a name":             {map[string]any{"my-very-own-password": good}, `data "my-very-own-…" is no key`},
-		"a zero in front":    {map[string]any{"01": good}, `data "01" is no key`},
-		"a very long number": {map[string]any{strings.Repeat("1", 13): good}, `is no key`},
-		"a short key":        {map[string]any{"1": encode(make([]byte, 31))}, `key "1" is too short: give 32 random bytes`},
-		"no base64":          {map[string]any{"1": "%"}, `data "1" is no base64`},
-		"no time":            {map[string]any{"1": good, "since": encode([]byte("secret"))}, `data "since" is no time`},
-		"no text":            {map[string]any{"1": 7}, `key "1" is too short`},
-		"too many":           {many, "keys: keep at most 16"},
+		"a key":               {map[string]any{"1": good}, ""},
+		"a longer one":        {map[string]any{"1": encode(make([]byte, 100))}, ""},
+		"nothing":             {nil, "it holds no key"},
+		"a time alone":        {map[string]any{"since": encode([]byte("2026-01-01T00:00:00Z"))}, "it holds no key"},
+		"a name":              {map[string]any{"my-very-own-password": good}, `data "my-very-own-…" is no key`},
+		"a zero in front":     {map[string]any{"01": good}, `data "01" is no key`},
+		"no name at all":      {map[string]any{"": good}, `data "" is no key`},
+		"a letter at the end": {map[string]any{"1x": good}, `data "1x" is no key`},
+		"a long number":       {map[string]any{strings.Repeat("1", 12): good}, ""},
+		"a name as long":      {map[string]any{"abcdefghijkl": good}, `data "abcdefghijkl" is no key`},
+		"a very long number":  {map[string]any{strings.Repeat("1", 13): good}, `is no key`},
+		"a short key":         {map[string]any{"1": encode(make([]byte, 31))}, `key "1" is too short: give 32 random bytes`},
+		"no base64":           {map[string]any{"1": "%"}, `data "1" is no base64`},
+		"no time":             {map[string]any{"1": good, "since": encode([]byte("secret"))}, `data "since" is no time`},
+		"no text":             {map[string]any{"1": 7}, `key "1" is too short`},
+		"too many":            {many, "keys: keep at most 16"},
 	} {
 		keys, err := Parse(row.data, made)
 		if (err == nil) != (row.want == "") || err != nil && !strings.Contains(err.Error(), row.want) {
