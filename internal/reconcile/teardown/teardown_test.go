@@ -36,6 +36,18 @@ func live(t *testing.T, entry, metadata string) *child.Live {
 	return child.NewLive(kind.Kind{Kind: "ConfigMap"}, o)
 }
 
+func TestWhoIsDeletedWithoutItsDependents(t *testing.T) {
+	for metadata, want := range map[string]bool{
+		`"finalizers": ["orphan"], "deletionTimestamp": "2026-01-01T00:00:00Z"`: true,
+		`"finalizers": ["x"], "deletionTimestamp": "2026-01-01T00:00:00Z"`:      false,
+		`"finalizers": ["orphan"]`: false, // somebody's own, on an object that nobody deletes
+	} {
+		if got := CascadesOrphan(live(t, "a", metadata).Object); got != want {
+			t.Errorf("%s: %v, want %v", metadata, got, want)
+		}
+	}
+}
+
 var specs = map[string]*v1.TemplateControllerSpec{
 	"nothing": {},
 	"None":    {Finalize: &v1.Finalize{Children: []v1.Child{{Name: "backup"}}}},
