@@ -77,6 +77,8 @@ func TestGates(t *testing.T) {
 		"two are not":                  {db: []string{coming, absent}, closed: "web page both", says: webWaits + ": Job ns/x: running, 0 of 1 Pods have succeeded; Job ns/x: not there yet"},
 		"one is out of date":           {db: []string{outdated}, closed: "web page both", says: webWaits + ": Job ns/x: not as its template says yet"},
 		"one is out of date until somebody deletes it": {db: []string{outdated}, strategy: "OnDelete", closed: "web page both", says: webWaits + ": Job ns/x: out of date, delete it to have it made anew"},
+		"one has been deleted for that":                {db: []string{deleting}, strategy: "OnDelete", closed: "web page both", says: webWaits + ": Job ns/x: being deleted"},
+		"one is made anew, and is not ready":           {db: []string{coming}, strategy: "OnDelete", closed: "web page both", says: webWaits + ": Job ns/x: running, 0 of 1 Pods have succeeded"},
 		"one stays as it was made":                     {db: []string{outdated}, strategy: "CreateOnly"},
 		"one stays as it was made, and is not ready":   {db: []string{coming}, strategy: "CreateOnly", closed: "web page both", says: webWaits + ": Job ns/x: running, 0 of 1 Pods have succeeded"},
 		"one is being replaced":                        {db: []string{deleting}, strategy: "Recreate", closed: "web page both", says: webWaits + ": Job ns/x: being deleted"},

@@ -82,6 +82,32 @@ func TestTheSameTextWakesNobody(t *testing.T) {
 	})
 }
 
+func TestALogMayBeEmpty(t *testing.T) {
+	run(t, func(t *testing.T, k *kubelet) {
+		k.set("a/c", "", nil)
+		k.pass("p", pod("a", ended))
+		pause(time.Second)
+		k.expect(t, []string{"/ns/a/c"}, []string{"p 0s"})
+		if got, known := k.pass("p", pod("a", ended))["a/c"]; got != "" || !known {
+			t.Errorf("the pass sees %q, known: %v", got, known)
+		}
+	})
+}
+
+// TestALogThatIsGivenUpIsNotWaitedFor has a parent want one of two logs no more while both are on their way.
+func TestALogThatIsGivenUpIsNotWaitedFor(t *testing.T) {
+	run(t, func(t *testing.T, k *kubelet) {
+		k.set("a/c", "text", nil)
+		k.set("b/c", "text", nil)
+		k.pass("p", pod("a", ended), pod("b", ended))
+		k.pass("p", pod("b", ended))
+		pause(2 * time.Second)
+		if _, woken := k.take(); !slices.Equal(woken, []string{"p 0s"}) {
+			t.Errorf("woke %q, want the parent at once", woken)
+		}
+	})
+}
+
 func TestAnAnswerAboutARunThatIsOverIsNotUsed(t *testing.T) {
 	run(t, func(t *testing.T, k *kubelet) {
 		k.set("a/c", "text", nil)
@@ -271,6 +297,23 @@ func TestThereIsRoomForSoManyLogs(t *testing.T) {
 			k.f.ForgetController(name)
 		}
 		k.empty(t)
+	})
+}
+
+func TestRoomIsFilledToTheLastByte(t *testing.T) {
+	run(t, func(t *testing.T, k *kubelet) {
+		k.takes = 0
+		exact := options
+		exact.LimitBytes = 1<<20 - perLog
+		s := k.f.Begin(key("p"), "", 0)
+		for i := range MostHeldOfTenant>>20 + 1 {
+			s.Logs(pod(fmt.Sprint(i), ended), exact)
+		}
+		s.End()
+		synctest.Wait()
+		if asked, _ := k.take(); len(asked) != MostHeldOfTenant>>20 {
+			t.Errorf("%d requests, want %d", len(asked), MostHeldOfTenant>>20)
+		}
 	})
 }
 
