@@ -23,7 +23,7 @@ var control = regexp.MustCompile(`\b(if|else|end|with|range|break|continue)\b`)
 func (w *way) unclear(u *syntax.Unit, err *yaml.LoadError) bool {
 	at := w.offset(err.Mark.Line, err.Mark.Column)
 	from, to := w.span(w.origin(at))
-	if control.MatchString(actionsIn(u, from, to)) || w.inHole(at) {
+	if control.MatchString(actionsIn(u, from, to)) || w.inHole(at) || w.inBrackets(err, at) {
 		return true
 	}
 	for n := err.Mark.Line - 1; n > 0; n-- {
@@ -32,6 +32,19 @@ func (w *way) unclear(u *syntax.Unit, err *yaml.LoadError) bool {
 		}
 	}
 	return false
+}
+
+// inBrackets reports whether an error is about what is missing between brackets, where an action may print it.
+func (w *way) inBrackets(err *yaml.LoadError, at int) bool {
+	from := 0
+	switch err.Message {
+	case "did not find expected ',' or ']'", "did not find expected ',' or '}'":
+		from = w.offset(err.ContextMark.Line, err.ContextMark.Column)
+	case "did not find expected node content":
+	default:
+		return false
+	}
+	return len(w.holesIn(from, at)) > 0
 }
 
 // actionsIn returns a part of a template with spaces in place of its own text.
@@ -158,11 +171,11 @@ func (f *Finder) inRounds(u *syntax.Unit, at int, chain map[parse.Node]int, loop
 	return true
 }
 
-// failsAt reports whether what a way yields has its first fault in the line of the template that a place is in.
+// failsAt reports whether what a way yields has its first fault, a clear one, in the line of the template that a place is in.
 func (f *Finder) failsAt(u *syntax.Unit, at int, choose chooser) bool {
 	w := follow(u, f.prints, choose)
 	err := f.first(w, -1)
-	if err == nil {
+	if err == nil || w.unclear(u, err) {
 		return false
 	}
 	line, _ := w.span(at)
