@@ -51,6 +51,12 @@ func TestWhatDecidesAboutARight(t *testing.T) {
 		},
 		"Events about what has no namespace": {"Cluster", entry(""), "default events.k8s.io/events create", true},
 		"Events about a Node":                {"Cluster", `{watch: {apiVersion: v1, kind: Node}, children: [{name: a, template: "apiVersion: v1\nkind: ConfigMap\n"}]}`, "default events.k8s.io/events create", true},
+		"what is made at the end has a parent, too": {
+			"Namespaced", `{watch: {apiVersion: example.org/v1, kind: App}, finalize: {children: [{name: a, template: "apiVersion: v1\nkind: ConfigMap\n"}]}}`, " example.org/apps get", true,
+		},
+		"a kind without namespaces": {
+			"Namespaced", strings.Replace(strings.TrimSuffix(entry(""), "}"), "kind: App", "kind: App, namespaces: [a]", 1) + ", related: [{name: r, apiVersion: v1, kind: Node}]}", " /nodes list", true,
+		},
 		"a right in one namespace": {
 			"Namespaced", `{watch: {apiVersion: example.org/v1, kind: App, namespaces: [a]}, children: [{name: a, template: "apiVersion: v1\nkind: Pod\n"}], related: [{name: r, apiVersion: v1, kind: Pod}]}`, "a /pods create", true,
 		},
@@ -108,6 +114,15 @@ func TestCommentsAreThoseOfTheRule(t *testing.T) {
 		if strings.Count(text, "- apiGroups: "+want) != 1 {
 			t.Errorf("there is no %q in\n%s", want, text)
 		}
+	}
+}
+
+func TestNamesOfRolesFit(t *testing.T) {
+	r := &Rights{Controller: "a", Account: &v1.ServiceAccountRef{Namespace: "team", Name: strings.Repeat("x", 253)}}
+	objects := r.Objects()
+	role, ok := objects[len(objects)-2].(*rbacv1.Role)
+	if !ok || len(role.Name) != 253 || role.Rules[0].ResourceNames[0] != r.Account.Name {
+		t.Errorf("got %+v", objects[len(objects)-2])
 	}
 }
 

@@ -20,8 +20,8 @@ func (m *manifests) lift(content map[string]any, entry string) {
 	}
 	rules, _ := spec["rules"].([]any)
 	for i, item := range rules {
-		if rule, ok := item.(map[string]any); ok && content["kind"] == "Ingress" && i == 0 {
-			host := rule["host"]
+		if rule, _ := item.(map[string]any); content["kind"] == "Ingress" && i == 0 {
+			host, _ := rule["host"].(string)
 			m.text1(rule, "host", entry, "host", "The host name to serve.")
 			certified(spec, host, rule["host"])
 		}
@@ -38,13 +38,13 @@ func (m *manifests) lift(content map[string]any, entry string) {
 }
 
 // certified has the certificates of an Ingress be for the host that it serves.
-func certified(spec map[string]any, host, now any) {
+func certified(spec map[string]any, host string, now any) {
 	all, _ := spec["tls"].([]any)
 	for _, item := range all {
 		tls, _ := item.(map[string]any)
 		hosts, _ := tls["hosts"].([]any)
 		for i := range hosts {
-			if host != nil && hosts[i] == host {
+			if hosts[i] == host {
 				hosts[i] = now
 			}
 		}

@@ -109,7 +109,7 @@ func (m *manifests) name(objects []*manifest.Object) {
 	base := ""
 	for _, o := range objects {
 		name := nameOf(o)
-		if base == "" || len(name) < len(base) && strings.HasPrefix(base, name) {
+		if base == "" || strings.HasPrefix(base, name) {
 			base = name
 		}
 	}

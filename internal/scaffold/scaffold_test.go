@@ -78,7 +78,7 @@ spec:
       affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [{key: pool, operator: In, values: [web]}]}]}}}
       imagePullSecrets: [{name: web-pull}]
       containers:
-      - {name: web, image: nginx, envFrom: [{secretRef: {name: web-pull}}], args: [--peer=web-db]}
+      - {name: web, image: nginx, envFrom: [{secretRef: {name: web-pull}}], args: ["--peer=web-db,web-db"]}
       - {name: side-car, image: busybox}
 status: {replicas: 3}
 ---
@@ -202,6 +202,23 @@ func TestKindsThatCannotBe(t *testing.T) {
 	}
 }
 
+// What no API server takes is taken as it is, and lint tells.
+func TestObjectsThatMakeNoSense(t *testing.T) {
+	for _, text := range []string{
+		"{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: a}, spec: {tls: [{hosts: [{a: b}]}, c], rules: [{host: {a: b}}, d]}}",
+		"{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: a}, spec: {tls: e, rules: [f]}}",
+		"{apiVersion: v1, kind: Pod, metadata: [], spec: {volumes: [a], containers: [b, {volumeMounts: c}]}}",
+		"{apiVersion: v1, kind: Pod, metadata: {name: 7, annotations: d}, spec: e}",
+		"{apiVersion: v1, kind: Service, spec: {ports: [f]}}",
+		"{apiVersion: apps/v1, kind: StatefulSet, spec: {volumeClaimTemplates: [g, {spec: h}]}}",
+		"{apiVersion: batch/v1, kind: Job, spec: {template: i}}",
+	} {
+		if _, err := FromManifests(shop, load(t, text)); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
 func TestWhatIsNoSource(t *testing.T) {
 	if _, err := FromManifests(shop, load(t, "{apiVersion: kustomize.config.k8s.io/v1beta1, kind: Kustomization}")); err == nil || err.Error() != "there is no object to make a template of" {
 		t.Errorf("got error %v", err)
@@ -234,6 +251,18 @@ func TestNamesOfEntries(t *testing.T) {
 		if got := Unique("a", taken); got != want {
 			t.Errorf("got %s, want %s", got, want)
 		}
+	}
+}
+
+func TestNotesHavePlaces(t *testing.T) {
+	for want, n := range map[string]Note{"a: b": {File: "a", Message: "b"}, "a:1: b": {File: "a", Line: 1, Message: "b"}} {
+		if got := n.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	d := Definition{GVK: shop, Description: "What it is."}
+	if !strings.Contains(d.YAML(), "      openAPIV3Schema:\n        description: What it is.\n") {
+		t.Errorf("there is no description:\n%s", d.YAML())
 	}
 }
 

@@ -110,6 +110,7 @@ func TestWhatIsNoDocument(t *testing.T) {
 		"another form":         `{"components": {"schemas": []}}`,
 		"a type of two kinds":  `{"components": {"schemas": {"A": {"type": ["string", "null"]}}}}`,
 		"too deep":             strings.Repeat(`{"components":`, 401),
+		"too deep, and whole":  `{"x":` + strings.Repeat("[", 401) + strings.Repeat("]", 401) + `}`,
 		"not deep, but no end": strings.Repeat(`{"components":`, 400),
 	} {
 		if set, err := FromOpenAPI([]byte(text)); err == nil || set != nil || !strings.HasPrefix(err.Error(), "it is no OpenAPI v3 document: ") {

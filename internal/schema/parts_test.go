@@ -89,6 +89,7 @@ func TestDepthOfSchemas(t *testing.T) {
 // Parts of schemas that say little are anything.
 func TestSchemasThatSayLittle(t *testing.T) {
 	for text, want := range map[string]string{
+		`{"type": "object", "x-kubernetes-preserve-unknown-fields": false, "properties": {"a": {}}}`: "{a: ?}",
 		`{"type": "array"}`: "[?]", `{"type": "array", "items": []}`: "[?]",
 		`{"type": "file", "anyOf": [{"type": "string"}]}`:                                         "?",
 		`{"properties": {"a": {}}, "anyOf": [{"type": "string"}]}`:                                "?",
@@ -123,13 +124,14 @@ func TestDefinitions(t *testing.T) {
 		"Other": {"type": "object", "properties": {"b": {"type": "string"}}},
 		"Spec": SPEC}}}`
 	for why, row := range map[string]struct{ spec, want string }{
-		"fields":                         {`{"type": "object", "properties": {"a": {"type": "string"}}}`, "{a: string}"},
-		"another name":                   {`{"$ref": "#/components/schemas/Other"}`, "?"},
-		"another name, with more of it":  {`{"allOf": [{"$ref": "#/components/schemas/Other"}]}`, "?"},
-		"fields, of which one is needed": {`{"type": "object", "properties": {"a": {"type": "string"}}, "allOf": [{"required": ["a"]}]}`, "{a!: string}"},
-		"fields, and those of another":   {`{"type": "object", "properties": {"a": {"type": "string"}}, "allOf": [{"$ref": "#/components/schemas/Other"}]}`, "{a: string, …}"},
-		"a branch that keeps no more":    {`{"type": "object", "properties": {"a": {"type": "string"}}, "allOf": [{"x-kubernetes-preserve-unknown-fields": false}]}`, "{a: string}"},
-		"fields, or others":              {`{"type": "object", "properties": {"a": {"type": "string"}}, "anyOf": [{"x-kubernetes-preserve-unknown-fields": true}]}`, "{a: string, …}"},
+		"fields":                            {`{"type": "object", "properties": {"a": {"type": "string"}}}`, "{a: string}"},
+		"a field of which nothing is known": {`{"type": "object", "properties": {"a": {"type": "object"}}}`, "{a: map[?]}"},
+		"another name":                      {`{"$ref": "#/components/schemas/Other"}`, "?"},
+		"another name, with more of it":     {`{"allOf": [{"$ref": "#/components/schemas/Other"}]}`, "?"},
+		"fields, of which one is needed":    {`{"type": "object", "properties": {"a": {"type": "string"}}, "allOf": [{"required": ["a"]}]}`, "{a!: string}"},
+		"fields, and those of another":      {`{"type": "object", "properties": {"a": {"type": "string"}}, "allOf": [{"$ref": "#/components/schemas/Other"}]}`, "{a: string, …}"},
+		"a branch that keeps no more":       {`{"type": "object", "properties": {"a": {"type": "string"}}, "allOf": [{"x-kubernetes-preserve-unknown-fields": false}]}`, "{a: string}"},
+		"fields, or others":                 {`{"type": "object", "properties": {"a": {"type": "string"}}, "anyOf": [{"x-kubernetes-preserve-unknown-fields": true}]}`, "{a: string, …}"},
 	} {
 		for range 20 { // in whatever order they are read
 			set, err := FromOpenAPI([]byte(strings.Replace(root, "SPEC", row.spec, 1)))

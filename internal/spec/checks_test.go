@@ -113,6 +113,9 @@ func TestWhichParentsHoldAReadyCondition(t *testing.T) {
 		if got := WritesStatus(&v1.TemplateControllerSpec{}, row.condition, kind.Kind{Status: row.status}); got != row.want {
 			t.Errorf("%s: writes a status %v, want %v", why, got, row.want)
 		}
+		if WritesStatus(&v1.TemplateControllerSpec{Status: &v1.ParentStatus{}}, "", kind.Kind{Status: row.status}) {
+			t.Errorf("%s: a status is written of which nothing is said", why)
+		}
 		templated := &v1.TemplateControllerSpec{Status: &v1.ParentStatus{Template: "a: b"}}
 		if got := WritesStatus(templated, row.condition, kind.Kind{Status: row.status}); got != (row.status != nil) {
 			t.Errorf("%s, with a template: writes a status %v", why, got)
@@ -137,6 +140,7 @@ func TestWhatIsWrongIsLeftOut(t *testing.T) {
 	}{
 		"nothing":                          {func(*v1.TemplateControllerSpec) {}, nil, true, []string{"a", "b"}},
 		"a template":                       {func(*v1.TemplateControllerSpec) {}, []string{"children[a]"}, false, []string{"b"}},
+		"a template, and a field":          {func(*v1.TemplateControllerSpec) {}, []string{"children[a]", "spec.resyncPeriod"}, false, []string{"b"}},
 		"the status":                       {func(*v1.TemplateControllerSpec) {}, []string{"status"}, false, []string{"a", "b"}},
 		"an expression":                    {func(*v1.TemplateControllerSpec) {}, []string{"children[b].readyWhen"}, false, []string{"a", "b"}},
 		"a field that is no template":      {func(*v1.TemplateControllerSpec) {}, []string{"spec.resyncPeriod"}, true, []string{"a", "b"}},

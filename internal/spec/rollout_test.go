@@ -51,6 +51,9 @@ func TestRolloutsThatAreRefused(t *testing.T) {
 			t.Errorf("type %q: got %q, want %q", kind, got, want)
 		}
 	}
+	if most, percent, ok := readMost(&v1.RollingUpdate{}); most != 1 || percent || !ok {
+		t.Errorf("where nothing is said: %d, a percentage %v, fine %v", most, percent, ok)
+	}
 	few := intstr.FromString("few")
 	s := specWith("{}", "x")
 	s.Children[0].UpdateStrategy = v1.UpdateStrategy{Type: v1.UpdateCreateOnly, RollingUpdate: &v1.RollingUpdate{MaxUnavailable: &few}}

@@ -155,6 +155,11 @@ func TestRewriting(t *testing.T) {
 		`{{ include (print $.Template.BasePath "/a.yaml" .x) . }}`:          `{{ include (print $.Template.BasePath "/a.yaml" .x) . }}`,
 		`{{ (randAlphaNum 5) }}`:                                            `{{ (required "give spec.values.todo.randAlphaNum" $.values.todo.randAlphaNum) }}`,
 		`{{/* }} {{ .Values.a }} */}}{{ .Values.b }}`:                       `{{/* }} {{ .Values.a }} */}}{{ .spec.b }}`,
+		`{{ include (print }}`:                                              `{{ include (print }}`,
+		`{{ list (randAlphaNum 5) }}`:                                       `{{ list (required "give spec.values.todo.randAlphaNum" $.values.todo.randAlphaNum) }}`,
+		`{{ default .a randAlphaNum }}`:                                     `{{ default .a required "give spec.values.todo.randAlphaNum" $.values.todo.randAlphaNum }}`,
+		"{{-\n/* .Values.a }} */}}{{ .Values.b }}":                          "{{-\n/* .Values.a }} */}}{{ .spec.b }}",
+		"{{-\t/* .Values.a }} */}}{{ .Values.b }}":                          "{{-\t/* .Values.a }} */}}{{ .spec.b }}",
 		"{{ `.Values` }}{{- .Values.a -}}":                                  "{{ `.Values` }}{{- .spec.a -}}",
 		`{{ .Release.Name }}{{ .Release.Namespace }}`:                       `{{ .metadata.name }}{{ .metadata.namespace }}`,
 		`{{ .Release.Service }}{{ .Release.IsUpgrade }}`:                    `{{ "templater" }}{{ false }}`,
@@ -181,6 +186,9 @@ func TestRewriting(t *testing.T) {
 }
 
 func TestDefinesAreTakenOut(t *testing.T) {
+	if defines, rest := split("a.tpl", "{{ }}{{ define }}{{ end }}"); len(defines) > 0 || rest != "{{ }}{{ define }}{{ end }}" {
+		t.Errorf("of actions that say nothing: %v, %q", defines, rest)
+	}
 	defines, rest := split("a.tpl", "a: 1\n{{- define \"x\" }}\n{{ if .a }}{{ range .b }}c{{ end }}{{ end }}\n{{- end }}\nb: 2\n{{ if .c }}d{{ end }}\n{{ define \"y\" }}e{{ end }}")
 	var got []string
 	for _, d := range defines {

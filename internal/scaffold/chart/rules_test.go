@@ -102,6 +102,16 @@ func TestWhatBecomesOfFiles(t *testing.T) {
 			map[string]string{"values.yaml": "# About what is below.\n#\n# -- About\n# a.\n# @default none\na: text\n", "templates/c.yaml": configMap},
 			[]string{"description: About a.\n"},
 		},
+		"lines of helpers": {
+			map[string]string{"templates/_a.tpl": "\n\n{{ define \"x\" }}\n{{ .Release.Revision }}{{ end }}", "templates/c.yaml": use(`include "x" .`)},
+			[]string{"templates/_a.tpl:4: .Release.Revision: "},
+		},
+		"no values":        {map[string]string{"values.yaml": "", "templates/c.yaml": configMap}, []string{"spec: {}"}},
+		"values in a list": {map[string]string{"values.yaml": "- a\n", "templates/c.yaml": configMap}, []string{"spec: {}"}},
+		"what a schema says of itself": {
+			map[string]string{"values.yaml": "a: text\n", "values.schema.json": `{"title": "Values", "description": "Of a chart."}`, "templates/c.yaml": configMap},
+			[]string{"no Of a chart.", "no title: Values"},
+		},
 		"the name of the template": {map[string]string{"templates/c.yaml": use(".Template.Name")}, []string{`a: {{ "small" }}`}},
 		"mappings that take from others": {
 			map[string]string{"values.yaml": "one: &one {a: 11, b: 12}\ntwo: &two {b: 22, c: 23}\nboth: {c: 33, <<: [*one, *two], d: 34}\nlast: {a: 44, <<: *one}\n", "templates/c.yaml": configMap},

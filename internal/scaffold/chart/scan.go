@@ -96,9 +96,9 @@ func scan(template string, start, at int) (action, bool) {
 	return a, false
 }
 
-// keyword returns the first word of an action that is one, or "".
+// keyword returns what an action begins with, or "".
 func (a *action) keyword() string {
-	if len(a.tokens) > 0 && a.tokens[0].kind == wordToken {
+	if len(a.tokens) > 0 {
 		return a.tokens[0].value
 	}
 	return ""
