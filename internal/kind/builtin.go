@@ -72,8 +72,13 @@ func BuiltIn() []schema.GroupKind {
 // Plural returns the name of the resource of a kind, likewise.
 func Plural(kind string) string { return plural(schema.GroupVersionKind{Kind: kind}).Resource }
 
-// plural returns the resource of a kind by the rules of English, which those of Kubernetes follow.
+// plural returns the resource of a kind by the rules of English, which those of Kubernetes follow, but for mailboxes,
+// batches and dishes.
 func plural(gvk schema.GroupVersionKind) schema.GroupVersionResource {
+	lower := strings.ToLower(gvk.Kind)
+	if strings.HasSuffix(lower, "x") || strings.HasSuffix(lower, "ch") || strings.HasSuffix(lower, "sh") {
+		return gvk.GroupVersion().WithResource(lower + "es")
+	}
 	resource, _ := meta.UnsafeGuessKindToResource(gvk)
 	return resource
 }

@@ -47,6 +47,19 @@ func TestKindsWithoutAServer(t *testing.T) {
 	}
 }
 
+func TestPluralsOfKinds(t *testing.T) {
+	for kind, want := range map[string]string{
+		"Mailbox": "mailboxes", "Batch": "batches", "Dish": "dishes", "Ingress": "ingresses", "Policy": "policies", "Shop": "shops",
+	} {
+		if got := Plural(kind); got != want {
+			t.Errorf("%s: got %s, want %s", kind, got, want)
+		}
+		if got := Guess(schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: kind}).Resource; got.String() != "example.org/v1, Resource="+want {
+			t.Errorf("%s: got %s", kind, got)
+		}
+	}
+}
+
 // TestBuiltInKindsAreComplete compares the list with the kinds that client-go can store.
 func TestBuiltInKindsAreComplete(t *testing.T) {
 	sent := []string{ // or of servers that are long gone

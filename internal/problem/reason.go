@@ -91,14 +91,17 @@ func publicCauses(err error) string {
 		if cause.Field == "" {
 			continue
 		}
-		out = append(out, pathOf(err, cause.Field)+": "+fault(cause))
+		out = append(out, pathOf(err, cause.Field)+": "+fault(cause, answers.Details(err).Kind))
 	}
 	return Join(out)
 }
 
-// fault says what is wrong with a field, with the rule where it is known.
-func fault(cause metav1.StatusCause) string {
-	const replace = "; to replace the object, set updateStrategy.type to Recreate"
+// fault says what is wrong with a field of an object of that kind, with the rule where it is known.
+func fault(cause metav1.StatusCause, kind string) string {
+	replace := "; to replace the object, set updateStrategy.type to Recreate"
+	if kind == "PersistentVolumeClaim" {
+		replace = "; to replace the object, whose data may then be lost, set updateStrategy.type to Recreate"
+	}
 	if immutable.MatchString(cause.Message) {
 		return "field is immutable" + replace
 	}

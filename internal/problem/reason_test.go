@@ -33,6 +33,13 @@ func TestAnswersAreToldWithoutValues(t *testing.T) {
 			false,
 			"spec.selector: field is immutable; to replace the object, set updateStrategy.type to Recreate",
 		},
+		"a claim whose data would go": {
+			&apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonInvalid, Code: http.StatusUnprocessableEntity, Details: &metav1.StatusDetails{
+				Kind: "PersistentVolumeClaim", Causes: []metav1.StatusCause{{Type: metav1.CauseTypeForbidden, Field: "spec", Message: secret}},
+			}}},
+			false,
+			"spec: may not be set or changed; to replace the object, whose data may then be lost, set updateStrategy.type to Recreate",
+		},
 		"the key of a list item is a value": {
 			answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, secret,
 				metav1.StatusCause{Type: metav1.CauseTypeFieldValueRequired, Field: `spec.env[name="` + secret + `"].value`, Message: secret}),
@@ -176,7 +183,7 @@ func TestManyCausesAreCutShort(t *testing.T) {
 }
 
 func TestFaultsWithoutAWordAreToldByTheirSort(t *testing.T) {
-	if got := fault(metav1.StatusCause{Type: "Odd", Message: secret}); got != "Odd" {
+	if got := fault(metav1.StatusCause{Type: "Odd", Message: secret}, ""); got != "Odd" {
 		t.Errorf("got %q", got)
 	}
 	err := answer(http.StatusBadRequest, metav1.StatusReasonBadRequest, `strict decoding error: unknown field "spec.x"`)

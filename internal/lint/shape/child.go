@@ -67,7 +67,7 @@ func (c *checker) child(s *outline.Skeleton, d outline.Document) {
 	t, exists := c.known.Lookup(kind)
 	switch {
 	case !exists:
-		c.Warn(finding.UnknownKind, at.place(entryOf(d.Root, "kind")), "", "there is no kind %s in %s", kind.Kind, kind.GroupVersion())
+		c.Warn(finding.UnknownKind, at.place(entryOf(d.Root, "kind")), "", "there is no kind %s in %s%s", kind.Kind, kind.GroupVersion(), c.hint(kind))
 	case t != nil:
 		at.placed(d.Root, t)
 		at.node(d.Root, t, "")

@@ -62,7 +62,7 @@ func Parse(src Source) (Templates, error) {
 	t := Templates{Names: c.names, Helpers: helpers, Children: make([]*Unit, len(src.Children)), Related: c.related, Selects: make([]*Unit, len(src.Related))}
 	for i, related := range src.Related {
 		if twice(src.Related, i) {
-			c.add(&Error{Template: RelatedName(related.Name), Reason: Invalid, Code: finding.SecondName, Message: "there are two entries of this name in related"})
+			c.add(&Error{Template: RelatedName(related.Name), Reason: Invalid, Code: finding.SecondName, Message: "two entries of related are named " + related.Name + ": give each a name of its own"})
 		}
 		if related.Text != "" {
 			t.Selects[i] = c.unit(NewText(SelectName(related.Name), related.Text), helpers, ForSelect)
@@ -70,7 +70,7 @@ func Parse(src Source) (Templates, error) {
 	}
 	for i, child := range src.Children {
 		if twice(src.Children, i) {
-			c.add(&Error{Template: ChildName(child.Name), Reason: Invalid, Code: finding.SecondName, Message: "there are two children of this name"})
+			c.add(&Error{Template: ChildName(child.Name), Reason: Invalid, Code: finding.SecondName, Message: "two entries of children are named " + child.Name + ": give each a name of its own"})
 		}
 		t.Children[i] = c.unit(NewText(ChildName(child.Name), child.Text), helpers, ForChild)
 	}
