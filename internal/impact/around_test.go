@@ -218,3 +218,62 @@ func TestAServerThatDoesNotAnswer(t *testing.T) {
 		t.Errorf("%v, %d parents, progress (-want +got):\n%s", err, len(report.Parents), diff)
 	}
 }
+
+// TestKindsThatTheEditDoesNotName has children of a kind that no template yields any more: the status knows of it.
+func TestKindsThatTheEditDoesNotName(t *testing.T) {
+	c := newCluster(t)
+	c.serve(configMap, nil, one)
+	c.change("templatecontrollers", func(content map[string]any) {
+		content["status"] = map[string]any{"childKinds": []any{map[string]any{"group": "", "kind": "ConfigMap", "version": "v1"}}}
+	})
+	if _, got := c.compare(strings.Replace(configMap, "kind: ConfigMap", "kind: Secret", 1)); !slices.Equal(got, []string{"one", "  delete ConfigMap one of map", "  create Secret one of map"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestNamespacesThatTheEditDoesNotName has children where no parent is watched any more.
+func TestNamespacesThatTheEditDoesNotName(t *testing.T) {
+	watches := func(namespace string) string {
+		return strings.Replace(configMap, "kind: App}", "kind: App, namespaces: ["+namespace+"]}", 1)
+	}
+	c := newCluster(t)
+	c.serve(watches("default"), nil, one)
+	if _, got := c.compare(watches("other")); !slices.Equal(got, []string{"one ends", "  delete ConfigMap one of map"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestAFaultAlone is a change, also where no status shows it.
+func TestAFaultAlone(t *testing.T) {
+	const silent = configMap + "  status: {readyCondition: ''}\n"
+	c := newCluster(t)
+	c.serve(silent, nil, one)
+	_, got := c.compare(strings.Replace(silent, "{{ .spec.text }}", `{{ .spec.text }}{{ fail "no" }}`, 1))
+	if len(got) != 1 || !strings.HasPrefix(got[0], "one fault: children[map]:4:34: no") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestWhatCannotBeRead ends the comparison.
+func TestWhatCannotBeRead(t *testing.T) {
+	away := errors.New("the server is away")
+	for _, resource := range []string{"templatecontrollers", "apps", "configmaps", "customresourcedefinitions", "pods"} {
+		t.Run(resource, func(t *testing.T) {
+			c := newCluster(t)
+			c.serve(strings.Replace(relates, "kind: ConfigMap, select", "kind: Pod, select", 1), nil, one)
+			c.broken = map[string]error{resource: away}
+			comparer := &Comparer{Source: &snapshot.Source{Client: c, Kinds: c}, Server: c, Now: noon}
+			report, err := comparer.Compare(t.Context(), controllerFrom(t, strings.Replace(relates, "kind: ConfigMap, select", "kind: Pod, select", 1)))
+			if !errors.Is(err, away) || report != nil {
+				t.Errorf("got %v, %v", report, err)
+			}
+		})
+	}
+	c := newCluster(t)
+	c.serve(configMap, nil, one)
+	comparer := &Comparer{Source: &snapshot.Source{Client: c, Kinds: c}, Server: c, Now: noon}
+	_, err := comparer.Compare(t.Context(), controllerFrom(t, strings.Replace(configMap, "apiVersion: example.org/v1, kind: App", "apiVersion: v1, kind: Namespace, namespaces: [a]", 1)))
+	if err == nil || !strings.HasPrefix(err.Error(), "TemplateController apps: spec.watch: Namespace is cluster-scoped") {
+		t.Errorf("a kind that does not fit: %v", err)
+	}
+}

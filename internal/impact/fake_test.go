@@ -37,6 +37,7 @@ type cluster struct {
 	// answer is what the server says of a write that is tried; without one, it takes what is sent.
 	answer  func(at kube.Location, body *object.Object) (*object.Object, error)
 	allowed bool
+	broken  map[string]error // by resource: reading it fails
 
 	mu    sync.Mutex
 	tried []string
@@ -66,6 +67,9 @@ func (c *cluster) add(contents ...map[string]any) {
 }
 
 func (c *cluster) Get(_ context.Context, at kube.Location) (*object.Object, error) {
+	if err := c.broken[at.Resource.Resource]; err != nil {
+		return nil, err
+	}
 	for _, o := range c.objects[at.Resource.GroupResource()] {
 		if o.Namespace() == at.Namespace && o.Name() == at.Name {
 			return o, nil
@@ -75,6 +79,9 @@ func (c *cluster) Get(_ context.Context, at kube.Location) (*object.Object, erro
 }
 
 func (c *cluster) List(_ context.Context, resource schema.GroupVersionResource, namespace string, o metav1.ListOptions) (runtime.Object, error) {
+	if err := c.broken[resource.Resource]; err != nil {
+		return nil, err
+	}
 	selector, err := labels.Parse(o.LabelSelector)
 	if err != nil {
 		return nil, err

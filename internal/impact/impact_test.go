@@ -50,6 +50,7 @@ func TestWhatAnEditDoes(t *testing.T) {
       spec: {containers: [{name: c, image: "IMAGE"}]}
       {{- end }}
 `
+	const onDelete = "  - {name: other, updateStrategy: {type: OnDelete}, template: '{apiVersion: v1, kind: Secret, metadata: {name: other}}'}\n"
 	with := func(pairs ...string) string {
 		return strings.NewReplacer(append(pairs, "STRATEGY", "Recreate", "PRUNE", "Delete", "IMAGE", "v1")...).Replace(pod)
 	}
@@ -73,8 +74,12 @@ func TestWhatAnEditDoes(t *testing.T) {
 			[]string{"one", "  delete ConfigMap one of map", "  create ConfigMap one-map of map", "two", "  delete ConfigMap two of map", "  create ConfigMap two-map of map"},
 			[]string{"create configmaps default/one-map", "create configmaps default/two-map"},
 		},
-		"Recreate":   {with(), with("IMAGE", "v2"), []string{"one", "  recreate Pod one-x of pod", "two", "  recreate Pod two-x of pod"}, nil},
-		"OnDelete":   {with("STRATEGY", "OnDelete"), with("STRATEGY", "OnDelete", "IMAGE", "v2"), []string{"one status", "  outdated Pod one-x of pod", "two status", "  outdated Pod two-x of pod"}, nil},
+		"Recreate":                           {with(), with("IMAGE", "v2"), []string{"one", "  recreate Pod one-x of pod", "two", "  recreate Pod two-x of pod"}, nil},
+		"OnDelete":                           {with("STRATEGY", "OnDelete"), with("STRATEGY", "OnDelete", "IMAGE", "v2"), []string{"one status", "  outdated Pod one-x of pod", "two status", "  outdated Pod two-x of pod"}, nil},
+		"OnDelete, and nothing is different": {with("STRATEGY", "OnDelete"), with("STRATEGY", "OnDelete"), nil, nil},
+		"OnDelete of another entry": {
+			with("STRATEGY", "CreateOnly") + onDelete, with("STRATEGY", "CreateOnly", "IMAGE", "v2") + onDelete, nil, nil,
+		},
 		"CreateOnly": {with("STRATEGY", "CreateOnly"), with("STRATEGY", "CreateOnly", "IMAGE", "v2"), nil, nil},
 		"Orphan": {
 			with("PRUNE", "Orphan"), with("PRUNE", "Orphan", `(list "x")`, `(list "y")`),

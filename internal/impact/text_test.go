@@ -99,3 +99,18 @@ func TestSummaries(t *testing.T) {
 		}
 	}
 }
+
+// TestJSON is what programs read: text as it is.
+func TestJSON(t *testing.T) {
+	r := reported()
+	r.Notes = []string{"a < b & c"}
+	var b strings.Builder
+	if err := JSON(&b, []*Report{r}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"{\n  \"reports\": [\n", `"a < b & c"`, `"watched": "begins"`} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("there is no %s in %s", want, b.String())
+		}
+	}
+}
