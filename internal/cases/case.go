@@ -108,6 +108,10 @@ func read(path string) (*Case, error) {
 	}
 	c := &Case{Folder: filepath.Dir(path), Parent: "parent.yaml", Time: begin}
 	if err := yaml.UnmarshalStrict(content, c, exact); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) {
+			return nil, fmt.Errorf("%s: %s: a %s does not fit there: see docs/how-to/testing.md", path, wrong.Field, strings.NewReplacer("array", "list", "object", "mapping").Replace(wrong.Value))
+		}
 		text := err.Error()
 		for _, prefix := range []string{"error unmarshaling JSON: while decoding JSON: ", "error converting YAML to JSON: ", "json: "} {
 			text = strings.TrimPrefix(text, prefix)

@@ -62,6 +62,8 @@ func TestWhatStepsMayObserve(t *testing.T) {
 		"another controller's":                   {"{name: b, observe: [{apiVersion: v1, kind: Secret, metadata: {name: x, labels: {templater.dev/controller: other}}}]}", ""},
 		"another parent's":                       {"{name: b, observe: [{apiVersion: v1, kind: Secret, metadata: {name: x, labels: {templater.dev/parent-uid: u}}}]}", ""},
 		"somebody's":                             {"{name: b, observe: [{apiVersion: v1, kind: Secret, metadata: {name: x, ownerReferences: [{uid: u}]}}]}", ""},
+		"no object to observe":                   {"{name: b, observe: [{apiVersion: v1, metadata: {name: x}}]}", "observe: an object needs apiVersion, kind and metadata.name"},
+		"no version of one":                      {"{name: b, observe: [{kind: Pod, metadata: {name: x}}]}", "observe: an object needs apiVersion, kind and metadata.name"},
 		"no object":                              {"{name: b, related: [{kind: Pod}]}", "related: an object needs apiVersion, kind and metadata.name"},
 		"no object to remove":                    {"{name: b, remove: [{apiVersion: v1, kind: Pod}]}", "remove: an object needs apiVersion, kind and metadata.name"},
 		"an object without a namespace":          {"{name: b, remove: [{apiVersion: v1, kind: Namespace, metadata: {name: x}}]}", "remove: there is no Namespace x"},
@@ -75,6 +77,33 @@ func TestWhatStepsMayObserve(t *testing.T) {
 				t.Errorf("got %v, want %s", err, row.want)
 			}
 		})
+	}
+}
+
+// TestWhatIsObservedAsItIsMade has objects that come in the step in which templater would make them, or take them away.
+func TestWhatIsObservedAsItIsMade(t *testing.T) {
+	once := strings.Replace(controller, "      {apiVersion: v1", "      {{ if not .status.done }}{apiVersion: v1", 1)
+	once = strings.Replace(once, "| quote }}}}\n", "| quote }}}}{{ end }}\n  status: {template: 'done: true'}\n", 1)
+	const given = "{name: a, observe: [{apiVersion: v1, kind: ConfigMap, metadata: {name: map}, data: {pods: \"0\"}}]}"
+	for why, row := range map[string]struct{ controller, want string }{
+		"it stays": {controller, "writes:\n- update the status of App team/one\n"},
+		"it goes":  {once, "- delete ConfigMap team/map\n"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := folder(t, row.controller+"steps: ["+given+"]\n")
+			if _, err := c.Run(true); err != nil {
+				t.Fatal(err)
+			}
+			if text, err := os.ReadFile(c.expected(0)); err != nil || !strings.Contains(string(text), row.want) {
+				t.Errorf("%v: %s", err, text)
+			}
+		})
+	}
+	left := strings.Replace(controller, "{name: one, namespace: team}", "{name: one, namespace: team, uid: u}", 1)
+	left = strings.Replace(left, "- name: map\n", "- name: map\n    prunePolicy: Orphan\n", 1)
+	c := folder(t, left+"steps: [{name: a, observe: [{apiVersion: v1, kind: Secret, metadata: {name: token, labels: {templater.dev/child: map}}}, {apiVersion: v1, kind: Secret, metadata: {name: tokne}}]}]\n")
+	if _, err := c.Run(true); err == nil || !strings.HasSuffix(err.Error(), "; did you mean Secret team/token?") {
+		t.Errorf("a child that nobody wants any more: %v", err)
 	}
 }
 
@@ -134,6 +163,8 @@ func TestCasesThatMakeNoSense(t *testing.T) {
 		"two parents":                    {strings.Replace(controller, "namespace: team}}", "namespace: team}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: x}}", 1) + steps, "parent.yaml: 2 objects, want one: the parent"},
 		"a template that makes no sense": {strings.Replace(controller, "len .related.pods", "len .related.pod", 1) + steps, "there is no .related.pod; did you mean .related.pods?; known: .related.pods"},
 		"objects that are not there":     {controller + "objects: [x.yaml]\n" + steps, "x.yaml: no such file or directory"},
+		"a kind that does not fit":       {strings.Replace(controller, "apiVersion: example.org/v1, kind: App}", "apiVersion: v1, kind: Namespace, namespaces: [a]}", 1) + steps, "spec.watch: Namespace is cluster-scoped: remove namespaces and namespaceSelector"},
+		"a parent of another kind":       {strings.Replace(controller, "{apiVersion: example.org/v1, kind: App, metadata: {name: one", "{apiVersion: v1, kind: Pod, metadata: {name: one", 1) + steps, "it is a Pod, and TemplateController apps watches App.example.org"},
 		"files that are not there":       {controller + "files: [x.yaml]\n" + steps, "x.yaml: no such file or directory"},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -263,6 +294,28 @@ steps:
 		if want := "# children[job] of App default/one: " + ready + "\n"; err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%v: step %s:\n%s\nwant\n%s", err, c.Steps[i].Name, text, want)
 		}
+	}
+}
+
+func TestFilesThatMakeNoSense(t *testing.T) {
+	file := filepath.Join(t.TempDir(), File)
+	for text, want := range map[string]string{
+		"steps: [":                          ": yaml: line 1: ",
+		"step: []":                          `: unknown field "step"`,
+		"steps: 1":                          ": steps: a number does not fit there: see docs/how-to/testing.md",
+		"steps: [{name: a, ready: {a: b}}]": ": steps.ready: a mapping does not fit there: see docs/how-to/testing.md",
+		"steps: [{name: [a]}]":              ": steps.name: a list does not fit there: see docs/how-to/testing.md",
+		"parent: a\nsteps: []":              ": no steps: give at least one",
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := read(file); err == nil || !strings.HasPrefix(err.Error(), file+want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+	if _, err := read(filepath.Dir(file)); err == nil {
+		t.Error("a folder is no file")
 	}
 }
 

@@ -168,3 +168,33 @@ func TestAnswerJSON(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestTheEndOfAParent has one that is being deleted: what spec.finalize makes is shown, and then that it is gone.
+func TestTheEndOfAParent(t *testing.T) {
+	r := Request{Time: "2026-01-01T00:00:00Z", Controllers: `
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: apps}
+spec:
+  watch: {apiVersion: example.org/v1, kind: App}
+  finalize:
+    children:
+    - name: backup
+      template: |
+        {apiVersion: batch/v1, kind: Job, metadata: {name: backup}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: b}]}}}}
+  status: {template: 'a: 1'}
+`, Parents: `{apiVersion: example.org/v1, kind: App, metadata: {name: one, deletionTimestamp: "2026-01-01T00:00:00Z"}}`}
+	a := new(Session).Answer(r)
+	if len(a.Results) != 1 || len(a.Problems) > 0 {
+		t.Fatalf("%+v", a)
+	}
+	of := a.Results[0]
+	if of.Ready.Reason != "Finalizing" || len(of.Children) != 1 || of.Children[0].State != "not started yet" || of.Tree.Parent.State != tree.Deleting || len(of.Tree.Controllers[0].Children[0].Objects) != 1 {
+		t.Errorf("%+v", of)
+	}
+	r.Ready = []string{"backup"}
+	of = new(Session).Answer(r).Results[0]
+	if of.Ready.Message != "the object is gone" || len(of.Children) > 0 || of.Writes[len(of.Writes)-1] != "remove the finalizer of App default/one" {
+		t.Errorf("%+v", of)
+	}
+}

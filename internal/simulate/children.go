@@ -49,7 +49,7 @@ func (p *pass) fate(l *child.Live) string {
 		return "stays as it is, for its template cannot be rendered"
 	case !p.parent.Deleting():
 		return "not wanted any more"
-	case !l.Collectable() || p.result.Gone && teardown.CascadesOrphan(p.parent):
+	case !l.Collectable() || teardown.CascadesOrphan(p.parent):
 		return "outlives its parent"
 	case p.result.Gone: // nobody binds it to the parent but templater, which waits no longer
 		return "goes after its parent"

@@ -95,8 +95,8 @@ func TestChildrenThatGoDoNotBecomeReady(t *testing.T) {
 	s := simulator(t, ordered)
 	_, in, _ := settle(t, s, state(t, app))
 	in.Objects[0] = deleted(in.Objects[0], in.Now)
-	result, _, err := s.SettleReady(in, func(string) bool { return true })
-	if err != nil || result.Ready.Status != "False" || states(result)["db"] != "being deleted" {
+	result, out, err := s.SettleReady(in, func(string) bool { return true })
+	if err != nil || result.Ready.Status != "False" || states(result)["db"] != "being deleted" || out.Objects[0]["status"] != nil {
 		t.Errorf("%v, ready %v, children %v", err, result.Ready, states(result))
 	}
 }

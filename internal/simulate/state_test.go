@@ -17,6 +17,11 @@ func TestFieldsThatATemplateDrops(t *testing.T) {
     template: |
       {apiVersion: v1, kind: ConfigMap, metadata: {name: map}, data: {text: x{{ if ne .spec.text "less" }}, more: z{{ end }}}}
 `)
+	_, full, _ := settle(t, s, state(t, app))
+	full.Parent = Patch(full.Parent, data(t, `{spec: {text: less}}`))
+	if _, full, _ = settle(t, s, full); mapping(full.Objects[0]["data"])["more"] != nil {
+		t.Errorf("what was there from the beginning stays: %v", full.Objects[0])
+	}
 	less := state(t, app)
 	less.Parent = Patch(less.Parent, data(t, `{spec: {text: less}}`))
 	_, less, _ = settle(t, s, less)
@@ -123,6 +128,13 @@ func givenObjectsAreChildren(t *testing.T, strategy string) {
 	}
 	if mapping(out.Objects[0]["data"])["more"] != "z" || metadata["generation"] != nil {
 		t.Errorf("it has changed: %v", out.Objects[0])
+	}
+	if strategy == "OnDelete" || strategy == "CreateOnly" {
+		_, old, writes := settle(t, s, state(t, app, given, "{apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {text: old}}"))
+		wantWrites(t, writes, ofStatus)
+		if b := old.Objects[1]; mapping(b["data"])["text"] != "old" || mapping(mapping(b["metadata"])["labels"])["templater.dev/child"] != "maps" {
+			t.Errorf("an object that is to stay as it is: %v", b)
+		}
 	}
 	ready, _, err := s.SettleReady(out, func(entry string) bool { return entry == "maps" })
 	if err != nil || ready.Ready.Status != "True" {

@@ -51,7 +51,7 @@ func (p *pass) teardown() error {
 		return p.release()
 	}
 	done, err := p.finalize()
-	if err == nil && done {
+	if done {
 		done, err = p.removeInOrder()
 	}
 	switch {

@@ -50,12 +50,13 @@ func TestParentsThatGo(t *testing.T) {
 		"its condition is another one": {"status: {conditions: [{type: Other, status: 'False', reason: No, message: no}]}", "Deleting: the parent is being deleted"},
 	} {
 		t.Run(why, func(t *testing.T) {
-			parent, c := grown(t, strings.Replace(ending, "STATUS", row.status, 1))
+			parent, c := grown(t, strings.NewReplacer("STATUS", row.status, "  children: [{", "  children: [{name: none, template: ' '}, {").Replace(ending))
 			var b strings.Builder
 			if err := Text(&b, cli.Colours{}, NewParent(parent, []Controller{c})); err != nil {
 				t.Fatal(err)
 			}
 			want := "App default/one: being deleted\n└─ TemplateController apps: " + row.want + `
+   ├─ children[none]: none
    ├─ children[map]
    │  └─ ConfigMap default/map: ready
    └─ children[backup]
@@ -81,7 +82,7 @@ func TestParentsThatAreNotServed(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	nameless := map[string]any{"metadata": map[string]any{"name": "one"}}
-	if c := Rejected(tc, why, nameless, append(objects, map[string]any{"metadata": map[string]any{"labels": map[string]any{"templater.dev/controller": "apps"}}})); len(c.Children) > 0 {
+	if c := Rejected(tc, why, nameless, append(objects, map[string]any{"metadata": map[string]any{"labels": map[string]any{"templater.dev/controller": "apps", "templater.dev/parent-uid": ""}}})); len(c.Children) > 0 {
 		t.Errorf("a parent without a UID has no children: %+v", c)
 	}
 }

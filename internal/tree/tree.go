@@ -64,13 +64,10 @@ const (
 )
 
 // Of says how a parent stands by one TemplateController, which the simulator is of. It makes one pass, and tells of what that would
-// write as of what is yet to come. Whether the parent is ready is what its status says; the pass says it where the status says nothing. Over
-// a parent that is being deleted it makes no pass: see Leaving.
+// write as of what is yet to come. Whether the parent is ready is what its status says; the pass says it where the status says nothing. A parent
+// that is being deleted is shown as it is: see Leaving.
 func Of(tc *v1.TemplateController, compiled *spec.Compiled, s *simulate.Simulator, state simulate.State) (Controller, error) {
 	state = s.Placed(state)
-	if simulate.IsDeleting(state.Parent) {
-		return Leaving(tc, compiled, state.Parent, state.Objects), nil
-	}
 	result, _, err := s.Pass(state)
 	if err != nil {
 		return Controller{}, fmt.Errorf("TemplateController %s: %w", tc.Name, err)
@@ -80,6 +77,9 @@ func Of(tc *v1.TemplateController, compiled *spec.Compiled, s *simulate.Simulato
 
 // After is Of for a pass that was made over that State, of parents and objects that have their namespaces.
 func After(tc *v1.TemplateController, compiled *spec.Compiled, state simulate.State, result simulate.Result) Controller {
+	if simulate.IsDeleting(state.Parent) {
+		return Leaving(tc, compiled, state.Parent, state.Objects)
+	}
 	out := Controller{
 		Name: tc.Name, Children: entriesOf(tc.Spec.Children, compiled.Order), Related: []Entry{}, Pending: []string{},
 		Faults: append([]string{}, result.Faults...), Waits: append([]string{}, result.Waits...),

@@ -180,3 +180,41 @@ metadata: {name: left, namespace: default, labels: {templater.dev/controller: ap
 		t.Errorf("related (-want +got):\n%s", diff)
 	}
 }
+
+// TestEachObjectIsShownOnce has a child that is to be replaced, one without a namespace that nobody wants, and an entry that yields nothing.
+func TestEachObjectIsShownOnce(t *testing.T) {
+	_, c := grown(t, `
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: apps}
+spec:
+  watch: {apiVersion: example.org/v1, kind: App}
+  children:
+  - {name: none, dependsOn: [map], template: "{{ if .spec.none }}{apiVersion: v1, kind: ConfigMap, metadata: {name: none}}{{ end }}"}
+  - {name: map, updateStrategy: {type: Recreate}, template: "{apiVersion: v1, kind: ConfigMap, metadata: {name: map}, data: {text: now}}"}
+---
+{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: default, uid: u, generation: 3}, status: {conditions: [{type: Ready, status: "True", reason: Ready, message: all}]}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: map, namespace: default, labels: {templater.dev/controller: apps, templater.dev/child: map, templater.dev/parent-uid: u}}
+data: {text: then}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: gone, labels: {templater.dev/controller: apps, templater.dev/child: map, templater.dev/parent-uid: u}}
+`)
+	of := func(name, state string) Object {
+		return Object{APIVersion: "v1", Kind: "ConfigMap", Namespace: "default", Name: name, State: state}
+	}
+	want := []Entry{
+		{Name: "none", WaitsFor: []string{"map"}, Objects: []Object{}},
+		{Name: "map", WaitsFor: []string{}, Objects: []Object{of("map", "to be deleted"), of("gone", "to be deleted")}},
+	}
+	if diff := cmp.Diff(want, c.Children); diff != "" {
+		t.Errorf("children (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"delete ConfigMap default/map", "delete ConfigMap default/gone"}, c.Pending); diff != "" || !c.Ready {
+		t.Errorf("ready %v, yet to do (-want +got):\n%s", c.Ready, diff)
+	}
+}
