@@ -9,6 +9,7 @@ import (
 	"go/types"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -207,6 +208,10 @@ var held = map[string]string{
 	"Parents in the playground":                             "mostParents in playground.go",
 	"Children of each that it shows":                        "mostChildren in playground.go",
 	"All of their text":                                     "mostBytes in playground.go",
+	"Lines of a text there that have a number":              "mostNumbers in editor.js",
+	"An answer there takes at most":                         "mostTime in engine.js",
+	"The first one, for which the browser":                  "mostFirst in engine.js",
+	"Length of a link that the playground makes":            "mostLink in main.js",
 	"A watch without a sign of life":                        "WatchLimit",
 	"A worker without an answer":                            "WorkLimit",
 }
@@ -349,6 +354,36 @@ func constants(t *testing.T) map[string]int64 {
 		}
 	}
 	maps.DeleteFunc(out, func(name string, _ int64) bool { return count[name] > 1 })
+	maps.Copy(out, pageConstants(t))
+	return out
+}
+
+var pageConstant = regexp.MustCompile(`(?m)^const (\w+) = ([0-9_]+);( // milliseconds )?`)
+
+// pageConstants returns those of the page of the playground, by name and file.
+func pageConstants(t *testing.T) map[string]int64 {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, "internal", "playground", "page", "src", "*.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]int64{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range pageConstant.FindAllStringSubmatch(string(text), -1) {
+			n, err := strconv.ParseInt(strings.ReplaceAll(match[2], "_", ""), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if match[3] != "" {
+				n *= 1e6
+			}
+			out[match[1]+" in "+filepath.Base(file)] = n
+		}
+	}
 	return out
 }
 

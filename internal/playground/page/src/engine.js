@@ -1,8 +1,8 @@
 // The engine answers requests with templater, which runs in a worker, so that the page stays alive whatever a template does.
 
 const mostTime = 2000; // milliseconds for an answer; templater counts work itself, this is for what it does not count
-const mostFirst = 10000; // for the first one, for which the browser compiles most of the program
-const mostStart = 20000; // for the program to begin, which reads the schemas of kinds
+const mostFirst = 10000; // milliseconds for the first one, for which the browser compiles most of the program
+const mostStart = 20000; // milliseconds for the program to begin, which reads the schemas of kinds
 
 // Loads the program. Some file servers say that what they send is compressed, so that the browser has it unpacked already.
 async function load() {
