@@ -6,6 +6,7 @@
 package main
 
 import (
+	"runtime/debug"
 	"syscall/js"
 
 	"github.com/go-logr/logr"
@@ -17,6 +18,7 @@ import (
 )
 
 func main() {
+	debug.SetGCPercent(400)        // there is one thread, which answers meanwhile, and little to keep
 	klog.SetLogger(logr.Discard()) // what a library logs besides its error is not for the page
 	schema.BuiltIn().Lookup(gvk.GroupVersionKind{Version: "v1", Kind: "Pod"})
 	session := &playground.Session{}
