@@ -126,7 +126,7 @@ func TestMistakes(t *testing.T) {
 	}{
 		"no chart":               {map[string]string{"Chart.yaml": ""}, "Chart.yaml: the chart has no name"},
 		"a library":              {map[string]string{"Chart.yaml": "name: a\ntype: library\n"}, "Chart.yaml: a library chart makes no objects: give a chart that uses it"},
-		"no YAML":                {map[string]string{"Chart.yaml": "a: ["}, "Chart.yaml: "},
+		"no YAML":                {map[string]string{"Chart.yaml": "a: ["}, "Chart.yaml: error converting YAML to JSON: "},
 		"values that are none":   {map[string]string{"values.yaml": "a: [", "templates/a.yaml": configMap}, "values.yaml: "},
 		"a schema that is none":  {map[string]string{"values.schema.json": "{", "templates/a.yaml": configMap}, "values.schema.json: "},
 		"no template":            {nil, "no template of the chart can be carried over"},
