@@ -111,7 +111,7 @@ type PodLogs struct {
 	TailLines int64 `json:"tailLines,omitempty"`
 
 	// How many bytes of these lines, the last ones. Optional; 1 to 16,384, the
-	// default is 4,096.
+	// default is 4096.
 	// +optional
 	// +kubebuilder:default=4096
 	// +kubebuilder:validation:Minimum=1

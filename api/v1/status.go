@@ -28,9 +28,9 @@ type TemplateControllerStatus struct {
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
-	// How the parents fare. Always there. Follows a change after 2 seconds. After a
-	// start of templater, what was counted before stays until all parents have been
-	// looked at, or for 30 seconds.
+	// How the parents fare. Always there. Follows a change after 2 seconds. After
+	// templater has started, what was counted before stays until all parents have
+	// been looked at, or for 30 seconds.
 	// +optional
 	Parents ParentCounts `json:"parents"`
 
