@@ -83,6 +83,39 @@ func TestChildrenStayThoughTheGarbageCollectorWasFirst(t *testing.T) {
 	}
 }
 
+// A watch tells that a parent is deleted while a pass is under way that saw it before.
+func TestChildrenStayThoughTheirParentWentDuringAPass(t *testing.T) {
+	c := begun(t, ordered(t), app)
+	c.settle()
+	c.edit(one, func(o *unstructured.Unstructured) {
+		_ = unstructured.SetNestedField(o.Object, "edited", "spec", "note")
+	})
+	c.during = func() {
+		if !strings.HasPrefix(c.requests[len(c.requests)-1], "status") {
+			return
+		}
+		c.during = nil
+		c.deletes(one, metav1.DeletePropagationOrphan)
+		c.letsGo()
+	}
+	there := len(c.objects)
+	for _, request := range c.writes() {
+		if strings.HasPrefix(request, "delete") {
+			t.Errorf("a child that is to stay is deleted: %s", request)
+		}
+	}
+	if c.during != nil {
+		t.Error("there was no pass beside the deletion")
+	}
+	if c.objects[one] != nil || len(c.objects) != there-1 {
+		t.Errorf("%d objects are left, want %d; the parent is %v", len(c.objects), there-1, c.objects[one])
+	}
+	wantRequests(t, "once more", c.writes())
+	if n := lengths(t, c.shared.orphaning, "parents"); n > 0 {
+		t.Errorf("%d parents are remembered", n)
+	}
+}
+
 // Somebody has kept the text of a parent that was being deleted, and applies it again.
 func TestNotesOfATeardownAreOfOneParentAlone(t *testing.T) {
 	t.Run("its children were to stay", func(t *testing.T) {

@@ -30,7 +30,7 @@ func (r *Reconciler) handleAbsence(ctx context.Context, c *running.Controller, k
 	children := c.LeftBehind(key)
 	mayHold := c.MayHold && c.ParentMayExist()
 	if len(children) == 0 && !mayHold || c.OutdatedKey(key) {
-		r.endDeparture(key)
+		r.endDeparture(key, "")
 		return Result{}
 	}
 	if !c.Current(key.Parent.Namespace) {
@@ -60,7 +60,7 @@ func (r *Reconciler) handleAbsence(ctx context.Context, c *running.Controller, k
 	case result != Result{}:
 		return result
 	case len(leftovers) == 0:
-		r.endDeparture(key)
+		r.endDeparture(key, "")
 		return Result{}
 	case left > 0:
 		return Result{After: left}
@@ -79,11 +79,11 @@ func (r *Reconciler) forget(c *running.Controller, key queue.Key) {
 	r.logs.Forget(key)
 }
 
-// endDeparture forgets about a departure that is over, or was none.
-func (r *Reconciler) endDeparture(key queue.Key) {
+// endDeparture forgets about a departure that is over, or was none. There is the parent that is there, "" if none is.
+func (r *Reconciler) endDeparture(key queue.Key, there types.UID) {
 	r.absent.End(key)
 	r.pacer.End(key)
-	r.orphaning.End(key)
+	r.orphaning.End(key, there)
 }
 
 // divide takes those children apart that belong to an earlier parent of that name.
@@ -128,7 +128,7 @@ func (r *Reconciler) collect(ctx context.Context, c *running.Controller, key que
 			return Result{Retry: problem.RetryBackoff}
 		}
 	}
-	r.endDeparture(key)
+	r.endDeparture(key, "")
 	return Result{}
 }
 
@@ -212,7 +212,7 @@ func (p *pass) collectLeftovers(ctx context.Context) Result {
 		}
 	}
 	if len(leftovers) == 0 {
-		p.r.endDeparture(p.key)
+		p.r.endDeparture(p.key, p.parent.UID())
 		return Result{}
 	}
 	if left := p.r.absent.Left(p.key); left > 0 {

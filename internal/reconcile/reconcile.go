@@ -115,7 +115,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 	if parent == nil && c.TeardownOnly {
 		if c.ParentCache(key.Parent.Namespace) != nil { // else it may well be there
 			r.forget(c, key)
-			r.endDeparture(key)
+			r.endDeparture(key, "")
 		}
 		return Result{}
 	}

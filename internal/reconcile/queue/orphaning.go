@@ -33,11 +33,14 @@ func (o *OrphaningParents) Has(key Key, parent types.UID) bool {
 	return ok && known == parent
 }
 
-// End says that the parent is gone.
-func (o *OrphaningParents) End(key Key) {
+// End forgets what was said of earlier parents of that name. There is the one that is there, "" if none is: a watch may have told of
+// its deletion since the pass began that takes it for one that stays.
+func (o *OrphaningParents) End(key Key, there types.UID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.parents, key)
+	if o.parents[key] != there {
+		delete(o.parents, key)
+	}
 }
 
 // ForgetController forgets about a controller that is gone.
