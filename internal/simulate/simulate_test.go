@@ -13,7 +13,6 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/related/selection"
-	"github.com/templater-dev/templater/internal/spec"
 )
 
 var noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -28,23 +27,10 @@ spec:
 
 const app = `{apiVersion: example.org/v1, kind: App, metadata: {name: one}, spec: {names: [a, b], text: hello}}`
 
-// simulator compiles the spec, and reads objects.
+// simulator compiles the spec of controller, and more of it.
 func simulator(t *testing.T, rest string) *Simulator {
 	t.Helper()
-	set, err := manifest.Load([]string{"-"}, strings.NewReader(controller+rest))
-	if err != nil {
-		t.Fatal(err)
-	}
-	tc := set.Controllers[0].TemplateController
-	compiled, r := spec.Compile(tc.Name, &tc.Spec)
-	if r != nil {
-		t.Fatal(r.Message)
-	}
-	s, r := New(tc, compiled, nil)
-	if r != nil {
-		t.Fatal(r.Message)
-	}
-	return s
+	return simulatorOf(t, controller+rest)
 }
 
 func objects(t *testing.T, text string) []map[string]any {
