@@ -19,7 +19,7 @@ import (
 // before. None of that needs what the spec says now of children: each carries what its end needs.
 func (p *pass) teardown(ctx context.Context) Result {
 	switch {
-	case p.parent.Annotation(v1.AnnotationSkipFinalize) == "true":
+	case teardown.Skipped(p.parent):
 		klog.FromContext(ctx).Info("a parent goes without more ado, as its annotation says", "controller", p.Name, "parent", p.key.Parent.String())
 		return p.release(ctx)
 	case p.childrenStay():

@@ -2,6 +2,7 @@ package scaffold
 
 import (
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -91,9 +92,7 @@ func strip(content map[string]any) {
 		}
 		delete(spec, "clusterIPs")
 		delete(spec, "healthCheckNodePort")
-		ports, _ := spec["ports"].([]any)
-		for _, item := range ports {
-			port, _ := item.(map[string]any)
+		for port := range mappings(spec, "ports") {
 			delete(port, "nodePort")
 		}
 	case "PersistentVolumeClaim":
@@ -109,9 +108,7 @@ func strip(content map[string]any) {
 			without(in, "labels", "controller-uid", "job-name", "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name")
 		}
 	case "StatefulSet":
-		claims, _ := spec["volumeClaimTemplates"].([]any)
-		for _, item := range claims {
-			claim, _ := item.(map[string]any)
+		for claim := range mappings(spec, "volumeClaimTemplates") {
 			delete(claim, "status")
 		}
 	case "Pod":
@@ -124,10 +121,20 @@ func strip(content map[string]any) {
 func withoutToken(pod map[string]any) {
 	dropNamed(pod, "volumes")
 	for _, field := range []string{"containers", "initContainers"} {
-		containers, _ := pod[field].([]any)
-		for _, item := range containers {
-			container, _ := item.(map[string]any)
+		for container := range mappings(pod, field) {
 			dropNamed(container, "volumeMounts")
+		}
+	}
+}
+
+// mappings yields what a list in a mapping consists of, without what is no mapping.
+func mappings(in map[string]any, field string) iter.Seq[map[string]any] {
+	return func(yield func(map[string]any) bool) {
+		all, _ := in[field].([]any)
+		for _, item := range all {
+			if each, ok := item.(map[string]any); ok && !yield(each) {
+				return
+			}
 		}
 	}
 }

@@ -42,7 +42,7 @@ func deleted(content map[string]any, now time.Time) map[string]any {
 
 // teardown is the pass over a parent that is being deleted.
 func (p *pass) teardown() error {
-	if p.parent.Annotation(v1.AnnotationSkipFinalize) == "true" || teardown.CascadesOrphan(p.parent) {
+	if teardown.Skipped(p.parent) || teardown.CascadesOrphan(p.parent) {
 		return p.release()
 	}
 	left := teardown.TimeLeft(p.spec, p.parent, p.state.Now)

@@ -56,7 +56,7 @@ func actionsIn(u *syntax.Unit, from, to int) string {
 			return
 		}
 		for _, n := range l.Nodes {
-			if b := branchOf(n); b != nil {
+			if b := syntax.Branch(n); b != nil {
 				blank(b.List)
 				blank(b.ElseList)
 			}
@@ -201,7 +201,7 @@ func enclosing(body *parse.ListNode, at int) (chain map[parse.Node]int, loop par
 // deeper returns the list of a branch or loop in a list that a place is in, or nil.
 func deeper(l *parse.ListNode, at int, into func(n parse.Node, rounds int)) *parse.ListNode {
 	for _, n := range l.Nodes {
-		b := branchOf(n)
+		b := syntax.Branch(n)
 		switch {
 		case b == nil:
 		case holds(b.List, at):
@@ -215,26 +215,13 @@ func deeper(l *parse.ListNode, at int, into func(n parse.Node, rounds int)) *par
 	return nil
 }
 
-// branchOf returns the branches of an if, a with or a range, and nil for others.
-func branchOf(n parse.Node) *parse.BranchNode {
-	switch n := n.(type) {
-	case *parse.IfNode:
-		return &n.BranchNode
-	case *parse.WithNode:
-		return &n.BranchNode
-	case *parse.RangeNode:
-		return &n.BranchNode
-	}
-	return nil
-}
-
 // holds reports whether a place is in what a list writes itself, or in what is in it.
 func holds(l *parse.ListNode, at int) bool {
 	if l == nil {
 		return false
 	}
 	for _, n := range l.Nodes {
-		if b := branchOf(n); b != nil && (holds(b.List, at) || holds(b.ElseList, at)) {
+		if b := syntax.Branch(n); b != nil && (holds(b.List, at) || holds(b.ElseList, at)) {
 			return true
 		}
 		switch n := n.(type) {

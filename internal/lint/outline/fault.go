@@ -118,11 +118,8 @@ func (w *way) explain(err *yaml.LoadError) Fault {
 	fault := yamlerror.Explain(err, yamlerror.Text{Line: w.line, Name: func(n int) string { return yamlerror.Quote(w.lineInTemplate(w.start(n))) }})
 	at := w.origin(w.offset(fault.Line, fault.Column))
 	rest, _, _ := strings.Cut(w.text.Content[min(at, len(w.text.Content)):], "\n")
-	message := "YAML: " + fault.What
-	if fault.Hint != "" {
-		message = fault.Hint + " (" + message + ")"
-	}
-	return Fault{Offset: at, Length: len(strings.TrimRight(rest, " \r")), Message: message}
+	fault.What = "YAML: " + fault.What
+	return Fault{Offset: at, Length: len(strings.TrimRight(rest, " \r")), Message: fault.String()}
 }
 
 // start returns the offset of the first character of a line that is no space.

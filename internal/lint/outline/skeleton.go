@@ -121,7 +121,7 @@ func (g *gaps) node(n parse.Node) bool {
 			g.own[from+i] = true
 		}
 	case *parse.ActionNode:
-		if len(n.Pipe.Decl) == 0 && !Ends(n) {
+		if len(n.Pipe.Decl) == 0 && !syntax.Ends(n.Pipe) {
 			g.prints = append(g.prints, int(n.Pos))
 			g.unplaced = g.unplaced || g.atMargin(n)
 		}

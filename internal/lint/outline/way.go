@@ -67,7 +67,7 @@ func (w *way) node(n parse.Node, round int) bool {
 		w.pieces = append(w.pieces, piece{len(w.out), int(n.Pos), true})
 		w.out = append(w.out, n.Text...)
 	case *parse.ActionNode:
-		if len(n.Pipe.Decl) == 0 && !Ends(n) {
+		if len(n.Pipe.Decl) == 0 && !syntax.Ends(n.Pipe) {
 			w.print(n, w.prints(n), nindent(n.Pipe))
 		}
 	case *parse.TemplateNode:
@@ -143,18 +143,11 @@ func (w *way) doubt(at int) {
 	}
 }
 
-// Ends reports whether an action ends rendering, so that nothing is printed by it, and nothing behind it.
-func Ends(n *parse.ActionNode) bool {
-	last := n.Pipe.Cmds[len(n.Pipe.Cmds)-1]
-	name, ok := last.Args[0].(*parse.IdentifierNode)
-	return ok && (name.Ident == "fail" || name.Ident == "wait")
-}
-
 // ends reports whether rendering ends in nodes, whatever the data.
 func ends(l *parse.ListNode) bool {
 	return l != nil && slices.ContainsFunc(l.Nodes, func(n parse.Node) bool {
 		action, ok := n.(*parse.ActionNode)
-		return ok && Ends(action)
+		return ok && syntax.Ends(action.Pipe)
 	})
 }
 
@@ -164,7 +157,7 @@ func writes(l *parse.ListNode) bool {
 		return false
 	}
 	for _, n := range l.Nodes {
-		b := branchOf(n)
+		b := syntax.Branch(n)
 		action, _ := n.(*parse.ActionNode)
 		switch {
 		case b != nil && !writes(b.List) && !writes(b.ElseList), action != nil && len(action.Pipe.Decl) > 0, n.Type() == parse.NodeComment:

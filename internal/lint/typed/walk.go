@@ -247,23 +247,15 @@ func (c *checker) assignments(l *parse.ListNode, names map[string]assignment) {
 	}
 	for _, n := range l.Nodes {
 		c.step()
-		switch n := n.(type) {
-		case *parse.ActionNode:
-			assignedBy(n.Pipe, names)
-		case *parse.IfNode:
-			c.assignmentsOf(&n.BranchNode, names)
-		case *parse.WithNode:
-			c.assignmentsOf(&n.BranchNode, names)
-		case *parse.RangeNode:
-			c.assignmentsOf(&n.BranchNode, names)
+		if action, ok := n.(*parse.ActionNode); ok {
+			assignedBy(action.Pipe, names)
+		}
+		if b := syntax.Branch(n); b != nil {
+			assignedBy(b.Pipe, names)
+			c.assignments(b.List, names)
+			c.assignments(b.ElseList, names)
 		}
 	}
-}
-
-func (c *checker) assignmentsOf(n *parse.BranchNode, names map[string]assignment) {
-	assignedBy(n.Pipe, names)
-	c.assignments(n.List, names)
-	c.assignments(n.ElseList, names)
 }
 
 // assignedBy adds the variables that a pipeline assigns to, or one in parentheses in it.

@@ -20,6 +20,9 @@ func CascadesOrphan(o *object.Object) bool {
 	return o.Deleting() && o.HasFinalizer(finalizerOrphan)
 }
 
+// Skipped reports whether somebody wants an object that is being deleted to go at once.
+func Skipped(o *object.Object) bool { return o.Annotation(v1.AnnotationSkipFinalize) == "true" }
+
 // IsFinal reports whether a child is one of spec.finalize.children.
 func IsFinal(s *v1.TemplateControllerSpec, l *child.Live) bool {
 	return child.Entries(spec.Finals(s)).Have(l.Entry)

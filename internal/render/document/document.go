@@ -45,12 +45,7 @@ type Error struct {
 }
 
 // Error returns the hint and the message.
-func (e *Error) Error() string {
-	if e.Hint == "" {
-		return e.Message
-	}
-	return e.Hint + " (" + e.Message + ")"
-}
+func (e *Error) Error() string { return yamlerror.Fault{What: e.Message, Hint: e.Hint}.String() }
 
 // CommentError says that a mark is in a comment.
 type CommentError struct{ Mark int }

@@ -128,20 +128,11 @@ func enclosing(list *parse.ListNode, place int) (around []parse.Node, found bool
 		return nil, false
 	}
 	for _, n := range list.Nodes {
-		var branch *parse.BranchNode
-		switch n := n.(type) {
-		case *parse.TextNode:
-			if int(n.Pos) <= place && place < int(n.Pos)+len(n.Text) {
-				return nil, true
-			}
-			continue
-		case *parse.IfNode:
-			branch = &n.BranchNode
-		case *parse.WithNode:
-			branch = &n.BranchNode
-		case *parse.RangeNode:
-			branch = &n.BranchNode
-		default:
+		if text, ok := n.(*parse.TextNode); ok && int(n.Position()) <= place && place < int(n.Position())+len(text.Text) {
+			return nil, true
+		}
+		branch := Branch(n)
+		if branch == nil {
 			continue
 		}
 		for _, inner := range []*parse.ListNode{branch.List, branch.ElseList} {

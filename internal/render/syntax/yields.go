@@ -81,12 +81,10 @@ func (o *outline) list(list *parse.ListNode, depth int) {
 			o.action(n.Pipe, depth)
 		case *parse.TemplateNode:
 			o.call(n.Name, depth)
-		case *parse.IfNode:
-			o.branches(&n.BranchNode, depth)
-		case *parse.WithNode:
-			o.branches(&n.BranchNode, depth)
-		case *parse.RangeNode:
-			o.branches(&n.BranchNode, depth)
+		default:
+			if b := Branch(n); b != nil {
+				o.branches(b, depth)
+			}
 		}
 	}
 }
@@ -102,9 +100,6 @@ func (o *outline) branches(n *parse.BranchNode, depth int) {
 	}
 }
 
-// silent holds the functions that print nothing.
-var silent = []string{"fail", "wait"}
-
 // action adds what a pipeline prints.
 func (o *outline) action(pipe *parse.PipeNode, depth int) {
 	if len(pipe.Decl) > 0 {
@@ -113,7 +108,7 @@ func (o *outline) action(pipe *parse.PipeNode, depth int) {
 	args := pipe.Cmds[len(pipe.Cmds)-1].Args
 	name, isFunction := args[0].(*parse.IdentifierNode)
 	switch {
-	case isFunction && slices.Contains(silent, name.Ident):
+	case Ends(pipe):
 	case isFunction && len(pipe.Cmds) == 1 && len(args) > 1 && name.Ident == "include":
 		if of, isLiteral := args[1].(*parse.StringNode); isLiteral {
 			o.call(of.Text, depth)
