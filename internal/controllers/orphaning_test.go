@@ -52,15 +52,13 @@ func TestChildrenStayThoughTheGarbageCollectorWasFirst(t *testing.T) {
 				}
 			}
 		}, []string{noteDone, "mark clusterroles r", "mark configmaps a", "finalizers[orphan] apps one", parentRelease}},
-		"children with owners, in order": {ordered(t), app, (*cluster).letsGo, []string{noteDone, parentRelease}},
-		"finalize children": {backedUp(t), app, func(c *cluster) {
-			c.during = func() {
-				if strings.HasPrefix(c.requests[len(c.requests)-1], "finalizers") {
-					c.during = func() {}
-					c.letsGo()
-				}
-			}
-		}, []string{noteDone, "finalizers[orphan] apps one", parentRelease}},
+		// a watch shows references that are gone: the server refuses to take them away
+		"children with owners, in order": {ordered(t), app, (*cluster).letsGo, []string{noteDone, "mark configmaps a", parentRelease}},
+		"finalize children, after a pass": {backedUp(t), app, func(c *cluster) {
+			c.run() // makes the note
+			c.letsGo()
+			c.deliver()
+		}, []string{parentRelease}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, row.manifest, row.parent)
@@ -83,36 +81,48 @@ func TestChildrenStayThoughTheGarbageCollectorWasFirst(t *testing.T) {
 	}
 }
 
-// A watch tells that a parent is deleted while a pass is under way that saw it before.
+// A parent is deleted, and the garbage collector lets its children go, while a pass is under way that saw the parent before.
 func TestChildrenStayThoughTheirParentWentDuringAPass(t *testing.T) {
-	c := begun(t, ordered(t), app)
-	c.settle()
-	c.edit(one, func(o *unstructured.Unstructured) {
-		_ = unstructured.SetNestedField(o.Object, "edited", "spec", "note")
-	})
-	c.during = func() {
-		if !strings.HasPrefix(c.requests[len(c.requests)-1], "status") {
-			return
-		}
-		c.during = nil
-		c.deletes(one, metav1.DeletePropagationOrphan)
-		c.letsGo()
-	}
-	there := len(c.objects)
-	for _, request := range c.writes() {
-		if strings.HasPrefix(request, "delete") {
-			t.Errorf("a child that is to stay is deleted: %s", request)
-		}
-	}
-	if c.during != nil {
-		t.Error("there was no pass beside the deletion")
-	}
-	if c.objects[one] != nil || len(c.objects) != there-1 {
-		t.Errorf("%d objects are left, want %d; the parent is %v", len(c.objects), there-1, c.objects[one])
-	}
-	wantRequests(t, "once more", c.writes())
-	if n := lengths(t, c.shared.orphaning, "parents"); n > 0 {
-		t.Errorf("%d parents are remembered", n)
+	for why, row := range map[string]struct {
+		at   string // the request during which that happens
+		want []string
+	}{
+		"while the status is written": {"status", []string{"update configmaps a", "update configmaps b", "status apps one", noteDone, "mark configmaps a", parentRelease}},
+		// both children got their references back
+		"while a child is written": {"update configmaps a", []string{"update configmaps a", "update configmaps b", "status apps one", noteDone, "mark configmaps a", "mark configmaps b", parentRelease}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := begun(t, ordered(t), app)
+			c.settle()
+			c.edit(one, func(o *unstructured.Unstructured) {
+				_ = unstructured.SetNestedField(o.Object, "edited", "spec", "text")
+			})
+			c.during = func() {
+				if !strings.HasPrefix(c.requests[len(c.requests)-1], row.at) {
+					return
+				}
+				c.during = nil
+				c.deletes(one, metav1.DeletePropagationOrphan)
+				c.letsGo()
+			}
+			there := len(c.objects)
+			wantRequests(t, why, c.writes(), row.want...)
+			if c.during != nil {
+				t.Error("there was no pass beside the deletion")
+			}
+			if c.objects[one] != nil || len(c.objects) != there-1 {
+				t.Errorf("%d objects are left, want %d; the parent is %v", len(c.objects), there-1, c.objects[one])
+			}
+			for at, o := range c.objects {
+				if len(o.GetOwnerReferences()) > 0 {
+					t.Errorf("%s is bound to a parent that is gone", at.Name)
+				}
+			}
+			wantRequests(t, "once more", c.writes())
+			if n := lengths(t, c.shared.orphaning, "parents"); n > 0 {
+				t.Errorf("%d parents are remembered", n)
+			}
+		})
 	}
 }
 

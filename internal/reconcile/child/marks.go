@@ -73,6 +73,11 @@ func (m *Maker) Reseal(l *Live) Change {
 	return Change{UID: l.Object.UID(), Annotations: map[string]any{v1.AnnotationSeal: marks.renewed(l.Object)}}
 }
 
+// Unbind is what takes the owner reference to the parent with that UID from a child. The list is replaced as a whole.
+func (l *Live) Unbind(parent types.UID) Change {
+	return Change{UID: l.Object.UID(), Version: l.Object.ResourceVersion(), Owners: otherOwners(l.Object, parent)}
+}
+
 // mark is a label or an annotation that templater sees to; an empty value is for none.
 type mark struct {
 	key, value string
@@ -213,15 +218,20 @@ func (m mark) wanted() any {
 
 // references are the owner references that an object should have; those of others stay.
 func (m Marks) references(o *object.Object) []any {
-	there, _ := below(o.Content(), "metadata")["ownerReferences"].([]any)
-	uid := string(m.maker.Parent.UID())
-	out := slices.DeleteFunc(there, func(reference any) bool {
-		r, _ := reference.(map[string]any)
-		return r["uid"] == uid
-	})
+	out := otherOwners(o, m.maker.Parent.UID())
 	if m.bound() {
 		out = append(out, m.reference())
 	}
+	return out
+}
+
+// otherOwners are the owner references of an object but for the one to the parent with that UID; never nil.
+func otherOwners(o *object.Object, parent types.UID) []any {
+	there, _ := below(o.Content(), "metadata")["ownerReferences"].([]any)
+	out := slices.DeleteFunc(there, func(reference any) bool {
+		r, _ := reference.(map[string]any)
+		return r["uid"] == string(parent)
+	})
 	if out == nil {
 		return []any{}
 	}
