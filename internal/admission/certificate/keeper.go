@@ -153,7 +153,7 @@ const restAtMost = time.Hour
 // Keep sees to it, until ctx ends, that there is a certificate and that the API server trusts it. Only who leads may do so.
 func (k *Keeper) Keep(ctx context.Context) {
 	said := ""
-	for {
+	for ctx.Err() == nil { // both may have happened: the end, and what wakes
 		rest, err := k.mend(ctx)
 		if text := k.explain(err); text != said && ctx.Err() == nil {
 			said = text
@@ -164,12 +164,10 @@ func (k *Keeper) Keep(ctx context.Context) {
 		timer := time.NewTimer(rest)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
-			return
 		case <-k.wake:
-			timer.Stop()
 		case <-timer.C:
 		}
+		timer.Stop()
 	}
 }
 

@@ -500,6 +500,7 @@ func TestKeepSaysThingsOnce(t *testing.T) {
 	b.configure(service)
 	b.deliver()
 	<-asked
+	b.Look(b.ctx) // which is no reason to begin anew once it is to end
 	cancel()
 	<-done
 	if len(lines) > 0 {
