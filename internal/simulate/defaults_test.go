@@ -42,6 +42,7 @@ properties:
 func TestSchemaIsThatOfTheWatchedVersion(t *testing.T) {
 	definitions := []map[string]any{
 		yamlOf(t, `{spec: {group: other.org, names: {kind: App}, versions: [{name: v1, schema: {openAPIV3Schema: {title: no}}}]}}`),
+		yamlOf(t, `{spec: {group: example.org, names: {kind: Widget}, versions: [{name: v1, schema: {openAPIV3Schema: {title: no}}}]}}`),
 		yamlOf(t, `{spec: {group: example.org, names: {kind: App}, versions: [{name: v1beta1}, {name: v1, schema: {openAPIV3Schema: {title: this}}}]}}`),
 	}
 	for version, want := range map[string]any{"v1": "this", "v1beta1": nil, "v2": nil} {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/render"
 )
 
 // Place is a line of a template.
@@ -23,32 +22,20 @@ func (p *pass) explain(observed []*child.Live) map[child.ID]map[string]Place {
 	}
 	all := map[child.ID]map[string]Place{}
 	for _, entry := range p.entries {
-		var places []map[string]Place
+		places := map[int]map[string]Place{}
 		in := p.input(observed)
 		in.Place = func(object int, path, template string, line int) {
-			for len(places) <= object {
-				places = append(places, map[string]Place{})
+			if places[object] == nil {
+				places[object] = map[string]Place{}
 			}
 			places[object][path] = Place{template, line}
 		}
-		objects, err := p.compiled.Program.Child(entry.Name, in)
-		if err != nil {
-			continue // which was told
-		}
-		p.file(all, objects, places)
-	}
-	return all
-}
-
-// file files places under the objects that they are of.
-func (p *pass) file(all map[child.ID]map[string]Place, objects []render.Object, places []map[string]Place) {
-	for i, o := range objects {
-		id := child.IDOf(o.Content)
-		if kind, err := p.kinds.resolve(child.GVKOf(o.Content)); err == nil && kind.Namespaced && id.Name.Namespace == "" {
-			id.Name.Namespace = p.parent.Namespace()
-		}
-		if i < len(places) {
+		objects, _ := p.compiled.Program.Child(entry.Name, in) // none where that fails, which was told
+		for i, o := range objects {
+			id := child.IDOf(o.Content)
+			id.Name.Namespace = p.Namespace(o.Content, p.state.Parent)
 			all[id] = places[i]
 		}
 	}
+	return all
 }

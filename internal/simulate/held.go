@@ -12,10 +12,7 @@ func (s *Simulator) Holding(in State, parent *object.Object, children []*object.
 	in = in.copy()
 	manager := s.factory(still(in.Now)).Manager
 	note := func(id child.ID, o *object.Object, subresource string) {
-		set, content := o.Applied(manager, subresource), o.Content()
-		if held, ok := fields.Set(set).Extract(content).(map[string]any); ok && len(set) > 0 {
-			in.applied[id] = held
-		}
+		in.applied[id] = mapping(fields.Set(o.Applied(manager, subresource)).Extract(o.Content()))
 	}
 	note(parentID, parent, "status")
 	for _, o := range children {

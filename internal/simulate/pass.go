@@ -49,19 +49,16 @@ func (s *Simulator) Pass(in State) (Result, State, error) {
 		return Result{Gone: true, Ready: gone}, in, nil
 	}
 	next := s.Placed(in.copy())
-	parent, err := object.From(next.Parent)
-	if err != nil {
-		return Result{}, in, fmt.Errorf("%s: %w", nameOf(in.Parent), err)
+	if err := next.check(); err != nil {
+		return Result{}, in, err
 	}
-	p := &pass{Simulator: s, state: &next, parent: parent, clock: still(in.Now)}
+	p := &pass{Simulator: s, state: &next, parent: read(next.Parent), clock: still(in.Now)}
 	p.factory = s.factory(p.clock)
 	p.budget.Begin(nil)
-	run := p.run
-	if parent.Deleting() {
-		run = p.teardown
-	}
-	if err := run(); err != nil {
-		return Result{}, in, err
+	if p.parent.Deleting() {
+		p.teardown()
+	} else {
+		p.run()
 	}
 	p.tell()
 	return p.result, next, nil
@@ -89,20 +86,15 @@ func (c still) Since(then time.Time) time.Duration { return time.Time(c).Sub(the
 
 func nameOf(content map[string]any) string { return child.IDOf(content).String() }
 
-func (p *pass) run() error {
+func (p *pass) run() {
 	p.entries, p.order = p.spec.Children, p.compiled.Order
-	if err := p.converge(); err != nil {
-		return err
-	}
-	return p.report()
+	p.converge()
+	p.report()
 }
 
 // converge brings the objects of the entries in line with what the templates yield.
-func (p *pass) converge() error {
-	observed, err := p.observe()
-	if err != nil {
-		return err
-	}
+func (p *pass) converge() {
+	observed := p.observe()
 	var free []*child.Wanted
 	if why := p.choose(); why == nil {
 		p.desired, free = p.factory.Desire(p.parent, p.entries, observed, func() *render.Input { return p.input(observed) })
@@ -121,7 +113,7 @@ func (p *pass) converge() error {
 		Entries: p.entries, Wanted: free, Live: observed, Maker: p.desired.Maker, Gates: p.gates,
 		Complete: len(p.problems) == 0, Available: available(judge),
 	})
-	return p.act()
+	p.act()
 }
 
 // judge tells how children stand. Those that are to count as ready do so.
@@ -141,13 +133,10 @@ func available(judge *readiness.Judge) func(*child.Live) bool {
 }
 
 // observe returns the objects that may be children, as what their labels say; those without belong to no entry yet.
-func (p *pass) observe() ([]*child.Live, error) {
+func (p *pass) observe() []*child.Live {
 	var out []*child.Live
 	for _, content := range p.state.Objects {
-		o, err := object.From(content)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", nameOf(content), err)
-		}
+		o := read(content)
 		if !p.maybeOurs(o) {
 			continue
 		}
@@ -155,7 +144,7 @@ func (p *pass) observe() ([]*child.Live, error) {
 		kind := p.kinds.find(child.GVKOf(content))
 		out = append(out, child.NewLive(kind, o))
 	}
-	return child.Sort(out), nil
+	return child.Sort(out)
 }
 
 // maybeOurs reports whether neither labels nor owner references say that an object belongs to somebody else.
@@ -176,10 +165,8 @@ func (p *pass) ours(observed []*child.Live) []*child.Live {
 	return slices.DeleteFunc(observed, func(l *child.Live) bool {
 		if w := l.Wanted; w != nil && l.Object.Annotation(v1.AnnotationHash) == "" && covers(l.Object.Content(), w.Content) {
 			current := merged(l.Object.Content(), map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1.AnnotationHash: w.Hash}}})
-			if o, err := object.From(current); err == nil {
-				o.Note(object.Covered)
-				l.Object = o
-			}
+			l.Object = read(current)
+			l.Object.Note(object.Covered)
 		}
 		return l.Entry == ""
 	})
@@ -195,25 +182,17 @@ func (p *pass) input(observed []*child.Live) *render.Input {
 }
 
 // act carries out the plan.
-func (p *pass) act() error {
+func (p *pass) act() {
 	for _, a := range p.plan.Apply {
 		switch {
 		case a.Verb == plan.Create:
-			conflict, err := p.inTheWay(a.Wanted)
-			if err != nil {
-				return err
-			}
-			if conflict != nil {
+			if conflict := p.inTheWay(a.Wanted); conflict != nil {
 				p.problems = append(p.problems, conflict)
 				continue
 			}
-			if err := p.state.create(a.Wanted); err != nil {
-				return err
-			}
+			p.state.create(a.Wanted)
 		case a.Verb == plan.Update && a.Wanted.Outdated(a.Live.Object):
-			if err := p.state.update(a.Wanted); err != nil {
-				return err
-			}
+			p.state.update(a.Wanted)
 		case a.Verb == plan.Update || a.Verb == plan.Mark:
 			p.state.mark(a.Live.ID(), a.Wanted.Marks.Change(a.Live.Object))
 			continue // which is not the author's, nor is drift
@@ -226,7 +205,6 @@ func (p *pass) act() error {
 		p.state.remove(a.Live.ID())
 		p.note(plan.Delete, a.Live.Entry, a.Live.ID().String())
 	}
-	return nil
 }
 
 // note notes a write.
@@ -234,28 +212,21 @@ func (p *pass) note(verb plan.Verb, entry, of string) {
 	p.result.Writes = append(p.result.Writes, Write{verb, entry, of})
 }
 
-// inTheWay says of what is to be created that an object of somebody else has that name.
-func (p *pass) inTheWay(w *child.Wanted) (*problem.Problem, error) {
+// inTheWay says of what is to be created that an object of somebody else has that name; nil says that there is none.
+func (p *pass) inTheWay(w *child.Wanted) *problem.Problem {
 	at := p.state.find(w.ID())
 	if at < 0 {
-		return nil, nil //nolint:nilnil // nothing is in the way
+		return nil
 	}
-	there, err := object.From(p.state.Objects[at])
-	if err != nil {
-		return nil, err
-	}
-	return p.factory.InTheWay(there, w, p.parent), nil
+	return p.factory.InTheWay(read(p.state.Objects[at]), w, p.parent)
 }
 
 // look returns the children after the writes, and what tells whether they are ready.
-func (p *pass) look() ([]*child.Live, *readiness.Judge, error) {
-	observed, err := p.observe()
-	if err != nil {
-		return nil, nil, err
-	}
+func (p *pass) look() ([]*child.Live, *readiness.Judge) {
+	observed := p.observe()
 	p.desired.Pair(observed)
 	observed = p.ours(observed)
-	return observed, p.judge(observed), nil
+	return observed, p.judge(observed)
 }
 
 // census counts how the children fare that are wanted.
@@ -268,11 +239,8 @@ func (p *pass) census(observed []*child.Live, judge *readiness.Judge) census.Cen
 }
 
 // report tells how the parent stands after the writes.
-func (p *pass) report() error {
-	observed, judge, err := p.look()
-	if err != nil {
-		return err
-	}
+func (p *pass) report() {
+	observed, judge := p.look()
 	gates := gate.Of(p.order, &p.desired, judge)
 	p.problems = append(p.problems, gates.Waits(p.plan.Held)...)
 	c := p.census(observed, judge)
@@ -287,5 +255,4 @@ func (p *pass) report() error {
 	p.result.Ready = c.Verdict(p.problems, &p.plan)
 	p.writeStatus(status)
 	p.result.Children = p.children(observed, gates, judge)
-	return nil
 }

@@ -28,10 +28,9 @@ func (s *Simulator) makeReady(in State, ready func(entry string) bool) (out Stat
 	return out, changed
 }
 
-// isAssumed reports whether a child counts as ready, whatever its entry says.
+// isAssumed reports whether a child that is there counts as ready, whatever its entry says.
 func (s State) isAssumed(id child.ID) bool {
-	at := s.find(id)
-	return at >= 0 && same(s.assumed[id], s.Objects[at])
+	return same(s.assumed[id], s.Objects[s.find(id)])
 }
 
 // MakeReady returns an object with the status that its controller gives it once it is ready, unless it is being deleted. It returns an object that

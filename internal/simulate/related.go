@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -57,12 +56,9 @@ func (p *pass) choose() *problem.Problem {
 func (p *pass) watched(r *spec.Related) ([]*object.Object, error) {
 	byLabels, err := labels.Parse(r.Labels)
 	if err != nil {
-		return nil, errors.New("its labelSelector cannot be read")
+		panic(err) // it is the text of a selector
 	}
-	byFields, err := fields.ParseSelector(r.Fields)
-	if err != nil {
-		return nil, errors.New("its fieldSelector cannot be read")
-	}
+	byFields := fields.ParseSelectorOrDie(r.Fields) // likewise
 	var out []*object.Object
 	for _, content := range slices.Concat(p.state.Objects, p.state.Related) {
 		if child.GVKOf(content).GroupKind() != r.GVK.GroupKind() {

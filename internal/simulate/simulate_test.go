@@ -320,9 +320,17 @@ func TestMadeReady(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := append(set.Objects, set.CRDs...)[0].Content
-		if after := MakeReady(o, noon); !readiness.IsReady(after) {
+		after := MakeReady(o, noon)
+		if !readiness.IsReady(after) {
 			t.Errorf("%s: %s: %v", text, readiness.Why(after), after["status"])
 		}
+		if diff := cmp.Diff(after, MakeReady(after, noon.Add(time.Hour))); diff != "" {
+			t.Errorf("%s: what is ready has changed (-before +after):\n%s", text, diff)
+		}
+	}
+	given := objects(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}")[0]
+	if diff := cmp.Diff(given, MakeReady(given, noon)); diff != "" {
+		t.Errorf("what is ready by itself has changed (-before +after):\n%s", diff)
 	}
 }
 
@@ -346,7 +354,7 @@ func TestWhatMakesReady(t *testing.T) {
 		}
 	}
 	for given, want := range map[string]string{"10.0.0.1": "10.0.0.1", "": "192.0.2.2"} {
-		service := objects(t, "{apiVersion: v1, kind: Service, metadata: {name: x}, spec: {type: LoadBalancer}}")[0]
+		service := objects(t, "{apiVersion: v1, kind: Service, metadata: {name: x, generation: 2}, spec: {type: LoadBalancer}, status: {observedGeneration: 1}}")[0]
 		if given != "" {
 			service = Patch(service, map[string]any{"spec": map[string]any{"clusterIP": given}})
 		}

@@ -98,49 +98,53 @@ func uid(of string, n int) string {
 	return fmt.Sprintf("%s-%s-%s-%s-%s", h[:8], h[8:12], h[12:16], h[16:20], h[20:])
 }
 
+// check returns an error if one of the Objects cannot be read. What is made of those that can be, and of what templates yield, can be, too.
+func (s State) check() error {
+	for _, content := range s.Objects {
+		if _, err := object.From(content); err != nil {
+			return fmt.Errorf("%s: %w", nameOf(content), err)
+		}
+	}
+	return nil
+}
+
+// read is for contents that were checked.
+func read(content map[string]any) *object.Object {
+	o, err := object.From(content)
+	if err != nil {
+		panic(err) // see State.check
+	}
+	return o
+}
+
 // find returns where an object is among Objects, or -1.
 func (s State) find(id child.ID) int {
 	return slices.IndexFunc(s.Objects, func(o map[string]any) bool { return child.IDOf(o) == id })
 }
 
 // create adds a child as the server would.
-func (s *State) create(w *child.Wanted) error {
+func (s *State) create(w *child.Wanted) {
 	s.made++
-	content, err := body(w, uid(w.ID().String(), s.made))
-	if err != nil {
-		return err
-	}
+	content := body(w, uid(w.ID().String(), s.made))
 	metadata := mapping(content["metadata"])
 	metadata["creationTimestamp"], metadata["generation"] = s.Now.UTC().Format(time.RFC3339), int64(1)
 	s.Objects = append(s.Objects, content)
 	s.applied[w.ID()] = w.Content
-	return nil
 }
 
 // update changes a child as an apply does: fields go that were applied and are so no longer.
-func (s *State) update(w *child.Wanted) error {
+func (s *State) update(w *child.Wanted) {
 	at := s.find(w.ID())
 	old := s.Objects[at]
-	content, err := body(w, text(mapping(old["metadata"])["uid"]))
-	if err != nil {
-		return err
-	}
-	after := merged(without(old, s.applied[w.ID()]), content)
+	after := merged(without(old, s.applied[w.ID()]), body(w, text(mapping(old["metadata"])["uid"])))
 	CountGeneration(old, after)
 	s.Objects[at] = after
 	s.applied[w.ID()] = w.Content
-	return nil
 }
 
 // mark changes the metadata of a child as templater sees to it.
 func (s *State) mark(id child.ID, change child.Change) {
-	metadata := map[string]any{}
-	if len(change.Labels) > 0 {
-		metadata["labels"] = change.Labels
-	}
-	if len(change.Annotations) > 0 {
-		metadata["annotations"] = change.Annotations
-	}
+	metadata := map[string]any{"labels": change.Labels, "annotations": change.Annotations}
 	if change.Owners != nil {
 		metadata["ownerReferences"] = change.Owners
 	}
@@ -208,12 +212,12 @@ func joinConditions(there, last, own any) []any {
 }
 
 // body is what is applied for a child, as JSON data.
-func body(w *child.Wanted, uid string) (map[string]any, error) {
+func body(w *child.Wanted, uid string) map[string]any {
 	o, err := object.Decode(w.Body("uid", uid))
 	if err != nil {
-		return nil, err
+		panic(err) // it is JSON of an object
 	}
-	return o.Content(), nil
+	return o.Content()
 }
 
 // Namespace returns the namespace of an object that may be meant to be in that of the parent; "" where its kind has none.

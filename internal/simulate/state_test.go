@@ -165,6 +165,14 @@ func TestPlacesOfFields(t *testing.T) {
 			t.Errorf("child %d: the text is from %q; places %v", i, got, c.Places)
 		}
 	}
+	s = simulator(t, strings.Replace(strings.ReplaceAll(configMaps, "{{ . }}", "{{ . }}, namespace: team"), "- name: maps\n", "- name: node\n    scope: Cluster\n    template: '{apiVersion: v1, kind: Node, metadata: {name: node}}'\n  - name: maps\n    scope: Cluster\n", 1))
+	s.Explain = true
+	result, _, _ = settle(t, s, state(t, app))
+	for i, want := range []string{"children[node]:1", "children[maps]:5", "children[maps]:5"} {
+		if got := result.Children[i].Places[".metadata.name"].String(); got != want {
+			t.Errorf("child %d, which says where it is: its name is from %q, want %q; places %v", i, got, want, result.Children[i].Places)
+		}
+	}
 	s.Explain = false
 	result, _, _ = settle(t, s, state(t, app))
 	if places := result.Children[0].Places; places != nil {
@@ -200,6 +208,11 @@ func TestObjectsThatCannotBeRead(t *testing.T) {
 	if result, _, err := s.Settle(in); err != nil || len(result.Faults) != 1 || !strings.HasPrefix(result.Faults[0], "related[maps]: ConfigMap default/x: ") || result.Ready.Reason != "RelatedUnreadable" {
 		t.Errorf("related objects: %v, faults %q", err, result.Faults)
 	}
+	front := simulator(t, "  related:\n  - {name: maps, apiVersion: v1, kind: ConfigMap, namespaceSelector: {matchLabels: {tier: front}}}\n  status: {template: 'maps: {{ len .related.maps }}'}\n")
+	in.Related = append(objects(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: x, namespace: default}}"), map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "default"}, "spec": deep()})
+	if result, _, err := front.Settle(in); err != nil || result.Status["maps"] != int64(0) {
+		t.Errorf("objects of a namespace that cannot be read: %v, status %v", err, result.Status)
+	}
 	in.Related, in.Parent = nil, Patch(in.Parent, map[string]any{"spec": deep()})
 	if _, _, err := s.Settle(in); err == nil || !strings.HasPrefix(err.Error(), "App one is no parent: it cannot be read: ") {
 		t.Errorf("the parent: %v", err)
@@ -220,6 +233,24 @@ func TestWhatIsNotKnownIsLeftAlone(t *testing.T) {
 	}
 }
 
+// TestSelectionsThatFailAreToldOnce has places asked for, and a readyWhen that reads what nobody knows.
+func TestSelectionsThatFailAreToldOnce(t *testing.T) {
+	s := simulator(t, strings.Replace(strings.ReplaceAll(relates, "yes", `"yes"`), "- name: copy\n", "- name: copy\n    readyWhen: not (empty .related.settings)\n", 1))
+	in := state(t, app)
+	in.Related = objects(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: hello, labels: {use: "yes"}}, data: {a: x}}`)
+	result, in, _ := settle(t, s, in)
+	if result.Ready.Status != "True" || result.Children[0].Places != nil {
+		t.Fatalf("ready %v, places %v", result.Ready, result.Children[0].Places)
+	}
+	in.Parent = Patch(in.Parent, data(t, `{spec: {text: ""}}`))
+	s.Explain = true
+	result, _, writes := settle(t, s, in)
+	wantWrites(t, writes, ofStatus)
+	if len(result.Faults) != 1 || !strings.HasPrefix(result.Faults[0], "related[settings].select") || result.Ready.Reason != "TemplateError" {
+		t.Errorf("ready %v, faults %q", result.Ready, result.Faults)
+	}
+}
+
 // TestNamespacesOfRelatedObjects are selected by name, and by their labels where these are known.
 func TestNamespacesOfRelatedObjects(t *testing.T) {
 	for why, row := range map[string]struct {
@@ -231,6 +262,7 @@ func TestNamespacesOfRelatedObjects(t *testing.T) {
 		"by labels; those of three are unknown": {", namespaceSelector: {matchLabels: {tier: front}}", []string{"a", "c"}},
 		"by labels of objects":                  {", labelSelector: {matchLabels: {use: x}}", []string{"b"}},
 		"by fields":                             {", fieldSelector: metadata.namespace!=one", []string{"c", "b"}},
+		"by fields that are not there":          {", fieldSelector: status.phase=", []string{"a", "c"}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			s := simulator(t, "  related:\n  - {name: maps, apiVersion: v1, kind: ConfigMap, select: '{allNamespaces: true}'"+row.fields+"}\n  status: {template: '{names: {{ collect \"metadata.name\" .related.maps | toJson }}}'}\n")
@@ -239,7 +271,7 @@ func TestNamespacesOfRelatedObjects(t *testing.T) {
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: a, namespace: one}}
 ---
-{apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: two, labels: {use: x}}}
+{apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: two, labels: {use: x}}, status: {phase: Up}}
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: c, namespace: three}}
 ---

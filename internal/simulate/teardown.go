@@ -41,59 +41,48 @@ func deleted(content map[string]any, now time.Time) map[string]any {
 }
 
 // teardown is the pass over a parent that is being deleted.
-func (p *pass) teardown() error {
+func (p *pass) teardown() {
 	if teardown.Skipped(p.parent) || teardown.CascadesOrphan(p.parent) {
-		return p.release()
+		p.release()
+		return
 	}
 	left := teardown.TimeLeft(p.spec, p.parent, p.state.Now)
 	if teardown.GoesWithout(p.spec, left) {
 		p.result.Faults = append(p.result.Faults, teardown.WithoutRest)
-		return p.release()
+		p.release()
+		return
 	}
-	done, err := p.finalize()
-	if done {
-		done, err = p.removeInOrder()
+	if p.finalize() && p.removeInOrder() {
+		p.release()
+		return
 	}
-	switch {
-	case err != nil:
-		return err
-	case done:
-		return p.release()
-	case left == 0:
+	if left == 0 {
 		p.problems = teardown.Overdue(p.problems)
 	}
-	return p.reportTeardown()
+	p.reportTeardown()
 }
 
 // finalize makes the objects of spec.finalize.children, and reports whether all of them are ready, or have been.
-func (p *pass) finalize() (bool, error) {
+func (p *pass) finalize() bool {
 	finals := spec.Finals(p.spec)
 	if len(finals) == 0 || p.state.finished {
-		return true, nil
+		return true
 	}
 	p.entries, p.order = finals, p.compiled.FinalOrder
-	if err := p.converge(); err != nil {
-		return false, err
-	}
-	observed, judge, err := p.look()
-	if err != nil {
-		return false, err
-	}
+	p.converge()
+	observed, judge := p.look()
 	p.problems = append(p.problems, gate.Of(p.order, &p.desired, judge).Waits(p.plan.Held)...)
 	p.problems = append(p.problems, judge.Faults()...)
 	p.state.finished, p.problems = teardown.Await(p.census(observed, judge), p.problems, p.plan.Pending == 0 && p.plan.Outdated == 0)
-	return p.state.finished, nil
+	return p.state.finished
 }
 
 // removeInOrder has those children go that are next, and reports whether none is left to go before the parent.
-func (p *pass) removeInOrder() (bool, error) {
-	observed, _, err := p.look()
-	if err != nil {
-		return false, err
-	}
+func (p *pass) removeInOrder() bool {
+	observed, _ := p.look()
 	first := teardown.First(p.spec, observed)
 	if len(first) == 0 {
-		return true, nil
+		return true
 	}
 	p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonFinalizing, Message: child.Going(first), Waiting: true})
 	for _, l := range first {
@@ -102,7 +91,7 @@ func (p *pass) removeInOrder() (bool, error) {
 			p.note(plan.Delete, l.Entry, l.ID().String())
 		}
 	}
-	return false, nil
+	return false
 }
 
 // askToDelete has an object go, once no finalizer holds it.
@@ -117,11 +106,8 @@ func (s *State) askToDelete(id child.ID) {
 
 // reportTeardown tells what the parent waits for. Where the status template fails, for it may miss children that are gone, the rest of
 // the status stays as it is.
-func (p *pass) reportTeardown() error {
-	observed, judge, err := p.look()
-	if err != nil {
-		return err
-	}
+func (p *pass) reportTeardown() {
+	observed, judge := p.look()
 	if p.related == nil {
 		_ = p.choose() // then the status stays, too
 	}
@@ -129,31 +115,24 @@ func (p *pass) reportTeardown() error {
 	p.result.Ready = census.Census{}.Verdict(p.problems, &p.plan)
 	p.writeStatus(status)
 	p.result.Children = p.children(observed, gate.Of(p.order, &p.desired, judge), judge)
-	return nil
 }
 
 // release has the parent go. The garbage collector takes the children that an owner reference binds to nobody else.
-func (p *pass) release() error {
+func (p *pass) release() {
 	if spec.NeedsFinalizer(p.spec) {
 		p.note(removal, "", "the finalizer of "+nameOf(p.state.Parent))
 	}
 	p.desired, p.problems = child.Desired{}, nil
 	p.state.gone, p.result.Gone, p.result.Ready = true, true, gone
-	if err := p.state.collect(p.parent); err != nil {
-		return err
-	}
-	observed, judge, err := p.look()
+	p.state.collect(p.parent)
+	observed, judge := p.look()
 	p.result.Children = p.children(observed, nil, judge)
-	return err
 }
 
 // collect is what the garbage collector does when the parent goes.
-func (s *State) collect(parent *object.Object) error {
+func (s *State) collect(parent *object.Object) {
 	for _, content := range slices.Clone(s.Objects) {
-		o, err := object.From(content)
-		if err != nil {
-			return err
-		}
+		o := read(content)
 		if _, bound := o.Owner(parent.UID()); !bound {
 			continue
 		}
@@ -163,7 +142,6 @@ func (s *State) collect(parent *object.Object) error {
 			s.unbind(id, parent)
 		}
 	}
-	return nil
 }
 
 // unbind takes the owner reference to the parent from an object.
