@@ -126,6 +126,30 @@ func TestChildrenStayThoughTheirParentWentDuringAPass(t *testing.T) {
 	}
 }
 
+// A child got its owner reference back, and templater may not take it away.
+func TestParentStaysAsLongAsSomethingBindsAChildThatStays(t *testing.T) {
+	c := begun(t, ordered(t), app)
+	c.settle()
+	c.deletes(one, metav1.DeletePropagationOrphan)
+	c.run() // makes the note
+	c.edit(one, func(o *unstructured.Unstructured) {
+		o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(name string) bool { return name == "orphan" }))
+	})
+	const release = "mark configmaps a"
+	c.refuse[release] = answer(http.StatusForbidden, metav1.StatusReasonForbidden, `configmaps "a" is forbidden: User "x" cannot patch resource "configmaps" in API group "" in the namespace "ns"`)
+	c.settle()
+	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False ChildForbidden: cannot release ConfigMap ns/a: ") {
+		t.Errorf("condition %q", got)
+	}
+	delete(c.refuse, release)
+	wantRequests(t, "with the right", c.writes(), release, "mark configmaps b", parentRelease)
+	for _, name := range []string{"a", "b"} {
+		if o := c.objects[configMap(name)]; o == nil || len(o.GetOwnerReferences()) > 0 {
+			t.Errorf("%s is %v, want it without owner", name, o)
+		}
+	}
+}
+
 // Somebody has kept the text of a parent that was being deleted, and applies it again.
 func TestNotesOfATeardownAreOfOneParentAlone(t *testing.T) {
 	t.Run("its children were to stay", func(t *testing.T) {
