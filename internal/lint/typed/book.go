@@ -4,6 +4,7 @@ import (
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/lint/outline"
 	"github.com/templater-dev/templater/internal/lint/shape"
+	"github.com/templater-dev/templater/internal/lint/typed/value"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/schema"
 )
@@ -12,7 +13,7 @@ import (
 
 // Warn notes that something is probably not as meant.
 func (c *checker) Warn(code finding.Code, at shape.Place, replacement, format string, args ...any) {
-	c.warnf(code, place{text: at.Text, offset: at.Offset, length: at.Length}, format, args...).replacement = replacement
+	c.warnf(code, value.Place{Text: at.Text, Offset: at.Offset, Length: at.Length}, format, args...).Replacement = replacement
 }
 
 // Step counts the work.
@@ -32,14 +33,14 @@ func (c *checker) Within(t *schema.Type, key string) string {
 // Printed returns what kinds of values an action of a template itself prints. What functions make of YAML and JSON is text that
 // stands for something else, so that 0 is said of it.
 func (c *checker) Printed(text *syntax.Text, offset int) (kinds schema.Kinds, prints bool) {
-	v := c.printed[spot{text, offset}]
+	v := c.printed[value.Spot{Text: text, Offset: offset}]
 	if v == nil {
 		return 0, false
 	}
-	if v.kinds&str != 0 && v.origin == nil && v.lit == nil {
+	if v.Kinds&schema.String != 0 && v.Origin == nil && v.Literal == nil {
 		return 0, true
 	}
-	return v.kinds, true
+	return v.Kinds, true
 }
 
 // Skeleton returns that of a template, which is made once.

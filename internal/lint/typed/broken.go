@@ -7,6 +7,8 @@ import (
 
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/lint/outline"
+	"github.com/templater-dev/templater/internal/lint/typed/signature"
+	"github.com/templater-dev/templater/internal/lint/typed/value"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/schema"
@@ -20,7 +22,7 @@ func (c *checker) broken() {
 			continue
 		}
 		for _, f := range finder.Faults(u, func(n *parse.ActionNode) outline.Printed { return c.printedBy(u, n.Pipe) }) {
-			at := place{text: u.Text, offset: f.Offset, length: f.Length}
+			at := value.Place{Text: u.Text, Offset: f.Offset, Length: f.Length}
 			c.maybe(f.Certain, finding.NoYAML, at, "%s", f.Message)
 		}
 	}
@@ -28,12 +30,12 @@ func (c *checker) broken() {
 
 // printedBy returns what an action of a template prints.
 func (c *checker) printedBy(u *syntax.Unit, pipe *parse.PipeNode) outline.Printed {
-	v := c.printed[spot{u.Text, int(pipe.Pos)}]
+	v := c.printed[value.Spot{Text: u.Text, Offset: int(pipe.Pos)}]
 	p := printedByPipe(pipe)
-	if p == outline.Anything && v != nil && v.origin != nil && v.origin.from != fromTemplate {
+	if p == outline.Anything && v != nil && v.Origin != nil && v.Origin.Source != value.FromTemplate {
 		p = outline.Value
 	}
-	if p == outline.Value && v != nil && v.kinds != 0 && v.kinds&^(scalar|null) == 0 {
+	if p == outline.Value && v != nil && v.Kinds != 0 && v.Kinds&^(value.Scalar|schema.Null) == 0 {
 		p = outline.Scalar
 	}
 	return p
@@ -86,7 +88,7 @@ func printedByCommand(cmd *parse.CommandNode, before outline.Printed) outline.Pr
 	case "toJson", "mustToJson", "toRawJson", "mustToRawJson":
 		return outline.Anything
 	}
-	f, s := functions()[name.Ident], signatures[name.Ident]
+	f, s := functions()[name.Ident], signature.Of(name.Ident)
 	switch {
 	case f.Rendered == syntax.Keeps && least < outline.Value, f.Name == "":
 		return outline.Lines
@@ -94,7 +96,7 @@ func printedByCommand(cmd *parse.CommandNode, before outline.Printed) outline.Pr
 		return outline.Scalar
 	case f.Rendered == syntax.Passes:
 		return min(least, outline.Value)
-	case s != nil && s.result != 0 && s.result&^schema.Kinds(scalar) == 0:
+	case s != nil && s.Result != 0 && s.Result&^schema.Kinds(value.Scalar) == 0:
 		return outline.Scalar
 	}
 	return outline.Value

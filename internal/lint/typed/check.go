@@ -3,6 +3,8 @@ package typed
 import (
 	"text/template/parse"
 
+	"github.com/templater-dev/templater/internal/lint/typed/value"
+
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/lint/outline"
@@ -40,8 +42,8 @@ type checker struct {
 	conditions []string
 	collecting int
 
-	notes  []*note
-	fine   map[spot]bool             // keys that are there: see resolved
+	notes  []*value.Note
+	fine   map[value.Spot]bool       // keys that are there: see resolved
 	tested map[string]bool           // steps that conditions look at
 	labels map[string]bool           // steps to labels that selectors ask for: see labelled
 	seen   map[*parse.Tree][]context // define blocks, and for which dots
@@ -51,18 +53,18 @@ type checker struct {
 	partial map[*syntax.Text]bool
 	looks   int // how many more types and letters suggestions may look at
 
-	called  map[*parse.Tree]bool // define blocks
-	printed map[spot]*value      // what actions of the templates themselves print, by where their pipelines begin
-	anyName bool                 // a define block is called by a name that is computed
-	more    []finding.Finding    // that are not in a template
+	called  map[*parse.Tree]bool        // define blocks
+	printed map[value.Spot]*value.Value // what actions of the templates themselves print, by where their pipelines begin
+	anyName bool                        // a define block is called by a name that is computed
+	more    []finding.Finding           // that are not in a template
 
-	kinds     map[string]*value // of the objects of entries, by name
+	kinds     map[string]*value.Value // of the objects of entries, by name
 	skeletons map[*syntax.Unit]*outline.Skeleton
 }
 
 type variable struct {
 	name string
-	v    *value
+	v    *value.Value
 }
 
 // Check returns what the types of values tell of the templates of a spec, which has been compiled to program. A nil set knows
@@ -76,7 +78,7 @@ func Check(spec *v1.TemplateControllerSpec, program *render.Program, known schem
 func newChecker(spec *v1.TemplateControllerSpec, program *render.Program, known schema.Set) *checker {
 	return &checker{
 		spec: spec, known: known, program: program, units: program.Templates(),
-		fine: map[spot]bool{}, labels: labelled(spec), looks: maxLooks, tested: map[string]bool{}, seen: map[*parse.Tree][]context{}, called: map[*parse.Tree]bool{}, printed: map[spot]*value{}, partial: map[*syntax.Text]bool{}, kinds: map[string]*value{}, skeletons: map[*syntax.Unit]*outline.Skeleton{},
+		fine: map[value.Spot]bool{}, labels: labelled(spec), looks: maxLooks, tested: map[string]bool{}, seen: map[*parse.Tree][]context{}, called: map[*parse.Tree]bool{}, printed: map[value.Spot]*value.Value{}, partial: map[*syntax.Text]bool{}, kinds: map[string]*value.Value{}, skeletons: map[*syntax.Unit]*outline.Skeleton{},
 	}
 }
 
@@ -118,10 +120,10 @@ func (c *checker) readyWhen(u *syntax.Unit) {
 	pipe := u.Expression()
 	v := c.pipe(pipe, c.vars[0].v)
 	switch {
-	case v.kinds == null:
+	case v.Kinds == schema.Null:
 		c.lacks(v, pipe)
-	case !v.may(boolean):
-		c.errorf(finding.NotBoolean, c.at(pipe), "%s is %s, but must be true or false; compare it, as in eq .object.status.phase \"Bound\"", syntax.Excerpt(pipe), (v.kinds &^ null).Words())
+	case !v.May(schema.Boolean):
+		c.errorf(finding.NotBoolean, c.at(pipe), "%s is %s, but must be true or false; compare it, as in eq .object.status.phase \"Bound\"", syntax.Excerpt(pipe), (v.Kinds &^ schema.Null).Words())
 	default:
 		c.ofOthers(pipe)
 	}

@@ -5,15 +5,17 @@ import (
 	"strings"
 	"text/template/parse"
 
+	"github.com/templater-dev/templater/internal/lint/typed/signature"
+	"github.com/templater-dev/templater/internal/lint/typed/value"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // pipe returns the value of a pipeline, and declares or assigns its variables.
-func (c *checker) pipe(pipe *parse.PipeNode, dot *value) *value {
-	var v *value
+func (c *checker) pipe(pipe *parse.PipeNode, dot *value.Value) *value.Value {
+	var v *value.Value
 	for _, cmd := range pipe.Cmds {
 		if !c.step() {
-			return anything
+			return value.Anything
 		}
 		v = c.command(cmd, dot, v)
 	}
@@ -28,7 +30,7 @@ func (c *checker) pipe(pipe *parse.PipeNode, dot *value) *value {
 }
 
 // command returns the value of a stage of a pipeline; final is what the stage before yields, nil in the first one.
-func (c *checker) command(cmd *parse.CommandNode, dot, final *value) *value {
+func (c *checker) command(cmd *parse.CommandNode, dot, final *value.Value) *value.Value {
 	if name, ok := cmd.Args[0].(*parse.IdentifierNode); ok {
 		return c.function(name, cmd.Args[1:], dot, final)
 	}
@@ -36,15 +38,15 @@ func (c *checker) command(cmd *parse.CommandNode, dot, final *value) *value {
 }
 
 // operand returns the value of an argument.
-func (c *checker) operand(n parse.Node, dot *value) *value {
+func (c *checker) operand(n parse.Node, dot *value.Value) *value.Value {
 	if !c.step() {
-		return anything
+		return value.Anything
 	}
 	switch n := n.(type) {
 	case *parse.DotNode:
 		return dot
 	case *parse.NilNode:
-		return missing
+		return value.Missing
 	case *parse.FieldNode:
 		return c.path(dot, n.Ident, syntax.Start(n))
 	case *parse.VariableNode:
@@ -56,13 +58,13 @@ func (c *checker) operand(n parse.Node, dot *value) *value {
 	case *parse.IdentifierNode:
 		return c.function(n, nil, dot, nil)
 	case *parse.BoolNode:
-		return literal(n.True)
+		return value.Literal(n.True)
 	case *parse.StringNode:
-		return literal(n.Text)
+		return value.Literal(n.Text)
 	case *parse.NumberNode:
-		return literal(constant(n))
+		return value.Literal(constant(n))
 	}
-	return anything
+	return value.Anything
 }
 
 // constant is the value of a number as the renderer has it.
@@ -75,7 +77,7 @@ func constant(n *parse.NumberNode) any {
 }
 
 // path follows keys that are written with dots and begin at an offset.
-func (c *checker) path(v *value, keys []string, offset int) *value {
+func (c *checker) path(v *value.Value, keys []string, offset int) *value.Value {
 	for i, key := range keys {
 		c.steps++
 		v = c.field(v, key, c.keyAt(offset, keys, i))
@@ -83,20 +85,20 @@ func (c *checker) path(v *value, keys []string, offset int) *value {
 	return v
 }
 
-func (c *checker) variable(name string) *value {
+func (c *checker) variable(name string) *value.Value {
 	for i, known := range slices.Backward(c.vars) {
 		if known.name == name {
 			c.steps += (len(c.vars) - i) / 16
 			return known.v
 		}
 	}
-	return anything
+	return value.Anything
 }
 
 // invocation is a call of a function: its arguments, and how they are written.
 type invocation struct {
 	name  *parse.IdentifierNode
-	args  []*value
+	args  []*value.Value
 	nodes []parse.Node // without what comes by the pipe
 }
 
@@ -113,12 +115,12 @@ func (call *invocation) text(i int) (string, bool) {
 	if i >= len(call.args) {
 		return "", false
 	}
-	s, ok := call.args[i].lit.(string)
+	s, ok := call.args[i].Literal.(string)
 	return s, ok
 }
 
 // keyAt returns the place of a key that argument i names.
-func (c *checker) argumentAt(call *invocation, i int, key string) place {
+func (c *checker) argumentAt(call *invocation, i int, key string) value.Place {
 	if s, ok := call.node(i).(*parse.StringNode); ok {
 		return c.inString(s, key)
 	}
@@ -126,7 +128,7 @@ func (c *checker) argumentAt(call *invocation, i int, key string) place {
 }
 
 // function returns what a function yields.
-func (c *checker) function(name *parse.IdentifierNode, nodes []parse.Node, dot, final *value) *value {
+func (c *checker) function(name *parse.IdentifierNode, nodes []parse.Node, dot, final *value.Value) *value.Value {
 	call := &invocation{name: name, nodes: nodes}
 	if name.Ident == "and" || name.Ident == "or" {
 		return c.lazy(call, dot, final)
@@ -144,33 +146,33 @@ func (c *checker) function(name *parse.IdentifierNode, nodes []parse.Node, dot, 
 	if final != nil {
 		call.args = append(call.args, final)
 	}
-	s, known := signatures[name.Ident]
-	if !known {
-		return anything
+	s := signature.Of(name.Ident)
+	if s == nil {
+		return value.Anything
 	}
 	if !c.arguments(call, s) {
-		return s.yields()
+		return s.Yields()
 	}
 	if special := results[name.Ident]; special != nil {
 		return special(c, call)
 	}
-	return s.yields()
+	return s.Yields()
 }
 
 // asking are functions that ask whether a value is there, wherever they are called.
 var asking = map[string]bool{"not": true, "empty": true, "hasKey": true, "required": true}
 
 // lazy returns what and and or yield. What follows an argument that decides is not looked at by them.
-func (c *checker) lazy(call *invocation, dot, final *value) *value {
+func (c *checker) lazy(call *invocation, dot, final *value.Value) *value.Value {
 	and := call.name.Ident == "and"
-	var v *value
+	var v *value.Value
 	dead, unsure := c.dead, c.unsure
 	for _, n := range call.nodes {
 		c.collecting++
 		w := c.operand(n, dot)
 		c.collecting--
 		v = c.decide(and, v, w)
-		switch never, always := w.never(), w.always(); {
+		switch never, always := w.Never(), w.Always(); {
 		case and && never, !and && always:
 			c.dead++
 		case !never && !always:
@@ -185,16 +187,16 @@ func (c *checker) lazy(call *invocation, dot, final *value) *value {
 }
 
 // decide returns what and or or yields of two arguments.
-func (c *checker) decide(and bool, v, next *value) *value {
+func (c *checker) decide(and bool, v, next *value.Value) *value.Value {
 	switch {
 	case v == nil:
 		return next
-	case and && v.never(), !and && v.always():
+	case and && v.Never(), !and && v.Always():
 		return v
-	case and && v.always(), !and && v.never():
+	case and && v.Always(), !and && v.Never():
 		return next
 	case and:
-		return join(v, next)
+		return value.Join(v, next)
 	}
-	return join(v.present(), next)
+	return value.Join(v.Present(), next)
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"text/template/parse"
 
+	"github.com/templater-dev/templater/internal/lint/typed/signature"
+
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -153,9 +155,9 @@ func mutants(t *testing.T, s sample, random *rand.Rand) (all []mutant) {
 			}
 			switch {
 			case !last || k.kinds == 0:
-			case k.kinds&str != 0 && k.kinds&list == 0:
+			case k.kinds&schema.String != 0 && k.kinds&schema.List == 0:
 				add("argument", k.whole, whole, "(list "+whole+")")
-			case k.kinds&str == 0:
+			case k.kinds&schema.String == 0:
 				add("argument", k.whole, whole, `"x"`)
 			}
 		}
@@ -249,7 +251,7 @@ func walkNodes(n parse.Node, kinds schema.Kinds, do func(parse.Node, schema.Kind
 			for i, operand := range cmd.Args {
 				takes := schema.Kinds(0)
 				if f != nil && i > 0 {
-					takes = signatures[f.Ident].param(i - 1).kinds
+					takes = signature.Of(f.Ident).Param(i - 1).Kinds
 				}
 				walkNodes(operand, takes, do)
 			}

@@ -5,45 +5,47 @@ import (
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/lint/typed/value"
+	"github.com/templater-dev/templater/internal/schema"
 )
 
 // test notes that a condition looks at a value: what is optional on the way to it is provided for.
-func (c *checker) test(o *origin) {
-	for ; o != nil && o.path != "" && !c.tested[o.step()]; o = o.up {
-		c.tested[o.step()] = true
+func (c *checker) test(o *value.Origin) {
+	for ; o != nil && o.Path != "" && !c.tested[o.Step()]; o = o.Up {
+		c.tested[o.Step()] = true
 	}
 }
 
 // compares notes that a condition compares a value, on which it may depend which fields beside it are there.
-func (c *checker) compares(v *value) {
-	if c.collecting > 0 && v.origin != nil {
-		c.conditions = append(c.conditions, v.origin.step())
+func (c *checker) compares(v *value.Value) {
+	if c.collecting > 0 && v.Origin != nil {
+		c.conditions = append(c.conditions, v.Origin.Step())
 	}
 }
 
 // mayLack notes that a value is needed that some objects do not have, and that no condition asks for.
-func (c *checker) mayLack(v *value, n parse.Node) {
-	if v.kinds&null == 0 || len(v.optional) == 0 {
+func (c *checker) mayLack(v *value.Value, n parse.Node) {
+	if v.Kinds&schema.Null == 0 || len(v.Optional) == 0 {
 		return
 	}
-	for _, step := range v.optional {
+	for _, step := range v.Optional {
 		for _, other := range c.conditions {
 			if step == "" || parentOf(step) == parentOf(other) {
 				return
 			}
 		}
 	}
-	at := v.at
-	if at.text == nil {
+	at := v.At
+	if at.Text == nil {
 		at = c.at(n)
 	}
-	last := v.optional[len(v.optional)-1]
+	last := v.Optional[len(v.Optional)-1]
 	what := last
-	if v.origin != nil {
-		what = strings.TrimPrefix(last, v.origin.root)
+	if v.Origin != nil {
+		what = strings.TrimPrefix(last, v.Origin.Root)
 	}
 	note := c.warnf(finding.Optional, at, "%s is optional, and rendering fails without it; use default, required or with", what)
-	note.unless = v.optional
+	note.Unless = v.Optional
 }
 
 func parentOf(step string) string {

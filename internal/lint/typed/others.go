@@ -29,7 +29,7 @@ func (c *checker) ofOthers(pipe *parse.PipeNode) {
 	switch first.Ident[0] {
 	case "status", "metadata", "spec":
 		n := c.warnf(finding.ReadyOfOthers, c.at(first), "%s is of the parent, and readyWhen "+text+"; did you mean .object%s?", first, first)
-		n.replacement = ".object" + first.String()
+		n.Replacement = ".object" + first.String()
 	default:
 		c.warnf(finding.ReadyOfOthers, c.at(pipe), "readyWhen "+text)
 	}

@@ -4,21 +4,22 @@ import (
 	"strings"
 
 	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/lint/typed/value"
 	"github.com/templater-dev/templater/internal/schema"
 )
 
 // verbs are what the letters of a format take.
 var verbs = map[byte]schema.Kinds{
-	'v': scalar, 's': str, 'q': str | integer, 't': boolean, 'x': str | number, 'X': str | number,
-	'e': number, 'E': number, 'f': number, 'F': number, 'g': number, 'G': number,
-	'd': number, 'b': number, 'o': number, 'c': number, 'U': number,
+	'v': value.Scalar, 's': schema.String, 'q': schema.String | schema.Integer, 't': schema.Boolean, 'x': schema.String | value.Numeric, 'X': schema.String | value.Numeric,
+	'e': value.Numeric, 'E': value.Numeric, 'f': value.Numeric, 'F': value.Numeric, 'g': value.Numeric, 'G': value.Numeric,
+	'd': value.Numeric, 'b': value.Numeric, 'o': value.Numeric, 'c': value.Numeric, 'U': value.Numeric,
 }
 
 // printf compares the arguments with the format, where that is written out.
-func printf(c *checker, call *invocation) *value {
+func printf(c *checker, call *invocation) *value.Value {
 	format, written := call.text(0)
 	if !written {
-		return ofKinds(str)
+		return value.OfKinds(schema.String)
 	}
 	used := 1
 	for {
@@ -32,18 +33,18 @@ func printf(c *checker, call *invocation) *value {
 		}
 		rest = strings.TrimLeft(rest, "+- #0123456789.")
 		if rest == "" {
-			return ofKinds(str)
+			return value.OfKinds(schema.String)
 		}
 		takes, known := verbs[rest[0]]
 		switch {
 		case !known:
 			c.errorf(finding.Format, c.at(call.node(0)), "printf: the format has a directive that is not supported: %%%c; write one of the letters v s q d x X f F g G e E t c b o U", rest[0])
-			return ofKinds(str)
+			return value.OfKinds(schema.String)
 		case used >= len(call.args):
 			c.errorf(finding.Format, c.at(call.node(0)), "printf: the format has more directives than there are arguments")
-			return ofKinds(str)
-		case !call.args[used].may(takes):
-			c.errorf(finding.Format, c.at(call.node(used)), "printf: argument %d%s is %s, which %%%c cannot format", used+1, call.words(used), (call.args[used].kinds &^ null).Words(), rest[0])
+			return value.OfKinds(schema.String)
+		case !call.args[used].May(takes):
+			c.errorf(finding.Format, c.at(call.node(used)), "printf: argument %d%s is %s, which %%%c cannot format", used+1, call.words(used), (call.args[used].Kinds &^ schema.Null).Words(), rest[0])
 		}
 		format = rest[1:]
 		used++
@@ -51,5 +52,5 @@ func printf(c *checker, call *invocation) *value {
 	if used < len(call.args) {
 		c.errorf(finding.Format, c.at(call.node(used)), "printf: the format does not use argument %d%s", used+1, strings.TrimSuffix(call.words(used), ","))
 	}
-	return ofKinds(str)
+	return value.OfKinds(schema.String)
 }

@@ -5,15 +5,17 @@ import (
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/lint/typed/value"
 	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/schema"
 )
 
 // results tell more of what functions yield than their signatures do, and what is wrong with their arguments. It is filled
 // before main starts.
-var results map[string]func(*checker, *invocation) *value
+var results map[string]func(*checker, *invocation) *value.Value
 
 func init() {
-	results = map[string]func(*checker, *invocation) *value{
+	results = map[string]func(*checker, *invocation) *value.Value{
 		"default": fallback, "coalesce": coalesce, "ternary": ternary, "required": required, "not": not, "empty": emptied,
 		"include": include, "printf": printf, "join": joinText,
 		"eq": equal, "ne": unequal, "lt": order, "le": order, "gt": order, "ge": order, "has": alike, "mustHas": alike, "deepEqual": alike,
@@ -36,7 +38,7 @@ func init() {
 		results[name] = appended
 	}
 	for _, name := range []string{"deepCopy", "mustDeepCopy"} {
-		results[name] = func(_ *checker, call *invocation) *value { return call.args[0].present() }
+		results[name] = func(_ *checker, call *invocation) *value.Value { return call.args[0].Present() }
 	}
 	for _, name := range []string{"slice", "mustSlice"} {
 		results[name] = sliced
@@ -46,26 +48,26 @@ func init() {
 // appending are functions that yield a list with one more item.
 var appending = []string{"append", "push", "mustAppend", "mustPush"}
 
-func appended(_ *checker, call *invocation) *value {
+func appended(_ *checker, call *invocation) *value.Value {
 	v, item := call.args[0], call.args[1]
-	if v.grows {
-		return &value{kinds: list, item: join(v.item, item), grows: true}
+	if v.Grows {
+		return &value.Value{Kinds: schema.List, Item: value.Join(v.Item, item), Grows: true}
 	}
-	return listOf(join(v.each(), item))
+	return value.ListOf(value.Join(v.Each(), item))
 }
 
-func fallback(c *checker, call *invocation) *value {
+func fallback(c *checker, call *invocation) *value.Value {
 	if len(call.args) < 2 {
 		return call.args[0]
 	}
 	v, w := call.args[0], call.args[1]
-	if len(call.nodes) == 2 && written(call.nodes[1]) && !written(call.nodes[0]) && w.lit != "" {
+	if len(call.nodes) == 2 && written(call.nodes[1]) && !written(call.nodes[0]) && w.Literal != "" {
 		c.warnf(finding.Order, c.at(call.name), "default takes the fallback first, so this always yields %s; write default %s %s", call.nodes[1], call.nodes[1], call.nodes[0])
 	}
-	if w.kinds == null || w.lit == "" {
+	if w.Kinds == schema.Null || w.Literal == "" {
 		return v
 	}
-	return join(v, w.present())
+	return value.Join(v, w.Present())
 }
 
 // written reports whether an argument is a constant.
@@ -77,99 +79,101 @@ func written(n parse.Node) bool {
 	return false
 }
 
-func coalesce(_ *checker, call *invocation) *value {
-	var v *value
+func coalesce(_ *checker, call *invocation) *value.Value {
+	var v *value.Value
 	for _, w := range call.args {
-		if w.kinds != null {
-			v = join(v, w.nullable())
+		if w.Kinds != schema.Null {
+			v = value.Join(v, w.Nullable())
 		}
 	}
 	if v == nil {
-		return missing
+		return value.Missing
 	}
 	bare := *v
-	bare.optional = nil
+	bare.Optional = nil
 	return &bare
 }
 
-func ternary(_ *checker, call *invocation) *value { return join(call.args[0], call.args[1]) }
-
-func required(_ *checker, call *invocation) *value { return call.args[1].present() }
-
-func not(_ *checker, call *invocation) *value {
-	switch v := call.args[0]; {
-	case v.never():
-		return literal(true)
-	case v.always():
-		return literal(false)
-	}
-	return ofKinds(boolean)
+func ternary(_ *checker, call *invocation) *value.Value {
+	return value.Join(call.args[0], call.args[1])
 }
 
-func include(c *checker, call *invocation) *value {
+func required(_ *checker, call *invocation) *value.Value { return call.args[1].Present() }
+
+func not(_ *checker, call *invocation) *value.Value {
+	switch v := call.args[0]; {
+	case v.Never():
+		return value.Literal(true)
+	case v.Always():
+		return value.Literal(false)
+	}
+	return value.OfKinds(schema.Boolean)
+}
+
+func include(c *checker, call *invocation) *value.Value {
 	name, written := call.text(0)
 	if !written {
 		c.anyName = true
-		return ofKinds(str)
+		return value.OfKinds(schema.String)
 	}
 	c.call(name, call.args[1])
-	return ofKinds(str)
+	return value.OfKinds(schema.String)
 }
 
 // joinText also takes a single text.
-func joinText(c *checker, call *invocation) *value {
+func joinText(c *checker, call *invocation) *value.Value {
 	separator, all := call.args[0], call.args[1]
 	switch {
-	case separator.kinds != 0 && separator.kinds&^null == list && all.kinds&^null == str:
+	case separator.Kinds != 0 && separator.Kinds&^schema.Null == schema.List && all.Kinds&^schema.Null == schema.String:
 		c.warnf(finding.Order, c.at(call.name), "join takes the separator first and the list last")
-	case all.kinds != 0 && all.kinds&^null == list && !separator.may(scalar):
-		c.errorf(finding.Argument, c.at(call.node(0)), "join: argument 1%s is %s, not text; the list comes last", call.words(0), separator.kinds.Words())
-	case all.kinds == mapping:
+	case all.Kinds != 0 && all.Kinds&^schema.Null == schema.List && !separator.May(value.Scalar):
+		c.errorf(finding.Argument, c.at(call.node(0)), "join: argument 1%s is %s, not text; the list comes last", call.words(0), separator.Kinds.Words())
+	case all.Kinds == schema.Map:
 		c.errorf(finding.Argument, c.at(call.node(1)), "join: argument 2%s is a map, not a list; keys and values make lists of it", call.words(1))
 	}
-	return ofKinds(str)
+	return value.OfKinds(schema.String)
 }
 
-func item(_ *checker, call *invocation) *value {
+func item(_ *checker, call *invocation) *value.Value {
 	v := call.args[0]
-	if v.kinds == null {
-		return missing
+	if v.Kinds == schema.Null {
+		return value.Missing
 	}
-	found := *v.each().nullable()
-	found.lit = nil
+	found := *v.Each().Nullable()
+	found.Literal = nil
 	return &found
 }
 
-func part(_ *checker, call *invocation) *value {
-	v := call.args[0].present()
-	if v.kinds != 0 && v.kinds&list == 0 {
-		return anything
+func part(_ *checker, call *invocation) *value.Value {
+	v := call.args[0].Present()
+	if v.Kinds != 0 && v.Kinds&schema.List == 0 {
+		return value.Anything
 	}
 	w := *v
-	w.kinds, w.data = list, nil
-	if v.data != nil {
-		w.item = v.each()
+	w.Kinds, w.Data = schema.List, nil
+	if v.Data != nil {
+		w.Item = v.Each()
 	}
 	return &w
 }
 
-func sliced(_ *checker, call *invocation) *value {
+func sliced(_ *checker, call *invocation) *value.Value {
 	v := call.args[0]
-	if v.kinds != 0 && v.kinds&^null == str {
-		return ofKinds(str)
+	if v.Kinds != 0 && v.Kinds&^schema.Null == schema.String {
+		return value.OfKinds(schema.String)
 	}
-	return ofKinds((v.kinds & (str | list)) &^ null)
+	return value.OfKinds((v.Kinds & (schema.String | schema.List)) &^ schema.Null)
 }
 
-func listed(_ *checker, call *invocation) *value {
+func listed(_ *checker, call *invocation) *value.Value {
 	if all := constants(call.args); all != nil {
 		return all
 	}
-	var v *value
+	var v *value.Value
 	for _, w := range call.args {
-		v = join(v, w)
+		v = value.Join(v, w)
 	}
-	return listOf(v)
+	return value.ListOf(v)
 }
 
 // keysOf reads the path that argument i writes.
@@ -183,16 +187,16 @@ func keysOf(call *invocation, i int) []string {
 }
 
 // follow returns the value at the path that argument i writes, in each item of argument j.
-func (c *checker) follow(call *invocation, i int, v *value) *value {
+func (c *checker) follow(call *invocation, i int, v *value.Value) *value.Value {
 	keys := keysOf(call, i)
 	if keys == nil {
 		if text, written := call.text(i); written {
 			c.errorf(finding.Argument, c.at(call.node(i)), "%s: argument %d, %q, is not %s", call.name.Ident, i+1, text, render.APath)
 		}
-		return anything
+		return value.Anything
 	}
-	if v.kinds == null {
-		return missing
+	if v.Kinds == schema.Null {
+		return value.Missing
 	}
 	n, written := call.node(i).(*parse.StringNode)
 	for _, key := range keys {
@@ -205,58 +209,58 @@ func (c *checker) follow(call *invocation, i int, v *value) *value {
 	return v
 }
 
-func where(c *checker, call *invocation) *value {
+func where(c *checker, call *invocation) *value.Value {
 	v := call.args[2]
 	if w := ofOneKind(call); w != nil {
 		return w
 	}
-	at := c.follow(call, 0, v.each().nullable()) // there may be no item at all
+	at := c.follow(call, 0, v.Each().Nullable()) // there may be no item at all
 	c.neverEqual(call, at, call.args[1], 1)
-	return part(c, &invocation{args: []*value{v}})
+	return part(c, &invocation{args: []*value.Value{v}})
 }
 
 // ofOneKind returns the objects of an entry of several kinds that are of the kind that is asked for, or nil.
-func ofOneKind(call *invocation) *value {
+func ofOneKind(call *invocation) *value.Value {
 	path, _ := call.text(0)
 	kind, _ := call.text(1)
 	if path != "kind" || call.name.Ident != "where" {
 		return nil
 	}
-	for _, w := range call.args[2].each().variants {
-		if w.origin != nil && w.origin.object == kind {
-			return listOf(w)
+	for _, w := range call.args[2].Each().Variants {
+		if w.Origin != nil && w.Origin.Object == kind {
+			return value.ListOf(w)
 		}
 	}
 	return nil
 }
 
 // concat returns a list of what is in all lists.
-func concat(_ *checker, call *invocation) *value {
-	var v *value
+func concat(_ *checker, call *invocation) *value.Value {
+	var v *value.Value
 	for _, w := range call.args {
-		if !w.never() {
-			v = join(v, w.each())
+		if !w.Never() {
+			v = value.Join(v, w.Each())
 		}
 	}
 	if v == nil {
-		v = anything
+		v = value.Anything
 	}
-	return listOf(v)
+	return value.ListOf(v)
 }
 
-func sortBy(c *checker, call *invocation) *value {
-	c.follow(call, 0, call.args[1].each().nullable())
-	return part(c, &invocation{args: []*value{call.args[1]}})
+func sortBy(c *checker, call *invocation) *value.Value {
+	c.follow(call, 0, call.args[1].Each().Nullable())
+	return part(c, &invocation{args: []*value.Value{call.args[1]}})
 }
 
-func collect(c *checker, call *invocation) *value {
-	found := *c.follow(call, 0, call.args[1].each().nullable()).present()
-	found.notes = nil
-	return listOf(&found)
+func collect(c *checker, call *invocation) *value.Value {
+	found := *c.follow(call, 0, call.args[1].Each().Nullable()).Present()
+	found.Notes = nil
+	return value.ListOf(&found)
 }
 
-func named(_ *checker, call *invocation) *value { return call.args[1].each().nullable() }
+func named(_ *checker, call *invocation) *value.Value { return call.args[1].Each().Nullable() }
 
-func condition(*checker, *invocation) *value {
-	return ofKinds(str | boolean | null)
+func condition(*checker, *invocation) *value.Value {
+	return value.OfKinds(schema.String | schema.Boolean | schema.Null)
 }

@@ -3,73 +3,74 @@ package typed
 import (
 	"slices"
 
-	gvk "k8s.io/apimachinery/pkg/runtime/schema"
+	"github.com/templater-dev/templater/internal/lint/typed/value"
 
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/schema"
+	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // root returns what a template sees.
-func (c *checker) root(u *syntax.Unit) *value {
+func (c *checker) root(u *syntax.Unit) *value.Value {
 	parent := c.object(c.spec.Watch.APIVersion, c.spec.Watch.Kind, "")
-	keys := map[string]*value{
+	keys := map[string]*value.Value{
 		"parent":     parent,
-		"controller": {kinds: mapping, keys: map[string]*value{"name": ofKinds(str)}},
+		"controller": {Kinds: schema.Map, Keys: map[string]*value.Value{"name": value.OfKinds(schema.String)}},
 		"values":     c.values(),
 	}
 	for _, key := range []string{"metadata", "spec", "status"} {
-		keys[key] = anything
-		if parent.of != nil {
-			found, _ := parent.lookup(key)
+		keys[key] = value.Anything
+		if parent.Type != nil {
+			found, _ := parent.Lookup(key)
 			if found == nil {
-				found = missing
+				found = value.Missing
 			}
 			keys[key] = found
 		}
 	}
 	if u.Purpose != syntax.ForSelect {
-		observed, children := map[string]*value{}, map[string]*value{}
+		observed, children := map[string]*value.Value{}, map[string]*value.Value{}
 		for _, name := range c.units.Names {
 			observed[name], children[name] = objects(".observed."+name, c.childOf(name)), objects(".children."+name, c.childOf(name))
 		}
-		related := map[string]*value{}
+		related := map[string]*value.Value{}
 		for i := range c.spec.Related {
 			r := &c.spec.Related[i]
 			related[r.Name] = objects(".related."+r.Name, c.object(r.APIVersion, r.Kind, ".related."+r.Name+"[]"))
 		}
-		keys["children"], keys["observed"] = &value{kinds: mapping, keys: children, open: true}, &value{kinds: mapping, keys: observed, open: true}
-		keys["related"] = &value{kinds: mapping, keys: related, open: true}
+		keys["children"], keys["observed"] = &value.Value{Kinds: schema.Map, Keys: children, Open: true}, &value.Value{Kinds: schema.Map, Keys: observed, Open: true}
+		keys["related"] = &value.Value{Kinds: schema.Map, Keys: related, Open: true}
 	}
 	if u.Purpose == syntax.ForReadyWhen {
 		keys["object"] = c.childOf(c.entryOf(u))
 	}
 	// Which keys there are is checked where templates are parsed.
-	return &value{kinds: mapping, keys: keys, open: true, origin: &origin{from: fromTemplate}}
+	return &value.Value{Kinds: schema.Map, Keys: keys, Open: true, Origin: &value.Origin{Source: value.FromTemplate}}
 }
 
 // values returns spec.values.
-func (c *checker) values() *value {
+func (c *checker) values() *value.Value {
 	data := c.program.Values()
 	if data == nil {
 		data = map[string]any{}
 	}
-	return ofData(map[string]any(data), &origin{root: ".values", from: fromValues, items: map[uintptr]*value{}})
+	return value.OfData(map[string]any(data), &value.Origin{Root: ".values", Source: value.FromValues, Items: map[uintptr]*value.Value{}})
 }
 
 // object returns an object of a kind.
-func (c *checker) object(apiVersion, kind, root string) *value {
+func (c *checker) object(apiVersion, kind, root string) *value.Value {
 	gv, err := gvk.ParseGroupVersion(apiVersion)
 	if err != nil || c.known == nil {
-		return ofKinds(mapping)
+		return value.OfKinds(schema.Map)
 	}
 	t, exists := c.known.Lookup(gv.WithKind(kind))
 	if t == nil || !exists {
 		if t = c.anyObject(); t == nil {
-			return ofKinds(mapping)
+			return value.OfKinds(schema.Map)
 		}
 	}
-	v := ofType(t, &origin{root: root, object: kind, of: t})
-	v.kinds = mapping
+	v := value.OfType(t, &value.Origin{Root: root, Object: kind, Type: t})
+	v.Kinds = schema.Map
 	return v
 }
 
@@ -97,7 +98,7 @@ func (c *checker) entryOf(u *syntax.Unit) string {
 }
 
 // childOf returns an object that the template of an entry yields.
-func (c *checker) childOf(name string) *value {
+func (c *checker) childOf(name string) *value.Value {
 	if v := c.kinds[name]; v != nil {
 		return v
 	}
@@ -107,12 +108,12 @@ func (c *checker) childOf(name string) *value {
 }
 
 // yields returns what the objects of an entry are, as far as its text shows their kinds.
-func (c *checker) yields(name string) *value {
+func (c *checker) yields(name string) *value.Value {
 	i := slices.IndexFunc(c.units.Children, func(u *syntax.Unit) bool { return u.Text.Name == syntax.ChildName(name) })
 	if i < 0 {
-		return ofKinds(mapping)
+		return value.OfKinds(schema.Map)
 	}
-	var all []*value
+	var all []*value.Value
 	root := ".children." + name + "[]"
 	for _, kind := range c.Skeleton(c.units.Children[i]).Kinds() {
 		all = append(all, c.object(kind.GroupVersion().String(), kind.Kind, root))
@@ -121,16 +122,16 @@ func (c *checker) yields(name string) *value {
 		return all[0]
 	}
 	v := c.object("", "", root)
-	v.origin = &origin{root: root, object: "the object", of: v.of}
-	v.variants = all
+	v.Origin = &value.Origin{Root: root, Object: "the object", Type: v.Type}
+	v.Variants = all
 	return v
 }
 
 // objects returns the objects of an entry, which templates see under a name.
-func objects(name string, item *value) *value {
-	v := listOf(item)
-	if item.of != nil {
-		v.origin = &origin{root: name, object: name, of: &schema.Type{Kinds: list, Items: item.of}}
+func objects(name string, item *value.Value) *value.Value {
+	v := value.ListOf(item)
+	if item.Type != nil {
+		v.Origin = &value.Origin{Root: name, Object: name, Type: &schema.Type{Kinds: schema.List, Items: item.Type}}
 	}
 	return v
 }

@@ -7,38 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/templater-dev/templater/internal/lint/typed/value"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/schema"
 )
-
-func TestEachFunctionHasASignature(t *testing.T) {
-	there := map[string]bool{}
-	for _, f := range render.Functions() {
-		if f.Refused != "" {
-			continue
-		}
-		there[f.Name] = true
-		s := signatures[f.Name]
-		if s == nil {
-			t.Errorf("%s has no row in table", f.Name)
-			continue
-		}
-		if len(s.params) > f.Max && f.Max >= 0 {
-			t.Errorf("%s takes at most %d arguments, not %d", f.Name, f.Max, len(s.params))
-		}
-		for i := range max(f.Min, len(s.params)) {
-			if p := s.param(i); p.nil && !f.Nil {
-				t.Errorf("%s: argument %d may not be missing", f.Name, i+1)
-			}
-		}
-	}
-	for name := range signatures {
-		if !there[name] {
-			t.Errorf("there is no function %s", name)
-		}
-	}
-}
 
 // samples are values as templates write them.
 var samples = []string{
@@ -81,18 +54,18 @@ func TestSignaturesAreTrue(t *testing.T) {
 			if err == nil && len(errs) > 0 {
 				t.Errorf("%s yields %s, but is said to fail: %s", expression, kind, errs[0])
 			}
-			if err == nil && !v.may(kindNamed[kind]) {
-				t.Errorf("%s yields %s, not %s", expression, kind, v.kinds.Words())
+			if err == nil && !v.May(kindNamed[kind]) {
+				t.Errorf("%s yields %s, not %s", expression, kind, v.Kinds.Words())
 			}
-			if err == nil && v.lit != nil && kindNamed[kind] != kindOf(v.lit) {
-				t.Errorf("%s yields %s, not %v", expression, kind, v.lit)
+			if err == nil && v.Literal != nil && kindNamed[kind] != value.KindOf(v.Literal) {
+				t.Errorf("%s yields %s, not %v", expression, kind, v.Literal)
 			}
 		}
 	}
 	t.Logf("%d calls, of which %d fail, and %d are known to", calls, failing, found)
 }
 
-var kindNamed = map[string]schema.Kinds{"invalid": null, "string": str, "bool": boolean, "int64": integer, "float64": float, "slice": list, "map": mapping}
+var kindNamed = map[string]schema.Kinds{"invalid": schema.Null, "string": schema.String, "bool": schema.Boolean, "int64": schema.Integer, "float64": schema.Number, "slice": schema.List, "map": schema.Map}
 
 // outcome returns the kind of what an expression yields.
 func outcome(t *testing.T, expression string) (string, error) {
@@ -114,7 +87,7 @@ func outcome(t *testing.T, expression string) (string, error) {
 }
 
 // typeOf returns what is known of an expression, and the errors that are found in it.
-func typeOf(t *testing.T, expression string) (*value, []string) {
+func typeOf(t *testing.T, expression string) (*value.Value, []string) {
 	t.Helper()
 	c, u := checkerOf(t, "{{ "+expression+" }}")
 	c.enter(u)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/templater-dev/templater/internal/lint/typed/value"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/schema"
 )
@@ -33,28 +34,20 @@ func (c *checker) nearest(key string, known []string) string {
 
 // elsewhere returns where the object has a field of that name, near the place where it was looked for, or "". It is sure
 // where the name is long enough to be no accident.
-func (c *checker) elsewhere(o *origin, key string) (where string, sure bool) {
-	if o == nil || o.from != fromSchema {
+func (c *checker) elsewhere(o *value.Origin, key string) (where string, sure bool) {
+	if o == nil || o.Source != value.FromSchema {
 		return "", false
 	}
 	const short = 4
-	for at := o; at != nil; at = at.up {
-		if at != o && has(at.of, key) {
-			return at.inWords(), len(key) >= short
+	for at := o; at != nil; at = at.Up {
+		if at != o && has(at.Type, key) {
+			return at.InWords(), len(key) >= short
 		}
-		if path := within(at.of, key, maxLevels, &c.looks); path != "" {
-			return strings.TrimSuffix(at.path, "[]") + path, len(key) >= short
+		if path := within(at.Type, key, maxLevels, &c.looks); path != "" {
+			return strings.TrimSuffix(at.Path, "[]") + path, len(key) >= short
 		}
 	}
 	return "", false
-}
-
-// inWords names an origin as a place in its object.
-func (o *origin) inWords() string {
-	if o.path == "" {
-		return "the " + o.object + " itself"
-	}
-	return o.path
 }
 
 func has(t *schema.Type, key string) bool {
@@ -107,8 +100,8 @@ func (at inside) deeper(all []inside, left *int) []inside {
 }
 
 // below returns the rest of a path where the key is further down, as it can be written in its place.
-func below(o *origin, where, key string) string {
-	rest, ok := strings.CutPrefix(where, o.path+".")
+func below(o *value.Origin, where, key string) string {
+	rest, ok := strings.CutPrefix(where, o.Path+".")
 	if !ok || strings.Contains(rest, "[]") {
 		return ""
 	}
@@ -116,14 +109,14 @@ func below(o *origin, where, key string) string {
 }
 
 // instead says how the items of a list are got at, or where the field is.
-func (c *checker) instead(o *origin, key string) string {
-	if o == nil || o.of == nil {
+func (c *checker) instead(o *value.Origin, key string) string {
+	if o == nil || o.Type == nil {
 		return ""
 	}
 	switch {
-	case o.of.Kinds&list != 0 && has(o.of.Items, key):
+	case o.Type.Kinds&schema.List != 0 && has(o.Type.Items, key):
 		return "; its items have it: use range, first or index"
-	case o.of.Kinds&list != 0:
+	case o.Type.Kinds&schema.List != 0:
 		return "; use range, first or index"
 	}
 	if where, _ := c.elsewhere(o, key); where != "" {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/lint/typed/value"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -18,9 +19,9 @@ func (c *checker) unused() {
 		}
 		def := c.units.Helpers[name]
 		if !c.called[def.Tree] {
-			at := place{text: def.Text, offset: int(def.Tree.Root.Pos)}
-			if i := strings.LastIndex(def.Text.Content[:min(at.offset, len(def.Text.Content))], name); i >= 0 {
-				at.offset, at.length = i, len(name)
+			at := value.Place{Text: def.Text, Offset: int(def.Tree.Root.Pos)}
+			if i := strings.LastIndex(def.Text.Content[:min(at.Offset, len(def.Text.Content))], name); i >= 0 {
+				at.Offset, at.Length = i, len(name)
 			}
 			c.warnf(finding.UnusedHelper, at, "nobody calls the define block %q: remove it, or include it", name)
 		}

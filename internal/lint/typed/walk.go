@@ -5,11 +5,13 @@ import (
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/lint/typed/value"
 	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/schema"
 )
 
 // list looks through nodes.
-func (c *checker) list(l *parse.ListNode, dot *value) {
+func (c *checker) list(l *parse.ListNode, dot *value.Value) {
 	if l == nil {
 		return
 	}
@@ -21,7 +23,7 @@ func (c *checker) list(l *parse.ListNode, dot *value) {
 	}
 }
 
-func (c *checker) node(n parse.Node, dot *value) {
+func (c *checker) node(n parse.Node, dot *value.Value) {
 	switch n := n.(type) {
 	case *parse.ActionNode:
 		v := c.pipe(n.Pipe, dot)
@@ -37,7 +39,7 @@ func (c *checker) node(n parse.Node, dot *value) {
 	case *parse.BreakNode, *parse.ContinueNode:
 		c.left = true
 	case *parse.TemplateNode:
-		v := missing
+		v := value.Missing
 		if n.Pipe != nil {
 			v = c.pipe(n.Pipe, dot)
 		}
@@ -46,11 +48,11 @@ func (c *checker) node(n parse.Node, dot *value) {
 }
 
 // prints looks at a value that is printed.
-func (c *checker) prints(v *value, n *parse.PipeNode) {
-	if at := (spot{c.src, int(n.Pos)}); c.depth == 0 {
-		c.printed[at] = join(c.printed[at], v)
+func (c *checker) prints(v *value.Value, n *parse.PipeNode) {
+	if at := (value.Spot{Text: c.src, Offset: int(n.Pos)}); c.depth == 0 {
+		c.printed[at] = value.Join(c.printed[at], v)
 	}
-	if v.kinds == null {
+	if v.Kinds == schema.Null {
 		c.lacks(v, n)
 		return
 	}
@@ -58,34 +60,34 @@ func (c *checker) prints(v *value, n *parse.PipeNode) {
 }
 
 // lacks notes that a value is always missing where there must be one.
-func (c *checker) lacks(v *value, n parse.Node) {
-	c.fails(v.notes...)
-	if len(v.notes) == 0 {
+func (c *checker) lacks(v *value.Value, n parse.Node) {
+	c.fails(v.Notes...)
+	if len(v.Notes) == 0 {
 		c.errorf(finding.NoValue, c.at(n), "%s has no value; give it one, or use default, required or if", syntax.Excerpt(n))
 	}
 }
 
 // branch looks through an if or a with.
-func (c *checker) branch(n *parse.BranchNode, dot *value) {
+func (c *checker) branch(n *parse.BranchNode, dot *value.Value) {
 	vars, conditions := len(c.vars), len(c.conditions)
 	v := c.condition(n.Pipe, dot)
 	inner := dot
 	if n.NodeType == parse.NodeWith {
-		inner = v.present()
+		inner = v.Present()
 	}
 	before := slices.Clone(c.vars)
 	c.steps += len(before)
-	c.block(n.List, inner, v.never(), v.always())
+	c.block(n.List, inner, v.Never(), v.Always())
 	after := c.vars
 	c.vars = before
-	c.block(n.ElseList, dot, v.always(), v.never())
+	c.block(n.ElseList, dot, v.Always(), v.Never())
 	c.merge(after)
 	c.vars, c.conditions = c.vars[:vars], c.conditions[:conditions]
 }
 
 // block looks through what a condition is before. Where it is never so, little is said of it, and where it is not always so, it is
 // said as a warning.
-func (c *checker) block(l *parse.ListNode, dot *value, never, always bool) {
+func (c *checker) block(l *parse.ListNode, dot *value.Value, never, always bool) {
 	vars, dead, unsure := len(c.vars), c.dead, c.unsure
 	if never {
 		c.dead++
@@ -101,13 +103,13 @@ func (c *checker) block(l *parse.ListNode, dot *value, never, always bool) {
 func (c *checker) merge(other []variable) {
 	for i := range c.vars {
 		if c.vars[i].v != other[i].v {
-			c.vars[i].v = join(c.vars[i].v, other[i].v)
+			c.vars[i].v = value.Join(c.vars[i].v, other[i].v)
 		}
 	}
 }
 
 // condition looks at the pipeline of an if or a with, and keeps what it looks at.
-func (c *checker) condition(pipe *parse.PipeNode, dot *value) *value {
+func (c *checker) condition(pipe *parse.PipeNode, dot *value.Value) *value.Value {
 	c.collecting++
 	v := c.pipe(pipe, dot)
 	c.collecting--
@@ -115,84 +117,52 @@ func (c *checker) condition(pipe *parse.PipeNode, dot *value) *value {
 }
 
 // rangeOver looks through a range: once, with variables that are whatever its body makes of them.
-func (c *checker) rangeOver(n *parse.RangeNode, dot *value) {
+func (c *checker) rangeOver(n *parse.RangeNode, dot *value.Value) {
 	vars := len(c.vars)
 	v := c.pipe(n.Pipe, dot)
 	c.ranges(v, n)
 	growing := c.forget(n.List)
 	before := slices.Clone(c.vars)
 	c.steps += len(before)
-	item := v.items()
-	c.steps += len(v.keys)
+	item := v.RangeValue()
+	c.steps += len(v.Keys)
 	switch decl := n.Pipe.Decl; len(decl) {
 	case 1:
 		c.assign(decl[0].Ident[0], item)
 	case 2:
-		c.assign(decl[0].Ident[0], v.index())
+		c.assign(decl[0].Ident[0], v.RangeKey())
 		c.assign(decl[1].Ident[0], item)
 	}
 	left := c.left
-	c.block(n.List, item, v.never(), true) // most lists have items
+	c.block(n.List, item, v.Never(), true) // most lists have items
 	c.left = left
 	after := c.vars
 	c.vars = before
-	c.block(n.ElseList, dot, false, v.never())
+	c.block(n.ElseList, dot, false, v.Never())
 	c.merge(after)
 	c.vars = c.vars[:vars]
 	c.grown(growing)
 }
 
 // ranges looks at what is ranged over.
-func (c *checker) ranges(v *value, n *parse.RangeNode) {
-	const takes = list | mapping | integer
+func (c *checker) ranges(v *value.Value, n *parse.RangeNode) {
+	const takes = schema.List | schema.Map | schema.Integer
 	switch {
-	case v.kinds == 0 || v.kinds == null:
-	case v.kinds&takes == 0:
-		c.maybe(v.kinds&null == 0, finding.RangeOver, c.at(n.Pipe), "range needs a list, a map or an integer; %s is %s", excerpt(n.Pipe), (v.kinds &^ null).Words())
-	case v.kinds == integer && len(n.Pipe.Decl) > 1:
+	case v.Kinds == 0 || v.Kinds == schema.Null:
+	case v.Kinds&takes == 0:
+		c.maybe(v.Kinds&schema.Null == 0, finding.RangeOver, c.at(n.Pipe), "range needs a list, a map or an integer; %s is %s", excerpt(n.Pipe), (v.Kinds &^ schema.Null).Words())
+	case v.Kinds == schema.Integer && len(n.Pipe.Decl) > 1:
 		c.errorf(finding.RangeOver, c.at(n.Pipe), "range over an integer yields one variable, not two")
 	}
 }
 
 // maybe notes an error, or a warning where it is not sure to be one.
-func (c *checker) maybe(sure bool, code finding.Code, at place, format string, args ...any) {
+func (c *checker) maybe(sure bool, code finding.Code, at value.Place, format string, args ...any) {
 	if sure {
 		c.errorf(code, at, format, args...)
 		return
 	}
 	c.warnf(code, at, format, args...)
-}
-
-// items returns what dot is in a range.
-func (v *value) items() *value {
-	switch {
-	case v.kinds != 0 && v.kinds&(list|mapping) == 0:
-		return ofKinds(integer)
-	case v.kinds&integer != 0:
-		return anything
-	case v.keys != nil && !v.open:
-		var all *value
-		for _, w := range v.keys {
-			all = join(all, w)
-		}
-		if all != nil {
-			return all
-		}
-	case v.keys != nil || v.of != nil && v.of.Fields != nil && v.kinds&list == 0:
-		return anything
-	}
-	return v.each()
-}
-
-// index returns what the first of two variables of a range is.
-func (v *value) index() *value {
-	if v.kinds&^null == list {
-		return ofKinds(integer)
-	}
-	if v.kinds&^null == mapping {
-		return ofKinds(str)
-	}
-	return anything
 }
 
 // forget makes variables anything that a block assigns to: it may have run before. It returns which of them are lists to which it only
@@ -203,16 +173,16 @@ func (c *checker) forget(l *parse.ListNode) (growing []int) {
 	for i, known := range c.vars {
 		how := assigned[known.name]
 		switch {
-		case how == 0 || how == appends && known.v.grows:
-		case how == appends && known.v.kinds == list && c.innermost(i):
-			v := &value{kinds: list, grows: true}
-			if !known.v.never() {
-				v.item = known.v.each()
+		case how == 0 || how == appends && known.v.Grows:
+		case how == appends && known.v.Kinds == schema.List && c.innermost(i):
+			v := &value.Value{Kinds: schema.List, Grows: true}
+			if !known.v.Never() {
+				v.Item = known.v.Each()
 			}
 			c.vars[i].v = v
 			growing = append(growing, i)
 		default:
-			c.vars[i].v = anything
+			c.vars[i].v = value.Anything
 		}
 	}
 	return growing
@@ -226,8 +196,8 @@ func (c *checker) innermost(i int) bool {
 // grown makes lists of variables that have grown in a loop, which is over.
 func (c *checker) grown(growing []int) {
 	for _, i := range growing {
-		if v := c.vars[i].v; v.grows {
-			c.vars[i].v = listOf(v.item)
+		if v := c.vars[i].v; v.Grows {
+			c.vars[i].v = value.ListOf(v.Item)
 		}
 	}
 }
@@ -293,7 +263,7 @@ func appendsTo(pipe *parse.PipeNode, name string) bool {
 }
 
 // assign sets the innermost variable of that name.
-func (c *checker) assign(name string, v *value) {
+func (c *checker) assign(name string, v *value.Value) {
 	for i := len(c.vars) - 1; i >= 0; i-- {
 		if c.vars[i].name == name {
 			c.vars[i].v = v
@@ -310,13 +280,13 @@ func excerpt(pipe *parse.PipeNode) string {
 
 // context is how a define block has been looked at: for which dot, whether it is reached, and how severe a finding could be.
 type context struct {
-	dot     *value
+	dot     *value.Value
 	dead    bool
 	gravest finding.Severity
 }
 
 // call looks through a define block with a dot, once for each kind of dot.
-func (c *checker) call(name string, dot *value) {
+func (c *checker) call(name string, dot *value.Value) {
 	def, ok := c.unit.Lookup(name)
 	if !ok {
 		return
@@ -325,8 +295,8 @@ func (c *checker) call(name string, dot *value) {
 	c.called[def.Tree] = true
 	contexts := c.seen[def.Tree]
 	for _, known := range contexts {
-		c.steps += 10 + len(dot.keys)
-		if known.dead == (c.dead > 0) && (known.gravest == finding.Error || known.gravest == c.gravest()) && known.dot.same(dot, deep) {
+		c.steps += 10 + len(dot.Keys)
+		if known.dead == (c.dead > 0) && (known.gravest == finding.Error || known.gravest == c.gravest()) && known.dot.Same(dot, deep) {
 			return
 		}
 	}

@@ -1,51 +1,41 @@
-package typed
+package signature
 
 import (
 	"strings"
 
+	"github.com/templater-dev/templater/internal/lint/typed/value"
 	"github.com/templater-dev/templater/internal/schema"
 )
 
-// signature says what a function takes and yields.
-type signature struct {
-	params []param
-	rest   param // of all further arguments
-	result schema.Kinds
-	item   schema.Kinds // of a list or map that it yields; 0 = anything
-}
-
-// param says what an argument may be.
-type param struct {
-	kinds schema.Kinds // 0 = anything
-	words string
-	whole bool // a number must be whole, and a text the decimal of one
-	num   bool // a text must be a number
-	nil   bool // it may be missing
-}
-
 // params are the kinds of parameters, by a letter. A capital one may be missing.
-var params = map[rune]param{
+var params = map[rune]Param{
 	'a': {},
-	't': {kinds: scalar, words: "text"},
-	'i': {kinds: str | number, words: "a whole number", whole: true},
-	'n': {kinds: str | number, words: "a number", num: true},
-	'b': {kinds: boolean, words: "a boolean"},
-	'l': {kinds: list, words: "a list"},
-	'm': {kinds: mapping, words: "a map"},
-	's': {kinds: str | list, words: "a list or a string"},
-	'c': {kinds: str | list | mapping, words: "a list, a map or a string"},
-	'o': {kinds: str | number, words: "a number or a string"},
-	'A': {nil: true},
-	'B': {kinds: boolean, words: "a boolean", nil: true},
-	'L': {kinds: list, words: "a list", nil: true},
-	'M': {kinds: mapping, words: "a map", nil: true},
+	't': {Kinds: value.Scalar, Words: "text"},
+	'i': {Kinds: schema.String | value.Numeric, Words: "a whole number", whole: true},
+	'n': {Kinds: schema.String | value.Numeric, Words: "a number", num: true},
+	'b': {Kinds: schema.Boolean, Words: "a boolean"},
+	'l': {Kinds: schema.List, Words: "a list"},
+	'm': {Kinds: schema.Map, Words: "a map"},
+	's': {Kinds: schema.String | schema.List, Words: "a list or a string"},
+	'c': {Kinds: schema.String | schema.List | schema.Map, Words: "a list, a map or a string"},
+	'o': {Kinds: schema.String | value.Numeric, Words: "a number or a string"},
+	'A': {Nil: true},
+	'B': {Kinds: schema.Boolean, Words: "a boolean", Nil: true},
+	'L': {Kinds: schema.List, Words: "a list", Nil: true},
+	'M': {Kinds: schema.Map, Words: "a map", Nil: true},
 }
+
+// What functions that take arguments of many kinds ask of one of them.
+var (
+	Text  = params['t']
+	Whole = params['i']
+)
 
 // yielded are the kinds of results, by a letter.
-var yielded = map[byte]schema.Kinds{'t': str, 'i': integer, 'f': float, 'b': boolean, 'l': list, 'm': mapping, 'a': 0}
+var yielded = map[byte]schema.Kinds{'t': schema.String, 'i': schema.Integer, 'f': schema.Number, 'b': schema.Boolean, 'l': schema.List, 'm': schema.Map, 'a': 0}
 
 // signatures are those of all functions, by name. It is filled before main starts.
-var signatures = map[string]*signature{}
+var signatures = map[string]*Signature{}
 
 // The first word of each row are the parameters, one letter each, and * repeats the one before. The second one is the
 // result, with a letter for its items. The others are the functions.
@@ -136,7 +126,7 @@ M mt         logs
 func init() {
 	for _, line := range strings.Split(strings.TrimSpace(table), "\n") {
 		words := strings.Fields(line)
-		s := &signature{result: yielded[words[1][0]]}
+		s := &Signature{Result: yielded[words[1][0]]}
 		if len(words[1]) > 1 {
 			s.item = yielded[words[1][1]]
 		}
@@ -153,25 +143,4 @@ func init() {
 			signatures[name] = s
 		}
 	}
-}
-
-// param returns what argument i may be.
-func (s *signature) param(i int) param {
-	if i < len(s.params) {
-		return s.params[i]
-	}
-	return s.rest
-}
-
-// yields returns what a function yields, as far as only its name tells.
-func (s *signature) yields() *value {
-	switch {
-	case s.result == 0:
-		return anything
-	case s.item != 0 && s.result == mapping:
-		return &value{kinds: mapping, item: ofKinds(s.item)}
-	case s.item != 0:
-		return listOf(ofKinds(s.item))
-	}
-	return ofKinds(s.result)
 }
