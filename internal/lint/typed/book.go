@@ -23,11 +23,11 @@ func (c *checker) Step() bool { return c.step() }
 func (c *checker) Ended() bool { return c.gaveUp }
 
 // Nearest returns the known key that may have been meant, or "".
-func (c *checker) Nearest(key string, known []string) string { return c.nearest(key, known) }
+func (c *checker) Nearest(key string, known []string) string { return c.suggest.Nearest(key, known) }
 
 // Within returns the path from a type down to the nearest one that has the key, or "".
 func (c *checker) Within(t *schema.Type, key string) string {
-	return within(t, key, maxLevels, &c.looks)
+	return c.suggest.Within(t, key)
 }
 
 // Printed returns what kinds of values an action of a template itself prints. What functions make of YAML and JSON is text that

@@ -3,6 +3,7 @@ package typed
 import (
 	"text/template/parse"
 
+	"github.com/templater-dev/templater/internal/lint/typed/suggest"
 	"github.com/templater-dev/templater/internal/lint/typed/value"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -18,7 +19,6 @@ import (
 const (
 	maxSteps    = 200_000 // nodes of templates, each as often as it is looked at
 	maxNotes    = 500
-	maxLooks    = 2_000_000
 	maxChain    = 40 // of define blocks that call each other
 	maxContexts = 30 // kinds of dot for which a define block is looked at
 )
@@ -51,7 +51,7 @@ type checker struct {
 	gaveUp bool // steps or notes are used up
 	// partial are the texts with define blocks that have not been looked at for all of their dots.
 	partial map[*syntax.Text]bool
-	looks   int // how many more types and letters suggestions may look at
+	suggest *suggest.Finder
 
 	called  map[*parse.Tree]bool        // define blocks
 	printed map[value.Spot]*value.Value // what actions of the templates themselves print, by where their pipelines begin
@@ -78,7 +78,7 @@ func Check(spec *v1.TemplateControllerSpec, program *render.Program, known schem
 func newChecker(spec *v1.TemplateControllerSpec, program *render.Program, known schema.Set) *checker {
 	return &checker{
 		spec: spec, known: known, program: program, units: program.Templates(),
-		fine: map[value.Spot]bool{}, labels: labelled(spec), looks: maxLooks, tested: map[string]bool{}, seen: map[*parse.Tree][]context{}, called: map[*parse.Tree]bool{}, printed: map[value.Spot]*value.Value{}, partial: map[*syntax.Text]bool{}, kinds: map[string]*value.Value{}, skeletons: map[*syntax.Unit]*outline.Skeleton{},
+		fine: map[value.Spot]bool{}, labels: labelled(spec), suggest: suggest.New(), tested: map[string]bool{}, seen: map[*parse.Tree][]context{}, called: map[*parse.Tree]bool{}, printed: map[value.Spot]*value.Value{}, partial: map[*syntax.Text]bool{}, kinds: map[string]*value.Value{}, skeletons: map[*syntax.Unit]*outline.Skeleton{},
 	}
 }
 

@@ -70,7 +70,7 @@ func (c *checker) outOfEnum(call *invocation, v, w *value.Value, i int) bool {
 	if v.Origin == nil {
 		return true // it is computed, such as by kindOf, and another caller of a helper may give something else
 	}
-	at, nearest := c.at(call.node(i)), c.nearest(text, slices.Clone(v.Type.Enum))
+	at, nearest := c.at(call.node(i)), c.suggest.Nearest(text, slices.Clone(v.Type.Enum))
 	if n, ok := call.node(i).(*parse.StringNode); ok && text != "" {
 		at = c.inString(n, text)
 	}

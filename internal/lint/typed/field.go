@@ -48,7 +48,7 @@ func (c *checker) unknown(v *value.Value, key string, at value.Place) *value.Val
 	if v.Origin != nil && v.Origin.Source == value.FromSchema {
 		n.Raise(finding.Warning)
 	}
-	if v.Origin != nil && v.Origin.Source == value.FromValues && c.nearest(key, c.knownKeys(v)) != "" {
+	if v.Origin != nil && v.Origin.Source == value.FromValues && c.suggest.Nearest(key, c.suggest.Keys(v)) != "" {
 		n.Raise(finding.Warning)
 	}
 	return &value.Value{Kinds: schema.Null, Notes: []*value.Note{n}}

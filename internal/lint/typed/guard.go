@@ -80,13 +80,7 @@ func ordered(name string, a, b any) *value.Value {
 // length is for len.
 func length(_ *checker, call *invocation) *value.Value {
 	v := call.args[0]
-	n := -1
-	switch data := v.Data.(type) {
-	case []any:
-		n = len(data)
-	case map[string]any:
-		n = len(data)
-	}
+	n := v.Size()
 	if text, ok := v.Literal.(string); ok {
 		n = len(text)
 	}

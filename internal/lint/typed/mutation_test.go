@@ -1,6 +1,7 @@
 package typed
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -79,7 +80,7 @@ func TestMistakesAreFound(t *testing.T) {
 		}
 	}
 	sum, hits := 0, 0
-	for _, sort := range sortedKeys(total) {
+	for _, sort := range slices.Sorted(maps.Keys(total)) {
 		t.Logf("%s: %d of %d are found", sort, found[sort], total[sort])
 		sum, hits = sum+total[sort], hits+found[sort]
 	}

@@ -122,66 +122,9 @@ func (c *checker) finding(n *value.Note, positions syntax.Positions) finding.Fin
 	if line, column := positions.Of(n.At.Text, n.At.End()); line == f.Line {
 		f.Length = column - f.Column
 	}
-	switch {
-	case n.Message != "":
-	case n.Code == finding.NoFields:
-		f.Message = fmt.Sprintf("%s is %s, so there is no .%s in it%s", n.Origin.Words(), n.Kinds.Words(), n.Key, c.instead(n.Origin, n.Key))
-	default:
-		f.Message, f.Replacement = c.unknownWords(n)
+	if n.Message == "" {
+		f.Message, f.Replacement = c.suggest.Words(n)
 	}
 	f.Message = syntax.OneLine(f.Message)
 	return f
-}
-
-// knownKeys returns the keys of a map in order, or none if there are too many to look at.
-func (c *checker) knownKeys(v *value.Value) []string {
-	const cost = 10
-	data, _ := v.Data.(map[string]any)
-	n := len(data) + len(v.Keys)
-	if v.Type != nil {
-		n += len(v.Type.Fields)
-	}
-	if c.looks -= cost * n; c.looks < 0 {
-		return nil
-	}
-	switch {
-	case data != nil:
-		return sortedKeys(data)
-	case v.Keys != nil:
-		return sortedKeys(v.Keys)
-	case v.Type != nil:
-		return sortedKeys(v.Type.Fields)
-	}
-	return nil
-}
-
-// unknownWords says that there is no such field, and what may have been meant.
-func (c *checker) unknownWords(n *value.Note) (message, replacement string) {
-	known := c.knownKeys(n.In)
-	nearest := c.nearest(n.Key, known)
-	where, sure := c.elsewhere(n.Origin, n.Key)
-	hint := ""
-	switch {
-	case n.Origin.Hides(n.Key):
-		hint = ": templates do not see it, as it changes all the time"
-	case nearest != "" && !sure:
-		hint, replacement = "; did you mean "+nearest+"?", nearest
-	case where != "":
-		hint, replacement = "; it is in "+where, below(n.Origin, where, n.Key)
-	case nearest != "":
-		hint, replacement = "; did you mean "+nearest+"?", nearest
-	case len(known) > 0 && len(known) <= 12:
-		hint = "; known: " + strings.Join(known, " ")
-	}
-	always := ""
-	if n.Severity == finding.Warning {
-		always = ", so it is always missing"
-	}
-	switch {
-	case n.Origin == nil || n.Origin.Source == value.FromTemplate:
-		return fmt.Sprintf("there is no .%s in this map%s%s", n.Key, always, hint), replacement
-	case n.Origin.Source == value.FromValues:
-		return fmt.Sprintf("spec.values has no %s%s%s", strings.TrimPrefix(n.Origin.Path+"."+n.Key, "."), always, hint), replacement
-	}
-	return fmt.Sprintf("%s has no field %s.%s%s%s", n.Origin.Object, n.Origin.Path, n.Key, always, hint), replacement
 }

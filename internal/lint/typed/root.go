@@ -3,11 +3,11 @@ package typed
 import (
 	"slices"
 
-	"github.com/templater-dev/templater/internal/lint/typed/value"
+	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/templater-dev/templater/internal/lint/typed/value"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/schema"
-	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // root returns what a template sees.

@@ -1,6 +1,8 @@
 package typed
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/templater-dev/templater/internal/finding"
@@ -13,7 +15,7 @@ func (c *checker) unused() {
 	if c.gaveUp || c.anyName || len(c.partial) > 0 {
 		return
 	}
-	for _, name := range sortedKeys(c.units.Helpers) {
+	for _, name := range slices.Sorted(maps.Keys(c.units.Helpers)) {
 		if c.gaveUp {
 			return
 		}
@@ -30,7 +32,7 @@ func (c *checker) unused() {
 	if whole {
 		return
 	}
-	for _, key := range sortedKeys(c.program.Values()) {
+	for _, key := range slices.Sorted(maps.Keys(c.program.Values())) {
 		if len(c.notes)+len(c.more) >= maxNotes {
 			return
 		}

@@ -100,13 +100,7 @@ func (v *Value) Never() bool {
 	case int64:
 		return lit == 0
 	}
-	switch data := v.Data.(type) {
-	case []any:
-		return len(data) == 0
-	case map[string]any:
-		return len(data) == 0
-	}
-	return v.Kinds == schema.Null || v.Kinds == schema.Map && v.Keys != nil && len(v.Keys) == 0 && !v.Open
+	return v.Size() == 0 || v.Kinds == schema.Null || v.Kinds == schema.Map && v.Keys != nil && len(v.Keys) == 0 && !v.Open
 }
 
 // Always reports whether if always takes it for true, as far as that is known.
@@ -120,6 +114,18 @@ func (v *Value) Always() bool {
 		return lit != 0
 	}
 	return v.Kinds == schema.Map && v.hasKeys()
+}
+
+// Size returns how many items or keys a list or a map of spec.values has where it is there, or -1 if nobody knows.
+func (v *Value) Size() int {
+	bare := v.Kinds &^ schema.Null // what else it may be has another size
+	if data, ok := v.Data.([]any); ok && bare == schema.List {
+		return len(data)
+	}
+	if data, ok := v.Data.(map[string]any); ok && bare == schema.Map {
+		return len(data)
+	}
+	return -1
 }
 
 // hasKeys reports whether a map has at least one key.
