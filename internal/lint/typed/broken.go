@@ -7,8 +7,8 @@ import (
 
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/lint/outline"
-	"github.com/templater-dev/templater/internal/lint/typed/signature"
-	"github.com/templater-dev/templater/internal/lint/typed/value"
+	"github.com/templater-dev/templater/internal/lint/signature"
+	"github.com/templater-dev/templater/internal/lint/value"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/schema"

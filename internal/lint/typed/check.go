@@ -3,8 +3,8 @@ package typed
 import (
 	"text/template/parse"
 
-	"github.com/templater-dev/templater/internal/lint/typed/suggest"
-	"github.com/templater-dev/templater/internal/lint/typed/value"
+	"github.com/templater-dev/templater/internal/lint/suggest"
+	"github.com/templater-dev/templater/internal/lint/value"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/finding"

@@ -2,7 +2,7 @@ package typed
 
 import (
 	"github.com/templater-dev/templater/internal/finding"
-	"github.com/templater-dev/templater/internal/lint/typed/value"
+	"github.com/templater-dev/templater/internal/lint/value"
 	"github.com/templater-dev/templater/internal/schema"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"text/template/parse"
 
-	"github.com/templater-dev/templater/internal/lint/typed/signature"
+	"github.com/templater-dev/templater/internal/lint/signature"
 
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/templater-dev/templater/internal/lint/typed/value"
+	"github.com/templater-dev/templater/internal/lint/value"
 	"github.com/templater-dev/templater/internal/schema"
 )
 

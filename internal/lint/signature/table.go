@@ -3,7 +3,7 @@ package signature
 import (
 	"strings"
 
-	"github.com/templater-dev/templater/internal/lint/typed/value"
+	"github.com/templater-dev/templater/internal/lint/value"
 	"github.com/templater-dev/templater/internal/schema"
 )
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/templater-dev/templater/internal/lint/typed/value"
+	"github.com/templater-dev/templater/internal/lint/value"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/schema"
 )
