@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
@@ -48,7 +49,7 @@ func (c *call) scalarOf(v any) any {
 	case token.Derived, token.Rendered:
 		return c.strOf(v, 0)
 	}
-	n, err := normal(v)
+	n, err := data.Normal(v)
 	c.failed(err)
 	return n
 }
@@ -130,8 +131,8 @@ func (c *call) dict(i int) map[string]any {
 	switch v := c.args[i].(type) {
 	case map[string]any:
 		return v
-	case *closed:
-		m, err := v.all()
+	case *data.Closed:
+		m, err := v.All()
 		c.failed(err)
 		return m
 	case nil:
@@ -153,7 +154,7 @@ func (c *call) newList(n int) []any {
 // newDict returns an empty map with room for n entries, or nil if they cannot
 // be paid for.
 func (c *call) newDict(n int) map[string]any {
-	if !c.payFor(n, costEntry) {
+	if !c.payFor(n, budget.CostEntry) {
 		return nil
 	}
 	return make(map[string]any, n)

@@ -290,7 +290,7 @@ func TestEachCallIsPaidFor(t *testing.T) {
 		t.Helper()
 		p := programOf(t, text)
 		x := p.start(p.children["x"], &Input{Parent: map[string]any{"spec": map[string]any{"s": "text"}}})
-		if err := x.invoke("", &x.view.root); err != nil {
+		if err := x.invoke("", &x.view.Root); err != nil {
 			t.Fatal(err)
 		}
 		return x.Meter
@@ -329,7 +329,7 @@ func TestScalarsAreOutput(t *testing.T) {
 	} {
 		p := programOf(t, head+text)
 		x := p.start(p.children["x"], &Input{Parent: map[string]any{"spec": map[string]any{"long": long}}})
-		if err := x.invoke("", &x.view.root); err != nil {
+		if err := x.invoke("", &x.view.Root); err != nil {
 			t.Fatal(err)
 		}
 		before := x.Output

@@ -92,7 +92,7 @@ func executeText(text string, parent map[string]any) (string, error) {
 	}
 	u := p.children["x"]
 	x := p.start(u, &Input{Parent: parent})
-	if err := x.invoke("", &x.view.root); err != nil {
+	if err := x.invoke("", &x.view.Root); err != nil {
 		return "", x.located(err, u.Body())
 	}
 	return x.Fill(string(x.out.buf), false)

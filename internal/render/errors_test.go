@@ -222,3 +222,11 @@ func TestReasons(t *testing.T) {
 		}
 	}
 }
+
+// TestErrorsUnwrap lets errors.As find a finding.
+func TestErrorsUnwrap(t *testing.T) {
+	_, err := Compile(Source{Status: "{{ foo }}"})
+	if e, ok := errors.AsType[*syntax.Error](err); !ok || e.Line != 1 {
+		t.Errorf("got %v", err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/data"
 )
 
 // absent stands for "no value comes from the pipeline", as nil is a value.
@@ -33,7 +34,7 @@ func (x *exec) pipeline(dot any, pipe *parse.PipeNode) (any, error) {
 // command returns the value of one stage of a pipeline; final is the value of
 // the stage before. Only functions take arguments: Compile saw to that.
 func (x *exec) command(dot any, cmd *parse.CommandNode, final any) (any, error) {
-	if err := x.Charge(costStep); err != nil {
+	if err := x.Charge(budget.CostStep); err != nil {
 		return nil, x.located(err, cmd)
 	}
 	if name, ok := cmd.Args[0].(*parse.IdentifierNode); ok {
@@ -98,7 +99,7 @@ func (x *exec) fields(n parse.Node, v any, path []string) (any, error) {
 	}
 	for _, key := range path {
 		var err error
-		if v, err = field(v, key); err != nil {
+		if v, err = data.Field(v, key); err != nil {
 			return nil, x.located(err, n)
 		}
 	}
@@ -157,7 +158,7 @@ func lazyOr(x *exec, dot any, nodes []parse.Node, final any) (any, error) {
 // firstThat returns the first argument whose truth is as wanted, or the last.
 func (x *exec) firstThat(wanted bool, dot any, nodes []parse.Node, final any) (v any, err error) {
 	for _, n := range nodes {
-		if v, err = x.operand(dot, n); err != nil || x.truth(v) == wanted {
+		if v, err = x.operand(dot, n); err != nil || data.Truth(v, &x.Table) == wanted {
 			return v, err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
@@ -17,7 +18,7 @@ type exec struct {
 	own   budget.Pass // where the pass has none
 	unit  *unit
 	in    *Input
-	view  view
+	view  data.View
 	src   *syntax.Text // the text that the current template comes from
 	vars  []variable
 	args  []any // stack of function arguments
@@ -60,7 +61,7 @@ func (x *exec) failf(n parse.Node, format string, args ...any) error {
 
 // walk executes a node.
 func (x *exec) walk(dot any, node parse.Node) error {
-	if err := x.Charge(costStep); err != nil {
+	if err := x.Charge(budget.CostStep); err != nil {
 		return x.located(err, node)
 	}
 	switch n := node.(type) {
@@ -119,7 +120,7 @@ func (x *exec) walkIf(dot any, n *parse.BranchNode) error {
 		return err
 	}
 	switch {
-	case !x.truth(v):
+	case !data.Truth(v, &x.Table):
 		if n.ElseList == nil {
 			return nil
 		}
@@ -166,8 +167,8 @@ func (x *exec) iterate(n *parse.RangeNode, v any) (ran bool, err error) {
 		return x.iterateList(n, v)
 	case map[string]any:
 		return x.iterateMap(n, v)
-	case *closed:
-		m, err := v.all()
+	case *data.Closed:
+		m, err := v.All()
 		if err != nil {
 			return false, x.located(err, n.Pipe)
 		}
@@ -180,7 +181,7 @@ func (x *exec) iterate(n *parse.RangeNode, v any) (ran bool, err error) {
 
 func (x *exec) iterateList(n *parse.RangeNode, list []any) (bool, error) {
 	for i, item := range list {
-		item, err := normal(item)
+		item, err := data.Normal(item)
 		if err != nil {
 			return true, x.located(err, n.Pipe)
 		}
@@ -192,12 +193,12 @@ func (x *exec) iterateList(n *parse.RangeNode, list []any) (bool, error) {
 }
 
 func (x *exec) iterateMap(n *parse.RangeNode, m map[string]any) (bool, error) {
-	keys, err := x.keys(m)
+	keys, err := data.Keys(m, &x.Meter)
 	if err != nil {
 		return false, x.located(err, n.Pipe)
 	}
 	for _, key := range keys {
-		item, err := normal(m[key])
+		item, err := data.Normal(m[key])
 		if err != nil {
 			return true, x.located(err, n.Pipe)
 		}

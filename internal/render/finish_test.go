@@ -23,7 +23,7 @@ func TestExecutionsForget(t *testing.T) {
 		p := programOf(t, text)
 		u := p.children["x"]
 		x := p.start(u, &Input{Parent: map[string]any{"metadata": map[string]any{"resourceVersion": "1"}, "spec": map[string]any{"a": "secret"}}})
-		_ = x.invoke("", &x.view.root)
+		_ = x.invoke("", &x.view.Root)
 		p.finish(x)
 		for what, all := range map[string]any{"arguments": x.args[:cap(x.args)], "variables": x.vars[:cap(x.vars)], "pieces": x.out.pieces[:cap(x.out.pieces)]} {
 			for i, v := 0, reflect.ValueOf(all); i < v.Len(); i++ {

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
@@ -46,11 +47,11 @@ func (c *call) lookup(v any, key string) any {
 		return nil
 	case map[string]any:
 		return v[key]
-	case *closed:
+	case *data.Closed:
 		if v.Check(key) != nil {
 			return c.fail("there is no such key; look at what the template sees under %s", v.Prefix)
 		}
-		value, err := v.get(key)
+		value, err := v.Get(key)
 		c.failed(err)
 		return value
 	}
@@ -116,7 +117,7 @@ func values(c *call) any {
 
 // keys returns the keys of m in order, or none if they cannot be paid for.
 func (c *call) keys(m map[string]any) []string {
-	keys, err := c.x.keys(m)
+	keys, err := data.Keys(m, &c.x.Meter)
 	c.failed(err)
 	return keys
 }
@@ -150,7 +151,7 @@ func (c *call) merge(m, from map[string]any, later bool, depth int) map[string]a
 	if depth > budget.MaxDepth {
 		c.failed(budget.ErrDeep)
 	}
-	if !c.pay(len(from) * costEntry) {
+	if !c.pay(len(from) * budget.CostEntry) {
 		return m
 	}
 	for key, v := range from {
@@ -159,7 +160,7 @@ func (c *call) merge(m, from map[string]any, later bool, depth int) map[string]a
 		newMap, ok2 := v.(map[string]any)
 		switch {
 		case ok1 && ok2:
-			if !c.pay(len(oldMap) * costEntry) {
+			if !c.pay(len(oldMap) * budget.CostEntry) {
 				return m
 			}
 			m[key] = c.merge(maps.Clone(oldMap), newMap, later, depth+1)
@@ -176,7 +177,7 @@ func dig(c *call) any {
 	for i := range last - 1 {
 		m, ok := v.(map[string]any)
 		if !ok {
-			if root, isClosed := v.(*closed); isClosed {
+			if root, isClosed := v.(*data.Closed); isClosed {
 				v = c.lookup(root, c.str(i))
 				continue
 			}
@@ -207,7 +208,7 @@ func index(c *call) any {
 				return c.fail("argument %d is negative", i+1)
 			}
 			v = itemOf(list, int(min(n, int64(len(list)))))
-		case isCollection(v):
+		case data.IsCollection(v):
 			v = c.lookup(v, c.str(i))
 		default:
 			return c.fail("%s has no keys and positions", token.KindOf(v))

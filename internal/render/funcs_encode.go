@@ -18,6 +18,7 @@ import (
 	version "github.com/Masterminds/semver/v3"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/document"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
@@ -62,12 +63,12 @@ func init() {
 	g.add(names("durationRound"), 1, 1, "a duration in its largest unit", durationRound)
 
 	k := group{source: "templater", rendered: syntax.Expands, nilOK: true}
-	k.add(names("toYaml"), 1, 1, "the value as YAML", func(c *call) any { return c.written(c.x.toYAML(c.args[0])) })
+	k.add(names("toYaml"), 1, 1, "the value as YAML", func(c *call) any { return c.written(data.YAML(c.args[0], &c.x.Table)) })
 	s := group{source: "sprig", rendered: syntax.Expands, nilOK: true}
 	s.add(names("toJson", "mustToJson", "toRawJson", "mustToRawJson"), 1, 1, "the value as JSON",
-		func(c *call) any { return c.written(c.x.toJSON(c.args[0], false)) })
+		func(c *call) any { return c.written(data.JSON(c.args[0], false, &c.x.Table)) })
 	s.add(names("toPrettyJson", "mustToPrettyJson"), 1, 1, "the value as JSON on several lines",
-		func(c *call) any { return c.written(c.x.toJSON(c.args[0], true)) })
+		func(c *call) any { return c.written(data.JSON(c.args[0], true, &c.x.Table)) })
 
 	y := group{source: "templater", rendered: syntax.Parses}
 	y.add(names("fromYaml"), 1, 1, "the value that the YAML stands for", fromYAML)
@@ -170,7 +171,7 @@ const longestSeconds = 9_000_000_000
 var durationText = regexp.MustCompile(`^[-+]?(0|([0-9]{1,6}(\.[0-9]{0,9})?h)?([0-9]{1,8}(\.[0-9]{0,9})?m)?([0-9]{1,9}(\.[0-9]{0,9})?s)?([0-9]{1,9}ms)?)$`)
 
 func durationRound(c *call) any {
-	if isText(c.args[0]) {
+	if data.IsText(c.args[0]) {
 		s := c.str(0)
 		if !durationText.MatchString(s) {
 			return c.fail("argument 1 is not a duration such as 2h30m")

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
@@ -15,7 +16,7 @@ func init() {
 	n := group{source: "templater", rendered: syntax.Passes, nilOK: true}
 	n.add(names("required"), 2, 2, "the second argument; if it is missing or empty, rendering fails with the first as its message",
 		func(c *call) any {
-			if c.x.empty(c.args[1]) {
+			if data.Empty(c.args[1], &c.x.Table) {
 				return c.stop(syntax.Fail)
 			}
 			return c.args[1]

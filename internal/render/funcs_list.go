@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
@@ -30,7 +31,7 @@ func init() {
 		return list
 	})
 	p.add(names("compact", "mustCompact"), 1, 1, "the items that are not empty", func(c *call) any {
-		return c.filter(0, func(v any) bool { return !c.x.empty(v) })
+		return c.filter(0, func(v any) bool { return !data.Empty(v, &c.x.Table) })
 	})
 	p.add(names("uniq", "mustUniq"), 1, 1, "the items without those that equal an earlier one", uniq)
 	p.add(names("without", "mustWithout"), 1, -1, "the list without the items given", without)
@@ -142,7 +143,7 @@ func without(c *call) any {
 
 // slice serves lists, as sprig's, and text, as text/template's.
 func slice(c *call) any {
-	if isText(c.args[0]) {
+	if data.IsText(c.args[0]) {
 		s := c.str(0)
 		from, to := c.bounds(len(s))
 		if c.err != nil {
@@ -211,7 +212,7 @@ func (c *call) texts(i int) []string {
 
 // scalarItem returns an item of a list from data in the renderer's types.
 func (c *call) scalarItem(v any) any {
-	n, err := normal(v)
+	n, err := data.Normal(v)
 	c.failed(err)
 	return n
 }

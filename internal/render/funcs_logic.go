@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
@@ -19,7 +20,7 @@ func init() {
 		return false
 	})
 	b.add(names("ne"), 2, 2, "whether the arguments differ", func(c *call) any { return !c.equal(0, 1) })
-	b.add(names("not"), 1, 1, "whether the argument is false, 0, empty or missing", func(c *call) any { return !c.x.truth(c.args[0]) })
+	b.add(names("not"), 1, 1, "whether the argument is false, 0, empty or missing", func(c *call) any { return !data.Truth(c.args[0], &c.x.Table) })
 	lazy := group{source: "text/template", rendered: syntax.Passes, nilOK: true}
 	lazy.add(names("and"), 1, -1, "the first argument that is not true, or the last", nil)
 	lazy.add(names("or"), 1, -1, "the first argument that is true, or the last", nil)
@@ -36,7 +37,7 @@ func init() {
 	n.add(names("default"), 1, 2, `the second argument, or the first if the second is missing, "", [] or {}; 0 and false stay`, fallback)
 	n.add(names("coalesce"), 0, -1, "the first argument that is not empty, or nothing", func(c *call) any {
 		for _, v := range c.args {
-			if !c.x.empty(v) {
+			if !data.Empty(v, &c.x.Table) {
 				return v
 			}
 		}
@@ -49,7 +50,7 @@ func init() {
 		return c.args[1]
 	})
 	e := group{source: "sprig", rendered: syntax.Expands, nilOK: true}
-	e.add(names("empty"), 1, 1, `whether the argument is missing, "", [] or {}`, func(c *call) any { return c.x.empty(c.args[0]) })
+	e.add(names("empty"), 1, 1, `whether the argument is missing, "", [] or {}`, func(c *call) any { return data.Empty(c.args[0], &c.x.Table) })
 	s := group{source: "sprig", rendered: syntax.Expands}
 	s.add(names("all"), 0, -1, "whether if takes all arguments as true", func(c *call) any { return c.count() == len(c.args) })
 	s.add(names("any"), 0, -1, "whether if takes an argument as true", func(c *call) any { return c.count() > 0 })
@@ -67,7 +68,7 @@ func init() {
 }
 
 func fallback(c *call) any {
-	if len(c.args) < 2 || c.x.empty(c.args[1]) {
+	if len(c.args) < 2 || data.Empty(c.args[1], &c.x.Table) {
 		return c.args[0]
 	}
 	return c.args[1]
@@ -77,7 +78,7 @@ func fallback(c *call) any {
 func (c *call) count() int {
 	n := 0
 	for _, v := range c.args {
-		if c.x.truth(v) {
+		if data.Truth(v, &c.x.Table) {
 			n++
 		}
 	}
@@ -90,10 +91,10 @@ func length(c *call) any {
 		return len(v)
 	case map[string]any:
 		return len(v)
-	case *closed:
+	case *data.Closed:
 		return len(v.Names)
 	}
-	if !isText(c.args[0]) {
+	if !data.IsText(c.args[0]) {
 		return c.fail("%s has no length", token.KindOf(c.args[0]))
 	}
 	return len(c.str(0))
@@ -106,7 +107,7 @@ func (c *call) equal(i, j int) bool {
 	if a == nil || b == nil {
 		return a == nil && b == nil
 	}
-	if isCollection(a) || isCollection(b) {
+	if data.IsCollection(a) || data.IsCollection(b) {
 		c.fail("cannot compare lists and maps; use deepEqual")
 		return false
 	}
@@ -126,7 +127,7 @@ func (c *call) compare() int {
 	switch {
 	case isNumber(a) && isNumber(b):
 		return compareNumbers(a, b)
-	case isText(a) && isText(b):
+	case data.IsText(a) && data.IsText(b):
 		return cmp.Compare(a.(string), b.(string))
 	}
 	c.fail("cannot order %s and %s; int, float64 and toString convert", token.KindOf(a), token.KindOf(b))
@@ -166,7 +167,7 @@ func (c *call) sameTo(a, b any, depth int) bool {
 	if depth > budget.MaxDepth {
 		c.failed(budget.ErrDeep)
 	}
-	if !c.pay(costStep) {
+	if !c.pay(budget.CostStep) {
 		return false
 	}
 	a, b = c.scalarOf(open(c, a)), c.scalarOf(open(c, b))
@@ -188,11 +189,11 @@ func (c *call) sameTo(a, b any, depth int) bool {
 
 // open returns the map that a closed map stands for.
 func open(c *call, v any) any {
-	closed, ok := v.(*closed)
+	closed, ok := v.(*data.Closed)
 	if !ok {
 		return v
 	}
-	m, err := closed.all()
+	m, err := closed.All()
 	c.failed(err)
 	return m
 }
@@ -234,7 +235,7 @@ func goKind(v any) string {
 		return "float64"
 	case []any:
 		return "slice"
-	case map[string]any, *closed:
+	case map[string]any, *data.Closed:
 		return "map"
 	}
 	return "string"

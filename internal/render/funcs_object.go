@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
@@ -31,19 +32,19 @@ func (c *call) path() []string {
 		return nil
 	}
 	s := c.str(0)
-	if !c.pay(costEntry * (strings.Count(s, ".") + strings.Count(s, "[") + 1)) {
+	if !c.pay(budget.CostEntry * (strings.Count(s, ".") + strings.Count(s, "[") + 1)) {
 		return nil
 	}
-	keys, ok := Path(s)
+	keys, ok := data.Path(s)
 	if !ok {
-		c.fail("argument 1 is not %s", APath)
+		c.fail("argument 1 is not %s", data.APath)
 	}
 	return keys
 }
 
 // at returns the value at a path in an object, nil if it is missing.
 func (c *call) at(object any, path []string) any {
-	if !c.pay(costStep * len(path)) {
+	if !c.pay(budget.CostStep * len(path)) {
 		return nil
 	}
 	v := c.scalarItem(object)
@@ -53,7 +54,7 @@ func (c *call) at(object any, path []string) any {
 			return nil
 		case map[string]any:
 			v = c.scalarItem(m[key])
-		case *closed:
+		case *data.Closed:
 			v = c.lookup(m, key)
 		default:
 			return c.fail("the path leads into %s, which has no fields", token.KindOf(v))
@@ -88,7 +89,7 @@ func sortBy(c *call) any {
 	type keyed struct{ key, object any }
 	path := c.path()
 	from := c.list(1)
-	if !c.pay(len(from) * costEntry) {
+	if !c.pay(len(from) * budget.CostEntry) {
 		return nil
 	}
 	all := make([]keyed, len(from))
@@ -110,7 +111,7 @@ func sortBy(c *call) any {
 
 // order puts missing values first, then booleans, numbers, texts.
 func (c *call) order(a, b any) int {
-	c.pay(costStep)
+	c.pay(budget.CostStep)
 	if byRank := cmp.Compare(rank(a), rank(b)); byRank != 0 {
 		return byRank
 	}

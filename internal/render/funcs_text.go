@@ -9,6 +9,7 @@ import (
 
 	"github.com/Masterminds/sprig/v3"
 
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
@@ -221,20 +222,12 @@ func (c *call) join(parts []string, sep string) string {
 func (c *call) printed() string {
 	parts := make([]string, 0, 2*len(c.args))
 	for i := range c.args {
-		if i > 0 && !isText(c.args[i-1]) && !isText(c.args[i]) {
+		if i > 0 && !data.IsText(c.args[i-1]) && !data.IsText(c.args[i]) {
 			parts = append(parts, " ")
 		}
 		parts = append(parts, c.str(i))
 	}
 	return c.join(parts, "")
-}
-
-func isText(v any) bool {
-	switch v.(type) {
-	case string, token.Derived, token.Rendered:
-		return true
-	}
-	return false
 }
 
 // trim trims the text itself, never the values in it.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"text/template/parse"
 
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
@@ -125,7 +126,7 @@ func (c *call) result(v any) (any, error) {
 	case int:
 		return int64(r), nil
 	}
-	return normal(v)
+	return data.Normal(v)
 }
 
 // computes reports whether the result was computed from rendered text, rather

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -22,7 +23,7 @@ var builtins = []string{
 // function that is neither allowed nor refused, so that an upgrade cannot let
 // one slip in.
 func TestEveryFunctionIsClassified(t *testing.T) {
-	for _, name := range append(sortedKeys(sprig.GenericFuncMap()), builtins...) {
+	for _, name := range append(slices.Sorted(maps.Keys(sprig.GenericFuncMap())), builtins...) {
 		_, allowed := functions[name]
 		isRefused := slices.ContainsFunc(syntax.Refused(), func(f syntax.Function) bool { return f.Name == name })
 		if allowed == isRefused {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -85,7 +86,7 @@ const injectableHelpers = `{{ define "text" }}{{ .spec.a }}/{{ .spec.b }}{{ end 
 // an object has, its apiVersion and its kind do not depend on what the
 // strings of the data are, except for the keys of maps that are printed.
 func FuzzInjection(f *testing.F) {
-	names := sortedKeys(injectable)
+	names := slices.Sorted(maps.Keys(injectable))
 	for i, s := range hostile {
 		f.Add(uint(i), s, s, s, s+"x")
 	}
@@ -101,7 +102,7 @@ func FuzzInjection(f *testing.F) {
 // TestHostileStrings puts each hostile string into each template.
 func TestHostileStrings(t *testing.T) {
 	program := compileInjectable(t)
-	for _, name := range sortedKeys(injectable) {
+	for _, name := range slices.Sorted(maps.Keys(injectable)) {
 		for _, s := range hostile {
 			checkInjection(t, program, name, [4]string{s, "b", "k", "l"})
 			checkInjection(t, program, name, [4]string{"a", s, s, "k"})
@@ -123,7 +124,7 @@ var hostile = []string{
 
 func compileInjectable(t testing.TB) *Program {
 	src := Source{Helpers: injectableHelpers}
-	for _, name := range sortedKeys(injectable) {
+	for _, name := range slices.Sorted(maps.Keys(injectable)) {
 		text := injectable[name]
 		if name != "kind" {
 			text = "kind: A\n" + text

@@ -14,13 +14,8 @@ const errIncludes budget.Error = "templates include each other more than 64 deep
 
 // Costs in units of budget.MaxWork. Those of parsing YAML are in package document.
 const (
-	costStep  = 40  // evaluating a node of a template
-	costField = 4   // following a path by one key
-	costCall  = 100 // calling a function
-	costValue = 96  // writing a scalar, map or list
-	costEntry = 64  // an entry of a map
-	// costGrown is for a byte at the end of a text that grows, and so is copied.
-	costGrown   = 3
+	costField   = 4    // following a path by one key
+	costCall    = 100  // calling a function
 	costJSON    = 1200 // a parser of JSON
 	costVersion = 800  // a parser of a version
 	// costReady is for asking whether an object is ready, costEach for each

@@ -7,6 +7,8 @@ import (
 	"sort"
 	"text/template/parse"
 
+	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/document"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
@@ -32,7 +34,7 @@ func (o *output) text(x *exec, n *parse.TextNode) error {
 	if err := x.Write(len(n.Text)); err != nil {
 		return err
 	}
-	if err := x.Charge(costStep + costGrown*len(n.Text)); err != nil {
+	if err := x.Charge(budget.CostStep + budget.CostGrown*len(n.Text)); err != nil {
 		return err
 	}
 	o.pieces = append(o.pieces, piece{at: len(o.buf), pos: int(n.Pos), src: x.src, literal: true})
@@ -45,7 +47,7 @@ func (o *output) value(x *exec, v any, n parse.Node) error {
 	from := len(o.buf)
 	o.pieces = append(o.pieces, piece{at: from, pos: syntax.Start(n), src: x.src})
 	var err error
-	o.buf, err = x.appendPrinted(o.buf, v)
+	o.buf, err = data.AppendPrinted(o.buf, v, &x.Table)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func passTemplates(t *testing.T, times int) *Program {
 
 // TestOneBudgetForAPass renders all templates of a pass with one budget. The one that does not fit any more fails, and all after it.
 func TestOneBudgetForAPass(t *testing.T) {
-	const third = budget.MaxWork / (3 * costStep) / 3 // a round takes three steps
+	const third = budget.MaxWork / (3 * budget.CostStep) / 3 // a round takes three steps
 	for why, row := range map[string]struct {
 		times int
 		fails map[string]bool

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
@@ -84,7 +85,7 @@ func (c *call) verb(spec string, verb byte, i int) string {
 		return ""
 	}
 	v := c.scalar(i)
-	if isCollection(v) {
+	if data.IsCollection(v) {
 		c.fail("argument %d is %s; toJson makes text of it", i+1, token.KindOf(v))
 		return ""
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/document"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
@@ -18,20 +19,17 @@ import (
 
 // Program is a compiled [Source]. It is safe for concurrent use.
 type Program struct {
-	controller string
-	values     map[string]any
-	names      []string // of the children, sorted
-	related    []string // of related objects, sorted
-	children   map[string]*unit
-	readyWhen  map[string]*unit // of children that have one; nil if none has
-	status     *unit            // nil if there is no status template
-	selects    map[string]*unit
-	texts      []*syntax.Text // all of them, as written
-	marker     string
-	templates  syntax.Templates
-	reads      syntax.Reads
-	awaits     map[string][]string // by the names of children; nil if none awaits any
-	pool       sync.Pool           // of *exec
+	seen      data.Fixed
+	children  map[string]*unit
+	readyWhen map[string]*unit // of children that have one; nil if none has
+	status    *unit            // nil if there is no status template
+	selects   map[string]*unit
+	texts     []*syntax.Text // all of them, as written
+	marker    string
+	templates syntax.Templates
+	reads     syntax.Reads
+	awaits    map[string][]string // by the names of children; nil if none awaits any
+	pool      sync.Pool           // of *exec
 }
 
 // unit is one template and what its output was parsed to.
@@ -49,7 +47,7 @@ func Compile(src Source) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Program{controller: src.Controller, values: src.Values, names: t.Names, related: t.Related, children: make(map[string]*unit, len(t.Children)), texts: t.Texts, reads: t.Reads, templates: t}
+	p := &Program{seen: data.Fixed{Controller: src.Controller, Values: src.Values, Children: t.Names, Related: t.Related}, children: make(map[string]*unit, len(t.Children)), texts: t.Texts, reads: t.Reads, templates: t}
 	for i, child := range t.Children {
 		p.children[src.Children[i].Name] = &unit{Unit: child}
 		if len(t.Awaits[i]) > 0 {
@@ -104,7 +102,7 @@ func (p *Program) Reads() syntax.Reads { return p.reads }
 func (p *Program) Templates() *syntax.Templates { return &p.templates }
 
 // Values returns what .values yields. It must not be changed.
-func (p *Program) Values() map[string]any { return p.values }
+func (p *Program) Values() map[string]any { return p.seen.Values }
 
 // Wrote reports whether the author of the templates wrote a word: it stands
 // in one of them by itself. A key of what they yield that is no such word came
@@ -173,7 +171,7 @@ func (p *Program) Status(in *Input) (map[string]any, error) {
 // render executes a unit and calls do with each document of its output.
 func (p *Program) render(u *unit, in *Input, do func(*exec, document.Document) error) error {
 	return p.execute(u, in, func(x *exec) error {
-		if err := x.invoke("", &x.view.root); err != nil {
+		if err := x.invoke("", &x.view.Root); err != nil {
 			return x.located(err, u.Body())
 		}
 		err := u.shapes.Read(&x.Table, x.out.buf, func(d document.Document) error { return do(x, d) })
@@ -208,7 +206,7 @@ func (p *Program) start(u *unit, in *Input) *exec {
 	}
 	x.Meter = x.allowance(in)
 	x.unit, x.in, x.src = u, in, u.Text
-	x.view.open(p, u, in, &x.Meter)
+	x.view.Open(&p.seen, data.Input{Parent: in.Parent, Observed: in.Observed, Related: in.Related}, u.Purpose, &x.Meter)
 	return x
 }
 
@@ -234,7 +232,7 @@ func (p *Program) finish(x *exec) {
 	clear(x.suspects)
 	x.args, x.suspects = x.args[:0], x.suspects[:0]
 	x.unit, x.in, x.src, x.place, x.expressions, x.included = nil, nil, nil, nil, nil, nil
-	x.view = view{}
+	x.view = data.View{}
 	p.pool.Put(x)
 }
 

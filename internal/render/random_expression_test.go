@@ -2,6 +2,8 @@ package render
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -45,7 +47,7 @@ func (g *generator) literal(t *typ) string {
 		return oneOf(g.Rand, "(dict)", `(dict "k" `+g.literal(t.elem)+`)`)
 	case "record":
 		var out strings.Builder
-		for _, name := range sortedKeys(t.fields) {
+		for _, name := range slices.Sorted(maps.Keys(t.fields)) {
 			fmt.Fprintf(&out, " %q %s", name, g.literal(t.fields[name]))
 		}
 		return "(dict" + out.String() + ")"

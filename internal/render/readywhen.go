@@ -20,11 +20,11 @@ func (p *Program) ReadyWhen(name string, object func() (map[string]any, error), 
 		return false, &syntax.Error{Template: syntax.ReadyWhenName(name), Reason: syntax.Invalid, Message: "there is no readyWhen for this child"}
 	}
 	err = p.execute(u, in, func(x *exec) error {
-		x.view.object = object
-		x.vars = append(x.vars, variable{"$", &x.view.root})
+		x.view.Object = object
+		x.vars = append(x.vars, variable{"$", &x.view.Root})
 		defer x.pop(len(x.vars) - 1)
 		pipe := u.Expression()
-		v, err := x.pipeline(&x.view.root, pipe)
+		v, err := x.pipeline(&x.view.Root, pipe)
 		if err != nil {
 			return x.located(err, pipe)
 		}

@@ -25,7 +25,7 @@ func outcomeOf(p *Program, in *Input) outcome {
 	var out outcome
 	u := p.children["x"]
 	x := p.start(u, in)
-	err := x.invoke("", &x.view.root)
+	err := x.invoke("", &x.view.Root)
 	if err == nil {
 		err = u.shapes.Read(&x.Table, x.out.buf, func(d document.Document) error {
 			content, err := d.Object()

@@ -2,7 +2,9 @@ package render
 
 import (
 	"errors"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +23,7 @@ func FuzzTemplate(f *testing.F) {
 	for _, text := range wholeTemplates(f) {
 		f.Add(text)
 	}
-	for _, name := range sortedKeys(functions) {
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
 		f.Add("a: {{ " + name + strings.Repeat(" .spec.a", functions[name].Min) + " }}")
 	}
 	f.Fuzz(func(t *testing.T, text string) { checkTemplate(t, text) })
@@ -54,7 +56,7 @@ func seedTemplates(t testing.TB) []string {
 // wholeTemplates returns the templates of the other tests.
 func wholeTemplates(t testing.TB) []string {
 	var texts []string
-	for _, name := range sortedKeys(injectable) {
+	for _, name := range slices.Sorted(maps.Keys(injectable)) {
 		texts = append(texts, injectable[name])
 	}
 	files, err := filepath.Glob("testdata/golden/*.txtar")

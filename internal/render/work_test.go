@@ -40,7 +40,7 @@ func workInput() *Input {
 func spend(p *Program, in *Input, b budget.Meter) (budget.Meter, error) {
 	x := p.start(p.children["x"], in)
 	x.Meter = b
-	err := x.invoke("", &x.view.root)
+	err := x.invoke("", &x.view.Root)
 	if err == nil {
 		err = x.unit.shapes.Read(&x.Table, x.out.buf, func(d document.Document) error { _, err := d.Object(); return err })
 	}

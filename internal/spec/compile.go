@@ -15,6 +15,7 @@ import (
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -179,12 +180,12 @@ func valuesOf(spec *v1.TemplateControllerSpec) (map[string]any, *Rejection) {
 	if spec.Values == nil {
 		return nil, nil
 	}
-	values, err := render.ReadValues("spec.values", spec.Values.Raw)
+	values, err := data.ReadValues("spec.values", spec.Values.Raw)
 	if err == nil {
 		return values, nil
 	}
 	where, message := "spec.values", "this is no mapping"
-	if number, ok := errors.AsType[*render.NumberError](err); ok {
+	if number, ok := errors.AsType[*data.NumberError](err); ok {
 		where, message = number.Path, number.Message
 	}
 	r := wrong(finding.Values, where, "%s", message)

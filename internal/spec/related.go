@@ -12,7 +12,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/kind"
-	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -69,9 +69,9 @@ func relatedOf(from *v1.Related) (Related, *Rejection) {
 func (r *Related) watch(where string, from *v1.Related) *Rejection {
 	var faults []*Rejection
 	for i, text := range from.WatchFields {
-		path, ok := render.Path(text)
+		path, ok := data.Path(text)
 		if !ok {
-			faults = append(faults, wrong(finding.WatchFields, fmt.Sprintf("%s.watchFields[%d]", where, i), "write %s", render.APath))
+			faults = append(faults, wrong(finding.WatchFields, fmt.Sprintf("%s.watchFields[%d]", where, i), "write %s", data.APath))
 		}
 		r.Watched = append(r.Watched, path)
 	}

@@ -17,6 +17,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/schema"
 )
@@ -83,7 +84,7 @@ func TestNoFalseAlarmInWhatChartsDo(t *testing.T) {
 			}
 			var values map[string]any
 			if len(s.Values) > 0 {
-				if values, err = render.ReadValues("values", s.Values); err != nil {
+				if values, err = data.ReadValues("values", s.Values); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -124,7 +125,7 @@ func TestNoFalseAlarmInGoldens(t *testing.T) {
 			case f.Name == "helpers":
 				source.Helpers = string(f.Data)
 			case f.Name == "values.json":
-				if source.Values, err = render.ReadValues("values", f.Data); err != nil {
+				if source.Values, err = data.ReadValues("values", f.Data); err != nil {
 					t.Fatal(err)
 				}
 			case f.Name == "delimiters":

@@ -6,7 +6,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/lint/value"
-	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/schema"
 )
 
@@ -182,7 +182,7 @@ func keysOf(call *invocation, i int) []string {
 	if !written {
 		return nil
 	}
-	keys, _ := render.Path(text)
+	keys, _ := data.Path(text)
 	return keys
 }
 
@@ -191,7 +191,7 @@ func (c *checker) follow(call *invocation, i int, v *value.Value) *value.Value {
 	keys := keysOf(call, i)
 	if keys == nil {
 		if text, written := call.text(i); written {
-			c.errorf(finding.Argument, c.at(call.node(i)), "%s: argument %d, %q, is not %s", call.name.Ident, i+1, text, render.APath)
+			c.errorf(finding.Argument, c.at(call.node(i)), "%s: argument %d, %q, is not %s", call.name.Ident, i+1, text, data.APath)
 		}
 		return value.Anything
 	}

@@ -33,8 +33,17 @@ const FreeBytes = 256 << 10
 // MaxBytes is how much memory a pass may use in all.
 const MaxBytes = MaxWork * unitBytes
 
-// CostItem is what an item of a list costs, in units of work.
-const CostItem = 32
+// What is done in more than one package, in units of work.
+const (
+	// CostItem is for an item of a list.
+	CostItem = 32
+	// CostEntry is for an entry of a map.
+	CostEntry = 64
+	// CostStep is for evaluating a node of a template, or comparing two values.
+	CostStep = 40
+	// CostGrown is for a byte at the end of a text that grows, and so is copied.
+	CostGrown = 3
+)
 
 // costKept is for a byte of a scalar of the result, which is written, compared and sent.
 const costKept = 4

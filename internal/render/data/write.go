@@ -1,4 +1,4 @@
-package render
+package data
 
 import (
 	"bytes"
@@ -8,35 +8,30 @@ import (
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
-// appendPrinted appends what an action prints: a token for a string, a number or
+// AppendPrinted appends what an action prints: a token for a string, a number or
 // a boolean, flow YAML made of tokens for a map or a list, and rendered text as
 // it is.
-func (x *exec) appendPrinted(out []byte, v any) ([]byte, error) {
+func AppendPrinted(out []byte, v any, t *token.Table) ([]byte, error) {
 	if r, ok := v.(token.Rendered); ok {
-		if err := x.Charge(costGrown * len(r)); err != nil {
+		if err := t.Charge(budget.CostGrown * len(r)); err != nil {
 			return out, err
 		}
 		return append(out, r...), nil
 	}
-	w := writer{x: x, out: out, strings: token.AsIs}
-	if isCollection(v) {
+	w := writer{tokens: t, out: out, strings: token.AsIs}
+	if IsCollection(v) {
 		w.strings = token.YAMLScalar
 	}
 	err := w.flow(v, 0)
 	return w.out, err
 }
 
-func isCollection(v any) bool {
-	switch v.(type) {
-	case []any, map[string]any, *closed:
-		return true
-	}
-	return false
-}
+// costValue is for writing a scalar, map or list, in units of work.
+const costValue = 96
 
 // writer writes data as YAML or JSON whose scalars are tokens.
 type writer struct {
-	x       *exec
+	tokens  *token.Table
 	out     []byte
 	strings token.Mode
 	pretty  bool // JSON on several lines
@@ -47,12 +42,12 @@ func (w *writer) enter(depth int) error {
 	if depth > budget.MaxDepth {
 		return budget.ErrDeep
 	}
-	return w.x.Charge(costValue)
+	return w.tokens.Charge(costValue)
 }
 
 // scalar writes a token, or null, which needs none.
 func (w *writer) scalar(v any) error {
-	v, err := w.x.plain(v)
+	v, err := w.plain(v)
 	if err != nil {
 		return err
 	}
@@ -62,7 +57,7 @@ func (w *writer) scalar(v any) error {
 	case string:
 		w.string(v)
 	case bool, int64, float64:
-		w.out = w.x.Add(w.out, v, token.AsIs)
+		w.out = w.tokens.Add(w.out, v, token.AsIs)
 	default:
 		return errors.New("internal: not a scalar")
 	}
@@ -72,20 +67,20 @@ func (w *writer) scalar(v any) error {
 // string writes the token of s, a string, between double quotes if its mode says so.
 func (w *writer) string(s any) {
 	if w.strings != token.DoubleQuoted {
-		w.out = w.x.Add(w.out, s, w.strings)
+		w.out = w.tokens.Add(w.out, s, w.strings)
 		return
 	}
 	w.out = append(w.out, '"')
-	w.out = w.x.Add(w.out, s, token.DoubleQuoted)
+	w.out = w.tokens.Add(w.out, s, token.DoubleQuoted)
 	w.out = append(w.out, '"')
 }
 
 // plain makes a plain string of rendered and derived text and leaves all
 // other values alone.
-func (x *exec) plain(v any) (any, error) {
+func (w *writer) plain(v any) (any, error) {
 	switch v := v.(type) {
 	case token.Rendered:
-		return x.Expand(v)
+		return w.tokens.Expand(v)
 	case token.Derived:
 		return string(v), nil
 	}
@@ -98,7 +93,7 @@ func (w *writer) flow(v any, depth int) error {
 	if err := w.enter(depth); err != nil {
 		return err
 	}
-	v, err := normal(v)
+	v, err := Normal(v)
 	if err != nil {
 		return err
 	}
@@ -107,8 +102,8 @@ func (w *writer) flow(v any, depth int) error {
 		return w.flowList(v, depth)
 	case map[string]any:
 		return w.flowMap(v, depth)
-	case *closed:
-		m, err := v.all()
+	case *Closed:
+		m, err := v.All()
 		if err != nil {
 			return err
 		}
@@ -119,10 +114,10 @@ func (w *writer) flow(v any, depth int) error {
 
 // keys returns the keys of m in order, and pays for their tokens.
 func (w *writer) keys(m map[string]any) ([]string, error) {
-	if err := w.x.Charge(costValue * len(m)); err != nil {
+	if err := w.tokens.Charge(costValue * len(m)); err != nil {
 		return nil, err
 	}
-	return w.x.keys(m)
+	return Keys(m, &w.tokens.Meter)
 }
 
 func (w *writer) flowList(list []any, depth int) error {
@@ -181,7 +176,7 @@ func (w *writer) close(bracket byte, items, depth int) {
 // newLine pays for more than it writes, as a buffer that grows is copied. When
 // it cannot pay, neither can the next value.
 func (w *writer) newLine(indent int) {
-	_ = w.x.Charge(4 * indent)
+	_ = w.tokens.Charge(4 * indent)
 	w.out = append(w.out, '\n')
 	w.out = append(w.out, bytes.Repeat([]byte{' '}, indent)...)
 }
@@ -192,12 +187,12 @@ func (w *writer) block(v any, indent, depth int) error {
 	if err := w.enter(depth); err != nil {
 		return err
 	}
-	v, err := normal(v)
+	v, err := Normal(v)
 	if err != nil {
 		return err
 	}
-	if c, ok := v.(*closed); ok {
-		if v, err = c.all(); err != nil {
+	if c, ok := v.(*Closed); ok {
+		if v, err = c.All(); err != nil {
 			return err
 		}
 	}
@@ -253,7 +248,7 @@ func (w *writer) blockMap(m map[string]any, indent, depth int) error {
 // list that is not empty.
 func (w *writer) underKey(v any, indent, depth int) error {
 	switch {
-	case !isCollection(v) || w.x.empty(v):
+	case !IsCollection(v) || Empty(v, w.tokens):
 		w.out = append(w.out, ' ')
 	default:
 		if _, isList := v.([]any); !isList {
@@ -264,16 +259,16 @@ func (w *writer) underKey(v any, indent, depth int) error {
 	return w.block(v, indent, depth)
 }
 
-// toYAML returns v as block YAML without a final line end.
-func (x *exec) toYAML(v any) (token.Rendered, error) {
-	w := writer{x: x, strings: token.YAMLScalar}
+// YAML returns v as block YAML without a final line end.
+func YAML(v any, t *token.Table) (token.Rendered, error) {
+	w := writer{tokens: t, strings: token.YAMLScalar}
 	err := w.block(v, 0, 0)
 	return token.Rendered(w.out), err
 }
 
-// toJSON returns v as JSON, on one line or, if pretty, on several.
-func (x *exec) toJSON(v any, pretty bool) (token.Rendered, error) {
-	w := writer{x: x, strings: token.DoubleQuoted, pretty: pretty}
+// JSON returns v as JSON, on one line or, if pretty, on several.
+func JSON(v any, pretty bool, t *token.Table) (token.Rendered, error) {
+	w := writer{tokens: t, strings: token.DoubleQuoted, pretty: pretty}
 	err := w.flow(v, 0)
 	return token.Rendered(w.out), err
 }

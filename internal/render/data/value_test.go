@@ -1,14 +1,11 @@
-package render
+package data
 
 import (
 	"encoding/json"
-	"errors"
 	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // TestNormal takes what decoders of JSON make of numbers.
@@ -32,17 +29,9 @@ func TestNormal(t *testing.T) {
 		"what JSON does not have":      {in: uint64(5), fails: true},
 		"a map of other types":         {in: map[string]string{}, fails: true},
 	} {
-		got, err := normal(c.in)
+		got, err := Normal(c.in)
 		if diff := cmp.Diff(c.want, got); diff != "" || (err != nil) != c.fails {
 			t.Errorf("%s: got %v, %v", why, got, err)
 		}
-	}
-}
-
-// TestErrorsUnwrap lets errors.As find a finding.
-func TestErrorsUnwrap(t *testing.T) {
-	_, err := Compile(Source{Status: "{{ foo }}"})
-	if e, ok := errors.AsType[*syntax.Error](err); !ok || e.Line != 1 {
-		t.Errorf("got %v", err)
 	}
 }

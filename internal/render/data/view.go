@@ -1,4 +1,4 @@
-package render
+package data
 
 import (
 	"fmt"
@@ -8,18 +8,39 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// view is what one execution sees: the root of its data and the maps with a
-// closed set of keys below. They are parts of it, and it of exec, so that
-// making it allocates nothing.
-type view struct {
-	program *Program
-	in      *Input
-	budget  *budget.Meter // of the exec
+// Fixed is what templates see alike whatever the input is. It must not change while it is in use.
+type Fixed struct {
+	// Controller is what .controller.name yields.
+	Controller string
+	// Values is what .values yields.
+	Values map[string]any
+	// Children and Related are the names below .children and .observed, and below .related, sorted.
+	Children, Related []string
+}
 
-	root, controller, children, observed, related closed
+// Input is what templates see of the input of a pass.
+type Input struct {
+	// Parent is the parent object.
+	Parent map[string]any
+	// Observed and Related return objects by name. They are called when a template reads these, at most once
+	// for each name. No function for Observed is for no objects, none for Related is for not knowing them.
+	Observed, Related func(name string) ([]map[string]any, error)
+}
 
-	// object returns what .object is, in the one place where it is there.
-	object func() (map[string]any, error)
+// View is what one execution sees: the root of its data and the maps with a
+// closed set of keys below. They are parts of it, and it of what executes, so that
+// making it allocates nothing. It is not safe for concurrent use, and the zero View is to be opened.
+type View struct {
+	// Root is the dot of a template at its beginning.
+	Root Closed
+	// Object returns what .object is, in the one place where it is there.
+	Object func() (map[string]any, error)
+
+	fixed  *Fixed
+	in     Input
+	budget *budget.Meter
+
+	controller, children, observed, related Closed
 
 	// What was asked for before: the parent and its metadata without the
 	// fields that templates do not see, and live children and related
@@ -29,18 +50,18 @@ type view struct {
 	lists, relatedByEntry map[string]any
 }
 
-// open sets what the execution of a unit sees.
-func (v *view) open(p *Program, u *unit, in *Input, b *budget.Meter) {
-	v.program, v.in, v.budget = p, in, b
-	v.root = closed{Keys: syntax.RootKeys(u.Purpose), view: v, load: (*view).top}
-	v.controller = closed{Keys: syntax.ControllerKeys(), view: v, load: (*view).controllerName}
-	v.children = closed{Keys: syntax.Keys{Prefix: ".children.", Names: p.names}, view: v, load: (*view).list}
-	v.related = closed{Keys: syntax.Keys{Prefix: ".related.", Names: p.related}, view: v, load: (*view).relatedList}
-	v.observed = closed{Keys: syntax.Keys{Prefix: ".observed.", Names: p.names}, view: v, load: (*view).list}
+// Open sets what the execution of a template of a purpose sees. What it reads is paid for from b.
+func (v *View) Open(fixed *Fixed, in Input, purpose syntax.Purpose, b *budget.Meter) {
+	v.fixed, v.in, v.budget = fixed, in, b
+	v.Root = Closed{Keys: syntax.RootKeys(purpose), view: v, load: (*View).top}
+	v.controller = Closed{Keys: syntax.ControllerKeys(), view: v, load: (*View).controllerName}
+	v.children = Closed{Keys: syntax.Keys{Prefix: ".children.", Names: fixed.Children}, view: v, load: (*View).list}
+	v.related = Closed{Keys: syntax.Keys{Prefix: ".related.", Names: fixed.Related}, view: v, load: (*View).relatedList}
+	v.observed = Closed{Keys: syntax.Keys{Prefix: ".observed.", Names: fixed.Children}, view: v, load: (*View).list}
 }
 
 // top returns the value of a key at the root.
-func (v *view) top(key string) (any, error) {
+func (v *View) top(key string) (any, error) {
 	switch key {
 	case "parent":
 		if v.parent == nil {
@@ -55,7 +76,7 @@ func (v *view) top(key string) (any, error) {
 			return v.metadata, nil
 		}
 	case "values":
-		return v.program.values, nil
+		return v.fixed.Values, nil
 	case "controller":
 		return &v.controller, nil
 	case "children":
@@ -67,16 +88,16 @@ func (v *view) top(key string) (any, error) {
 	case "object":
 		return v.judged()
 	}
-	return normal(v.in.Parent[key])
+	return Normal(v.in.Parent[key])
 }
 
 // judged returns the object that a readyWhen judges.
-func (v *view) judged() (any, error) {
+func (v *View) judged() (any, error) {
 	if v.known != nil {
 		return v.known, nil
 	}
 	v.budget.Lend()
-	object, err := v.object()
+	object, err := v.Object()
 	v.budget.TakeBack()
 	if err != nil {
 		return nil, err
@@ -85,13 +106,13 @@ func (v *view) judged() (any, error) {
 	return v.known, nil
 }
 
-func (v *view) controllerName(string) (any, error) { return v.program.controller, nil }
+func (v *View) controllerName(string) (any, error) { return v.fixed.Controller, nil }
 
 // list returns the live children of a name.
-func (v *view) list(name string) (any, error) { return v.listed(&v.lists, name, v.in.Observed) }
+func (v *View) list(name string) (any, error) { return v.listed(&v.lists, name, v.in.Observed) }
 
 // relatedList returns the related objects of a name. What is not known is not empty.
-func (v *view) relatedList(name string) (any, error) {
+func (v *View) relatedList(name string) (any, error) {
 	if v.in.Related == nil {
 		return nil, fmt.Errorf("%s is not known", syntax.RelatedName(name))
 	}
@@ -99,7 +120,7 @@ func (v *view) relatedList(name string) (any, error) {
 }
 
 // listed returns what find has under a name, and asks for it once.
-func (v *view) listed(lists *map[string]any, name string, find func(string) ([]map[string]any, error)) (any, error) {
+func (v *View) listed(lists *map[string]any, name string, find func(string) ([]map[string]any, error)) (any, error) {
 	if list, known := (*lists)[name]; known {
 		return list, nil
 	}

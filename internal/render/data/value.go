@@ -1,0 +1,102 @@
+package data
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/render/token"
+)
+
+// Closed is a map with a fixed set of keys: the data that a template sees at
+// its root, and the children by name. Its values are made when asked for.
+type Closed struct {
+	syntax.Keys
+	view *View
+	load func(v *View, key string) (any, error)
+}
+
+// Get returns the value of a key.
+func (c *Closed) Get(key string) (any, error) {
+	if err := c.Check(key); err != nil {
+		return nil, err
+	}
+	return c.load(c.view, key)
+}
+
+// All returns an ordinary map with the same content.
+func (c *Closed) All() (map[string]any, error) {
+	m := make(map[string]any, len(c.Names))
+	for _, key := range c.Names {
+		v, err := c.Get(key)
+		if err != nil {
+			return nil, err
+		}
+		m[key] = v
+	}
+	return m, nil
+}
+
+// Normal turns what JSON decoders make into the types that the renderer
+// works with: nil, bool, string, int64, float64, []any and map[string]any,
+// besides its own. The content of lists and maps is left for later.
+func Normal(v any) (any, error) {
+	switch n := v.(type) {
+	case nil, bool, string, int64, []any, map[string]any, token.Rendered, token.Derived, *Closed:
+		return v, nil
+	case float64:
+		if math.IsNaN(n) || math.IsInf(n, 0) {
+			return nil, errors.New("a number is not finite")
+		}
+		return v, nil
+	case int:
+		return int64(n), nil
+	case int32:
+		return int64(n), nil
+	case float32:
+		return Normal(float64(n))
+	case json.Number:
+		return token.ParseNumber(string(n))
+	}
+	return nil, fmt.Errorf("data has a %T, which is not JSON", v)
+}
+
+// Field returns the value of a key of v, nil when the key is missing. A field
+// of a list or of a scalar is an error.
+func Field(v any, key string) (any, error) {
+	switch v := v.(type) {
+	case nil:
+		return nil, nil
+	case map[string]any:
+		return Normal(v[key])
+	case *Closed:
+		return v.Get(key)
+	}
+	return nil, fmt.Errorf("%s has no fields, so there is no .%s in it", token.KindOf(v), key)
+}
+
+// Keys returns the keys of m in order, and pays for them.
+func Keys(m map[string]any, b *budget.Meter) ([]string, error) {
+	size := len(m) * budget.CostEntry
+	for key := range m {
+		size += len(key)
+	}
+	if err := b.Charge(size); err != nil {
+		return nil, err
+	}
+	return sortedKeys(m), nil
+}
+
+// sortedKeys returns the keys of m in order, without paying for it.
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
