@@ -61,10 +61,10 @@ func TestNothingForTerminalsElsewhere(t *testing.T) {
 }
 
 func TestOnTerminals(t *testing.T) {
-	if got := (Colours{on: true}).Red("a"); got != "\x1b[31ma\x1b[0m" {
+	if got := (Colours{On: true}).Red("a"); got != "\x1b[31ma\x1b[0m" {
 		t.Errorf("painted: %q", got)
 	}
-	if got := (Colours{on: true}).Bold(""); got != "" {
+	if got := (Colours{On: true}).Bold(""); got != "" {
 		t.Errorf("painted nothing: %q", got)
 	}
 	var out bytes.Buffer

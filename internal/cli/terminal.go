@@ -14,7 +14,10 @@ func IsTerminal(out any) bool {
 }
 
 // Colours paints text for a terminal. The zero value leaves it as it is.
-type Colours struct{ on bool }
+type Colours struct {
+	// On is whether there are any.
+	On bool
+}
 
 // ColoursFor returns colours for a terminal, and none for anything else, for a terminal without colours, and where the user
 // wants none (https://no-color.org).
@@ -42,7 +45,7 @@ func (c Colours) Faint(text string) string { return c.paint("2", text) }
 
 // paint uses a code of ECMA-48.
 func (c Colours) paint(code, text string) string {
-	if !c.on || text == "" {
+	if !c.On || text == "" {
 		return text
 	}
 	return "\x1b[" + code + "m" + text + "\x1b[0m"

@@ -45,11 +45,11 @@ func TestWhatIsAppliedWithoutTheServer(t *testing.T) {
 // TestMaskedSecrets says what differs, and hides what.
 func TestMaskedSecrets(t *testing.T) {
 	const kubectls = `annotations: {kubectl.kubernetes.io/last-applied-configuration: "top", own: x}`
-	was, is := masked(data(t, `{metadata: {`+kubectls+`}, data: {same: top, other: top, goes: top}, stringData: {a: top}}`), data(t, `{metadata: {annotations: {own: x}}, data: {same: top, other: top2, comes: top}}`))
+	was, is := masked(data(t, `{metadata: {`+kubectls+`}, data: {same: top, other: top, goes: top}, stringData: {a: top}}`), data(t, `{metadata: {`+kubectls+`}, data: {same: top, other: top2, comes: top}}`))
 	if diff := cmp.Diff(data(t, `{metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: "***", own: x}}, data: {same: "***", other: "*** (before)", goes: "***"}, stringData: {a: "***"}}`), was); diff != "" {
 		t.Errorf("before (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(data(t, `{metadata: {annotations: {own: x}}, data: {same: "***", other: "*** (after)", comes: "***"}}`), is); diff != "" {
+	if diff := cmp.Diff(data(t, `{metadata: {annotations: {kubectl.kubernetes.io/last-applied-configuration: "***", own: x}}, data: {same: "***", other: "*** (after)", comes: "***"}}`), is); diff != "" {
 		t.Errorf("after (-want +got):\n%s", diff)
 	}
 	const name = "--- before/Secret/a\n+++ after/Secret/a\n"

@@ -254,6 +254,177 @@ func TestAFaultAlone(t *testing.T) {
 	}
 }
 
+// TestParentsThatBegin are those that the TemplateController in the cluster leaves out.
+func TestParentsThatBegin(t *testing.T) {
+	of := func(tier string) string {
+		return strings.ReplaceAll(configMap, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: "+tier+"}}}")
+	}
+	c := newCluster(t)
+	c.serve(of("front"), nil, strings.Replace(one, "name: one", "name: one, labels: {tier: front}", 1))
+	back := contents(t, strings.Replace(two, "name: two", "name: two, namespace: default, uid: u, labels: {tier: back}", 1))
+	c.add(back...)
+	if report, got := c.compare(configMap); !slices.Equal(got, []string{"two begins status", "  create ConfigMap two of map"}) || report.Summary.Parents != 2 {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestParentsThatChangeMeanwhile has one that matches no more when it is its turn.
+func TestParentsThatChangeMeanwhile(t *testing.T) {
+	c := newCluster(t)
+	c.serve(configMap, nil, one, two)
+	c.lax = true
+	selecting := strings.ReplaceAll(configMap, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}")
+	const want = " fault: App default/%s is no parent: its labels do not match spec.watch.labelSelector"
+	_, got := c.compare(selecting)
+	if !slices.Equal(got, []string{"one" + strings.Replace(want, "%s", "one", 1), "two" + strings.Replace(want, "%s", "two", 1)}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestParentsAreInOrder has many.
+func TestParentsAreInOrder(t *testing.T) {
+	c := newCluster(t)
+	var parents, want []string
+	for _, name := range []string{"a-1", "a-2", "a-10", "b", "c", "d", "e", "f"} {
+		parents, want = append(parents, strings.Replace(one, "name: one", "name: "+name, 1)), append(want, name)
+	}
+	c.serve(configMap, nil, parents...)
+	report, _ := c.compare(strings.ReplaceAll(configMap, "{{ .spec.text }}", "{{ .spec.text }}!"))
+	var got []string
+	for _, p := range report.Parents {
+		got = append(got, p.Name)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestRelatedObjectsOfTheCluster has a kind without namespaces, and a child that is being deleted: it is gone in the end.
+func TestRelatedObjectsOfTheCluster(t *testing.T) {
+	const related = configMap + `  related:
+  - {name: zones, apiVersion: example.org/v1, kind: Zone}
+  - {name: maps, apiVersion: v1, kind: ConfigMap}
+  status:
+    template: |
+      zones: {{ collect "metadata.name" .related.zones | join " " }}
+      maps: {{ collect "metadata.name" .related.maps | join " " }}
+`
+	c := newCluster(t)
+	c.serve(configMap, nil, one, two)
+	c.change("configmaps", func(content map[string]any) {
+		if metadataText(content, "name") == "one" {
+			mapping(content["metadata"])["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+		}
+	})
+	c.add(map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": map[string]any{"name": "zones.example.org"}, "spec": map[string]any{
+		"group": "example.org", "scope": "Cluster", "names": map[string]any{"kind": "Zone", "plural": "zones"}, "versions": []any{map[string]any{"name": "v1", "served": true, "storage": true}},
+	}})
+	c.add(contents(t, "{apiVersion: example.org/v1, kind: Zone, metadata: {name: north}}")...)
+	edited := strings.Replace(related, `"{{ .metadata.name }}"`, `"{{ .metadata.name }}-map"`, 1)
+	report, got := c.compare(edited)
+	if len(got) == 0 || got[0] != "one status" {
+		t.Fatalf("got %q", got)
+	}
+	if status := report.Parents[0].Status; !strings.Contains(status, "+zones: north\n") || !strings.Contains(status, "+maps: one-map two\n") {
+		t.Errorf("the status is %s", status)
+	}
+}
+
+// TestWhatStopsComing has a child that somebody has deleted, and that an edit has wait for what cannot be made.
+func TestWhatStopsComing(t *testing.T) {
+	c := newCluster(t)
+	c.serve(configMap, nil, one)
+	delete(c.objects, schema.GroupResource{Resource: "configmaps"})
+	_, got := c.compare(strings.Replace(configMap, "- name: map\n", "- name: bad\n    template: '{{ fail \"no\" }}'\n  - name: map\n    dependsOn: [bad]\n", 1))
+	if len(got) != 1 || !strings.HasPrefix(got[0], "one status fault: children[bad]:1:4: no") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestWhatIsMadeOnDelete is what is not there; what is there as it is to be is nothing to tell.
+func TestWhatIsMadeOnDelete(t *testing.T) {
+	onDelete := strings.Replace(configMap, "- name: map\n", "- name: map\n    updateStrategy: {type: OnDelete}\n", 1)
+	c := newCluster(t)
+	c.serve(onDelete, nil, one)
+	c.change("templatecontrollers", func(content map[string]any) {
+		children := mapping(content["spec"])["children"].([]any)
+		mapping(children[0])["template"] = `{{ fail "no" }}`
+	})
+	if _, got := c.compare(onDelete); !slices.Equal(got, []string{"one status"}) {
+		t.Errorf("a template that is mended: %q", got)
+	}
+	c = newCluster(t)
+	c.serve(onDelete, nil, one)
+	delete(c.objects, schema.GroupResource{Resource: "configmaps"})
+	if _, got := c.compare(strings.ReplaceAll(onDelete, "{{ .spec.text }}", "{{ .spec.text }}!")); !slices.Equal(got, []string{"one", "  create ConfigMap one of map"}) {
+		t.Errorf("an object that somebody has deleted: %q", got)
+	}
+}
+
+// TestUpdatesThatChangeNothing are not told, unless the server refuses them.
+func TestUpdatesThatChangeNothing(t *testing.T) {
+	edited := strings.Replace(configMap, "{text:", "{more: x, text:", 1)
+	c := newCluster(t)
+	c.serve(configMap, func(o map[string]any) { mapping(o["data"])["more"] = "x" }, one)
+	if _, got := c.compare(edited); got != nil || len(c.tried) != 1 {
+		t.Errorf("got %q, tried %q", got, c.tried)
+	}
+	c.answer = func(kube.Location, *object.Object) (*object.Object, error) {
+		return nil, apierrors.NewConflict(schema.GroupResource{Resource: "configmaps"}, "one", errors.New("by another manager"))
+	}
+	if report, got := c.compare(edited); len(got) != 2 || report.Summary.Refused != 1 {
+		t.Errorf("it is refused: %q", got)
+	}
+}
+
+// TestQuestionsThatFail end the comparison: about kinds of new children, and about rights.
+func TestQuestionsThatFail(t *testing.T) {
+	away := errors.New("the server is away")
+	edited := controllerFrom(t, strings.ReplaceAll(configMap, "{{ .spec.text }}", "{{ .spec.text }}!"))
+	c := newCluster(t)
+	c.serve(configMap, nil, one)
+	comparer := &Comparer{Source: &snapshot.Source{Client: c, Kinds: c}, Server: c, Now: noon}
+	c.allowed, c.refused = true, away
+	c.answer = func(kube.Location, *object.Object) (*object.Object, error) {
+		return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "configmaps"}, "one", nil)
+	}
+	if report, err := comparer.Compare(t.Context(), edited); !errors.Is(err, away) {
+		t.Errorf("rights: %v, %+v", err, report)
+	}
+	c.answer = func(_ kube.Location, body *object.Object) (*object.Object, error) { // of the first one
+		c.broken = map[string]error{"Secret": away}
+		return body, nil
+	}
+	more := strings.ReplaceAll(configMap, "{{ .spec.text }}", "{{ .spec.text }}!") + "  - {name: secret, template: '{apiVersion: v1, kind: Secret, metadata: {name: new}}'}\n"
+	if report, err := comparer.Compare(t.Context(), controllerFrom(t, more)); !errors.Is(err, away) {
+		t.Errorf("kinds: %v, %+v", err, report)
+	}
+}
+
+// TestWritesThatAreNotTried are of several resources, which are named in order.
+func TestWritesThatAreNotTried(t *testing.T) {
+	c := newCluster(t)
+	c.serve(configMap, nil, one)
+	c.allowed = false
+	c.answer = func(at kube.Location, _ *object.Object) (*object.Object, error) {
+		return nil, apierrors.NewForbidden(at.Resource.GroupResource(), at.Name, nil)
+	}
+	var edited strings.Builder
+	edited.WriteString(configMap)
+	for _, kind := range []string{"Pod", "Secret", "Service", "ServiceAccount", "Endpoints", "PersistentVolumeClaim"} {
+		edited.WriteString("  - {name: " + strings.ToLower(kind) + ", template: '{apiVersion: v1, kind: " + kind + ", metadata: {name: new}}'}\n")
+	}
+	edited.WriteString("  - {name: more, template: '{apiVersion: v1, kind: Pod, metadata: {name: newer}}'}\n")
+	report, _ := c.compare(edited.String())
+	want := "7 writes are compared without the server, because you may not create and patch endpoints, persistentvolumeclaims, pods, secrets, serviceaccounts, services: defaults and refusals do not show"
+	if diff := cmp.Diff([]string{want}, report.Notes); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+	if len(c.tried) != 6 {
+		t.Errorf("tried %q, want one of each resource", c.tried)
+	}
+}
+
 // TestWhatCannotBeRead ends the comparison.
 func TestWhatCannotBeRead(t *testing.T) {
 	away := errors.New("the server is away")
@@ -270,8 +441,12 @@ func TestWhatCannotBeRead(t *testing.T) {
 		})
 	}
 	c := newCluster(t)
-	c.serve(configMap, nil, one)
+	c.serve(strings.Replace(relates, "kind: ConfigMap, select", "kind: Pod, select", 1), nil, one)
+	c.broken = map[string]error{"pods": away}
 	comparer := &Comparer{Source: &snapshot.Source{Client: c, Kinds: c}, Server: c, Now: noon}
+	if report, err := comparer.Compare(t.Context(), controllerFrom(t, configMap)); !errors.Is(err, away) {
+		t.Errorf("what the TemplateController in the cluster reads: %v, %+v", err, report)
+	}
 	_, err := comparer.Compare(t.Context(), controllerFrom(t, strings.Replace(configMap, "apiVersion: example.org/v1, kind: App", "apiVersion: v1, kind: Namespace, namespaces: [a]", 1)))
 	if err == nil || !strings.HasPrefix(err.Error(), "TemplateController apps: spec.watch: Namespace is cluster-scoped") {
 		t.Errorf("a kind that does not fit: %v", err)

@@ -57,13 +57,8 @@ func maskedData(data, other map[string]any, word string) map[string]any {
 	out := map[string]any{}
 	for key, value := range data {
 		there, both := other[key]
-		switch {
-		case both && value == there:
-			out[key] = "***"
-		case both:
+		if out[key] = "***"; both && value != there {
 			out[key] = word
-		default:
-			out[key] = "***"
 		}
 	}
 	return out

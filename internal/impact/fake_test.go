@@ -37,7 +37,9 @@ type cluster struct {
 	// answer is what the server says of a write that is tried; without one, it takes what is sent.
 	answer  func(at kube.Location, body *object.Object) (*object.Object, error)
 	allowed bool
-	broken  map[string]error // by resource: reading it fails
+	lax     bool             // whether lists hold what no selector lets through
+	refused error            // of questions about rights
+	broken  map[string]error // by resource: reading it fails; by kind and group: it cannot be found out where it is
 
 	mu    sync.Mutex
 	tried []string
@@ -88,7 +90,7 @@ func (c *cluster) List(_ context.Context, resource schema.GroupVersionResource, 
 	}
 	list := &object.List{}
 	for _, one := range c.objects[resource.GroupResource()] {
-		if (namespace == "" || one.Namespace() == namespace) && selector.Matches(one) {
+		if (namespace == "" || one.Namespace() == namespace) && (c.lax || selector.Matches(one)) {
 			list.Items = append(list.Items, one)
 		}
 	}
@@ -96,6 +98,9 @@ func (c *cluster) List(_ context.Context, resource schema.GroupVersionResource, 
 }
 
 func (c *cluster) RESTMapping(gk schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
+	if err := c.broken[gk.String()]; err != nil {
+		return nil, err
+	}
 	if slices.Contains(c.missing, gk) {
 		return nil, &meta.NoKindMatchError{GroupKind: gk, SearchedVersions: versions}
 	}
@@ -130,7 +135,7 @@ func (c *cluster) Allowed(context.Context, kube.Right) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked++
-	return c.allowed, nil
+	return c.allowed, c.refused
 }
 
 func controllerFrom(t *testing.T, text string) *v1.TemplateController {

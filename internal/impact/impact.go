@@ -5,7 +5,6 @@ package impact
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -71,8 +70,7 @@ func (c *Comparer) Compare(ctx context.Context, tc *v1.TemplateController) (*Rep
 	if checked.Rejection != nil {
 		return nil, fmt.Errorf("TemplateController %s: %s", tc.Name, checked.Rejection.Message)
 	}
-	kinds := kindsOf(tc, checked.Compiled)
-	read, err := c.Source.Definitions(ctx, kinds)
+	read, err := c.Source.Definitions(ctx, kindsOf(tc, checked.Compiled))
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +98,7 @@ func (c *Comparer) Compare(ctx context.Context, tc *v1.TemplateController) (*Rep
 	if old != nil {
 		specs = append(specs, &old.Spec)
 	}
-	x.children, err = c.Source.Children(ctx, snapshot.Labels{Controller: tc.Name, Kinds: kinds, Namespaces: snapshot.ChildNamespaces(specs...)})
+	x.children, err = c.Source.Children(ctx, snapshot.Labels{Controller: tc.Name, Kinds: snapshot.ChildKinds(tc, checked.Compiled), Namespaces: snapshot.ChildNamespaces(specs...)})
 	if err != nil {
 		return nil, err
 	}
@@ -186,10 +184,7 @@ func (x *comparison) all(ctx context.Context, report *Report) error {
 			report.Parents = append(report.Parents, p)
 		}
 	}
-	if err := context.Cause(ctx); err != nil && !errors.Is(err, context.Canceled) {
-		return err
-	}
-	return ctx.Err()
+	return context.Cause(ctx)
 }
 
 // parents returns those of both sides, by namespace and name, but for those that are being deleted.

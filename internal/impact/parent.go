@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 
@@ -42,15 +41,10 @@ func (x *comparison) parent(ctx context.Context, parent *object.Object) (*Parent
 		x.leave(out, live)
 		return out, nil
 	}
-	after, err := x.outcome(x.after, parent, live)
-	if err != nil {
-		return nil, err
-	}
+	after := x.outcome(x.after, parent, live)
 	var before *outcome
 	if x.before != nil && x.before.parents[parent.UID()] != nil {
-		if before, err = x.outcome(x.before, parent, live); err != nil {
-			return nil, err
-		}
+		before = x.outcome(x.before, parent, live)
 	} else {
 		out.Watched = "begins"
 		before = &outcome{status: statusOf(parent.Content())}
@@ -87,7 +81,7 @@ func (x *comparison) leave(out *Parent, live []*object.Object) {
 }
 
 // outcome makes passes over the parent until nothing is left to do.
-func (x *comparison) outcome(s *side, parent *object.Object, live []*object.Object) (*outcome, error) {
+func (x *comparison) outcome(s *side, parent *object.Object, live []*object.Object) *outcome {
 	own := map[string]bool{}
 	var stay []*object.Object
 	state := simulate.State{Parent: parent.Content(), Now: x.Now}
@@ -102,10 +96,8 @@ func (x *comparison) outcome(s *side, parent *object.Object, live []*object.Obje
 	}
 	result, end, err := s.simulator.SettleReady(s.simulator.Holding(state, parent, stay), func(string) bool { return true })
 	out := &outcome{effects: map[child.ID]effect{}, wanted: map[child.ID]simulate.Child{}, status: statusOf(end.Parent)}
-	if errors.Is(err, simulate.ErrRestless) {
+	if err != nil { // it never rests, or has become none of the parents since these were read
 		out.faults = append(out.faults, err.Error())
-	} else if err != nil {
-		return nil, err
 	}
 	out.faults = append(out.faults, result.Faults...)
 	out.all = len(out.faults)+len(result.Waits) == 0
@@ -114,12 +106,12 @@ func (x *comparison) outcome(s *side, parent *object.Object, live []*object.Obje
 			out.wanted[child.IDOf(c.Wanted)] = c
 		}
 	}
-	out.compare(s.tc.Spec.Children, state.Objects, end.Objects)
-	return out, nil
+	out.compare(state.Objects, end.Objects)
+	return out
 }
 
 // compare notes what has become of the objects.
-func (o *outcome) compare(entries child.Entries, before, after []map[string]any) {
+func (o *outcome) compare(before, after []map[string]any) {
 	there := map[child.ID]map[string]any{}
 	for _, content := range before {
 		there[child.IDOf(content)] = content
@@ -135,7 +127,7 @@ func (o *outcome) compare(entries child.Entries, before, after []map[string]any)
 			e.verb = Create
 		case metadataText(was, "uid") != metadataText(content, "uid"):
 			e.verb = Recreate
-		case !wanted && o.all && !entries.Prunes(liveOf(content)):
+		case !wanted && o.all: // else it would be gone
 			e.verb, e.hash = Orphan, ""
 		case !wanted:
 			continue
@@ -169,7 +161,7 @@ func (x *comparison) changes(ctx context.Context, out *Parent, live []*object.Ob
 	made := after.kindsMade()
 	for _, id := range slices.SortedFunc(maps.Keys(ids), compareIDs) {
 		c := difference{live: there[id], was: before.wanted[id], wanted: after.wanted[id], effect: after.effects[id]}
-		if c.effect.verb == "" && c.stays(x.after.tc.Spec.Children) {
+		if c.stays(x.after.tc.Spec.Children) {
 			c.effect.verb = Outdated
 		}
 		if c.effect.verb == "" || before.effects[id] == c.effect {

@@ -29,6 +29,37 @@ func reported() *Report {
 	return r
 }
 
+// TestCountsAreInOrder has many: by verb, kind and group.
+func TestCountsAreInOrder(t *testing.T) {
+	p, want := &Parent{}, []Count{}
+	for _, verb := range []Verb{Create, Update, Delete} {
+		for _, kind := range []string{"A", "B", "C"} {
+			for _, group := range []string{"a.org", "b.org"} {
+				p.Changes = append(p.Changes, Change{Verb: verb, Kind: kind, APIVersion: group + "/v1"})
+				want = append(want, Count{Verb: verb, Group: group, Kind: kind, Count: 1})
+			}
+		}
+	}
+	r := &Report{Parents: []*Parent{p}}
+	r.finish()
+	if diff := cmp.Diff(want, r.Summary.Changes); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestColoursOfDiffs has what comes in green, what goes in red, and the rest as it is.
+func TestColoursOfDiffs(t *testing.T) {
+	var b strings.Builder
+	r := &Report{Parents: []*Parent{{Kind: "App", Name: "one", Status: "@@ -1 +1 @@\n c: 0\n-a: 1\n+a: 2\n"}}}
+	if err := Text(&b, cli.Colours{On: true}, r); err != nil {
+		t.Fatal(err)
+	}
+	const want = "    \x1b[2m@@ -1 +1 @@\x1b[0m\n     c: 0\n    \x1b[31m-a: 1\x1b[0m\n    \x1b[32m+a: 2\x1b[0m\n"
+	if _, got, _ := strings.Cut(b.String(), "change\n"); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestText(t *testing.T) {
 	const want = `TemplateController apps: 3 of 4 parents change: 1 Pod would be created, 1 ConfigMap would be changed, 2 ConfigMaps would be deleted, 2 Ingresses would be left alone, as nobody wants them any more, 1 status changes, 1 write would be refused, 1 parent has a new fault
 Note: a note

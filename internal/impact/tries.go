@@ -76,7 +76,7 @@ func (t *tries) change(ctx context.Context, d difference) (*Change, error) {
 	}
 	if out.Verb == Recreate {
 		delete(after, "status")
-		live = withoutStatus(live)
+		delete(live, "status")
 	} else if tried, err := t.try(ctx, &out, d); err != nil {
 		return nil, err
 	} else if tried != nil {
@@ -87,12 +87,6 @@ func (t *tries) change(ctx context.Context, d difference) (*Change, error) {
 	}
 	out.Diff = diffOf(out, live, after)
 	return &out, nil
-}
-
-func withoutStatus(content map[string]any) map[string]any {
-	content = simulate.Public(content)
-	delete(content, "status")
-	return content
 }
 
 // try has the server try the write, and returns what the object would be; nil where that is not known.
