@@ -3,7 +3,6 @@
 package cases
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,10 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/templater-dev/templater/internal/manifest"
-	"github.com/templater-dev/templater/internal/problem"
 )
 
 // File is the name of the file that makes a folder a case.
@@ -107,16 +103,8 @@ func read(path string) (*Case, error) {
 		return nil, err
 	}
 	c := &Case{Folder: filepath.Dir(path), Parent: "parent.yaml", Time: begin}
-	if err := yaml.UnmarshalStrict(content, c, exact); err != nil {
-		var wrong *json.UnmarshalTypeError
-		if errors.As(err, &wrong) {
-			return nil, fmt.Errorf("%s: %s: a %s does not fit there: see docs/how-to/testing.md", path, wrong.Field, strings.NewReplacer("array", "list", "object", "mapping").Replace(wrong.Value))
-		}
-		text := err.Error()
-		for _, prefix := range []string{"error unmarshaling JSON: while decoding JSON: ", "error converting YAML to JSON: ", "json: "} {
-			text = strings.TrimPrefix(text, prefix)
-		}
-		return nil, fmt.Errorf("%s: %s", path, problem.Line(text))
+	if err := c.decode(content); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if fault := c.fault(); fault != "" {
 		return nil, fmt.Errorf("%s: %s", path, fault)
@@ -152,12 +140,6 @@ func (c *Case) fault() string {
 		}
 	}
 	return ""
-}
-
-// exact keeps large numbers as they are written.
-func exact(d *json.Decoder) *json.Decoder {
-	d.UseNumber()
-	return d
 }
 
 var noSlug = regexp.MustCompile(`[^a-z0-9]+`)

@@ -17,7 +17,7 @@ func TestNumbersAreExact(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, _ := numbers(c.Steps[0].Parent)["spec"].(map[string]any)
+	spec, _ := c.Steps[0].Parent["spec"].(map[string]any)
 	list, _ := spec["list"].([]any)
 	if spec["large"] != int64(9007199254740993) || spec["part"] != 1.5 || len(list) != 1 || list[0] != int64(1) {
 		t.Errorf("got %#v", spec)

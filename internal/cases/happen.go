@@ -15,7 +15,7 @@ func (w *world) happen(s Step) error {
 	w.state.Now = w.state.Now.Add(after)
 	if s.Parent != nil {
 		before := w.state.Parent
-		w.state.Parent = simulate.Patch(before, numbers(s.Parent))
+		w.state.Parent = simulate.Patch(before, s.Parent)
 		simulate.CountGeneration(before, w.state.Parent)
 	}
 	if s.Delete {
@@ -56,7 +56,6 @@ func (w *world) put(all *[]map[string]any, o map[string]any) error {
 	if err != nil {
 		return err
 	}
-	o = numbers(o)
 	*all = slices.Clone(*all)
 	for i, there := range *all {
 		if other, _ := w.id(there); other == id {

@@ -1,7 +1,6 @@
 package cases
 
 import (
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -74,33 +73,4 @@ func saysWhose(o map[string]any) bool {
 		}
 	}
 	return len(owners) > 0
-}
-
-// numbers has whole numbers be int64, and others float64, as in other objects.
-func numbers(m map[string]any) map[string]any {
-	out := maps.Clone(m)
-	for key, value := range out {
-		out[key] = number(value)
-	}
-	return out
-}
-
-func number(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		return numbers(v)
-	case []any:
-		list := slices.Clone(v)
-		for i := range list {
-			list[i] = number(list[i])
-		}
-		return list
-	case json.Number:
-		if whole, err := v.Int64(); err == nil {
-			return whole
-		}
-		f, _ := v.Float64() // what is too large for that is no JSON for Kubernetes, either
-		return f
-	}
-	return v
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 	"sigs.k8s.io/yaml"
 )
@@ -156,22 +157,100 @@ steps:
 	}
 }
 
+// another is a TemplateController with children of its own.
+const another = `{apiVersion: templater.dev/v1, kind: TemplateController, metadata: {name: others}, spec: {watch: {apiVersion: example.org/v1, kind: App}, children: [{name: secret, template: '{apiVersion: v1, kind: Secret, metadata: {name: others}}'}]}}
+`
+
 func TestCasesThatMakeNoSense(t *testing.T) {
+	const refers = `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: apps.example.org}, spec: {group: example.org, scope: Namespaced, names: {kind: App, plural: apps}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {$ref: "#/x"}}}]}}
+`
 	const steps = "steps: [{name: a}]\n"
 	for why, row := range map[string]struct{ text, want string }{
-		"no parent":                      {strings.Replace(controller, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: team}}", "", 1) + steps, "parent.yaml: no object in it"},
-		"two parents":                    {strings.Replace(controller, "namespace: team}}", "namespace: team}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: x}}", 1) + steps, "parent.yaml: 2 objects, want one: the parent"},
-		"a template that makes no sense": {strings.Replace(controller, "len .related.pods", "len .related.pod", 1) + steps, "there is no .related.pod; did you mean .related.pods?; known: .related.pods"},
-		"objects that are not there":     {controller + "objects: [x.yaml]\n" + steps, "x.yaml: no such file or directory"},
-		"a kind that does not fit":       {strings.Replace(controller, "apiVersion: example.org/v1, kind: App}", "apiVersion: v1, kind: Namespace, namespaces: [a]}", 1) + steps, "spec.watch: Namespace is cluster-scoped: remove namespaces and namespaceSelector"},
-		"a parent of another kind":       {strings.Replace(controller, "{apiVersion: example.org/v1, kind: App, metadata: {name: one", "{apiVersion: v1, kind: Pod, metadata: {name: one", 1) + steps, "it is a Pod, and TemplateController apps watches App.example.org"},
-		"files that are not there":       {controller + "files: [x.yaml]\n" + steps, "x.yaml: no such file or directory"},
+		"no parent":                       {strings.Replace(controller, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: team}}", "", 1) + steps, "parent.yaml: no object in it"},
+		"two parents":                     {strings.Replace(controller, "namespace: team}}", "namespace: team}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: x}}", 1) + steps, "parent.yaml: 2 objects, want one: the parent"},
+		"a template that makes no sense":  {strings.Replace(controller, "len .related.pods", "len .related.pod", 1) + steps, "there is no .related.pod; did you mean .related.pods?; known: .related.pods"},
+		"objects that are not there":      {controller + "objects: [x.yaml]\n" + steps, "x.yaml: no such file or directory"},
+		"a kind that does not fit":        {strings.Replace(controller, "apiVersion: example.org/v1, kind: App}", "apiVersion: v1, kind: Namespace, namespaces: [a]}", 1) + steps, "spec.watch: Namespace is cluster-scoped: remove namespaces and namespaceSelector"},
+		"a parent of another kind":        {strings.Replace(controller, "{apiVersion: example.org/v1, kind: App, metadata: {name: one", "{apiVersion: v1, kind: Pod, metadata: {name: one", 1) + steps, "it is a Pod, and TemplateController apps watches App.example.org"},
+		"a parent that is not there":      {controller + "parent: x.yaml\n" + steps, "x.yaml: no such file or directory"},
+		"related ones that are not there": {controller + "related: [x.yaml]\n" + steps, "x.yaml: no such file or directory"},
+		"nothing to test":                 {strings.Replace(controller, "-- templatecontroller.yaml --", "-- other.yaml --", 1) + steps, "case.yaml: no templatecontroller.yaml in this folder, or above: give files"},
+		"two TemplateControllers":         {strings.Replace(controller, "-- case/parent.yaml --", "---\n"+another+"-- case/parent.yaml --", 1) + steps, "case.yaml: there are 2 TemplateControllers: say by controller which one is meant"},
+		"one that is none of two":         {strings.Replace(controller, "-- case/parent.yaml --", "---\n"+another+"-- case/parent.yaml --", 1) + "controller: more\n" + steps, "case.yaml: controller: there is no TemplateController more"},
+		"a definition that refers":        {strings.Replace(controller, "-- case/parent.yaml --", "-- crd.yaml --\n"+refers+"-- case/parent.yaml --", 1) + steps, "in place of a schema that refers to itself, x-kubernetes-preserve-unknown-fields: true"},
+		"files that are not there":        {controller + "files: [x.yaml]\n" + steps, "x.yaml: no such file or directory"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			if _, err := folder(t, row.text).Run(true); err == nil || !strings.HasSuffix(err.Error(), row.want) {
 				t.Errorf("got %v, want %s", err, row.want)
 			}
 		})
+	}
+}
+
+// TestWhichFilesACaseIsAbout has one TemplateController of two, and the definition beside them, which puts the parents into no namespace.
+func TestWhichFilesACaseIsAbout(t *testing.T) {
+	c := folder(t, strings.Replace(controller, "-- case/parent.yaml --", "---\n"+another+`-- crd.yaml --
+{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: apps.example.org}, spec: {group: example.org, scope: Cluster, names: {kind: App, plural: apps}, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {status: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}, subresources: {status: {}}}]}}
+-- case/whole.yaml --
+{apiVersion: example.org/v1, kind: App, metadata: {name: whole}}
+-- case/parent.yaml --`, 1)+"controller: others\nparent: whole.yaml\nsteps: [{name: a}]\n")
+	if _, err := c.Run(true); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(c.expected(0))
+	if want := "children[secret]:1: a Secret is namespaced and its parent is not: set"; err != nil || !strings.Contains(string(text), want) {
+		t.Errorf("%v: %s, want %s", err, text, want)
+	}
+}
+
+// TestWhatNeverRests is told of the step.
+func TestWhatNeverRests(t *testing.T) {
+	c := folder(t, strings.Replace(controller, "-- case/parent.yaml --", "  status: {template: 'n: {{ add 1 (.status.n | default 0) }}'}\n-- case/parent.yaml --", 1)+"steps: [{name: a}]\n")
+	outcome, err := c.Run(true)
+	if err != nil || !outcome.Failed() || !strings.HasPrefix(outcome.Steps[0].Failure, "templater would not come to rest: each pass writes again") || exists(c.expected(0)) {
+		t.Errorf("%v: %+v", err, outcome)
+	}
+}
+
+// TestTimeGoesOn until a parent goes without what is not done.
+func TestTimeGoesOn(t *testing.T) {
+	c := folder(t, strings.Replace(controller, "-- case/parent.yaml --", `  finalize:
+    timeout: 10m
+    onTimeout: Continue
+    children: [{name: job, template: '{apiVersion: batch/v1, kind: Job, metadata: {name: last}}'}]
+-- case/parent.yaml --`, 1)+"steps: [{name: a}, {name: b, delete: true}, {name: c, after: 9m}, {name: d, after: 2m}]\n")
+	if outcome, err := c.Run(true); err != nil || outcome.Failed() {
+		t.Fatalf("%v: %+v", err, outcome)
+	}
+	for i, gone := range []bool{false, false, false, true} {
+		text, err := os.ReadFile(c.expected(i))
+		if err != nil || strings.Contains(string(text), "gone: true") != gone {
+			t.Errorf("step %d: %v: want that gone is %v:\n%s", i, err, gone, text)
+		}
+	}
+}
+
+// TestExpectedFilesThatCannotBe has a folder in the place of a file, and a file in that of a folder.
+func TestExpectedFilesThatCannotBe(t *testing.T) {
+	c := folder(t, controller+"steps: [{name: a}]\n-- case/expected/1-a.yaml/x --\n")
+	for _, update := range []bool{false, true} {
+		if _, err := c.Run(update); err == nil || !strings.HasSuffix(err.Error(), "is a directory") {
+			t.Errorf("a folder for a file, update is %v: %v", update, err)
+		}
+	}
+	c = folder(t, controller+"steps: [{name: a}]\n-- case/expected --\n")
+	for _, update := range []bool{false, true} {
+		if _, err := c.Run(update); err == nil || !strings.HasSuffix(err.Error(), "not a directory") {
+			t.Errorf("a file for the folder, update is %v: %v", update, err)
+		}
+	}
+	if _, err := c.stale(nil, false); err == nil {
+		t.Error("a file for the folder: its files are none of a step, and there is no error")
+	}
+	c = folder(t, controller+"steps: [{name: a}]\n-- case/expected/2-b.yaml --\n-- case/expected/3-c.yaml --\n-- case/expected/4-d.yaml/x --\n")
+	if _, err := c.Run(true); err == nil || !strings.HasSuffix(err.Error(), "directory not empty") || exists(filepath.Join(c.Folder, "expected", "3-c.yaml")) {
+		t.Errorf("a folder among old files: %v", err)
 	}
 }
 
@@ -188,11 +267,32 @@ func (f *failing) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func TestReportsThatCannotBeWritten(t *testing.T) {
-	all := []Outcome{{Folder: "x", Steps: []StepOutcome{{Name: "a", Failure: "no\n"}}, Stale: []string{"y"}}}
+func TestReports(t *testing.T) {
+	all := []Outcome{{Folder: "x", Steps: []StepOutcome{{Name: "a", Failure: "no\n"}}, Stale: []string{"y"}}, {Folder: "z", Steps: []StepOutcome{{Name: "b"}}}}
+	const want = `<?xml version="1.0" encoding="UTF-8"?>
+<testsuites>
+  <testsuite name="x" tests="2" failures="2">
+    <testcase name="a" classname="x" time="0.000">
+      <failure message="not as expected">no&#xA;</failure>
+    </testcase>
+    <testcase name="expected files" classname="x" time="0.000">
+      <failure message="files of no step">y</failure>
+    </testcase>
+  </testsuite>
+  <testsuite name="z" tests="1" failures="0">
+    <testcase name="b" classname="z" time="0.000"></testcase>
+  </testsuite>
+</testsuites>
+`
 	var whole strings.Builder
-	if err := JUnit(&whole, all); err != nil || !strings.Contains(whole.String(), `<testsuite name="x" tests="2" failures="2">`) {
-		t.Fatalf("%v: %s", err, whole.String())
+	if err := JUnit(&whole, all); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, whole.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if err := JUnit(&failing{30}, nil); !errors.Is(err, errFull) {
+		t.Errorf("a report of nothing, where no more than that fits: %v", err)
 	}
 	for _, left := range []int{0, 50, whole.Len() - 1} {
 		if err := JUnit(&failing{left}, all); !errors.Is(err, errFull) {
@@ -301,7 +401,14 @@ func TestFilesThatMakeNoSense(t *testing.T) {
 	file := filepath.Join(t.TempDir(), File)
 	for text, want := range map[string]string{
 		"steps: [":                          ": yaml: line 1: ",
-		"step: []":                          `: unknown field "step"`,
+		"step: []":                          ": unknown field step; did you mean steps?",
+		"Steps: [{name: a}]":                ": unknown field Steps; did you mean steps?",
+		"steps: [{name: a, Ready: [map]}]":  ": unknown field steps[0].Ready; did you mean ready?",
+		"steps: [{name: a, wait: 5s}]":      ": unknown field steps[0].wait\x00",
+		"ready: [map]\nsteps: [{name: a}]":  ": unknown field ready; it belongs to one of steps",
+		"folder: a\nsteps: [{name: a}]":     ": unknown field folder\x00",
+		"steps: [{name: a}]\nsteps: []":     `: yaml: unmarshal errors:   line 2: key "steps" already set in map`,
+		"time: noon\nsteps: [{name: a}]":    `: parsing time "noon"`,
 		"steps: 1":                          ": steps: a number does not fit there: see docs/how-to/testing.md",
 		"steps: [{name: a, ready: {a: b}}]": ": steps.ready: a mapping does not fit there: see docs/how-to/testing.md",
 		"steps: [{name: [a]}]":              ": steps.name: a list does not fit there: see docs/how-to/testing.md",
@@ -310,12 +417,12 @@ func TestFilesThatMakeNoSense(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := read(file); err == nil || !strings.HasPrefix(err.Error(), file+want) {
+		if _, err := read(file); err == nil || !strings.HasPrefix(err.Error()+"\x00", file+want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
-	if _, err := read(filepath.Dir(file)); err == nil {
-		t.Error("a folder is no file")
+	if _, err := read(filepath.Dir(file)); err == nil || !strings.HasSuffix(err.Error(), "is a directory") {
+		t.Errorf("a folder: %v", err)
 	}
 }
 
