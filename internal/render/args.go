@@ -176,11 +176,8 @@ func (c *call) cloneDict(n int) map[string]any {
 
 // payFor pays for n times a number of units.
 func (c *call) payFor(n, units int) bool {
-	if n < 0 || units > 0 && n > budget.MaxWork/units {
-		c.failed(budget.ErrWork)
-		return false
-	}
-	return c.pay(n * units)
+	c.failed(c.x.ChargeFor(n, units))
+	return c.err == nil
 }
 
 func hasLineEnd(s string) bool { return strings.IndexByte(s, '\n') >= 0 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/data"
+	"github.com/templater-dev/templater/internal/render/pattern"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
@@ -27,9 +28,8 @@ type exec struct {
 	// suspects are those whose marks are somewhere in the text.
 	suspects []suspect
 	place    parse.Node
-	// expressions holds the regular expressions compiled so far.
-	expressions map[string]*expression
-	included    included // nil unless places are asked for
+	patterns pattern.Cache
+	included included // nil unless places are asked for
 }
 
 type variable struct {

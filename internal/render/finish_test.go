@@ -32,7 +32,7 @@ func TestExecutionsForget(t *testing.T) {
 				}
 			}
 		}
-		if x.unit != nil || x.in != nil || x.src != nil || x.place != nil || x.expressions != nil || x.depth != 0 || len(x.vars) > 0 || !reflect.ValueOf(x.view).IsZero() || len(x.out.buf) > 0 {
+		if x.unit != nil || x.in != nil || x.src != nil || x.place != nil || x.patterns != nil || x.depth != 0 || len(x.vars) > 0 || !reflect.ValueOf(x.view).IsZero() || len(x.out.buf) > 0 {
 			t.Errorf("%s\nleft: %+v", text, x)
 		}
 	}

@@ -1,7 +1,6 @@
 package render
 
 import (
-	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -22,12 +21,8 @@ func logs(c *call) any {
 		return c.fail("%s", syntax.NoLogs)
 	}
 	texts, err := c.x.in.Logs(pod)
-	switch {
-	case budget.Ended(err):
-		c.failed(err)
+	if c.cannot(err); c.err != nil {
 		return nil
-	case err != nil:
-		return c.fail("%s", err.Error())
 	}
 	m := c.newDict(len(texts))
 	for container, text := range texts {

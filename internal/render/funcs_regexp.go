@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/pattern"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -45,33 +47,37 @@ func init() {
 	g.text1("regexQuoteMeta", 2, "an expression that matches the text itself", regexp.QuoteMeta)
 }
 
+// expression returns argument 0 compiled, or nil.
+func (c *call) expression() *pattern.Pattern {
+	e, err := c.x.patterns.Compile(c.str(0), &c.x.Meter)
+	c.cannot(err)
+	return e
+}
+
+// cannot makes the call fail with err, if there is one: as it is where the budget is used up.
+func (c *call) cannot(err error) {
+	switch {
+	case budget.Ended(err):
+		c.failed(err)
+	case err != nil:
+		c.fail("%s", err)
+	}
+}
+
 // matching pays for matching s once, and reports whether to go on.
-func (c *call) matching(e *expression, s string) bool {
-	return e != nil && c.pay(e.cost(s))
+func (c *call) matching(e *pattern.Pattern, s string) bool {
+	return e != nil && c.pay(e.Cost(s))
 }
 
 // matches returns where at most n matches in s are, or all if n is negative,
 // and pays for finding them twice.
-func (c *call) matches(e *expression, s string, n int) [][]int {
-	if !c.matching(e, s) || !c.pay(e.cost(s)) {
+func (c *call) matches(e *pattern.Pattern, s string, n int) [][]int {
+	if e == nil || c.err != nil {
 		return nil
 	}
-	if n < 0 {
-		n = len(s) + 1
-	}
-	some, each := 16, 0 // matches to look for at first, and the time of each
-	if e.far {
-		some, each = 1, 2*e.cost(s)
-	}
-	for ; ; some *= 4 {
-		some = min(some, n)
-		if !c.payFor(some, each+costOfMatch) {
-			return nil
-		}
-		if found := e.FindAllStringIndex(s, some); len(found) < some || some == n {
-			return found
-		}
-	}
+	found, err := e.Matches(s, n, &c.x.Meter)
+	c.failed(err)
+	return found
 }
 
 type replacer func(re *regexp.Regexp, s, to string) string

@@ -1,12 +1,7 @@
 package render
 
 import (
-	"errors"
-	"regexp/syntax"
-	"strings"
 	"testing"
-
-	"github.com/templater-dev/templater/internal/render/token"
 )
 
 func TestExpressionFunctions(t *testing.T) {
@@ -59,35 +54,4 @@ func TestExpressionFunctions(t *testing.T) {
 		`regexMatch "x{999}y{999}" "a"`:             `error: regexMatch: the expression is too large; use smaller repetition counts`,
 		`regexMatch "(x{40}){24}y{999}" "a"`:        `error: regexMatch: the expression is too large; use smaller repetition counts`,
 	})
-}
-
-func TestExpressionsThatLookFar(t *testing.T) {
-	for text, want := range map[string]bool{"a{20}b": false, "a(.*b)?": true, "a.*b": false, "(a|b{16})c": false, "(a|b{17})c": true, "(?:a(b{17}))?": true, "a(b{17})": false, "(?:(?:a{9}|b)(?:c{9}|d))?": true} {
-		tree, err := syntax.Parse(text, syntax.Perl)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := looksFar(tree, false); got != want {
-			t.Errorf("%s: %v, want %v", text, got, want)
-		}
-	}
-}
-
-// TestLargestExpression has expressions of just as many instructions as are compiled, and of one more.
-func TestLargestExpression(t *testing.T) {
-	for more, want := range map[int]error{0: nil, 1: errors.New("regexMatch: the expression is too large; use smaller repetition counts")} {
-		text, size := "", 0
-		for n := 1; size < largestExpression+more; n++ {
-			text = "a{990}" + strings.Repeat("c", n)
-			tree, err := syntax.Parse(text, syntax.Perl)
-			if err != nil {
-				t.Fatal(err)
-			}
-			size = instructions(tree)
-		}
-		c := &call{x: &exec{Table: token.Table{Meter: newBudget()}}, f: functions["regexMatch"], args: []any{text, "a"}}
-		if e := c.expression(); (e != nil) != (want == nil) || want != nil && (c.err == nil || c.err.Error() != want.Error()) {
-			t.Errorf("%s, of %d: %v", text, size, c.err)
-		}
-	}
 }

@@ -231,7 +231,7 @@ func (p *Program) finish(x *exec) {
 	clear(x.args)
 	clear(x.suspects)
 	x.args, x.suspects = x.args[:0], x.suspects[:0]
-	x.unit, x.in, x.src, x.place, x.expressions, x.included = nil, nil, nil, nil, nil, nil
+	x.unit, x.in, x.src, x.place, x.patterns, x.included = nil, nil, nil, nil, nil, nil
 	x.view = data.View{}
 	p.pool.Put(x)
 }

@@ -46,6 +46,19 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestChargingForMany takes a number of units several times.
+func TestChargingForMany(t *testing.T) {
+	for _, row := range []struct {
+		n, units, left int
+		fails          bool
+	}{{0, 5, 10, false}, {2, 5, 0, false}, {1, 0, 10, false}, {3, 5, 0, true}, {-1, 5, 10, true}, {1 << 62, 4, 10, true}, {MaxWork, 2, 10, true}} {
+		m := Meter{Work: 10}
+		if err := m.ChargeFor(row.n, row.units); errors.Is(err, ErrWork) != row.fails || m.Work != row.left {
+			t.Errorf("%d times %d: %v, %d units are left, want %d", row.n, row.units, err, m.Work, row.left)
+		}
+	}
+}
+
 // TestSpending takes work that is done outside of templates.
 func TestSpending(t *testing.T) {
 	from := &source{most: MaxBytes}

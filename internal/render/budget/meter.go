@@ -42,6 +42,14 @@ func (m *Meter) Charge(units int) error {
 	return nil
 }
 
+// ChargeFor is Charge for n times a number of units.
+func (m *Meter) ChargeFor(n, units int) error {
+	if n < 0 || units > 0 && n > MaxWork/units {
+		return ErrWork
+	}
+	return m.Charge(n * units)
+}
+
 // extend is Charge where more is needed than is granted.
 func (m *Meter) extend(units int) error {
 	if m.pass == nil || units < 0 {

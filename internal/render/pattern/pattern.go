@@ -1,68 +1,70 @@
-package render
+// Package pattern compiles and applies regular expressions, and pays for that before it is done. Go's take time in proportion to
+// the text and to the size of the compiled expression, and a short one such as (a{1000}){1000} compiles to something huge.
+package pattern
 
 import (
+	"errors"
+	"fmt"
 	"regexp"
 	"regexp/syntax"
+
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
-// Go's regular expressions take time in proportion to the text and to the
-// size of the compiled expression, and a short one such as (a{1000}){1000}
-// compiles to something huge.
+// What may be compiled, and what that costs in units of work.
 const (
-	longestExpression = 1000
-	largestExpression = 2000 // instructions
-	costOfInstruction = 100
+	longestExpression = 1000      // bytes
+	largestExpression = 2000      // instructions
+	costOfInstruction = 100       // to compile
 	costOfClass       = 14_000    // a class of Unicode, such as \pL
 	costOfFolding     = 1_200_000 // a range that may be wide, in any case
-	costOfByte        = 4         // a byte of the text,
-	costOfTry         = 2         // and an instruction tried on it
-	costOfMatch       = 160
 )
 
-// expression is a compiled regular expression of some number of instructions.
-type expression struct {
+// Pattern is a compiled regular expression. It may be used by one execution only.
+type Pattern struct {
 	*regexp.Regexp
-	size int
+	size int  // in instructions
 	far  bool // see looksFar
 }
 
-// expression returns argument 0 compiled, or nil.
-func (c *call) expression() *expression {
-	s := c.str(0)
-	if e := c.x.expressions[s]; e != nil {
-		return e
+// Cache holds the patterns that one execution has compiled, by their texts. The zero Cache holds none.
+type Cache map[string]*Pattern
+
+var errSyntax = errors.New("argument 1 is not a regular expression")
+
+// Compile compiles a text, argument 1 of a function, unless it has been compiled before. The error is that of the budget, or
+// tells what is wrong with the text without quoting it.
+func (c *Cache) Compile(text string, b *budget.Meter) (*Pattern, error) {
+	if p := (*c)[text]; p != nil {
+		return p, nil
 	}
-	if len(s) > longestExpression {
-		c.fail("the expression is longer than %d bytes", longestExpression)
-		return nil
+	if len(text) > longestExpression {
+		return nil, fmt.Errorf("the expression is longer than %d bytes", longestExpression)
 	}
-	if !c.pay(len(s)*costOfInstruction + costOfClasses(s)) {
-		return nil
+	if err := b.Charge(len(text)*costOfInstruction + costOfClasses(text)); err != nil {
+		return nil, err
 	}
-	tree, err := syntax.Parse(s, syntax.Perl)
+	tree, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		c.fail("argument 1 is not a regular expression")
-		return nil
+		return nil, errSyntax
 	}
 	size := instructions(tree)
 	if size > largestExpression {
-		c.fail("the expression is too large; use smaller repetition counts")
-		return nil
+		return nil, errors.New("the expression is too large; use smaller repetition counts")
 	}
-	if !c.pay(size * costOfInstruction) {
-		return nil
+	if err := b.Charge(size * costOfInstruction); err != nil {
+		return nil, err
 	}
-	re, err := regexp.Compile(s)
+	re, err := regexp.Compile(text)
 	if err != nil {
-		c.fail("argument 1 is not a regular expression")
-		return nil
+		return nil, errSyntax
 	}
-	if c.x.expressions == nil {
-		c.x.expressions = map[string]*expression{}
+	if *c == nil {
+		*c = Cache{}
 	}
-	e := &expression{re, size, looksFar(tree, false)}
-	c.x.expressions[s] = e
-	return e
+	p := &Pattern{re, size, looksFar(tree, false)}
+	(*c)[text] = p
+	return p, nil
 }
 
 // instructions estimates the size of a compiled expression.
@@ -141,6 +143,3 @@ func longestMatch(re *syntax.Regexp) int {
 	}
 	return n
 }
-
-// cost is that of looking for a match in s.
-func (e *expression) cost(s string) int { return len(s) * (costOfByte + costOfTry*e.size) }
