@@ -28,6 +28,8 @@ func (b *bed) act(ctx context.Context, a model.Action) error {
 		return b.deleteParent(ctx, a)
 	case model.OrphanParent:
 		return b.orphanParent(ctx, a.ID)
+	case model.OrphanEdited, model.BlockParent, model.Deprive:
+		return b.play(ctx, a)
 	case model.SkipParent:
 		return b.skipParent(ctx, a)
 	case model.ReplaceParent:
@@ -55,6 +57,10 @@ func (b *bed) act(ctx context.Context, a model.Action) error {
 		return b.apply(ctx, childResource("configmaps"), a.Source.Manifest(a.Child))
 	case model.DeleteSource:
 		return b.remove(ctx, b.children(a.Child), a.Child.Name, metav1.DeletePropagationBackground)
+	case model.SetPod:
+		return b.setPod(ctx, a)
+	case model.DeletePod:
+		return b.deletePod(ctx, a.Child)
 	case model.RemoveParts:
 		return b.remove(ctx, b.client.Resource(definitions), model.Plural(model.PartKind)+"."+model.Group, metav1.DeletePropagationBackground)
 	case model.DefineParts:
@@ -70,6 +76,20 @@ func (b *bed) act(ctx context.Context, a model.Action) error {
 	default:
 		return b.disturb(ctx, a)
 	}
+}
+
+// play plays a scene, and counts it where all was right.
+func (b *bed) play(ctx context.Context, a model.Action) error {
+	play := map[model.Verb]func(context.Context, model.Action) error{
+		model.OrphanEdited: b.orphanEdited, model.BlockParent: b.blockParent, model.Deprive: b.deprive,
+	}
+	if err := play[a.Verb](ctx, a); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.scenes[a.Verb]++
+	return nil
 }
 
 // moveEngines applies many parents, several at a time.

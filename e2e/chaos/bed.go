@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -54,18 +55,18 @@ func resourceOf(kind string) schema.GroupVersionResource {
 // rules are what the operators have beyond the rights that each operator has.
 const rules = `
 - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update]}
-- {apiGroups: [""], resources: [configmaps, secrets], verbs: [get, list, watch, create, patch, delete]}
-- {apiGroups: [` + model.Group + `], resources: ["*"], verbs: [get, list, watch, patch]}
-- {apiGroups: [` + model.Group + `], resources: [parts], verbs: [create, delete]}
+- {apiGroups: [""], resources: [pods], verbs: [get, list, watch]}
+- {apiGroups: [""], resources: [pods/log], verbs: [get]}
+- {apiGroups: [""], resources: [secrets], verbs: [get, list, watch, create, patch, delete]}
 `
 
-// bindingFor gives the rules to the users of that many replicas.
-func bindingFor(replicas int) map[string]any {
+// bindingFor gives the ClusterRole of that name to the users of that many replicas.
+func bindingFor(name string, replicas int) map[string]any {
 	role := func(kind string) map[string]any {
 		return map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": kind}
 	}
 	ref := role("ClusterRole")
-	ref["name"] = user
+	ref["name"] = name
 	var subjects []any
 	for i := range replicas {
 		subject := role("User")
@@ -73,7 +74,7 @@ func bindingFor(replicas int) map[string]any {
 		subjects = append(subjects, subject)
 	}
 	return map[string]any{
-		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": map[string]any{"name": user},
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": map[string]any{"name": name},
 		"roleRef": ref, "subjects": subjects,
 	}
 }
@@ -93,18 +94,23 @@ type bed struct {
 	secret    string                  // is in parents and children, and nowhere else
 	log       *watchedLog             // of the operators
 	webhook   *webhook
+	kubelet   *kubelet
 	endSlow   func() error // nil unless the webhook holds up answers
 	out       io.Writer
 	lost      int           // objects that the garbage collector had lost
 	counting  time.Duration // the longest time in which all was right but what TemplateControllers count
 
 	held    sync.WaitGroup // those who take off finalizers
+	rights  withdrawn
+	broken  atomic.Bool // whether something breaks in this round
 	mu      sync.Mutex
 	failed  []error                 // of these
 	foreign map[model.ChildID]mark  // what strangers have put there
 	readied []readied               // since the last check
 	waited  map[types.UID]string    // parents that had to be let go since the last check
 	freed   int                     // of these, since the beginning
+	spared  map[types.UID]bool      // parents that only those let go who judge how they wait
+	scenes  map[model.Verb]int      // that went well, since the beginning
 	notes   map[model.ParentID]note // what strangers have written into statuses
 }
 
@@ -120,7 +126,7 @@ func newBed(ctx context.Context, o *options, dir string) (b *bed, err error) {
 	if err != nil {
 		return nil, err
 	}
-	b = &bed{root: filepath.Dir(filepath.Dir(cache.Source)), longest: o.longest, out: o.out, foreign: map[model.ChildID]mark{}, notes: map[model.ParentID]note{}, secret: o.seeds.secret()}
+	b = &bed{root: filepath.Dir(filepath.Dir(cache.Source)), longest: o.longest, out: o.out, foreign: map[model.ChildID]mark{}, notes: map[model.ParentID]note{}, scenes: map[model.Verb]int{}, secret: o.seeds.secret()}
 	binary, err := b.binary(ctx, o, dir)
 	if err != nil {
 		return nil, err
@@ -190,6 +196,9 @@ func (b *bed) startLinks(dir string) error {
 	if b.webhook, err = startWebhook(server, authority.Certificate()); err != nil {
 		return err
 	}
+	if b.kubelet, err = startKubelet(server); err != nil {
+		return err
+	}
 	for i := range b.operators.replicas {
 		path, err := b.startLink(authority, server, filepath.Join(dir, fmt.Sprintf("kubeconfig-%d", i+1)), userOf(i))
 		if err != nil {
@@ -228,7 +237,7 @@ func (b *bed) begin(ctx context.Context, w *model.World) error {
 	if err := b.install(ctx); err != nil {
 		return err
 	}
-	if err := b.served(ctx, controllers); err != nil {
+	if err := errors.Join(b.served(ctx, controllers), b.moveKubelet(ctx)); err != nil {
 		return err
 	}
 	for _, kind := range append(slices.Clone(model.Kinds), model.PartKind) {
@@ -259,17 +268,21 @@ func (b *bed) install(ctx context.Context) error {
 	if err := yaml.Unmarshal([]byte(rules), &more); err != nil {
 		return err
 	}
-	role, err := manifest.OperatorRole(b.root, user, more...)
+	role, err := manifest.OperatorRole(b.root, user, append(more, ofParents()...)...)
 	if err != nil {
 		return err
 	}
-	bound := bindingFor(len(b.operators.replicas))
-	for resource, content := range map[schema.GroupVersionResource]map[string]any{definitions: crd.Object, roles: role.Object, bindings: bound} {
+	for resource, content := range map[schema.GroupVersionResource]map[string]any{definitions: crd.Object, roles: role.Object} {
 		if err := b.apply(ctx, resource, content); err != nil {
 			return err
 		}
 	}
-	return nil
+	for _, name := range []string{user, childRole} {
+		if err := b.apply(ctx, bindings, bindingFor(name, len(b.operators.replicas))); err != nil {
+			return err
+		}
+	}
+	return b.changeRights(ctx, model.Right{}, 0)
 }
 
 func (b *bed) setNamespace(ctx context.Context, name string, open bool) error {
@@ -318,6 +331,9 @@ func (b *bed) leave() error {
 	errs := []error{b.operators.stop()}
 	if b.webhook != nil {
 		errs = append(errs, b.webhook.close())
+	}
+	if b.kubelet != nil {
+		errs = append(errs, b.kubelet.close())
 	}
 	for _, l := range b.links {
 		errs = append(errs, l.Close())

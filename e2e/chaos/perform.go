@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -48,6 +49,7 @@ func (b *bed) perform(ctx context.Context, round model.Round) error {
 			return err
 		}
 	}
+	b.broken.Store(slices.ContainsFunc(round.Faults, func(lane []model.Action) bool { return len(lane) > 0 }))
 	for _, actions := range round.Users {
 		play(actions, b.act)
 	}
@@ -61,6 +63,9 @@ func (b *bed) perform(ctx context.Context, round model.Round) error {
 	defer cancel()
 	return errors.Join(append(errs, b.operators.start(), b.cluster.AwaitReady(ctx))...)
 }
+
+// calm reports whether nothing breaks in this round, and every replica has been running for a while.
+func (b *bed) calm() bool { return !b.broken.Load() && b.operators.age() > recount }
 
 // pause lets time pass: when things happen is part of what is drawn.
 func pause(ctx context.Context, d time.Duration) error {
@@ -98,6 +103,12 @@ func (b *bed) harm(ctx context.Context, a model.Action) error {
 		return b.keepDown(ctx, "kube-apiserver", a.For)
 	case model.KillEtcd:
 		return b.keepDown(ctx, "etcd", a.For)
+	case model.WithdrawRight:
+		giveBack, err := b.withdraw(ctx, a.Right)
+		return errors.Join(err, pause(ctx, a.For), giveBack())
+	case model.FailLogs:
+		defer b.kubelet.fail()()
+		return pause(ctx, a.For)
 	case model.CompactEtcd:
 		return errors.Join(b.compact(ctx), b.keepDown(ctx, "kube-apiserver", a.For))
 	default:

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/e2e/chaos/model"
+	"github.com/templater-dev/templater/e2e/cluster/poll"
 )
 
 // readyEvery is how often somebody looks for children that are to become ready.
@@ -33,8 +33,7 @@ func (b *bed) makeReady(ctx context.Context) {
 	}
 }
 
-// makeOneReady sets what readyWhen asks for, where that is asked. Whoever waits for it cannot have seen it before the time that
-// is noted.
+// makeOneReady has a child become ready that is to.
 func (b *bed) makeOneReady(ctx context.Context, o *unstructured.Unstructured) {
 	name := o.GetName()
 	if fails, _, _ := unstructured.NestedString(o.Object, "data", model.FailsKey); fails == "true" {
@@ -44,20 +43,25 @@ func (b *bed) makeOneReady(ctx context.Context, o *unstructured.Unstructured) {
 	if state, _, _ := unstructured.NestedString(o.Object, "data", model.ReadyKey); waits || state == model.ReadyText || o.GetDeletionTimestamp() != nil {
 		return
 	}
+	_ = b.setReady(ctx, o) // else it is tried again
+}
+
+// setReady sets what readyWhen asks for. Whoever waits for it cannot have seen it before the time that is noted.
+func (b *bed) setReady(ctx context.Context, o *unstructured.Unstructured) error {
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": o.GetUID(), "resourceVersion": o.GetResourceVersion()},
 		"data":     map[string]any{model.ReadyKey: model.ReadyText},
 	})
 	if err != nil {
-		fmt.Fprintf(b.out, "cannot make %s ready: %v\n", name, err)
-		return
+		return poll.Stop(err)
 	}
 	at := time.Now()
-	_, err = b.client.Resource(childResource("configmaps")).Namespace(o.GetNamespace()).Patch(ctx, name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: "stranger"})
+	_, err = b.client.Resource(childResource("configmaps")).Namespace(o.GetNamespace()).Patch(ctx, o.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: "stranger"})
 	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-		return
+		return err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.readied = append(b.readied, readied{o.GetNamespace() + "/" + name, at})
+	b.readied = append(b.readied, readied{o.GetNamespace() + "/" + o.GetName(), at})
+	return err
 }

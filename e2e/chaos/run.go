@@ -51,7 +51,7 @@ func newCommand() *cobra.Command {
 	flags.Var(&o.seeds, "seed", "what all actions are drawn from; 0 = a fresh one, which is printed. 1:4,7 begins with 4 rounds from 1")
 	flags.DurationVar(&o.time, "time", 3*time.Minute, "no round begins after that long")
 	flags.IntVar(&o.rounds, "rounds", 0, "at most that many rounds; 0 = as many as fit into --time")
-	flags.StringSliceVar(&o.without, "without", nil, "faults and edits of TemplateControllers to leave out: 'kill etcd',break")
+	flags.StringSliceVar(&o.without, "without", nil, "faults, edits of TemplateControllers and scenes to leave out: 'kill etcd',break")
 	flags.DurationVar(&o.longest, "longest-fault", 3*time.Second, "the longest time that a fault lasts")
 	flags.StringVar(&o.operator, "operator", "", "the built operator; empty = build ./cmd/templater")
 	flags.BoolVar(&o.race, "race", true, "build the operator with the race detector")
@@ -184,6 +184,9 @@ func (t *trial) report() {
 	fmt.Fprintf(t.out, "%d rounds survived in %.0fs, %d actions, faults:", t.rounds, time.Since(t.started).Seconds(), t.actions)
 	for _, verb := range append(slices.Clone(model.Faults), model.SlowWebhook) {
 		fmt.Fprintf(t.out, " %s %d;", verb, t.faults[verb])
+	}
+	for _, verb := range model.Scenes {
+		fmt.Fprintf(t.out, " %s %d;", verb, t.bed.scenes[verb])
 	}
 	fmt.Fprintf(t.out, " the leader switched %d times; %d writes were held up and came in after that; %d writes had to be in order; %d parents waited until they were let go; the garbage collector has lost %d objects; TemplateControllers have counted right %.0fs after all else was right, at the latest\n",
 		t.bed.turns.switches, t.bed.turns.late, t.bed.order.seen, t.bed.freed, t.bed.lost, t.bed.counting.Seconds())

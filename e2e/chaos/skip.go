@@ -45,7 +45,7 @@ func (b *bed) letParentsGo(ctx context.Context) {
 			}
 			for i := range list.Items {
 				o := &list.Items[i]
-				if !waitsForSomebody(o) {
+				if !waitsForSomebody(o) || b.isSpared(o.GetUID()) {
 					continue
 				}
 				if _, err := in.Patch(ctx, o.GetName(), types.MergePatchType, []byte(skip), metav1.PatchOptions{FieldManager: "administrator"}); err == nil {
@@ -70,6 +70,22 @@ func (b *bed) noteWaited(o *unstructured.Unstructured) {
 	}
 	b.waited[o.GetUID()] = o.GetNamespace() + "/" + o.GetName()
 	b.freed++
+}
+
+// spare has nobody let that parent go but those who judge how it waits.
+func (b *bed) spare(uid types.UID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.spared == nil {
+		b.spared = map[types.UID]bool{}
+	}
+	b.spared[uid] = true
+}
+
+func (b *bed) isSpared(uid types.UID) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.spared[uid]
 }
 
 // waitedRightly returns an error where parents had to be let go in a round in which none was to wait for that.

@@ -202,8 +202,11 @@ func patchChild(ctx context.Context, in dynamic.ResourceInterface, child *unstru
 	return err
 }
 
-// strangerFinalizer keeps a child from being gone.
-const strangerFinalizer = "chaos.example.org/held"
+// These finalizers keep a child from being gone, for a while, or until somebody decides.
+const (
+	strangerFinalizer = "chaos.example.org/held"
+	keptFinalizer     = "chaos.example.org/kept"
+)
 
 // hold gives a child a finalizer, and takes it off again after that long, while other things happen. One that is being deleted takes no
 // more finalizers.
@@ -211,14 +214,14 @@ func (b *bed) hold(ctx context.Context, in dynamic.ResourceInterface, child *uns
 	if child.GetDeletionTimestamp() != nil {
 		return nil
 	}
-	if err := b.setFinalizers(ctx, in, child, append(child.GetFinalizers(), strangerFinalizer)); err != nil {
+	if err := b.addFinalizer(ctx, in, child, strangerFinalizer); err != nil {
 		return err
 	}
 	uid, name := child.GetUID(), child.GetName()
 	b.held.Go(func() {
 		err := pause(ctx, long)
 		if err == nil {
-			err = b.release(ctx, in, name, uid)
+			err = b.release(ctx, in, name, uid, strangerFinalizer)
 		}
 		if err != nil {
 			b.mu.Lock()
@@ -229,8 +232,16 @@ func (b *bed) hold(ctx context.Context, in dynamic.ResourceInterface, child *uns
 	return nil
 }
 
+// addFinalizer gives an object a finalizer, unless it has it.
+func (b *bed) addFinalizer(ctx context.Context, in dynamic.ResourceInterface, o *unstructured.Unstructured, finalizer string) error {
+	if slices.Contains(o.GetFinalizers(), finalizer) {
+		return nil
+	}
+	return b.setFinalizers(ctx, in, o, append(o.GetFinalizers(), finalizer))
+}
+
 // release takes the finalizer off that object.
-func (b *bed) release(ctx context.Context, in dynamic.ResourceInterface, name string, uid types.UID) error {
+func (b *bed) release(ctx context.Context, in dynamic.ResourceInterface, name string, uid types.UID, finalizer string) error {
 	return b.insist(ctx, "release "+name, func() error {
 		child, err := in.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
@@ -239,7 +250,7 @@ func (b *bed) release(ctx context.Context, in dynamic.ResourceInterface, name st
 		if child.GetUID() != uid {
 			return nil
 		}
-		rest := slices.DeleteFunc(child.GetFinalizers(), func(f string) bool { return f == strangerFinalizer })
+		rest := slices.DeleteFunc(child.GetFinalizers(), func(f string) bool { return f == finalizer })
 		return gone(b.setFinalizers(ctx, in, child, rest))
 	})
 }

@@ -25,6 +25,7 @@ func (c *checker) controller(shape string) {
 	}
 	if c.rested {
 		c.noCondition(o, "EventsWritable")
+		c.noCondition(o, "LogsReadable")
 	}
 	switch {
 	case want.Broken:
@@ -113,6 +114,8 @@ func (c *checker) fails(shape string, id model.ParentID) bool {
 			names = append(names, model.Report+"-"+id.Name+"-extra")
 		}
 		c.status(id, map[string]any{"text": c.world.Parents[id].Text, "total": int64(len(names)), "names": names})
+	case model.Reader:
+		c.status(id, map[string]any{"text": c.world.Told(id)})
 	case model.Engine:
 		c.status(id, map[string]any{"phase": model.End, "round": int64(c.world.Parents[id].Count)})
 	default:

@@ -3,6 +3,7 @@ package model
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -16,6 +17,9 @@ const (
 	OrphanParent  Verb = "orphan parent"  // delete it, but not its children, and these when it is gone
 	SkipParent    Verb = "skip parent"    // delete it, and have it go at once, whatever was to happen before
 	ReplaceParent Verb = "replace parent" // delete it and create it anew at once
+	OrphanEdited  Verb = "orphan edited"  // edit several and delete them, but not their children, at the same moment
+	BlockParent   Verb = "block parent"   // delete it, and what it waits for has no end before somebody makes one. Hard: by the annotation
+	Deprive       Verb = "deprive"        // take a right away until a parent says that it is missing, which is edited, or deleted
 
 	SetController     Verb = "set controller"
 	RemoveController  Verb = "remove controller"
@@ -24,6 +28,8 @@ const (
 	MoveEngines       Verb = "move engines"       // create or change many parents at once
 	SetSource         Verb = "set source"         // create or change what parents are related to
 	DeleteSource      Verb = "delete source"
+	SetPod            Verb = "set pod" // have it run, in the place of an earlier one; Text is its log
+	DeletePod         Verb = "delete pod"
 	RemoveParts       Verb = "remove parts" // the definition of a kind of children
 	DefineParts       Verb = "define parts" //
 	OpenNamespace     Verb = "open namespace"
@@ -60,10 +66,12 @@ const (
 	Watches500     Verb = "fail watches"   // of one resource
 	Watches410     Verb = "expire watches" // of one resource
 	CompactEtcd    Verb = "compact etcd"   // and kill kube-apiserver, so that old versions are gone
+	WithdrawRight  Verb = "withdraw right" // from the operators
+	FailLogs       Verb = "fail logs"      // of Pods
 )
 
 // Faults are the verbs of what breaks.
-var Faults = []Verb{KillOperator, StopOperator, FreezeOperator, KillAPIServer, KillEtcd, Cut, Stall, Answer429, Answer500, DropAnswers, SlowAnswers, Watches403, Watches500, Watches410, CompactEtcd}
+var Faults = []Verb{KillOperator, StopOperator, FreezeOperator, KillAPIServer, KillEtcd, Cut, Stall, Answer429, Answer500, DropAnswers, SlowAnswers, Watches403, Watches500, Watches410, CompactEtcd, WithdrawRight, FailLogs}
 
 // Guise is how much a stranger's object looks like a child.
 type Guise string
@@ -84,7 +92,7 @@ var Guises = []Guise{Plain, Labelled, CoOwned, Bereft, Identical}
 type Action struct {
 	Verb       Verb
 	After      time.Duration // since the action before it
-	For        time.Duration // of a fault
+	For        time.Duration // of a fault; of OrphanEdited, between the edit and the deletion
 	Replica    int           // of the operator, that a fault is for, from 1; 0 = all
 	ID         ParentID      // of parents; Kind alone for ReplaceKind
 	Parent     Parent
@@ -92,8 +100,13 @@ type Action struct {
 	Controller Controller
 	Child      ChildID
 	Source     Source              // of SetSource
+	Text       string              // of SetPod
 	Guise      Guise               // of PutForeign
-	Parents    map[ParentID]Parent // of MoveEngines
+	Parents    map[ParentID]Parent // of MoveEngines and OrphanEdited
+	Stay       map[ChildID]bool    // of OrphanEdited: the children that nothing has replaced
+	Held       bool                // of BlockParent: somebody holds a child; else an object never becomes ready
+	Right      Right               // of Deprive and WithdrawRight
+	Edited     Parent              // of Deprive: what Parent becomes meanwhile
 	Resource   string              // whose watches a fault is for
 	Namespace  string
 	Hard       bool // see the verbs
@@ -105,10 +118,20 @@ func (a Action) String() string {
 	switch a.Verb {
 	case SetParent, ReplaceParent:
 		text += fmt.Sprintf(" %s %+v", a.ID, a.Parent)
+	case BlockParent:
+		text += fmt.Sprintf(" %s %+v, held: %v", a.ID, a.Parent, a.Held)
+	case Deprive:
+		text += fmt.Sprintf(" of the right to %s, %s %+v", a.Right, a.ID, a.Edited)
+	case WithdrawRight:
+		text += " to " + a.Right.String()
+	case OrphanEdited:
+		text += fmt.Sprintf(" of %v", slices.SortedFunc(maps.Keys(a.Parents), compareParents))
 	case DeleteParent, OrphanParent, SkipParent, SpoilStatus, StripStatus, NoteStatus:
 		text += " " + a.ID.String()
 	case SetSource:
 		text += fmt.Sprintf(" %s %+v", a.Child, a.Source)
+	case SetPod:
+		text += fmt.Sprintf(" %s %q", a.Child, a.Text)
 	case MoveEngines:
 		text += fmt.Sprintf(", %d of them", len(a.Parents))
 	case Watches403, Watches500, Watches410:
@@ -145,8 +168,15 @@ func (w *World) Apply(a Action) {
 	switch a.Verb {
 	case SetParent, ReplaceParent:
 		w.Parents[a.ID] = a.Parent
-	case DeleteParent, OrphanParent, SkipParent:
+	case DeleteParent, OrphanParent, SkipParent, BlockParent:
 		delete(w.Parents, a.ID)
+	case OrphanEdited:
+		maps.DeleteFunc(w.Parents, func(id ParentID, _ Parent) bool { _, goes := a.Parents[id]; return goes })
+	case Deprive:
+		w.Parents[a.ID] = a.Edited
+		if a.Right.Deletes() {
+			delete(w.Parents, a.ID)
+		}
 	case SetController, ReplaceController, RemoveController:
 		if a.Verb == ReplaceController || a.Verb == SetController && w.Controllers[a.Shape].Absent {
 			w.forget(a.Shape)
@@ -164,6 +194,10 @@ func (w *World) Apply(a Action) {
 		w.Sources[a.Child] = a.Source
 	case DeleteSource:
 		delete(w.Sources, a.Child)
+	case SetPod:
+		w.Logs[a.Child] = a.Text
+	case DeletePod:
+		delete(w.Logs, a.Child)
 	case RemoveParts:
 		w.NoParts = true
 	case DefineParts:

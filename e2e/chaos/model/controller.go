@@ -105,6 +105,7 @@ func (c Controller) Manifest(shape string) map[string]any {
 	case Engine:
 		spec["status"] = map[string]any{"readyCondition": "Ready", "template": steps}
 	case Reader:
+		spec["status"] = map[string]any{"readyCondition": "Ready", "template": told}
 		spec["related"] = related()
 	case Chain:
 		if c.Finalizing(shape) {

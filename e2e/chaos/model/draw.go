@@ -32,7 +32,7 @@ type Options struct {
 	Faults    int           // in each of the two lanes, at most
 	Longest   time.Duration // of a fault
 	Replicas  int           // of the operator; 0 = one
-	Without   []string      // faults and traits that are left out
+	Without   []string      // faults, traits and scenes that are left out
 	KindEvery int           // about every how many rounds a kind is deleted; 0 = never
 }
 
@@ -47,7 +47,7 @@ func Draw(r *rand.Rand, w *World, o Options) Round {
 	round.Blocks = w.Controllers[Chain].blocks(Chain)
 	for _, kind := range Kinds {
 		d := drawer{
-			Rand: r, world: w, kind: kind, slow: max(quick, o.Longest/4), traits: traits,
+			Rand: r, world: w, kind: kind, slow: max(quick, o.Longest/4), traits: traits, without: o.Without,
 			steady: w.fates(kind), changed: w.frozen(), renamed: w.frozen(), purged: round.Purged,
 		}
 		d.draw(o, round.Slow)
@@ -89,6 +89,7 @@ func (d *drawer) draw(o Options, slow string) {
 	if d.IntN(4) > 0 { // before anything else, as the rest may hide what an edit does
 		d.add(d.ofController())
 	}
+	d.scenes()
 	for range 1 + d.IntN(o.Actions) {
 		d.add(d.action())
 	}
@@ -107,12 +108,15 @@ func Features() []string {
 	for _, t := range Traits {
 		names = append(names, string(t))
 	}
+	for _, v := range Scenes {
+		names = append(names, string(v))
+	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
 // resources are those whose watches fail.
-var resources = []string{"configmaps", "configmaps", "secrets", "parts", "namespaces", "ones", "manys", "reports", "agains", "engines", "wholes", "readers", "chains", "wides"} //nolint:misspell // agains are several of the kind Again
+var resources = []string{"configmaps", "configmaps", "secrets", "pods", "parts", "namespaces", "ones", "manys", "reports", "agains", "engines", "wholes", "readers", "chains", "wides"} //nolint:misspell // agains are several of the kind Again
 
 // fault draws one of these faults. Processes break one at a time, connections of one replica or
 // of all.
@@ -124,7 +128,9 @@ func (o Options) fault(r *rand.Rand, of []Verb) Action {
 	switch a.Verb {
 	case KillOperator, StopOperator, FreezeOperator:
 		a.Replica = 1 + r.IntN(max(o.Replicas, 1))
-	case KillAPIServer, KillEtcd, CompactEtcd:
+	case KillAPIServer, KillEtcd, CompactEtcd, FailLogs:
+	case WithdrawRight:
+		a.Right = Rights[r.IntN(len(Rights))]
 	case Watches403, Watches500, Watches410:
 		a.Resource = resources[r.IntN(len(resources))]
 		a.Replica = r.IntN(max(o.Replicas, 1) + 1)
@@ -146,6 +152,7 @@ type drawer struct {
 	slow    time.Duration // the longest pause between actions
 	actions []Action
 	traits  []Trait
+	without []string
 	steady  map[ChildID]fate // children that nothing has replaced yet
 	changed map[string]bool  // TemplateControllers of which children may have the policies of before
 	renamed map[string]bool  // those of which children may have the name of an entry that is gone

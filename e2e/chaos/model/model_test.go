@@ -124,14 +124,14 @@ func TestDrawEverything(t *testing.T) {
 		for _, lane := range round.Faults {
 			for _, a := range lane {
 				seen[a.Verb]++
-				if a.Verb != KillAPIServer && a.Verb != KillEtcd && a.Verb != CompactEtcd {
+				if a.Verb != KillAPIServer && a.Verb != KillEtcd && a.Verb != CompactEtcd && a.Verb != WithdrawRight && a.Verb != FailLogs {
 					replicas[a.Verb == KillOperator || a.Verb == FreezeOperator][a.Replica] = true
 				}
 			}
 		}
 	}
 	for _, verb := range append([]Verb{
-		SetSource, DeleteSource, OrphanParent, SkipParent, SetParent, DeleteParent, ReplaceParent, SetController, ReplaceController, RemoveController, ReplaceKind, OpenNamespace, CloseNamespace,
+		SetSource, DeleteSource, SetPod, DeletePod, OrphanEdited, BlockParent, Deprive, OrphanParent, SkipParent, SetParent, DeleteParent, ReplaceParent, SetController, ReplaceController, RemoveController, ReplaceKind, OpenNamespace, CloseNamespace,
 		MoveEngines, RemoveParts, DefineParts, HoldChild, SpoilStatus, StripStatus, NoteStatus,
 		EditChild, StripChild, UnlabelChild, RelabelChild, DeleteChild, PutForeign, RemoveForeign, AddToChild,
 	}, Faults...) {

@@ -1,9 +1,6 @@
 package model
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // The children of a parent of Chain, in the order in which they come, by what is added to the name of the first one. Each waits
 // for the one before, which is to be ready.
@@ -76,7 +73,7 @@ func (c Controller) blocks(shape string) bool {
 
 // ofDeparture deletes a parent that is there, in one of the ways that there are.
 func (d *drawer) ofDeparture() Action {
-	there := slices.DeleteFunc(d.world.ParentIDs(), func(id ParentID) bool { return id.Kind != d.kind })
+	there := d.there()
 	if len(there) == 0 {
 		return d.ofParent()
 	}

@@ -60,7 +60,7 @@ func related() []any {
 	}
 	alike := entry("alike", selectAlike)
 	alike["watchFields"] = []any{"data.text"}
-	return []any{entry("named", selectNamed), alike}
+	return []any{entry("named", selectNamed), alike, relatedPods()}
 }
 
 // reads adds what the parent of Reader sees of the sources.
@@ -80,6 +80,9 @@ func (w *World) reads(id ParentID, data map[string]string) {
 
 // ofSource has a user change what parents are related to.
 func (d *drawer) ofSource() Action {
+	if d.IntN(2) == 0 {
+		return d.ofPod()
+	}
 	id := SourceID(Namespaces[d.IntN(len(Namespaces))], d.IntN(5))
 	if _, there := d.world.Sources[id]; there && d.IntN(3) == 0 {
 		return Action{Verb: DeleteSource, Child: id}

@@ -72,6 +72,10 @@ func (d *drawer) follow(a Action, before Controller) {
 				delete(d.steady, id)
 			}
 		}
+	case Deprive: // without the right to create it, it is deleted first
+		if a.Right.Verb == "create" {
+			delete(d.steady, a.Part())
+		}
 	case ReplaceController, RemoveController:
 		if before.Purge && !before.Suspended {
 			d.purge(a.Shape, before)

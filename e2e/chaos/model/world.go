@@ -21,7 +21,7 @@ const (
 	Again  = "again"  // spec.count immutable ConfigMaps, by the strategy Recreate
 	Engine = "engine" // a status that goes its way step by step, and a ConfigMap at the end
 	Whole  = "whole"  // a ConfigMap, and a Part
-	Reader = "reader" // a ConfigMap with what it has read of related ones
+	Reader = "reader" // a ConfigMap with what it has read of related ones, and a status with the log of a Pod
 	Chain  = "chain"  // ConfigMaps that come one after the other, and go so
 	Wide   = "wide"   // a ConfigMap, and one in another namespace
 )
@@ -123,15 +123,16 @@ type World struct {
 	Controllers map[string]Controller
 	Open        map[string]bool // namespaces that Scoped selects
 	Sources     map[ChildID]Source
-	NoParts     bool   // the kind of Parts is not defined
-	Secret      string // is in parents and children, and nowhere else
+	Logs        map[ChildID]string // of Pods
+	NoParts     bool               // the kind of Parts is not defined
+	Secret      string             // is in parents and children, and nowhere else
 
 	known map[string]map[string]bool // by shape and resource: see Knows
 }
 
 // NewWorld has all TemplateControllers and no parent.
 func NewWorld(secret string) *World {
-	w := &World{Parents: map[ParentID]Parent{}, Controllers: map[string]Controller{}, Open: map[string]bool{Namespaces[0]: true}, Sources: map[ChildID]Source{}, Secret: secret, known: map[string]map[string]bool{}}
+	w := &World{Parents: map[ParentID]Parent{}, Controllers: map[string]Controller{}, Open: map[string]bool{Namespaces[0]: true}, Sources: map[ChildID]Source{}, Logs: map[ChildID]string{}, Secret: secret, known: map[string]map[string]bool{}}
 	for _, shape := range Shapes {
 		w.Controllers[shape] = Controller{Value: "first", Strategy: "Apply", Entry: "config"}
 	}
@@ -148,7 +149,9 @@ func (c ChildID) String() string { return c.Resource + " " + c.Namespace + "/" +
 
 // ParentIDs returns the parents in order.
 func (w *World) ParentIDs() []ParentID {
-	return slices.SortedFunc(maps.Keys(w.Parents), func(a, b ParentID) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
+	return slices.SortedFunc(maps.Keys(w.Parents), compareParents)
+}
+
+func compareParents(a, b ParentID) int {
+	return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/e2e/chaos/model"
+)
+
+var (
+	nodes = schema.GroupVersionResource{Version: "v1", Resource: "nodes"}
+	pods  = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+)
+
+// kubelet answers in the place of the one of the node, which is only played, when the API server asks for logs.
+type kubelet struct {
+	server *http.Server
+	port   int
+
+	mu     sync.Mutex
+	logs   map[string]string // by namespace/name
+	broken int               // how many faults there are
+}
+
+// startKubelet serves with the certificate, which the API server believes.
+func startKubelet(certificate tls.Certificate) (*kubelet, error) {
+	listener, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: loopback[0]})
+	if err != nil {
+		return nil, err
+	}
+	k := &kubelet{logs: map[string]string{}}
+	if address, ok := listener.Addr().(*net.TCPAddr); ok {
+		k.port = address.Port
+	}
+	k.server = &http.Server{ //nolint:gosec // its only client is the API server
+		Handler: k.handler(), ErrorLog: log.New(io.Discard, "", 0),
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
+	}
+	go func() { _ = k.server.ServeTLS(listener, "", "") }() // ends with close
+	return k, nil
+}
+
+func (k *kubelet) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /containerLogs/{namespace}/{name}/{container}", k.answer)
+	return mux
+}
+
+func (k *kubelet) close() error { return k.server.Close() }
+
+func (k *kubelet) answer(w http.ResponseWriter, r *http.Request) {
+	k.mu.Lock()
+	text, broken := k.logs[r.PathValue("namespace")+"/"+r.PathValue("name")], k.broken > 0
+	k.mu.Unlock()
+	if broken {
+		http.Error(w, "this kubelet is broken", http.StatusInternalServerError)
+		return
+	}
+	_, _ = io.Copy(w, strings.NewReader(text))
+}
+
+// set says what is in the log of a Pod.
+func (k *kubelet) set(id model.ChildID, text string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.logs[id.Namespace+"/"+id.Name] = text
+}
+
+// fail has it give no logs until mend is called.
+func (k *kubelet) fail() (mend func()) {
+	change := func(by int) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.broken += by
+	}
+	change(1)
+	return sync.OnceFunc(func() { change(-1) })
+}
+
+// node is where all Pods are.
+const node = "node1"
+
+// moveKubelet has the API server ask ours.
+func (b *bed) moveKubelet(ctx context.Context) error {
+	status := fmt.Sprintf(`{"status": {"addresses": [{"type": "InternalIP", "address": %q}], "daemonEndpoints": {"kubeletEndpoint": {"Port": %d}}}}`, loopback[0], b.kubelet.port)
+	return b.insist(ctx, "have the API server ask for logs", func() error {
+		_, err := b.client.Resource(nodes).Patch(ctx, node, types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status")
+		return err
+	})
+}
+
+// setPod has a Pod run whose log is that, in the place of the one of that name.
+func (b *bed) setPod(ctx context.Context, a model.Action) error {
+	if err := b.deletePod(ctx, a.Child); err != nil {
+		return err
+	}
+	b.kubelet.set(a.Child, a.Text)
+	return b.apply(ctx, pods, model.Pod(a.Child, node))
+}
+
+func (b *bed) deletePod(ctx context.Context, id model.ChildID) error {
+	return b.remove(ctx, b.client.Resource(pods).Namespace(id.Namespace), id.Name, metav1.DeletePropagationBackground)
+}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/templater-dev/templater/e2e/chaos/model"
+)
+
+func TestKubelet(t *testing.T) {
+	k := &kubelet{logs: map[string]string{}}
+	k.set(model.PodID("chaos-a", 1), "a: b")
+	ask := func(why, name string, code int, text string) {
+		t.Helper()
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/containerLogs/chaos-a/"+name+"/main?tailLines=5", nil)
+		recorder := httptest.NewRecorder()
+		k.handler().ServeHTTP(recorder, request)
+		if recorder.Code != code || code == http.StatusOK && recorder.Body.String() != text {
+			t.Errorf("%s: %d %q, want %d %q", why, recorder.Code, recorder.Body, code, text)
+		}
+	}
+	ask("a Pod that has written", "pod-1", http.StatusOK, "a: b")
+	ask("one that has not", "pod-2", http.StatusOK, "")
+	one, other := k.fail(), k.fail()
+	one()
+	one()
+	ask("it is broken", "pod-1", http.StatusInternalServerError, "")
+	other()
+	ask("it is mended", "pod-1", http.StatusOK, "a: b")
+}
