@@ -27,6 +27,8 @@ const (
 	PlainText     Code = "TL052"
 	NoObject      Code = "TL053"
 	NoYAML        Code = "TL054"
+	SameObject    Code = "TL055"
+	OwnCondition  Code = "TL056"
 )
 
 var ofTypes = []Rule{
@@ -72,8 +74,8 @@ var ofTypes = []Rule{
 	},
 	{
 		Order, Warning, "Arguments in the wrong order",
-		"`default` takes what it falls back to first, and `join` its separator. The other way round the result does not depend on the data.",
-		"Swap the arguments. The value that a pipe hands on is the last one: `.spec.port | default 80`.",
+		"`default` takes what it falls back to first, and `join` its separator. The other way round the result does not depend on the data. With one argument, `default` has nothing to fall back to.",
+		"Swap the arguments, or give the one that is missing. The value that a pipe hands on is the last one: `.spec.port | default 80`.",
 	},
 	{
 		Optional, Warning, "An optional field without a fallback",
@@ -93,7 +95,7 @@ var ofTypes = []Rule{
 	{
 		FieldType, Warning, "A value that the kind of a child does not take",
 		"The schema of the kind says what a field can be. The API server refuses objects that have something else there.",
-		"Write what the message tells. Quotes make a text of a number: leave them out, or put them in.",
+		"Write what the message tells. Quotes make a text of a number: leave them out, or put them in. What is put together of actions and text, such as `{{ .spec.replicas }}0`, is text: compute numbers with `add` and `mul`.",
 	},
 	{
 		UnknownKind, Warning, "A kind that is not there",
@@ -149,5 +151,15 @@ var ofTypes = []Rule{
 		NoYAML, Error, "Text that is no YAML",
 		"What a template prints is read as YAML. This text is none, whatever the values are that actions print into it. Where branches and loops before it decide what is printed, this is a warning.",
 		"The place is where to look first: often at the indentation, at a colon, or at quotes that are missing. In parentheses are the words of the YAML parser.",
+	},
+	{
+		SameObject, Warning, "Two templates that yield the same object",
+		"Two documents have the same kind, namespace and name, whatever the parent. Nobody can tell which one is meant, so templater applies neither of them, and the parent is not ready.",
+		"Give each object its own name, such as `{{ .metadata.name }}-config`. If one of two objects is wanted, choose in one template, with `if`.",
+	},
+	{
+		OwnCondition, Warning, "A condition that templater writes itself",
+		"Templater says in the ready condition of each parent whether it is ready. A status template that yields a condition of that type is in error, and the status is not written.",
+		"Leave the condition out: templater writes it. For one of your own, set `spec.status.readyCondition` to another type, or to `\"\"` for none. `readyWhen` in an entry says when its objects are ready.",
 	},
 }

@@ -39,10 +39,7 @@ type Compiled struct {
 // the parents. The rejection has all that is wrong, and the words of what is found first.
 func Compile(name string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejection) {
 	gvk, r := kindOf("spec.watch", spec.Watch.APIVersion, spec.Watch.Kind)
-	c := &Compiled{GVK: gvk, ReadyCondition: v1.ConditionReady}
-	if spec.Status != nil && spec.Status.ReadyCondition != nil {
-		c.ReadyCondition = *spec.Status.ReadyCondition
-	}
+	c := &Compiled{GVK: gvk, ReadyCondition: ReadyCondition(spec)}
 	blank, err := render.Compile(render.Source{Controller: name})
 	if err != nil {
 		return nil, badTemplates(err)

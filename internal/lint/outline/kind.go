@@ -1,6 +1,7 @@
 package outline
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -16,6 +17,37 @@ func OnlyPrinted(text string) bool { return text != "" && strings.Trim(text, str
 
 // PrintsIn reports whether an action prints that begins from one offset on and before another one.
 func (s *Skeleton) PrintsIn(from, to int) bool { return anyIn(s.prints, from, to) }
+
+// Joined returns the offsets of the pipelines of actions whose output always is one word with text of the author's, where both are from one
+// offset on and before another one.
+func (s *Skeleton) Joined(from, to int) (actions []int) {
+	i, _ := slices.BinarySearchFunc(s.joints, from, func(j joint, from int) int { return cmp.Compare(j.action, from) })
+	for _, j := range s.joints[i:] {
+		if j.action >= to {
+			break
+		}
+		if j.character >= from && j.character < to {
+			actions = append(actions, j.action)
+		}
+	}
+	return actions
+}
+
+// Adds reports whether actions in lines of their own print, of which the documents show nothing.
+func (s *Skeleton) Adds() bool { return len(s.adds) > 0 }
+
+// AddsIn returns the offsets of such lines, from one offset on and before another one.
+func (s *Skeleton) AddsIn(from, to int) []int {
+	i, _ := slices.BinarySearch(s.adds, from)
+	j, _ := slices.BinarySearch(s.adds, to)
+	return s.adds[i:max(i, j)]
+}
+
+// Always reports whether no branch and no loop decides about what stands from one offset on and before another one.
+func (s *Skeleton) Always(from, to int) bool {
+	i, _ := slices.BinarySearchFunc(s.branches, from, func(b span, from int) int { return cmp.Compare(b.to, from+1) })
+	return i == len(s.branches) || s.branches[i].from >= to
+}
 
 // Kinds returns the kinds of all documents, or none if they may be of others.
 func (s *Skeleton) Kinds() (all []gvk.GroupVersionKind) {

@@ -18,10 +18,18 @@ type Skeleton struct {
 	// Documents are those that could be read. Others says that there may be more.
 	Documents []Document
 	Others    bool
-	prints    []int // where actions begin that print, in order
-	Adds      bool  // actions in lines of their own print, of which the documents show nothing
+	prints    []int  // where actions begin that print, in order
+	adds      []int  // where lines begin in which nothing but actions print, of which the documents show nothing
+	branches  []span // what branches and loops decide about, in order
+	joints    []joint
 	lines     []int // offsets at which they begin; see Starts
 }
+
+// joint is where what an action prints is always one word with a character of the author's.
+type joint struct{ action, character int }
+
+// span is a part of a template: offsets in bytes, and the second one is behind it.
+type span struct{ from, to int }
 
 // Document is one YAML document of a skeleton, and in which line of the template it begins.
 type Document struct {
@@ -56,7 +64,7 @@ func Of(u *syntax.Unit) *Skeleton {
 		s.Others = true
 		return s
 	}
-	s.Others, s.Adds, s.prints = g.unplaced, g.adds, g.prints
+	s.Others, s.adds, s.prints, s.branches, s.joints = g.unplaced, g.adds, g.prints, g.branches, g.joints
 	s.read(lines)
 	return s
 }
@@ -93,8 +101,10 @@ type gaps struct {
 	prints  []int  // where actions begin that print
 	// unplaced says that something is printed of which nobody knows where it stands.
 	unplaced bool
-	// adds says that an action prints in a line of its own.
-	adds bool
+	adds     []int // where lines begin in which nothing but actions print
+	branches []span
+	joints   []joint
+	depth    int // of branches and loops
 }
 
 // list notes the text in nodes. It reports false where the parser's text is not the author's.
@@ -102,12 +112,32 @@ func (g *gaps) list(l *parse.ListNode) bool {
 	if l == nil {
 		return true
 	}
-	for _, n := range l.Nodes {
+	for i, n := range l.Nodes {
 		if !g.node(n) {
 			return false
 		}
+		if i > 0 {
+			g.join(l.Nodes[i-1], n)
+			g.join(n, l.Nodes[i-1])
+		}
 	}
 	return true
+}
+
+// join notes where an action that prints, and text right before or behind it, touch each other.
+func (g *gaps) join(action, text parse.Node) {
+	n, ok := action.(*parse.ActionNode)
+	own, also := text.(*parse.TextNode)
+	if !ok || !also || len(n.Pipe.Decl) > 0 || len(own.Text) == 0 {
+		return
+	}
+	at := 0
+	if own.Pos < n.Pos {
+		at = len(own.Text) - 1
+	}
+	if !strings.ContainsRune(" \t\r\n", rune(own.Text[at])) {
+		g.joints = append(g.joints, joint{int(n.Pipe.Pos), int(own.Pos) + at})
+	}
 }
 
 func (g *gaps) node(n parse.Node) bool {
@@ -120,22 +150,34 @@ func (g *gaps) node(n parse.Node) bool {
 		for i := range n.Text {
 			g.own[from+i] = true
 		}
+		g.inBranch(from, len(n.Text))
 	case *parse.ActionNode:
+		g.inBranch(int(n.Pos), 1)
 		if len(n.Pipe.Decl) == 0 && !syntax.Ends(n.Pipe) {
 			g.prints = append(g.prints, int(n.Pos))
 			g.unplaced = g.unplaced || g.atMargin(n)
 		}
 	case *parse.TemplateNode:
+		g.inBranch(int(n.Pos), 1)
 		g.prints = append(g.prints, int(n.Pos))
 		g.unplaced = true
-	case *parse.IfNode:
-		return g.list(n.List) && g.list(n.ElseList)
-	case *parse.WithNode:
-		return g.list(n.List) && g.list(n.ElseList)
-	case *parse.RangeNode:
-		return g.list(n.List) && g.list(n.ElseList)
 	}
-	return true
+	b := syntax.Branch(n)
+	if b == nil {
+		return true
+	}
+	g.depth++
+	g.inBranch(int(b.Pos), 1)
+	fine := g.list(b.List) && g.list(b.ElseList)
+	g.depth--
+	return fine
+}
+
+// inBranch notes what stands at an offset, if a branch or a loop decides about it.
+func (g *gaps) inBranch(from, length int) {
+	if g.depth > 0 {
+		g.branches = append(g.branches, span{from, from + length})
+	}
 }
 
 // atMargin reports whether an action may print whole documents: it stands at the beginning of a line.
@@ -183,7 +225,9 @@ func (g *gaps) line(from int, line string) (text string, ok bool) {
 	case !gap && (line == "" || own && g.own[from+margin(line)] && g.begins(from, line)):
 		return strings.TrimSuffix(line, "\r"), true
 	case !own:
-		g.adds = g.adds || anyIn(g.prints, from, from+len(line))
+		if anyIn(g.prints, from, from+len(line)) {
+			g.adds = append(g.adds, from)
+		}
 		return "", true
 	case from > 0 && !g.begins(from, line):
 		return "", false

@@ -35,12 +35,14 @@ func (c *checker) texts() {
 			c.child(s, d)
 		}
 	}
+	c.again()
 	c.selects()
 	u := c.units.Status
 	if u == nil {
 		return
 	}
 	s := c.Skeleton(u)
+	c.ownCondition(s)
 	parent := c.lookup(c.spec.Watch.APIVersion, c.spec.Watch.Kind)
 	if parent == nil {
 		return
@@ -119,6 +121,7 @@ func (at *shape) node(n *yaml.Node, t *schema.Type, path string) {
 		return
 	}
 	at.value(n, t, path)
+	at.joined(n, t, path)
 	switch n.Kind { //nolint:exhaustive // nothing is known of the others
 	case yaml.MappingNode:
 		for i := 0; i+1 < len(n.Content) && !at.c.Ended(); i += 2 {

@@ -40,7 +40,7 @@ func (c *checker) document(s *outline.Skeleton, d outline.Document) {
 
 // lacks notes what a document needs and does not have.
 func (at *shape) lacks(root, metadata *yaml.Node) {
-	if at.s.Adds || at.s.Others {
+	if at.s.Adds() || at.s.Others {
 		return // it may come from what is printed
 	}
 	missing := ""

@@ -23,7 +23,7 @@ func (at *shape) placed(root *yaml.Node, of *schema.Type) {
 	switch {
 	case parents && !children && at.c.scope(at.s.Text.Name) != v1.ScopeCluster:
 		at.c.Warn(finding.ChildPlace, at.place(entryOf(root, "kind")), "", "a %s is cluster-scoped and cannot belong to the namespaced %s: set scope: Cluster in this entry, or watch a cluster-scoped kind", at.object, at.c.spec.Watch.Kind)
-	case !parents && children && !at.s.Adds && !mayHave(entryOf(root, "metadata"), "namespace"):
+	case !parents && children && !at.s.Adds() && !mayHave(entryOf(root, "metadata"), "namespace"):
 		at.c.Warn(finding.ChildPlace, at.place(entryOf(root, "kind")), "", "a %s is namespaced and its parent is not: set metadata.namespace", at.object)
 	}
 }

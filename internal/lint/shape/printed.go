@@ -30,6 +30,26 @@ func (at *shape) value(n *yaml.Node, t *schema.Type, path string) {
 	}
 }
 
+// joined notes a value that is put together of what an action prints and of text, which is text, where none is expected.
+func (at *shape) joined(n *yaml.Node, t *schema.Type, path string) {
+	if t.Kinds&schema.String != 0 || n.Kind != yaml.ScalarNode || n.Style&^yaml.FlowStyle != 0 || !outline.PrintedIn(n.Value) || outline.OnlyPrinted(n.Value) {
+		return
+	}
+	here := at.place(n)
+	for _, action := range at.s.Joined(here.Offset, here.end()) {
+		kinds, _ := at.c.Printed(here.Text, action)
+		if kinds&^schema.Null == 0 || kinds&^(schema.String|schema.Integer|schema.Number|schema.Null) != 0 {
+			continue // lines of YAML may be printed, which are as the author has written them
+		}
+		hint := ""
+		if t.Kinds&(schema.Integer|schema.Number) != 0 {
+			hint = ": compute it, such as with add or mul"
+		}
+		at.c.Warn(finding.FieldType, here, "", "%s of %s is %s, and what is put together of actions and text is text%s", path, at.object, (t.Kinds &^ schema.Null).Words(), hint)
+		return
+	}
+}
+
 // asText says how what is printed becomes a text, if that is wanted.
 func asText(want, got schema.Kinds) string {
 	if want&schema.String == 0 || got&^(schema.Integer|schema.Number|schema.Boolean) != 0 {

@@ -65,7 +65,7 @@ func (at *shape) selects(entry *v1.Related, mapping *yaml.Node) {
 func (at *shape) homeless(entry *v1.Related, mapping *yaml.Node) {
 	parents, known := at.c.scopeOf(at.c.spec.Watch.APIVersion, at.c.spec.Watch.Kind)
 	related, alsoKnown := at.c.scopeOf(entry.APIVersion, entry.Kind)
-	if known && alsoKnown && !parents && related && !at.s.Adds && len(mapping.Content) > 0 && !mayHave(mapping, "namespace") && !mayHave(mapping, "allNamespaces") {
+	if known && alsoKnown && !parents && related && !at.s.Adds() && len(mapping.Content) > 0 && !mayHave(mapping, "namespace") && !mayHave(mapping, "allNamespaces") {
 		at.c.Warn(finding.SelectKey, at.place(mapping.Content[0]), "", "%s has no namespace: give namespace, or allNamespaces: true", at.c.spec.Watch.Kind)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/lint/value"
 	"github.com/templater-dev/templater/internal/render/data"
+	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/schema"
 )
 
@@ -58,7 +59,7 @@ func appended(_ *checker, call *invocation) *value.Value {
 
 func fallback(c *checker, call *invocation) *value.Value {
 	if len(call.args) < 2 {
-		return call.args[0]
+		return c.noFallback(call)
 	}
 	v, w := call.args[0], call.args[1]
 	if len(call.nodes) == 2 && written(call.nodes[1]) && !written(call.nodes[0]) && w.Literal != "" {
@@ -68,6 +69,19 @@ func fallback(c *checker, call *invocation) *value.Value {
 		return v
 	}
 	return value.Join(v, w.Present())
+}
+
+// noFallback notes a default with one argument, which it yields as it is.
+func (c *checker) noFallback(call *invocation) *value.Value {
+	v := *call.args[0]
+	switch {
+	case len(call.nodes) > 0 && !written(call.nodes[0]):
+		c.warnf(finding.Order, c.at(call.name), "default has one argument, and nothing to fall back to; write default FALLBACK %s", syntax.Excerpt(call.nodes[0]))
+	case len(call.nodes) == 0:
+		c.warnf(finding.Order, c.at(call.name), "default has one argument, and nothing to fall back to; write VALUE | default FALLBACK")
+	}
+	v.Optional = nil // which is told, in better words
+	return &v
 }
 
 // written reports whether an argument is a constant.
