@@ -86,6 +86,19 @@ func TestNoPassWaitsForALog(t *testing.T) {
 	}
 }
 
+// An entry that says no more than that it wants logs gets what the API says.
+func TestLogsAreAsLongAsTheAPISays(t *testing.T) {
+	c := newCluster(t)
+	c.logs.set("ns/a/main", "x\n", nil)
+	c.apply(podOf("a", "1", 3))
+	c.apply(with(t, reporters, "logs: {tailLines: 5, limitBytes: 1024}", "logs: {}"))
+	c.apply(app)
+	c.settleLogs()
+	if diff := cmp.Diff([]string{": ns/a/main 20 4096"}, c.logs.take()); diff != "" {
+		t.Errorf("requests for logs (-want +got):\n%s", diff)
+	}
+}
+
 func TestLogsFollowTheirContainers(t *testing.T) {
 	c := newCluster(t)
 	c.apply(reporters)

@@ -75,7 +75,7 @@ func (p *pass) allReady(s sight, wanted []*child.Wanted, current bool) bool {
 func (p *pass) goesWithNamespace() bool { return slices.ContainsFunc(p.problems, p.isOfEndingParent) }
 
 func (p *pass) isOfEndingParent(issue *problem.Problem) bool {
-	return issue.Reason == v1.ReasonNamespaceEnding && issue.Namespace != "" && issue.Namespace == p.parent.Namespace()
+	return issue.Reason == v1.ReasonNamespaceEnding && issue.Namespace == p.parent.Namespace()
 }
 
 // areReadyElsewhere decides about a parent with finalize children that cannot be made, for its namespace is being deleted, too. The others

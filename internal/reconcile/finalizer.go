@@ -18,7 +18,7 @@ import (
 
 // holdFinalizer has the parent hold the finalizer where its deletion needs one. It comes before the first child is written.
 func (p *pass) holdFinalizer(ctx context.Context) *problem.Problem {
-	if !p.MayHold || !p.NeedsFinalizer || p.parent.HasFinalizer(p.Finalizer) {
+	if !p.NeedsFinalizer || p.parent.HasFinalizer(p.Finalizer) {
 		return nil
 	}
 	after, err := p.Cluster.SetFinalizers(ctx, p.LocateParent(p.key), p.parent.ResourceVersion(), append(p.parent.Finalizers(), p.Finalizer))
@@ -33,7 +33,7 @@ func (p *pass) holdFinalizer(ctx context.Context) *problem.Problem {
 
 // dropFinalizer takes the finalizer from a parent whose deletion needs none, once no child is left that would go before it.
 func (p *pass) dropFinalizer(ctx context.Context) *problem.Problem {
-	if !p.MayHold || p.NeedsFinalizer || p.parent.Deleting() || !p.parent.HasFinalizer(p.Finalizer) || !p.goesAlone() {
+	if !p.MayHold || p.NeedsFinalizer || !p.parent.HasFinalizer(p.Finalizer) || !p.goesAlone() {
 		return nil
 	}
 	return p.r.releaseParent(ctx, p.Controller, p.key, p.parent)
@@ -44,7 +44,7 @@ func (p *pass) goesAlone() bool { return len(teardown.First(p.Spec, p.observe())
 
 // mayRelease reports whether the parent may need its finalizer no longer, after what the pass has written of its children.
 func (p *pass) mayRelease() bool {
-	return p.MayHold && !p.NeedsFinalizer && p.written.Children && p.parent.HasFinalizer(p.Finalizer)
+	return !p.NeedsFinalizer && p.written.Children && p.parent.HasFinalizer(p.Finalizer)
 }
 
 // releaseParent takes the controller's finalizer from a parent.

@@ -67,10 +67,10 @@ func logOptions(of *v1.PodLogs) kube.LogOptions {
 	return o
 }
 
-// endLogs gives up logs that the parent wants no more. A pass without all its templates does not know which these are.
+// endLogs gives up logs that the parent wants no more. A pass without the status template, which alone reads logs, does not know which these are.
 func (p *pass) endLogs() {
 	switch {
-	case !p.whole || !p.rendered:
+	case !p.rendered:
 	case p.logs == nil:
 		p.r.logs.Forget(p.key)
 	default:
