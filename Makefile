@@ -17,7 +17,7 @@ RACE := /(cmd|internal/(access|admission|cli|controllers|health|impact|kind|kube
 PLAIN = $(shell grep -rl --include '*_test.go' '^//go:build !race' internal/controllers internal/kube internal/reconcile | xargs sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' | paste -sd'|')
 
 # What is known without a cluster: for tools without one, and for a browser.
-OFFLINE := ./api/... ./internal/finding ./internal/yamlerror ./internal/lint/... ./internal/schema ./internal/kind ./internal/kube/answers ./internal/object ./internal/render ./internal/render/budget ./internal/render/data ./internal/render/document ./internal/render/pattern ./internal/render/syntax ./internal/render/token ./internal/seal ./internal/spec \
+OFFLINE := ./api/... ./internal/finding ./internal/yamlerror ./internal/lint/... ./internal/schema ./internal/kind ./internal/kube/answers ./internal/object ./internal/render ./internal/render/budget ./internal/render/call ./internal/render/data ./internal/render/document ./internal/render/funcs ./internal/render/pattern ./internal/render/syntax ./internal/render/token ./internal/seal ./internal/spec \
 	./internal/manifest ./internal/explain ./internal/minimalrole ./internal/scaffold/... ./internal/uses ./internal/simulate/... ./internal/cases ./internal/tree ./internal/playground ./cmd/playground \
 	./internal/reconcile/child ./internal/reconcile/fields ./internal/reconcile/plan ./internal/problem ./internal/reconcile/readiness \
 	./internal/reconcile/census ./internal/reconcile/condition ./internal/reconcile/gate ./internal/reconcile/related/selection ./internal/reconcile/teardown ./internal/reconcile/view
@@ -36,7 +36,7 @@ ARCHIVE     := bin/templater.tar
 
 FUZZTIME    ?= 20s
 FUZZ_EXECS  ?= 2000
-MUTATE      ?= internal/kind internal/kube internal/kube/answers internal/watch internal/watch/lookup internal/render internal/render/budget internal/render/data internal/render/pattern internal/render/syntax internal/render/token internal/render/document internal/controllers internal/controllers/conditions internal/reconcile internal/reconcile/running internal/reconcile/announce internal/reconcile/census internal/reconcile/child internal/reconcile/condition internal/reconcile/fields internal/reconcile/gate internal/reconcile/loop internal/reconcile/plan internal/reconcile/podlogs internal/problem internal/reconcile/queue internal/reconcile/readiness internal/reconcile/related internal/reconcile/related/selection internal/reconcile/rights internal/reconcile/tally internal/reconcile/teardown internal/reconcile/view internal/reconcile/workers internal/seal internal/spec
+MUTATE      ?= internal/kind internal/kube internal/kube/answers internal/watch internal/watch/lookup internal/render internal/render/budget internal/render/call internal/render/data internal/render/funcs internal/render/pattern internal/render/syntax internal/render/token internal/render/document internal/controllers internal/controllers/conditions internal/reconcile internal/reconcile/running internal/reconcile/announce internal/reconcile/census internal/reconcile/child internal/reconcile/condition internal/reconcile/fields internal/reconcile/gate internal/reconcile/loop internal/reconcile/plan internal/reconcile/podlogs internal/problem internal/reconcile/queue internal/reconcile/readiness internal/reconcile/related internal/reconcile/related/selection internal/reconcile/rights internal/reconcile/tally internal/reconcile/teardown internal/reconcile/view internal/reconcile/workers internal/seal internal/spec
 MUTATE_FLAGS ?=
 E2E_TIMEOUT ?= 40m
 # The tests that cannot run beside others: one takes the cluster, with a real node, to itself, one its process, and one
@@ -133,7 +133,7 @@ test-fuzz: ## Fuzz internal/lint/files, internal/object, internal/render and int
 
 .PHONY: mutate
 mutate: ## Test the unit tests of MUTATE: change the code, and tell what no test notices; MUTATE_FLAGS as of go run ./tools/mutate --help
-	nice go run ./tools/mutate --with internal/controllers,internal/reconcile,internal/render $(MUTATE_FLAGS) $(MUTATE)
+	nice go run ./tools/mutate --with internal/controllers,internal/reconcile,internal/render,internal/render/funcs $(MUTATE_FLAGS) $(MUTATE)
 
 .PHONY: test-helm
 test-helm: ## Compare rendering with Helm's own engine

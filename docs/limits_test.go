@@ -75,7 +75,7 @@ var held = map[string]string{
 	"Findings that are collected":                           "maxFindings",
 	"Length of a key in a child or status":                  "LongestKey",
 	"TemplateControllers that make children for each other": "deepest in factory.go",
-	"Length of the name that `dnsLabel` makes":              "longest in funcs_text.go",
+	"Length of the name that `dnsLabel` makes":              "longestLabel",
 	"Length of a condition's `type`":                        "longestType",
 	"Length of its `reason`":                                "longestReason",
 	"Length of its `message`":                               "longestMessage in words.go",

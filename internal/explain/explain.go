@@ -11,7 +11,7 @@ import (
 
 	"github.com/templater-dev/templater/docs"
 	"github.com/templater-dev/templater/internal/finding"
-	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/funcs"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -89,7 +89,7 @@ func Nearest(word string) string {
 // functions explains those of templates, also those that are not there.
 func functions() []Entry {
 	var entries []Entry
-	for _, f := range render.Functions() {
+	for _, f := range funcs.All() {
 		e := Entry{Kind: Function, Name: f.Name, About: f.Doc}
 		if f.Refused != "" {
 			e.About = "not there: " + f.Refused

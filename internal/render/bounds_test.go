@@ -19,9 +19,3 @@ func TestNumbersAsWritten(t *testing.T) {
 		}
 	}
 }
-
-func TestPluckTakesWhatIsThere(t *testing.T) {
-	if got, err := renderValue(t, `{{ pluck "a" (dict "a" 1) (dict "b" 2) (dict "a" 3) | toJson }}`); err != nil || got != "[1,3]" {
-		t.Errorf("got %s, %v", got, err)
-	}
-}

@@ -295,6 +295,7 @@ func TestEachCallIsPaidFor(t *testing.T) {
 		}
 		return x.Meter
 	}
+	const costCall = 100
 	for with, without := range map[string]string{
 		`{{ $x := not true }}`:                               `{{ $x := true }}`,
 		`{{ $x := true | not }}`:                             `{{ $x := true }}`,

@@ -30,9 +30,8 @@
 // # Parts
 //
 // Package syntax parses and checks templates, as far as that is possible without data.
-// This package executes them, with package data for what they see, package token for values that must not
-// become text, and package budget for what they may use. Package document makes
-// objects of what they write.
+// This package executes them, with package data for what they see, package funcs for the functions that they call, package token
+// for values that must not become text, and package budget for what they may use. Package document makes objects of what they write.
 //
 // # Kinds of text
 //

@@ -5,7 +5,9 @@ import (
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/data"
+	"github.com/templater-dev/templater/internal/render/funcs"
 )
 
 // absent stands for "no value comes from the pipeline", as nil is a value.
@@ -124,9 +126,9 @@ func (x *exec) function(dot any, name *parse.IdentifierNode, nodes []parse.Node,
 	if err := x.Charge(budget.CostItem * len(nodes)); err != nil {
 		return nil, x.located(err, name)
 	}
-	f := functions[name.Ident]
-	if f.lazy != nil {
-		return f.lazy(x, dot, nodes, final)
+	f := funcs.Lookup(name.Ident)
+	if f.Do == nil && name.Ident != "include" {
+		return x.firstThat(name.Ident == "or", dot, nodes, final)
 	}
 	mark := len(x.args)
 	for _, n := range nodes {
@@ -146,16 +148,16 @@ func (x *exec) function(dot any, name *parse.IdentifierNode, nodes []parse.Node,
 	return v, x.located(err, name)
 }
 
-// lazyAnd and lazyOr evaluate arguments only until the answer is known.
-func lazyAnd(x *exec, dot any, nodes []parse.Node, final any) (any, error) {
-	return x.firstThat(false, dot, nodes, final)
+// call calls f. Nodes are the arguments as written, without the final one of a pipeline.
+func (x *exec) call(f *call.Function, args []any, nodes []parse.Node) (any, error) {
+	if f.Do == nil {
+		return x.include(f, args, nodes)
+	}
+	return f.Call(&x.Execution, args, nodes)
 }
 
-func lazyOr(x *exec, dot any, nodes []parse.Node, final any) (any, error) {
-	return x.firstThat(true, dot, nodes, final)
-}
-
-// firstThat returns the first argument whose truth is as wanted, or the last.
+// firstThat carries out and, or: it returns the first argument whose truth is as wanted, or the last. It evaluates
+// arguments only until the answer is known.
 func (x *exec) firstThat(wanted bool, dot any, nodes []parse.Node, final any) (v any, err error) {
 	for _, n := range nodes {
 		if v, err = x.operand(dot, n); err != nil || data.Truth(v, &x.Table) == wanted {

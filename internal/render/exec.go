@@ -2,12 +2,11 @@ package render
 
 import (
 	"errors"
-	"fmt"
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/data"
-	"github.com/templater-dev/templater/internal/render/pattern"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
@@ -15,7 +14,7 @@ import (
 // exec is one execution of a child's or the status template. It is used by
 // one goroutine and reused through a pool.
 type exec struct {
-	token.Table
+	call.Execution
 	own   budget.Pass // where the pass has none
 	unit  *unit
 	in    *Input
@@ -28,7 +27,6 @@ type exec struct {
 	// suspects are those whose marks are somewhere in the text.
 	suspects []suspect
 	place    parse.Node
-	patterns pattern.Cache
 	included included // nil unless places are asked for
 }
 
@@ -42,22 +40,6 @@ var (
 	errBreak    = errors.New("break")
 	errContinue = errors.New("continue")
 )
-
-// located turns an error into an Error that points at a node, unless it is
-// one already.
-func (x *exec) located(err error, n parse.Node) error {
-	if err == nil {
-		return nil
-	}
-	if at, ok := errors.AsType[*syntax.Error](err); ok {
-		return at
-	}
-	return x.src.ErrorAt(syntax.Start(n), reasonOf(err), err.Error())
-}
-
-func (x *exec) failf(n parse.Node, format string, args ...any) error {
-	return x.src.ErrorAt(syntax.Start(n), syntax.Invalid, fmt.Sprintf(format, args...))
-}
 
 // walk executes a node.
 func (x *exec) walk(dot any, node parse.Node) error {

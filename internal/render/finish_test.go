@@ -6,9 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
@@ -32,7 +29,7 @@ func TestExecutionsForget(t *testing.T) {
 				}
 			}
 		}
-		if x.unit != nil || x.in != nil || x.src != nil || x.place != nil || x.patterns != nil || x.depth != 0 || len(x.vars) > 0 || !reflect.ValueOf(x.view).IsZero() || len(x.out.buf) > 0 {
+		if x.unit != nil || x.in != nil || x.src != nil || x.place != nil || x.Patterns != nil || x.depth != 0 || len(x.vars) > 0 || !reflect.ValueOf(x.view).IsZero() || len(x.out.buf) > 0 {
 			t.Errorf("%s\nleft: %+v", text, x)
 		}
 	}
@@ -65,7 +62,7 @@ func TestLargeExecutionsAreNotKept(t *testing.T) {
 func TestPanicsAreTold(t *testing.T) {
 	p := programOf(t, "a: {{ ready . }}")
 	_, err := p.Child("x", &Input{Ready: func(map[string]any) bool { panic("secret") }})
-	want := regexp.MustCompile(`^children\[x\]:1:7: internal: the renderer panicked at (finish_test|funcs_object)\.go:[0-9]+; please report this template$`)
+	want := regexp.MustCompile(`^children\[x\]:1:7: internal: the renderer panicked at (finish_test|object)\.go:[0-9]+; please report this template$`)
 	if err == nil || !want.MatchString(err.Error()) {
 		t.Errorf("got %v", err)
 	}
@@ -82,22 +79,5 @@ func TestPanicsAreTold(t *testing.T) {
 	x.place, x.src = x.unit.Body(), nil
 	if got := x.panicked("a.go:1").Error(); !strings.HasPrefix(got, "children[x]: internal") {
 		t.Errorf("no text: %s", got)
-	}
-}
-
-// TestRefusedFunctionsOfHelm are those that no list of ours would otherwise name.
-func TestRefusedFunctionsOfHelm(t *testing.T) {
-	var got []string
-	for _, f := range Functions() {
-		if f.Source == "helm" {
-			got = append(got, f.Name)
-		}
-	}
-	want := []string{"Files", "fromJsonArray", "fromToml", "fromYamlArray", "lookup", "toToml", "tpl"}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("in order (-want +got):\n%s", diff)
-	}
-	if f := functions["include"]; f.Rendered != syntax.Keeps {
-		t.Errorf("include %s rendered text", f.Rendered)
 	}
 }

@@ -2,60 +2,14 @@ package render
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/Masterminds/sprig/v3"
-
+	"github.com/templater-dev/templater/internal/render/call"
+	"github.com/templater-dev/templater/internal/render/funcs"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
-
-// builtins are the functions of text/template, from its documentation; there
-// is no way to ask the package.
-var builtins = []string{
-	"and", "call", "html", "index", "slice", "js", "len", "not", "or", "print", "printf", "println", "urlquery",
-	"eq", "ge", "gt", "le", "lt", "ne",
-}
-
-// TestEveryFunctionIsClassified fails when sprig or text/template has a
-// function that is neither allowed nor refused, so that an upgrade cannot let
-// one slip in.
-func TestEveryFunctionIsClassified(t *testing.T) {
-	for _, name := range append(slices.Sorted(maps.Keys(sprig.GenericFuncMap())), builtins...) {
-		_, allowed := functions[name]
-		isRefused := slices.ContainsFunc(syntax.Refused(), func(f syntax.Function) bool { return f.Name == name })
-		if allowed == isRefused {
-			t.Errorf("%s: allowed is %v, refused is %v; it must be on exactly one list", name, allowed, isRefused)
-		}
-	}
-	if diff := len(Functions()) - len(functions) - len(syntax.Refused()); diff != 0 {
-		t.Errorf("Functions() has %d entries too many", diff)
-	}
-}
-
-// TestClassification checks what each entry says of itself.
-func TestClassification(t *testing.T) {
-	known := sprig.GenericFuncMap()
-	for _, f := range Functions() {
-		_, isSprig := known[f.Name]
-		switch {
-		case f.Source == "sprig" && !isSprig:
-			t.Errorf("%s is not sprig's", f.Name)
-		case f.Source == "text/template" && !slices.Contains(builtins, f.Name):
-			t.Errorf("%s is not of text/template", f.Name)
-		case f.Source == "templater" && (isSprig || slices.Contains(builtins, f.Name)):
-			t.Errorf("%s is from elsewhere", f.Name)
-		}
-		if f.Refused == "" && (f.Doc == "" || f.Rendered == "") {
-			t.Errorf("%s has no doc or no rule for rendered text", f.Name)
-		}
-		if f.Refused != "" && !strings.ContainsAny(f.Refused, ";,") {
-			t.Errorf("%s is refused without saying what to use", f.Name)
-		}
-	}
-}
 
 // TestNilRule calls each function with one missing argument at a time: only
 // the functions that say so may take it.
@@ -63,17 +17,17 @@ func TestNilRule(t *testing.T) {
 	published := strings.Fields("default required empty coalesce ternary eq ne not and or has mustHas first mustFirst index dict list tuple " +
 		"toYaml toJson mustToJson toRawJson mustToRawJson toPrettyJson mustToPrettyJson " +
 		"where whereNot collect sortBy named condition ready logs")
-	for _, f := range Functions() {
+	for _, f := range funcs.All() {
 		if f.Refused != "" {
 			continue
 		}
 		if f.Nil != slices.Contains(published, f.Name) {
 			t.Errorf("%s: takes missing values: %v, which is not what is published", f.Name, f.Nil)
 		}
-		if f.Nil || functions[f.Name].Min == 0 && functions[f.Name].Max == 0 {
+		if f.Nil || funcs.Lookup(f.Name).Min == 0 && funcs.Lookup(f.Name).Max == 0 {
 			continue
 		}
-		text := fmt.Sprintf("{{ %s%s }}", f.Name, strings.Repeat(" .spec.missing", max(functions[f.Name].Min, 1)))
+		text := fmt.Sprintf("{{ %s%s }}", f.Name, strings.Repeat(" .spec.missing", max(funcs.Lookup(f.Name).Min, 1)))
 		_, err := executeText(text, nil)
 		if err == nil || !strings.Contains(err.Error(), f.Name+": argument 1, .spec.missing, has no value") {
 			t.Errorf("%s: got error %v", text, err)
@@ -98,7 +52,7 @@ func TestRefusedFunctions(t *testing.T) {
 func TestRenderedText(t *testing.T) {
 	parent := map[string]any{"s": "a: 'b\"\n- c", "m": map[string]any{"k": "v: \n w"}}
 	calls := 0
-	for _, f := range Functions() {
+	for _, f := range funcs.All() {
 		if f.Refused != "" || f.Rendered == syntax.Parses {
 			continue
 		}
@@ -108,7 +62,7 @@ func TestRenderedText(t *testing.T) {
 				t.Fatal(err)
 			}
 			parent["plain"] = plain
-			for _, call := range callsOf(functions[f.Name]) {
+			for _, call := range callsOf(funcs.Lookup(f.Name)) {
 				want, err := executeText(withDefine("toJson ("+fmt.Sprintf(call, ".spec.plain")+")"), map[string]any{"spec": parent})
 				if err != nil {
 					continue // it does not take text there
@@ -132,7 +86,7 @@ func withDefine(expression string) string {
 
 // callsOf returns calls with %s in the place of one argument and something
 // harmless in those of the others.
-func callsOf(f *function) []string {
+func callsOf(f *call.Function) []string {
 	var calls []string
 	for n := max(f.Min, 1); n <= max(f.Min, 3) && (f.Max < 0 || n <= f.Max); n++ {
 		for at := range n {

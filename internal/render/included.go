@@ -2,8 +2,11 @@ package render
 
 import (
 	"bytes"
+	"text/template/parse"
 
+	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 // included says which lines of define blocks the lines are from that include has yielded, by their text. What becomes of that text on its
@@ -48,6 +51,31 @@ func (in included) origin(o *output, offset int) spot {
 		}
 	}
 	return spot{src, line}
+}
+
+// include carries out the function of that name: it yields rendered text, the output of a template with its tokens.
+func (x *exec) include(f *call.Function, args []any, nodes []parse.Node) (any, error) {
+	c, err := f.Begin(&x.Execution, args, nodes)
+	if err != nil {
+		return nil, err
+	}
+	name := c.Str(0)
+	if c.Err != nil {
+		return nil, c.Err
+	}
+	outer, place := x.out, x.place
+	x.out = &output{}
+	err = x.invoke(name, args[1])
+	text := token.Rendered(x.out.buf)
+	if x.in.Place != nil {
+		x.noteIncluded()
+	}
+	x.out, x.place = outer, place
+	if err != nil {
+		return nil, err
+	}
+	c.Pay(len(text))
+	return c.End(text)
 }
 
 // noteIncluded keeps what the define block has written that was included last.

@@ -12,15 +12,5 @@ const (
 
 const errIncludes budget.Error = "templates include each other more than 64 deep"
 
-// Costs in units of budget.MaxWork. Those of parsing YAML are in package document.
-const (
-	costField   = 4    // following a path by one key
-	costCall    = 100  // calling a function
-	costJSON    = 1200 // a parser of JSON
-	costVersion = 800  // a parser of a version
-	// costReady is for asking whether an object is ready, costEach for each
-	// value in its status, of which there are many in conditions.
-	costReady = 2000
-	costEach  = 200
-	costLogs  = 4000 // for looking up what is known of a Pod's logs
-)
+// costField is for following a path by one key, in units of budget.MaxWork. Other costs are in the packages that charge for them.
+const costField = 4

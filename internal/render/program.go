@@ -1,18 +1,15 @@
 package render
 
 import (
-	"errors"
 	"fmt"
-	"path/filepath"
-	"runtime"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/document"
+	"github.com/templater-dev/templater/internal/render/funcs"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
@@ -42,7 +39,7 @@ type unit struct {
 // every finding.
 func Compile(src Source) (*Program, error) {
 	t, err := syntax.Parse(syntax.Source{
-		LeftDelim: src.LeftDelim, RightDelim: src.RightDelim, Helpers: src.Helpers, Children: src.Children, ReadyWhen: src.ReadyWhen, Status: src.Status, Related: src.Related, Logs: src.Logs, Functions: signatures(),
+		LeftDelim: src.LeftDelim, RightDelim: src.RightDelim, Helpers: src.Helpers, Children: src.Children, ReadyWhen: src.ReadyWhen, Status: src.Status, Related: src.Related, Logs: src.Logs, Functions: funcs.Allowed(),
 	})
 	if err != nil {
 		return nil, err
@@ -206,6 +203,7 @@ func (p *Program) start(u *unit, in *Input) *exec {
 	}
 	x.Meter = x.allowance(in)
 	x.unit, x.in, x.src = u, in, u.Text
+	x.Ready, x.Logs = in.Ready, in.Logs
 	x.view.Open(&p.seen, data.Input{Parent: in.Parent, Observed: in.Observed, Related: in.Related}, u.Purpose, &x.Meter)
 	return x
 }
@@ -231,33 +229,10 @@ func (p *Program) finish(x *exec) {
 	clear(x.args)
 	clear(x.suspects)
 	x.args, x.suspects = x.args[:0], x.suspects[:0]
-	x.unit, x.in, x.src, x.place, x.patterns, x.included = nil, nil, nil, nil, nil, nil
+	x.unit, x.in, x.src, x.place, x.included = nil, nil, nil, nil, nil
+	x.Ready, x.Logs, x.Patterns = nil, nil, nil
 	x.view = data.View{}
 	p.pool.Put(x)
-}
-
-// mapped makes an Error of what went wrong with the output: it points at the
-// place in the template that the place in the output came from.
-func (x *exec) mapped(err error) error {
-	if err == nil {
-		return nil
-	}
-	if at, ok := errors.AsType[*syntax.Error](err); ok {
-		return at
-	}
-	if hidden, ok := errors.AsType[*document.CommentError](err); ok {
-		return x.suspects[hidden.Mark].error()
-	}
-	offset := -1
-	if at, ok := errors.AsType[*document.Error](err); ok {
-		offset = at.Offset
-	}
-	src, pos := x.out.origin(offset)
-	err = x.out.explained(err, offset)
-	if src == nil {
-		return &syntax.Error{Template: x.unit.Text.Name, Reason: reasonOf(err), Message: syntax.OneLine(err.Error())}
-	}
-	return src.ErrorAt(pos, reasonOf(err), err.Error())
 }
 
 // places tells where the fields of an object are from.
@@ -277,30 +252,4 @@ func (x *exec) line(offset int) int {
 	}
 	line, _ := src.Position(pos)
 	return line
-}
-
-// panicSite returns the line of this package in which a panic arose that is
-// being recovered.
-func panicSite() string {
-	var stack [32]uintptr
-	frames := runtime.CallersFrames(stack[:runtime.Callers(3, stack[:])])
-	for {
-		frame, more := frames.Next()
-		if strings.Contains(frame.Function, "internal/render") {
-			return fmt.Sprintf("%s:%d", filepath.Base(frame.File), frame.Line)
-		}
-		if !more {
-			return "an unknown place"
-		}
-	}
-}
-
-// panicked reports a panic, which is a defect of ours or of a library. Its
-// words are not published since they may quote data.
-func (x *exec) panicked(site string) error {
-	message := "internal: the renderer panicked at " + site + "; please report this template"
-	if x.place == nil || x.src == nil {
-		return &syntax.Error{Template: x.unit.Text.Name, Reason: syntax.Invalid, Message: message}
-	}
-	return x.src.ErrorAt(syntax.Start(x.place), syntax.Invalid, message)
 }

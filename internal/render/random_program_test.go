@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"text/template"
+
+	"github.com/Masterminds/sprig/v3"
 )
 
 var (
@@ -25,9 +27,10 @@ func TestRandomProgramsLikeTextTemplate(t *testing.T) {
 		seed = rand.Uint64() //nolint:gosec // nothing secret
 	}
 	functions := template.FuncMap{"print": fmt.Sprint, "printf": fmt.Sprintf, "println": fmt.Sprintln}
+	sprigs := sprig.TxtFuncMap()
 	for _, name := range strings.Fields("append b64enc cat concat contains default dict has initial join list lower nospace " +
 		"replace rest reverse sha256sum ternary title trim trimSuffix upper") {
-		functions[name] = sprigFuncs[name]
+		functions[name] = sprigs[name]
 	}
 	var made allowance
 	for name, function := range functions {

@@ -23,7 +23,7 @@ func judge(t *testing.T, text string, in *Input, object func() (map[string]any, 
 	if !p.JudgesReadiness() || !p.HasReadyWhen("db") || p.HasReadyWhen("web") {
 		t.Error("it is not known which child has a readyWhen")
 	}
-	decodeJSON(t, []byte(parentOf), &in.Parent)
+	decodeJSON(t, []byte(testdata(t, "parent.json")), &in.Parent)
 	return p.ReadyWhen("db", object, in)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/tools/txtar"
 
+	"github.com/templater-dev/templater/internal/render/funcs"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -23,8 +24,8 @@ func FuzzTemplate(f *testing.F) {
 	for _, text := range wholeTemplates(f) {
 		f.Add(text)
 	}
-	for _, name := range slices.Sorted(maps.Keys(functions)) {
-		f.Add("a: {{ " + name + strings.Repeat(" .spec.a", functions[name].Min) + " }}")
+	for _, name := range slices.Sorted(maps.Keys(funcs.Allowed())) {
+		f.Add("a: {{ " + name + strings.Repeat(" .spec.a", funcs.Lookup(name).Min) + " }}")
 	}
 	f.Fuzz(func(t *testing.T, text string) { checkTemplate(t, text) })
 }
@@ -45,7 +46,7 @@ func TestErrorsHoldNoData(t *testing.T) {
 // functions.
 func seedTemplates(t testing.TB) []string {
 	texts := wholeTemplates(t)
-	for _, f := range Functions() {
+	for _, f := range funcs.All() {
 		for _, args := range []string{"", ".spec.a", ".spec.a .spec.b", ".spec.a .spec.b .spec.map", "1 .spec.list", ".spec.map .spec.a", "2 3 .spec.a", "(toYaml .spec) 1 .spec.a"} {
 			texts = append(texts, "a: {{ "+f.Name+" "+args+" }}")
 		}

@@ -1,23 +1,31 @@
 package render
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// parentOf is the parent of the table tests.
-const parentOf = `{"apiVersion": "example.org/v1", "kind": "Thing",
- "metadata": {"name": "thing", "uid": "u", "resourceVersion": "7", "managedFields": [{}], "labels": {"a": "b"}},
- "spec": {"s": "text", "empty": "", "n": 3, "zero": 0, "f": 1.5, "whole": 2.0, "big": 9223372036854775807, "low": -9223372036854775808,
-  "yes": true, "no": false, "null": null, "list": ["a", "b"], "none": [], "map": {"b": 2, "a": "x: y"}, "emptyMap": {},
-  "lines": "one\ntwo\n", "evil": "x\n  hostPID: true", "json": "{\"a\": [1, 2.5, \"x\", null]}", "yaml": "a: 1\nb: [yes it is, 2]\n",
-  "objects": [{"metadata": {"name": "p-1", "labels": {"x.y/z": "1"}}, "status": {"phase": "Running", "n": 2,
-      "conditions": [{"type": "Ready", "status": "True"}]}},
-    {"metadata": {"name": "p-2"}, "status": {"phase": "Failed", "n": 1}}, {"metadata": {"name": "p-3"}}]},
- "status": {"state": "pending"}}`
+// testdata returns a file of testdata. The tests of functions use the same ones.
+func testdata(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// hash256 returns the SHA-256 hash of s in hexadecimal.
+func hash256(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
+}
 
 // renderValue renders "v: TEXT" as the status and returns the JSON of v.
 func renderValue(t *testing.T, text string) (string, error) {
@@ -28,17 +36,13 @@ func renderValue(t *testing.T, text string) (string, error) {
 // renderDocument renders a status and returns the JSON of its field v.
 func renderDocument(t *testing.T, text string) (string, error) {
 	t.Helper()
-	const helpers = `{{ define "name" }}{{ .metadata.name }}-x{{ end }}` +
-		`{{ define "map" }}` + "\nk: {{ .spec.s }}\nevil: {{ .spec.evil }}\n" + `{{ end }}` +
-		`{{ define "blank" }}{{ .spec.empty }}{{ end }}` +
-		`{{ define "json" }}{"a": "{{ .spec.s }}"}{{ end }}`
-	p, err := Compile(Source{Status: text, Helpers: helpers, Children: []syntax.Template{{Name: "pods"}},
+	p, err := Compile(Source{Status: text, Helpers: testdata(t, "helpers.txt"), Children: []syntax.Template{{Name: "pods"}},
 		Controller: "tc", Values: map[string]any{"color": "red", "count": 2}})
 	if err != nil {
 		return "", err
 	}
 	in := &Input{Ready: running}
-	decodeJSON(t, []byte(parentOf), &in.Parent)
+	decodeJSON(t, []byte(testdata(t, "parent.json")), &in.Parent)
 	in.Observed = from(map[string][]map[string]any{"pods": {{"metadata": map[string]any{"name": "p", "resourceVersion": "1"}}}})
 	status, err := p.Status(in)
 	if err != nil {

@@ -3,12 +3,12 @@ package signature
 import (
 	"testing"
 
-	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/funcs"
 )
 
 func TestEachFunctionHasASignature(t *testing.T) {
 	there := map[string]bool{}
-	for _, f := range render.Functions() {
+	for _, f := range funcs.All() {
 		if f.Refused != "" {
 			continue
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/templater-dev/templater/internal/lint/outline"
 	"github.com/templater-dev/templater/internal/lint/signature"
 	"github.com/templater-dev/templater/internal/lint/value"
-	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/funcs"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/schema"
 )
@@ -52,7 +52,7 @@ func printedByPipe(pipe *parse.PipeNode) outline.Printed {
 // functions are those that templates can call.
 var functions = sync.OnceValue(func() map[string]syntax.Function {
 	all := map[string]syntax.Function{}
-	for _, f := range render.Functions() {
+	for _, f := range funcs.All() {
 		all[f.Name] = f
 	}
 	return all

@@ -9,6 +9,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/lint/value"
 	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/funcs"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/schema"
 )
@@ -22,7 +23,7 @@ var samples = []string{
 func TestSignaturesAreTrue(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	calls, failing, found := 0, 0, 0
-	for _, f := range render.Functions() {
+	for _, f := range funcs.All() {
 		if f.Refused != "" || f.Name == "fail" || f.Name == "wait" {
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/funcs"
 	"github.com/templater-dev/templater/internal/schema"
 )
 
@@ -241,7 +242,7 @@ func (d *draw) path() string {
 }
 
 var callable = func() (all []callee) {
-	for _, f := range render.Functions() {
+	for _, f := range funcs.All() {
 		if f.Refused == "" && f.Name != "fail" && f.Name != "wait" && f.Name != "include" && f.Name != "required" {
 			all = append(all, callee{f.Name, f.Min, f.Max})
 		}

@@ -11,7 +11,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/funcs"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -98,7 +98,7 @@ func writeRows(out *strings.Builder, all []syntax.Function) {
 }
 
 func functions(keep func(syntax.Function) bool) []syntax.Function {
-	return slices.DeleteFunc(render.Functions(), func(f syntax.Function) bool { return !keep(f) })
+	return slices.DeleteFunc(funcs.All(), func(f syntax.Function) bool { return !keep(f) })
 }
 
 // cell escapes text for a cell of a Markdown table.

@@ -1,4 +1,4 @@
-package render
+package funcs_test
 
 import (
 	"errors"
@@ -7,16 +7,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // logsOf executes a status template that sees the logs of a Pod p.
 func logsOf(template string, texts map[string]string) (map[string]any, error) {
-	p, err := Compile(Source{Status: template, Related: []syntax.Template{{Name: "pods"}}, Logs: true})
+	p, err := render.Compile(render.Source{Status: template, Related: []syntax.Template{{Name: "pods"}}, Logs: true})
 	if err != nil {
 		return nil, err
 	}
-	return p.Status(&Input{
+	return p.Status(&render.Input{
 		Related: func(string) ([]map[string]any, error) {
 			return []map[string]any{{"metadata": map[string]any{"name": "p", "resourceVersion": "1"}}}, nil
 		},
@@ -92,9 +93,9 @@ func TestLogs(t *testing.T) {
 	}
 	const want = "status:1:7: logs: no entry of spec.related has logs; set logs in the one that the Pod is from"
 	for _, logs := range []bool{false, true} { // the first is found without data
-		p, err := Compile(Source{Status: `a: {{ logs .parent | len }}`, Logs: logs})
+		p, err := render.Compile(render.Source{Status: `a: {{ logs .parent | len }}`, Logs: logs})
 		if logs {
-			_, err = p.Status(&Input{Parent: map[string]any{}})
+			_, err = p.Status(&render.Input{Parent: map[string]any{}})
 		}
 		if message(err) != want {
 			t.Errorf("without logs, the error is %q, want %q", message(err), want)

@@ -1,24 +1,26 @@
-package render
+package funcs
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/templater-dev/templater/internal/render/call"
 )
 
 // wrap breaks text into lines of at most so many characters as argument 0
 // says, at spaces, which are replaced by the separator. Words that are longer
 // are broken only with within.
-func wrap(c *call, separator, s string, within bool) any {
-	width := c.integer(0)
+func wrap(c *call.Call, separator, s string, within bool) any {
+	width := c.Integer(0)
 	if width < 1 {
-		return c.fail("argument 1 must be at least 1")
+		return c.Fail("argument 1 must be at least 1")
 	}
-	if !c.pay(8 * len(s)) {
+	if !c.Pay(8 * len(s)) {
 		return nil
 	}
 	runes := []rune(s)
 	width = min(width, int64(len(runes))+1)
-	if !c.payFor(len(runes)/int(width)+strings.Count(s, " ")+1, len(separator)) {
+	if !c.PayFor(len(runes)/int(width)+strings.Count(s, " ")+1, len(separator)) {
 		return nil
 	}
 	var out strings.Builder

@@ -1,7 +1,6 @@
-package render
+package funcs_test
 
 import (
-	"math"
 	"testing"
 )
 
@@ -128,13 +127,4 @@ func TestNumberFunctions(t *testing.T) {
 		`kindOf '.'`:                                   `"int64"`,
 		`float64 "nan"`:                                `error: float64: argument 1 is text that is not a number`,
 	})
-}
-
-func TestOnlyFiniteNumbersAreResults(t *testing.T) {
-	for f, finite := range map[float64]bool{0: true, -1.5: true, math.Inf(1): false, math.Inf(-1): false, math.NaN(): false} {
-		c := &call{f: functions["round"]}
-		if got := c.finite(f); (c.err == nil) != finite || finite && got != f {
-			t.Errorf("%v: %v, %v", f, got, c.err)
-		}
-	}
 }

@@ -1,8 +1,6 @@
-package render
+package funcs_test
 
-import (
-	"testing"
-)
+import "testing"
 
 func TestExpressionFunctions(t *testing.T) {
 	yield(t, map[string]string{

@@ -1,10 +1,11 @@
-package render
+package funcs
 
 import (
 	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
@@ -21,8 +22,8 @@ const longestField = 1000
 
 // printf formats piece by piece, so that a verb and its argument that do not
 // fit are an error rather than a %! in the output.
-func printf(c *call) any {
-	format := c.str(0)
+func printf(c *call.Call) any {
+	format := c.Str(0)
 	var out strings.Builder
 	used := 1
 	for format != "" {
@@ -32,69 +33,69 @@ func printf(c *call) any {
 			break
 		}
 		var piece string
-		piece, format, used = c.directive(rest, used)
-		if !c.pay(len(piece)) {
+		piece, format, used = directive(c, rest, used)
+		if !c.Pay(len(piece)) {
 			return nil
 		}
 		out.WriteString(piece)
 	}
-	if used < len(c.args) {
-		return c.fail("the format does not use argument %d", used+1)
+	if used < len(c.Args) {
+		return c.Fail("the format does not use argument %d", used+1)
 	}
 	return out.String()
 }
 
 // directive formats what stands behind a %; used is the number of arguments
 // that are used already.
-func (c *call) directive(s string, used int) (piece, rest string, nowUsed int) {
+func directive(c *call.Call, s string, used int) (piece, rest string, nowUsed int) {
 	if strings.HasPrefix(s, "%") {
 		return "%", s[1:], used
 	}
 	rest = strings.TrimLeft(s, "+- #0")
-	rest = c.field(rest)
+	rest = sized(c, rest)
 	if after, precise := strings.CutPrefix(rest, "."); precise {
-		rest = c.field(after)
+		rest = sized(c, after)
 	}
 	if rest == "" {
-		c.fail("the format ends within a directive")
+		c.Fail("the format ends within a directive")
 		return "", "", used
 	}
 	spec := "%" + s[:len(s)-len(rest)]
-	return c.verb(spec, rest[0], used), rest[1:], used + 1
+	return verb(c, spec, rest[0], used), rest[1:], used + 1
 }
 
-// field returns what follows the width or precision that s begins with.
-func (c *call) field(s string) string {
+// sized returns what follows the width or precision that s begins with.
+func sized(c *call.Call, s string) string {
 	rest := strings.TrimLeft(s, "0123456789")
 	digits := s[:len(s)-len(rest)]
 	if n, _ := strconv.Atoi(digits); n > longestField { // which too long a number is, too
-		c.fail("a width in the format is greater than %d", longestField)
+		c.Fail("a width in the format is greater than %d", longestField)
 	}
 	return rest
 }
 
 // verb formats argument i as the verb says.
-func (c *call) verb(spec string, verb byte, i int) string {
+func verb(c *call.Call, spec string, verb byte, i int) string {
 	if strings.IndexByte("vsqdbocxXUeEfFgGt", verb) < 0 {
-		c.fail("the format has a directive that is not supported; " +
+		c.Fail("the format has a directive that is not supported; " +
 			"write %%[flags][width][.precision] and one of the letters v s q d x X f F g G e E t c b o U, without * and [1]")
 		return ""
 	}
-	if i >= len(c.args) {
-		c.fail("the format has more directives than there are arguments")
+	if i >= len(c.Args) {
+		c.Fail("the format has more directives than there are arguments")
 		return ""
 	}
-	v := c.scalar(i)
+	v := c.Scalar(i)
 	if data.IsCollection(v) {
-		c.fail("argument %d is %s; toJson makes text of it", i+1, token.KindOf(v))
+		c.Fail("argument %d is %s; toJson makes text of it", i+1, token.KindOf(v))
 		return ""
 	}
 	v, fits := fitVerb(v, verb)
 	if !fits {
-		c.fail("argument %d is %s, which %%%c cannot format", i+1, token.KindOf(v), verb)
+		c.Fail("argument %d is %s, which %%%c cannot format", i+1, token.KindOf(v), verb)
 		return ""
 	}
-	if s, _ := v.(string); !c.pay(4 * len(s)) {
+	if s, _ := v.(string); !c.Pay(4 * len(s)) {
 		return ""
 	}
 	if f, isFloat := v.(float64); isFloat && verb == 'v' && plainSpec(spec) {
@@ -134,7 +135,7 @@ func fitVerb(v any, verb byte) (any, bool) {
 		return v, isFloat
 	}
 	if f, isFloat := v.(float64); isFloat {
-		if n, whole := wholeNumber(f); whole {
+		if n, whole := call.WholeNumber(f); whole {
 			return n, true
 		}
 	}

@@ -1,4 +1,4 @@
-package render
+package funcs_test
 
 import "testing"
 

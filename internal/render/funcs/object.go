@@ -1,4 +1,4 @@
-package render
+package funcs
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
@@ -14,9 +15,9 @@ import (
 func init() {
 	g := group{source: "templater", rendered: syntax.Passes, nilOK: true}
 	g.add(names("where"), 3, 3, "the objects of a list, the third argument, whose field at a path, the first, equals the second",
-		func(c *call) any { return c.where(true) })
+		func(c *call.Call) any { return where(c, true) })
 	g.add(names("whereNot"), 3, 3, "the objects whose field at a path does not equal the second argument",
-		func(c *call) any { return c.where(false) })
+		func(c *call.Call) any { return where(c, false) })
 	g.add(names("collect"), 2, 2, "the values at a path in the objects of a list; what is missing is left out", collect)
 	g.add(names("sortBy"), 2, 2, "the objects of a list in the order of their values at a path", sortBy)
 	g.add(names("named"), 2, 2, "the object of that metadata.name in a list, or nothing", named)
@@ -24,85 +25,85 @@ func init() {
 	g.add(names("ready"), 1, 1, "whether the object is ready", ready)
 }
 
-// path returns argument 0 as the keys of a dotted path, in which ['a.b/c']
+// pathOf returns argument 0 as the keys of a dotted path, in which ['a.b/c']
 // stands for a key with dots.
-func (c *call) path() []string {
-	if c.args[0] == nil {
-		c.fail("argument 1, a path, has no value")
+func pathOf(c *call.Call) []string {
+	if c.Args[0] == nil {
+		c.Fail("argument 1, a path, has no value")
 		return nil
 	}
-	s := c.str(0)
-	if !c.pay(budget.CostEntry * (strings.Count(s, ".") + strings.Count(s, "[") + 1)) {
+	s := c.Str(0)
+	if !c.Pay(budget.CostEntry * (strings.Count(s, ".") + strings.Count(s, "[") + 1)) {
 		return nil
 	}
 	keys, ok := data.Path(s)
 	if !ok {
-		c.fail("argument 1 is not %s", data.APath)
+		c.Fail("argument 1 is not %s", data.APath)
 	}
 	return keys
 }
 
 // at returns the value at a path in an object, nil if it is missing.
-func (c *call) at(object any, path []string) any {
-	if !c.pay(budget.CostStep * len(path)) {
+func at(c *call.Call, object any, path []string) any {
+	if !c.Pay(budget.CostStep * len(path)) {
 		return nil
 	}
-	v := c.scalarItem(object)
+	v := c.Item(object)
 	for _, key := range path {
 		switch m := v.(type) {
 		case nil:
 			return nil
 		case map[string]any:
-			v = c.scalarItem(m[key])
+			v = c.Item(m[key])
 		case *data.Closed:
-			v = c.lookup(m, key)
+			v = lookup(c, m, key)
 		default:
-			return c.fail("the path leads into %s, which has no fields", token.KindOf(v))
+			return c.Fail("the path leads into %s, which has no fields", token.KindOf(v))
 		}
 	}
 	return v
 }
 
-func (c *call) where(wanted bool) any {
-	path := c.path()
-	return c.filter(2, func(object any) bool {
-		return c.err == nil && c.same(c.at(object, path), c.args[1]) == wanted
+func where(c *call.Call, wanted bool) any {
+	path := pathOf(c)
+	return filter(c, 2, func(object any) bool {
+		return c.Err == nil && same(c, at(c, object, path), c.Args[1]) == wanted
 	})
 }
 
-func collect(c *call) any {
-	path := c.path()
-	from := c.list(1)
-	list := c.newList(len(from))
+func collect(c *call.Call) any {
+	path := pathOf(c)
+	from := c.List(1)
+	list := c.NewList(len(from))
 	for _, object := range from {
-		if c.err != nil {
+		if c.Err != nil {
 			return nil
 		}
-		if v := c.at(object, path); v != nil {
+		if v := at(c, object, path); v != nil {
 			list = append(list, v)
 		}
 	}
 	return list
 }
 
-func sortBy(c *call) any {
+func sortBy(c *call.Call) any {
 	type keyed struct{ key, object any }
-	path := c.path()
-	from := c.list(1)
-	if !c.pay(len(from) * budget.CostEntry) {
+	path := pathOf(c)
+	from := c.List(1)
+	if !c.Pay(len(from) * budget.CostEntry) {
 		return nil
 	}
 	all := make([]keyed, len(from))
 	for i, object := range from {
-		all[i] = keyed{c.scalarOf(c.at(object, path)), object}
+		all[i] = keyed{c.ScalarOf(at(c, object, path)), object}
 	}
-	if c.err != nil {
+	if c.Err != nil {
 		return nil
 	}
-	slices.SortStableFunc(all, func(a, b keyed) int { return c.order(a.key, b.key) })
-	list := c.newList(len(all))
+	slices.SortStableFunc(all, func(a, b keyed) int { return order(c, a.key, b.key) })
+	list := c.NewList(len(all))
 	for _, k := range all {
-		if c.err == nil {
+		if c.Err == nil {
 			list = append(list, k.object)
 		}
 	}
@@ -110,14 +111,14 @@ func sortBy(c *call) any {
 }
 
 // order puts missing values first, then booleans, numbers, texts.
-func (c *call) order(a, b any) int {
-	c.pay(budget.CostStep)
+func order(c *call.Call, a, b any) int {
+	c.Pay(budget.CostStep)
 	if byRank := cmp.Compare(rank(a), rank(b)); byRank != 0 {
 		return byRank
 	}
 	switch a := a.(type) {
 	case string:
-		c.pay(min(len(a), len(b.(string))))
+		c.Pay(min(len(a), len(b.(string))))
 		return cmp.Compare(a, b.(string))
 	case bool:
 		return cmp.Compare(boolToInt(a), boolToInt(b.(bool)))
@@ -126,7 +127,7 @@ func (c *call) order(a, b any) int {
 	case nil:
 		return 0
 	}
-	c.fail("the values at the path are lists or maps, which have no order")
+	c.Fail("the values at the path are lists or maps, which have no order")
 	return 0
 }
 
@@ -151,54 +152,54 @@ func boolToInt(b bool) int {
 	return 0
 }
 
-func named(c *call) any {
-	for _, object := range c.list(1) {
-		if c.same(c.at(object, []string{"metadata", "name"}), c.args[0]) {
+func named(c *call.Call) any {
+	for _, object := range c.List(1) {
+		if same(c, at(c, object, []string{"metadata", "name"}), c.Args[0]) {
 			return object
 		}
 	}
 	return nil
 }
 
-func condition(c *call) any {
-	conditions, _ := c.at(c.args[1], []string{"status", "conditions"}).([]any)
+func condition(c *call.Call) any {
+	conditions, _ := at(c, c.Args[1], []string{"status", "conditions"}).([]any)
 	for _, entry := range conditions {
-		if c.same(c.at(entry, []string{"type"}), c.args[0]) {
-			return c.at(entry, []string{"status"})
+		if same(c, at(c, entry, []string{"type"}), c.Args[0]) {
+			return at(c, entry, []string{"status"})
 		}
 	}
 	return nil
 }
 
-func ready(c *call) any {
-	object := c.dict(0)
-	if object == nil || c.x.in.Ready == nil {
+func ready(c *call.Call) any {
+	object := c.Dict(0)
+	if object == nil || c.Ready == nil {
 		return false
 	}
-	c.pay(costReady)
-	if c.payForAll(object["status"], 0); c.err != nil {
+	c.Pay(costReady)
+	if payForAll(c, object["status"], 0); c.Err != nil {
 		return false
 	}
-	return c.x.in.Ready(object)
+	return c.Ready(object)
 }
 
 // payForAll pays for going through all of a value, as the answer of ready may
 // take.
-func (c *call) payForAll(v any, depth int) {
+func payForAll(c *call.Call, v any, depth int) {
 	if depth > budget.MaxDepth {
-		c.failed(budget.ErrDeep)
+		c.FailWith(budget.ErrDeep)
 	}
-	if !c.pay(costEach) {
+	if !c.Pay(costEach) {
 		return
 	}
 	switch v := v.(type) {
 	case []any:
 		for _, item := range v {
-			c.payForAll(item, depth+1)
+			payForAll(c, item, depth+1)
 		}
 	case map[string]any:
 		for _, item := range v {
-			c.payForAll(item, depth+1)
+			payForAll(c, item, depth+1)
 		}
 	}
 }

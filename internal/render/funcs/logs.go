@@ -1,6 +1,7 @@
-package render
+package funcs
 
 import (
+	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -10,23 +11,23 @@ func init() {
 }
 
 // logs yields texts. They are data like that of any object.
-func logs(c *call) any {
-	pod := c.dict(0)
+func logs(c *call.Call) any {
+	pod := c.Dict(0)
 	switch {
-	case c.err != nil || !c.pay(costLogs):
+	case c.Err != nil || !c.Pay(costLogs):
 		return nil
 	case pod == nil:
 		return map[string]any{}
-	case c.x.in.Logs == nil:
-		return c.fail("%s", syntax.NoLogs)
+	case c.Logs == nil:
+		return c.Fail("%s", syntax.NoLogs)
 	}
-	texts, err := c.x.in.Logs(pod)
-	if c.cannot(err); c.err != nil {
+	texts, err := c.Logs(pod)
+	if c.FailBecause(err); c.Err != nil {
 		return nil
 	}
-	m := c.newDict(len(texts))
+	m := c.NewDict(len(texts))
 	for container, text := range texts {
-		if !c.pay(len(container) + len(text)) {
+		if !c.Pay(len(container) + len(text)) {
 			return nil
 		}
 		m[container] = text

@@ -1,4 +1,4 @@
-package render
+package funcs
 
 import (
 	"math"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/Masterminds/sprig/v3"
 
+	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/data"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
@@ -23,9 +24,9 @@ func sprigFunc[F any](name string) F { return sprigFuncs[name].(F) }
 // text1 registers functions of one text whose result is at most grow times as
 // long.
 func (g group) text1(name string, grow int, doc string, do func(string) string) {
-	g.add(names(name), 1, 1, doc, func(c *call) any {
-		s := c.str(0)
-		if !c.pay(grow * len(s)) {
+	g.add(names(name), 1, 1, doc, func(c *call.Call) any {
+		s := c.Str(0)
+		if !c.Pay(grow * len(s)) {
 			return nil
 		}
 		return do(s)
@@ -35,9 +36,9 @@ func (g group) text1(name string, grow int, doc string, do func(string) string) 
 // escaper registers a function of any number of arguments whose result is at
 // most grow times as long as print's.
 func (g group) escaper(name string, grow int, doc string, do func(string) string) {
-	g.add(names(name), 0, -1, doc, func(c *call) any {
-		s := c.printed()
-		if !c.pay(grow * len(s)) {
+	g.add(names(name), 0, -1, doc, func(c *call.Call) any {
+		s := printed(c)
+		if !c.Pay(grow * len(s)) {
 			return nil
 		}
 		return do(s)
@@ -57,23 +58,23 @@ func init() {
 	g.text1("camelcase", 8, "the text in CamelCase", sprigFunc[func(string) string]("camelcase"))
 	g.text1("kebabcase", 8, "the text in kebab-case", sprigFunc[func(string) string]("kebabcase"))
 	g.add(names("trimAll", "trimall"), 2, 2, "the second text without characters of the first at its ends",
-		func(c *call) any {
-			set, s := c.str(0), c.str(1)
-			if !c.pay(len(s) * len(set) / 8) { // as strings.Trim may take
+		func(c *call.Call) any {
+			set, s := c.Str(0), c.Str(1)
+			if !c.Pay(len(s) * len(set) / 8) { // as strings.Trim may take
 				return nil
 			}
 			return strings.Trim(s, set)
 		})
 	g.add(names("trimSuffix"), 2, 2, "the second text without the first at its end",
-		func(c *call) any { return strings.TrimSuffix(c.str(1), c.str(0)) })
+		func(c *call.Call) any { return strings.TrimSuffix(c.Str(1), c.Str(0)) })
 	g.add(names("trimPrefix"), 2, 2, "the second text without the first at its beginning",
-		func(c *call) any { return strings.TrimPrefix(c.str(1), c.str(0)) })
+		func(c *call.Call) any { return strings.TrimPrefix(c.Str(1), c.Str(0)) })
 	g.add(names("contains"), 2, 2, "whether the second text contains the first",
-		func(c *call) any { return strings.Contains(c.str(1), c.str(0)) })
+		func(c *call.Call) any { return strings.Contains(c.Str(1), c.Str(0)) })
 	g.add(names("hasPrefix"), 2, 2, "whether the second text begins with the first",
-		func(c *call) any { return strings.HasPrefix(c.str(1), c.str(0)) })
+		func(c *call.Call) any { return strings.HasPrefix(c.Str(1), c.Str(0)) })
 	g.add(names("hasSuffix"), 2, 2, "whether the second text ends with the first",
-		func(c *call) any { return strings.HasSuffix(c.str(1), c.str(0)) })
+		func(c *call.Call) any { return strings.HasSuffix(c.Str(1), c.Str(0)) })
 	g.add(names("replace"), 3, 3, "the third text with each first text replaced by the second", replace)
 	g.add(names("repeat"), 2, 2, "the second text, as often as the first argument says", repeat)
 	g.add(names("trunc"), 2, 2, "the first characters of the text or, if negative, the last", trunc)
@@ -81,27 +82,27 @@ func init() {
 	g.add(names("abbrev"), 2, 2, "the text cut to a length, with ... at its end", abbrev)
 	g.add(names("abbrevboth"), 3, 3, "the text cut at both ends, with ... there", abbrevboth)
 	g.add(names("wrap"), 2, 2, "the text with line ends after a number of characters",
-		func(c *call) any { return wrap(c, "\n", c.str(1), false) })
+		func(c *call.Call) any { return wrap(c, "\n", c.Str(1), false) })
 	g.add(names("wrapWith"), 3, 3, "the text with a separator after a number of characters",
-		func(c *call) any { return wrap(c, c.str(1), c.str(2), true) })
-	g.add(names("cat"), 1, -1, "the texts with spaces between them", func(c *call) any { return c.joinArgs(" ") })
+		func(c *call.Call) any { return wrap(c, c.Str(1), c.Str(2), true) })
+	g.add(names("cat"), 1, -1, "the texts with spaces between them", func(c *call.Call) any { return joinArgs(c, " ") })
 	g.add(names("plural"), 3, 3, "the first text if the number is 1, else the second", plural)
-	g.add(names("toString"), 1, 1, "a number, a boolean or a text as text", func(c *call) any { return c.str(0) })
-	g.add(names("hello"), 0, 0, "a greeting", func(*call) any { return "Hello!" })
+	g.add(names("toString"), 1, 1, "a number, a boolean or a text as text", func(c *call.Call) any { return c.Str(0) })
+	g.add(names("hello"), 0, 0, "a greeting", func(*call.Call) any { return "Hello!" })
 
 	b := group{source: "text/template", rendered: syntax.Expands}
-	b.add(names("print"), 0, -1, "the texts one after the other, with spaces between operands that are not strings", func(c *call) any { return c.printed() })
-	b.add(names("println"), 0, -1, "the texts with spaces between them and a line end", func(c *call) any { return c.joinArgs(" ") + "\n" })
+	b.add(names("print"), 0, -1, "the texts one after the other, with spaces between operands that are not strings", func(c *call.Call) any { return printed(c) })
+	b.add(names("println"), 0, -1, "the texts with spaces between them and a line end", func(c *call.Call) any { return joinArgs(c, " ") + "\n" })
 	b.escaper("html", 6, "the texts, put together as by print, with HTML's special characters escaped", template.HTMLEscapeString)
 	b.escaper("js", 6, "the texts, put together as by print, as they stand between quotes in JavaScript", template.JSEscapeString)
 	b.escaper("urlquery", 3, "the texts, put together as by print, as they stand in the query of a URL", url.QueryEscape)
 
 	k := group{source: "sprig", rendered: syntax.Keeps}
 	k.add(names("trim"), 1, 1, "the text without white space at its ends", trim)
-	k.add(names("indent"), 2, 2, "the text with its lines indented", func(c *call) any { return indent(c, "") })
-	k.add(names("nindent"), 2, 2, "the text on a new line with its lines indented", func(c *call) any { return indent(c, "\n") })
-	k.add(names("quote"), 1, -1, "the texts in double quotes", func(c *call) any { return quoted(c, '"', token.DoubleQuoted) })
-	k.add(names("squote"), 1, -1, "the texts in single quotes", func(c *call) any { return quoted(c, '\'', token.SingleQuoted) })
+	k.add(names("indent"), 2, 2, "the text with its lines indented", func(c *call.Call) any { return indent(c, "") })
+	k.add(names("nindent"), 2, 2, "the text on a new line with its lines indented", func(c *call.Call) any { return indent(c, "\n") })
+	k.add(names("quote"), 1, -1, "the texts in double quotes", func(c *call.Call) any { return quoted(c, '"', token.DoubleQuoted) })
+	k.add(names("squote"), 1, -1, "the texts in single quotes", func(c *call.Call) any { return quoted(c, '\'', token.SingleQuoted) })
 
 	o := group{source: "templater", rendered: syntax.Expands}
 	o.add(names("dnsLabel"), 1, 1, "a valid name of at most 63 characters; one that differs from the text ends with a hash of it", dnsLabel)
@@ -109,20 +110,20 @@ func init() {
 	s.add(names("shellQuote"), 1, 1, "the text as one word of a POSIX shell", shellQuote)
 }
 
-func replace(c *call) any {
-	old, to, s := c.str(0), c.str(1), c.str(2)
-	if !c.pay(len(s)) || !c.payFor(strings.Count(s, old), len(to)) {
+func replace(c *call.Call) any {
+	old, to, s := c.Str(0), c.Str(1), c.Str(2)
+	if !c.Pay(len(s)) || !c.PayFor(strings.Count(s, old), len(to)) {
 		return nil
 	}
 	return strings.ReplaceAll(s, old, to)
 }
 
-func repeat(c *call) any {
-	n, s := c.integer(0), c.str(1)
+func repeat(c *call.Call) any {
+	n, s := c.Integer(0), c.Str(1)
 	if n < 0 {
-		return c.fail("argument 1 is negative")
+		return c.Fail("argument 1 is negative")
 	}
-	if len(s) == 0 || !c.payFor(int(n), len(s)) {
+	if len(s) == 0 || !c.PayFor(int(n), len(s)) {
 		return ""
 	}
 	return strings.Repeat(s, int(n))
@@ -137,8 +138,8 @@ func startAt(s string, n int) int {
 }
 
 // trunc counts bytes, as sprig does, but never cuts a character in two.
-func trunc(c *call) any {
-	n, s := c.integer(0), c.str(1)
+func trunc(c *call.Call) any {
+	n, s := c.Integer(0), c.Str(1)
 	switch {
 	case n >= 0 && n < int64(len(s)):
 		return syntax.Cut(s, int(n))
@@ -148,29 +149,29 @@ func trunc(c *call) any {
 	return s
 }
 
-func substr(c *call) any {
-	from, to, s := c.integer(0), c.integer(1), c.str(2)
+func substr(c *call.Call) any {
+	from, to, s := c.Integer(0), c.Integer(1), c.Str(2)
 	if to < 0 || to > int64(len(s)) {
 		to = int64(len(s))
 	}
 	from = min(max(from, 0), int64(len(s)))
 	if from > to {
-		return c.fail("argument 1 is greater than argument 2")
+		return c.Fail("argument 1 is greater than argument 2")
 	}
 	head := syntax.Cut(s, int(to))
 	return head[startAt(head, min(int(from), len(head))):]
 }
 
-func abbrev(c *call) any {
-	width, s := c.integer(0), c.str(1)
+func abbrev(c *call.Call) any {
+	width, s := c.Integer(0), c.Str(1)
 	if width < 4 || int64(len(s)) <= width {
 		return s
 	}
 	return syntax.Cut(s, int(width)-3) + "..."
 }
 
-func abbrevboth(c *call) any {
-	left, right, s := c.integer(0), c.integer(1), c.str(2)
+func abbrevboth(c *call.Call) any {
+	left, right, s := c.Integer(0), c.Integer(1), c.Str(2)
 	if right < 4 || left > 0 && right < 7 || int64(len(s)) <= right {
 		return s
 	}
@@ -190,28 +191,28 @@ func abbrevboth(c *call) any {
 // clampInt keeps arithmetic within third-party code from overflowing.
 func clampInt(n int64) int { return int(min(max(n, math.MinInt32), math.MaxInt32)) }
 
-func plural(c *call) any {
-	if c.integer(2) == 1 {
-		return c.str(0)
+func plural(c *call.Call) any {
+	if c.Integer(2) == 1 {
+		return c.Str(0)
 	}
-	return c.str(1)
+	return c.Str(1)
 }
 
 // joinArgs returns all arguments as text with sep between them.
-func (c *call) joinArgs(sep string) string {
-	parts := make([]string, len(c.args))
-	for i := range c.args {
-		parts[i] = c.str(i)
+func joinArgs(c *call.Call, sep string) string {
+	parts := make([]string, len(c.Args))
+	for i := range c.Args {
+		parts[i] = c.Str(i)
 	}
-	return c.join(parts, sep)
+	return join(c, parts, sep)
 }
 
-func (c *call) join(parts []string, sep string) string {
+func join(c *call.Call, parts []string, sep string) string {
 	size := len(parts) * len(sep)
 	for _, p := range parts {
 		size += len(p)
 	}
-	if !c.pay(size) {
+	if !c.Pay(size) {
 		return ""
 	}
 	return strings.Join(parts, sep)
@@ -219,47 +220,47 @@ func (c *call) join(parts []string, sep string) string {
 
 // printed returns all arguments as text, with a space between two if neither
 // is a string, as fmt.Print does.
-func (c *call) printed() string {
-	parts := make([]string, 0, 2*len(c.args))
-	for i := range c.args {
-		if i > 0 && !data.IsText(c.args[i-1]) && !data.IsText(c.args[i]) {
+func printed(c *call.Call) string {
+	parts := make([]string, 0, 2*len(c.Args))
+	for i := range c.Args {
+		if i > 0 && !data.IsText(c.Args[i-1]) && !data.IsText(c.Args[i]) {
 			parts = append(parts, " ")
 		}
-		parts = append(parts, c.str(i))
+		parts = append(parts, c.Str(i))
 	}
-	return c.join(parts, "")
+	return join(c, parts, "")
 }
 
 // trim trims the text itself, never the values in it.
-func trim(c *call) any {
-	if r, ok := c.args[0].(token.Rendered); ok {
-		if !c.pay(len(r)) {
+func trim(c *call.Call) any {
+	if r, ok := c.Args[0].(token.Rendered); ok {
+		if !c.Pay(len(r)) {
 			return nil
 		}
 		return token.Rendered(strings.TrimSpace(string(r)))
 	}
-	return strings.TrimSpace(c.str(0))
+	return strings.TrimSpace(c.Str(0))
 }
 
 // indent puts spaces before each line of rendered text. Plain text becomes
 // one token, whose later lines get that indentation where it ends up in a
 // block scalar; elsewhere, it is a value and has no indentation.
-func indent(c *call, before string) any {
-	n := c.integer(0)
+func indent(c *call.Call, before string) any {
+	n := c.Integer(0)
 	if n < 0 || n > 1000 {
-		return c.fail("argument 1 must be from 0 to 1000")
+		return c.Fail("argument 1 must be from 0 to 1000")
 	}
 	var s string
-	switch v := c.args[1].(type) {
+	switch v := c.Args[1].(type) {
 	case token.Rendered:
 		s = string(v)
 	case token.Derived:
-		return c.fail("text of several lines that was computed from rendered text cannot be indented; " +
+		return c.Fail("text of several lines that was computed from rendered text cannot be indented; " +
 			"put the text in a define block and indent what include yields")
 	default:
-		s = string(c.x.Add(nil, c.str(1), token.AsIs))
+		s = string(c.Add(nil, c.Str(1), token.AsIs))
 	}
-	if !c.pay(len(before) + len(s) + (strings.Count(s, "\n")+1)*int(n)) {
+	if !c.Pay(len(before) + len(s) + (strings.Count(s, "\n")+1)*int(n)) {
 		return nil
 	}
 	margin := strings.Repeat(" ", int(n))
@@ -268,14 +269,14 @@ func indent(c *call, before string) any {
 
 // quoted puts each argument between quotes, as a token that is encoded for
 // that kind of quotes. As in sprig, several are separated by spaces.
-func quoted(c *call, mark byte, m token.Mode) any {
+func quoted(c *call.Call, mark byte, m token.Mode) any {
 	var out []byte
-	for i := range c.args {
+	for i := range c.Args {
 		if i > 0 {
 			out = append(out, ' ')
 		}
 		out = append(out, mark)
-		out = c.x.Add(out, c.str(i), m)
+		out = c.Add(out, c.Str(i), m)
 		out = append(out, mark)
 	}
 	return token.Rendered(out)
@@ -283,20 +284,20 @@ func quoted(c *call, mark byte, m token.Mode) any {
 
 // dnsLabel keeps letters, digits and dashes; all else becomes a dash. A name that
 // is not the text itself gets a hash, so that no two texts become one name.
-func dnsLabel(c *call) any {
-	const longest, hashLength = 63, 8
-	s := c.str(0)
-	if !c.pay(2 * len(s)) {
+func dnsLabel(c *call.Call) any {
+	const longestLabel, hashLength = 63, 8
+	s := c.Str(0)
+	if !c.Pay(2 * len(s)) {
 		return nil
 	}
 	label := strings.Trim(strings.Map(labelRune, strings.ToLower(s)), "-")
 	if label == "" {
-		return c.fail("the text has no letter or digit to make a name of")
+		return c.Fail("the text has no letter or digit to make a name of")
 	}
-	if label == s && len(label) <= longest {
+	if label == s && len(label) <= longestLabel {
 		return label
 	}
-	label = label[:min(len(label), longest-hashLength-1)]
+	label = label[:min(len(label), longestLabel-hashLength-1)]
 	return strings.TrimRight(label, "-") + "-" + hash256(s)[:hashLength]
 }
 
@@ -309,14 +310,14 @@ func labelRune(r rune) rune {
 
 // shellQuote yields a token that never gets indentation, since every
 // character between the quotes counts.
-func shellQuote(c *call) any {
-	s := c.str(0)
+func shellQuote(c *call.Call) any {
+	s := c.Str(0)
 	if strings.IndexByte(s, 0) >= 0 {
-		return c.fail("the text has a NUL character, which no shell can pass on")
+		return c.Fail("the text has a NUL character, which no shell can pass on")
 	}
-	if n := strings.Count(s, "'"); !c.pay(len(s) + 3*n + 2) {
+	if n := strings.Count(s, "'"); !c.Pay(len(s) + 3*n + 2) {
 		return nil
 	}
 	word := "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-	return token.Rendered(c.x.Add(nil, word, token.Verbatim))
+	return token.Rendered(c.Add(nil, word, token.Verbatim))
 }

@@ -1,0 +1,103 @@
+package render
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"text/template/parse"
+
+	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/call"
+	"github.com/templater-dev/templater/internal/render/document"
+	"github.com/templater-dev/templater/internal/render/syntax"
+)
+
+// located turns an error into an Error that points at a node, unless it is
+// one already.
+func (x *exec) located(err error, n parse.Node) error {
+	if err == nil {
+		return nil
+	}
+	if at := x.placed(err); at != nil {
+		return at
+	}
+	return x.src.ErrorAt(syntax.Start(n), reasonOf(err), err.Error())
+}
+
+// placed returns what err says of its place in a template, or nil where it says nothing of it.
+func (x *exec) placed(err error) error {
+	if at, ok := errors.AsType[*syntax.Error](err); ok {
+		return at
+	}
+	if hidden, ok := errors.AsType[*document.CommentError](err); ok {
+		return x.suspects[hidden.Mark].error()
+	}
+	return nil
+}
+
+func (x *exec) failf(n parse.Node, format string, args ...any) error {
+	return x.src.ErrorAt(syntax.Start(n), syntax.Invalid, fmt.Sprintf(format, args...))
+}
+
+// reasonOf tells what kind of error err is.
+func reasonOf(err error) syntax.Reason {
+	if stop, ok := errors.AsType[*call.StopError](err); ok {
+		return stop.Reason
+	}
+	if _, ok := errors.AsType[budget.Error](err); ok {
+		return syntax.Budget
+	}
+	if _, ok := errors.AsType[*budget.InterruptedError](err); ok {
+		return syntax.Interrupted
+	}
+	return syntax.Invalid
+}
+
+// mapped makes an Error of what went wrong with the output: it points at the
+// place in the template that the place in the output came from.
+func (x *exec) mapped(err error) error {
+	if err == nil {
+		return nil
+	}
+	if at := x.placed(err); at != nil {
+		return at
+	}
+	offset := -1
+	if at, ok := errors.AsType[*document.Error](err); ok {
+		offset = at.Offset
+	}
+	src, pos := x.out.origin(offset)
+	err = x.out.explained(err, offset)
+	if src == nil {
+		return &syntax.Error{Template: x.unit.Text.Name, Reason: reasonOf(err), Message: syntax.OneLine(err.Error())}
+	}
+	return src.ErrorAt(pos, reasonOf(err), err.Error())
+}
+
+// panicSite returns the line of this package in which a panic arose that is
+// being recovered.
+func panicSite() string {
+	var stack [32]uintptr
+	frames := runtime.CallersFrames(stack[:runtime.Callers(3, stack[:])])
+	for {
+		frame, more := frames.Next()
+		if strings.Contains(frame.Function, "internal/render") {
+			return fmt.Sprintf("%s:%d", filepath.Base(frame.File), frame.Line)
+		}
+		if !more {
+			return "an unknown place"
+		}
+	}
+}
+
+// panicked reports a panic, which is a defect of ours or of a library. Its
+// words are not published since they may quote data.
+func (x *exec) panicked(site string) error {
+	message := "internal: the renderer panicked at " + site + "; please report this template"
+	if x.place == nil || x.src == nil {
+		return &syntax.Error{Template: x.unit.Text.Name, Reason: syntax.Invalid, Message: message}
+	}
+	return x.src.ErrorAt(syntax.Start(x.place), syntax.Invalid, message)
+}

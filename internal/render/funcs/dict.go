@@ -1,0 +1,212 @@
+package funcs
+
+import (
+	"maps"
+
+	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/call"
+	"github.com/templater-dev/templater/internal/render/data"
+	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/render/token"
+)
+
+func init() {
+	p := group{source: "sprig", rendered: syntax.Passes}
+	p.add(names("get"), 2, 2, "the value of a key, or nothing", func(c *call.Call) any { return lookup(c, c.Args[0], c.Str(1)) })
+	p.add(names("set"), 3, 3, "a copy of the map in which a key has a value", set)
+	p.add(names("unset"), 2, 2, "a copy of the map without a key", func(c *call.Call) any {
+		m := c.CloneDict(0)
+		delete(m, c.Str(1))
+		return m
+	})
+	p.add(names("hasKey"), 2, 2, "whether the map has a key", func(c *call.Call) any {
+		_, ok := c.Dict(0)[c.Str(1)]
+		return ok
+	})
+	p.add(names("pluck"), 2, -1, "the values of a key in each of the maps that has it", pluck)
+	p.add(names("pick"), 1, -1, "a map of only the keys given", pick)
+	p.add(names("omit"), 1, -1, "a copy of the map without the keys given", omit)
+	p.add(names("keys"), 1, -1, "the keys of the maps, in order", keys)
+	p.add(names("values"), 1, 1, "the values of the map, in the order of its keys", values)
+	p.add(names("merge", "mustMerge"), 1, -1, "a new map of all keys; earlier maps win", func(c *call.Call) any { return mergeAll(c, false) })
+	p.add(names("mergeOverwrite", "mustMergeOverwrite"), 1, -1, "a new map of all keys; later maps win",
+		func(c *call.Call) any { return mergeAll(c, true) })
+	p.add(names("deepCopy", "mustDeepCopy"), 1, 1, "the value itself, for no function changes its arguments",
+		func(c *call.Call) any { return c.Args[0] })
+	p.add(names("dig"), 3, -1, "the value at a path of keys in the last argument, or else the default before it", dig)
+
+	n := group{source: "sprig", rendered: syntax.Passes, nilOK: true}
+	n.add(names("dict"), 0, -1, "a map of keys and values", dict)
+	b := group{source: "text/template", rendered: syntax.Passes, nilOK: true}
+	b.add(names("index"), 1, -1, "the value at a path of keys and positions, or nothing", index)
+}
+
+// lookup returns the value of a key that may come from data.
+func lookup(c *call.Call, v any, key string) any {
+	switch v := v.(type) {
+	case nil:
+		return nil
+	case map[string]any:
+		return v[key]
+	case *data.Closed:
+		if v.Check(key) != nil {
+			return c.Fail("there is no such key; look at what the template sees under %s", v.Prefix)
+		}
+		value, err := v.Get(key)
+		c.FailWith(err)
+		return value
+	}
+	return c.Fail("%s has no keys", token.KindOf(v))
+}
+
+func set(c *call.Call) any {
+	m := c.CloneDict(1)
+	if c.Err == nil {
+		m[c.Str(1)] = c.Args[2]
+	}
+	return m
+}
+
+func pluck(c *call.Call) any {
+	key := c.Str(0)
+	list := c.NewList(len(c.Args))
+	for i := 1; i < len(c.Args) && c.Err == nil; i++ {
+		if v, ok := c.Dict(i)[key]; ok {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+func pick(c *call.Call) any {
+	from, to := c.Dict(0), c.NewDict(len(c.Args))
+	for i := 1; i < len(c.Args) && c.Err == nil; i++ {
+		key := c.Str(i)
+		if v, ok := from[key]; ok {
+			to[key] = v
+		}
+	}
+	return to
+}
+
+func omit(c *call.Call) any {
+	m := c.CloneDict(0)
+	for i := 1; i < len(c.Args); i++ {
+		delete(m, c.Str(i))
+	}
+	return m
+}
+
+func keys(c *call.Call) any {
+	var all []any
+	for i := range c.Args {
+		for _, key := range c.Keys(c.Dict(i)) {
+			all = append(all, key)
+		}
+	}
+	return all
+}
+
+func values(c *call.Call) any {
+	m := c.Dict(0)
+	all := c.NewList(len(m))
+	for _, key := range c.Keys(m) {
+		all = append(all, m[key])
+	}
+	return all
+}
+
+func dict(c *call.Call) any {
+	if len(c.Args)%2 != 0 {
+		return c.Fail("needs a value for each key")
+	}
+	m := c.NewDict(len(c.Args) / 2)
+	for i := 0; i < len(c.Args) && c.Err == nil; i += 2 {
+		if c.Args[i] == nil {
+			return c.Fail("argument %d, a key, has no value", i+1)
+		}
+		m[c.Str(i)] = c.Args[i+1]
+	}
+	return m
+}
+
+// mergeAll merges maps within maps, too. It shares with its arguments what it
+// does not merge.
+func mergeAll(c *call.Call, later bool) any {
+	m := c.CloneDict(0)
+	for i := 1; i < len(c.Args) && c.Err == nil; i++ {
+		m = merge(c, m, c.Dict(i), later, 0)
+	}
+	return m
+}
+
+// merge adds the entries of from to m, which is ours to change.
+func merge(c *call.Call, m, from map[string]any, later bool, depth int) map[string]any {
+	if depth > budget.MaxDepth {
+		c.FailWith(budget.ErrDeep)
+	}
+	if !c.Pay(len(from) * budget.CostEntry) {
+		return m
+	}
+	for key, v := range from {
+		old, there := m[key]
+		oldMap, ok1 := old.(map[string]any)
+		newMap, ok2 := v.(map[string]any)
+		switch {
+		case ok1 && ok2:
+			if !c.Pay(len(oldMap) * budget.CostEntry) {
+				return m
+			}
+			m[key] = merge(c, maps.Clone(oldMap), newMap, later, depth+1)
+		case !there || old == nil || later && v != nil:
+			m[key] = v
+		}
+	}
+	return m
+}
+
+func dig(c *call.Call) any {
+	last := len(c.Args) - 1
+	v := c.Args[last]
+	for i := range last - 1 {
+		m, ok := v.(map[string]any)
+		if !ok {
+			if root, isClosed := v.(*data.Closed); isClosed {
+				v = lookup(c, root, c.Str(i))
+				continue
+			}
+			return c.Fail("on the way to argument %d is %s, not a map", i+1, token.KindOf(v))
+		}
+		if v, ok = m[c.Str(i)]; !ok || v == nil {
+			return c.Args[last-1]
+		}
+	}
+	return v
+}
+
+// index follows keys of maps and positions in lists. What is missing yields
+// nothing.
+func index(c *call.Call) any {
+	v := c.Args[0]
+	for i := 1; i < len(c.Args) && c.Err == nil; i++ {
+		v = c.Item(v)
+		list, isList := v.([]any)
+		switch {
+		case v == nil:
+			return nil
+		case c.Args[i] == nil:
+			return c.Fail("argument %d has no value", i+1)
+		case isList:
+			n := c.Integer(i)
+			if n < 0 {
+				return c.Fail("argument %d is negative", i+1)
+			}
+			v = itemOf(list, int(min(n, int64(len(list)))))
+		case data.IsCollection(v):
+			v = lookup(c, v, c.Str(i))
+		default:
+			return c.Fail("%s has no keys and positions", token.KindOf(v))
+		}
+	}
+	return v
+}

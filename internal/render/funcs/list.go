@@ -1,0 +1,340 @@
+package funcs
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/call"
+	"github.com/templater-dev/templater/internal/render/data"
+	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/render/token"
+)
+
+func init() {
+	p := group{source: "sprig", rendered: syntax.Passes}
+	p.add(names("append", "push", "mustAppend", "mustPush"), 2, 2, "the list with an item at its end", func(c *call.Call) any {
+		return listOf(c, c.List(0), c.Args[1:])
+	})
+	p.add(names("prepend", "mustPrepend"), 2, 2, "the list with an item at its beginning", func(c *call.Call) any {
+		return listOf(c, c.Args[1:], c.List(0))
+	})
+	p.add(names("concat"), 1, -1, "the lists one after the other", concat)
+	p.add(names("last", "mustLast"), 1, 1, "the last item, or nothing if the list is empty", func(c *call.Call) any {
+		return itemOf(c.List(0), -1)
+	})
+	p.add(names("rest", "mustRest"), 1, 1, "all items but the first", func(c *call.Call) any { return part(c, 1, 0) })
+	p.add(names("initial", "mustInitial"), 1, 1, "all items but the last", func(c *call.Call) any { return part(c, 0, 1) })
+	p.add(names("reverse", "mustReverse"), 1, 1, "the items in reverse order", func(c *call.Call) any {
+		list := listOf(c, c.List(0), nil)
+		slices.Reverse(list)
+		return list
+	})
+	p.add(names("compact", "mustCompact"), 1, 1, "the items that are not empty", func(c *call.Call) any {
+		return filter(c, 0, func(v any) bool { return !data.Empty(v, &c.Table) })
+	})
+	p.add(names("uniq", "mustUniq"), 1, 1, "the items without those that equal an earlier one", uniq)
+	p.add(names("without", "mustWithout"), 1, -1, "the list without the items given", without)
+	p.add(names("slice", "mustSlice"), 1, 3, "the items, or characters, from a position to before another", slice)
+	p.add(names("chunk", "mustChunk"), 2, 2, "the items in lists of a given length", chunk)
+
+	n := group{source: "sprig", rendered: syntax.Passes, nilOK: true}
+	n.add(names("list", "tuple"), 0, -1, "a list of the arguments", func(c *call.Call) any { return listOf(c, c.Args, nil) })
+	n.add(names("first", "mustFirst"), 1, 1, "the first item, or nothing if the list is empty", func(c *call.Call) any {
+		return itemOf(c.List(0), 0)
+	})
+	n.add(names("has", "mustHas"), 2, 2, "whether the list, the second argument, has an item equal to the first", func(c *call.Call) any {
+		return slices.ContainsFunc(c.List(1), func(v any) bool { return same(c, c.Args[0], v) })
+	})
+
+	e := group{source: "sprig", rendered: syntax.Expands}
+	e.add(names("join"), 2, 2, "the items as text with the first argument between them", joinList)
+	e.add(names("sortAlpha"), 1, 1, "the items as text in order", sortAlpha)
+	e.add(names("toStrings"), 1, 1, "the items as text", func(c *call.Call) any { return stringList(c, texts(c, 0)) })
+	e.add(names("split"), 2, 2, "a map _0, _1, … of what the first text separates in the second", split)
+	e.add(names("splitn"), 3, 3, "like split, of at most a number of parts", splitn)
+	e.add(names("splitList"), 2, 2, "a list of what the first text separates in the second", func(c *call.Call) any {
+		return stringList(c, splitParts(c, c.Str(0), c.Str(1), -1))
+	})
+	e.add(names("seq"), 0, 3, "whole numbers as text, with spaces between them", seq)
+	e.add(names("until"), 1, 1, "a list of the whole numbers from 0 to before the argument", func(c *call.Call) any {
+		return numbers(c, 0, c.Integer(0), 1)
+	})
+	e.add(names("untilStep"), 3, 3, "a list of the whole numbers from the first to before the second, by the third", func(c *call.Call) any {
+		return numbers(c, c.Integer(0), c.Integer(1), c.Integer(2))
+	})
+}
+
+// listOf returns a new list of the items of both.
+func listOf(c *call.Call, a, b []any) []any {
+	list := c.NewList(len(a) + len(b))
+	if list == nil {
+		return nil
+	}
+	return append(append(list, a...), b...)
+}
+
+func concat(c *call.Call) any {
+	size := 0
+	for i := range c.Args {
+		size += len(c.List(i))
+	}
+	list := c.NewList(size)
+	for i := range c.Args {
+		if c.Err == nil {
+			list = append(list, c.List(i)...)
+		}
+	}
+	return list
+}
+
+// itemOf returns the item at an index, counted from the end if negative, or
+// nil if there is none.
+func itemOf(list []any, i int) any {
+	if i < 0 {
+		i += len(list)
+	}
+	if i < 0 || i >= len(list) {
+		return nil
+	}
+	return list[i]
+}
+
+// part returns argument 0 without some items at its ends.
+func part(c *call.Call, head, tail int) any {
+	list := c.List(0)
+	if len(list) < head+tail {
+		return []any{}
+	}
+	return listOf(c, list[head:len(list)-tail], nil)
+}
+
+// filter returns the items of argument i that do is true for.
+func filter(c *call.Call, i int, do func(any) bool) []any {
+	from := c.List(i)
+	list := c.NewList(len(from))
+	if c.Err != nil {
+		return nil
+	}
+	for _, v := range from {
+		if do(v) {
+			list = append(list, v)
+		}
+	}
+	return list
+}
+
+func uniq(c *call.Call) any {
+	var seen []any
+	return filter(c, 0, func(v any) bool {
+		if c.Err != nil || slices.ContainsFunc(seen, func(s any) bool { return same(c, s, v) }) {
+			return false
+		}
+		seen = append(seen, v)
+		return true
+	})
+}
+
+func without(c *call.Call) any {
+	return filter(c, 0, func(v any) bool {
+		return !slices.ContainsFunc(c.Args[1:], func(o any) bool { return same(c, o, v) })
+	})
+}
+
+// slice serves lists, as sprig's, and text, as text/template's.
+func slice(c *call.Call) any {
+	if data.IsText(c.Args[0]) {
+		s := c.Str(0)
+		from, to := bounds(c, len(s))
+		if c.Err != nil {
+			return nil
+		}
+		if c.Derived() && call.HasLineEnd(s[from:to]) {
+			return token.Derived(s[from:to])
+		}
+		return s[from:to]
+	}
+	list := c.List(0)
+	from, to := bounds(c, len(list))
+	if c.Err != nil {
+		return nil
+	}
+	return listOf(c, list[from:to], nil)
+}
+
+// bounds returns arguments 1 and 2 as positions in something of that length.
+func bounds(c *call.Call, length int) (from, to int) {
+	bounds := [2]int{0, length}
+	for i := 1; i < len(c.Args); i++ {
+		n := c.Integer(i)
+		if n < 0 || n > int64(length) {
+			c.Fail("argument %d is outside of what is sliced", i+1)
+			return 0, 0
+		}
+		bounds[i-1] = int(n)
+	}
+	if bounds[0] > bounds[1] {
+		c.Fail("argument 2 is greater than argument 3")
+		return 0, 0
+	}
+	return bounds[0], bounds[1]
+}
+
+func chunk(c *call.Call) any {
+	size, list := c.Integer(0), c.List(1)
+	if size < 1 {
+		return c.Fail("argument 1 must be at least 1")
+	}
+	step := int(min(size, int64(len(list))+1))
+	chunks := c.NewList(len(list)/step + 1)
+	for from := 0; from < len(list) && c.Err == nil; from += step {
+		chunks = append(chunks, listOf(c, list[from:min(from+step, len(list))], nil))
+	}
+	return chunks
+}
+
+// texts returns the items of argument i as text.
+func texts(c *call.Call, i int) []string {
+	from := c.List(i)
+	if !c.Pay(len(from) * budget.CostItem) {
+		return nil
+	}
+	parts := make([]string, len(from))
+	for j, v := range from {
+		if v == nil {
+			c.Fail("item %d of argument %d has no value", j, i+1)
+		} else {
+			parts[j] = c.StrOf(c.Item(v), i)
+		}
+	}
+	return parts
+}
+
+// joinList also takes a single text, as sprig's join does.
+func joinList(c *call.Call) any {
+	if _, isList := c.Args[1].([]any); !isList {
+		return c.Str(1)
+	}
+	return join(c, texts(c, 1), c.Str(0))
+}
+
+func sortAlpha(c *call.Call) any {
+	parts := texts(c, 0)
+	slices.Sort(parts)
+	return stringList(c, parts)
+}
+
+// stringList returns parts as a list.
+func stringList(c *call.Call, parts []string) any {
+	list := c.NewList(len(parts))
+	if c.Err != nil {
+		return nil
+	}
+	for _, p := range parts {
+		list = append(list, p)
+	}
+	return list
+}
+
+// splitParts splits s into at most n parts, or all if n is negative, and pays
+// for them.
+func splitParts(c *call.Call, sep, s string, n int) []string {
+	if !c.Pay(len(s)) {
+		return nil
+	}
+	parts := len(s)
+	if sep != "" {
+		parts = strings.Count(s, sep) + 1
+	}
+	if n >= 0 {
+		parts = min(parts, n)
+	}
+	if !c.Pay(parts * budget.CostItem) {
+		return nil
+	}
+	return strings.SplitN(s, sep, n)
+}
+
+func split(c *call.Call) any { return numbered(c, splitParts(c, c.Str(0), c.Str(1), -1)) }
+
+func splitn(c *call.Call) any {
+	n := c.Integer(1)
+	if n < 0 {
+		return c.Fail("argument 2 is negative")
+	}
+	return numbered(c, splitParts(c, c.Str(0), c.Str(2), clampInt(n)))
+}
+
+// numbered returns parts as a map _0, _1, …
+func numbered(c *call.Call, parts []string) any {
+	m := c.NewDict(len(parts))
+	if c.Err != nil {
+		return nil
+	}
+	for i, p := range parts {
+		if m["_"+strconv.Itoa(i)] = p; c.Derived() && call.HasLineEnd(p) {
+			m["_"+strconv.Itoa(i)] = token.Derived(p)
+		}
+	}
+	return m
+}
+
+// numbers returns the whole numbers from start to before stop.
+func numbers(c *call.Call, start, stop, step int64) []any {
+	n := countSteps(c, start, stop, step)
+	list := c.NewList(n)
+	for i := range n {
+		if c.Err != nil {
+			return nil
+		}
+		list = append(list, start+int64(i)*step)
+	}
+	return list
+}
+
+// countSteps returns how many numbers there are from start to before stop.
+func countSteps(c *call.Call, start, stop, step int64) int {
+	const largest = 1 << 40 // far beyond what can be paid for
+	switch {
+	case step == 0:
+		c.Fail("the step is 0")
+	case max(start, stop, step) > largest || min(start, stop, step) < -largest:
+		c.FailWith(budget.ErrWork)
+	case step > 0 && stop < start, step < 0 && stop > start:
+		c.Fail("no numbers lead from the first bound to the second")
+	case step > 0:
+		return int((stop - start + step - 1) / step)
+	default:
+		return int((start - stop - step - 1) / -step)
+	}
+	return 0
+}
+
+// seq counts as the shell's seq does: to the last number itself, downwards
+// too, by the second of three arguments.
+func seq(c *call.Call) any {
+	if len(c.Args) == 0 {
+		return ""
+	}
+	start, stop := int64(1), c.Integer(len(c.Args)-1)
+	if len(c.Args) > 1 {
+		start = c.Integer(0)
+	}
+	step := int64(1)
+	if stop < start {
+		step = -1
+	}
+	past := step
+	if len(c.Args) == 3 {
+		step = c.Integer(1)
+	}
+	if step > 0 && stop < start {
+		return ""
+	}
+	var parts []string
+	for _, n := range numbers(c, start, stop+past, step) {
+		parts = append(parts, token.ScalarText(n))
+	}
+	return join(c, parts, " ")
+}

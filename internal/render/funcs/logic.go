@@ -1,0 +1,249 @@
+package funcs
+
+import (
+	"cmp"
+
+	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/call"
+	"github.com/templater-dev/templater/internal/render/data"
+	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/render/token"
+)
+
+func init() {
+	b := group{source: "text/template", rendered: syntax.Expands, nilOK: true}
+	b.add(names("eq"), 2, -1, "whether the first argument equals any of the others", func(c *call.Call) any {
+		for i := 1; i < len(c.Args); i++ {
+			if equal(c, 0, i) {
+				return true
+			}
+		}
+		return false
+	})
+	b.add(names("ne"), 2, 2, "whether the arguments differ", func(c *call.Call) any { return !equal(c, 0, 1) })
+	b.add(names("not"), 1, 1, "whether the argument is false, 0, empty or missing", func(c *call.Call) any { return !data.Truth(c.Args[0], &c.Table) })
+
+	o := group{source: "text/template", rendered: syntax.Expands}
+	o.add(names("lt"), 2, 2, "whether the first argument is less than the second", func(c *call.Call) any { return compare(c) < 0 })
+	o.add(names("le"), 2, 2, "whether the first argument is at most the second", func(c *call.Call) any { return compare(c) <= 0 })
+	o.add(names("gt"), 2, 2, "whether the first argument is greater than the second", func(c *call.Call) any { return compare(c) > 0 })
+	o.add(names("ge"), 2, 2, "whether the first argument is at least the second", func(c *call.Call) any { return compare(c) >= 0 })
+	o.add(names("len"), 1, 1, "the number of items, entries or bytes", length)
+
+	n := group{source: "sprig", rendered: syntax.Passes, nilOK: true}
+	n.add(names("default"), 1, 2, `the second argument, or the first if the second is missing, "", [] or {}; 0 and false stay`, fallback)
+	n.add(names("coalesce"), 0, -1, "the first argument that is not empty, or nothing", func(c *call.Call) any {
+		for _, v := range c.Args {
+			if !data.Empty(v, &c.Table) {
+				return v
+			}
+		}
+		return nil
+	})
+	n.add(names("ternary"), 3, 3, "the first argument if the third is true, else the second", func(c *call.Call) any {
+		if c.Args[2] != nil && c.Boolean(2) {
+			return c.Args[0]
+		}
+		return c.Args[1]
+	})
+	e := group{source: "sprig", rendered: syntax.Expands, nilOK: true}
+	e.add(names("empty"), 1, 1, `whether the argument is missing, "", [] or {}`, func(c *call.Call) any { return data.Empty(c.Args[0], &c.Table) })
+	s := group{source: "sprig", rendered: syntax.Expands}
+	s.add(names("all"), 0, -1, "whether if takes all arguments as true", func(c *call.Call) any { return count(c) == len(c.Args) })
+	s.add(names("any"), 0, -1, "whether if takes an argument as true", func(c *call.Call) any { return count(c) > 0 })
+	s.add(names("deepEqual"), 2, 2, "whether the arguments are equal, with all they contain", func(c *call.Call) any {
+		return same(c, c.Args[0], c.Args[1])
+	})
+	s.add(names("kindOf"), 1, 1, "string, bool, int64, float64, slice or map", func(c *call.Call) any { return goKind(c.Args[0]) })
+	s.add(names("kindIs"), 2, 2, "whether the kind of the second argument is the first", func(c *call.Call) any {
+		return c.Str(0) == goKind(c.Args[1])
+	})
+	s.add(names("typeOf"), 1, 1, "the Go type", func(c *call.Call) any { return goType(c.Args[0]) })
+	s.add(names("typeIs", "typeIsLike"), 2, 2, "whether the Go type of the second argument is the first", func(c *call.Call) any {
+		return c.Str(0) == goType(c.Args[1])
+	})
+}
+
+func fallback(c *call.Call) any {
+	if len(c.Args) < 2 || data.Empty(c.Args[1], &c.Table) {
+		return c.Args[0]
+	}
+	return c.Args[1]
+}
+
+// count returns how many arguments are true.
+func count(c *call.Call) int {
+	n := 0
+	for _, v := range c.Args {
+		if data.Truth(v, &c.Table) {
+			n++
+		}
+	}
+	return n
+}
+
+func length(c *call.Call) any {
+	switch v := c.Args[0].(type) {
+	case []any:
+		return len(v)
+	case map[string]any:
+		return len(v)
+	case *data.Closed:
+		return len(v.Names)
+	}
+	if !data.IsText(c.Args[0]) {
+		return c.Fail("%s has no length", token.KindOf(c.Args[0]))
+	}
+	return len(c.Str(0))
+}
+
+// equal compares two arguments that must be of one kind. Nothing equals only
+// nothing.
+func equal(c *call.Call, i, j int) bool {
+	a, b := c.Scalar(i), c.Scalar(j)
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	if data.IsCollection(a) || data.IsCollection(b) {
+		c.Fail("cannot compare lists and maps; use deepEqual")
+		return false
+	}
+	if token.KindOf(a) != token.KindOf(b) {
+		c.Fail("cannot compare %s with %s; int, float64 and toString convert", token.KindOf(a), token.KindOf(b))
+		return false
+	}
+	if isNumber(a) {
+		return compareNumbers(a, b) == 0
+	}
+	return a == b
+}
+
+// compare orders two numbers or two texts.
+func compare(c *call.Call) int {
+	a, b := c.Scalar(0), c.Scalar(1)
+	switch {
+	case isNumber(a) && isNumber(b):
+		return compareNumbers(a, b)
+	case data.IsText(a) && data.IsText(b):
+		return cmp.Compare(a.(string), b.(string))
+	}
+	c.Fail("cannot order %s and %s; int, float64 and toString convert", token.KindOf(a), token.KindOf(b))
+	return 0
+}
+
+func isNumber(v any) bool {
+	switch v.(type) {
+	case int64, float64:
+		return true
+	}
+	return false
+}
+
+// compareNumbers compares exactly where both are integers.
+func compareNumbers(a, b any) int {
+	m, ok1 := a.(int64)
+	n, ok2 := b.(int64)
+	if ok1 && ok2 {
+		return cmp.Compare(m, n)
+	}
+	return cmp.Compare(asFloat(a), asFloat(b))
+}
+
+func asFloat(v any) float64 {
+	if n, ok := v.(int64); ok {
+		return float64(n)
+	}
+	return v.(float64)
+}
+
+// same reports whether two values are equal with all they contain. Values of
+// different kinds are not.
+func same(c *call.Call, a, b any) bool { return sameTo(c, a, b, 0) }
+
+func sameTo(c *call.Call, a, b any, depth int) bool {
+	if depth > budget.MaxDepth {
+		c.FailWith(budget.ErrDeep)
+	}
+	if !c.Pay(budget.CostStep) {
+		return false
+	}
+	a, b = c.ScalarOf(open(c, a)), c.ScalarOf(open(c, b))
+	switch a := a.(type) {
+	case []any:
+		b, ok := b.([]any)
+		return ok && sameLists(c, a, b, depth)
+	case map[string]any:
+		b, ok := b.(map[string]any)
+		return ok && sameMaps(c, a, b, depth)
+	case int64, float64:
+		return isNumber(b) && compareNumbers(a, b) == 0
+	case string:
+		b, ok := b.(string)
+		return ok && a == b
+	}
+	return a == b
+}
+
+// open returns the map that a closed map stands for.
+func open(c *call.Call, v any) any {
+	closed, ok := v.(*data.Closed)
+	if !ok {
+		return v
+	}
+	m, err := closed.All()
+	c.FailWith(err)
+	return m
+}
+
+func sameLists(c *call.Call, a, b []any, depth int) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !sameTo(c, a[i], b[i], depth+1) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameMaps(c *call.Call, a, b map[string]any, depth int) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	// In order: what is found first decides between an answer and an error.
+	for _, key := range c.Keys(a) {
+		w, ok := b[key]
+		if !ok || !sameTo(c, a[key], w, depth+1) {
+			return false
+		}
+	}
+	return true
+}
+
+// goKind names kinds as sprig does, so that templates from elsewhere work.
+func goKind(v any) string {
+	switch v.(type) {
+	case bool:
+		return "bool"
+	case int64:
+		return "int64"
+	case float64:
+		return "float64"
+	case []any:
+		return "slice"
+	case map[string]any, *data.Closed:
+		return "map"
+	}
+	return "string"
+}
+
+func goType(v any) string {
+	switch goKind(v) {
+	case "slice":
+		return "[]interface {}"
+	case "map":
+		return "map[string]interface {}"
+	}
+	return goKind(v)
+}

@@ -1,0 +1,46 @@
+package funcs
+
+import (
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/templater-dev/templater/internal/render/budget"
+	"github.com/templater-dev/templater/internal/render/call"
+	"github.com/templater-dev/templater/internal/render/token"
+)
+
+// begun returns a call of a function with so much work left, besides what the call itself costs.
+func begun(t *testing.T, name string, work int, args ...any) *call.Call {
+	t.Helper()
+	x := &call.Execution{Table: token.Table{Meter: budget.Meter{Work: budget.MaxWork}}}
+	c, err := Lookup(name).Begin(x, args, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Work = work
+	return &c
+}
+
+// TestNothingIsMadeWithoutWorkLeft makes what cannot be paid for.
+func TestNothingIsMadeWithoutWorkLeft(t *testing.T) {
+	for _, do := range []func(c *call.Call) int{
+		func(c *call.Call) int { return cap(listOf(c, make([]any, 1), nil)) },
+		func(c *call.Call) int { return len(texts(c, 1)) },
+		func(c *call.Call) int { return len(numbers(c, 0, 10, 1)) },
+	} {
+		c := begun(t, "list", 0, map[string]any{"a": 1}, []any{"a"})
+		if got := do(c); got != 0 || !errors.Is(c.Err, budget.ErrWork) {
+			t.Errorf("without any work left: %d, %v", got, c.Err)
+		}
+	}
+}
+
+func TestOnlyFiniteNumbersAreResults(t *testing.T) {
+	for f, isFinite := range map[float64]bool{0: true, -1.5: true, math.Inf(1): false, math.Inf(-1): false, math.NaN(): false} {
+		c := begun(t, "round", budget.MaxWork, f, int64(0))
+		if got := finite(c, f); (c.Err == nil) != isFinite || isFinite && got != f {
+			t.Errorf("%v: %v, %v", f, got, c.Err)
+		}
+	}
+}

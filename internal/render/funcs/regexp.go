@@ -1,0 +1,88 @@
+package funcs
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/templater-dev/templater/internal/render/call"
+	"github.com/templater-dev/templater/internal/render/pattern"
+	"github.com/templater-dev/templater/internal/render/syntax"
+)
+
+func init() {
+	g := group{source: "sprig", rendered: syntax.Expands}
+	g.add(names("regexMatch", "mustRegexMatch"), 2, 2, "whether the text, the second argument, matches the expression", func(c *call.Call) any {
+		e, s := compiled(c), c.Str(1)
+		return matching(c, e, s) && e.MatchString(s)
+	})
+	g.add(names("regexFind", "mustRegexFind"), 2, 2, "the first match in the text, or empty text", func(c *call.Call) any {
+		e, s := compiled(c), c.Str(1)
+		if !matching(c, e, s) {
+			return nil
+		}
+		return e.FindString(s)
+	})
+	g.add(names("regexFindAll", "mustRegexFindAll"), 3, 3, "at most so many matches, or all if the number is negative", func(c *call.Call) any {
+		e, s, n := compiled(c), c.Str(1), c.Integer(2)
+		matches := matches(c, e, s, clampInt(n))
+		list := c.NewList(len(matches))
+		for _, m := range matches {
+			if c.Err == nil {
+				list = append(list, s[m[0]:m[1]])
+			}
+		}
+		return list
+	})
+	g.add(names("regexSplit", "mustRegexSplit"), 3, 3, "the parts of the text between matches", func(c *call.Call) any {
+		e, s, n := compiled(c), c.Str(1), c.Integer(2)
+		if matches(c, e, s, clampInt(n)); c.Err != nil {
+			return nil
+		}
+		return stringList(c, e.Split(s, clampInt(n)))
+	})
+	g.add(names("regexReplaceAll", "mustRegexReplaceAll"), 3, 3, "the text, the second argument, with matches replaced by the third, in which $1 is a group",
+		func(c *call.Call) any { return regexReplace(c, (*regexp.Regexp).ReplaceAllString, true) })
+	g.add(names("regexReplaceAllLiteral", "mustRegexReplaceAllLiteral"), 3, 3, "the same without $1",
+		func(c *call.Call) any { return regexReplace(c, (*regexp.Regexp).ReplaceAllLiteralString, false) })
+	g.text1("regexQuoteMeta", 2, "an expression that matches the text itself", regexp.QuoteMeta)
+}
+
+// compiled returns argument 0 compiled, or nil.
+func compiled(c *call.Call) *pattern.Pattern {
+	e, err := c.Patterns.Compile(c.Str(0), &c.Meter)
+	c.FailBecause(err)
+	return e
+}
+
+// matching pays for matching s once, and reports whether to go on.
+func matching(c *call.Call, e *pattern.Pattern, s string) bool {
+	return e != nil && c.Pay(e.Cost(s))
+}
+
+// matches returns where at most n matches in s are, or all if n is negative,
+// and pays for finding them twice.
+func matches(c *call.Call, e *pattern.Pattern, s string, n int) [][]int {
+	if e == nil || c.Err != nil {
+		return nil
+	}
+	found, err := e.Matches(s, n, &c.Meter)
+	c.FailWith(err)
+	return found
+}
+
+type replacer func(re *regexp.Regexp, s, to string) string
+
+// regexReplace pays for the result before it is made: each match yields the
+// replacement, and each $ in it at most the match.
+func regexReplace(c *call.Call, do replacer, groups bool) any {
+	e, s, to := compiled(c), c.Str(1), c.Str(2)
+	matches := len(matches(c, e, s, -1))
+	size := len(s) + matches*len(to)
+	if groups {
+		size += len(s) * strings.Count(to, "$")
+	}
+	if !c.Pay(size) {
+		return nil
+	}
+	return do(e.Regexp, s, to)
+}
