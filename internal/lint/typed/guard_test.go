@@ -30,6 +30,7 @@ func TestGuardedBranchesHaveNoError(t *testing.T) {
 		"len":                            {given{helpers: `{{ define "v" }}{{ if gt (len (.xs | default list)) 0 }}{{ index .xs 0 }}{{ end }}{{ end }}`, status: `phase: {{ include "v" (dict "n" 0) }}{{ include "v" (dict "xs" (list "a")) }}`}, ""},
 		"empty":                          {given{helpers: `{{ define "v" }}{{ if empty .x }}a{{ else }}{{ upper .x }}{{ end }}{{ end }}`, status: `phase: {{ include "v" (dict "n" 0) }}{{ include "v" (dict "x" "") }}{{ include "v" (dict "x" "a") }}`}, ""},
 		"numbers are alike":              {given{status: `phase: {{ if ne 1 1.0 }}{{ upper (dict) }}{{ else }}a{{ end }}`}, ""},
+		"a loop over what never grows":   {given{status: `{{ $l := list }}{{ range .spec.countt }}{{ $l = append $l . }}{{ end }}phase: {{ range $l }}{{ $.spec.imag }}{{ end }}`}, finding.Warning},
 		"what may be another kind":       {given{status: `phase: {{ if ternary "a" (list) .spec.paused }}a{{ else }}{{ .spec.imag }}{{ end }}`}, finding.Warning},
 		"the length of one of two kinds": {given{status: `phase: {{ if eq (len (ternary "ab" (list) .spec.paused)) 2 }}a{{ else }}{{ .spec.imag }}{{ end }}`}, finding.Warning},
 		"what objects decide":            {given{status: `phase: {{ if eq .spec.image "a" }}{{ upper (dict) }}{{ else }}{{ .spec.imag }}{{ end }}`}, finding.Warning},

@@ -121,9 +121,10 @@ func (c *checker) rangeOver(n *parse.RangeNode, dot *value.Value) {
 	vars := len(c.vars)
 	v := c.pipe(n.Pipe, dot)
 	c.ranges(v, n)
+	unchanged := slices.Clone(c.vars)
 	growing := c.forget(n.List)
 	before := slices.Clone(c.vars)
-	c.steps += len(before)
+	c.steps += 2 * len(before)
 	item := v.RangeValue()
 	c.steps += len(v.Keys)
 	switch decl := n.Pipe.Decl; len(decl) {
@@ -138,6 +139,9 @@ func (c *checker) rangeOver(n *parse.RangeNode, dot *value.Value) {
 	c.left = left
 	after := c.vars
 	c.vars = before
+	if v.Never() { // what its body assigns never is
+		after, c.vars, growing = slices.Clone(unchanged), unchanged, nil
+	}
 	c.block(n.ElseList, dot, false, v.Never())
 	c.merge(after)
 	c.vars = c.vars[:vars]
