@@ -83,6 +83,11 @@ func (d *drawer) draw(o Options, slow string) {
 	if d.kind == "Engine" && o.Engines > 0 {
 		d.add(d.moveEngines(o.Engines))
 	}
+	if d.kind == "Reader" {
+		for range 1 + d.IntN(3) {
+			d.add(d.ofPod())
+		}
+	}
 	if slow != "" && KindOf(slow) == d.kind {
 		return // strangers would have to wait, too
 	}

@@ -41,9 +41,13 @@ func relatedPods() map[string]any {
 // Told is the log that the parent of Reader sees.
 func (w *World) Told(id ParentID) string { return w.Logs[PodID(id.Namespace, w.Parents[id].Count)] }
 
-// ofPod has a user run a Pod, or delete it. No two Pods have the same log.
+// ofPod has a user run a Pod, or delete it: one that some parent sees, if there is a parent. No two Pods have the same log.
 func (d *drawer) ofPod() Action {
 	id := PodID(Namespaces[d.IntN(len(Namespaces))], d.IntN(5))
+	if there := d.there(); len(there) > 0 {
+		parent := there[d.IntN(len(there))]
+		id = PodID(parent.Namespace, d.world.Parents[parent].Count)
+	}
 	if _, there := d.world.Logs[id]; there && d.IntN(3) == 0 {
 		return Action{Verb: DeletePod, Child: id}
 	}
