@@ -218,7 +218,8 @@ func (w *way) settleLine(from, end int) {
 			stands = gap
 		}
 		if r == lines || stands == gap {
-			w.hole(from+at, indent, stands == gap)
+			_, indents := w.holes[from+at]
+			w.hole(from+at, indent, stands == gap && (first || whole || indents))
 		}
 		copy(line[at:], stands)
 	}

@@ -54,6 +54,8 @@ func TestTextThatIsNoYAML(t *testing.T) {
 		"{{ with .spec.port }}\ndata:\n  a: 1: 2\n{{ else }}{{ wait \"no\" }}{{ end }}\n":                        "error TL054 children[pod]:7:7+3 there is a second colon with a space behind it: put the value in quotes (YAML: mapping values are not allowed in this context)",
 		"{{ range .spec.hosts }}a: [ {{ fail \"no\" }}{{ else }}\ndata:\n  a: 1: 2\n{{ end }}\n":                 "error TL054 children[pod]:7:7+3 there is a second colon with a space behind it: put the value in quotes (YAML: mapping values are not allowed in this context)",
 		"{{ range .spec.hosts }}a: 1\n{{ else }}{{ fail \"no\" }}{{ end }}\ndata:\n  a: 1: 2\n":                  "warning TL054 children[pod]:8:7+3 there is a second colon with a space behind it: put the value in quotes (YAML: mapping values are not allowed in this context)",
+		"x{{ include \"labels\" . }}\ndata: {}\n":                                                                "",
+		"{{ .spec.image }}{{ include \"labels\" . }} # which makes a key of it\ndata: {}\n":                      "",
 		"data:\n  a: {{ .values.x }}\n  b\n":                                                                     "error TL054 children[pod]:7:3+1 this line has no colon behind its key, or it is the rest of a text and stands too far left (YAML: could not find expected ':')",
 	} {
 		var got []string
