@@ -144,7 +144,23 @@ func (c *cluster) Apply(_ context.Context, at kube.Location, body []byte, manage
 	if kindAt(at).Status != nil {
 		delete(content, "status")
 	}
-	return packed(c.t, c.store(at, applied(there, content, manager, ""))), nil
+	after := applied(there, content, manager, "")
+	c.stamp(after, manager)
+	return packed(c.t, c.store(at, after)), nil
+}
+
+// stamp notes when a manager has applied an object, where the server's clock is another one.
+func (c *cluster) stamp(o *unstructured.Unstructured, manager string) {
+	if c.ahead == 0 {
+		return
+	}
+	now, all := metav1.NewTime(c.clock.Now().Add(c.ahead)), o.GetManagedFields()
+	for i := range all {
+		if all[i].Manager == manager {
+			all[i].Time = &now
+		}
+	}
+	o.SetManagedFields(all)
 }
 
 // born is an object of which nothing is known but its name.

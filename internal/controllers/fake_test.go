@@ -45,6 +45,7 @@ type cluster struct {
 	events   []string
 	logs     nodeLogs       // of Pods
 	eventsAs []string       // by whom they were to be written
+	ahead    time.Duration  // of the operator's clock is the server's, where it notes when something was applied
 	longest  map[string]int // how many characters a message of a condition may have, by resource
 
 	keys   *seal.Keys      // of the seals

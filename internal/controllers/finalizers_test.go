@@ -178,10 +178,13 @@ func TestParentThatTakesTooLongToGo(t *testing.T) {
 // The deletion is noted by the clock of the server.
 func TestTimeoutGoesByTheClockOfTheServer(t *testing.T) {
 	for _, ahead := range []time.Duration{3 * time.Minute, -3 * time.Minute} {
-		c := finalizes(t, ordered(t, ", timeout: 5m"))
+		c := newCluster(t)
+		c.ahead = ahead
+		c.apply(ordered(t, ", timeout: 5m"))
+		c.apply(app)
+		c.settle()
 		c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
 		c.settle()
-		c.controllers.seals.Calibrate(c.clock.Now(), c.clock.Now().Add(ahead))
 		c.edit(one, func(o *unstructured.Unstructured) {
 			at := metav1.NewTime(c.clock.Now().Add(ahead))
 			o.SetDeletionTimestamp(&at)

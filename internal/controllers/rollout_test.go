@@ -217,6 +217,9 @@ func TestStatusThatDoesNotSayWhatItIsAbout(t *testing.T) {
 		t.Errorf("it went on after %v", took)
 	}
 	c.wantStill("True Ready: all children are ready: 2")
+	c.clock.SetTime(c.clock.Now().Add(time.Hour))
+	c.apply(strings.NewReplacer("[a, b, c, d]", "[a, b]", "hello", "again").Replace(fourApps))
+	wantRequests(t, "a long time later", c.run(), "update gadgets a", "status apps one")
 }
 
 func TestReadyWhenHoldsARollout(t *testing.T) {
