@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -101,6 +102,9 @@ func TestChildrenThatStayAreKnownBefore(t *testing.T) {
 	const want = "False Finalizing: being deleted: waits until its children can be read: templater may not list configmaps in all namespaces: "
 	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) {
 		t.Errorf("ready condition %q, want %q", got, want)
+	}
+	if result, _ := c.pass("apps", "one"); result.Retry != problem.RetrySlow {
+		t.Errorf("result %+v, want another look later", result)
 	}
 }
 
@@ -227,4 +231,38 @@ func TestFinalizeChildrenElsewhere(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A new leader has nothing go by a spec that may be another one by now.
+func TestChildrenGoByTheNewestSpecAlone(t *testing.T) {
+	c := finalizes(t, ordered(t, ", timeout: 0s"))
+	c.standby()
+	c.deletes(one, metav1.DeletePropagationBackground)
+	c.run()
+	c.refuse["get templatecontrollers apps"] = broken
+	c.controllers.Lead()
+	if got := c.run(); slices.Contains(got, "delete-foreground configmaps a") {
+		t.Errorf("requests %q", got)
+	}
+	if got := c.condition("apps", "one", "Ready"); !strings.Contains(got, "waiting for what is new in TemplateController apps") {
+		t.Errorf("ready condition %q", got)
+	}
+	delete(c.refuse, "get templatecontrollers apps")
+	c.settle()
+	if c.objects[one] != nil {
+		t.Errorf("it is there still: %s", c.condition("apps", "one", "Ready"))
+	}
+}
+
+// A child that the server does not delete is told, and tried again. The others go.
+func TestChildThatMayNotGo(t *testing.T) {
+	c := finalizes(t, ordered(t, ", timeout: 0s"))
+	c.refuse["delete-foreground configmaps a"] = broken
+	c.deletes(one, metav1.DeletePropagationBackground)
+	wantRequests(t, "the deletion", c.run(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one")
+	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False ChildRequestFailed: cannot delete ConfigMap ns/a: ") {
+		t.Errorf("ready condition %q", got)
+	}
+	delete(c.refuse, "delete-foreground configmaps a")
+	wantRequests(t, "with the right", c.settle(), "delete-foreground configmaps a", "status apps one", parentRelease)
 }

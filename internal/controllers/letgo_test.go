@@ -74,6 +74,13 @@ func TestWhatFollowsFromOwnWrites(t *testing.T) {
 		c.apply(app)
 		wantRequests(t, "a new parent", c.run(), "create configmaps first", "create configmaps a", "create configmaps b", "status apps one")
 	})
+	t.Run("and what is refused is told before", func(t *testing.T) {
+		c := newCluster(t)
+		c.apply(with(t, apps, "  - name: maps\n", "  - name: first\n    template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: first}}'\n  - name: refused\n    template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: refused}}'\n  - name: maps\n    dependsOn: [first]\n", "  status:\n    template: |\n      count: {{ len .children.maps }}\n", ""))
+		c.refuse["create configmaps refused"] = broken
+		c.apply(app)
+		wantRequests(t, "a new parent", c.run(), "create configmaps first", "create configmaps refused", "status apps one", "create configmaps refused", "create configmaps a", "create configmaps b")
+	})
 	t.Run("the finalizer is not needed any more", func(t *testing.T) {
 		from, to := strings.Index(tenants, "  - name: role"), strings.Index(tenants, "  - name: maps")
 		anywhere := with(t, tenants, tenants[from:to], "")
@@ -139,18 +146,18 @@ func TestParentThatGoesUnderASpecThatMakesNoSense(t *testing.T) {
 
 // The server refuses something of a parent that does not match any more.
 func TestWhatIsRefusedOfAParentThatLeaves(t *testing.T) {
-	for why, row := range map[string]struct{ refused, there string }{
-		"to delete a child":       {"delete configmaps a", ""},
-		"to remove its finalizer": {parentRelease, ""},
-	} {
+	for why, request := range map[string]string{"to delete a child": "delete configmaps a", "to remove its finalizer": parentRelease} {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, selective(t, tenants), tenant)
 			c.settle()
-			c.refuse[row.refused] = broken
+			c.refuse[request] = broken
 			c.edit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) })
 			c.run()
 			c.deliver()
-			delete(c.refuse, row.refused)
+			if result, _ := c.pass("apps", "one"); result.Retry != problem.RetryBackoff {
+				t.Errorf("result %+v, want another try", result)
+			}
+			delete(c.refuse, request)
 			c.settle()
 			if c.objects[farMap("a")] != nil || c.objects[clusterRole] != nil || len(c.objects[one].GetFinalizers()) > 0 {
 				t.Errorf("it has %v; %d objects are left", c.objects[one].GetFinalizers(), len(c.objects))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
@@ -278,5 +279,20 @@ func TestDeletionsForATemplateControllerThatGoesAreMeasured(t *testing.T) {
 	got := m.each["apps"].counts
 	if done, refused := got[fmt.Sprint("write ", measure.Delete, " ", measure.Accepted)], got[fmt.Sprint("write ", measure.Delete, " ", measure.Rejected)]; done != 1 || refused == 0 {
 		t.Errorf("%d deletions accepted and %d rejected, want 1 and some", done, refused)
+	}
+}
+
+// Children that outlive their parent are written once more.
+func TestMarksOfChildrenThatStayAreCounted(t *testing.T) {
+	c, m := measured(t)
+	c.apply(tenants)
+	c.apply(tenant)
+	c.settle()
+	writes := fmt.Sprint("write ", measure.Update, " ", running.AnswerOf(nil))
+	before := m.each["apps"].counts[writes]
+	c.deletes(one, metav1.DeletePropagationOrphan)
+	c.settle()
+	if got := m.each["apps"].counts[writes] - before; got != 2 {
+		t.Errorf("%d updates were counted, want 2; all are %v", got, m.each["apps"].counts)
 	}
 }
