@@ -28,7 +28,7 @@ type Execution struct {
 // Function is a function that templates may call. It is not changed once templates are compiled.
 type Function struct {
 	syntax.Function
-	// Do returns what a call yields: a value as package data has it, or an int. What it returns is not used where the call has
+	// Do returns what a call yields: a value as package data has it, an int, or what a decoder of JSON makes of a number. What it returns is not used where the call has
 	// failed. It must not keep the call or the slice of its arguments, and must not change the arguments themselves. nil is for
 	// what only the executor can do.
 	Do func(*Call) any

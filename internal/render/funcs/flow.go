@@ -33,8 +33,6 @@ func stop(c *call.Call, reason syntax.Reason) any {
 		return c.Fail("argument 1, the message, has no value")
 	}
 	message := c.Str(0)
-	if c.Err == nil {
-		c.Err = &call.StopError{Reason: reason, Message: message}
-	}
+	c.FailWith(&call.StopError{Reason: reason, Message: message})
 	return nil
 }

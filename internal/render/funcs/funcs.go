@@ -1,7 +1,7 @@
 // Package funcs has the functions that templates may call: what they yield, what they cost, and what they do to text.
 //
-// Each file registers those of one kind. What all of them share is in package call. Functions that need no arguments' values but
-// their templates, and, or and include, are only told of here: package render carries them out.
+// Each file registers those of one kind. What all of them share is in package call. Three of them, and, or and include, need what
+// executes templates: they are described here, and package render carries them out.
 package funcs
 
 import (

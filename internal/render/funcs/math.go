@@ -63,6 +63,7 @@ func fold(c *call.Call, start int64, from int, do func(a, b int64) (int64, bool)
 	return total
 }
 
+// combined returns what do makes of two numbers, if that fits.
 func combined(c *call.Call, a, b int64, do func(a, b int64) (int64, bool)) any {
 	n, ok := do(a, b)
 	return checked(c, n, ok)

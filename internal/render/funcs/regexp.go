@@ -24,9 +24,9 @@ func init() {
 	})
 	g.add(names("regexFindAll", "mustRegexFindAll"), 3, 3, "at most so many matches, or all if the number is negative", func(c *call.Call) any {
 		e, s, n := compiled(c), c.Str(1), c.Integer(2)
-		matches := matches(c, e, s, clampInt(n))
-		list := c.NewList(len(matches))
-		for _, m := range matches {
+		found := matches(c, e, s, clampInt(n))
+		list := c.NewList(len(found))
+		for _, m := range found {
 			if c.Err == nil {
 				list = append(list, s[m[0]:m[1]])
 			}
@@ -76,8 +76,8 @@ type replacer func(re *regexp.Regexp, s, to string) string
 // replacement, and each $ in it at most the match.
 func regexReplace(c *call.Call, do replacer, groups bool) any {
 	e, s, to := compiled(c), c.Str(1), c.Str(2)
-	matches := len(matches(c, e, s, -1))
-	size := len(s) + matches*len(to)
+	found := len(matches(c, e, s, -1))
+	size := len(s) + found*len(to)
 	if groups {
 		size += len(s) * strings.Count(to, "$")
 	}
