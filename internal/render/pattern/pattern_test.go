@@ -63,6 +63,19 @@ func TestCompiledOnce(t *testing.T) {
 	}
 }
 
+// TestMatchesOfTooMuchText looks for one match in more text than can ever be paid for.
+func TestMatchesOfTooMuchText(t *testing.T) {
+	b := budget.Meter{Work: budget.MaxWork}
+	p, err := new(Cache).Compile("a", &b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := strings.Repeat("a", budget.MaxWork/p.Cost("a"))
+	if found, err := p.Matches(s, 1, &b); !errors.Is(err, budget.ErrWork) || found != nil {
+		t.Errorf("%v, %v", found, err)
+	}
+}
+
 // TestMatches finds as many as are asked for, if they can be paid for.
 func TestMatches(t *testing.T) {
 	var c Cache
