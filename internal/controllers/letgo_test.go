@@ -13,6 +13,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile"
+	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -43,11 +44,10 @@ func TestReleasesAreMadeOnce(t *testing.T) {
 	t.Run("another finalizer holds the parent", func(t *testing.T) {
 		c := finalizes(t, with(t, backedUp(t, "timeout: 1s"), "status:\n    template: |\n      count: {{ len .children.maps }}\n", "status: {readyCondition: ''}\n"))
 		c.edit(one, func(o *unstructured.Unstructured) { o.SetFinalizers(append(o.GetFinalizers(), "example.org/slow")) })
+		c.deletes(one, metav1.DeletePropagationBackground)
 		c.clock.SetTime(c.clock.Now().Add(time.Minute))
-		c.end(one, metav1.DeletePropagationBackground)
-		c.deliver()
-		c.settle()
-		c.clock.SetTime(c.clock.Now().Add(time.Minute))
+		_, released := c.pass("apps", "one")
+		wantRequests(t, "after the timeout", released, "finalizers[example.org/slow] apps one")
 		_, again := c.pass("apps", "one")
 		wantRequests(t, "once more", again)
 		if got := c.objects[one].GetFinalizers(); !slices.Equal(got, []string{"example.org/slow"}) {
@@ -62,7 +62,11 @@ func TestReleasesAreMadeOnce(t *testing.T) {
 		c.deliver()
 		c.collectGarbage()
 		c.deliver()
-		wantRequests(t, "it is let go", c.run(), parentRelease)
+		result, requests := c.pass("apps", "one")
+		wantRequests(t, "it is let go", requests, parentRelease)
+		if result != (reconcile.Result{Outcome: measure.Succeeded}) {
+			t.Errorf("result %+v, want that nothing is left to do", result)
+		}
 	})
 }
 
