@@ -187,3 +187,32 @@ func TestWhatIsRefusedOfAParentThatLeaves(t *testing.T) {
 		}
 	})
 }
+
+// While nobody knows what templates would read, the status stays, as it does in the life of a parent.
+func TestStatusOfAParentThatGoesByASelectionThatFails(t *testing.T) {
+	selects := "  related:\n  - {name: maps, apiVersion: v1, kind: ConfigMap, select: '{name: {{ if eq .spec.text \"bye\" }}{{ fail \"no\" }}{{ end }}x}'}\n  children:\n"
+	c := finalizes(t, with(t, ordered(t, ", timeout: 0s"), "  children:\n", selects, "count: {{ len .children.maps }}", "text: {{ .spec.text }}"))
+	for _, name := range []string{"a", "b"} {
+		c.edit(configMap(name), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
+	}
+	c.deletes(one, metav1.DeletePropagationBackground)
+	c.settle()
+	c.edit(one, func(o *unstructured.Unstructured) { _ = unstructured.SetNestedField(o.Object, "bye", "spec", "text") })
+	c.settle()
+	if got, _, _ := unstructured.NestedString(c.objects[one].Object, "status", "text"); got != "hello" {
+		t.Errorf("the status says %q", got)
+	}
+}
+
+// A spec that makes no sense does nothing about parents that stay.
+func TestParentUnderASpecThatMakesNoSense(t *testing.T) {
+	c := finalizes(t, ordered(t))
+	c.apply(with(t, ordered(t), "{{ end }}", ""))
+	c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"templater.dev/children"}) })
+	c.settle()
+	result, requests := c.pass("apps", "one")
+	wantRequests(t, "one more pass", requests)
+	if result != (reconcile.Result{}) {
+		t.Errorf("result %+v", result)
+	}
+}
