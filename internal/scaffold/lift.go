@@ -26,6 +26,9 @@ func (m *manifests) lift(content map[string]any, entry string) {
 			certified(spec, host, rule["host"])
 		}
 	}
+	if content["kind"] == "Ingress" {
+		m.shared(spec)
+	}
 	if content["kind"] == "PersistentVolumeClaim" {
 		m.text1(inside(spec, []string{"resources", "requests"}), "storage", entry, "size", "The size of the volume.")
 	}
@@ -47,6 +50,15 @@ func certified(spec map[string]any, host string, now any) {
 			if hosts[i] == host {
 				hosts[i] = now
 			}
+		}
+	}
+}
+
+// shared notes the Secrets of certificates that are none of the objects: the Ingresses of all parents would name the same ones.
+func (m *manifests) shared(ingress map[string]any) {
+	for tls := range mappings(ingress, "tls") {
+		if secret, _ := tls["secretName"].(string); secret != "" && !tokens.MatchString(secret) {
+			m.notes = append(m.notes, Note{m.file, m.line, "spec.tls[].secretName holds " + secret + " and is as it was, so that all parents share this Secret: if each is to have its own, print the name of the parent there"})
 		}
 	}
 }

@@ -117,7 +117,8 @@ func TestNames(t *testing.T) {
 		notes = append(notes, n.Message)
 	}
 	const tail = " holds web and is as it was: if that is the name of the object, print that of the parent there"
-	if want := "spec.template.spec.containers[].env[].value" + tail + "\ndata.web" + tail; strings.Join(notes, "\n") != want {
+	const shared = "spec.tls[].secretName holds web and is as it was, so that all parents share this Secret: if each is to have its own, print the name of the parent there"
+	if want := "spec.template.spec.containers[].env[].value" + tail + "\ndata.web" + tail + "\n" + shared; strings.Join(notes, "\n") != want {
 		t.Errorf("got notes\n%s", strings.Join(notes, "\n"))
 	}
 }
