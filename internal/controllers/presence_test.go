@@ -16,19 +16,27 @@ import (
 
 func TestAccountThatIsNotThereIsToldApartFromOneWithoutRights(t *testing.T) {
 	const rights = `service account team/robot may not list apps.example.org in namespace ns: add {apiGroups: [example.org], resources: [apps], verbs: [list]} to a Role in namespace ns that a RoleBinding gives to it`
+	const absent = "service account team/robot does not exist: create it, with the rights that the templates need, or correct spec.serviceAccountRef"
+	const acting = `templater may not act as service account team/robot: add {apiGroups: [""], resources: [serviceaccounts], resourceNames: [robot], verbs: [impersonate]} to a Role in namespace team that a RoleBinding gives to templater`
+	list, act := denial(robot, "list", "apps", `in the namespace "ns"`), denial("templater", "impersonate", "serviceaccounts", `in the namespace "team"`)
 	for why, row := range map[string]struct {
+		denied              error
 		lacks, refuse, want string
 	}{
-		"it is not there":                {"serviceaccounts team robot", "", "service account team/robot does not exist: create it, with the rights that the templates need, or correct spec.serviceAccountRef"},
-		"it is there":                    {"", "", rights},
-		"whether it is there is unknown": {"", "ask serviceaccounts team robot", rights},
+		"it is not there":                               {list, "serviceaccounts team robot", "", absent},
+		"it is there":                                   {list, "", "", rights},
+		"whether it is there is unknown":                {list, "", "ask serviceaccounts team robot", rights},
+		"it is not there, and nobody may act as it":     {act, "serviceaccounts team robot", "", absent},
+		"it is there, and nobody may act as it":         {act, "", "", acting},
+		"nobody may act as it, or ask for it, it seems": {act, "", "ask serviceaccounts team robot", acting},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
 			want := watch.Want{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Role: watch.Parent, As: robot, Namespace: "ns"}
-			c.caches[want] = failing(t, want, denial(robot, "list", "apps", `in the namespace "ns"`))
+			c.caches[want] = failing(t, want, row.denied)
 			c.silent[want] = true
 			c.lacks["team:robot list apps ns"], c.lacks[row.lacks] = true, true
+			c.lacks["impersonate:serviceaccount serviceaccounts team"] = errors.Is(row.denied, act)
 			c.refuse[row.refuse] = errors.New("no answer")
 			c.apply(asRobot(t))
 			c.run()

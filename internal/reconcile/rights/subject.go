@@ -45,13 +45,13 @@ func (s *Subject) Missing(err error, need Claim) (text string, pending bool) {
 	if m := deniedVerb.FindStringSubmatch(err.Error()); m != nil {
 		verb = m[1]
 	}
+	if text, pending = s.accountIsAbsent(); text != "" {
+		return text, false
+	}
 	if s.as != "" && strings.HasPrefix(verb, "impersonate") {
 		need.acting = true
 		f := s.tracker.look(need, s.controller)
-		return mayNotAct(need, f, operator(err)), f.pending
-	}
-	if text, pending = s.accountIsAbsent(); text != "" {
-		return text, false
+		return mayNotAct(need, f, operator(err)), pending || f.pending
 	}
 	f := s.tracker.look(need, s.controller)
 	missing, all := f.missing, need.Use.Verbs()
@@ -99,7 +99,7 @@ func (s *Subject) WhyNot(err error, need Claim) string {
 }
 
 // accountIsAbsent says that the account is not there that the controller works as, or "". pending tells that
-// this will be known soon. It is for where the account lacks a right.
+// this will be known soon. It is for where the account lacks a right, or templater one to act as it.
 func (s *Subject) accountIsAbsent() (text string, pending bool) {
 	if s.as == "" {
 		return "", false
