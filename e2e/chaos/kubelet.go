@@ -91,10 +91,10 @@ func (k *kubelet) fail() (mend func()) {
 // node is where all Pods are.
 const node = "node1"
 
-// moveKubelet has the API server ask ours. The node has a Hostname, too: when it was away, because the API server was down, kwok makes
+// moveKubelet has the API server ask ours. It may ask for the Hostname as well: when the node was away, because the API server was down, kwok makes
 // its status anew, and keeps the addresses only where both are there.
 func (b *bed) moveKubelet(ctx context.Context) error {
-	status := fmt.Sprintf(`{"status": {"addresses": [{"type": "InternalIP", "address": %q}, {"type": "Hostname", "address": %q}], "daemonEndpoints": {"kubeletEndpoint": {"Port": %d}}}}`, loopback[0], node, b.kubelet.port)
+	status := fmt.Sprintf(`{"status": {"addresses": [{"type": "InternalIP", "address": %[1]q}, {"type": "Hostname", "address": %[1]q}], "daemonEndpoints": {"kubeletEndpoint": {"Port": %[2]d}}}}`, loopback[0], b.kubelet.port)
 	return b.insist(ctx, "have the API server ask for logs", func() error {
 		_, err := b.client.Resource(nodes).Patch(ctx, node, types.MergePatchType, []byte(status), metav1.PatchOptions{}, "status")
 		return err
