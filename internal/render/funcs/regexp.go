@@ -60,9 +60,9 @@ func matching(c *call.Call, e *pattern.Pattern, s string) bool {
 }
 
 // matches returns where at most n matches in s are, or all if n is negative,
-// and pays for finding them twice.
+// and pays for finding them twice. It is none where the call has failed, as it has where there is no expression.
 func matches(c *call.Call, e *pattern.Pattern, s string, n int) [][]int {
-	if e == nil || c.Err != nil {
+	if c.Err != nil {
 		return nil
 	}
 	found, err := e.Matches(s, n, &c.Meter)
