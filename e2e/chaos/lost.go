@@ -28,7 +28,8 @@ const (
 // lists anew, it takes the two for one, whose deletion it has seen before. Only its restart, or somebody else, brings that to an end.
 //
 // It also loses those whose owner was replaced by another one of its name while the watch was broken: once it lists anew, it takes the
-// two owners for one, too (github.com/kubernetes/kubernetes/pull/133565). Where there is a TemplateController, templater deletes what the collector leaves.
+// two owners for one, too (github.com/kubernetes/kubernetes/pull/133565). Where there is a TemplateController, templater deletes what the collector leaves
+// of its own objects, and only of these.
 func (b *bed) tend(ctx context.Context) {
 	bereaved := ownerless{}
 	for pause(ctx, tendEvery) == nil {
@@ -39,7 +40,8 @@ func (b *bed) tend(ctx context.Context) {
 	}
 }
 
-// ownerless remembers since when objects have been without any of their owners, and without a TemplateController.
+// ownerless remembers since when objects have been without any of their owners, and of no concern to templater: strangers' objects,
+// and those without a TemplateController.
 type ownerless map[types.UID]time.Time
 
 // lost returns those that have been so for longer than the garbage collector needs.
@@ -54,7 +56,9 @@ func (m ownerless) lost(f *found, now time.Time) map[model.ChildID]*unstructured
 	since, out := ownerless{}, map[model.ChildID]*unstructured.Unstructured{}
 	for id, o := range f.children {
 		owned := slices.ContainsFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return there[r.UID] })
-		if len(o.GetOwnerReferences()) == 0 || owned || o.GetDeletionTimestamp() != nil || f.controllers[o.GetLabels()["templater.dev/controller"]] != nil {
+		labels := o.GetLabels()
+		tended := labels[strangerLabel] == "" && f.controllers[labels["templater.dev/controller"]] != nil
+		if len(o.GetOwnerReferences()) == 0 || owned || o.GetDeletionTimestamp() != nil || tended {
 			continue
 		}
 		first, known := m[o.GetUID()]

@@ -105,6 +105,10 @@ func TestOwnerless(t *testing.T) {
 		"it has no owner":                      {change: func(_ *found, o *unstructured.Unstructured) { o.SetOwnerReferences(nil) }},
 		"it is being deleted":                  {change: func(_ *found, o *unstructured.Unstructured) { o.SetDeletionTimestamp(&metav1.Time{Time: time.Now()}) }},
 		"templater sees to it":                 {change: func(f *found, o *unstructured.Unstructured) { f.controllers["report"] = o }},
+		"it only looks like templater's": {change: func(f *found, o *unstructured.Unstructured) {
+			f.controllers["report"] = o
+			o.SetLabels(map[string]string{"templater.dev/controller": "report", strangerLabel: "x"})
+		}, want: 1},
 	} {
 		t.Run(why, func(t *testing.T) {
 			o, now := lostObject()
