@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log"
@@ -12,10 +13,12 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/e2e/chaos/model"
+	"github.com/templater-dev/templater/e2e/cluster/layout"
 )
 
 var (
@@ -107,7 +110,28 @@ func (b *bed) setPod(ctx context.Context, a model.Action) error {
 		return err
 	}
 	b.kubelet.set(a.Child, a.Text)
-	return b.apply(ctx, pods, model.Pod(a.Child, node))
+	pod := model.Pod(a.Child, node)
+	_ = unstructured.SetNestedField(pod, "yes", "metadata", "labels", layout.UnplayedLabel) // there are labels
+	if err := b.apply(ctx, pods, pod); err != nil {
+		return err
+	}
+	return b.runPod(ctx, a.Child)
+}
+
+// runPod has a Pod run.
+func (b *bed) runPod(ctx context.Context, id model.ChildID) error {
+	status, err := json.Marshal(map[string]any{"status": map[string]any{
+		"phase": "Running", "podIP": "10.128.255.255",
+		"conditions":        []any{map[string]any{"type": "Ready", "status": "True"}},
+		"containerStatuses": []any{map[string]any{"name": "main", "image": "busybox", "imageID": "", "ready": true, "restartCount": 0, "state": map[string]any{"running": map[string]any{}}}},
+	}})
+	if err != nil {
+		return err
+	}
+	return b.insist(ctx, "run pod "+id.String(), func() error {
+		_, err := b.client.Resource(pods).Namespace(id.Namespace).Patch(ctx, id.Name, types.MergePatchType, status, metav1.PatchOptions{}, "status")
+		return err
+	})
 }
 
 func (b *bed) deletePod(ctx context.Context, id model.ChildID) error {

@@ -41,6 +41,8 @@ func Kubelet(c *layout.Cluster) supervise.Process {
 			"--config=" + c.Path("etc", "kubelet.yaml"),
 			"--kubeconfig=" + c.PKI("kubelet.kubeconfig"),
 			"--node-ip=" + layout.NodeIP,
+			// Its stages cannot leave out single Pods, as long as it has the stages of its own module.
+			"--disregard-status-with-label-selector=" + layout.UnplayedLabel,
 			"--hostname-override=" + layout.NodeName,
 			"--v=2",
 		},
@@ -67,7 +69,7 @@ func DNS(c *layout.Cluster) supervise.Process {
 	}
 }
 
-// Kwok plays all nodes and their Pods.
+// Kwok plays all nodes and their Pods, but for those that a test plays itself: see layout.UnplayedLabel.
 func Kwok(c *layout.Cluster) supervise.Process {
 	return supervise.Process{
 		Name: "kwok",
@@ -79,6 +81,8 @@ func Kwok(c *layout.Cluster) supervise.Process {
 			"--node-lease-duration-seconds=40",
 			"--cidr=10.128.0.0/9", // room for many Pods
 			"--node-ip=" + layout.NodeIP,
+			// Its stages cannot leave out single Pods, as long as it has the stages of its own module.
+			"--disregard-status-with-label-selector=" + layout.UnplayedLabel,
 		},
 	}
 }

@@ -20,6 +20,10 @@ const (
 	Kwok Mode = "kwok" // plain processes; kwok pretends to run the Pods
 )
 
+// UnplayedLabel is that of Pods which kwok leaves alone: it takes two Pods of one name for the same, and deletes the second one where it
+// is late.
+const UnplayedLabel = "e2e.templater.dev/unplayed"
+
 // Addresses inside the network namespace of a real node. Each cluster has a
 // namespace of its own, so all of them use the same.
 const (
