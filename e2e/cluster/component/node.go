@@ -41,8 +41,6 @@ func Kubelet(c *layout.Cluster) supervise.Process {
 			"--config=" + c.Path("etc", "kubelet.yaml"),
 			"--kubeconfig=" + c.PKI("kubelet.kubeconfig"),
 			"--node-ip=" + layout.NodeIP,
-			// Its stages cannot leave out single Pods, as long as it has the stages of its own module.
-			"--disregard-status-with-label-selector=" + layout.UnplayedLabel,
 			"--hostname-override=" + layout.NodeName,
 			"--v=2",
 		},
