@@ -60,13 +60,13 @@ func (b *bed) orphanEdited(ctx context.Context, a model.Action) error {
 
 // orphanEdited does so with one, and returns an error where a child has gone with it, or names it as its owner. The parent is kept from
 // being gone until the operator and the garbage collector are done: its annotation tells then whether the operator has learnt in time how it was
-// deleted, which it may miss while something breaks.
+// deleted, which it may miss while something breaks. It then takes the deletion for an ordinary one, which somebody may have to end: see
+// letParentsGo.
 func (s *scene) orphanEdited(ctx context.Context, a model.Action, edited model.Parent) error {
 	there, err := s.find(ctx)
 	if err != nil || !there {
 		return err
 	}
-	s.spare(s.uid)
 	before, err := s.owned(ctx)
 	if err != nil {
 		return err
