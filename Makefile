@@ -174,7 +174,8 @@ test-e2e-node: cluster-build ## Test the operator where Pods run, and what the c
 .PHONY: test-chaos
 test-chaos: cluster-build ## Break things for CHAOS_TIME (3m) and compare with a model; CHAOS_SEED (1:2,2:1,0: two rounds from 1, one from 2, then a fresh seed) plays a run again
 	$(call say,'Chaos: random actions and faults for $(CHAOS_TIME)$(comma) compared with a model')
-	cd e2e && go run ./chaos --time $(CHAOS_TIME) --seed $(CHAOS_SEED)
+	@# The scenes that are judged by themselves take their time: make chaos has them.
+	cd e2e && go run ./chaos --time $(CHAOS_TIME) --seed $(CHAOS_SEED) --without 'orphan edited,block parent,deprive'
 
 .PHONY: test-related
 test-related: cluster-build ## Count what a change costs among RELATED_MANY (10000) parents and as many related objects

@@ -63,9 +63,12 @@ func (b *bed) orphanEdited(ctx context.Context, a model.Action) error {
 // deleted, which it may miss while something breaks. It then takes the deletion for an ordinary one, which somebody may have to end: see
 // letParentsGo.
 func (s *scene) orphanEdited(ctx context.Context, a model.Action, edited model.Parent) error {
-	there, err := s.find(ctx)
+	there, held, err := s.find(ctx)
 	if err != nil || !there {
 		return err
+	}
+	if !held {
+		return s.orphanParent(ctx, s.id)
 	}
 	before, err := s.owned(ctx)
 	if err != nil {
@@ -91,8 +94,9 @@ func (s *scene) orphanEdited(ctx context.Context, a model.Action, edited model.P
 	return s.deleteAllLeft(ctx, s.id, s.uid)
 }
 
-// find looks for the parent, which the operator is to keep, and has it kept from being gone. It is not there where it is being deleted.
-func (s *scene) find(ctx context.Context) (there bool, err error) {
+// find looks for the parent, and has it kept from being gone if the operator holds it, too, as it does unless the parent has just come, or does
+// not match. It is not there where it is being deleted.
+func (s *scene) find(ctx context.Context) (there, held bool, err error) {
 	err = s.insistFor(ctx, s.patience()+settleLimit, "keep "+s.id.String(), func() error {
 		o, err := s.parents().Get(ctx, s.id.Name, metav1.GetOptions{})
 		there = err == nil && o.GetDeletionTimestamp() == nil
@@ -100,12 +104,12 @@ func (s *scene) find(ctx context.Context) (there bool, err error) {
 			return gone(err)
 		}
 		s.uid = o.GetUID()
-		if !slices.Contains(o.GetFinalizers(), "finalize.templater.dev/"+s.shape) {
-			return errUnseen
+		if held = slices.Contains(o.GetFinalizers(), "finalize.templater.dev/"+s.shape); !held {
+			return nil
 		}
 		return s.addFinalizer(ctx, s.parents(), o, keptFinalizer)
 	})
-	return there, err
+	return there, held, err
 }
 
 // editAndOrphan edits the parent, and deletes it that long afterwards, whether or not the edit has arrived.
