@@ -97,7 +97,7 @@ func (s *scene) orphanEdited(ctx context.Context, a model.Action, edited model.P
 // find looks for the parent, and has it kept from being gone if the operator holds it, too, as it does unless the parent has just come, or does
 // not match. It is not there where it is being deleted.
 func (s *scene) find(ctx context.Context) (there, held bool, err error) {
-	err = s.insistFor(ctx, s.patience()+settleLimit, "keep "+s.id.String(), func() error {
+	err = s.insist(ctx, "keep "+s.id.String(), func() error {
 		o, err := s.parents().Get(ctx, s.id.Name, metav1.GetOptions{})
 		there = err == nil && o.GetDeletionTimestamp() == nil
 		if !there {

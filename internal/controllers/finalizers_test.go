@@ -589,10 +589,11 @@ func TestTemplateControllerThatNeedsAnAccountTouchesNoParentAsItGoes(t *testing.
 	}
 }
 
-func TestParentThatGoesWhileItsChildrenCannotBeRead(t *testing.T) {
-	c := finalizes(t, ordered(t, ", timeout: 5m"))
+// hidesConfigMaps takes the right to read children of that kind from the controller, which has noticed.
+func (c *cluster) hidesConfigMaps(t *testing.T) {
+	t.Helper()
 	for want := range c.caches {
-		if want.Role == watch.Child {
+		if want.Role == watch.Child && want.Resource.Resource == "configmaps" {
 			c.caches[want] = failing(t, want, denial("", "list", "configmaps", "at the cluster scope"))
 			c.silent[want] = true
 		}
@@ -600,6 +601,11 @@ func TestParentThatGoesWhileItsChildrenCannotBeRead(t *testing.T) {
 	c.lacks[" list configmaps "] = true
 	c.controllers.queue.Add("apps")
 	c.run()
+}
+
+func TestParentThatGoesWhileItsChildrenCannotBeRead(t *testing.T) {
+	c := finalizes(t, ordered(t, ", timeout: 5m"))
+	c.hidesConfigMaps(t)
 	c.deletes(one, metav1.DeletePropagationBackground)
 	wantRequests(t, "nothing is known", c.run(), "status apps one")
 	const want = "False Finalizing: being deleted: waits until its children can be read: templater may not list configmaps in all namespaces: "

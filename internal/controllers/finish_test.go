@@ -12,7 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/templater-dev/templater/internal/problem"
-	"github.com/templater-dev/templater/internal/watch"
 )
 
 // mapOf is an entry of spec.finalize.children that makes a ConfigMap, with more of its fields.
@@ -88,15 +87,7 @@ func TestNotesAndFinalizersAreWrittenOnce(t *testing.T) {
 func TestChildrenThatStayAreKnownBefore(t *testing.T) {
 	c := begun(t, tenants, tenant)
 	c.settle()
-	for want := range c.caches {
-		if want.Role == watch.Child && want.Resource.Resource == "configmaps" {
-			c.caches[want] = failing(t, want, denial("", "list", "configmaps", "at the cluster scope"))
-			c.silent[want] = true
-		}
-	}
-	c.lacks[" list configmaps "] = true
-	c.controllers.queue.Add("apps")
-	c.run()
+	c.hidesConfigMaps(t)
 	c.deletes(one, metav1.DeletePropagationOrphan)
 	wantRequests(t, "nothing is known", c.run(), noteDone, "status apps one")
 	const want = "False Finalizing: being deleted: waits until its children can be read: templater may not list configmaps in all namespaces: "
