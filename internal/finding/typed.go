@@ -143,8 +143,8 @@ var ofTypes = []Rule{
 		"Put text in quotes. Write `true`, `false` or a decimal number for anything else.",
 	},
 	{
-		NoObject, Warning, "A document that is no object of a template",
-		"Each document needs `apiVersion`, `kind` and `metadata.name`. Which kinds there are must be known before anything is rendered, and some fields are for the API server, or for templater, to set. Templater refuses any other document.",
+		NoObject, Error, "A document that is no object of a template",
+		"Each document needs `apiVersion`, `kind` and `metadata.name`. Which kinds there are must be known before anything is rendered, and some fields are for the API server, or for templater, to set. Templater refuses any other document. A value or a structure in place of `apiVersion`, `kind` or `metadata.name` is an error, unless data decide whether it is rendered; the rest are warnings.",
 		"Add, write out or remove the field, as the message says. What `kubectl get -o yaml` prints has fields that do not belong into a template.",
 	},
 	{

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"text/template/parse"
 
 	"go.yaml.in/yaml/v4"
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
@@ -15,8 +16,8 @@ func PrintedIn(text string) bool { return strings.ContainsRune(text, blank) }
 // OnlyPrinted reports whether actions print all of a text, which is not empty.
 func OnlyPrinted(text string) bool { return text != "" && strings.Trim(text, string(blank)) == "" }
 
-// PrintsIn reports whether an action prints that begins from one offset on and before another one.
-func (s *Skeleton) PrintsIn(from, to int) bool { return anyIn(s.prints, from, to) }
+// PrintsIn returns the actions that print and begin from one offset on and before another one.
+func (s *Skeleton) PrintsIn(from, to int) []parse.Node { return within(s.prints, from, to) }
 
 // Joined returns the offsets of the pipelines of actions whose output always is one word with text of the author's, where both are from one
 // offset on and before another one.

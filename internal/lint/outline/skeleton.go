@@ -1,6 +1,7 @@
 package outline
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"text/template/parse"
@@ -18,11 +19,13 @@ type Skeleton struct {
 	// Documents are those that could be read. Others says that there may be more.
 	Documents []Document
 	Others    bool
-	prints    []int  // where actions begin that print, in order
-	adds      []int  // where lines begin in which nothing but actions print, of which the documents show nothing
-	branches  []span // what branches and loops decide about, in order
-	joints    []joint
-	lines     []int // offsets at which they begin; see Starts
+	// Bare are the documents of which one action prints everything.
+	Bare     []*parse.ActionNode
+	prints   []parse.Node // the actions that print, in order
+	adds     []int        // where lines begin in which nothing but actions print, of which the documents show nothing
+	branches []span       // what branches and loops decide about, in order
+	joints   []joint
+	lines    []int // offsets at which they begin; see Starts
 }
 
 // joint is where what an action prints is always one word with a character of the author's.
@@ -84,6 +87,7 @@ func (s *Skeleton) read(lines []string) {
 func (s *Skeleton) document(lines []string, first int) {
 	text := strings.Join(lines, "\n")
 	if strings.TrimSpace(text) == "" {
+		s.bare(first, first+len(lines))
 		return
 	}
 	var root yaml.Node
@@ -94,11 +98,27 @@ func (s *Skeleton) document(lines []string, first int) {
 	s.Documents = append(s.Documents, Document{root.Content[0], first})
 }
 
+// bare keeps the action that prints all of the lines from one on and before another one, if it is one.
+func (s *Skeleton) bare(from, to int) {
+	starts, end := s.Starts(), len(s.Text.Content)
+	if from > len(starts) {
+		return
+	}
+	if to <= len(starts) {
+		end = starts[to-1]
+	}
+	if all := s.PrintsIn(starts[from-1], end); len(all) == 1 {
+		if n, ok := all[0].(*parse.ActionNode); ok {
+			s.Bare = append(s.Bare, n)
+		}
+	}
+}
+
 // gaps tells the author's own text from actions.
 type gaps struct {
 	content string
-	own     []bool // by byte: it is text and not in an action
-	prints  []int  // where actions begin that print
+	own     []bool       // by byte: it is text and not in an action
+	prints  []parse.Node // the actions that print, in order
 	// unplaced says that something is printed of which nobody knows where it stands.
 	unplaced bool
 	adds     []int // where lines begin in which nothing but actions print
@@ -154,12 +174,12 @@ func (g *gaps) node(n parse.Node) bool {
 	case *parse.ActionNode:
 		g.inBranch(int(n.Pos), 1)
 		if len(n.Pipe.Decl) == 0 && !syntax.Ends(n.Pipe) {
-			g.prints = append(g.prints, int(n.Pos))
+			g.prints = append(g.prints, n)
 			g.unplaced = g.unplaced || g.atMargin(n)
 		}
 	case *parse.TemplateNode:
 		g.inBranch(int(n.Pos), 1)
-		g.prints = append(g.prints, int(n.Pos))
+		g.prints = append(g.prints, n)
 		g.unplaced = true
 	}
 	b := syntax.Branch(n)
@@ -225,7 +245,7 @@ func (g *gaps) line(from int, line string) (text string, ok bool) {
 	case !gap && (line == "" || own && g.own[from+margin(line)] && g.begins(from, line)):
 		return strings.TrimSuffix(line, "\r"), true
 	case !own:
-		if anyIn(g.prints, from, from+len(line)) {
+		if len(within(g.prints, from, from+len(line))) > 0 {
 			g.adds = append(g.adds, from)
 		}
 		return "", true
@@ -262,14 +282,15 @@ func (g *gaps) begins(from int, line string) bool {
 // startsAction reports whether an action begins at an offset, and not in a line before.
 func (g *gaps) startsAction(at int) bool {
 	const longest = 12 // of a delimiter, and white space
-	i, _ := slices.BinarySearch(g.prints, at)
-	return i < len(g.prints) && g.prints[i] <= at+longest
+	return len(within(g.prints, at, at+longest+1)) > 0
 }
 
-// anyIn reports whether one of the offsets, which are in order, is from one on and before another one.
-func anyIn(offsets []int, from, to int) bool {
-	i, _ := slices.BinarySearch(offsets, from)
-	return i < len(offsets) && offsets[i] < to
+// within returns those of the nodes, which are in order, that begin from one offset on and before another one.
+func within(nodes []parse.Node, from, to int) []parse.Node {
+	begins := func(n parse.Node, offset int) int { return cmp.Compare(int(n.Position()), offset) }
+	i, _ := slices.BinarySearchFunc(nodes, from, begins)
+	j, _ := slices.BinarySearchFunc(nodes, to, begins)
+	return nodes[i:max(i, j)]
 }
 
 func margin(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }

@@ -1,6 +1,8 @@
 package shape
 
 import (
+	"text/template/parse"
+
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/lint/outline"
@@ -21,6 +23,8 @@ func (p Place) end() int { return p.Offset + p.Length }
 type Book interface {
 	// Warn keeps what is probably not as meant. replacement is what to write instead; "" means that nobody can tell.
 	Warn(code finding.Code, at Place, replacement, format string, args ...any)
+	// Fail keeps what rendering fails on: a warning unless it is sure that rendering gets there.
+	Fail(sure bool, code finding.Code, at Place, format string, args ...any)
 	// Step counts the work, and reports whether to go on. Ended reports that it is used up.
 	Step() bool
 	Ended() bool
@@ -30,6 +34,9 @@ type Book interface {
 	Within(t *schema.Type, key string) string
 	// Printed returns what kinds of values an action prints that begins at an offset: false if none begins there, and 0 if that is not known.
 	Printed(text *syntax.Text, offset int) (kinds schema.Kinds, prints bool)
+	// PrintsValue reports whether a node of a template prints values and none of the author's text, and whether that is certain
+	// if no branch or loop is around it.
+	PrintsValue(u *syntax.Unit, n parse.Node) (prints, certain bool)
 	// Skeleton returns what the text of a template shows.
 	Skeleton(u *syntax.Unit) *outline.Skeleton
 }

@@ -31,9 +31,10 @@ func (c *checker) texts() {
 	for _, u := range c.units.Children {
 		s := c.Skeleton(u)
 		for _, d := range s.Documents {
-			c.document(s, d)
+			c.document(u, s, d)
 			c.child(s, d)
 		}
+		c.bare(s)
 	}
 	c.again()
 	c.selects()

@@ -1,41 +1,87 @@
 package shape
 
 import (
+	"slices"
+	"text/template/parse"
+
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/lint/outline"
 	"github.com/templater-dev/templater/internal/render/document"
+	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/schema"
 )
 
 // This file has the rules about what documents must have, and may not have: see internal/render/document and
 // internal/reconcile/child/shape.go.
 
 // document notes what keeps a document from being an object, as far as its text shows it.
-func (c *checker) document(s *outline.Skeleton, d outline.Document) {
+func (c *checker) document(u *syntax.Unit, s *outline.Skeleton, d outline.Document) {
 	if d.Root.Kind != yaml.MappingNode || len(d.Root.Content) == 0 {
 		return
 	}
-	at := shape{c: c, s: s, starts: s.Starts(), first: d.First}
+	at := &shape{c: c, s: s, starts: s.Starts(), first: d.First}
 	for _, key := range []string{"apiVersion", "kind"} {
-		v := entryOf(d.Root, key)
-		if v.Kind != yaml.ScalarNode {
-			continue
-		}
-		if place := at.place(v); outline.PrintedIn(v.Value) && s.PrintsIn(place.Offset, place.end()) {
-			c.Warn(finding.NoObject, place, "", "%s must stand in the template as it is, so that rights are known beforehand; use if to choose between several", key)
-		}
+		at.head(u, d.Root, key)
 	}
 	if v := entryNode(d.Root, "status"); v != nil {
-		c.Warn(finding.NoObject, at.place(v), "", "status is not for a template to set: remove it")
+		at.warns(v, "status is not for a template to set: remove it")
 	}
 	metadata := entryOf(d.Root, "metadata")
 	for _, owned := range document.NotForTemplates {
 		if v := entryNode(metadata, owned.Field); v != nil {
-			c.Warn(finding.NoObject, at.place(v), "", "metadata.%s may not be set: %s", owned.Field, owned.Advice)
+			at.warns(v, "metadata.%s may not be set: %s", owned.Field, owned.Advice)
 		}
 	}
+	if metadata != d.Root {
+		at.named(metadata)
+	}
 	at.lacks(d.Root, metadata)
+}
+
+// fails notes a node that keeps the document from being an object wherever rendering gets to it.
+func (at *shape) fails(n *yaml.Node, format string, args ...any) {
+	at.c.Fail(at.begins() && at.always(n), finding.NoObject, at.place(n), format, args...)
+}
+
+// warns notes a node that keeps the document from being an object.
+func (at *shape) warns(n *yaml.Node, format string, args ...any) {
+	at.c.Warn(finding.NoObject, at.place(n), "", format, args...)
+}
+
+// head looks at the apiVersion or the kind of a document, which no value may be a part of.
+func (at *shape) head(u *syntax.Unit, root *yaml.Node, key string) {
+	v := entryOf(root, key)
+	switch {
+	case v == root:
+	case v.Kind == yaml.MappingNode, v.Kind == yaml.SequenceNode, kindsOfNode(v)&(schema.Integer|schema.Number|schema.Boolean) != 0:
+		at.fails(v, "%s must be text that stands in the template as it is", key)
+	case v.Kind == yaml.ScalarNode && outline.PrintedIn(v.Value):
+		place := at.place(v)
+		for _, n := range at.s.PrintsIn(place.Offset, place.end()) {
+			if prints, certain := at.c.PrintsValue(u, n); prints {
+				at.c.Fail(certain && at.begins() && at.always(v), finding.NoObject, place, "%s must stand in the template as it is, so that rights are known beforehand; use if to choose between several", key)
+				return
+			}
+		}
+	}
+}
+
+// named looks at metadata and at the name in it.
+func (at *shape) named(metadata *yaml.Node) {
+	if metadata.Kind == yaml.SequenceNode {
+		at.fails(metadata, "metadata is a list: write a mapping with a name")
+		return
+	}
+	name := entryOf(metadata, "name")
+	switch {
+	case metadata.Kind != yaml.MappingNode || name == metadata:
+	case name.Kind == yaml.MappingNode, name.Kind == yaml.SequenceNode:
+		at.fails(name, "metadata.name is no text: write a name")
+	case name.Kind == yaml.ScalarNode && kindsOfNode(name)&^schema.String != 0:
+		at.fails(name, "metadata.name is no text: put quotes around it")
+	}
 }
 
 // lacks notes what a document needs and does not have.
@@ -54,7 +100,27 @@ func (at *shape) lacks(root, metadata *yaml.Node) {
 	default:
 		return
 	}
-	at.c.Warn(finding.NoObject, at.place(root.Content[0]), "", "the document has no %s: every child needs apiVersion, kind and metadata.name", missing)
+	at.warns(root.Content[0], "the document has no %s: every child needs apiVersion, kind and metadata.name", missing)
+}
+
+// bare notes documents that one value is all of, so that nothing of them stands in the template.
+func (c *checker) bare(s *outline.Skeleton) {
+	for _, n := range s.Bare {
+		last := n.Pipe.Cmds[len(n.Pipe.Cmds)-1].Args[0]
+		if len(n.Pipe.Cmds) > 1 && isCall(last, "nindent", "indent", "trim") {
+			last = n.Pipe.Cmds[len(n.Pipe.Cmds)-2].Args[0]
+		}
+		if isCall(last, "toYaml", "toJson", "toPrettyJson", "toRawJson") {
+			at := Place{Text: s.Text, Offset: int(n.Pos), Length: len(n.String()) - len("{{}}")}
+			c.Fail(s.Always(int(n.Pos), int(n.Pos)+1), finding.NoObject, at, "a value cannot be a whole object: write apiVersion, kind and metadata.name in the template, and print the rest below them")
+		}
+	}
+}
+
+// isCall reports whether a node names one of those functions.
+func isCall(n parse.Node, names ...string) bool {
+	f, ok := n.(*parse.IdentifierNode)
+	return ok && slices.Contains(names, f.Ident)
 }
 
 // entryNode returns the key of an entry of a mapping that is not null, or nil if there is none.

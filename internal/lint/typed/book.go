@@ -16,6 +16,11 @@ func (c *checker) Warn(code finding.Code, at shape.Place, replacement, format st
 	c.warnf(code, value.Place{Text: at.Text, Offset: at.Offset, Length: at.Length}, format, args...).Replacement = replacement
 }
 
+// Fail notes that rendering fails here if it gets here, and, if sure, that it gets here.
+func (c *checker) Fail(sure bool, code finding.Code, at shape.Place, format string, args ...any) {
+	c.maybe(sure, code, value.Place{Text: at.Text, Offset: at.Offset, Length: at.Length}, format, args...)
+}
+
 // Step counts the work.
 func (c *checker) Step() bool { return c.step() }
 

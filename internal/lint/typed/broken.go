@@ -21,7 +21,7 @@ func (c *checker) broken() {
 		if u == nil {
 			continue
 		}
-		for _, f := range finder.Faults(u, func(n *parse.ActionNode) outline.Printed { return c.printedBy(u, n.Pipe) }) {
+		for _, f := range finder.Faults(u, func(n *parse.ActionNode) outline.Printed { return c.printedBy(u.Text, n.Pipe) }) {
 			at := value.Place{Text: u.Text, Offset: f.Offset, Length: f.Length}
 			c.maybe(f.Certain, finding.NoYAML, at, "%s", f.Message)
 		}
@@ -29,8 +29,8 @@ func (c *checker) broken() {
 }
 
 // printedBy returns what an action of a template prints.
-func (c *checker) printedBy(u *syntax.Unit, pipe *parse.PipeNode) outline.Printed {
-	v := c.printed[value.Spot{Text: u.Text, Offset: int(pipe.Pos)}]
+func (c *checker) printedBy(text *syntax.Text, pipe *parse.PipeNode) outline.Printed {
+	v := c.printed[value.Spot{Text: text, Offset: int(pipe.Pos)}]
 	p := printedByPipe(pipe)
 	if p == outline.Anything && v != nil && v.Origin != nil && v.Origin.Source != value.FromTemplate {
 		p = outline.Value

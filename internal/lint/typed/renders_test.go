@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -114,7 +115,7 @@ func TestNoFalseAlarmInGoldens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		source, fails := render.Source{}, false
+		source, fails, want := render.Source{}, false, ""
 		for _, f := range archive.Files {
 			name := strings.TrimSuffix(filepath.Base(f.Name), ".json")
 			switch {
@@ -131,9 +132,11 @@ func TestNoFalseAlarmInGoldens(t *testing.T) {
 			case f.Name == "delimiters":
 				source.LeftDelim, source.RightDelim, _ = strings.Cut(strings.TrimSpace(string(f.Data)), " ")
 			case f.Name == "want":
-				fails = strings.Contains(string(f.Data), "error")
+				want = string(f.Data)
+				fails = strings.Contains(want, "error")
 			}
 		}
+		source.Children = slices.DeleteFunc(source.Children, func(c syntax.Template) bool { return strings.Contains(want, "== child "+c.Name+": Invalid\n") })
 		if !fails {
 			noErrorIn(t, file, source, schema.BuiltIn())
 		}

@@ -84,18 +84,47 @@ func TestDocumentsThatAreNoObjects(t *testing.T) {
 	const (
 		whole = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n"
 		at    = "warning TL053 children[pod]:"
+		fails = "error TL053 children[pod]:"
+		head  = " must stand in the template as it is, so that rights are known beforehand; use if to choose between several"
+		value = "a value cannot be a whole object: write apiVersion, kind and metadata.name in the template, and print the rest below them"
 		needs = ": every child needs apiVersion, kind and metadata.name"
 	)
+	const helpers = `{{ define "meta" }}metadata: {name: a}{{ end }}{{ define "written" }}ConfigMap{{ end }}{{ define "field" }}{{ .kind }}{{ end }}
+		{{- define "printed" }}{{ if .spec.paused }}{{ print "ConfigMap" }}{{ else }}{{ print "Secret" }}{{ end }}{{ end }}
+		{{- define "either" }}{{ if .spec.paused }}{{ print "ConfigMap" }}{{ else }}Secret{{ end }}{{ end }}`
 	for text, want := range map[string]string{
 		whole:                                  "",
 		"kind: ConfigMap\nmetadata: {name: a}": at + "1:1+4 the document has no apiVersion" + needs,
 		"apiVersion: v1\nmetadata: {name: a}":  at + "1:1+10 the document has no kind" + needs,
 		"apiVersion: v1\nkind: ConfigMap":      at + "1:1+10 the document has no metadata.name" + needs,
-		"apiVersion: v1\nkind: ConfigMap\nmetadata: {labels: {a: b}}":                                                      at + "1:1+10 the document has no metadata.name" + needs,
-		"apiVersion: v1\nkind: ConfigMap\n{{ include \"meta\" . }}":                                                        "",
-		"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  {{- include \"meta\" . | nindent 2 }}":                              "",
-		"apiVersion: v1\nkind: ConfigMap\nmetadata: {{ toJson .metadata }}":                                                "",
-		"apiVersion: v1\nkind: {{ .spec.mode }}\nmetadata: {name: a}":                                                      at + "2:7+16 kind must stand in the template as it is, so that rights are known beforehand; use if to choose between several",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {labels: {a: b}}":                                                  at + "1:1+10 the document has no metadata.name" + needs,
+		"apiVersion: v1\nkind: ConfigMap\n{{ include \"meta\" . }}":                                                    "",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  {{- include \"meta\" . | nindent 2 }}":                          "",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {{ toJson .metadata }}":                                            "",
+		"apiVersion: v1\nkind: {{ .spec.mode }}\nmetadata: {name: a}":                                                  fails + "2:7+16 kind" + head,
+		"apiVersion: v1\nkind: {{ $.spec.mode }}\nmetadata: {name: a}":                                                 fails + "2:7+17 kind" + head,
+		"apiVersion: v1\nkind: \"{{ .spec.mode }}\"\nmetadata: {name: a}":                                              fails + "2:7+18 kind" + head,
+		"apiVersion: v1\nkind: Config{{ .spec.mode }}\nmetadata: {name: a}":                                            fails + "2:7+22 kind" + head,
+		"apiVersion: v1\nkind: {{ print \"ConfigMap\" }}\nmetadata: {name: a}":                                         fails + "2:7+23 kind" + head,
+		"apiVersion: v1\nkind: {{ include \"printed\" . }}\nmetadata: {name: a}":                                       fails + "2:7+25 kind" + head,
+		"apiVersion: v1\nkind: {{ template \"printed\" . }}\nmetadata: {name: a}":                                      fails + "2:7+26 kind" + head,
+		"apiVersion: v1\nkind: {{ include \"written\" . }}\nmetadata: {name: a}":                                       "",
+		"apiVersion: v1\nkind: {{ template \"written\" . }}\nmetadata: {name: a}":                                      "",
+		"apiVersion: v1\nkind: {{ include \"either\" . }}\nmetadata: {name: a}":                                        "",
+		"apiVersion: v1\nkind: {{ include \"field\" (dict \"kind\" (include \"written\" .)) }}\nmetadata: {name: a}":   at + "2:7+57 kind" + head,
+		"apiVersion: v1\nkind: {{ if .spec.paused }}ConfigMap{{ else }}{{ .spec.mode }}{{ end }}\nmetadata: {name: a}": at + "2:7+65 kind" + head,
+		"{{ $k := include \"written\" . }}\napiVersion: v1\nkind: {{ $k }}\nmetadata: {name: a}":                       "",
+		"apiVersion: {{ .spec.version }}\nkind: ConfigMap\nmetadata: {name: a}":                                        fails + "1:13+19 apiVersion" + head,
+		"apiVersion: v1\nkind: {a: b}\nmetadata: {name: a}":                                                            fails + "2:7+1 kind must be text that stands in the template as it is",
+		"{{ toYaml .spec }}": fails + "1:4+12 " + value,
+		"{{ range .spec.more }}\n---\n{{ toYaml . }}\n{{ end }}":                                                           at + "3:4+8 " + value,
+		"{{ include \"meta\" . | nindent 0 }}":                                                                             "",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n{{ toYaml .spec }}":                                         "",
+		"apiVersion: v1\nkind: 5\nmetadata: {name: a}":                                                                     fails + "2:7+1 kind must be text that stands in the template as it is",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {a: b}\n":                                                     fails + "4:9+1 metadata.name is no text: write a name",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: 17}\n":                                                          fails + "3:18+2 metadata.name is no text: put quotes around it",
+		"apiVersion: v1\nkind: ConfigMap\nmetadata: [a]\n":                                                                 fails + "3:11+1 metadata is a list: write a mapping with a name",
+		"{{ if .spec.paused }}\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: 17}\n{{ end }}":                          at + "4:18+2 metadata.name is no text: put quotes around it",
 		"apiVersion: v1\nkind: {{ if .spec.paused }}ConfigMap{{ else }}Secret{{ end }}\nmetadata: {name: a}":               "",
 		"{{ if .spec.paused }}\nkind: ConfigMap\n{{ else }}\nkind: Secret\n{{ end }}\napiVersion: v1\nmetadata: {name: a}": "",
 		whole + "status: {}":                                           at + "5:1+6 status is not for a template to set: remove it",
@@ -105,7 +134,7 @@ func TestDocumentsThatAreNoObjects(t *testing.T) {
 		"apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a}": at + "3:12+12 metadata.generateName may not be set: templater must know the name of each child beforehand: set metadata.name",
 	} {
 		var got []string
-		for _, f := range checked(t, given{child: text, helpers: `{{ define "meta" }}metadata: {name: a}{{ end }}`}, nil) {
+		for _, f := range checked(t, given{child: text, helpers: helpers}, nil) {
 			if f.Code == finding.NoObject {
 				got = append(got, show(f))
 			}

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,6 +51,10 @@ func (r *rewriter) rewrite(file, template string) string {
 		note := func(at int, message string) {
 			r.notes = append(r.notes, scaffold.Note{File: file, Line: line + strings.Count(template[a.start:a.tokens[at].start], "\n"), Message: message})
 		}
+		if text := version(template, &a); text != "" {
+			edits = append(edits, edit{a.start, a.end, text})
+			continue
+		}
 		for i := 0; i < len(a.tokens); {
 			i = r.token(&a, i, &edits, note)
 		}
@@ -64,6 +69,30 @@ func (r *rewriter) rewrite(file, template string) string {
 	}
 	out.WriteString(template[last:])
 	return out.String()
+}
+
+// apiVersion matches the apiVersion of a kind.
+var apiVersion = regexp.MustCompile(`^([a-z0-9.-]+/)?v[0-9]+([a-z]+[0-9]+)?$`)
+
+// version returns text that stands for an action that prints an apiVersion, which must be text of the template to become one; "" for any
+// other action. Comments trim the white space that the action does, unless the actions around it do.
+func version(template string, a *action) string {
+	if len(a.tokens) != 2 || a.tokens[0].value != "print" && a.tokens[0].value != "printf" || a.tokens[1].kind != textToken {
+		return ""
+	}
+	text := strings.Trim(a.tokens[1].value, "\"`")
+	if !apiVersion.MatchString(text) {
+		return ""
+	}
+	before, after := template[:a.start], template[a.end:]
+	outer, rest := strings.TrimRight(before, " \t\r\n"), strings.TrimLeft(after, " \t\r\n")
+	if strings.HasPrefix(template[a.start:], "{{-") && len(outer) < len(before) && !strings.HasSuffix(outer, "-}}") {
+		text = "{{- /**/}}" + text
+	}
+	if strings.HasSuffix(template[:a.end], "-}}") && len(rest) < len(after) && !strings.HasPrefix(rest, "{{-") {
+		text += "{{/**/ -}}"
+	}
+	return text
 }
 
 // token rewrites what begins at token i, and returns the index behind it.

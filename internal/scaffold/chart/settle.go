@@ -66,7 +66,9 @@ func (c *chart) settle(tc *scaffold.Controller, d *scaffold.Definition) (left []
 			return nil, err
 		}
 		result := lint.Check(parsed, schemas)
-		wrong := finding.Of(finding.Error, result.Findings)
+		wrong := slices.DeleteFunc(slices.Clone(result.Findings), func(f finding.Finding) bool {
+			return f.Severity != finding.Error && f.Code != finding.NoObject
+		})
 		if len(wrong) == 0 {
 			if c.unused(tc) {
 				continue

@@ -1,0 +1,92 @@
+package typed
+
+import (
+	"bytes"
+	"strconv"
+	"text/template/parse"
+
+	"github.com/templater-dev/templater/internal/lint/outline"
+	"github.com/templater-dev/templater/internal/render/syntax"
+)
+
+// PrintsValue reports whether a node of a template prints values and none of the author's text, and whether that is certain if no branch
+// or loop is around it.
+func (c *checker) PrintsValue(u *syntax.Unit, n parse.Node) (prints, certain bool) {
+	p := values{c: c, unit: u, certain: true}
+	return p.node(u.Text, n, 0), p.certain
+}
+
+// values follows what a node prints into the define blocks that it calls.
+type values struct {
+	c       *checker
+	unit    *syntax.Unit
+	certain bool
+}
+
+func (p *values) list(text *syntax.Text, l *parse.ListNode, depth int) bool {
+	if l == nil {
+		return true
+	}
+	for _, n := range l.Nodes {
+		if !p.node(text, n, depth) {
+			return false
+		}
+	}
+	return true
+}
+
+func (p *values) node(text *syntax.Text, n parse.Node, depth int) bool {
+	if b := syntax.Branch(n); b != nil {
+		return p.list(text, b.List, depth) && p.list(text, b.ElseList, depth)
+	}
+	switch n := n.(type) {
+	case *parse.TextNode:
+		return len(bytes.TrimSpace(n.Text)) == 0
+	case *parse.TemplateNode:
+		return p.call(n.Name, depth)
+	case *parse.ActionNode:
+		if len(n.Pipe.Decl) > 0 || syntax.Ends(n.Pipe) {
+			return true
+		}
+		if name, ok := included(n.Pipe); ok {
+			return p.call(name, depth)
+		}
+		return p.action(text, n, depth)
+	}
+	return true
+}
+
+// action looks at an action that calls no define block. It is certain about fields of the root, which are data: variables and dicts can
+// hold the author's text.
+func (p *values) action(text *syntax.Text, n *parse.ActionNode, depth int) bool {
+	outline.Operands(n.Pipe, func(operand parse.Node) {
+		switch operand := operand.(type) {
+		case *parse.FieldNode:
+			p.certain = p.certain && depth == 0
+		case *parse.VariableNode:
+			p.certain = p.certain && depth == 0 && operand.Ident[0] == "$"
+		case *parse.DotNode, *parse.ChainNode:
+			p.certain = false
+		}
+	})
+	return p.c.printedBy(text, n.Pipe) >= outline.Value
+}
+
+func (p *values) call(name string, depth int) bool {
+	def, ok := p.unit.Lookup(name)
+	return ok && depth < maxChain && p.c.step() && p.list(def.Text, def.Tree.Root, depth+1)
+}
+
+// included returns the name of the define block whose output an action prints.
+func included(pipe *parse.PipeNode) (name string, ok bool) {
+	args := pipe.Cmds[0].Args
+	if f, isFunction := args[0].(*parse.IdentifierNode); !isFunction || f.Ident != "include" || len(args) < 2 {
+		return "", false
+	}
+	text, ok := args[1].(*parse.StringNode)
+	if !ok {
+		return "", false
+	}
+	name, err := strconv.Unquote(text.Quoted)
+	return name, err == nil
+}
