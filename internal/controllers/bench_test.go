@@ -1,8 +1,17 @@
 package controllers
 
 import (
+	"fmt"
+	"runtime"
 	"testing"
 
+	"github.com/go-logr/logr"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/klog/v2"
+
+	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -31,4 +40,57 @@ func BenchmarkQuietPass(b *testing.B) {
 	for b.Loop() {
 		pass()
 	}
+}
+
+// BenchmarkReconcileManyNamespaces is a quiet reconciliation of one of 10,000 parents in as many namespaces, each with ten
+// children: of parents that have the same name everywhere, and of parents with different names.
+func BenchmarkReconcileManyNamespaces(b *testing.B) {
+	if testing.Short() {
+		b.Skip("making 200,000 children takes a minute")
+	}
+	const namespaces, children = 10_000, 10
+	klog.SetLogger(logr.Discard())
+	defer klog.ClearLogger()
+	for what, nameOf := range map[string]func(int) string{
+		"SameName":      func(int) string { return "main" },
+		"DistinctNames": func(i int) string { return fmt.Sprint("main-", i) },
+	} {
+		b.Run(what, func(b *testing.B) {
+			c := newCluster(b)
+			c.apply(apps)
+			for i := range namespaces {
+				parent := types.NamespacedName{Namespace: fmt.Sprint("ns-", i), Name: nameOf(i)}
+				c.store(kube.Location{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: parent.Namespace, Name: parent.Name}, appIn(parent, children))
+			}
+			c.deliver()
+			c.run()
+			c.deliver()
+			c.run()
+			runtime.GC() // of what was needed to make them
+			before, next := len(c.requests), 0
+			b.ReportAllocs()
+			for b.Loop() {
+				next = (next + 7919) % namespaces
+				c.reconciler.Reconcile(b.Context(), queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: fmt.Sprint("ns-", next), Name: nameOf(next)}})
+			}
+			if made := len(c.requests) - before; made > 0 || before < namespaces*(children+1) {
+				b.Fatalf("%d requests for the children, and %d in quiet reconciliations", before, made)
+			}
+		})
+	}
+}
+
+// appIn is a parent with that many ConfigMaps.
+func appIn(name types.NamespacedName, children int) *unstructured.Unstructured {
+	names := make([]any, 0, children)
+	for i := range children {
+		names = append(names, fmt.Sprint("child-", i))
+	}
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.org/v1", "kind": "App", "spec": map[string]any{"names": names, "text": "x"},
+	}}
+	o.SetNamespace(name.Namespace)
+	o.SetName(name.Name)
+	o.SetUID(types.UID("uid-" + name.Namespace))
+	return o
 }

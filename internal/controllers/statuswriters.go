@@ -29,13 +29,8 @@ func (c *Controllers) requeueContested(parent types.NamespacedName) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	for name, e := range c.tracked {
-		if len(e.counts.Contested) == 0 {
-			continue
-		}
-		for at, t := range e.counts.Tallies {
-			if t.Contested != "" && (parent.Name == "" || parent == at) {
-				c.parents.Add(queue.Key{Controller: name, Parent: at})
-			}
-		}
+		e.counts.EachContested(parent, func(at types.NamespacedName) {
+			c.parents.Add(queue.Key{Controller: name, Parent: at})
+		})
 	}
 }

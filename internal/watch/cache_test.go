@@ -514,7 +514,7 @@ func TestWhatCannotBeFiledLeavesItsSiblingsFiled(t *testing.T) {
 			if err := c.Replace([]any{child("a", "1", 2), child("b", "2", 2)}, "2"); err != nil {
 				t.Fatal(err)
 			}
-			c.index.hashes = func(o *object.Object) [indexes]uint64 {
+			c.index.hashes = func(o *object.Object) places {
 				if o.Name() == "bad" || o.Version() == 5 {
 					panic("no hash")
 				}

@@ -23,11 +23,9 @@ func (c *Cache) Children(controller string, parent types.UID) []*object.Object {
 // for a parent of that name, whatever its UID. They are in the parent's namespace, or,
 // where it has none or they say so, in any.
 func (c *Cache) ChildrenNamed(controller string, parent types.NamespacedName) []*object.Object {
-	return c.find(byName, hashOf(controller, parent.Name), func(o *object.Object) bool {
-		namespace, name := o.ParentName()
-		return (parent.Namespace == "" || namespace == parent.Namespace) &&
-			o.Label(v1.LabelController) == controller && name == parent.Name
-	})
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.index.named(controller, parent, func() {})
 }
 
 // Definitions returns the definitions of a kind, in no order. There is more than one while they
@@ -80,13 +78,29 @@ type link struct{ previous, next *item }
 
 // index files items under hashes, in chains: it is made of links within the items, so
 // that it takes little room. It is guarded by its Cache.
+//
+// Many namespaces may have a parent of one name. In a chain of byName the children of each namespace's
+// parent are neighbours, a group. groups has the first item of each group but the first of its chain: where all names differ,
+// it is empty.
 type index struct {
-	hashes func(*object.Object) [indexes]uint64 // 0 = not filed there
+	hashes func(*object.Object) places
 	heads  [indexes]map[uint64]*item
+	groups map[group]*item
 }
 
+// places is where an object is filed: its hash in each index, 0 where it is not filed there.
+type places struct {
+	chains    [indexes]uint64
+	namespace uint64 // of the parent: the group in byName
+}
+
+// group names a group in byName, by hashes.
+type group struct{ chain, namespace uint64 }
+
+func (p places) group() group { return group{p.chains[byName], p.namespace} }
+
 func newIndex(role Role) index {
-	x := index{hashes: func(*object.Object) [indexes]uint64 { return [indexes]uint64{} }}
+	x := index{hashes: func(*object.Object) places { return places{} }, groups: map[group]*item{}}
 	switch role {
 	case Child:
 		x.hashes = childHashes
@@ -100,29 +114,109 @@ func newIndex(role Role) index {
 	return x
 }
 
-func (x *index) add(it *item) { x.link(it, x.hashes(it.object)) }
-
-func (x *index) link(it *item, hashes [indexes]uint64) {
-	for by, hash := range hashes {
-		if hash == 0 {
-			continue
-		}
-		head := x.heads[by][hash]
-		it.links[by] = link{next: head}
-		if head != nil {
-			head.links[by].previous = it
-		}
-		x.heads[by][hash] = it
+// named is Cache.ChildrenNamed. visit is called for each item that is looked at.
+func (x *index) named(controller string, parent types.NamespacedName, visit func()) []*object.Object {
+	g := group{hashOf(controller, parent.Name), hashOf(parent.Namespace, "")}
+	anywhere := parent.Namespace == ""
+	it := x.heads[byName][g.chain]
+	if !anywhere {
+		it = x.first(g)
 	}
+	var found []*object.Object
+	for ; it != nil; it = it.links[byName].next {
+		visit()
+		namespace, name := it.object.ParentName()
+		if (anywhere || namespace == parent.Namespace) && name == parent.Name && it.object.Label(v1.LabelController) == controller {
+			found = append(found, it.object)
+		} else if !anywhere && !x.in(it, g) {
+			break // else it has the same hashes, and names another parent
+		}
+	}
+	return found
+}
+
+// first returns the first item of a group, nil where there is none.
+func (x *index) first(g group) *item {
+	if it := x.groups[g]; it != nil {
+		return it
+	}
+	if it := x.heads[byName][g.chain]; it != nil && x.in(it, g) {
+		return it
+	}
+	return nil
+}
+
+func (x *index) in(it *item, g group) bool { return x.hashes(it.object).group() == g }
+
+func (x *index) add(it *item) { x.linkAll(it, x.hashes(it.object)) }
+
+func (x *index) linkAll(it *item, at places) {
+	for by, hash := range at.chains {
+		switch {
+		case hash == 0:
+		case by == byName:
+			x.join(it, at.group())
+		default:
+			x.prepend(by, hash, it)
+		}
+	}
+}
+
+// join links an item behind the first one of its group, or, as the first of a new group, at the beginning of the chain.
+func (x *index) join(it *item, g group) {
+	if first := x.first(g); first != nil {
+		next := first.links[byName].next
+		it.links[byName] = link{previous: first, next: next}
+		first.links[byName].next = it
+		if next != nil {
+			next.links[byName].previous = it
+		}
+		return
+	}
+	if head := x.heads[byName][g.chain]; head != nil {
+		x.groups[x.hashes(head.object).group()] = head
+	}
+	x.prepend(byName, g.chain, it)
+}
+
+func (x *index) prepend(by int, hash uint64, it *item) {
+	head := x.heads[by][hash]
+	it.links[by] = link{next: head}
+	if head != nil {
+		head.links[by].previous = it
+	}
+	x.heads[by][hash] = it
 }
 
 func (x *index) remove(it *item) { x.unlinkAll(it, x.hashes(it.object)) }
 
-func (x *index) unlinkAll(it *item, hashes [indexes]uint64) {
-	for by, hash := range hashes {
-		if hash != 0 {
-			x.unlink(by, hash, it)
+func (x *index) unlinkAll(it *item, at places) {
+	for by, hash := range at.chains {
+		if hash == 0 {
+			continue
 		}
+		if by == byName {
+			x.leave(it, at.group())
+		}
+		x.unlink(by, hash, it)
+	}
+}
+
+// leave has the group of an item, or the one behind it, begin elsewhere where the item is the first of its group. The item is
+// still linked.
+func (x *index) leave(it *item, g group) {
+	next := it.links[byName].next
+	continues := next != nil && x.in(next, g)
+	switch {
+	case x.heads[byName][g.chain] == it:
+		if next != nil && !continues {
+			delete(x.groups, x.hashes(next.object).group()) // it is the first of the chain now
+		}
+	case x.groups[g] != it:
+	case continues:
+		x.groups[g] = next
+	default:
+		delete(x.groups, g)
 	}
 }
 
@@ -147,23 +241,26 @@ func (x *index) replace(it *item, o *object.Object) {
 	before, after := x.hashes(it.object), x.hashes(o)
 	if before != after {
 		x.unlinkAll(it, before)
-		x.link(it, after)
+		x.linkAll(it, after)
 	}
 	it.object = o
 }
 
-func childHashes(o *object.Object) [indexes]uint64 {
+func childHashes(o *object.Object) places {
 	controller := o.Label(v1.LabelController)
 	if controller == "" {
-		return [indexes]uint64{}
+		return places{}
 	}
-	_, parent := o.ParentName()
-	return [indexes]uint64{byParent: hashOf(controller, o.Label(v1.LabelParentUID)), byName: hashOf(controller, parent), byController: hashOf(controller, "")}
+	namespace, parent := o.ParentName()
+	return places{
+		chains:    [indexes]uint64{byParent: hashOf(controller, o.Label(v1.LabelParentUID)), byName: hashOf(controller, parent), byController: hashOf(controller, "")},
+		namespace: hashOf(namespace, ""),
+	}
 }
 
-func definitionHashes(o *object.Object) [indexes]uint64 {
+func definitionHashes(o *object.Object) places {
 	of := kind.Defined(o)
-	return [indexes]uint64{byParent: hashOf(of.Group, of.Kind)}
+	return places{chains: [indexes]uint64{byParent: hashOf(of.Group, of.Kind)}}
 }
 
 var seed = maphash.MakeSeed()

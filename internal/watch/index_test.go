@@ -23,8 +23,8 @@ func made(controller, name, parent, uid string) *object.Object {
 
 func TestObjectsWithOneHashAreToldApart(t *testing.T) {
 	r := newRecorder(t, Want{Role: Child})
-	r.index.hashes = func(*object.Object) [indexes]uint64 {
-		return [indexes]uint64{byParent: hashOf("c", "1"), byName: hashOf("c", "one"), byController: hashOf("c", "")}
+	r.index.hashes = func(*object.Object) places {
+		return places{chains: [indexes]uint64{byParent: hashOf("c", "1"), byName: hashOf("c", "one"), byController: hashOf("c", "")}, namespace: hashOf("ns", "")}
 	}
 	if err := r.Replace([]any{made("c", "a", "one", "1"), made("c", "b", "two", "2"), made("d", "c", "one", "1")}, "10"); err != nil {
 		t.Fatal(err)
@@ -37,6 +37,7 @@ func TestObjectsWithOneHashAreToldApart(t *testing.T) {
 	}{
 		"children of a parent":         {r.Children("c", "1"), []string{"a"}},
 		"children of parents by name":  {r.ChildrenNamed("c", types.NamespacedName{Name: "one"}), []string{"a"}},
+		"children in a namespace":      {r.ChildrenNamed("c", types.NamespacedName{Namespace: "ns", Name: "one"}), []string{"a"}},
 		"all children of a controller": {all, []string{"a", "b"}},
 	} {
 		names := []string{}
@@ -83,7 +84,7 @@ func TestChildrenOfParentsInOtherNamespaces(t *testing.T) {
 
 func TestDefinitionsWithOneHashAreToldApart(t *testing.T) {
 	r := newRecorder(t, Want{Role: Definition})
-	r.index.hashes = func(*object.Object) [indexes]uint64 { return [indexes]uint64{byParent: hashOf("g", "K")} }
+	r.index.hashes = func(*object.Object) places { return places{chains: [indexes]uint64{byParent: hashOf("g", "K")}} }
 	other := pack(map[string]any{"metadata": map[string]any{"name": "x"}, "spec": map[string]any{"group": "g", "names": map[string]any{"kind": "Other"}}})
 	if err := r.Replace([]any{other}, "10"); err != nil {
 		t.Fatal(err)

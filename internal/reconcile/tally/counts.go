@@ -17,11 +17,12 @@ type Counts struct {
 	Foreign  int64
 
 	Denied, Contested complaints
+	contested         map[types.NamespacedName]struct{} // the parents with a Contested
 }
 
 // New returns counts of no parents.
 func New() *Counts {
-	return &Counts{Tallies: map[types.NamespacedName]Tally{}, Denied: complaints{}, Contested: complaints{}}
+	return &Counts{Tallies: map[types.NamespacedName]Tally{}, Denied: complaints{}, Contested: complaints{}, contested: map[types.NamespacedName]struct{}{}}
 }
 
 // complaints are what tallies say, each with the number of parents that it is said of; none is 0.
@@ -60,6 +61,11 @@ func (c *Counts) Set(parent types.NamespacedName, now *Tally) bool {
 	if known {
 		c.add(before, -1)
 	}
+	if now == nil || now.Contested == "" {
+		delete(c.contested, parent)
+	} else {
+		c.contested[parent] = struct{}{}
+	}
 	if now == nil {
 		delete(c.Tallies, parent)
 		return known
@@ -67,6 +73,20 @@ func (c *Counts) Set(parent types.NamespacedName, now *Tally) bool {
 	c.Tallies[parent] = *now
 	c.add(*now, 1)
 	return !known || before != *now
+}
+
+// EachContested calls f for the parents of whose status a part is left to another TemplateController: for that one, or for
+// all where its name is empty. It visits no others.
+func (c *Counts) EachContested(parent types.NamespacedName, f func(types.NamespacedName)) {
+	if parent.Name != "" {
+		if _, contested := c.contested[parent]; contested {
+			f(parent)
+		}
+		return
+	}
+	for at := range c.contested {
+		f(at)
+	}
 }
 
 func (c *Counts) add(t Tally, sign int64) {

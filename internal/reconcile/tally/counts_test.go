@@ -1,6 +1,8 @@
 package tally
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -103,5 +105,42 @@ func TestCountsAreSums(t *testing.T) {
 		if diff := cmp.Diff(step.parents, c.Parents) + cmp.Diff(step.children, c.Children) + cmp.Diff(step.foreign, c.Foreign); diff != "" {
 			t.Errorf("step %d, %s: sums (-want +got):\n%s", i, step.why, diff)
 		}
+	}
+}
+
+// TestContestedParentsAreFoundWithoutAScan holds that a parent that is deleted among very many costs no visit of the others.
+func TestContestedParentsAreFoundWithoutAScan(t *testing.T) {
+	c := New()
+	at := func(i int) types.NamespacedName { return types.NamespacedName{Namespace: "ns", Name: fmt.Sprint(i)} }
+	for i := range 1000 {
+		c.Set(at(i), &Tally{})
+	}
+	for _, i := range []int{1, 2, 3, 4} {
+		c.Set(at(i), &Tally{Contested: "field"})
+	}
+	c.Set(at(2), nil)
+	c.Set(at(3), &Tally{Ready: true})
+	for _, row := range []struct {
+		why    string
+		parent types.NamespacedName
+		want   []string
+	}{
+		{"one that is contested", at(1), []string{"ns/1"}},
+		{"one that is gone", at(2), nil},
+		{"one that is contested no more", at(3), nil},
+		{"one that never was", at(500), nil},
+		{"all", types.NamespacedName{}, []string{"ns/1", "ns/4"}},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			var got []string
+			c.EachContested(row.parent, func(at types.NamespacedName) { got = append(got, at.String()) })
+			slices.Sort(got)
+			if diff := cmp.Diff(row.want, got); diff != "" {
+				t.Errorf("contested (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if n := len(c.contested); n != 2 {
+		t.Errorf("%d parents are filed as contested, want 2 of %d", n, len(c.Tallies))
 	}
 }
