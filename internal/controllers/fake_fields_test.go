@@ -56,7 +56,11 @@ func itemName(list string, item any) string {
 func held(content map[string]any, subresource string) map[string]any {
 	set := fieldsOf(content)
 	if subresource != "" {
-		return map[string]any{"f:" + subresource: set["f:"+subresource]}
+		below, sent := set["f:"+subresource]
+		if !sent {
+			return map[string]any{}
+		}
+		return map[string]any{"f:" + subresource: below}
 	}
 	for _, name := range []string{"f:apiVersion", "f:kind", "f:status"} {
 		delete(set, name)
@@ -123,7 +127,10 @@ func own(o *unstructured.Unstructured, manager, subresource string, set map[stri
 	if subresource != "" {
 		entry["subresource"] = subresource
 	}
-	o.Object["metadata"].(map[string]any)["managedFields"] = append(entries, entry)
+	if len(set) > 0 {
+		entries = append(entries, entry)
+	}
+	o.Object["metadata"].(map[string]any)["managedFields"] = entries
 }
 
 // updated has the manager hold, by another request than an apply, what it has changed.

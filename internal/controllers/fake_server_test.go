@@ -206,7 +206,29 @@ func (c *cluster) ApplyStatus(_ context.Context, at kube.Location, body []byte, 
 			return nil, answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "status.conditions[0].message: Too long")
 		}
 	}
+	if before, _ := holdings(there, manager, "status"); emptied(content["status"], before["f:status"]) {
+		return nil, answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "status: Invalid value: \"null\": status in body must be of type object: \"null\"")
+	}
+	if content["status"] == nil {
+		status = map[string]any{}
+	}
 	return packed(c.t, c.store(at, applied(there, status, manager, "status"))), nil
+}
+
+// emptied reports whether an apply has an empty mapping in place of one of which the manager holds fields. Server-side apply makes null
+// of it, which a schema refuses.
+func emptied(applied, before any) bool {
+	content, isMap := applied.(map[string]any)
+	set, _ := before.(map[string]any)
+	if !isMap {
+		return false
+	}
+	for name, value := range content {
+		if emptied(value, set["f:"+name]) {
+			return true
+		}
+	}
+	return len(content) == 0 && len(set) > 0
 }
 
 // Delete takes an object away at once, unless it has finalizers, or its own dependents are to

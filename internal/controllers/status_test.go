@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/problem"
@@ -25,9 +27,9 @@ func TestStatusThatTheServerRefusesIsReported(t *testing.T) {
 	c := newCluster(t)
 	c.apply(apps)
 	c.apply(app)
-	c.refuse["status apps one"] = answer(http.StatusInternalServerError, "", ".status.count: field not declared in schema")
+	c.refuse["status apps one"] = answer(http.StatusInternalServerError, "", ".status.count: expected string, got &{2}")
 	c.run()
-	want := "one Warning StatusRejected: cannot write the status: .status.count: the schema has no such field"
+	want := "one Warning StatusRejected: cannot write the status: .status.count: wrong type, expected string"
 	if diff := cmp.Diff([]string{want}, c.events); diff != "" {
 		t.Errorf("Events (-want +got):\n%s", diff)
 	}
@@ -100,6 +102,7 @@ func TestWhatAStatusTemplateNoLongerYieldsGoes(t *testing.T) {
 	}{
 		{"two fields", "count: 1\n      more: {a: null, b: x, c: [{d: null, e: z}]}", map[string]any{"count": int64(1), "more": map[string]any{"b": "x", "c": []any{map[string]any{"e": "z"}}}}},
 		{"one of them", "count: 1", map[string]any{"count": int64(1)}},
+		{"an empty mapping in place of one with fields", "count: 1\n      more: {}", map[string]any{"count": int64(1), "more": map[string]any{}}},
 		{"null, so none", "count: null", map[string]any{}},
 		{"nothing at all", "# nothing", map[string]any{}},
 	} {
@@ -111,6 +114,91 @@ func TestWhatAStatusTemplateNoLongerYieldsGoes(t *testing.T) {
 			t.Errorf("%s: status (-want +got):\n%s", step.why, diff)
 		}
 	}
+}
+
+func TestStatusThatBecomesEmptyIsCleared(t *testing.T) {
+	withoutReady := with(t, apps, "  status:\n", "  status:\n    readyCondition: \"\"\n")
+	c := newCluster(t)
+	c.apply(withoutReady)
+	c.apply(app)
+	c.run()
+	c.apply(with(t, withoutReady, "count: {{ len .children.maps }}", "# nothing"))
+	c.requests = nil
+	wantRequests(t, "nothing left to say", c.run(), "status apps one")
+	if status, ok := c.get("apps", "one").Object["status"]; ok {
+		t.Errorf("status %v is kept, want none", status)
+	}
+	if own, _ := holdings(c.get("apps", "one"), "templater/apps", "status"); len(own) != 0 {
+		t.Errorf("templater still owns %v", own)
+	}
+	_, requests := c.pass("apps", "one")
+	wantRequests(t, "again", requests)
+}
+
+func TestUnknownFieldOfAStatusCostsThatFieldAlone(t *testing.T) {
+	const yields = "count: {{ len .children.maps }}\n      coutn: 3\n      more: {known: a, unknown: b}"
+	known := kind.Declared{{"spec": map[string]any{
+		"group": "example.org", "names": map[string]any{"kind": "App", "plural": "apps"},
+		"versions": []any{map[string]any{
+			"name": "v1", "served": true, "subresources": map[string]any{"status": map[string]any{}},
+			"schema": map[string]any{"openAPIV3Schema": map[string]any{"properties": map[string]any{"status": map[string]any{"type": "object", "properties": map[string]any{
+				"count": map[string]any{"type": "integer"}, "conditions": map[string]any{"type": "array"},
+				"more": map[string]any{"type": "object", "properties": map[string]any{"known": map[string]any{"type": "string"}}},
+			}}}}},
+		}},
+	}}}
+	declared, err := known.Resolve(schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []struct {
+		why    string
+		fields *kind.Fields
+	}{
+		{"by the schema that templater knows", declared.Status.Fields},
+		{"by the answer of the server, which names one field at a time", nil},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(apps)
+			c.apply(app)
+			c.run()
+			c.apply(with(t, apps, "count: {{ len .children.maps }}", yields))
+			c.deliver()
+			for c.runControllers() {
+			}
+			running := c.controllers.get("apps")
+			running.Kind.Status = &kind.StatusSchema{ObservedGeneration: true, Fields: row.fields}
+			running.Cluster = strictly{strictly{running.Cluster, "coutn", ".status.coutn"}, "unknown", ".status.more.unknown"}
+			_, requests := c.pass("apps", "one")
+			wantRequests(t, "at first", requests, "status apps one")
+			got := c.condition("apps", "one", "Ready")
+			if want := "False StatusRejected: left out of the status: .status.coutn: the schema has no such field; .status.more.unknown: the schema has no such field"; got != want {
+				t.Errorf("ready condition\n%q, want\n%q", got, want)
+			}
+			status := maps.Clone(c.get("apps", "one").Object["status"].(map[string]any))
+			delete(status, "conditions")
+			want := map[string]any{"count": int64(2), "more": map[string]any{"known": "a"}}
+			if diff := cmp.Diff(want, status); diff != "" {
+				t.Errorf("status (-want +got):\n%s", diff)
+			}
+			_, requests = c.pass("apps", "one")
+			wantRequests(t, "again", requests)
+		})
+	}
+}
+
+// strictly is a Writer that takes no status with a key.
+type strictly struct {
+	running.Client
+	key, path string
+}
+
+func (w strictly) ApplyStatus(ctx context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+	if bytes.Contains(body, []byte(`"`+w.key+`":`)) {
+		return nil, answer(http.StatusInternalServerError, "", w.path+": field not declared in schema")
+	}
+	return w.Client.ApplyStatus(ctx, at, body, manager)
 }
 
 // choosy is a Writer that takes no status that holds a text.
@@ -135,7 +223,7 @@ func TestParentSaysThatItsStatusIsRefused(t *testing.T) {
 	running.Cluster = choosy{running.Cluster, `"count":2`}
 	c.apply(app)
 	c.pass("apps", "one")
-	if got, want := c.condition("apps", "one", "Ready"), "False StatusRejected: cannot write the status: .status.count: the schema has no such field"; got != want {
+	if got, want := c.condition("apps", "one", "Ready"), "False StatusRejected: left out of the status: .status.count: the schema has no such field"; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
 	if got := c.controllers.tracked["apps"].counts.Parents; got.Ready != 0 || got.Failed != 1 {
@@ -237,7 +325,7 @@ func TestHowOftenAStatusIsTriedThatIsRefused(t *testing.T) {
 		want int
 	}{
 		"it does not fit: as it is, with what was there before, and that in fewer and fewer words": {answer(http.StatusInternalServerError, "", "too large"), 4},
-		"the schema has no such field: as it is, and with what was there before":                   {answer(http.StatusInternalServerError, "", ".status.count: field not declared in schema"), 2},
+		"a field has another type: as it is, and with what was there before":                       {answer(http.StatusInternalServerError, "", ".status.count: expected string, got &{2}"), 2},
 	} {
 		c := newCluster(t)
 		c.apply(apps)

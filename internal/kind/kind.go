@@ -23,6 +23,8 @@ type StatusSchema struct {
 	Conditions string
 	// ObservedGeneration is whether a condition can hold observedGeneration.
 	ObservedGeneration bool
+	// Fields are those that .status can hold; nil is any.
+	Fields *Fields
 }
 
 // GroupKind returns the group and kind, which are the same in every version.

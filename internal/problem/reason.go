@@ -154,6 +154,22 @@ func SchemaFaults(err error) []string {
 	return slices.Compact(out)
 }
 
+// UnknownFields returns the paths of the fields that the schema does not have, by the answer of the server. They may hold keys that
+// came from data.
+func UnknownFields(err error) []string {
+	if err == nil {
+		return nil
+	}
+	var out []string
+	for _, m := range unknownField.FindAllStringSubmatch(err.Error(), -1) {
+		out = append(out, m[1])
+	}
+	for _, m := range strictField.FindAllStringSubmatch(err.Error(), -1) {
+		out = append(out, "."+strings.TrimPrefix(m[1], "."))
+	}
+	return out
+}
+
 // DoesNotFit reports whether the server says of what was written that it does not fit the schema.
 func DoesNotFit(err error) bool { return len(SchemaFaults(err)) > 0 || formFault(err.Error()) != "" }
 

@@ -91,7 +91,7 @@ func (p *pass) template(observed []*child.Live) (map[string]any, *problem.Proble
 	if fault := cmp.Or(p.conditions().Fill(status), p.Factory.KeyFault(map[string]any{"status": status})); fault != "" {
 		return p.ownStatus(), problem.Newf(v1.ReasonTemplateError, "status: %s", fault)
 	}
-	return status, nil
+	return status, condition.DropUnknown(status, p.Kind, p.Author())
 }
 
 // ownStatus is that part of the parent's status that we own.
@@ -110,6 +110,9 @@ func (p *pass) ownStatus() map[string]any {
 func (p *pass) report(ctx context.Context, status map[string]any, now *tally.Tally) {
 	v := p.verdict()
 	err := p.store(ctx, p.withReady(status, v))
+	if err != nil {
+		v, err = p.storeKnown(ctx, status, v, err)
+	}
 	if Unfit(err) && len(v.Message) > ShortMessage { // it may be the message that does not fit
 		short := v
 		short.Message = object.Line(v.Message, ShortMessage)
@@ -138,6 +141,31 @@ func (p *pass) report(ctx context.Context, status map[string]any, now *tally.Tal
 		now.Reason = p.problems.First().Reason
 	}
 	now.Ready = v.Status == "True" && !now.Failed
+}
+
+// mostRefused bounds how often a status is written again without the fields that the server does not know: it may name them one by one.
+const mostRefused = 5
+
+// storeKnown writes the status again without the fields that the server does not know, by its answer to the last try. It returns the
+// verdict and the answer that hold then.
+func (p *pass) storeKnown(ctx context.Context, status map[string]any, v census.Verdict, err error) (census.Verdict, error) {
+	issue := &problem.Problem{Reason: v1.ReasonStatusRejected, Retry: problem.RetryBackoff}
+	for range mostRefused {
+		told := problem.SchemaFaults(p.Author().About(err, map[string]any{"status": status}))
+		if !condition.DropRefused(status, problem.UnknownFields(err)) {
+			break
+		}
+		if len(issue.Faults) == 0 {
+			p.problems = append(p.problems, issue)
+		}
+		issue.Faults = append(issue.Faults, told...)
+		issue.Message = condition.LeftOut(issue.Faults).Message
+		v = p.verdict()
+		if err = p.store(ctx, p.withReady(status, v)); err == nil {
+			break
+		}
+	}
+	return v, err
 }
 
 // ShortMessage is how long the message of a ready condition may be that takes the place of one that the server has not taken.
@@ -196,19 +224,21 @@ func (p *pass) store(ctx context.Context, status map[string]any) error {
 	}
 	current, _ := p.content()["status"].(map[string]any)
 	owned, has := fields.Set(p.parent.Applied(p.Manager, "status")).Field("status")
-	if (has || len(status) == 0) && owned.Same(status, current) && !owned.Exceeds(status) {
+	if !has && len(status) == 0 || has && owned.Same(status, current) && !owned.Exceeds(status) {
 		return nil
 	}
 	if p.rewrites != nil {
 		p.rewrites.Status(owned, status, p.Author().Path)
 	}
-	metadata := map[string]any{"name": p.parent.Name(), "resourceVersion": p.parent.ResourceVersion()}
-	if ns := p.parent.Namespace(); ns != "" {
-		metadata["namespace"] = ns
+	version := p.parent.ResourceVersion()
+	if reduced, emptied := owned.WithoutEmptied(status); emptied {
+		after, err := p.applyStatus(ctx, reduced, version)
+		if err != nil {
+			return err
+		}
+		version = after.ResourceVersion()
 	}
-	after, err := p.Cluster.ApplyStatus(ctx, p.LocateParent(p.key), object.Append(make([]byte, 0, 512), map[string]any{
-		"apiVersion": p.GVK.GroupVersion().String(), "kind": p.GVK.Kind, "metadata": metadata, "status": status,
-	}), p.Manager)
+	after, err := p.applyStatus(ctx, status, version)
 	if err != nil {
 		return err
 	}
@@ -220,6 +250,19 @@ func (p *pass) store(ctx context.Context, status map[string]any) error {
 	p.ParentCache(p.parent.Namespace()).Put(after, p.Name)
 	klog.FromContext(ctx).V(2).Info("wrote status", "controller", p.Name, "parent", p.key.Parent.String())
 	return nil
+}
+
+// applyStatus applies the status to that version of the parent.
+func (p *pass) applyStatus(ctx context.Context, status map[string]any, version string) (*object.Object, error) {
+	metadata := map[string]any{"name": p.parent.Name(), "resourceVersion": version}
+	if ns := p.parent.Namespace(); ns != "" {
+		metadata["namespace"] = ns
+	}
+	body := map[string]any{"apiVersion": p.GVK.GroupVersion().String(), "kind": p.GVK.Kind, "metadata": metadata}
+	if len(status) > 0 { // an empty status that held fields would become null: see fields.Set.WithoutEmptied
+		body["status"] = status
+	}
+	return p.Cluster.ApplyStatus(ctx, p.LocateParent(p.key), object.Append(make([]byte, 0, 512), body), p.Manager)
 }
 
 // verdict is what the ready condition says.

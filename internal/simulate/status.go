@@ -40,7 +40,7 @@ func (p *pass) status(observed []*child.Live) (map[string]any, *problem.Problem)
 	if fault := cmp.Or(p.conditions().Fill(status), p.factory.KeyFault(map[string]any{"status": status})); fault != "" {
 		return own, problem.Newf(v1.ReasonTemplateError, "status: %s", fault)
 	}
-	return status, nil
+	return status, condition.DropUnknown(status, p.parents, p.compiled.Program.Wrote)
 }
 
 // writeStatus writes the status with the ready condition.

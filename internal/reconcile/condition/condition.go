@@ -167,22 +167,3 @@ func text(m map[string]any, key string) string {
 	s, _ := m[key].(string)
 	return s
 }
-
-// DropNulls returns m without nulls, which a schema may refuse and nobody needs.
-func DropNulls(m map[string]any) map[string]any {
-	for k, v := range m {
-		switch v := v.(type) {
-		case nil:
-			delete(m, k)
-		case map[string]any:
-			DropNulls(v)
-		case []any:
-			for _, element := range v {
-				if inner, ok := element.(map[string]any); ok {
-					DropNulls(inner)
-				}
-			}
-		}
-	}
-	return m
-}

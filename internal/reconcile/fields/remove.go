@@ -63,3 +63,30 @@ func (f Set) holds(element any) bool {
 	}
 	return false
 }
+
+// WithoutEmptied returns content without the empty mappings of which the set holds fields, and whether there are any. Server-side apply
+// replaces such a mapping by null, which schemas refuse: it removes the fields, then drops what is empty, and keeps the key, which is
+// applied. So these fields have to be released before.
+func (f Set) WithoutEmptied(content map[string]any) (rest map[string]any, emptied bool) {
+	rest = content
+	for name, value := range content {
+		inner, isMap := value.(map[string]any)
+		below, _ := f.Field(name)
+		if !isMap || below.whole() {
+			continue
+		}
+		left, found := below.WithoutEmptied(inner)
+		if len(inner) > 0 && !found {
+			continue
+		}
+		if !emptied {
+			rest, emptied = maps.Clone(content), true
+		}
+		if len(left) > 0 {
+			rest[name] = left
+		} else {
+			delete(rest, name)
+		}
+	}
+	return rest, emptied
+}

@@ -44,3 +44,24 @@ func TestAMappingOfWhichNothingIsTakenStays(t *testing.T) {
 		t.Errorf("%s is taken, and %v is left", path, content)
 	}
 }
+
+func TestMappingsThatBecomeEmptyAreReleasedFirst(t *testing.T) {
+	const owned = `{"f:a":{"f:b":{"f:c":{}}},"f:d":{}}`
+	for why, row := range map[string]struct {
+		content, want string
+		emptied       bool
+	}{
+		"nothing becomes empty":                  {`{"a":{"b":{"c":1}},"d":1}`, `{"a":{"b":{"c":1}},"d":1}`, false},
+		"a mapping, and the one around it":       {`{"a":{"b":{}},"d":1}`, `{"d":1}`, true},
+		"the one around it has another field":    {`{"a":{"b":{},"e":1}}`, `{"a":{"e":1}}`, true},
+		"an empty mapping that never had fields": {`{"a":{"b":{"c":1}},"d":{},"e":{}}`, `{"a":{"b":{"c":1}},"d":{},"e":{}}`, false},
+	} {
+		t.Run(why, func(t *testing.T) {
+			content := data(t, row.content).(map[string]any)
+			got, emptied := set(t, owned).WithoutEmptied(content)
+			if emptied != row.emptied || !Equal(got, data(t, row.want)) || !Equal(content, data(t, row.content)) {
+				t.Errorf("got %v and %v; content is %v", got, emptied, content)
+			}
+		})
+	}
+}
