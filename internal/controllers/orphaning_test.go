@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
 // letsGo does what the garbage collector does with a parent that is deleted without its dependents. What that means for these, the watches
@@ -219,5 +220,41 @@ func TestChildrenStayThoughTheirParentStopsMatching(t *testing.T) {
 				t.Errorf("%d parents are remembered", n)
 			}
 		})
+	}
+}
+
+// strays adds a child of an earlier parent of the name one.
+func (c *cluster) strays(name string) {
+	c.t.Helper()
+	o := c.objects[farMap("a")].DeepCopy()
+	o.SetName(name)
+	o.SetUID("uid-stray")
+	labels := o.GetLabels()
+	labels[v1.LabelParentUID] = "uid-earlier"
+	o.SetLabels(labels)
+	c.seal(o)
+	c.store(farMap(name), o)
+	c.deliver()
+}
+
+// A parent is deleted with --cascade=orphan while templater deletes children of an earlier parent of its name.
+func TestOrphaningIsRememberedWhileChildrenOfAnEarlierParentAreDeleted(t *testing.T) {
+	c := begun(t, tenants, tenant)
+	c.strays("old")
+	c.run()
+	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
+	c.during = func() {
+		if c.requests[len(c.requests)-1] == "delete configmaps old" {
+			c.during = nil
+			c.deletes(one, metav1.DeletePropagationOrphan)
+			c.letsGo()
+		}
+	}
+	wantRequests(t, "the parent goes, and its children stay", c.writes(), "delete configmaps old", noteDone, "mark configmaps a", "mark clusterroles r", parentRelease)
+	if c.objects[farMap("a")] == nil || c.objects[clusterRole] == nil {
+		t.Error("a child was deleted")
+	}
+	if n := lengths(t, c.shared.orphaning, "parents"); n > 0 {
+		t.Errorf("%d parents are remembered", n)
 	}
 }

@@ -52,7 +52,7 @@ func (r *Reconciler) handleAbsence(ctx context.Context, c *running.Controller, k
 	case parent == nil && left > 0 && len(children) > 0:
 		return Result{After: left}
 	case parent == nil:
-		return r.collect(ctx, c, key, children)
+		return r.collect(ctx, c, key, leftBehind{children: children})
 	}
 	own, leftovers := divide(children, parent.UID())
 	result := r.pruneUnmatched(ctx, c, key, unmatched{parent, own})
@@ -65,7 +65,7 @@ func (r *Reconciler) handleAbsence(ctx context.Context, c *running.Controller, k
 	case left > 0:
 		return Result{After: left}
 	}
-	return r.collect(ctx, c, key, leftovers)
+	return r.collect(ctx, c, key, leftBehind{children: leftovers})
 }
 
 // forget forgets what is remembered of a parent that is not there. Where its kind goes, controllers forget all of them.
@@ -114,12 +114,18 @@ func (r *Reconciler) askForParent(ctx context.Context, c *running.Controller, ke
 	return parent, nil
 }
 
+// leftBehind are children of a parent that is gone.
+type leftBehind struct {
+	children []*child.Live
+	there    types.UID // of the parent of that name that exists now and matches; "" = none
+}
+
 // collect deletes the children of a parent that is gone, which the garbage collector
 // has left: it loses sight of those of a kind that was there for a short time only. A child that only says that it is of that
 // parent, and was made for one that is there, is no leftover.
-func (r *Reconciler) collect(ctx context.Context, c *running.Controller, key queue.Key, children []*child.Live) Result {
+func (r *Reconciler) collect(ctx context.Context, c *running.Controller, key queue.Key, left leftBehind) Result {
 	p := &pass{Controller: c, r: r, key: key}
-	for _, l := range children {
+	for _, l := range left.children {
 		if !l.Collectable() || l.Object.CrossScope() && c.HasParent(l.ParentUID()) {
 			continue // another owner may still need it
 		}
@@ -128,7 +134,7 @@ func (r *Reconciler) collect(ctx context.Context, c *running.Controller, key que
 			return Result{Retry: problem.RetryBackoff}
 		}
 	}
-	r.endDeparture(key, "")
+	r.endDeparture(key, left.there)
 	return Result{}
 }
 
@@ -222,5 +228,5 @@ func (p *pass) collectLeftovers(ctx context.Context) Result {
 	if now, _ := p.r.askForParent(ctx, p.Controller, p.key); now == nil || now.UID() != p.parent.UID() {
 		return Result{After: queue.CollectorTime}
 	}
-	return p.r.collect(ctx, p.Controller, p.key, leftovers)
+	return p.r.collect(ctx, p.Controller, p.key, leftBehind{leftovers, p.parent.UID()})
 }
