@@ -269,6 +269,30 @@ func TestChildrenInOtherNamespacesThatAreLeftBehind(t *testing.T) {
 	})
 }
 
+// A backup was restored: the objects have new UIDs, the keys of the seals are new, and the TemplateController has no status.
+func TestChildrenOfARestoredBackupAreKept(t *testing.T) {
+	for why, parent := range map[string]func(c *cluster){
+		"the parent is restored":     func(c *cluster) { c.applyAs(tenant, "uid-restored") },
+		"the parent is not restored": func(*cluster) {},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := begun(t, tenants, tenant)
+			c.remove(one)
+			c.older("9")
+			c.edit(appsController, func(o *unstructured.Unstructured) {
+				unstructured.RemoveNestedField(o.Object, "status", "sealedSince")
+			})
+			parent(c)
+			c.start()
+			requests := c.settle()
+			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
+			if requests = append(requests, c.settle()...); slices.ContainsFunc(requests, func(r string) bool { return strings.HasPrefix(r, "delete") }) {
+				t.Errorf("requests %q", requests)
+			}
+		})
+	}
+}
+
 // kindGone takes the parents' kind away, and the parent with it.
 func (c *cluster) kindGone(parent string) {
 	c.t.Helper()

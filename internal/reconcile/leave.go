@@ -120,14 +120,18 @@ type leftBehind struct {
 	there    types.UID // of the parent of that name that exists now and matches; "" = none
 }
 
-// collect deletes the children of a parent that is gone, which the garbage collector
-// has left: it loses sight of those of a kind that was there for a short time only. A child that only says that it is of that
+// collect deletes the children of a parent that is gone, as far as their seals prove that they were made for it. The garbage collector
+// has left them: it loses sight of those of a kind that was there for a short time only. A child that only says that it is of that
 // parent, and was made for one that is there, is no leftover.
 func (r *Reconciler) collect(ctx context.Context, c *running.Controller, key queue.Key, left leftBehind) Result {
 	p := &pass{Controller: c, r: r, key: key}
 	for _, l := range left.children {
 		if !l.Collectable() || l.Object.CrossScope() && c.HasParent(l.ParentUID()) {
 			continue // another owner may still need it
+		}
+		if !c.Factory.Proven(l, key.Parent) {
+			klog.FromContext(ctx).Info("keeping the child of a missing parent: its seal does not prove that it was made for that parent", "controller", c.Name, "parent", key.Parent.String(), "child", l.ID().String())
+			continue
 		}
 		if issue := p.remove(ctx, plan.Action{Verb: plan.Delete, Live: l}); issue != nil {
 			klog.FromContext(ctx).Info("cannot delete the child of a parent that is gone, will retry", "controller", c.Name, "child", l.ID().String(), "reason", issue.Message)

@@ -181,7 +181,7 @@ func (r *Ownership) parental(owner object.Owner) bool {
 }
 
 // earlier reports whether an object belongs to one of the parent's name that was there before it, and returns the UID of that.
-// Where there is no owner reference, it has to be ours: the garbage collector does not take it.
+// Where there is no owner reference, its seal has to prove that: the garbage collector does not take it.
 func (r *Ownership) earlier(o *object.Object, kind schema.GroupKind, parent *object.Object) (types.UID, bool) {
 	if owner, has := o.Controller(); has {
 		return owner.UID, r.parental(owner) && owner.Name == parent.Name() && owner.UID != parent.UID()
@@ -191,7 +191,17 @@ func (r *Ownership) earlier(o *object.Object, kind schema.GroupKind, parent *obj
 	if outlives(o) || namespace != parent.Namespace() || name != parent.Name() || uid == "" || uid == parent.UID() {
 		return "", false
 	}
-	return uid, r.Ours(o, kind, seal.Parent{UID: uid, Name: parent.Key()})
+	return uid, r.sealedFor(o, kind, seal.Parent{UID: uid, Name: parent.Key()})
+}
+
+// Proven reports whether the seal of a child proves that it was made for the earlier parent of that name that the child says. An
+// adopted child proves nothing: in a restored backup its parent exists, with another UID.
+func (r *Ownership) Proven(l *Live, parent types.NamespacedName) bool {
+	uid := l.ParentUID()
+	if owner, has := l.Object.Controller(); has {
+		uid = owner.UID
+	}
+	return r.sealedFor(l.Object, l.Kind.GroupKind(), seal.Parent{UID: uid, Name: parent})
 }
 
 // older reports whether a seal is older than the object that carries it: somebody has deleted ours, and made another one of
