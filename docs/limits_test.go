@@ -223,7 +223,7 @@ var quotes = []struct {
 }{
 	{"concepts/reconciling", "at most % parents a second", "departuresPerSecond", 0},
 	{"concepts/reconciling", "the old one after % seconds", "collectorTime", 1e9},
-	{"concepts/reconciling", "has left behind after % seconds", "collectorTime", 1e9},
+	{"concepts/reconciling", "that do not exist after % seconds", "collectorTime", 1e9},
 	{"concepts/reconciling", "Templater looks again every % seconds", "slowRetry", 1e9},
 	{"concepts/reconciling", "| every % seconds, and at once when a CRD", "slowRetry", 1e9},
 	{"concepts/reconciling", "which kinds it has | every % seconds |", "unansweredRetry", 1e9},

@@ -27,7 +27,7 @@ type assembly struct {
 	linted    metav1.Condition
 	kind      kind.Kind // of the parents
 	kindErr   error     // why there is none
-	lost      bool      // whether it has just gone, and all parents with it
+	lost      bool      // whether it is not served any more, since now
 	children  map[schema.GroupKind]childWant
 	settled   map[schema.GroupKind]bool
 	round     int64
@@ -77,18 +77,18 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *tracked) assembly {
 	ending := kind.Ending(a.kindErr)
 	switch {
 	case a.kindErr == nil:
-		e.gone = time.Time{}
+		e.gone = false
 		a.rejection = cmp.Or(a.rejection, spec.CheckKind(&tc.Spec, a.kind))
 		if a.rejection == nil || mayHold(tc, a.rejection) {
 			a.watchParents(tc, e.compiled)
 		}
 	case ending != nil && mayHold(tc, a.rejection):
-		e.gone, a.kind = time.Time{}, *ending
+		e.gone, a.kind = false, *ending
 		a.watchParents(tc, e.compiled)
 	case !kind.Gone(a.kindErr):
-		e.gone = time.Time{}
-	case e.gone.IsZero():
-		e.gone, a.lost = c.clock.Now(), true
+		e.gone = false
+	case !e.gone:
+		e.gone, a.lost = true, true
 	}
 	if a.rejection == nil && len(a.parents) > 0 {
 		a.related = relatedWants
@@ -195,9 +195,9 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *Controllers,
 	c := &running.Controller{
 		Name: tc.Name, Manager: v1.FieldManagerPrefix + tc.Name, Spec: &tc.Spec, Kinds: in.kinds,
 		As: a.as, Cluster: in.clusters(a.as), Rights: in.rights.For(tc.Name, a.as, a.kind).Anywhere(spec.CrossScope(&tc.Spec)), Controllers: in.cache,
-		Kind: a.kind, GoneSince: e.gone, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]running.Source{},
+		Kind: a.kind, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]running.Source{},
 		Finalizer: v1.FinalizerParentPrefix + tc.Name, NeedsFinalizer: spec.NeedsFinalizer(&tc.Spec), MayHold: mayHold(tc, a.rejection), TeardownOnly: a.teardownOnly(), Rejected: a.rejection != nil,
-		Settled: a.settled, Unknown: a.kindErr != nil && e.gone.IsZero() && len(a.parents) == 0, Generation: e.generation, Round: a.round, Meter: e.meter,
+		Settled: a.settled, Unknown: a.kindErr != nil && len(a.parents) == 0, Generation: e.generation, Round: a.round, Meter: e.meter,
 	}
 	// Also where the rest of the spec is rejected: it tells whose the children are.
 	c.GVK = schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind)

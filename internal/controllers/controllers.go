@@ -208,7 +208,8 @@ func (c *Controllers) forget(ctx context.Context, name string) error {
 	return err
 }
 
-// forgetParents forgets all parents of a TemplateController: they are gone with their kind. It runs on, for their children.
+// forgetParents forgets what is remembered of the parents of a TemplateController whose kind is not served any more. Their children are
+// kept: an API that is away keeps its objects, and nothing tells it from one that is gone for good.
 func (c *Controllers) forgetParents(ctx context.Context, name string, e *tracked) {
 	c.stop(ctx, name)
 	c.mu.Lock()

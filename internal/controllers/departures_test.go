@@ -205,19 +205,7 @@ func TestNothingIsRememberedOfAParentThatIsGone(t *testing.T) {
 	}
 }
 
-func TestParentsOfAKindThatIsGoneStandInNoLine(t *testing.T) {
-	c := left(t, front)
-	running := *c.controllers.get("apps")
-	running.GoneSince = c.clock.Now()
-	c.controllers.tracked["apps"].current = &running
-	result := c.reconciler.Reconcile(t.Context(), queue.Key{Controller: "apps", Parent: configMapName("one")})
-	if result.After != queue.CollectorTime || lengths(t, c.shared.pacer, "lines") > 0 {
-		t.Errorf("result %+v, and %d lines", result, lengths(t, c.shared.pacer, "lines"))
-	}
-}
-
 func TestKeysOfAKindThatWasGone(t *testing.T) {
-	now := newCluster(t).clock.Now()
 	for why, row := range map[string]struct {
 		c         running.Controller
 		namespace string
@@ -225,7 +213,6 @@ func TestKeysOfAKindThatWasGone(t *testing.T) {
 	}{
 		"a key from then":                        {namespaced(), "", true},
 		"a key of now":                           {namespaced(), "ns", false},
-		"the kind is gone still":                 {func() running.Controller { c := namespaced(); c.GoneSince = now; return c }(), "", false},
 		"the kind has no namespaces in any case": {running.Controller{}, "", false},
 	} {
 		if got := row.c.OutdatedKey(queue.Key{Controller: "apps", Parent: types.NamespacedName{Namespace: row.namespace, Name: "one"}}); got != row.want {
@@ -252,24 +239,18 @@ func TestWhichChildrenAParentLeavesBehind(t *testing.T) {
 	}
 	for why, row := range map[string]struct {
 		watched string
-		gone    bool
 		child   func(*unstructured.Unstructured)
 		want    int
 	}{
-		"its own":                   {"kind: App}", false, owned, 1},
-		"one that is being deleted": {front, false, ending, 0},
-		"one that outlives it, where all are parents": {"kind: App}", false, orphan, 0},
-		"one that outlives it, where it may be there": {front, false, orphan, 1},
-		"one that outlives it, with its kind":         {front, true, orphan, 0},
-		"its own, with its kind":                      {front, true, owned, 1},
+		"its own":                   {"kind: App}", owned, 1},
+		"one that is being deleted": {front, ending, 0},
+		"one that outlives it, where all are parents": {"kind: App}", orphan, 0},
+		"one that outlives it, where it may be there": {front, orphan, 1},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := left(t, row.watched)
 			c.edit(configMap("a"), row.child)
 			running := *c.controllers.get("apps")
-			if row.gone {
-				running.GoneSince = c.clock.Now()
-			}
 			if got := running.LeftBehind(queue.Key{Controller: "apps", Parent: configMapName("one")}); len(got) != row.want {
 				t.Errorf("%d are left behind, want %d", len(got), row.want)
 			}

@@ -77,7 +77,7 @@ func (c *Controllers) seekStrays(ctx context.Context, tc *v1.TemplateController,
 	if !tc.Status.Finalizes { // it is about to say so, so that nobody has it
 		e.sought = e.generation
 	}
-	if !next.MayHold || e.sought == e.generation || !next.Selective() || next.TeardownOnly || next.Unknown || next.Spec.Suspend || !next.GoneSince.IsZero() {
+	if !next.MayHold || e.sought == e.generation || !next.Selective() || next.TeardownOnly || next.Unknown || next.Spec.Suspend {
 		return nil
 	}
 	for _, cache := range next.Parents {

@@ -2,10 +2,12 @@ package controllers
 
 import (
 	"errors"
+	"net/http"
 	"slices"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -254,20 +256,43 @@ func TestParentReplacedByOneThatDoesNotMatchLeavesNoChildren(t *testing.T) {
 	}
 }
 
-func TestKindThatGoesTakesItsChildren(t *testing.T) {
-	c := newCluster(t)
-	c.apply(apps)
-	c.apply(app)
-	c.run()
-	c.deliver()
-	c.refuse["kind App"] = &kind.NotFoundError{GVK: parse(t, app).GroupVersionKind()}
-	delete(c.objects, locationOf(parse(t, app)))
-	c.controllers.queue.Add("apps")
-	wantRequests(t, "the kind is gone", c.run())
-	if got, want := c.condition("templatecontrollers", "apps", "Watching"), "False KindNotFound: the cluster has no kind App in example.org/v1: install its CustomResourceDefinition, or correct spec.watch; work begins by itself then"; got != want {
-		t.Errorf("condition %q, want %q", got, want)
+// An API that is away keeps its objects, and after a restart nothing tells it from one that is gone for good.
+func TestChildrenAreKeptWhileTheKindOfTheirParentsIsNotServed(t *testing.T) {
+	for why, restart := range map[string]bool{"since a moment ago": false, "since before the start": true} {
+		t.Run(why, func(t *testing.T) {
+			c := begun(t, tenants, tenant)
+			parent := c.objects[one]
+			c.refuse["kind App"] = &kind.NotFoundError{GVK: parse(t, app).GroupVersionKind()}
+			delete(c.objects, one)
+			if restart {
+				c.start()
+			}
+			c.controllers.queue.Add("apps")
+			wantRequests(t, "it goes away", c.settle())
+			const want = "False KindNotFound: the cluster has no kind App in example.org/v1: install its CustomResourceDefinition or API service, or correct spec.watch; work begins by itself then, and children are kept until then"
+			if got := c.condition("templatecontrollers", "apps", "Watching"); got != want {
+				t.Errorf("condition %q, want %q", got, want)
+			}
+			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
+			c.controllers.enqueueAll(c.controllers.get("apps"))
+			wantRequests(t, "after a minute", c.settle())
+			delete(c.refuse, "kind App")
+			c.objects[one] = parent
+			c.controllers.queue.Add("apps")
+			wantRequests(t, "it is back", c.settle())
+		})
 	}
+}
+
+// The server answers 404 for an object, and for all objects of a resource that it does not serve.
+func TestAResourceThatIsNotServedIsNoMissingParent(t *testing.T) {
+	c := left(t, front)
+	c.refuse["get apps one"] = apierrors.NewGenericServerResponse(http.StatusNotFound, "get", one.Resource.GroupResource(), "one", "404 page not found", 0, true)
+	c.pass("apps", "one")
 	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
-	c.controllers.enqueueAll(c.controllers.get("apps"))
-	wantRequests(t, "after a minute", c.run(), "delete configmaps a", "delete configmaps b")
+	result, requests := c.pass("apps", "one")
+	wantRequests(t, "after a minute", requests, "get apps one")
+	if result.Retry != problem.RetryBackoff {
+		t.Errorf("retry %v, want %v", result.Retry, problem.RetryBackoff)
+	}
 }

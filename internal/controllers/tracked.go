@@ -33,7 +33,7 @@ type tracked struct {
 	indexes    []*related.Index // of spec.related, in its order; made for each generation, for all parents are looked at then
 	verdict
 	current    *running.Controller         // nil = not running
-	gone       time.Time                   // since when the watched kind is missing
+	gone       bool                        // whether the server does not have the watched kind
 	childKinds map[schema.GroupKind]string // all that there may be children of, to the version last used
 	namespaces map[string]bool             // that children may be in; nil = all
 	everywhere bool                        // whether they were read in all when this operator took it up

@@ -6,12 +6,12 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
@@ -28,7 +28,7 @@ import (
 func (r *Reconciler) handleAbsence(ctx context.Context, c *running.Controller, key queue.Key) Result {
 	r.forget(c, key)
 	children := c.LeftBehind(key)
-	mayHold := c.MayHold && c.ParentMayExist()
+	mayHold := c.MayHold && c.Selective()
 	if len(children) == 0 && !mayHold || c.OutdatedKey(key) {
 		r.endDeparture(key, "")
 		return Result{}
@@ -36,7 +36,7 @@ func (r *Reconciler) handleAbsence(ctx context.Context, c *running.Controller, k
 	if !c.Current(key.Parent.Namespace) {
 		return Result{Retry: problem.RetrySlow}
 	}
-	left, mayExist := r.absent.Left(key), c.ParentMayExist()
+	left, mayExist := r.absent.Left(key), c.Selective()
 	if left > 0 && !mayExist {
 		return Result{After: left}
 	}
@@ -98,13 +98,11 @@ func divide(children []*child.Live, parent types.UID) (own, leftovers []*child.L
 	return own, leftovers
 }
 
-// askForParent reads the parent from the server; nil means that it is gone. It logs why it cannot.
+// askForParent reads the parent from the server; nil means that it is gone. It logs why it cannot. That the kind is not served says
+// nothing about the parent.
 func (r *Reconciler) askForParent(ctx context.Context, c *running.Controller, key queue.Key) (*object.Object, error) {
-	if !c.GoneSince.IsZero() {
-		return nil, nil // with its kind
-	}
 	parent, err := c.Cluster.Get(ctx, c.LocateParent(key))
-	if apierrors.IsNotFound(err) {
+	if answers.MissingObject(err) {
 		return nil, nil
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
@@ -71,7 +72,7 @@ func (p *pass) setMetadata(ctx context.Context, l *child.Live, change kube.Metad
 	after, err := p.Cluster.SetMetadata(ctx, running.LocateLive(l), change, p.Manager)
 	p.Meter.Write(measure.Update, running.AnswerOf(err))
 	switch {
-	case apierrors.IsNotFound(err):
+	case answers.MissingObject(err):
 		return nil
 	case apierrors.IsConflict(err):
 		return &problem.Problem{Reason: v1.ReasonFinalizing, Message: l.ID().String() + " has just changed", Waiting: true, Pending: true, Retry: problem.RetryNow}

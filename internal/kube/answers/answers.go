@@ -3,6 +3,7 @@ package answers
 
 import (
 	"errors"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +25,13 @@ func Details(err error) metav1.StatusDetails {
 		return metav1.StatusDetails{}
 	}
 	return *status.Status().Details
+}
+
+// MissingObject reports whether the server has the resource, and no object of that name. A resource that is not served answers 404,
+// too, and says nothing about its objects: an API that is away keeps them.
+func MissingObject(err error) bool {
+	unserved := func(cause metav1.StatusCause) bool { return cause.Type == metav1.CauseTypeUnexpectedServerResponse }
+	return apierrors.IsNotFound(err) && !slices.ContainsFunc(Details(err).Causes, unserved)
 }
 
 // MissingNamespace reports whether a request was refused because the namespace of its object does not exist.

@@ -3,6 +3,7 @@ package answers
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,6 +29,25 @@ func TestWhatTheServerAnswers(t *testing.T) {
 		if code, kind, missing := Code(row.err), Details(row.err).Kind, MissingNamespace(row.err); code != row.code || kind != row.kind || missing != row.missing {
 			t.Errorf("%s: code %d, kind %q, a namespace is missing: %v; want %d, %q, %v", why, code, kind, missing, row.code, row.kind, row.missing)
 		}
+	}
+}
+
+func TestWhatSaysThatAnObjectIsMissing(t *testing.T) {
+	apps := schema.GroupResource{Group: "example.org", Resource: "apps"}
+	for why, row := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"the server has the resource and no such object": {apierrors.NewNotFound(apps, "a"), true},
+		"the server does not serve the resource":         {apierrors.NewGenericServerResponse(http.StatusNotFound, "get", apps, "a", "404 page not found", 0, true), false},
+		"the API service does not answer":                {apierrors.NewServiceUnavailable("no endpoints"), false},
+		"the request was not answered":                   {errors.New("no answer"), false},
+	} {
+		t.Run(why, func(t *testing.T) {
+			if got := MissingObject(row.err); got != row.want {
+				t.Errorf("%v, want %v", got, row.want)
+			}
+		})
 	}
 }
 

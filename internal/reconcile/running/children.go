@@ -89,7 +89,7 @@ func (c *Controller) Children(namespace string, find func(*watch.Cache) []*objec
 // to. Those that are to outlive their parent are of interest only while
 // the parent may still be there, without matching.
 func (c *Controller) LeftBehind(key queue.Key) []*child.Live {
-	mayExist := c.ParentMayExist()
+	mayExist := c.Selective() // as an object that does not match
 	return slices.DeleteFunc(c.ChildrenNamed(key.Parent), func(l *child.Live) bool {
 		return l.Object.Deleting() || !mayExist && l.Outlives()
 	})

@@ -51,9 +51,8 @@ type Controller struct {
 
 	GVK  schema.GroupVersionKind // of the parents
 	Kind kind.Kind
-	// GoneSince is since when the parents' kind is missing; zero while it is there.
-	GoneSince time.Time
-	// Unknown is whether the parents' kind cannot be read, though there may be parents.
+	// Unknown is whether the parents' kind cannot be read: there may be parents all the same, also where the server does not have
+	// the kind. An API that is away keeps its objects.
 	Unknown    bool
 	Generation int64 // of the TemplateController
 	Round      int64 // of looks at all parents: see Tally
@@ -183,14 +182,11 @@ func (c *Controller) WritesStatus() bool {
 	return spec.WritesStatus(c.Spec, c.ReadyCondition, c.Kind)
 }
 
-// ParentMayExist reports whether a parent that is not there may be an object of the kind that does not match.
-func (c *Controller) ParentMayExist() bool { return c.Selective() && c.GoneSince.IsZero() }
-
-// OutdatedKey reports whether the key names no parent of the kind as it is: while a kind is gone, it is not known
+// OutdatedKey reports whether the key names no parent of the kind as it is: while a kind is not served, it is not known
 // whether its parents have namespaces, and keys are made without. Such a key stands for the parents of that
-// name in all namespaces, and some may be there again.
+// name in all namespaces.
 func (c *Controller) OutdatedKey(key queue.Key) bool {
-	return c.GoneSince.IsZero() && c.Kind.Namespaced && key.Parent.Namespace == ""
+	return c.Kind.Namespaced && key.Parent.Namespace == ""
 }
 
 // LocateParent returns where the server has a parent.
