@@ -29,6 +29,7 @@ const (
 	NoYAML        Code = "TL054"
 	SameObject    Code = "TL055"
 	OwnCondition  Code = "TL056"
+	ChildIsParent Code = "TL057"
 )
 
 var ofTypes = []Rule{
@@ -161,5 +162,10 @@ var ofTypes = []Rule{
 		OwnCondition, Warning, "A condition that templater writes itself",
 		"Templater says in the ready condition of each parent whether it is ready. A status template that yields a condition of that type is in error, and the status is not written.",
 		"Leave the condition out: templater writes it. For one of your own, set `spec.status.readyCondition` to another type, or to `\"\"` for none. `readyWhen` in an entry says when its objects are ready.",
+	},
+	{
+		ChildIsParent, Warning, "A child that is a parent, too",
+		"The child is of the kind that the TemplateController watches, and matches its selectors. So it gets a child of its own, which gets one again, until templater refuses to go deeper: see [Limits](limits.md).",
+		"Give `watch.labelSelector` a label that the parents have and the children do not. If the chain is wanted, end it by a condition of the parent, with `if`.",
 	},
 }

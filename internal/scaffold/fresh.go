@@ -126,6 +126,10 @@ func Watching(gvk schema.GroupVersionKind, definition map[string]any) (*Result, 
 		Children: []Child{{Name: "configMap", Template: "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {{ .metadata.name }}-" +
 			strings.ToLower(gvk.Kind) + "\n" + place + "data:\n  name: {{ .metadata.name }}\n"}},
 	}
+	if gvk.Group == "" && gvk.Kind == "ConfigMap" {
+		c.Labels = map[string]any{"example.org/parent": "true"}
+		c.Comment = fmt.Sprintf("For each %s with the label of watch.labelSelector: a %s, to begin with. It has no such label, so that it gets no children of its own.", gvk.Kind, gvk.Kind)
+	}
 	files := []File{{"templatecontroller.yaml", c.YAML()}, {"kustomization.yaml", Kustomization("templatecontroller.yaml")}}
 	if definition != nil {
 		files = []File{{"crd.yaml", marshal(definition)}, files[0], {"kustomization.yaml", Kustomization("crd.yaml", "templatecontroller.yaml")}}

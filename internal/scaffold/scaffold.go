@@ -41,6 +41,7 @@ func (n Note) String() string {
 type Controller struct {
 	Name    string
 	GVK     schema.GroupVersionKind // of the parents
+	Labels  map[string]any          // that parents have; empty = any
 	Comment string                  // lines at the top, without #
 	// Left and Right are the delimiters; "" means {{ and }}.
 	Left, Right string
@@ -68,6 +69,9 @@ func (c *Controller) YAML() string {
 	}
 	fmt.Fprintf(&out, "apiVersion: templater.dev/v1\nkind: TemplateController\nmetadata:\n  name: %s\nspec:\n  watch:\n    apiVersion: %s\n    kind: %s\n",
 		scalar(c.Name), scalar(c.GVK.GroupVersion().String()), scalar(c.GVK.Kind))
+	if len(c.Labels) > 0 {
+		out.WriteString("    labelSelector:\n" + indent(marshal(map[string]any{"matchLabels": c.Labels}), 6))
+	}
 	if c.Left != "" {
 		fmt.Fprintf(&out, "  delimiters: {left: %s, right: %s}\n", quoted(c.Left), quoted(c.Right))
 	}

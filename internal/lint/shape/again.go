@@ -34,7 +34,7 @@ var (
 	indented = regexp.MustCompile(`\bnindent (\d+)`)
 )
 
-// again notes objects that are yielded already.
+// again notes objects that are yielded already, and those that are parents, too.
 func (c *checker) again() {
 	first := map[identity]string{} // where, in words
 	helpersWait := c.helpersWait()
@@ -53,6 +53,7 @@ func (c *checker) again() {
 			if !ok || !c.Step() {
 				continue
 			}
+			at.parent(d, id, to)
 			name := entryOf(entryOf(d.Root, "metadata"), "name")
 			if where, twice := first[id]; twice {
 				c.Warn(finding.SameObject, at.place(name), "", "%s yields this %s, too, and neither is applied: give each object its own name", where, id.kind)
@@ -135,12 +136,7 @@ func (at *shape) written(m *yaml.Node, key string) (text string, known bool) {
 
 // mayAdd reports whether an action may print a namespace into metadata: one that prints lines there, and not below a key of it.
 func (at *shape) mayAdd(root, metadata *yaml.Node, to int) bool {
-	from := at.place(entryNode(root, "metadata")).Offset
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		if key := at.place(root.Content[i]).Offset; key > from {
-			to = min(to, key)
-		}
-	}
+	from, to := at.metadata(root, to)
 	for _, line := range at.s.AddsIn(from, to) {
 		text, _, _ := strings.Cut(at.s.Text.Content[line:], "\n")
 		by := indented.FindStringSubmatch(text)
@@ -152,6 +148,17 @@ func (at *shape) mayAdd(root, metadata *yaml.Node, to int) bool {
 		}
 	}
 	return false
+}
+
+// metadata returns where the metadata of a document, which ends at an offset, begins and ends.
+func (at *shape) metadata(root *yaml.Node, to int) (from, end int) {
+	from = at.place(entryNode(root, "metadata")).Offset
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if key := at.place(root.Content[i]).Offset; key > from {
+			to = min(to, key)
+		}
+	}
+	return from, to
 }
 
 // isFinal reports whether a template is that of an entry of finalize.
