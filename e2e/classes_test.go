@@ -38,7 +38,7 @@ func TestMovingBetweenClassesLosesNothing(t *testing.T) {
 	b := s.replica(userB(t), "--class-name", there)
 	b.waitLeading(soon)
 	start := mark(t)
-	s.controller("deletionPolicy: Delete\n" + oneConfigMap)
+	s.controller("whenDeleted: DeleteChildren\n" + oneConfigMap)
 	s.expectServed(here)
 	s.manyThings(parents)
 	s.waitInStep(parents)
@@ -86,7 +86,7 @@ func TestMovingBetweenClassesLosesNothing(t *testing.T) {
 			t.Errorf("a child was %s", event.Type)
 		}
 	}
-	s.delete(env.client.Resource(controllers), "@id") // carries out its deletionPolicy
+	s.delete(env.client.Resource(controllers), "@id") // carries out its whenDeleted
 	waitGone(t, env.client.Resource(controllers), s.id)
 	s.expectNoConfigMaps()
 }

@@ -52,7 +52,7 @@ status: {readyCondition: ZReady}
 	})
 
 	// One goes, with its children; the other's stay.
-	s.patch(env.client.Resource(controllers), "@id-x", `{"spec":{"deletionPolicy":"Delete"}}`)
+	s.patch(env.client.Resource(controllers), "@id-x", `{"spec":{"whenDeleted":"DeleteChildren"}}`)
 	waitFor(t, env.client.Resource(controllers), s.id+"-x", func(o *unstructured.Unstructured) error {
 		return same("finalizers", []string{"templater.dev/children"}, o.GetFinalizers())
 	})

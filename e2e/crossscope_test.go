@@ -85,7 +85,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: "@operator"}]
 
 // secretElsewhere is a TemplateController whose Things have a Secret in a namespace that they name, and a ClusterRole.
 const secretElsewhere = `
-deletionPolicy: Delete
+whenDeleted: DeleteChildren
 serviceAccountRef: {namespace: "@ns", name: robot}
 watch: {apiVersion: "@group/v1", kind: Thing, namespaces: ["@ns", "@id-2"]}
 children:

@@ -34,7 +34,7 @@ func (s *scope) undefine(plural string) {
 // gadgetAndConfigMap makes one of both for each Thing.
 const gadgetAndConfigMap = `
 watch: {apiVersion: "@group/v1", kind: Thing}
-deletionPolicy: Delete
+whenDeleted: DeleteChildren
 children:
 - name: config
   template: |

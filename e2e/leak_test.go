@@ -130,7 +130,7 @@ func (s *scope) controllerIs(number, conditionType, status, reason string) error
 var visitors = []visitor{
 	{"that works", `
 watch: {apiVersion: "@group/v1", kind: Thing, labelSelector: {matchLabels: {place: "@place"}}}
-deletionPolicy: Delete
+whenDeleted: DeleteChildren
 children:
 - name: config
   template: |
@@ -147,7 +147,7 @@ children:
 	{"whose child kind is missing", `
 watch: {apiVersion: "@group/v1", kind: Thing, labelSelector: {matchLabels: {place: "@place"}}}
 status: {readyCondition: "Ready@number"}
-deletionPolicy: Delete
+whenDeleted: DeleteChildren
 children:
 - name: gadget
   template: |

@@ -233,7 +233,7 @@ func TestThePolicyLetsNobodyUseAnAccountOfOthers(t *testing.T) {
 		{"bob", "deletes all", all, "may not delete it"},
 		{"bob", "has another team's work with his account", patching(a, repoint), "you (@id-bob) may not change its spec, " + noOther + aOf},
 		{"bob", "suspends another team's", patching(a, suspend), aOf},
-		{"bob", "has the children deleted with another team's", patching(a, `{"spec":{"deletionPolicy":"Delete"}}`), aOf},
+		{"bob", "has the children deleted with another team's", patching(a, `{"spec":{"whenDeleted":"DeleteChildren"}}`), aOf},
 		{"bob", "puts a finalizer on another team's", patching(a, finalizer), "you (@id-bob) may not change its finalizers or owner references, " + noOther + aOf},
 		{"bob", "has the garbage collector delete another team's", patching(a, owner), "you (@id-bob) may not change its finalizers or owner references, " + noOther + aOf},
 		{"bob", "labels another team's", patching(a, label), ""},

@@ -158,14 +158,14 @@ func TestOrphanChildrenOutliveTheirParent(t *testing.T) {
 	}
 }
 
-func TestTemplateControllerGoesAsItsDeletionPolicySays(t *testing.T) {
+func TestDeletedTemplateControllerFollowsWhenDeleted(t *testing.T) {
 	parallel(t)
 	for _, down := range []bool{false, true} {
-		for _, policy := range []string{"Orphan", "Delete"} {
+		for _, policy := range []string{"OrphanChildren", "DeleteChildren"} {
 			t.Run(fmt.Sprintf("%s, operator down: %v", policy, down), func(t *testing.T) {
 				s := newCollectedScope(t)
 				op := startOperator(t)
-				s.controller(watchThings + "\ndeletionPolicy: " + policy + "\nchildren:" + configMapsOf("drop", "") + configMapsOf("orphan", "deletionPolicy: Orphan"))
+				s.controller(watchThings + "\nwhenDeleted: " + policy + "\nchildren:" + configMapsOf("drop", "") + configMapsOf("orphan", "deletionPolicy: Orphan"))
 				s.thing("one", `{drop: {a: "1"}, orphan: {a: "1"}}`)
 				s.thing("two", `{drop: {a: "1"}}`)
 				s.expectConfigMaps("one-drop-a", "one-orphan-a", "two-drop-a")
@@ -178,7 +178,7 @@ func TestTemplateControllerGoesAsItsDeletionPolicySays(t *testing.T) {
 					op = startOperator(t)
 				}
 				waitGone(t, env.client.Resource(controllers), s.id)
-				if policy == "Delete" {
+				if policy == "DeleteChildren" {
 					s.expectConfigMaps("one-orphan-a") // as its own policy says
 					return
 				}

@@ -158,3 +158,14 @@ const (
 	PruneDelete PrunePolicy = "Delete"
 	PruneOrphan PrunePolicy = "Orphan"
 )
+
+// DeletionPolicy says what happens to an object when its parent is deleted.
+//
+// +kubebuilder:validation:Enum=Orphan;Delete
+type DeletionPolicy string
+
+// The deletion policies.
+const (
+	DeletionOrphan DeletionPolicy = "Orphan"
+	DeletionDelete DeletionPolicy = "Delete"
+)

@@ -93,14 +93,14 @@ type TemplateControllerSpec struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s|ms)){1,4}$') || duration(self) == duration('0s') || duration(self) >= duration('1s')",message="write 1s or more, or 0s for never"
 	ResyncPeriod string `json:"resyncPeriod,omitempty"`
 
-	// What becomes of the children when this TemplateController is deleted.
-	// Orphan: all of them stay; a child that has an owner reference still goes
-	// with its parent. Delete: they are deleted first, except those of entries
-	// with deletionPolicy Orphan or prunePolicy Orphan. Optional; the default is
-	// Orphan.
+	// What happens to the children when this TemplateController is deleted.
+	// OrphanChildren: all of them are kept; a child with an owner reference is
+	// still deleted with its parent. DeleteChildren: they are deleted first,
+	// except those of entries with deletionPolicy Orphan or prunePolicy Orphan.
+	// Optional; the default is OrphanChildren.
 	// +optional
-	// +kubebuilder:default=Orphan
-	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+	// +kubebuilder:default=OrphanChildren
+	WhenDeleted WhenDeleted `json:"whenDeleted,omitempty"`
 
 	// The marks around the actions of all templates. Optional; the default is {{
 	// and }}. The two must differ. Change them when this file itself goes through
@@ -240,15 +240,15 @@ type Delimiters struct {
 	Right string `json:"right,omitempty"`
 }
 
-// DeletionPolicy says what becomes of dependents when their owner goes.
+// WhenDeleted says what happens to the children of a TemplateController that is deleted.
 //
-// +kubebuilder:validation:Enum=Orphan;Delete
-type DeletionPolicy string
+// +kubebuilder:validation:Enum=OrphanChildren;DeleteChildren
+type WhenDeleted string
 
-// The deletion policies.
+// The values of WhenDeleted.
 const (
-	DeletionOrphan DeletionPolicy = "Orphan"
-	DeletionDelete DeletionPolicy = "Delete"
+	OrphanChildren WhenDeleted = "OrphanChildren"
+	DeleteChildren WhenDeleted = "DeleteChildren"
 )
 
 // ParentStatus says what templater writes into the status of each parent.

@@ -130,9 +130,9 @@ func (b *bed) removeController(ctx context.Context, name string) error {
 		if err != nil {
 			return gone(err)
 		}
-		policy, _, _ := unstructured.NestedString(o.Object, "spec", "deletionPolicy")
+		policy, _, _ := unstructured.NestedString(o.Object, "spec", "whenDeleted")
 		suspended, _, _ := unstructured.NestedBool(o.Object, "spec", "suspend")
-		if policy == "Delete" && !suspended && len(o.GetFinalizers()) == 0 {
+		if policy == "DeleteChildren" && !suspended && len(o.GetFinalizers()) == 0 {
 			return errUnseen
 		}
 		return nil

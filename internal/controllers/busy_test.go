@@ -131,7 +131,7 @@ func TestTemplateControllersArePendingUntilTheyWereLookedAt(t *testing.T) {
 	c.controllers.queue.ShutDown()
 	c.parentsDue.ShutDown()
 	c.apply(apps)
-	c.apply(with(t, apps, "name: apps", "name: broken", "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.apply(with(t, apps, "name: apps", "name: broken", "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
 	c.refuse["finalizers[templater.dev/children] templatecontrollers broken"] = errors.New("no")
 	c.start()
 	defer c.controllers.Close()

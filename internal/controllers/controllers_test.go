@@ -124,7 +124,7 @@ func TestTemplateControllerWithoutItsFinalizerDoesNotBegin(t *testing.T) {
 	c := newCluster(t)
 	refused := errors.New("refused")
 	c.refuse["finalizers[templater.dev/children] templatecontrollers apps"] = refused
-	c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
 	if err := c.controllers.Sync(t.Context(), "apps"); !errors.Is(err, refused) || c.controllers.get("apps") != nil {
 		t.Errorf("err = %v, want %v; it runs: %v", err, refused, c.controllers.get("apps") != nil)
 	}

@@ -35,7 +35,7 @@ type finalizing struct {
 // where its children are to go with it, or parents may have a finalizer of its own; the children of a suspended one stay.
 func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, e *tracked, packed *object.Object, next *running.Controller) (finalizing, error) {
 	has := slices.Contains(tc.Finalizers, v1.FinalizerChildren)
-	deletes := tc.Spec.DeletionPolicy == v1.DeletionDelete
+	deletes := tc.Spec.WhenDeleted == v1.DeleteChildren
 	needs := deletes || next.MayHold
 	switch {
 	case tc.DeletionTimestamp == nil && has == needs:

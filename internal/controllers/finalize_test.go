@@ -36,7 +36,7 @@ func TestTemplateControllerThatGoes(t *testing.T) {
 	})
 	t.Run("Delete takes them, and keeps the TemplateController until they are gone", func(t *testing.T) {
 		c := newCluster(t)
-		c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+		c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
 		c.apply(app)
 		first := c.run()
 		if first[0] != "finalizers[templater.dev/children] templatecontrollers apps" {
@@ -56,10 +56,10 @@ func TestTemplateControllerThatGoes(t *testing.T) {
 	})
 	t.Run("while it is suspended, its children stay", func(t *testing.T) {
 		c := newCluster(t)
-		c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+		c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
 		c.apply(app)
 		c.run()
-		c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n  suspend: true\n"))
+		c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n  suspend: true\n"))
 		c.get("templatecontrollers", "apps").SetFinalizers([]string{v1.FinalizerChildren})
 		c.run()
 		c.goes()
@@ -91,7 +91,7 @@ func TestDeletingManyChildrenGivesOthersTheirTurn(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+			c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
 			c.apply(with(t, app, "[a, b]", "["+strings.Join(numbered(children), ", ")+"]"))
 			c.run()
 			c.goes()
@@ -130,7 +130,7 @@ func numbered(n int) []string {
 func TestWhatTheServerDoesNotDeleteKeepsNothingElseFromGoing(t *testing.T) {
 	const children = 3 * deletionsAtATime
 	c := newCluster(t)
-	c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
 	c.apply(with(t, app, "[a, b]", "["+strings.Join(numbered(children), ", ")+"]"))
 	c.run()
 	for _, name := range numbered(children)[:2*deletionsAtATime] {
@@ -149,7 +149,7 @@ func TestWhatTheServerDoesNotDeleteKeepsNothingElseFromGoing(t *testing.T) {
 
 func TestTemplateControllerThatGoesIsLookedAtAgainWhileItMayNotRead(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
 	c.apply(app)
 	c.settle()
 	for want := range c.caches {
@@ -168,7 +168,7 @@ func TestTemplateControllerThatGoesIsLookedAtAgainWhileItMayNotRead(t *testing.T
 
 func TestNothingIsAskedWhileTheLastChildrenGo(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
 	c.apply(with(t, app, "[a, b]", "[a]"))
 	c.settle()
 	c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
@@ -182,7 +182,7 @@ func TestNothingIsAskedWhileTheLastChildrenGo(t *testing.T) {
 
 func TestOwnFinalizersAreKnownBeforeTheWatchTells(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "name: apps", "name: apps, finalizers: [example.org/x]", "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.apply(with(t, apps, "name: apps", "name: apps, finalizers: [example.org/x]", "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
 	c.run()
 	c.deliver()
 	c.run()
@@ -193,7 +193,7 @@ func TestOwnFinalizersAreKnownBeforeTheWatchTells(t *testing.T) {
 }
 
 func TestChildrenStayWithoutThePolicyOrTheFinalizer(t *testing.T) {
-	const deletes = "spec:\n  deletionPolicy: Delete\n"
+	const deletes = "spec:\n  whenDeleted: DeleteChildren\n"
 	for why, row := range map[string]struct {
 		edit func(c *cluster, o *unstructured.Unstructured)
 		want []string
@@ -203,7 +203,7 @@ func TestChildrenStayWithoutThePolicyOrTheFinalizer(t *testing.T) {
 		},
 		"the policy was changed at the end": {
 			func(_ *cluster, o *unstructured.Unstructured) {
-				unstructured.RemoveNestedField(o.Object, "spec", "deletionPolicy")
+				unstructured.RemoveNestedField(o.Object, "spec", "whenDeleted")
 			}, []string{"finalizers[] templatecontrollers apps"},
 		},
 	} {
@@ -223,10 +223,10 @@ func TestChildrenStayWithoutThePolicyOrTheFinalizer(t *testing.T) {
 
 func TestFinalizerGoesWithThePolicy(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
 	c.run()
 	c.deliver()
 	c.run()
-	c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Orphan\n"))
+	c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: OrphanChildren\n"))
 	wantRequests(t, "another policy", c.run(), "finalizers[] templatecontrollers apps")
 }

@@ -262,7 +262,7 @@ func TestTemplateControllerThatGoesStrandsNoParent(t *testing.T) {
 			c.apply(with(t, ordered(t), "{{ end }}", ""))
 			c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
 		}, []string{"list apps everywhere", parentRelease, "list apps everywhere", givenUp}},
-		"children that go": {with(t, ordered(t), "spec:\n", "spec:\n  deletionPolicy: Delete\n"), func(*cluster) {}, []string{
+		"children that go": {with(t, ordered(t), "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"), func(*cluster) {}, []string{
 			"list apps everywhere", parentRelease, "list apps everywhere", "delete configmaps a", "delete configmaps b", givenUp,
 		}},
 	} {

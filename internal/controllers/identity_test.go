@@ -366,7 +366,7 @@ func TestChildrenThatMayNotBeReadAreLeftAlone(t *testing.T) {
 
 func TestTemplateControllerThatMayNotDeleteItsChildrenSaysSo(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, asRobot(t), "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.apply(with(t, asRobot(t), "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
 	c.apply(app)
 	c.run()
 	c.deliver()

@@ -304,7 +304,7 @@ func TestNothingIsWrittenOverANewerTemplateController(t *testing.T) {
 
 func TestFinalizersAreNotSetOnANewerTemplateController(t *testing.T) {
 	c := newCluster(t)
-	c.apply(ofClass("") + "  deletionPolicy: Delete\n")
+	c.apply(ofClass("") + "  whenDeleted: DeleteChildren\n")
 	c.refuse["finalizers[templater.dev/children] templatecontrollers apps"] = apierrors.NewConflict(v1.Resource.GroupResource(), "apps", errors.New("newer"))
 	if err := c.controllers.Sync(t.Context(), "apps"); !errors.Is(err, errBehind) {
 		t.Errorf("got %v, want %v", err, errBehind)

@@ -100,7 +100,7 @@ func TestChildrenOfAKindThatCannotBeReadStopPruning(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
-			c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+			c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
 			c.apply(app)
 			c.run()
 			c.refuse["kind ConfigMap"] = row.err

@@ -30,7 +30,7 @@ func (c *cluster) lookAlike(child string, owners ...metav1.OwnerReference) *unst
 // TestLookAlikesAreNoChildren copies what a child is found by, as a Service does to its EndpointSlices.
 func TestLookAlikesAreNoChildren(t *testing.T) {
 	selective := with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: front}}}")
-	deleting := with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n")
+	deleting := with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n")
 	outliving := func(controller string) string {
 		return with(t, controller, "    template: |\n      {{ range", "    deletionPolicy: Orphan\n    template: |\n      {{ range")
 	}
@@ -97,7 +97,7 @@ func TestLookAlikesAreNoChildren(t *testing.T) {
 // Its owner tells whose such an object is while the parents are looked at, but not when the TemplateController goes.
 func TestTemplateControllerThatGoesLeavesTheLookAlikesThatItsParentsControl(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
 	c.apply(app)
 	c.run()
 	c.deliver()

@@ -270,7 +270,7 @@ func TestMeasuresGoWithTheTemplateController(t *testing.T) {
 
 func TestDeletionsForATemplateControllerThatGoesAreMeasured(t *testing.T) {
 	c, m := measured(t)
-	c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
 	c.apply(app)
 	c.run()
 	c.refuse["delete configmaps a"] = answer(http.StatusForbidden, "Forbidden", "admission webhook \"x\" denied the request")

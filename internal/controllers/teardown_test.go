@@ -13,17 +13,17 @@ import (
 	"github.com/templater-dev/templater/internal/watch"
 )
 
-// goesWith has the TemplateController go with deletionPolicy Delete, after an edit of it.
+// goesWith deletes a TemplateController with whenDeleted DeleteChildren, after an edit of it.
 func goesWith(t *testing.T, before, after string, restart bool) *cluster {
 	t.Helper()
 	c := newCluster(t)
-	c.apply(with(t, before, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.apply(with(t, before, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
 	c.apply(app)
 	c.run()
 	c.deliver()
 	c.run()
 	if after != "" {
-		c.apply(with(t, after, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+		c.apply(with(t, after, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
 		c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
 	}
 	if restart {
@@ -86,7 +86,7 @@ func TestChildrenThatAreToStayOutliveTheirTemplateController(t *testing.T) {
 
 func TestChildThatAnotherControllerHasTakenStaysBehind(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+	c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
 	c.apply(app)
 	c.run()
 	c.edit(configMap("a"), func(o *unstructured.Unstructured) {
@@ -112,7 +112,7 @@ func TestTemplateControllerThatGoesSaysWhatItWaitsFor(t *testing.T) {
 	ready := func(c *cluster) string { return c.condition("templatecontrollers", "apps", "Ready") }
 	t.Run("for children to go", func(t *testing.T) {
 		c := newCluster(t)
-		c.apply(with(t, apps, "spec:\n", "spec:\n  deletionPolicy: Delete\n"))
+		c.apply(with(t, apps, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"))
 		c.apply(with(t, app, "[a, b]", "[a, b, c, d, e]"))
 		c.run()
 		for _, name := range []string{"a", "b", "c", "d", "e"} {
@@ -132,7 +132,7 @@ func TestTemplateControllerThatGoesSaysWhatItWaitsFor(t *testing.T) {
 	})
 	t.Run("for a right to read, though its spec is broken", func(t *testing.T) {
 		c := newCluster(t)
-		broken := with(t, with(t, asRobot(t), "spec:\n", "spec:\n  deletionPolicy: Delete\n"), "{{ end }}", "")
+		broken := with(t, with(t, asRobot(t), "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"), "{{ end }}", "")
 		c.apply(broken)
 		c.edit(appsController, func(o *unstructured.Unstructured) {
 			o.SetFinalizers([]string{v1.FinalizerChildren})

@@ -82,7 +82,7 @@ func TestCodesHoldNoLinks(t *testing.T) {
 func TestFieldsSayWhatTheyTake(t *testing.T) {
 	for word, want := range map[string]string{
 		"spec.children":       "Takes a list of mappings.\nFields: deletionPolicy, dependsOn, name, prunePolicy, readyWhen, scope, template, updateStrategy.",
-		"spec.deletionPolicy": "Takes Orphan, Delete.",
+		"spec.whenDeleted":    "Takes OrphanChildren, DeleteChildren.",
 		"spec.suspend":        "Takes true or false.",
 		"spec.helpers":        "Takes a text.",
 		"spec.watch":          "Takes a mapping.",

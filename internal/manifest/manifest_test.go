@@ -115,7 +115,7 @@ func TestWhatIsWrong(t *testing.T) {
 		"no YAML":               {head + "---\na: [1\nb: 2\n", "standard input:7:4: no YAML: the [ here is not closed, or a comma is missing behind an item (did not find expected ',' or ']')"},
 		"a template, not YAML":  {"kind: {{ .Values.kind }}\n", "standard input:1:8: a key must be text; a value that begins with { or [, such as {{ .Values.name }}, needs quotes around it"},
 		"a template in a field": {head + "  helpers: {{ define \"a\" }}b{{ end }}\n", "standard input:6:28: no YAML: a value that begins with {{ needs quotes around it (did not find expected key)"},
-		"indented too far":      {head + "---\n" + head + "  suspend: true\n   deletionPolicy: Orphan\n", "standard input:13:4: no YAML: this line stands further right than line 12, which has a value already: indent both alike (mapping values are not allowed in this context)"},
+		"indented too far":      {head + "---\n" + head + "  suspend: true\n   whenDeleted: OrphanChildren\n", "standard input:13:4: no YAML: this line stands further right than line 12, which has a value already: indent both alike (mapping values are not allowed in this context)"},
 		"no JSON":               {`{"a": "\ud83d\ude00", }`, "standard input:1: no JSON: "},
 		"a key twice":           {head + "---\n{a: 1, b: {c: 1, c: 2}}\n", "standard input:7:18: the key c is there twice"},
 		"no object":             {"\n# x\nreplicas: 1\n", "standard input:3:1: no object: apiVersion and kind are missing"},

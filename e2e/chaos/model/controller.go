@@ -94,7 +94,7 @@ func (c Controller) Manifest(shape string) map[string]any {
 		"watch":          c.watch(shape),
 		"suspend":        c.Suspended,
 		"resyncPeriod":   "0s", // nothing is to be found by chance
-		"deletionPolicy": choice(c.Purge, "Delete", "Orphan"),
+		"whenDeleted": choice(c.Purge, "DeleteChildren", "OrphanChildren"),
 		"values":         map[string]any{"value": c.Value},
 		"children":       c.entries(shape),
 		"status":         map[string]any{"readyCondition": ReadyCondition(shape)},

@@ -92,7 +92,7 @@ type Controller struct {
 	Hasty     bool // nothing happens before a parent goes, where something could
 	Blocks    bool // a parent waits without an end for what is to happen before it goes
 	Rolls     bool // changes one object after the other, where there are several
-	Purge     bool // deletionPolicy Delete of the TemplateController itself
+	Purge     bool // whenDeleted DeleteChildren
 	Broken    bool // a template is none
 	Absent    bool // it is deleted
 	Torn      bool // it was deleted in the round in which a policy was changed, so that either may hold
