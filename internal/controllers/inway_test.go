@@ -3,6 +3,7 @@ package controllers
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +135,9 @@ func TestStaleAnswers(t *testing.T) {
 		"the object is gone":           {apierrors.NewNotFound(resource, "a"), false},
 		"a refusal that names the UID": {&apierrors.StatusError{ErrStatus: metav1.Status{Reason: metav1.StatusReasonForbidden, Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Field: "metadata.uid"}}}}}, false},
 		"no answer":                    {errors.New("no answer"), false},
+		"a webhook's conflict":         {answer(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "no.example.org" denied the request: no`), false},
+		"a webhook that names the UID": {answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, `admission webhook "no.example.org" denied the request: no`, metav1.StatusCause{Field: "metadata.uid"}), false},
+		"another field manager":        {answer(http.StatusConflict, metav1.StatusReasonConflict, "Apply failed", metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec.x"}), false},
 	} {
 		if got := running.Stale(row.err); got != row.want {
 			t.Errorf("%s: stale = %v, want %v", why, got, row.want)

@@ -131,12 +131,12 @@ func TestEachPassHasOneOutcome(t *testing.T) {
 			},
 			map[string]int{pass(measure.Failed): 1, write(measure.Create, measure.NoAnswer): 1},
 		},
-		"a child changes at the moment": {
+		"a conflict over a child that is as it was": {
 			func(t *testing.T, c *cluster) {
 				c.apply(with(t, app, "hello", "bye"))
 				c.refuse["update configmaps a"] = apierrors.NewConflict(configMap("a").Resource.GroupResource(), "a", nil)
 			},
-			map[string]int{pass(measure.Waiting): 1, write(measure.Update, measure.Conflict): 1, write(measure.Update, measure.Accepted): 1},
+			map[string]int{pass(measure.Failed): 1, write(measure.Update, measure.Conflict): 1, write(measure.Update, measure.Accepted): 1},
 		},
 		"the parent changes at the moment": {
 			func(t *testing.T, c *cluster) {

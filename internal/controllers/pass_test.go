@@ -79,7 +79,7 @@ func TestChildThatWasReplacedIsNotDeletedInItsPlace(t *testing.T) {
 	other := parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: b}}")
 	other.SetUID("uid-other")
 	c.store(configMap("b"), other) // the watch does not tell
-	wantRequests(t, "another object has the name", c.run(), "delete configmaps b", "status apps one")
+	wantRequests(t, "another object has the name", c.run(), "delete configmaps b", "get configmaps b", "status apps one")
 	if c.get("configmaps", "b") == nil {
 		t.Error("an object of somebody else was deleted")
 	}
@@ -98,7 +98,7 @@ func TestChildOfATemplateControllerThatWasReplacedDoesNotKeepItFromGoing(t *test
 	other := parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: b}}")
 	other.SetUID("uid-other")
 	c.store(configMap("b"), other) // the watch does not tell
-	wantRequests(t, "it goes", c.run(), "delete configmaps a", "delete configmaps b", "delete configmaps b")
+	wantRequests(t, "it goes", c.run(), "delete configmaps a", "delete configmaps b", "get configmaps b", "delete configmaps b", "get configmaps b")
 	if got := c.condition("templatecontrollers", "apps", "Ready"); got != "False Deleting: being deleted: waits for its children to go: ConfigMap ns/a; ConfigMap ns/b; what keeps one is in its metadata.finalizers" {
 		t.Errorf("ready condition %q, want no refusal", got)
 	}

@@ -53,9 +53,9 @@ func TestWhatBecomesOfWritesThatAreRefused(t *testing.T) {
 			"Apply", missing, "create configmaps a", apierrors.NewNotFound(corev1.Resource("namespaces"), "ns"),
 			"False NamespaceNotFound: cannot create ConfigMap ns/a: its namespace does not exist; create the namespace, or change metadata.namespace in the template", problem.RetrySlow,
 		},
-		"a child that was there, and has gone": {
+		"a child that is said to exist, and is never there": {
 			"Apply", missing, "create configmaps a", apierrors.NewAlreadyExists(corev1.Resource("configmaps"), "a"),
-			"False Progressing: ConfigMap ns/a has just gone", problem.RetryNow,
+			"False ChildRejected: cannot create ConfigMap ns/a: the API server answers 409 AlreadyExists", problem.RetryBackoff,
 		},
 	} {
 		t.Run(why, func(t *testing.T) {

@@ -132,7 +132,7 @@ func (t *tries) refuse(ctx context.Context, c *Change, at place, err error) erro
 			t.forbidden[at]++
 			return nil
 		}
-	case c.Verb == Create && (apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)):
+	case c.Verb == Create && problem.NameTaken(err):
 		c.Tried, c.Refused = true, "an object of this name is there, and carries no label of this parent: rename the child in the template, or delete the other object"
 		return nil
 	case problem.Unanswered(err):

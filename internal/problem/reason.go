@@ -79,6 +79,8 @@ var (
 	sameKey      = regexp.MustCompile(`(\.[^\s:]+): duplicate entries for key`)
 	wrongType    = regexp.MustCompile(`(\.[^\s:]+): expected ([a-z]+)(?: \([a-z, ]+\))?, got`)
 	strictField  = regexp.MustCompile(`unknown field "([^"\s]+)"`)
+	// otherManager is what server-side apply says of a field that another manager owns.
+	otherManager = regexp.MustCompile(`^conflict with "([^"]*)"`)
 	// The text of an Invalid cause quotes the value; its tail does not.
 	immutable = regexp.MustCompile(`field is immutable|may not change once set`)
 )
@@ -105,6 +107,9 @@ func fault(cause metav1.StatusCause, kind string) string {
 	if immutable.MatchString(cause.Message) {
 		return "field is immutable" + replace
 	}
+	if cause.Type == metav1.CauseTypeFieldManagerConflict {
+		return "owned by " + manager(cause)
+	}
 	text, known := faultWords[cause.Type]
 	if !known && !reasonWord.MatchString(string(cause.Type)) {
 		return "not accepted"
@@ -119,6 +124,14 @@ func fault(cause metav1.StatusCause, kind string) string {
 		return text + ": " + rule
 	}
 	return text
+}
+
+// manager names the field manager that an apply conflicts with.
+func manager(cause metav1.StatusCause) string {
+	if m := otherManager.FindStringSubmatch(cause.Message); m != nil {
+		return "field manager " + PublicName(m[1])
+	}
+	return "another field manager"
 }
 
 // faultWords are what the sorts of faults are called.
@@ -192,6 +205,11 @@ func Unanswered(err error) bool {
 
 // DeniedByAdmission reports whether a webhook or a policy has refused a write.
 func DeniedByAdmission(err error) bool { return admission.MatchString(err.Error()) }
+
+// NameTaken reports whether the server may have refused to create an object because there is one of its name.
+func NameTaken(err error) bool {
+	return (apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err)) && !DeniedByAdmission(err)
+}
 
 // formFault says what is wrong with a value that has the right type and cannot be
 // read all the same. The server does not name the field.

@@ -40,6 +40,18 @@ func TestAnswersAreToldWithoutValues(t *testing.T) {
 			false,
 			"spec: may not be set or changed; to replace the object, whose data may then be lost, set updateStrategy.type to Recreate",
 		},
+		"fields of other managers": {
+			answer(http.StatusConflict, metav1.StatusReasonConflict, `Apply failed with 2 conflicts: conflict with "kubectl" using v1: .spec.x`,
+				metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec.x", Message: `conflict with "kubectl" using v1`},
+				metav1.StatusCause{Type: metav1.CauseTypeFieldManagerConflict, Field: ".spec.y", Message: "conflict with \"some " + secret + "\" with subresource \"status\" using v1"}),
+			false,
+			".spec.x: owned by field manager kubectl; .spec.y: owned by field manager …",
+		},
+		"a webhook's conflict": {
+			answer(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "no.example.org" denied the request: `+secret),
+			false,
+			`denied by admission webhook "no.example.org"`,
+		},
 		"the key of a list item is a value": {
 			answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, secret,
 				metav1.StatusCause{Type: metav1.CauseTypeFieldValueRequired, Field: `spec.env[name="` + secret + `"].value`, Message: secret}),

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"context"
+	"errors"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -61,7 +62,7 @@ func (p *pass) apply(ctx context.Context, a plan.Action) *problem.Problem {
 		return issue
 	case a.Verb == plan.Mark && apierrors.IsNotFound(err):
 		return justGone(a.Wanted)
-	case running.Stale(err):
+	case errors.Is(err, errOvertaken):
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: a.Wanted.ID().String() + " is being replaced", Waiting: true, Retry: problem.RetrySoon}
 	case err != nil:
 		issue = p.Rights.Refusal(p.Author().About(err, a.Wanted.Content), string(a.Verb)+" "+a.Wanted.ID().String(), a.Wanted.Name.Namespace, a.Wanted.Kind)
@@ -104,14 +105,7 @@ func (p *pass) reseal(ctx context.Context, l *child.Live) {
 func (p *pass) write(ctx context.Context, a plan.Action) (*object.Object, *problem.Problem, error) {
 	switch a.Verb {
 	case plan.Create:
-		after, err := p.send(ctx, a.Wanted, "resourceVersion", "1") // see kube.Client.Apply
-		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
-			return p.takeOver(ctx, a.Wanted)
-		}
-		if err == nil && a.Wanted.Marks.Unsealed(after) { // the clock was wrong
-			after, err = p.mark(ctx, a.Wanted, after)
-		}
-		return after, nil, err
+		return p.create(ctx, a.Wanted)
 	case plan.Mark:
 		after, err := p.mark(ctx, a.Wanted, a.Live.Object)
 		return after, nil, err
@@ -121,10 +115,41 @@ func (p *pass) write(ctx context.Context, a plan.Action) (*object.Object, *probl
 	return after, nil, err
 }
 
+// create makes one child, or takes over what has its name. Where the server says that the name is taken and shows no such object, that
+// may have just been deleted: a second answer of that kind is a refusal.
+func (p *pass) create(ctx context.Context, w *child.Wanted) (*object.Object, *problem.Problem, error) {
+	var refused error
+	for range 2 {
+		after, err := p.send(ctx, w, "resourceVersion", "1") // see kube.Client.Apply
+		if err == nil && w.Marks.Unsealed(after) {           // the clock was wrong
+			after, err = p.mark(ctx, w, after)
+			return after, nil, err
+		}
+		if err == nil || !problem.NameTaken(err) {
+			return after, nil, err
+		}
+		there, gone := p.Cluster.Get(ctx, locateWanted(w))
+		if gone == nil {
+			return p.takeOver(ctx, there, w)
+		}
+		if !apierrors.IsNotFound(gone) {
+			return nil, nil, gone
+		}
+		refused = err
+	}
+	return nil, nil, refused
+}
+
+// errOvertaken says that an object has been replaced, deleted or changed since it was read; newer data is on its way.
+var errOvertaken = errors.New("the object has changed since it was read")
+
 // change brings an object in line with all that is wanted of it. An apply leaves marks that are to go where they
 // have been set by another kind of request.
 func (p *pass) change(ctx context.Context, w *child.Wanted, there *object.Object) (*object.Object, error) {
 	after, err := p.send(ctx, w, "uid", string(there.UID()))
+	if p.Overtaken(ctx, err, locateWanted(w), there.UID(), "") {
+		return nil, errOvertaken
+	}
 	if err == nil && w.Marks.Differ(after) {
 		return p.mark(ctx, w, after)
 	}
@@ -133,8 +158,12 @@ func (p *pass) change(ctx context.Context, w *child.Wanted, there *object.Object
 
 // mark gives an object its marks, and changes nothing else.
 func (p *pass) mark(ctx context.Context, w *child.Wanted, there *object.Object) (*object.Object, error) {
-	after, err := p.Cluster.SetMetadata(ctx, locateWanted(w), kube.Metadata(w.Marks.Change(there)), p.Manager)
+	change := kube.Metadata(w.Marks.Change(there))
+	after, err := p.Cluster.SetMetadata(ctx, locateWanted(w), change, p.Manager)
 	p.Meter.Write(measure.Update, running.AnswerOf(err))
+	if p.Overtaken(ctx, err, locateWanted(w), there.UID(), change.Version) {
+		return nil, errOvertaken
+	}
 	return after, err
 }
 
@@ -154,14 +183,7 @@ func (p *pass) send(ctx context.Context, w *child.Wanted, field, value string) (
 
 // takeOver looks at the object that is in the way of a new child. If it is ours after all,
 // it is brought in line.
-func (p *pass) takeOver(ctx context.Context, w *child.Wanted) (*object.Object, *problem.Problem, error) {
-	there, err := p.Cluster.Get(ctx, locateWanted(w))
-	if apierrors.IsNotFound(err) {
-		return nil, justGone(w), nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
+func (p *pass) takeOver(ctx context.Context, there *object.Object, w *child.Wanted) (*object.Object, *problem.Problem, error) {
 	if issue := p.Factory.InTheWay(there, w, p.parent); issue != nil {
 		if p.Factory.MadeForEarlier(there, w.Kind.GroupKind(), p.parent) {
 			p.unlabelled = append(p.unlabelled, child.NewLive(w.Kind, there))

@@ -75,7 +75,7 @@ func (r *Reconciler) releaseParent(ctx context.Context, c *running.Controller, k
 func finalizerProblem(c *running.Controller, key queue.Key, err error, verb string) *problem.Problem {
 	what := "cannot " + verb + " the finalizer " + c.Finalizer + ": "
 	switch {
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+	case running.Stale(err), apierrors.IsNotFound(err):
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: "the object has just changed", Waiting: true, Retry: problem.RetryNow}
 	case rights.Denied(err):
 		text, pending := c.Rights.Missing(err, c.Rights.Claim(rights.Holding, c.Kind, key.Parent.Namespace))

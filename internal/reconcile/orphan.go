@@ -3,7 +3,6 @@ package reconcile
 import (
 	"context"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -74,7 +73,7 @@ func (p *pass) setMetadata(ctx context.Context, l *child.Live, change kube.Metad
 	switch {
 	case answers.MissingObject(err):
 		return nil
-	case apierrors.IsConflict(err):
+	case running.Stale(err):
 		return &problem.Problem{Reason: v1.ReasonFinalizing, Message: l.ID().String() + " has just changed", Waiting: true, Pending: true, Retry: problem.RetryNow}
 	case err != nil:
 		return p.Rights.Refusal(err, verb+" "+l.ID().String(), l.Object.Namespace(), l.Kind)

@@ -21,6 +21,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/fields"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/tally"
 )
 
@@ -120,7 +121,7 @@ func (p *pass) report(ctx context.Context, status map[string]any, now *tally.Tal
 	}
 	switch {
 	case err == nil:
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err), p.overtaken(ctx, err):
 		p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetryNow})
 	case rights.Denied(err):
 		text, pending := p.Rights.Missing(err, p.Rights.Claim(rights.Status, p.Kind, p.parent.Namespace()))
@@ -166,6 +167,18 @@ func (p *pass) storeKnown(ctx context.Context, status map[string]any, v census.V
 		}
 	}
 	return v, err
+}
+
+// triesBeforeDoubt is how many tries in a row end without a look at the parent: a write of its status that conflicts with an
+// edit is nothing unusual.
+const triesBeforeDoubt = 3
+
+// overtaken reports whether the status could not be written because the parent has changed since it was read.
+func (p *pass) overtaken(ctx context.Context, err error) bool {
+	if p.r.failures.NumRequeues(p.key) < triesBeforeDoubt {
+		return running.Stale(err)
+	}
+	return p.Overtaken(ctx, err, p.LocateParent(p.key), p.parent.UID(), p.parent.ResourceVersion())
 }
 
 // ShortMessage is how long the message of a ready condition may be that takes the place of one that the server has not taken.

@@ -23,7 +23,7 @@ func (c *Controller) Delete(ctx context.Context, l *child.Live, propagation meta
 	err := c.Cluster.Delete(ctx, LocateLive(l), l.Object.UID(), propagation)
 	c.Meter.Write(measure.Delete, AnswerOf(err))
 	switch {
-	case Stale(err):
+	case c.Overtaken(ctx, err, LocateLive(l), l.Object.UID(), ""):
 		return false, nil
 	case err != nil:
 		return false, c.Rights.Refusal(err, "delete "+l.ID().String(), l.Object.Namespace(), l.Kind)
@@ -47,11 +47,35 @@ func AnswerOf(err error) measure.Answer {
 	return measure.Rejected
 }
 
-// Stale reports whether the object was replaced or deleted since it was read; newer data is on
-// its way.
+// Stale reports whether an error may mean that the object was replaced, deleted or changed since it was read. A conflict that an
+// admission rule answers, or that names other field managers, does not.
 func Stale(err error) bool {
-	return apierrors.IsConflict(err) || apierrors.IsInvalid(err) &&
-		slices.ContainsFunc(answers.Details(err).Causes, func(cause metav1.StatusCause) bool { return cause.Field == "metadata.uid" })
+	switch {
+	case err == nil || problem.DeniedByAdmission(err):
+		return false
+	case apierrors.IsConflict(err):
+		return !hasCause(err, func(cause metav1.StatusCause) bool { return cause.Type == metav1.CauseTypeFieldManagerConflict })
+	case apierrors.IsInvalid(err):
+		return hasCause(err, func(cause metav1.StatusCause) bool { return cause.Field == "metadata.uid" })
+	}
+	return false
+}
+
+func hasCause(err error, is func(metav1.StatusCause) bool) bool {
+	return slices.ContainsFunc(answers.Details(err).Causes, is)
+}
+
+// Overtaken reports whether a request failed because the object that it named has been deleted or replaced since or, where version
+// is not empty, is at another version. It asks the server: a conflict that lasts while the object stays as it is, is a refusal.
+func (c *Controller) Overtaken(ctx context.Context, err error, at kube.Location, uid types.UID, version string) bool {
+	if !Stale(err) {
+		return false
+	}
+	now, failure := c.Cluster.Get(ctx, at)
+	if failure != nil {
+		return true // it is gone, or a later request tells
+	}
+	return now.UID() != uid || version != "" && now.ResourceVersion() != version
 }
 
 // LocateLive returns where the server has a child.
