@@ -63,6 +63,26 @@ func TestLoopNamesTheFieldThatSomebodyTakes(t *testing.T) {
 	}
 }
 
+// TestLoopNamesAnnotationsThatTheAuthorWrote has annotations that are in spec.values, so that no template holds their keys.
+func TestLoopNamesAnnotationsThatTheAuthorWrote(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, with(t, apps, "metadata: {name: {{ . }}}", "metadata: {name: {{ . }}, annotations: {{ toJson $.values.annotations }}}"),
+		"  children:", "  values: {annotations: {example.org/team: sales}}\n  children:"))
+	c.apply(app)
+	c.run()
+	for range loopBurst + 1 {
+		fields := held(c.get("configmaps", "a").Object, "")
+		delete(fields["f:metadata"].(map[string]any)["f:annotations"].(map[string]any), "f:example.org/team")
+		c.impersonate("a", "theirs", fields)
+		c.run()
+	}
+	c.clock.SetTime(c.clock.Now().Add(loopPause))
+	c.run()
+	if got, want := c.condition("apps", "one", "Ready"), "False LoopDetected: slowed down: somebody else keeps changing ConfigMap ns/a .metadata.annotations.example.org/team: "; !strings.HasPrefix(got, want) {
+		t.Errorf("ready condition is %q, want %q", got, want)
+	}
+}
+
 func TestManyChildrenThatChangeAreNoLoop(t *testing.T) {
 	c := newCluster(t)
 	c.apply(with(t, apps, "count: {{ len .children.maps }}", "count: {{ (first .children.maps).data.seen | default 0 }}"))

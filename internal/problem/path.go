@@ -82,7 +82,7 @@ func authored(path string, wrote Author, contents ...map[string]any) (shown stri
 		if dotted {
 			out.WriteByte('.')
 		}
-		if ownKeys[key] || wrote(key) {
+		if ownKeys[key] || commonKeys[key] || wrote(key) {
 			out.WriteString(key)
 		} else {
 			out.WriteString("…")
@@ -96,6 +96,19 @@ func authored(path string, wrote Author, contents ...map[string]any) (shown stri
 var ownKeys = map[string]bool{
 	"metadata": true, "namespace": true, "data": true, "status": true, "conditions": true,
 	"type": true, "reason": true, "message": true, "lastTransitionTime": true, "observedGeneration": true,
+}
+
+// commonKeys are the labels and annotations that Kubernetes itself sets: they say nothing about the user who copies them.
+// https://kubernetes.io/docs/reference/labels-annotations-taints/
+var commonKeys = map[string]bool{
+	"app.kubernetes.io/name": true, "app.kubernetes.io/instance": true, "app.kubernetes.io/version": true, "app.kubernetes.io/component": true,
+	"app.kubernetes.io/part-of": true, "app.kubernetes.io/managed-by": true, "pod-template-hash": true, "controller-revision-hash": true,
+	"deployment.kubernetes.io/revision": true, "deployment.kubernetes.io/desired-replicas": true, "deployment.kubernetes.io/max-replicas": true,
+	"deprecated.daemonset.template.generation": true, "kubectl.kubernetes.io/last-applied-configuration": true, "kubectl.kubernetes.io/restartedAt": true,
+	"kubernetes.io/change-cause": true, "kubernetes.io/metadata.name": true, "kubernetes.io/service-account.name": true, "kubernetes.io/service-account.uid": true,
+	"batch.kubernetes.io/job-name": true, "batch.kubernetes.io/controller-uid": true, "batch.kubernetes.io/job-tracking": true, "job-name": true, "controller-uid": true,
+	"pv.kubernetes.io/bind-completed": true, "pv.kubernetes.io/bound-by-controller": true, "pv.kubernetes.io/provisioned-by": true,
+	"volume.kubernetes.io/selected-node": true, "volume.kubernetes.io/storage-provisioner": true, "volume.beta.kubernetes.io/storage-provisioner": true,
 }
 
 // longestKey returns the longest key of the maps that a path begins with, or "".

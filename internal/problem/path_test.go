@@ -28,7 +28,7 @@ func TestKeysFromDataAreNotTold(t *testing.T) {
 		"spec": map[string]any{
 			"known": map[string]any{}, "list": []any{map[string]any{secret: map[string]any{"deep": 1}}},
 			"lists": []any{[]any{map[string]any{secret: 1}}},
-			"map":   map[string]any{secret: map[string]any{"known": 1}, secret + ".known": 1, "a b " + secret: 1, secret[:3]: 1},
+			"map":   map[string]any{"deployment.kubernetes.io/revision": 1, "mine.kubernetes.io/" + secret: 1, secret: map[string]any{"known": 1}, secret + ".known": 1, "a b " + secret: 1, secret[:3]: 1},
 		},
 	}
 	for why, row := range map[string]struct{ path, want string }{
@@ -43,6 +43,8 @@ func TestKeysFromDataAreNotTold(t *testing.T) {
 		"a key in brackets":                   {"spec.map[" + secret + "].known", "spec.map[…].known"},
 		"a bracket that does not close":       {"spec.list[" + secret, "spec.list[…]"},
 		"a key that another one begins with":  {".spec.map." + secret[:3] + "x", ".spec.map." + secret[:3] + "x"},
+		"a key of Kubernetes itself":          {".spec.map.deployment.kubernetes.io/revision", ".spec.map.deployment.kubernetes.io/revision"},
+		"a key like one of Kubernetes":        {".spec.map.mine.kubernetes.io/" + secret, ".spec.map.…"},
 		"a key with spaces":                   {"spec.map.a b " + secret, "spec.map.…"},
 	} {
 		if got := author.Path(row.path, content); got != row.want {

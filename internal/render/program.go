@@ -102,10 +102,28 @@ func (p *Program) Templates() *syntax.Templates { return &p.templates }
 func (p *Program) Values() map[string]any { return p.seen.Values }
 
 // Wrote reports whether the author of the templates wrote a word: it stands
-// in one of them by itself. A key of what they yield that is no such word came
-// from data or was computed from it, so no message may hold it.
+// in one of them by itself, or is a key or a text in spec.values. A key of what
+// they yield that is no such word came from data or was computed from it, so no
+// message may hold it.
 func (p *Program) Wrote(word string) bool {
-	return slices.ContainsFunc(p.texts, func(t *syntax.Text) bool { return t.Has(word) })
+	return slices.ContainsFunc(p.texts, func(t *syntax.Text) bool { return t.Has(word) }) || holds(p.seen.Values, word)
+}
+
+// holds reports whether a word is a key or a text of plain data.
+func holds(data any, word string) bool {
+	switch data := data.(type) {
+	case map[string]any:
+		for key, value := range data {
+			if key == word || holds(value, word) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(data, func(item any) bool { return holds(item, word) })
+	case string:
+		return data == word
+	}
+	return false
 }
 
 // Child renders the template of a child. The error is an [*Error].

@@ -128,7 +128,9 @@ func TestFiles(t *testing.T) {
 		"watching": func() (*Result, error) {
 			return Watching(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, nil)
 		},
-		"watching-its-children": func() (*Result, error) { return Watching(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, nil) },
+		"watching-its-children": func() (*Result, error) {
+			return Watching(schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, nil)
+		},
 		"watching-cluster": func() (*Result, error) { return Watching(schema.GroupVersionKind{Version: "v1", Kind: "Node"}, nil) },
 		"watching-defined": func() (*Result, error) {
 			return Watching(schema.GroupVersionKind{Group: "example.org", Version: "v2", Kind: "App"}, content(t, apps))

@@ -15,6 +15,18 @@ const (
 	question     = "? means a key of several lines where something begins with it: put it in quotes"
 )
 
+// QuotesInQuotes is about double quotes that are ended by what is printed between them.
+const QuotesInQuotes = `what is printed here has double quotes of its own, as toJson and quote print them, which end those around it: use single quotes around the action for text, or none for the value itself`
+
+// empty is about a line {} or [] between keys.
+const empty = "%s stands among keys here, as toYaml prints what is empty: put the action between {{ with … }} and {{ end }}, so that it prints nothing then"
+
+// isEmpty reports whether a line is an empty map or list.
+func isEmpty(line string) bool {
+	line = strings.TrimSpace(line)
+	return line == "{}" || line == "[]"
+}
+
 // hints say what the errors of the library mean, by its words. It is filled before main starts.
 var hints map[string]func(*explainer) string
 
@@ -92,6 +104,11 @@ func key(e *explainer) string {
 	switch {
 	case n == 0:
 		return ""
+	case isEmpty(behind):
+		return fmt.Sprintf(empty, strings.TrimSpace(behind))
+	case isEmpty(e.Line(n)):
+		e.look = place{n, indentation(e.Line(n)) + 1}
+		return fmt.Sprintf(empty, strings.TrimSpace(e.Line(n)))
 	case strings.HasPrefix(behind, "- ") || behind == "-":
 		return e.item(indent, n)
 	case indentation(e.Line(n)) < indent:
@@ -136,6 +153,8 @@ func noColon(e *explainer) string {
 	}
 	line := e.Line(e.look.line)
 	switch {
+	case isEmpty(line):
+		return fmt.Sprintf(empty, strings.TrimSpace(line))
 	case e.braces(e.look.line) != "":
 		return e.braces(e.look.line)
 	case strings.Contains(line, ":"):

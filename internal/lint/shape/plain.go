@@ -2,6 +2,7 @@ package shape
 
 import (
 	"slices"
+	"text/template/parse"
 
 	"go.yaml.in/yaml/v4"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/templater-dev/templater/internal/lint/outline"
 	"github.com/templater-dev/templater/internal/render/document"
 	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/yamlerror"
 )
 
 // plain notes texts without quotes that versions of YAML read in different ways, which rendering refuses.
@@ -41,11 +43,27 @@ func (at *shape) plain(n *yaml.Node, value bool) {
 			at.plain(item, true)
 		}
 	case yaml.ScalarNode:
+		at.quoted(n)
 		if !value || n.Style != 0 || outline.PrintedIn(n.Value) {
 			return
 		}
 		if err := document.CheckPlain(n.Value); err != nil {
 			at.c.Warn(finding.PlainText, at.place(n), "", "%s", err)
+		}
+	}
+}
+
+// quoted notes an action between double quotes that prints such quotes itself.
+func (at *shape) quoted(n *yaml.Node) {
+	if n.Style&yaml.DoubleQuotedStyle == 0 || !outline.PrintedIn(n.Value) {
+		return
+	}
+	place := at.place(n)
+	for _, printed := range at.s.PrintsIn(place.Offset, place.end()) {
+		action, ok := printed.(*parse.ActionNode)
+		if ok && isCall(action.Pipe.Cmds[len(action.Pipe.Cmds)-1].Args[0], "toJson", "mustToJson", "toRawJson", "mustToRawJson") {
+			at.c.Warn(finding.NoYAML, place, "", "%s", yamlerror.QuotesInQuotes)
+			return
 		}
 	}
 }

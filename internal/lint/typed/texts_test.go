@@ -8,6 +8,7 @@ import (
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/schema"
 	"github.com/templater-dev/templater/internal/spec"
+	"github.com/templater-dev/templater/internal/yamlerror"
 )
 
 // onlyOf returns the findings of a code in a spec, as text.
@@ -54,16 +55,19 @@ func TestReadyWhenLooksAtItsObject(t *testing.T) {
 func TestTextThatMeansDifferentThings(t *testing.T) {
 	const child = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n"
 	for text, want := range map[string]string{
-		"  a: yes":                  "warning TL052 children[pod]:5:6+3 unquoted yes is a boolean to some versions of YAML; write true or false, or put it in quotes",
-		"  a: [x, 0400]":            "warning TL052 children[pod]:5:10+4 unquoted 0400 means different things to versions of YAML; put it in quotes, or write a decimal number",
-		"  a: \"yes\"\n  b: 'on'":   "",
-		"  a: |\n    yes":           "",
-		"  a: yes{{ .spec.image }}": "",
-		"  yes: a\n  on: b":         "", // keys are what they say
+		"  a: yes":                              "warning TL052 children[pod]:5:6+3 unquoted yes is a boolean to some versions of YAML; write true or false, or put it in quotes",
+		"  a: [x, 0400]":                        "warning TL052 children[pod]:5:10+4 unquoted 0400 means different things to versions of YAML; put it in quotes, or write a decimal number",
+		"  a: \"yes\"\n  b: 'on'":               "",
+		"  a: |\n    yes":                       "",
+		"  a: yes{{ .spec.image }}":             "",
+		"  yes: a\n  on: b":                     "", // keys are what they say
+		"  a: \"{{ toJson .spec }}\"":           "warning TL054 children[pod]:5:6+20 " + yamlerror.QuotesInQuotes,
+		"  a: \"x {{ .spec.image | toJson }}\"": "warning TL054 children[pod]:5:6+30 " + yamlerror.QuotesInQuotes,
+		"  a: '{{ toJson .spec }}'\n  b: {{ toJson .spec | quote }}\n  c: {{ toJson .spec }}": "",
 	} {
 		var got []string
 		for _, f := range checked(t, given{child: child + text}, nil) {
-			if f.Code == finding.PlainText {
+			if f.Code == finding.PlainText || f.Code == finding.NoYAML {
 				got = append(got, show(f))
 			}
 		}

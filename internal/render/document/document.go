@@ -181,10 +181,23 @@ func (t *yamlText) explain(err error, marker string) error {
 		return &Error{Offset: at, Message: "YAML: a character or a tag is not allowed"}
 	}
 	if strings.Contains(load.Message, marker) || at >= 0 && strings.HasPrefix(t.content[at:], marker) {
-		return &Error{Offset: at, Message: "YAML: a value cannot stand here; it may be a scalar or a part of one"}
+		fault := &Error{Offset: at, Message: "YAML: a value cannot stand here; it may be a scalar or a part of one"}
+		if t.quotesInQuotes(at) {
+			fault.Hint = yamlerror.QuotesInQuotes
+		}
+		return fault
 	}
 	fault := yamlerror.Explain(load, yamlerror.Text{Line: t.line, Name: func(n int) string { return t.name(n, marker) }})
 	return &Error{Offset: t.offset(fault.Line, fault.Column), Message: "YAML: " + fault.What, Hint: fault.Hint}
+}
+
+// quotesInQuotes reports whether double quotes end right before an offset that begin in the same line.
+func (t *yamlText) quotesInQuotes(at int) bool {
+	if at < 0 {
+		return false
+	}
+	before := t.content[strings.LastIndexByte(t.content[:at], '\n')+1 : at]
+	return strings.HasSuffix(before, `"`) && strings.Count(before, `"`)%2 == 0
 }
 
 // line returns a line without its end, counted from 1.
