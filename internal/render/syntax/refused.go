@@ -25,8 +25,8 @@ func init() {
 	refuse("sprig", "it depends on the operator's clock or time zone; keep times as the text they are, or put the date into the parent",
 		"date", "dateInZone", "date_in_zone", "dateModify", "date_modify", "mustDateModify", "must_date_modify",
 		"htmlDate", "htmlDateInZone", "toDate", "mustToDate", "unixEpoch")
-	refuse("sprig", "it is random, so its output would change between two passes over the same input; "+
-		"make a value once and keep it in a Secret, or derive one with sha256sum from .metadata.uid",
+	refuse("sprig", "it is random, so its output would change between two reconciliations of the same input; "+
+		"if it is to be secret, keep it in a Secret that a user or a generator creates, and read it by name or by spec.related (the UID of an object is public, and so is any hash of it)",
 		"randAlphaNum", "randAlpha", "randAscii", "randNumeric", "randBytes", "randInt", "shuffle", "uuidv4")
 	refuse("sprig", "it makes a new key or certificate each time, so its output would change between two passes; "+
 		"let cert-manager make it, or keep it in a Secret",

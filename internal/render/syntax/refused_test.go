@@ -50,3 +50,15 @@ func TestRefusedFunctionsSayWhereTheyComeFrom(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedFunctionsKeepSecretsOutOfPublicFields: names, UIDs and labels of a parent can be read by many, and so can a hash of them.
+func TestRefusedFunctionsKeepSecretsOutOfPublicFields(t *testing.T) {
+	for _, f := range Refused() {
+		if strings.Contains(f.Refused, "sha256sum") || strings.Contains(f.Refused, "derive one") {
+			t.Errorf("%s: %q recommends a value that others can compute", f.Name, f.Refused)
+		}
+		if strings.HasPrefix(f.Name, "rand") && (!strings.Contains(f.Refused, "Secret") || !strings.Contains(f.Refused, "spec.related")) {
+			t.Errorf("%s: %q, want a Secret and how to read it", f.Name, f.Refused)
+		}
+	}
+}

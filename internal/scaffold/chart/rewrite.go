@@ -121,7 +121,7 @@ func (r *rewriter) token(a *action, i int, edits *[]edit, note func(int, string)
 		return replace(a.command(i), "dict")
 	case r.refused[t.value] != "" && (i == 0 || a.tokens[i-1].value != "|"):
 		r.todo[t.value] = true
-		note(i, t.value+": "+r.refused[t.value]+"; give the value in spec.values.todo."+t.value)
+		note(i, t.value+": "+r.refused[t.value]+"; give the value in spec.values.todo."+t.value+" unless it is secret: many can read a TemplateController")
 		return replace(a.command(i), r.missing(a, i))
 	case t.value == "(" && i+4 < len(a.tokens) && a.tokens[i+1].value == "print" && strings.HasSuffix(a.tokens[i+2].value, ".Template.BasePath") && a.tokens[i+3].kind == textToken && a.tokens[i+4].value == ")":
 		name := strings.Trim(a.tokens[i+3].value, "\"/`")
