@@ -82,8 +82,9 @@ func (g *gatherer) all() []v1.Child { return slices.Concat(g.spec.Children, spec
 
 // children adds what is needed on the kinds of the children.
 func (g *gatherer) children() error {
-	namespaces := spec.ChildNamespaces(g.spec)
+	read := spec.ChildNamespaces(g.spec)
 	for _, entry := range g.all() {
+		written := g.writtenIn(&entry)
 		yields, complete := g.compiled.Program.Yields(entry.Name)
 		if !complete {
 			g.note("%s: the text of the template does not show all kinds of its objects: add the rules for these yourself", syntax.ChildName(entry.Name))
@@ -98,13 +99,23 @@ func (g *gatherer) children() error {
 			if err != nil {
 				return err
 			}
-			g.add(placesOf(of, namespaces), of.Resource.GroupResource(), verbsOn(g.spec, &entry), syntax.ChildName(entry.Name))
+			g.add(placesOf(of, read), of.Resource.GroupResource(), uses.Related.Verbs(), syntax.ChildName(entry.Name))
+			g.add(placesOf(of, written), of.Resource.GroupResource(), verbsOn(g.spec, &entry), syntax.ChildName(entry.Name))
 			if needs := escalating[gv.WithKind(y.Kind).GroupKind()]; needs != "" {
 				g.note("%s yields a %s, which only those may write who have all rights that it gives, or %s: add the rules for that yourself", syntax.ChildName(entry.Name), y.Kind, needs)
 			}
 		}
 	}
 	return nil
+}
+
+// writtenIn returns the namespaces that the objects of a child template are written in; nil means all. One template with scope Cluster
+// has the children of all templates read in all namespaces, but it does not have them written there.
+func (g *gatherer) writtenIn(entry *v1.Child) []string {
+	if g.spec.ServiceAccountRef == nil || entry.Scope == v1.ScopeCluster {
+		return nil
+	}
+	return g.spec.Watch.Namespaces
 }
 
 // escalating are the kinds that give rights, with what lets somebody write them who does not have these rights. See
