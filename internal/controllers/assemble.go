@@ -16,6 +16,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
+	schemas "github.com/templater-dev/templater/internal/schema"
 	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -188,6 +189,19 @@ func (a *assembly) wants() []watch.Want {
 	return out
 }
 
+// mayHave says which fields objects may have, by their schemas. Where nothing is known of these, it returns nil.
+func mayHave(known schemas.Set) func(object map[string]any, path []string) bool {
+	if known == nil {
+		return nil
+	}
+	return func(object map[string]any, path []string) bool {
+		apiVersion, _ := object["apiVersion"].(string)
+		kind, _ := object["kind"].(string)
+		t, _ := known.Lookup(schema.FromAPIVersionAndKind(apiVersion, kind))
+		return t.MayHave(path)
+	}
+}
+
 // build puts the controller together. Where the spec is rejected it has only the
 // children.
 func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *Controllers, caches map[watch.Want]*watch.Cache) *running.Controller {
@@ -197,7 +211,7 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *Controllers,
 		As: a.as, Cluster: in.clusters(a.as), Rights: in.rights.For(tc.Name, a.as, a.kind).Anywhere(spec.CrossScope(&tc.Spec)), Controllers: in.cache,
 		Kind: a.kind, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]running.Source{},
 		Finalizer: v1.FinalizerParentPrefix + tc.Name, NeedsFinalizer: spec.NeedsFinalizer(&tc.Spec), MayHold: mayHold(tc, a.rejection), TeardownOnly: a.teardownOnly(), Rejected: a.rejection != nil,
-		Settled: a.settled, Unknown: a.kindErr != nil && len(a.parents) == 0, Generation: e.generation, Round: a.round, Meter: e.meter,
+		Settled: a.settled, Unknown: a.kindErr != nil && len(a.parents) == 0, Generation: e.generation, Round: a.round, Meter: e.meter, MayHave: mayHave(in.schemas),
 	}
 	// Also where the rest of the spec is rejected: it tells whose the children are.
 	c.GVK = schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind)

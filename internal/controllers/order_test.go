@@ -403,3 +403,34 @@ func withoutStatus(requests []string) []string {
 	}
 	return out
 }
+
+// TestATemplateWaitsForAFieldOfAnotherChild although that child is ready.
+func TestATemplateWaitsForAFieldOfAnotherChild(t *testing.T) {
+	withStatus := with(t, shop, "  children:\n", "  status:\n    template: |\n      host: {{ (first .children.db).status.host }}\n      text: {{ .spec.text }}\n  children:\n")
+	c := newCluster(t)
+	c.apply(withStatus)
+	c.apply(shopApp)
+	wantRequests(t, "db is made", c.run(), "create jobs db", "status apps one")
+	c.report("db", "{conditions: [{type: Complete, status: 'True'}]}")
+	wantRequests(t, "db is ready and has no host yet", c.run(), "status apps one")
+	c.wantReady("False Waiting: children[web] waits for .status.host of Job db; children[page] waits for children[web], of which it is not known what it yields")
+	if got := c.controllers.tracked["apps"].counts.Parents; got.Failed != 0 {
+		t.Errorf("counts %+v, want none that has failed", got)
+	}
+	if len(c.events) != 0 {
+		t.Errorf("Events %v, want none", c.events)
+	}
+	wantStatus(t, "while it waits", c, map[string]any{"text": "hello"})
+	c.quiet("while it waits")
+
+	c.report("db", dbIsReady)
+	wantRequests(t, "db has a host", c.run(), "create configmaps web", "create configmaps page", "status apps one")
+	wantStatus(t, "with a host", c, map[string]any{"text": "hello", "host": "h"})
+	c.report("db", "{conditions: [{type: Complete, status: 'True'}]}")
+	wantRequests(t, "the host is gone again: nothing is pruned", c.run(), "status apps one")
+	if c.get("configmaps", "web") == nil || c.get("configmaps", "page") == nil {
+		t.Error("children were pruned while their templates wait")
+	}
+	wantStatus(t, "without a host again", c, map[string]any{"text": "hello"})
+	c.quiet("while it waits again")
+}

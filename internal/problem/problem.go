@@ -71,7 +71,7 @@ func FromTemplate(err error) *Problem {
 	switch failure.Reason {
 	case syntax.Fail:
 		return Newf(v1.ReasonTemplateFailed, "%s", failure.Error())
-	case syntax.Wait:
+	case syntax.Wait, syntax.Missing:
 		return &Problem{Reason: v1.ReasonWaiting, Message: failure.Message, Waiting: true}
 	case syntax.Interrupted:
 		return &Problem{Reason: v1.ReasonProgressing, Message: failure.Message, Waiting: true, Pending: true, Retry: RetryNow}

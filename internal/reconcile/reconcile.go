@@ -260,7 +260,7 @@ func (p *pass) content() map[string]any {
 
 // input is what the templates see.
 func (p *pass) input(observed []*child.Live) *render.Input {
-	in := &render.Input{Parent: p.content(), Ready: readiness.IsReady, Pause: p.pause, Budget: &p.budget, Observed: view.Observed(observed, &p.budget)}
+	in := &render.Input{Parent: p.content(), Ready: readiness.IsReady, MayHave: p.MayHave, Pause: p.pause, Budget: &p.budget, Observed: view.Observed(observed, &p.budget)}
 	if len(p.Related) > 0 {
 		in.Related = p.related
 		if p.readsLogs() {

@@ -12,6 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/render/call"
 	"github.com/templater-dev/templater/internal/render/document"
 	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/render/token"
 )
 
 // located turns an error into an Error that points at a node, unless it is
@@ -51,6 +52,9 @@ func reasonOf(err error) syntax.Reason {
 	}
 	if _, ok := errors.AsType[*budget.InterruptedError](err); ok {
 		return syntax.Interrupted
+	}
+	if errors.Is(err, token.ErrMissing) {
+		return syntax.Missing
 	}
 	return syntax.Invalid
 }

@@ -19,15 +19,20 @@ func (x *exec) pipeline(dot any, pipe *parse.PipeNode) (any, error) {
 	var value any = absent{}
 	for _, cmd := range pipe.Cmds {
 		var err error
-		if value, err = x.command(dot, cmd, value); err != nil {
+		if value, err = x.command(dot, cmd, value); err == nil {
+			continue
+		}
+		if len(pipe.Decl) == 0 || !x.leavesOut(err) {
 			return nil, err
 		}
+		value = nil
+		break
 	}
 	for _, decl := range pipe.Decl {
 		if pipe.IsAssign {
 			x.assign(decl.Ident[0], value)
 		} else {
-			x.vars = append(x.vars, variable{decl.Ident[0], value})
+			x.vars = append(x.vars, variable{decl.Ident[0], value, x.origin})
 		}
 	}
 	return value, nil
@@ -56,7 +61,9 @@ func (x *exec) operand(dot any, node parse.Node) (any, error) {
 	case *parse.FieldNode:
 		return x.fields(n, dot, n.Ident)
 	case *parse.VariableNode:
-		return x.fields(n, x.variable(n.Ident[0]), n.Ident[1:])
+		v, from := x.variable(n.Ident[0])
+		x.origin = from
+		return x.fields(n, v, n.Ident[1:])
 	case *parse.ChainNode:
 		v, err := x.operand(dot, n.Node)
 		if err != nil {
@@ -99,7 +106,16 @@ func (x *exec) fields(n parse.Node, v any, path []string) (any, error) {
 	if err := x.Charge(costField * len(path)); err != nil {
 		return nil, x.located(err, n)
 	}
-	for _, key := range path {
+	for i, key := range path {
+		switch in := v.(type) {
+		case map[string]any:
+			x.origin = origin{in: in, path: path[i:]}
+		case *data.Closed:
+			x.origin = origin{list: in.Prefix, path: path[i:]}
+		case nil: // where it was looked for stands
+		default:
+			x.origin = origin{}
+		}
 		var err error
 		if v, err = data.Field(v, key); err != nil {
 			return nil, x.located(err, n)
@@ -108,16 +124,16 @@ func (x *exec) fields(n parse.Node, v any, path []string) (any, error) {
 	return v, nil
 }
 
-// variable returns the value of the innermost variable of that name; the
+// variable returns the value of the innermost variable of that name, and where it is from; the
 // parser saw to it that there is one.
-func (x *exec) variable(name string) any {
+func (x *exec) variable(name string) (any, origin) {
 	for i := len(x.vars) - 1; i >= 0; i-- {
 		if x.vars[i].name == name {
 			_ = x.Charge((len(x.vars) - i) / 2) // when this fails, so does the next step
-			return x.vars[i].value
+			return x.vars[i].value, x.vars[i].origin
 		}
 	}
-	return nil
+	return nil, origin{}
 }
 
 // function calls a function. Its arguments lie on a stack of our own, so that
@@ -126,25 +142,37 @@ func (x *exec) function(dot any, name *parse.IdentifierNode, nodes []parse.Node,
 	if err := x.Charge(budget.CostItem * len(nodes)); err != nil {
 		return nil, x.located(err, name)
 	}
-	f := funcs.Lookup(name.Ident)
+	f, piped := funcs.Lookup(name.Ident), x.origin
 	if f.Do == nil && name.Ident != "include" {
 		return x.firstThat(name.Ident == "or", dot, nodes, final)
 	}
 	mark := len(x.args)
+	var seen origins
 	for _, n := range nodes {
+		x.origin = origin{}
 		v, err := x.operand(dot, n)
 		if err != nil {
 			return nil, err
 		}
+		seen.note(len(x.args)-mark, v, x.origin)
 		x.args = append(x.args, v)
 	}
 	if _, none := final.(absent); !none {
+		seen.note(len(x.args)-mark, final, piped)
 		x.args = append(x.args, final)
 	}
 	x.place = name
-	v, err := x.call(f, x.args[mark:len(x.args):len(x.args)], nodes)
+	args := x.args[mark:len(x.args):len(x.args)]
+	v, err := x.call(f, args, nodes)
+	if err == nil {
+		x.origin = lookedUp(name.Ident, v, args, nodes, seen.first)
+	}
 	clear(x.args[mark:])
 	x.args = x.args[:mark]
+	if err != nil && seen.lacks && !f.Nil {
+		x.origin = seen.lacking
+		err = x.orWaitFor(seen.lacking, name, err)
+	}
 	return v, x.located(err, name)
 }
 
@@ -160,6 +188,7 @@ func (x *exec) call(f *call.Function, args []any, nodes []parse.Node) (any, erro
 // arguments only until the answer is known.
 func (x *exec) firstThat(wanted bool, dot any, nodes []parse.Node, final any) (v any, err error) {
 	for _, n := range nodes {
+		x.origin = origin{}
 		if v, err = x.operand(dot, n); err != nil || data.Truth(v, &x.Table) == wanted {
 			return v, err
 		}

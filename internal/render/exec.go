@@ -26,13 +26,15 @@ type exec struct {
 	depth int // of template calls
 	// suspects are those whose marks are somewhere in the text.
 	suspects []suspect
+	origin   origin // of the last value that was evaluated
 	place    parse.Node
 	included included // nil unless places are asked for
 }
 
 type variable struct {
-	name  string
-	value any
+	name   string
+	value  any
+	origin origin // where it has no value
 }
 
 // How break and continue travel to their range.
@@ -84,11 +86,19 @@ func (x *exec) walkList(dot any, list *parse.ListNode) error {
 // it declares stay until the end of the enclosing block.
 func (x *exec) walkAction(dot any, n *parse.ActionNode) error {
 	v, err := x.pipeline(dot, n.Pipe)
+	if err != nil && x.leavesOut(err) {
+		return x.printNothing(n)
+	}
 	if err != nil || len(n.Pipe.Decl) > 0 {
 		return err
 	}
 	if v == nil {
-		return x.failf(n.Pipe.Cmds[0], "%s has no value; give it one, or use default, required or if", syntax.Excerpt(n.Pipe))
+		place := n.Pipe.Cmds[0]
+		err := x.orWaitFor(x.origin, place, x.failf(place, "%s has no value; give it one, or use default, required or if", syntax.Excerpt(n.Pipe)))
+		if x.leavesOut(err) {
+			return x.printNothing(n)
+		}
+		return err
 	}
 	return x.located(x.out.value(x, v, n), n)
 }
@@ -97,7 +107,7 @@ func (x *exec) walkAction(dot any, n *parse.ActionNode) error {
 func (x *exec) walkIf(dot any, n *parse.BranchNode) error {
 	mark := len(x.vars)
 	defer x.pop(mark)
-	v, err := x.pipeline(dot, n.Pipe)
+	v, err := x.optional(dot, n.Pipe)
 	if err != nil {
 		return err
 	}
@@ -124,7 +134,7 @@ func (x *exec) pop(mark int) {
 func (x *exec) walkRange(dot any, n *parse.RangeNode) error {
 	mark := len(x.vars)
 	defer x.pop(mark)
-	v, err := x.pipeline(dot, n.Pipe)
+	v, err := x.optional(dot, n.Pipe)
 	if err != nil {
 		return err
 	}
@@ -229,7 +239,7 @@ func (x *exec) iteration(n *parse.RangeNode, key, item any) (stop bool, err erro
 func (x *exec) assign(name string, value any) {
 	for i := len(x.vars) - 1; i >= 0; i-- {
 		if x.vars[i].name == name {
-			x.vars[i].value = value
+			x.vars[i].value, x.vars[i].origin = value, x.origin
 			return
 		}
 	}
@@ -264,7 +274,7 @@ func (x *exec) invoke(name string, dot any) error {
 	x.src, x.depth = def.Text, x.depth+1
 	// The parser has made sure that a template names only variables of its
 	// own, so those of the caller may stay below on the stack.
-	x.vars = append(x.vars, variable{"$", dot})
+	x.vars = append(x.vars, variable{name: "$", value: dot})
 	err := x.walk(dot, def.Tree.Root)
 	x.pop(mark)
 	x.src, x.depth = src, x.depth-1

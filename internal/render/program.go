@@ -249,7 +249,7 @@ func (p *Program) finish(x *exec) {
 	x.args, x.suspects = x.args[:0], x.suspects[:0]
 	x.unit, x.in, x.src, x.place, x.included = nil, nil, nil, nil, nil
 	x.Ready, x.Logs, x.Patterns = nil, nil, nil
-	x.view = data.View{}
+	x.view, x.origin = data.View{}, origin{}
 	p.pool.Put(x)
 }
 

@@ -21,7 +21,7 @@ func (p *Program) ReadyWhen(name string, object func() (map[string]any, error), 
 	}
 	err = p.execute(u, in, func(x *exec) error {
 		x.view.Object = object
-		x.vars = append(x.vars, variable{"$", &x.view.Root})
+		x.vars = append(x.vars, variable{name: "$", value: &x.view.Root})
 		defer x.pop(len(x.vars) - 1)
 		pipe := u.Expression()
 		v, err := x.pipeline(&x.view.Root, pipe)

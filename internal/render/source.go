@@ -52,6 +52,9 @@ type Input struct {
 	// its containers. It must not change or keep the object, and its error
 	// is that of Spend, or holds no value; nil means that there are no logs to ask for.
 	Logs func(object map[string]any) (map[string]string, error)
+	// MayHave reports whether an object that Observed or Related returned may have a field at a path, by its schema: a template waits for
+	// such a field. Positions in lists are left out of the path. nil means that nothing is known of schemas.
+	MayHave func(object map[string]any, path []string) bool
 	// Place is told, for each field of each object that the template of a child yields, where it is from: the number of the object, from 0,
 	// the path of the field, such as .spec.containers[0].image, and the line of a template. Of what include yields that is the line of the
 	// define block, unless functions have changed it beyond recognition. nil asks for nothing.

@@ -34,6 +34,29 @@ type Type struct {
 	Enum  []string // of strings, if only some are possible
 }
 
+// MayHave reports whether there may be a value at a path. Positions in lists are left out of it.
+func (t *Type) MayHave(path []string) bool {
+	for len(path) > 0 {
+		switch {
+		case t == nil || t.Kinds == 0:
+			return true
+		case t.Fields == nil && t.Kinds&List != 0:
+			t = t.Items
+		case t.Kinds&Map == 0:
+			return false
+		case t.Fields == nil:
+			t, path = t.Items, path[1:]
+		default:
+			field, ok := t.Fields[path[0]]
+			if !ok {
+				return t.Open
+			}
+			t, path = field.Type, path[1:]
+		}
+	}
+	return true
+}
+
 // Field is a field of a map.
 type Field struct {
 	Type *Type // nil is anything

@@ -236,6 +236,21 @@ func TestRelatedObjects(t *testing.T) {
 	}
 }
 
+func TestTemplatesWaitForFieldsOfRelatedObjects(t *testing.T) {
+	s := simulator(t, strings.ReplaceAll(relates, "yes", `"yes"`)+`
+  status: {template: 'a: {{ (first .related.settings).data.a }}'}
+`)
+	in := state(t, app)
+	in.Related = objects(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: hello, namespace: default, labels: {use: "yes"}}, data: {}}`)
+	result, _, writes := settle(t, s, in)
+	if diff := cmp.Diff([]string{"update the status of App default/one"}, writes); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
+	}
+	if result.Ready.Reason != "Waiting" || result.Ready.Message != "children[copy] waits for .data.a of ConfigMap hello" || result.Status["a"] != nil {
+		t.Errorf("ready %v, status %v", result.Ready, result.Status)
+	}
+}
+
 func TestWhatIsWrongIsTold(t *testing.T) {
 	for why, row := range map[string]struct{ rest, want string }{
 		"a template fails":             {"  children: [{name: a, template: '{{ fail \"no\" }}'}]", `children[a]:1:4: no`},

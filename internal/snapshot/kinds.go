@@ -107,7 +107,7 @@ func madeUp(mapping *meta.RESTMapping) map[string]any {
 		"versions": []any{map[string]any{
 			"name": mapping.Resource.Version, "served": true, "storage": true, "subresources": map[string]any{"status": map[string]any{}},
 			"schema": map[string]any{"openAPIV3Schema": map[string]any{"properties": map[string]any{
-				"status": map[string]any{"properties": map[string]any{"conditions": conditions}},
+				"status": map[string]any{"type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": map[string]any{"conditions": conditions}},
 			}}},
 		}},
 	}}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/lint/value"
+	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/schema"
 )
 
@@ -35,6 +36,9 @@ func (c *checker) mayLack(v *value.Value, n parse.Node) {
 			}
 		}
 	}
+	if c.waits(v.Optional[len(v.Optional)-1]) {
+		return
+	}
 	at := v.At
 	if at.Text == nil {
 		at = c.at(n)
@@ -46,6 +50,16 @@ func (c *checker) mayLack(v *value.Value, n parse.Node) {
 	}
 	note := c.warnf(finding.Optional, at, "%s is optional, and rendering fails without it; use default, required or with", what)
 	note.Unless = v.Optional
+}
+
+// waits reports whether templater waits for what is missing there, or leaves it out: in a related object or a child of another template.
+func (c *checker) waits(step string) bool {
+	root, _, isItem := strings.Cut(step, "[]")
+	name, isChild := strings.CutPrefix(root, ".children.")
+	if !isItem || c.unit.Purpose == syntax.ForReadyWhen {
+		return false
+	}
+	return strings.HasPrefix(root, ".related.") || isChild && c.unit.Text.Name != syntax.ChildName(name)
 }
 
 func parentOf(step string) string {

@@ -67,6 +67,9 @@ type Controller struct {
 	ReadyCondition    string                    // "" = none
 	Related           []*related.Entry          // in the order of the spec
 
+	// MayHave is for the templates: see render.Input. Nil where nothing is known of schemas.
+	MayHave func(object map[string]any, path []string) bool
+
 	Finalizer string // that parents have where NeedsFinalizer is true
 	// NeedsFinalizer is whether the spec wants something to be done before a deleted parent goes.
 	NeedsFinalizer bool

@@ -148,6 +148,23 @@ func (v *View) listed(lists *map[string]any, name string, find func(string) ([]m
 	return list, nil
 }
 
+// EachOther calls f with the objects of each entry that were asked for, but for the children of the template of that name, until it answers
+// true. It reports whether it did.
+func (v *View) EachOther(own string, f func(objects []any) bool) bool {
+	for name, list := range v.lists {
+		objects, _ := list.([]any)
+		if syntax.ChildName(name) != own && f(objects) {
+			return true
+		}
+	}
+	for _, list := range v.relatedByEntry {
+		if objects, _ := list.([]any); f(objects) {
+			return true
+		}
+	}
+	return false
+}
+
 // stripped returns the object without the two fields that change although
 // nothing did. It shares everything else with the object, and is the object
 // itself if it has neither.

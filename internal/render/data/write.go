@@ -18,6 +18,9 @@ func AppendPrinted(out []byte, v any, t *token.Table) ([]byte, error) {
 		}
 		return append(out, r...), nil
 	}
+	if _, missing := v.(token.Missing); missing {
+		return t.AddMissing(out), nil
+	}
 	w := writer{tokens: t, out: out, strings: token.AsIs}
 	if IsCollection(v) {
 		w.strings = token.YAMLScalar

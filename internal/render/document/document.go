@@ -84,7 +84,13 @@ type Document struct {
 func (d Document) Object() (map[string]any, error) { return d.c.child(d.node) }
 
 // Value returns the document as plain JSON data.
-func (d Document) Value() (any, error) { return d.c.value(d.node, elsewhere, 0) }
+func (d Document) Value() (any, error) {
+	v, err := d.c.value(d.node, elsewhere, 0)
+	if v == (missing{}) {
+		return map[string]any{}, err
+	}
+	return v, err
+}
 
 // Offset returns where the document begins in its text, or -1.
 func (d Document) Offset() int { return d.c.from.offset(d.node.Line, d.node.Column) }

@@ -20,6 +20,9 @@ const (
 	atMetadata
 )
 
+// missing stands for a value that is not there yet: what would hold it is left out.
+type missing struct{}
+
 // costMap is for a map that is not empty.
 const costMap = 128
 
@@ -129,7 +132,9 @@ func (c *converter) sequence(n *yaml.Node, depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, v)
+		if v != (missing{}) {
+			list = append(list, v)
+		}
 	}
 	return list, nil
 }
@@ -150,6 +155,9 @@ func (c *converter) mapping(n *yaml.Node, at level, depth int) (any, error) {
 			merged = append(merged, value)
 			continue
 		}
+		if c.lacks(key) {
+			continue
+		}
 		name, err := c.key(key, at)
 		if err != nil {
 			return nil, err
@@ -167,8 +175,12 @@ func (c *converter) mapping(n *yaml.Node, at level, depth int) (any, error) {
 			dropped[name] = true
 			continue
 		}
-		if m[name], err = c.entry(value, name, at, depth); err != nil {
+		v, err := c.entry(value, name, at, depth)
+		if err != nil {
 			return nil, err
+		}
+		if v != (missing{}) {
+			m[name] = v
 		}
 	}
 	for _, value := range merged {
@@ -246,6 +258,11 @@ func (c *converter) merge(m map[string]any, n *yaml.Node, at level, depth int) e
 	}
 }
 
+// lacks reports whether a scalar holds a value that is missing.
+func (c *converter) lacks(n *yaml.Node) bool {
+	return c.from.template && n.Kind == yaml.ScalarNode && c.x.Lacks(n.Value)
+}
+
 // duplicate reports a key that is there twice, by its name if the author
 // wrote it and not if it came from data.
 func (c *converter) duplicate(key *yaml.Node, name string) error {
@@ -303,6 +320,9 @@ func (c *converter) scalar(n *yaml.Node) (any, error) {
 			return n.Value, nil
 		}
 		return resolve(n.Value)
+	}
+	if c.lacks(n) {
+		return missing{}, nil
 	}
 	if tok := c.x.Whole(n.Value); tok != nil && n.Style == 0 && (tok.Mode == token.AsIs || tok.Mode == token.YAMLScalar) {
 		return c.restore(tok)

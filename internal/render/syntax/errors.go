@@ -19,6 +19,8 @@ const (
 	Fail Reason = "Fail"
 	// Wait means that the author's template called wait.
 	Wait Reason = "Wait"
+	// Missing means that the template needs a field of another object that may be filled in later.
+	Missing Reason = "Missing"
 	// Budget means that the template asked for too much work or output.
 	Budget Reason = "Budget"
 	// Interrupted means that the pass was ended from outside: see budget.Memory.

@@ -9,6 +9,9 @@ import (
 // ErrEncoding is for a value that is no text at all.
 var ErrEncoding = errors.New("a value is not valid UTF-8; encode it with b64enc")
 
+// ErrMissing is for text with a value in it that is not there yet.
+var ErrMissing = errors.New("a value is not there yet")
+
 // errToken is a fault of ours.
 var errToken = errors.New("internal: a token is left over")
 
@@ -26,6 +29,9 @@ func (t *Table) Fill(text string, indent bool) (string, error) {
 	}
 	if !t.Has(text) {
 		return text, nil
+	}
+	if t.Lacks(text) {
+		return "", ErrMissing
 	}
 	size, err := t.filledSize(text, indent)
 	if err != nil {

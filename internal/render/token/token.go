@@ -35,6 +35,9 @@ type Token struct {
 	Mode  Mode
 }
 
+// Missing is the value of a token that stands for one that is not there yet: what holds it is left out.
+type Missing struct{}
+
 // A token is written as the marker, its number in decimal and tokenEnd. The
 // marker is a single character that no template contains, so it can neither
 // be imitated by the author's text nor be cut in two. Data need not be
@@ -47,7 +50,8 @@ type Table struct {
 	// Marker is what tokens begin with: see ChooseMarker.
 	Marker string
 	all    []Token
-	marks  int // see NewMark
+	marks  int  // see NewMark
+	lacks  bool // whether a value is Missing
 }
 
 // Add appends to out a token that stands for value.
@@ -56,6 +60,23 @@ func (t *Table) Add(out []byte, value any, m Mode) []byte {
 	out = strconv.AppendInt(out, int64(len(t.all)), 10)
 	t.all = append(t.all, Token{value, m})
 	return append(out, tokenEnd)
+}
+
+// AddMissing appends to out a token for a value that is missing.
+func (t *Table) AddMissing(out []byte) []byte {
+	t.lacks = true
+	return t.Add(out, Missing{}, AsIs)
+}
+
+// Lacks reports whether text holds a token for a value that is missing.
+func (t *Table) Lacks(text string) bool {
+	for more := t.lacks; more; {
+		var tok *Token
+		if _, tok, text, more = t.next(text); more && tok != nil && tok.Value == (Missing{}) {
+			return true
+		}
+	}
+	return false
 }
 
 // next splits text at its first token: what comes before, the token, and what
@@ -99,6 +120,6 @@ func (t *Table) Reset() (large bool) {
 		return true
 	}
 	clear(t.all)
-	t.all, t.marks = t.all[:0], 0
+	t.all, t.marks, t.lacks = t.all[:0], 0, false
 	return false
 }

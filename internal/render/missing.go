@@ -1,0 +1,197 @@
+package render
+
+import (
+	"reflect"
+	"strings"
+	"text/template/parse"
+
+	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/render/token"
+)
+
+// A field of a related object or of another child may be filled in later, by Kubernetes or by a controller. A template that needs it waits,
+// and the status template leaves out what would hold it. Any other value that is missing is a mistake.
+
+// origin says where a value was looked for: in the innermost mapping that exists, by the keys from there on. It is kept up to date for values
+// that are missing; what it says of others means nothing.
+type origin struct {
+	in   map[string]any // nil = not known
+	list string         // what the list of objects is in that path names: .children.
+	path []string       // keys as in .a.b
+	keys []parse.Node   // after these, keys as arguments of a function
+}
+
+// origins are those of the arguments of a function, as far as they matter.
+type origins struct {
+	first, lacking origin // of the first argument, and of the first that is missing
+	lacks          bool
+}
+
+func (o *origins) note(i int, v any, from origin) {
+	if i == 0 {
+		o.first = from
+	}
+	if v == nil && !o.lacks {
+		o.lacking, o.lacks = from, true
+	}
+}
+
+// lookedUp is the origin of what the function of that name yields, called with these arguments, if that is nothing. first is the origin of its
+// first argument.
+func lookedUp(name string, yields any, args []any, nodes []parse.Node, first origin) origin {
+	switch {
+	case yields != nil:
+		return origin{}
+	case name == "first" || name == "last":
+		return first
+	case name == "condition" && len(args) == 2:
+		object, _ := args[1].(map[string]any)
+		return origin{in: object, path: conditionsPath}
+	case name != "index" && name != "get" || len(args) < 2:
+		return origin{}
+	case args[0] == nil:
+		return first // the keys that follow add nothing
+	}
+	at := origin{}
+	v := args[0]
+	for i, key := range args[1:] {
+		switch in := v.(type) {
+		case map[string]any:
+			text, _ := key.(string)
+			at = origin{in: in}
+			if i+1 < len(nodes) {
+				at.keys = nodes[i+1:]
+			}
+			v = in[text]
+		case []any:
+			n, _ := key.(int64)
+			if n < 0 || n >= int64(len(in)) {
+				if i == 0 {
+					return first
+				}
+				return at
+			}
+			v = in[n]
+		default:
+			return at
+		}
+	}
+	return at
+}
+
+var conditionsPath = []string{"status", "conditions"}
+
+// waitFor returns the error that the template waits for a value that is missing, at a node, or nil if it is not one to wait for.
+func (x *exec) waitFor(o origin, n parse.Node) error {
+	if x.unit.Purpose == syntax.ForStatus && (o.list == ".children." || o.list == ".observed.") {
+		return x.src.ErrorAt(syntax.Start(n), syntax.Missing, "waits for an object of "+o.list+o.path[0])
+	}
+	object, path, ok := x.locate(o)
+	if !ok || x.in.MayHave != nil && !x.in.MayHave(object, path) {
+		return nil
+	}
+	return x.src.ErrorAt(syntax.Start(n), syntax.Missing, x.unit.Text.Name+" waits for "+dotted(path)+" of "+named(object))
+}
+
+// orWaitFor returns the error that the template waits for, if it does, instead of err.
+func (x *exec) orWaitFor(o origin, n parse.Node, err error) error {
+	if wait := x.waitFor(o, n); wait != nil {
+		return wait
+	}
+	return err
+}
+
+// locate returns the related object or other child that a value was looked for in, and its path there.
+func (x *exec) locate(o origin) (object map[string]any, path []string, ok bool) {
+	if o.in == nil {
+		return nil, nil, false
+	}
+	at := reflect.ValueOf(o.in).Pointer()
+	found := func(objects []any) bool {
+		for _, each := range objects {
+			if object, _ = each.(map[string]any); object == nil {
+				continue
+			}
+			if path, ok = pathTo(at, object, nil); ok {
+				return true
+			}
+		}
+		return false
+	}
+	if !x.view.EachOther(x.unit.Text.Name, found) {
+		return nil, nil, false
+	}
+	path = append(path, o.path...)
+	for _, n := range o.keys {
+		key := "…" // which may have come from data
+		if text, isText := n.(*parse.StringNode); isText {
+			key = text.Text
+		}
+		path = append(path, key)
+	}
+	return object, path, true
+}
+
+// pathTo returns the keys that lead from v to a mapping. A position in a list is none of them.
+func pathTo(mapping uintptr, v any, path []string) ([]string, bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		if reflect.ValueOf(v).Pointer() == mapping {
+			return path, true
+		}
+		for key, value := range v {
+			if found, ok := pathTo(mapping, value, append(path, key)); ok {
+				return found, true
+			}
+		}
+	case []any:
+		for _, item := range v {
+			if found, ok := pathTo(mapping, item, path); ok {
+				return found, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// dotted writes a path as templates do.
+func dotted(path []string) string {
+	var out strings.Builder
+	for _, key := range path {
+		if strings.ContainsAny(key, "./ ") {
+			out.WriteString("['" + key + "']")
+		} else {
+			out.WriteString("." + key)
+		}
+	}
+	return out.String()
+}
+
+// named returns kind and name of an object.
+func named(object map[string]any) string {
+	kind, _ := object["kind"].(string)
+	metadata, _ := object["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	return kind + " " + name
+}
+
+// optional returns the value of a pipeline. In the status template, a value that is still missing of another object is none: printed, it
+// leaves out what would hold it.
+func (x *exec) optional(dot any, pipe *parse.PipeNode) (any, error) {
+	v, err := x.pipeline(dot, pipe)
+	if err != nil && x.leavesOut(err) {
+		return nil, nil //nolint:nilnil // nothing is a value
+	}
+	return v, err
+}
+
+// leavesOut reports whether the template leaves out what an error is about.
+func (x *exec) leavesOut(err error) bool {
+	at, ok := x.placed(err).(*syntax.Error) //nolint:errorlint // placed has unwrapped it
+	return ok && at.Reason == syntax.Missing && x.unit.Purpose == syntax.ForStatus
+}
+
+// printNothing prints that a value is still missing.
+func (x *exec) printNothing(n parse.Node) error {
+	return x.located(x.out.value(x, token.Missing{}, n), n)
+}
