@@ -3,6 +3,7 @@ package v1
 // Finalize says what happens before a parent goes that is being deleted.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.order) && self.order == 'Reverse' || has(self.children) && self.children.size() > 0",message="nothing to do: set order to Reverse, or give at least one entry in children"
+// +kubebuilder:validation:XValidation:rule="!has(self.onTimeout)",fieldPath=".onTimeout",message="onTimeout was removed: with a timeout, the parent is always released once it has passed. For Block, remove timeout, too: without it, the parent waits until its cleanup is done"
 type Finalize struct {
 	// In which order the children go. Reverse: entry by entry, the last one in the
 	// order of dependsOn first, and each when nothing is left of the one before.
@@ -25,27 +26,28 @@ type Finalize struct {
 	// +kubebuilder:validation:MaxItems=16
 	Children []Child `json:"children,omitempty"`
 
-	// How long all of this may take, from the moment when somebody deletes the
-	// parent; then onTimeout counts. A duration: up to four whole numbers of at
+	// How long the cleanup may take. Then the parent is released without the rest:
+	// the garbage collector deletes what is left of its children, and templater
+	// deletes those without owner reference, of entries with scope Cluster, about a
+	// minute later. The clock starts with the first full attempt: the API server
+	// has answered every write that the cleanup needs. It starts again after a
+	// restart of templater, a change of this TemplateController (suspension
+	// included), a missing permission, or anything else that keeps templater from
+	// a full attempt. A duration: up to four whole numbers of at
 	// most five digits, each with its unit h, m, s or ms, such as 90s or 1h30m; at
-	// most 28 characters. At least 1s, or 0s for no end. Optional; the default is
-	// 10m.
+	// most 28 characters. At least 1s, or 0s for none. Optional; without it, the
+	// parent waits until its cleanup is done.
 	// +optional
-	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}(h|m|s|ms)){1,4}$`
 	// +kubebuilder:validation:MaxLength=28
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s|ms)){1,4}$') || duration(self) == duration('0s') || duration(self) >= duration('1s')",message="write 1s or more, or 0s for no end"
+	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s|ms)){1,4}$') || duration(self) == duration('0s') || duration(self) >= duration('1s')",message="write 1s or more, or 0s for none"
 	Timeout string `json:"timeout,omitempty"`
 
-	// What becomes of a parent that is not done when the timeout has passed.
-	// Continue: it goes, and the garbage collector takes what is left of its
-	// children; those without owner reference, of entries with scope Cluster,
-	// templater deletes about a minute later. Block: it stays until all is done,
-	// and its ready condition says what is missing. Optional; the default is
-	// Continue.
+	// Removed: any value is refused, and remove the field. With a timeout, the
+	// parent is always released once it has passed. For what Block meant, remove
+	// timeout, too. Optional.
 	// +optional
-	// +kubebuilder:default=Continue
-	OnTimeout OnTimeout `json:"onTimeout,omitempty"`
+	OnTimeout string `json:"onTimeout,omitempty"`
 }
 
 // FinalizeOrder names an order in which children go.
@@ -57,15 +59,4 @@ type FinalizeOrder string
 const (
 	FinalizeNone    FinalizeOrder = "None"
 	FinalizeReverse FinalizeOrder = "Reverse"
-)
-
-// OnTimeout says what becomes of a parent that takes too long to go.
-//
-// +kubebuilder:validation:Enum=Continue;Block
-type OnTimeout string
-
-// What there is to do on a timeout.
-const (
-	TimeoutContinue OnTimeout = "Continue"
-	TimeoutBlock    OnTimeout = "Block"
 )

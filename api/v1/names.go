@@ -45,6 +45,9 @@ const (
 	FinalizerChildren = "templater.dev/children"
 	// FinalizerParentPrefix and a TemplateController's name make the finalizer of its parents.
 	FinalizerParentPrefix = "finalize.templater.dev/"
+	// AnnotationCleanupSincePrefix and a TemplateController's name make the annotation of a deleted parent that says since when its
+	// cleanup has been attempted: TIME/UID, by the clock of the API server. Without it the clock of finalize.timeout starts again.
+	AnnotationCleanupSincePrefix = "cleanup-since.templater.dev/"
 	// AnnotationSkipFinalize has a parent that is being deleted go at once, where it is "true".
 	AnnotationSkipFinalize = "templater.dev/skip-finalize"
 	// AnnotationOrder holds the level of a child among the entries of spec.children: 0 depends on nothing. It is there where

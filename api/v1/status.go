@@ -189,7 +189,7 @@ const (
 	ReasonLeaving            = "Leaving"
 	// ReasonFinalizing says what a parent that is being deleted waits for.
 	ReasonFinalizing = "Finalizing"
-	// ReasonFinalizeTimeout says that this has taken longer than spec.finalize.timeout.
+	// ReasonFinalizeTimeout, of an Event, says that this has taken longer than spec.finalize.timeout, and that the parent was released.
 	ReasonFinalizeTimeout = "FinalizeTimeout"
 	// ReasonFinalizerRejected says that the finalizer of a parent cannot be set, or removed.
 	ReasonFinalizerRejected = "FinalizerRejected"

@@ -15,7 +15,7 @@ import (
 // blocked is for how long a parent is to stay that waits without an end.
 const blocked = 3 * time.Second
 
-// blockParent deletes a parent of Chain under onTimeout Block that waits for something without an end. It has to stay, to say what is to
+// blockParent deletes a parent of Chain without a timeout that waits for something without an end. It has to stay, to say what is to
 // be done, and to go once that is done.
 func (b *bed) blockParent(ctx context.Context, a model.Action) error {
 	s, err := b.stage(ctx, model.Chain, a.ID, a.Parent)
@@ -82,7 +82,7 @@ func (s *scene) chain(ctx context.Context) (map[model.ChildID]types.UID, error) 
 // waits returns an error unless the parent waits, says so, and leaves alone what is not to go yet: all children while an object is to become
 // ready; where one is held, those that come before it.
 func (s *scene) waits(ctx context.Context, before map[model.ChildID]types.UID, held bool) error {
-	if err := s.says(ctx, "FinalizeTimeout", "this takes longer than spec.finalize.timeout: mend what it waits for, or annotate the object with templater.dev/skip-finalize"); err != nil {
+	if err := s.says(ctx, "Finalizing", "being deleted: waits for "); err != nil {
 		return err
 	}
 	for end := time.Now().Add(blocked); time.Now().Before(end); {

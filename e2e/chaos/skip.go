@@ -34,7 +34,7 @@ func (b *bed) skipParent(ctx context.Context, a model.Action) error {
 // letGoEvery is how often an administrator looks for parents that wait without an end.
 const letGoEvery = time.Second
 
-// letParentsGo does until the context ends what the ready condition of a parent of Chain asks an administrator to do.
+// letParentsGo has parents of Chain released until the context ends that wait for long.
 func (b *bed) letParentsGo(ctx context.Context) {
 	for pause(ctx, letGoEvery) == nil {
 		for _, namespace := range model.Namespaces {
@@ -45,7 +45,7 @@ func (b *bed) letParentsGo(ctx context.Context) {
 			}
 			for i := range list.Items {
 				o := &list.Items[i]
-				if !waitsForSomebody(o) || b.isSpared(o.GetUID()) {
+				if !waitsForSomebody(o, time.Now()) || b.isSpared(o.GetUID()) {
 					continue
 				}
 				if _, err := in.Patch(ctx, o.GetName(), types.MergePatchType, []byte(skip), metav1.PatchOptions{FieldManager: "administrator"}); err == nil {
@@ -56,10 +56,13 @@ func (b *bed) letParentsGo(ctx context.Context) {
 	}
 }
 
-// waitsForSomebody reports whether a parent goes only if somebody has it go, and nobody has.
-func waitsForSomebody(o *unstructured.Unstructured) bool {
-	condition := conditionOf(o, "Ready")
-	return o.GetDeletionTimestamp() != nil && condition["reason"] == "FinalizeTimeout" && o.GetAnnotations()["templater.dev/skip-finalize"] == ""
+// patience is for how long an administrator lets parents wait: longer than their timeout takes, started again by some faults.
+const patience = time.Minute
+
+// waitsForSomebody reports whether a parent may be released only if somebody asks for it, and nobody has.
+func waitsForSomebody(o *unstructured.Unstructured, now time.Time) bool {
+	condition, deleted := conditionOf(o, "Ready"), o.GetDeletionTimestamp()
+	return deleted != nil && now.Sub(deleted.Time) > patience && condition["reason"] == "Finalizing" && o.GetAnnotations()["templater.dev/skip-finalize"] == ""
 }
 
 func (b *bed) noteWaited(o *unstructured.Unstructured) {
@@ -97,5 +100,5 @@ func (b *bed) waitedRightly(round *model.Round) error {
 	if len(waited) == 0 || round.Blocks {
 		return nil
 	}
-	return fmt.Errorf("parents of Chain waited for somebody to let them go, though onTimeout is Continue: %s", strings.Join(waited, ", "))
+	return fmt.Errorf("parents of Chain waited for somebody to let them go, though they have a timeout: %s", strings.Join(waited, ", "))
 }

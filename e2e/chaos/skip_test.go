@@ -2,7 +2,9 @@ package main
 
 import (
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/templater-dev/templater/e2e/chaos/model"
@@ -17,21 +19,23 @@ func TestWhoWaitsForSomebody(t *testing.T) {
 		change(o)
 		return o
 	}
+	now := time.Date(2026, 1, 1, 0, 2, 0, 0, time.UTC)
 	as := func(*unstructured.Unstructured) {}
 	for why, row := range map[string]struct {
 		parent *unstructured.Unstructured
 		want   bool
 	}{
-		"its time is over":  {parent("FinalizeTimeout", as), true},
-		"it has time":       {parent("Finalizing", as), false},
-		"it says nothing":   {parent("", func(o *unstructured.Unstructured) { delete(o.Object, "status") }), false},
-		"it is not deleted": {parent("FinalizeTimeout", func(o *unstructured.Unstructured) { o.SetDeletionTimestamp(nil) }), false},
-		"somebody has it go": {parent("FinalizeTimeout", func(o *unstructured.Unstructured) {
+		"it waits for long":           {parent("Finalizing", as), true},
+		"it has just been deleted":    {parent("Finalizing", func(o *unstructured.Unstructured) { o.SetDeletionTimestamp(&metav1.Time{Time: now}) }), false},
+		"it waits for something else": {parent("ChildForbidden", as), false},
+		"it says nothing":             {parent("", func(o *unstructured.Unstructured) { delete(o.Object, "status") }), false},
+		"it is not deleted":           {parent("Finalizing", func(o *unstructured.Unstructured) { o.SetDeletionTimestamp(nil) }), false},
+		"somebody has it go": {parent("Finalizing", func(o *unstructured.Unstructured) {
 			o.SetAnnotations(map[string]string{"templater.dev/skip-finalize": "true"})
 		}), false},
-		"it has other comments": {parent("FinalizeTimeout", func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{"a": "b"}) }), true},
+		"it has other comments": {parent("Finalizing", func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{"a": "b"}) }), true},
 	} {
-		if got := waitsForSomebody(row.parent); got != row.want {
+		if got := waitsForSomebody(row.parent, now); got != row.want {
 			t.Errorf("%s: %v, want %v", why, got, row.want)
 		}
 	}

@@ -217,7 +217,6 @@ func TestWhatNeverRests(t *testing.T) {
 func TestTimeGoesOn(t *testing.T) {
 	c := folder(t, strings.Replace(controller, "-- case/parent.yaml --", `  finalize:
     timeout: 10m
-    onTimeout: Continue
     children: [{name: job, template: '{apiVersion: batch/v1, kind: Job, metadata: {name: last}}'}]
 -- case/parent.yaml --`, 1)+"steps: [{name: a}, {name: b, delete: true}, {name: c, after: 9m}, {name: d, after: 2m}]\n")
 	if outcome, err := c.Run(true); err != nil || outcome.Failed() {

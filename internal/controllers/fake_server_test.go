@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -71,6 +72,15 @@ func (c *cluster) Get(_ context.Context, at kube.Location) (*object.Object, erro
 		return packed(c.t, o), nil
 	}
 	return nil, notFound(at)
+}
+
+// GetDated is Get with the Date of the answer, which has no fractions.
+func (c *cluster) GetDated(ctx context.Context, at kube.Location) (*object.Object, time.Time, error) {
+	o, err := c.Get(ctx, at)
+	if c.dateless {
+		return o, time.Time{}, err
+	}
+	return o, c.clock.Now().Add(c.ahead).Truncate(time.Second), err
 }
 
 // accounts are ServiceAccounts.

@@ -45,7 +45,8 @@ type cluster struct {
 	events   []string
 	logs     nodeLogs       // of Pods
 	eventsAs []string       // by whom they were to be written
-	ahead    time.Duration  // of the operator's clock is the server's, where it notes when something was applied
+	ahead    time.Duration  // of the operator's clock is the server's, where it notes when something was applied, and in the Date of answers
+	dateless bool           // whether answers have no Date
 	longest  map[string]int // how many characters a message of a condition may have, by resource
 
 	keys   *seal.Keys      // of the seals

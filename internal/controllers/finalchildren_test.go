@@ -129,58 +129,27 @@ func TestTeardownGoesOnWhereItWasCutOff(t *testing.T) {
 }
 
 func TestFinalizeChildThatFails(t *testing.T) {
-	const failing = "being deleted: waits for spec.finalize.children: 1 of 1 children have failed: Job ns/backup: failed (BackoffLimitExceeded)"
-	for onTimeout, row := range map[string]struct {
-		want      []string
-		condition string
-	}{
-		"Continue": {[]string{parentRelease}, "no one"},
-		"Block": {[]string{"status apps one"}, "False FinalizeTimeout: " + failing +
-			`; this takes longer than spec.finalize.timeout: mend what it waits for, or annotate the object with templater.dev/skip-finalize: "true" to have it go at once`},
-	} {
-		t.Run(onTimeout, func(t *testing.T) {
-			c := finalizes(t, backedUp(t, "timeout: 1h", "onTimeout: "+onTimeout))
-			c.deletes(one, metav1.DeletePropagationBackground)
-			c.run()
-			c.deliver()
-			c.run()
-			c.jobEnds("Failed")
-			wantRequests(t, "it has failed", c.run(), "status apps one")
-			if got := c.condition("apps", "one", "Ready"); got != "False Finalizing: "+failing {
-				t.Errorf("ready condition %q", got)
-			}
-			if diff := cmp.Diff([]string{"one Warning Finalizing: " + failing}, c.events); diff != "" {
-				t.Errorf("Events (-want +got):\n%s", diff)
-			}
-			c.clock.SetTime(c.clock.Now().Add(time.Hour))
-			wantRequests(t, "after an hour", c.run(), row.want...)
-			if got := c.condition("apps", "one", "Ready"); got != row.condition {
-				t.Errorf("ready condition %q, want %q", got, row.condition)
-			}
-			if onTimeout == "Block" {
-				c.edit(one, func(o *unstructured.Unstructured) {
-					o.SetAnnotations(map[string]string{v1.AnnotationSkipFinalize: "true"})
-				})
-				wantRequests(t, "the way out", c.run(), parentRelease)
-			}
-		})
-	}
-}
-
-// The timeout is no later because something else is tried again less often.
-func TestTheTimeoutOfTeardownIsKept(t *testing.T) {
-	c := finalizes(t, ordered(t, ", timeout: 1m"))
-	c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
-	c.settle()
+	const failing = "being deleted: waits for spec.finalize.children: 1 of 1 children have failed: Job ns/backup: failed (BackoffLimitExceeded); " +
+		`correct that, or annotate the object with templater.dev/skip-finalize: "true" to release it at once`
+	c := finalizes(t, backedUp(t))
 	c.deletes(one, metav1.DeletePropagationBackground)
-	wantRequests(t, "it waits", c.run(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one")
+	c.run()
 	c.deliver()
-	wantRequests(t, "one is left", c.run())
-	c.clock.SetTime(c.clock.Now().Add(55 * time.Second))
-	wantRequests(t, "just before", c.run())
-	c.clock.SetTime(c.clock.Now().Add(5 * time.Second))
-	wantRequests(t, "at the timeout", c.run(), parentRelease)
-	wantRequests(t, "once more", c.settle())
+	c.run()
+	c.jobEnds("Failed")
+	wantRequests(t, "it has failed", c.run(), "status apps one")
+	if got := c.condition("apps", "one", "Ready"); got != "False Finalizing: "+failing {
+		t.Errorf("ready condition %q", got)
+	}
+	if diff := cmp.Diff([]string{"one Warning Finalizing: " + failing}, c.events); diff != "" {
+		t.Errorf("Events (-want +got):\n%s", diff)
+	}
+	c.clock.SetTime(c.clock.Now().Add(1000 * time.Hour))
+	wantRequests(t, "a long time later", c.run())
+	c.edit(one, func(o *unstructured.Unstructured) {
+		o.SetAnnotations(map[string]string{v1.AnnotationSkipFinalize: "true"})
+	})
+	wantRequests(t, "the way out", c.run(), parentRelease)
 }
 
 func TestFinalizeInANamespaceThatIsBeingDeleted(t *testing.T) {
@@ -188,7 +157,9 @@ func TestFinalizeInANamespaceThatIsBeingDeleted(t *testing.T) {
 		Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: "unable to create new content in namespace ns because it is being terminated",
 		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}},
 	}}
-	const why = "being deleted together with its namespace, where spec.finalize.children cannot be made"
+	without := func(job string) string {
+		return "one Warning NamespaceTerminating: cannot create Job " + job + ": its namespace is being deleted; the object is released without it"
+	}
 	far := `    - name: far
       scope: Cluster
       template: |
@@ -198,24 +169,20 @@ func TestFinalizeInANamespaceThatIsBeingDeleted(t *testing.T) {
   watch:`
 	farJob := kube.Location{Resource: backupJob.Resource, Namespace: "backups", Name: "far"}
 	t.Run("another namespace", func(t *testing.T) {
-		c := finalizes(t, with(t, backedUp(t, "timeout: 0s"), "  watch:", far))
+		c := finalizes(t, with(t, backedUp(t), "  watch:", far))
 		c.refuse["create jobs far"] = ending
 		c.deletes(one, metav1.DeletePropagationBackground)
 		c.run()
+		if c.objects[configMap("a")] == nil {
+			t.Error("the other finalize child is not waited for")
+		}
 		c.jobEnds("Complete")
 		c.settle()
-		if c.objects[configMap("a")] == nil || c.objects[one] == nil || len(c.events) != 1 {
-			t.Errorf("it goes without a backup; Events %q", c.events)
+		if diff := cmp.Diff([]string{without("backups/far")}, c.events); diff != "" || c.objects[one] != nil {
+			t.Errorf("the parent is %v; Events (-want +got):\n%s", c.objects[one], diff)
 		}
-		const want = "False NamespaceTerminating: cannot create Job backups/far: its namespace is being deleted; change metadata.namespace in the template, or create the namespace anew once it is gone"
-		if got := c.condition("apps", "one", "Ready"); got != want {
-			t.Errorf("ready condition %q, want %q", got, want)
-		}
-		delete(c.refuse, "create jobs far")
-		c.clock.SetTime(c.clock.Now().Add(time.Minute))
-		wantRequests(t, "that is there again", c.settle(), "create jobs far", "status apps one")
 	})
-	t.Run("Continue, and what can be made is waited for", func(t *testing.T) {
+	t.Run("what can be made is waited for", func(t *testing.T) {
 		c := finalizes(t, with(t, backedUp(t, "timeout: 0s"), "  watch:", far, "- name: backup", "- name: after\n      dependsOn: [backup]\n      scope: Cluster\n      template: '{apiVersion: v1, kind: ConfigMap, metadata: {name: after, namespace: backups}}'\n    - name: backup"))
 		c.refuse["create jobs backup"] = ending
 		c.deletes(one, metav1.DeletePropagationBackground)
@@ -231,27 +198,17 @@ func TestFinalizeInANamespaceThatIsBeingDeleted(t *testing.T) {
 		if c.objects[one] != nil || c.objects[configMap("a")] != nil || !slices.Contains(got, noteDone) {
 			t.Errorf("something is left after %q", got)
 		}
-		if diff := cmp.Diff([]string{"one Warning NamespaceTerminating: " + why + ": goes without"}, c.events); diff != "" {
+		if diff := cmp.Diff([]string{without("ns/backup")}, c.events); diff != "" {
 			t.Errorf("Events (-want +got):\n%s", diff)
 		}
 	})
-	t.Run("Continue", func(t *testing.T) {
+	t.Run("its own namespace", func(t *testing.T) {
 		c := finalizes(t, backedUp(t))
 		c.refuse["create jobs backup"] = ending
 		c.deletes(one, metav1.DeletePropagationBackground)
 		wantRequests(t, "it goes without", c.settle(), "create jobs backup", noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", parentRelease)
-		if diff := cmp.Diff([]string{"one Warning NamespaceTerminating: " + why + ": goes without"}, c.events); diff != "" {
+		if diff := cmp.Diff([]string{without("ns/backup")}, c.events); diff != "" {
 			t.Errorf("Events (-want +got):\n%s", diff)
-		}
-	})
-	t.Run("Block", func(t *testing.T) {
-		c := finalizes(t, backedUp(t, "onTimeout: Block", "timeout: 1s"))
-		c.refuse["create jobs backup"] = ending
-		c.deletes(one, metav1.DeletePropagationBackground)
-		c.settle()
-		want := "False NamespaceTerminating: " + why + `, and onTimeout is Block: annotate the object with templater.dev/skip-finalize: "true" to have it go at once`
-		if got := c.condition("apps", "one", "Ready"); got != want {
-			t.Errorf("ready condition %q, want %q", got, want)
 		}
 	})
 }
@@ -269,7 +226,7 @@ func TestFinalizeChildrenWithoutTheirTemplates(t *testing.T) {
 	}
 	c.apply(backedUp(t, "timeout: 1h"))
 	c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
-	wantRequests(t, "it is mended", c.run(), "create jobs backup", "status apps one")
+	wantRequests(t, "it is mended", c.run(), "create jobs backup", askTime, noteSince, "status apps one")
 }
 
 func TestFinalizeChildrenKeepTheirOwnOrder(t *testing.T) {

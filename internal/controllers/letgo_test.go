@@ -45,9 +45,11 @@ func TestReleasesAreMadeOnce(t *testing.T) {
 		c := finalizes(t, with(t, backedUp(t, "timeout: 1s"), "status:\n    template: |\n      count: {{ len .children.maps }}\n", "status: {readyCondition: ''}\n"))
 		c.edit(one, func(o *unstructured.Unstructured) { o.SetFinalizers(append(o.GetFinalizers(), "example.org/slow")) })
 		c.deletes(one, metav1.DeletePropagationBackground)
+		c.run()
+		c.deliver()
 		c.clock.SetTime(c.clock.Now().Add(time.Minute))
 		_, released := c.pass("apps", "one")
-		wantRequests(t, "after the timeout", released, "finalizers[example.org/slow] apps one")
+		wantRequests(t, "after the timeout", released, askTime, "finalizers[example.org/slow] apps one")
 		_, again := c.pass("apps", "one")
 		wantRequests(t, "once more", again)
 		if got := c.objects[one].GetFinalizers(); !slices.Equal(got, []string{"example.org/slow"}) {

@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -39,6 +40,11 @@ func (u *asUser) end() { u.cluster.user = "" }
 func (u *asUser) Get(ctx context.Context, at kube.Location) (*object.Object, error) {
 	defer u.end()
 	return u.begin().Get(ctx, at)
+}
+
+func (u *asUser) GetDated(ctx context.Context, at kube.Location) (*object.Object, time.Time, error) {
+	defer u.end()
+	return u.begin().GetDated(ctx, at)
 }
 
 func (u *asUser) Selected(ctx context.Context, at kube.Location, labels, fields string) (bool, error) {

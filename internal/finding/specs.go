@@ -14,6 +14,7 @@ const (
 	ServiceAccount Code = "TL029"
 
 	RelatedNamespaces Code = "TL050"
+	RemovedField      Code = "TL065"
 )
 
 var ofSpecs = []Rule{
@@ -71,5 +72,10 @@ var ofSpecs = []Rule{
 		RelatedNamespaces, Error, "Too many namespaces of related objects",
 		"Each name in the `namespaces` of an entry of `spec.related` takes a watch of its own. All entries together may have 128 names.",
 		"Use `namespaceSelector`, which takes one watch, or divide the TemplateController.",
+	},
+	{
+		RemovedField, Error, "A field that was removed",
+		"Templater knows the field from an earlier version, and does nothing with it any more. It is refused, not ignored: whoever wrote it relies on it.",
+		"The message says what to write instead. `kubectl apply` keeps a field that was set by a default: remove it with `kubectl patch --type=json`.",
 	},
 }

@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -31,6 +32,7 @@ type Client struct {
 // of a config that makes no sense.
 func NewClient(config *rest.Config) (*Client, error) {
 	c := rest.CopyConfig(config)
+	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return dates{next} })
 	c.ContentConfig = rest.ContentConfig{
 		AcceptContentTypes: runtime.ContentTypeJSON, ContentType: runtime.ContentTypeJSON,
 		NegotiatedSerializer: object.Serializer(), GroupVersion: &schema.GroupVersion{},

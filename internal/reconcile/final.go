@@ -33,6 +33,7 @@ func (p *pass) finish(ctx context.Context) bool {
 	}
 	if early != nil {
 		p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonFinalizing, Waiting: true, Pending: true, Retry: early.Retry})
+		p.partial = true
 		return false
 	}
 	p.loop()
@@ -47,11 +48,12 @@ func (p *pass) ofEntries(observed []*child.Live) []*child.Live {
 	return teardown.OfFinals(p.Spec, observed)
 }
 
-// areReady reports whether all finalize children are as they should be, and says what is missing. Where the parent's namespace is being
-// deleted, too, nothing can be made there any more.
+// areReady reports whether all finalize children are as they should be, and says what is missing. Those that cannot be made, because their
+// namespace is being deleted, are not waited for, nor are those that wait for them: else namespaces could not be deleted.
 func (p *pass) areReady(s sight) bool {
-	if p.goesWithNamespace() {
-		return p.areReadyElsewhere(s)
+	impossible, possible := apart(p.problems)
+	if len(impossible) > 0 {
+		return p.areReadyElsewhere(s, impossible, possible)
 	}
 	p.wait(s)
 	return p.allReady(s, s.d.Wanted, p.plan.Pending == 0 && p.plan.Outdated == 0)
@@ -71,27 +73,29 @@ func (p *pass) allReady(s sight, wanted []*child.Wanted, current bool) bool {
 	return ready
 }
 
-// goesWithNamespace reports whether the server refuses an object because the parent's own namespace is being deleted.
-func (p *pass) goesWithNamespace() bool { return slices.ContainsFunc(p.problems, p.isOfEndingParent) }
-
-func (p *pass) isOfEndingParent(issue *problem.Problem) bool {
-	return issue.Reason == v1.ReasonNamespaceEnding && issue.Namespace == p.parent.Namespace()
+// apart takes those problems apart that say that the server refuses an object because its namespace is being deleted.
+func apart(all problem.List) (impossible, others problem.List) {
+	for _, issue := range all {
+		if issue.Reason == v1.ReasonNamespaceEnding {
+			impossible = append(impossible, issue)
+		} else {
+			others = append(others, issue)
+		}
+	}
+	return impossible, others
 }
 
-// areReadyElsewhere decides about a parent with finalize children that cannot be made, for its namespace is being deleted, too. The others
-// are waited for, but for those that wait for them.
-func (p *pass) areReadyElsewhere(s sight) bool {
-	const why = "being deleted together with its namespace, where spec.finalize.children cannot be made"
-	if p.Spec.Finalize.OnTimeout == v1.TimeoutBlock {
-		p.problems = problem.List{{Reason: v1.ReasonNamespaceEnding, Namespace: p.parent.Namespace(), Retry: problem.RetrySlow, Message: why + ", and onTimeout is Block: " + teardown.SkipAdvice}}
-		return false
+// areReadyElsewhere is areReady without the objects that cannot be made.
+func (p *pass) areReadyElsewhere(s sight, impossible, possible problem.List) bool {
+	ending := map[string]bool{}
+	for _, issue := range impossible {
+		ending[issue.Namespace] = true
 	}
-	p.problems = slices.DeleteFunc(p.problems, p.isOfEndingParent)
-	others := len(p.problems)
+	p.problems = possible
 	p.wait(s)
-	p.problems = p.problems[:others]
+	p.problems = p.problems[:len(possible)]
 	elsewhere := slices.DeleteFunc(slices.Clone(s.d.Wanted), func(w *child.Wanted) bool {
-		return w.Name.Namespace == p.parent.Namespace() || s.gates.Closed(w.Entry.Name)
+		return ending[w.Name.Namespace] || s.gates.Closed(w.Entry.Name)
 	})
 	outdated := slices.ContainsFunc(elsewhere, func(w *child.Wanted) bool {
 		return w.Live != nil && w.Entry.UpdateStrategy.Type != v1.UpdateCreateOnly && w.Outdated(w.Live.Object)
@@ -99,7 +103,9 @@ func (p *pass) areReadyElsewhere(s sight) bool {
 	if !p.allReady(s, elsewhere, !outdated) {
 		return false
 	}
-	p.r.events.Announce(p.As, p.key, kube.Announcement{About: p.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonNamespaceEnding, Message: why + ": goes without"})
+	for _, issue := range impossible {
+		p.r.events.Announce(p.As, p.key, kube.Announcement{About: p.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonNamespaceEnding, Message: teardown.Impossible(issue.Write)})
+	}
 	return true
 }
 

@@ -73,6 +73,7 @@ func (r *Reconciler) forget(c *running.Controller, key queue.Key) {
 	r.controllers.Left(key)
 	r.events.Forget(key)
 	r.breaker.Forget(key)
+	r.attempts.End(key)
 	for _, e := range c.Related {
 		e.Index.Forget(key.Parent)
 	}

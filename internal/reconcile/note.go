@@ -24,7 +24,12 @@ func (p *pass) value(what note) string { return string(what) + "/" + string(p.pa
 
 // note annotates the parent, and reports whether that is done.
 func (p *pass) note(ctx context.Context, what note) bool {
-	change := kube.Metadata{UID: p.parent.UID(), Annotations: map[string]any{p.Finalizer: p.value(what)}}
+	return p.annotate(ctx, p.Finalizer, p.value(what))
+}
+
+// annotate gives the parent an annotation, and reports whether that is done.
+func (p *pass) annotate(ctx context.Context, key, value string) bool {
+	change := kube.Metadata{UID: p.parent.UID(), Annotations: map[string]any{key: value}}
 	after, err := p.Cluster.SetMetadata(ctx, p.LocateParent(p.key), change, p.Manager)
 	if err != nil {
 		p.problems = append(p.problems, finalizerProblem(p.Controller, p.key, err, "annotate the object for"))
@@ -32,6 +37,6 @@ func (p *pass) note(ctx context.Context, what note) bool {
 	}
 	p.parent = after
 	p.ParentCache(after.Namespace()).Put(after, p.Name)
-	klog.FromContext(ctx).V(2).Info("annotated a parent that is being deleted", "controller", p.Name, "parent", p.key.Parent.String(), "note", what)
+	klog.FromContext(ctx).V(2).Info("annotated a parent that is being deleted", "controller", p.Name, "parent", p.key.Parent.String(), "annotation", key)
 	return true
 }

@@ -70,6 +70,7 @@ type pass struct {
 	now        time.Time        // see settles
 	settling   time.Duration    // after which a rollout goes on by itself; 0 = never
 	free       bool             // whether a rollout need not wait
+	partial    bool             // whether something kept a part of the cleanup of a deleted parent from being attempted
 	// unlabelled are children of an earlier parent of that name that no watch shows, because they have lost
 	// their label.
 	unlabelled []*child.Live

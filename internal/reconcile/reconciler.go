@@ -56,6 +56,7 @@ type Options struct {
 	Absences *queue.AbsentParents
 	// Orphaning hears of parents from the watches.
 	Orphaning *queue.OrphaningParents
+	Attempts  *queue.Attempts
 	Breaker   *loop.Breaker
 	Events    *announce.Recorder
 	// Rights looks up which rights are missing, while there are passes.
@@ -83,6 +84,7 @@ type Reconciler struct {
 	pacer       *queue.DeparturePacer
 	absent      *queue.AbsentParents
 	orphaning   *queue.OrphaningParents
+	attempts    *queue.Attempts
 	breaker     *loop.Breaker
 	events      *announce.Recorder
 	rights      *rights.Tracker
@@ -97,7 +99,7 @@ type Reconciler struct {
 func New(o Options) *Reconciler {
 	return &Reconciler{
 		controllers: o.Controllers, lookAt: o.LookAt, clock: o.Clock, queue: o.Queue, failures: o.Failures, backlog: o.Backlog, turns: o.Turns,
-		pacer: o.Pacer, absent: o.Absences, orphaning: o.Orphaning, breaker: o.Breaker, events: o.Events, rights: o.Rights, logs: o.Logs, workers: max(o.Workers, 1),
+		pacer: o.Pacer, absent: o.Absences, orphaning: o.Orphaning, attempts: o.Attempts, breaker: o.Breaker, events: o.Events, rights: o.Rights, logs: o.Logs, workers: max(o.Workers, 1),
 		tracker: o.Tracker, memory: o.Memory, grace: o.Grace,
 	}
 }

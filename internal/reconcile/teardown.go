@@ -20,7 +20,7 @@ import (
 func (p *pass) teardown(ctx context.Context) Result {
 	switch {
 	case teardown.Skipped(p.parent):
-		klog.FromContext(ctx).Info("a parent goes without more ado, as its annotation says", "controller", p.Name, "parent", p.key.Parent.String())
+		klog.FromContext(ctx).Info("skipping the cleanup of a parent: its annotation templater.dev/skip-finalize is set", "controller", p.Name, "parent", p.key.Parent.String())
 		return p.release(ctx)
 	case p.childrenStay():
 		if p.orphan(ctx) {
@@ -28,22 +28,15 @@ func (p *pass) teardown(ctx context.Context) Result {
 		}
 		return p.unfinished(ctx)
 	}
-	left := teardown.TimeLeft(p.Spec, p.parent, p.Factory.Seals.ServerTime(p.r.clock.Now()))
-	if teardown.GoesWithout(p.Spec, left) {
-		p.r.events.Announce(p.As, p.key, kube.Announcement{About: p.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonFinalizeTimeout, Message: teardown.WithoutRest})
-		return p.release(ctx)
-	}
 	if p.finish(ctx) && p.removeInOrder(ctx) {
 		return p.release(ctx)
 	}
-	if left == 0 && !p.isOfEndingParent(p.problems.First()) { // which has a way out of its own
-		p.problems = teardown.Overdue(p.problems)
+	over, again := p.overtime(ctx)
+	if over {
+		p.r.events.Announce(p.As, p.key, kube.Announcement{About: p.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonFinalizeTimeout, Message: teardown.WithoutRest})
+		return p.release(ctx)
 	}
-	result := p.unfinished(ctx)
-	if left > 0 {
-		result = result.also(Result{After: left})
-	}
-	return result
+	return p.unfinished(ctx).also(Result{After: again})
 }
 
 // unfinished tells what the parent waits for.
@@ -63,6 +56,7 @@ func (p *pass) waitForChildren() {
 	_, message := p.ChildObstacle()
 	p.waits("being deleted: waits until its children can be read: " + message)
 	p.problems[0].Retry = problem.RetrySlow
+	p.partial = true
 }
 
 // removeInOrder has the children go that are to go before their parent, those of the highest level first, and reports whether none is left.
@@ -85,6 +79,7 @@ func (p *pass) removeInOrder(ctx context.Context) bool {
 func (p *pass) removeAll(ctx context.Context, children []*child.Live, foreground bool) {
 	if !p.r.controllers.MayPrune(ctx, p.Controller) {
 		p.problems = append(p.problems, p.superseded())
+		p.partial = true
 		return
 	}
 	for _, l := range children {
@@ -102,6 +97,7 @@ func (p *pass) release(ctx context.Context) Result {
 	issue := p.r.releaseParent(ctx, p.Controller, p.key, p.parent)
 	if issue == nil {
 		p.r.events.Forget(p.key)
+		p.r.attempts.End(p.key)
 		return Result{Outcome: measure.Succeeded}
 	}
 	p.problems = append(p.problems, issue)

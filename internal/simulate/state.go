@@ -37,6 +37,8 @@ type State struct {
 	assumed  map[child.ID]map[string]any
 	finished bool // whether what spec.finalize.children make has become ready
 	gone     bool // whether the parent is: see Result
+	// attempted is since when the cleanup of the parent has been attempted, zero while it has not.
+	attempted time.Time
 }
 
 // parentID stands for the status of the parent.

@@ -46,20 +46,29 @@ func (p *pass) teardown() {
 		p.release()
 		return
 	}
-	left := teardown.TimeLeft(p.spec, p.parent, p.state.Now)
-	if teardown.GoesWithout(p.spec, left) {
-		p.result.Faults = append(p.result.Faults, teardown.WithoutRest)
-		p.release()
-		return
-	}
 	if p.finalize() && p.removeInOrder() {
 		p.release()
 		return
 	}
-	if left == 0 {
-		p.problems = teardown.Overdue(p.problems)
+	if p.overtime() {
+		p.result.Faults = append(p.result.Faults, teardown.WithoutRest)
+		p.release()
+		return
 	}
 	p.reportTeardown()
+}
+
+// overtime reports whether the cleanup has been attempted for longer than spec.finalize.timeout.
+func (p *pass) overtime() bool {
+	if !teardown.Answered(p.problems) {
+		p.state.attempted = time.Time{}
+		return false
+	}
+	if p.state.attempted.IsZero() {
+		p.state.attempted = p.state.Now
+	}
+	timeout := spec.FinalizeTimeout(p.spec)
+	return timeout > 0 && teardown.Left(timeout, p.state.attempted, p.state.Now) == 0
 }
 
 // finalize makes the objects of spec.finalize.children, and reports whether all of them are ready, or have been.

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/teardown"
 )
 
 // shop has an order, and something to do before it goes.
@@ -199,22 +200,25 @@ func TestChildrenWithFinalizers(t *testing.T) {
 }
 
 func TestTeardownThatTakesLong(t *testing.T) {
-	const late = "being deleted: waits for spec.finalize.children: children[report] waits for children[backup]: ConfigMap default/backup: readyWhen is not true yet; " +
-		`this takes longer than spec.finalize.timeout: mend what it waits for, or annotate the object with templater.dev/skip-finalize: "true" to have it go at once`
 	for why, row := range map[string]struct {
-		onTimeout string
-		after     time.Duration
-		gone      bool
-		want      string // the first fault, or what is waited for after the time
+		timeout string
+		before  time.Duration // from the deletion to the first attempt
+		after   time.Duration // from then on
+		gone    bool
+		want    string // the faults
 	}{
-		"in time":           {"Continue", 10*time.Minute - time.Second, false, ""},
-		"it goes without":   {"Continue", 10 * time.Minute, true, "being deleted for longer than spec.finalize.timeout: goes without what is not done by now"},
-		"it stays, in time": {"Block", 10*time.Minute - time.Second, false, ""},
-		"it stays":          {"Block", 10 * time.Minute, false, late},
+		"in time":                              {"timeout: 10m", 0, 10*time.Minute - time.Second, false, ""},
+		"the timeout has passed":               {"timeout: 10m", 0, 10 * time.Minute, true, teardown.WithoutRest},
+		"nothing was attempted before":         {"timeout: 10m", time.Hour, 10*time.Minute - time.Second, false, ""},
+		"the first attempt was made only then": {"timeout: 10m", time.Hour, 0, false, ""},
+		"0s is none":                           {"timeout: 0s", 0, 1000 * time.Hour, false, ""},
+		"there is no default":                  {"", 0, 1000 * time.Hour, false, ""},
 	} {
 		t.Run(why, func(t *testing.T) {
-			s := simulator(t, strings.Replace(shop, "timeout: 10m", "timeout: 10m\n    onTimeout: "+row.onTimeout, 1))
-			_, in, _ := settle(t, s, settledAndDeleted(t, s, state(t, app)))
+			s := simulator(t, strings.Replace(shop, "timeout: 10m", row.timeout, 1))
+			in := settledAndDeleted(t, s, state(t, app))
+			in.Now = in.Now.Add(row.before)
+			_, in, _ = settle(t, s, in)
 			in.Now = in.Now.Add(row.after)
 			result, _, _ := settle(t, s, in)
 			if got := strings.Join(result.Faults, "; "); result.Gone != row.gone || got != row.want {

@@ -84,19 +84,14 @@ func (c *Compiled) compile(name string, spec *v1.TemplateControllerSpec) *Reject
 }
 
 func (c *Compiled) parse(spec *v1.TemplateControllerSpec) *Rejection {
-	var timeout, labels, namespaces, fields *Rejection
+	var labels, namespaces, fields *Rejection
 	period := c.parsePeriod(spec.ResyncPeriod)
-	if f := spec.Finalize; f != nil && f.Timeout != "" {
-		if _, fault := parseDuration(f.Timeout); fault != "" {
-			timeout = wrong(finding.Duration, "spec.finalize.timeout", "%s0s for no end", fault)
-		}
-	}
 	c.Labels, labels = selectorOf("spec.watch.labelSelector", spec.Watch.LabelSelector)
 	if c.NamespaceSelector, namespaces = selectorOf("spec.watch.namespaceSelector", spec.Watch.NamespaceSelector); namespaces == nil && c.NamespaceSelector.Empty() {
 		c.NamespaceSelector = nil
 	}
 	c.Fields, fields = fieldsOf("spec.watch.fieldSelector", spec.Watch.FieldSelector)
-	return joined(period, timeout, labels, namespaces, fields, c.parseRelated(spec.Related))
+	return joined(period, checkTimeout(spec.Finalize), labels, namespaces, fields, c.parseRelated(spec.Related))
 }
 
 // leastPeriod is the shortest resyncPeriod but 0s, which is never.

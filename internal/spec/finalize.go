@@ -68,17 +68,29 @@ func checkReads(spec *v1.TemplateControllerSpec, awaits func(entry string) []str
 	return joined(all...)
 }
 
-// defaultTimeout is spec.finalize.timeout where there is none.
-const defaultTimeout = 10 * time.Minute
+// checkTimeout says what is wrong with how long a cleanup may take, or returns nil. A stored onTimeout is refused and not pruned: who wrote
+// Block would lose backups.
+func checkTimeout(f *v1.Finalize) *Rejection {
+	if f == nil {
+		return nil
+	}
+	var timeout, removed *Rejection
+	if f.Timeout != "" {
+		if _, fault := parseDuration(f.Timeout); fault != "" {
+			timeout = wrong(finding.Duration, "spec.finalize.timeout", "%s0s for none", fault)
+		}
+	}
+	if f.OnTimeout != "" {
+		removed = wrong(finding.RemovedField, "spec.finalize.onTimeout", "this field was removed: with a timeout, the parent is always released once it has passed; for Block, remove timeout, too: without it, the parent waits until its cleanup is done")
+	}
+	return joined(timeout, removed)
+}
 
-// FinalizeTimeout returns how long a deleted parent may take to go; 0 = without end. What makes no sense counts as the default.
+// FinalizeTimeout returns how long the cleanup of a deleted parent may take; 0 = as long as it takes. What makes no sense counts as none.
 func FinalizeTimeout(spec *v1.TemplateControllerSpec) time.Duration {
 	if spec.Finalize == nil {
-		return defaultTimeout
+		return 0
 	}
-	timeout, fault := parseDuration(spec.Finalize.Timeout)
-	if fault != "" {
-		return defaultTimeout
-	}
+	timeout, _ := parseDuration(spec.Finalize.Timeout)
 	return timeout
 }

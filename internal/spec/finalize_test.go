@@ -24,14 +24,14 @@ func TestWhoNeedsAFinalizer(t *testing.T) {
 }
 
 func TestFinalizeTimeouts(t *testing.T) {
-	const form = "spec.finalize.timeout: write a duration of whole numbers and h, m, s or ms, such as 90s or 1h30m, or 0s for no end"
-	const short = "spec.finalize.timeout: write 1s or more, or 0s for no end"
+	const form = "spec.finalize.timeout: write a duration of whole numbers and h, m, s or ms, such as 90s or 1h30m, or 0s for none"
+	const short = "spec.finalize.timeout: write 1s or more, or 0s for none"
 	for text, want := range map[string]struct {
 		timeout time.Duration
 		fault   string
 	}{
-		"": {10 * time.Minute, ""}, "0s": {0, ""}, "1h30m": {90 * time.Minute, ""},
-		"soon": {10 * time.Minute, form}, "-1s": {10 * time.Minute, form}, "999ms": {10 * time.Minute, short},
+		"": {0, ""}, "0s": {0, ""}, "1h30m": {90 * time.Minute, ""},
+		"soon": {0, form}, "-1s": {0, form}, "999ms": {0, short},
 	} {
 		spec := specWith("{}", "x")
 		spec.Finalize = &v1.Finalize{Order: v1.FinalizeReverse, Timeout: text}
@@ -43,7 +43,21 @@ func TestFinalizeTimeouts(t *testing.T) {
 			t.Errorf("%q: rejected as %+v, want %q", text, r, want.fault)
 		}
 	}
-	if got := FinalizeTimeout(specWith("{}", "x")); got != 10*time.Minute {
+	if got := FinalizeTimeout(specWith("{}", "x")); got != 0 {
 		t.Errorf("without spec.finalize: %v", got)
+	}
+}
+
+// A timeout means that the parent is released. Whoever wrote Block must not lose backups by an upgrade.
+func TestOnTimeoutIsRefused(t *testing.T) {
+	const want = "spec.finalize.onTimeout: this field was removed: with a timeout, the parent is always released once it has passed; for Block, remove timeout, too: without it, the parent waits until its cleanup is done"
+	for _, value := range []string{"Block", "Continue", "Delete"} {
+		t.Run(value, func(t *testing.T) {
+			spec := specWith("{}", "x")
+			spec.Finalize = &v1.Finalize{Order: v1.FinalizeReverse, Timeout: "1h", OnTimeout: value}
+			if _, r := Compile("tc", spec); r == nil || r.Message != want {
+				t.Errorf("rejected as %+v, want %q", r, want)
+			}
+		})
 	}
 }

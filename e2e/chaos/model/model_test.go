@@ -66,12 +66,12 @@ func TestRoundsInWhichParentsMayWaitWithoutAnEnd(t *testing.T) {
 	}
 }
 
-func TestWhatHappensOnTimeout(t *testing.T) {
-	for blocks, want := range map[bool]string{true: "Block", false: "Continue"} {
+func TestParentsThatMayWaitHaveNoTimeout(t *testing.T) {
+	for blocks, want := range map[bool]any{true: nil, false: "20s"} {
 		spec, _ := Controller{Blocks: blocks}.Manifest(Chain)["spec"].(map[string]any)
 		finalize, _ := spec["finalize"].(map[string]any)
-		if got := finalize["onTimeout"]; got != want {
-			t.Errorf("onTimeout is %v, want %s", got, want)
+		if got := finalize["timeout"]; got != want {
+			t.Errorf("the timeout is %v, want %v", got, want)
 		}
 	}
 }

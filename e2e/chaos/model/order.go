@@ -60,7 +60,11 @@ func (c Controller) chain(entries []any) []any {
 func (c Controller) finalize() map[string]any {
 	entry := c.entry(Chain, "backup", strings.ReplaceAll(backup, "@label", ParentLabel))
 	entry["readyWhen"] = readyWhen
-	return map[string]any{"order": "Reverse", "children": []any{entry}, "timeout": "20s", "onTimeout": choice(c.Blocks, "Block", "Continue")}
+	all := map[string]any{"order": "Reverse", "children": []any{entry}}
+	if !c.Blocks {
+		all["timeout"] = "20s"
+	}
+	return all
 }
 
 // Finalizing reports whether parents of that TemplateController go only when its finalizer is taken off.

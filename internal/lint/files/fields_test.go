@@ -86,7 +86,8 @@ func TestEveryRuleOfTheServerIsKnown(t *testing.T) {
 		"write a number of objects from 1 to 2000, or a percentage such as 25%",
 		"the namespaces of all entries have more than 128 names: use namespaceSelector, or divide the TemplateController",
 		"rollingUpdate needs type Apply or Recreate: under CreateOnly and OnDelete templater changes no object",
-		"write 1s or more, or 0s for no end", "write 1s or more, or 0s for never",
+		"write 1s or more, or 0s for none", "write 1s or more, or 0s for never",
+		"onTimeout was removed: with a timeout, the parent is always released once it has passed. For Block, remove timeout, too: without it, the parent waits until its cleanup is done",
 		"kind is immutable: delete this TemplateController and create another",
 		"the group in apiVersion is immutable (the version may change): delete this TemplateController and create another",
 	}

@@ -200,6 +200,7 @@ func (c *Controller) LocateParent(key queue.Key) kube.Location {
 // Client is the access to the API server that this package needs, as one user; kube.Client has it.
 type Client interface {
 	Get(ctx context.Context, o kube.Location) (*object.Object, error)
+	GetDated(ctx context.Context, o kube.Location) (*object.Object, time.Time, error)
 	Selected(ctx context.Context, o kube.Location, labels, fields string) (bool, error)
 	Apply(ctx context.Context, o kube.Location, body []byte, manager string) (*object.Object, error)
 	ApplyStatus(ctx context.Context, o kube.Location, body []byte, manager string) (*object.Object, error)

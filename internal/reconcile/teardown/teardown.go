@@ -1,4 +1,4 @@
-// Package teardown decides which children of a deleted parent go before it, in which order, and how long that may take. Pure.
+// Package teardown decides which children of a deleted parent are deleted before it, in which order, and how long that may take. Pure.
 package teardown
 
 import (
@@ -7,6 +7,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/spec"
 )
@@ -70,25 +71,20 @@ func level(s *v1.TemplateControllerSpec, l *child.Live) int {
 	return l.Level()
 }
 
-// Endless is what TimeLeft returns where there is no end.
-const Endless = time.Duration(-1)
-
-// TimeLeft returns how much time is left until spec.finalize.timeout for a parent that is being deleted, 0 for none. It counts from when the
-// deletion was asked for, whatever grace period the parent has. now is by the clock of the server, which has noted the deletion.
-func TimeLeft(s *v1.TemplateControllerSpec, parent *object.Object, now time.Time) time.Duration {
-	if s.Finalize == nil {
-		return Endless
-	}
-	timeout := spec.FinalizeTimeout(s)
-	since, err := time.Parse(time.RFC3339, parent.Text("metadata", "deletionTimestamp"))
-	if timeout == 0 || err != nil {
-		return Endless
-	}
-	asked := time.Unix(since.Unix()-parent.Int("metadata", "deletionGracePeriodSeconds"), 0) // the API server notes when the grace period of a Pod ends
-	return max(0, timeout-now.Sub(asked))
+// Left returns how much of spec.finalize.timeout is left for a cleanup that has been attempted since then, at least 0. Both times are of one
+// clock. A clock that was set back does not make the timeout longer than it is.
+func Left(timeout time.Duration, since, now time.Time) time.Duration {
+	return min(max(0, timeout-now.Sub(since)), timeout)
 }
 
-// GoesWithout reports whether a parent that is being deleted goes without what is not done by now. left is what TimeLeft returns.
-func GoesWithout(s *v1.TemplateControllerSpec, left time.Duration) bool {
-	return left == 0 && s.Finalize.OnTimeout != v1.TimeoutBlock
+// Answered reports whether the server has answered each write that the cleanup needs, be it by a refusal: none of these problems says
+// that something could not be attempted, for a missing permission, a template that fails, or a request without an answer.
+func Answered(problems problem.List) bool {
+	return !slices.ContainsFunc(problems, func(p *problem.Problem) bool {
+		switch p.Reason {
+		case v1.ReasonFinalizing, v1.ReasonChildRejected, v1.ReasonChildConflict, v1.ReasonChildFailing, v1.ReasonNamespaceNotFound, v1.ReasonNamespaceEnding:
+			return false
+		}
+		return !p.Waiting
+	})
 }

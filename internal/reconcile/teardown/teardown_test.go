@@ -10,6 +10,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 )
 
@@ -108,36 +109,35 @@ func TestWhichChildrenGoFirst(t *testing.T) {
 	}
 }
 
-func TestTimeLeft(t *testing.T) {
+func TestLeft(t *testing.T) {
 	now := time.Date(2026, 1, 1, 1, 0, 0, 0, time.UTC)
-	for why, row := range map[string]struct {
-		finalize *v1.Finalize
-		since    string
-		grace    int64
-		want     time.Duration
-	}{
-		"nothing is to be done":  {nil, "2026-01-01T00:00:00Z", 0, Endless},
-		"there is no end":        {&v1.Finalize{Timeout: "0s"}, "2026-01-01T00:00:00Z", 0, Endless},
-		"half of it":             {&v1.Finalize{Timeout: "2h"}, "2026-01-01T00:00:00Z", 0, time.Hour},
-		"it is over":             {&v1.Finalize{Timeout: "1h"}, "2026-01-01T00:00:00Z", 0, 0},
-		"it is over for long":    {&v1.Finalize{Timeout: "1m"}, "2026-01-01T00:00:00Z", 0, 0},
-		"nobody has deleted it":  {&v1.Finalize{Timeout: "1m"}, "", 0, Endless},
-		"Pods are to go later":   {&v1.Finalize{Timeout: "2h"}, "2026-01-01T00:30:00Z", 1800, time.Hour},
-		"Pods that may stay":     {&v1.Finalize{Timeout: "1m"}, "2026-01-01T01:59:00Z", 3600, 0},
-		"Pods that never end":    {&v1.Finalize{Timeout: "1m"}, "2026-01-01T01:00:00Z", 1 << 62, 0},
-		"the default of the API": {&v1.Finalize{Timeout: "10m"}, "2026-01-01T00:59:00Z", 0, 9 * time.Minute},
+	for why, row := range map[string]struct{ since, want time.Duration }{
+		"it has just begun":        {0, time.Hour},
+		"a part has passed":        {20 * time.Minute, 40 * time.Minute},
+		"all has passed":           {time.Hour, 0},
+		"more has passed":          {2 * time.Hour, 0},
+		"the clock was set back":   {-time.Minute, time.Hour},
+		"it was set back by years": {-100_000 * time.Hour, time.Hour},
 	} {
-		parent := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "one"}}
-		if row.since != "" {
-			parent["metadata"].(map[string]any)["deletionTimestamp"] = row.since
-			parent["metadata"].(map[string]any)["deletionGracePeriodSeconds"] = row.grace
-		}
-		o, err := object.From(parent)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := TimeLeft(&v1.TemplateControllerSpec{Finalize: row.finalize}, o, now); got != row.want {
-			t.Errorf("%s: %v, want %v", why, got, row.want)
-		}
+		t.Run(why, func(t *testing.T) {
+			if got := Left(time.Hour, now.Add(-row.since), now); got != row.want {
+				t.Errorf("%v, want %v", got, row.want)
+			}
+		})
+	}
+}
+
+func TestAnswered(t *testing.T) {
+	for reason, want := range map[string]bool{
+		v1.ReasonChildRejected: true, v1.ReasonChildConflict: true, v1.ReasonChildFailing: true, v1.ReasonFinalizing: true, v1.ReasonNamespaceEnding: true, v1.ReasonNamespaceNotFound: true,
+		v1.ReasonChildForbidden: false, v1.ReasonForbidden: false, v1.ReasonChildRequestFailed: false, v1.ReasonTemplateError: false, v1.ReasonTemplateFailed: false,
+		v1.ReasonInvalidChild: false, v1.ReasonChildKindNotFound: false, v1.ReasonRelatedUnreadable: false, v1.ReasonFinalizerRejected: false, v1.ReasonInternalError: false,
+	} {
+		t.Run(reason, func(t *testing.T) {
+			all := problem.List{{Reason: v1.ReasonProgressing, Waiting: true}, {Reason: reason}}
+			if got := Answered(all); got != want {
+				t.Errorf("%v, want %v", got, want)
+			}
+		})
 	}
 }

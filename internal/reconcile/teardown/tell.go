@@ -7,10 +7,15 @@ import (
 )
 
 // SkipAdvice is the way out.
-const SkipAdvice = "annotate the object with " + v1.AnnotationSkipFinalize + ": \"true\" to have it go at once"
+const SkipAdvice = "annotate the object with " + v1.AnnotationSkipFinalize + ": \"true\" to release it at once"
 
-// WithoutRest says that a parent goes though not all is done.
-const WithoutRest = "being deleted for longer than spec.finalize.timeout: goes without what is not done by now"
+// WithoutRest says that a parent is released though not all is done.
+const WithoutRest = "the cleanup took longer than spec.finalize.timeout: the object is released without the rest"
+
+// Impossible says that an object of spec.finalize.children cannot be made. write names it as a Problem does.
+func Impossible(write string) string {
+	return "cannot " + write + ": its namespace is being deleted; the object is released without it"
+}
 
 // Await reports whether the objects of spec.finalize.children, of which c is the census, are as they should be. current is whether they are as
 // their templates say now, and problems are those that came up. If something is missing, it returns what is to be told instead of these.
@@ -24,20 +29,12 @@ func Await(c census.Census, problems problem.List, current bool) (ready bool, to
 	text := c.Progress()
 	switch {
 	case len(c.Failing) > 0:
-		text = c.Failure()
+		text = c.Failure() + "; correct that, or " + SkipAdvice
 	case len(problems) > 0:
 		text = problems.Message()
 	}
 	return false, problem.List{{
 		Reason: v1.ReasonFinalizing, Waiting: len(c.Failing) == 0, Retry: problems.Retry(), Pending: problems.Pending(),
 		Message: "being deleted: waits for spec.finalize.children: " + text,
-	}}
-}
-
-// Overdue is told instead of problems once spec.finalize.timeout is over, where the parent stays all the same.
-func Overdue(problems problem.List) problem.List {
-	return problem.List{{
-		Reason: v1.ReasonFinalizeTimeout, Retry: problems.Retry(), Pending: problems.Pending(),
-		Message: problems.Message() + "; this takes longer than spec.finalize.timeout: mend what it waits for, or " + SkipAdvice,
 	}}
 }

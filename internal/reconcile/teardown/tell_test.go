@@ -2,7 +2,6 @@ package teardown
 
 import (
 	"testing"
-	"time"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/problem"
@@ -40,28 +39,6 @@ func TestWhatTheEndWaitsFor(t *testing.T) {
 				t.Errorf("ready is %v, %q, retry %v; want %v, %q, retry %v", ready, got, told.Retry(), row.ready, row.want, row.retry)
 			}
 		})
-	}
-}
-
-func TestOverdue(t *testing.T) {
-	told := Overdue(problem.List{{Reason: v1.ReasonFinalizing, Message: "waits", Waiting: true, Pending: true, Retry: problem.RetrySlow}})
-	const want = `waits; this takes longer than spec.finalize.timeout: mend what it waits for, or annotate the object with templater.dev/skip-finalize: "true" to have it go at once`
-	if first := told.First(); told.Message() != want || first.Reason != v1.ReasonFinalizeTimeout || first.Waiting || !told.Pending() || told.Retry() != problem.RetrySlow {
-		t.Errorf("%+v, want %s", first, want)
-	}
-}
-
-func TestWhoGoesWithout(t *testing.T) {
-	for policy, goes := range map[v1.OnTimeout]bool{"": true, v1.TimeoutContinue: true, v1.TimeoutBlock: false} {
-		s := &v1.TemplateControllerSpec{Finalize: &v1.Finalize{OnTimeout: policy}}
-		for left, over := range map[time.Duration]bool{0: true, 1: false, Endless: false} {
-			if got := GoesWithout(s, left); got != (goes && over) {
-				t.Errorf("%q, %v left: %v", policy, left, got)
-			}
-		}
-	}
-	if GoesWithout(&v1.TemplateControllerSpec{}, Endless) {
-		t.Error("without spec.finalize there is no end")
 	}
 }
 

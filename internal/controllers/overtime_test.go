@@ -1,0 +1,315 @@
+package controllers
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+)
+
+const (
+	noteSince = "mark apps one" // since when the cleanup has been attempted
+	askTime   = "get apps one"
+	since     = v1.AnnotationCleanupSincePrefix + "apps"
+)
+
+// heldBack is a cluster with a parent whose children are deleted one after the other, and somebody keeps both from being deleted.
+func heldBack(t *testing.T, manifest string) *cluster {
+	t.Helper()
+	c := finalizes(t, manifest)
+	for name, level := range map[string]string{"a": "1", "b": "0"} {
+		c.edit(configMap(name), func(o *unstructured.Unstructured) {
+			o.SetFinalizers([]string{"example.org/slow"})
+			o.SetAnnotations(plus(o.GetAnnotations(), v1.AnnotationOrder, level))
+		})
+	}
+	return c
+}
+
+// passes has time pass, by the clocks of the operator and of the server.
+func (c *cluster) passes(d time.Duration) { c.clock.SetTime(c.clock.Now().Add(d)) }
+
+// released reports whether the parent has been released.
+func (c *cluster) released() bool { return c.objects[one] == nil }
+
+// once reconciles the parent, as for an event, and has the watches bring what was written.
+func (c *cluster) once() []string {
+	c.t.Helper()
+	_, requests := c.pass("apps", "one")
+	c.deliver()
+	return requests
+}
+
+const minutes = 5 * time.Minute
+
+func TestTimeoutReleasesAParent(t *testing.T) {
+	c := heldBack(t, ordered(t, ", timeout: 5m"))
+	c.deletes(one, metav1.DeletePropagationBackground)
+	wantRequests(t, "the first attempt", c.run(), "delete-foreground configmaps a", askTime, noteSince, "status apps one")
+	c.deliver()
+	want := c.clock.Now().Add(time.Second).Format(time.RFC3339) + "/uid-one" // a Date has no fractions
+	if got := c.objects[one].GetAnnotations()[since]; got != want {
+		t.Errorf("the annotation is %q, want %q", got, want)
+	}
+	c.run()
+	result, requests := c.pass("apps", "one")
+	wantRequests(t, "meanwhile", requests)
+	if result.After != minutes {
+		t.Errorf("reconciles again after %v, want %v", result.After, minutes)
+	}
+	c.passes(minutes)
+	wantRequests(t, "just before", c.once(), askTime)
+	c.passes(time.Second)
+	wantRequests(t, "afterwards", c.once(), askTime, parentRelease)
+	const event = "one Warning FinalizeTimeout: the cleanup took longer than spec.finalize.timeout: the object is released without the rest"
+	if n := len(c.events); n == 0 || c.events[n-1] != event || !c.released() {
+		t.Errorf("Events %q, want %q", c.events, event)
+	}
+	if n := lengths(t, c.shared.attempts, "since"); n > 0 {
+		t.Errorf("%d attempts are remembered", n)
+	}
+}
+
+func TestWithoutTimeoutAParentWaits(t *testing.T) {
+	c := heldBack(t, ordered(t))
+	c.deletes(one, metav1.DeletePropagationBackground)
+	wantRequests(t, "deletion", c.run(), "delete-foreground configmaps a", "status apps one")
+	c.deliver()
+	c.passes(10_000 * time.Hour)
+	wantRequests(t, "a year later", c.once())
+}
+
+// The clock starts with the first full attempt, and starts again after an interruption: each of these lasts longer than the timeout.
+func TestTimeoutStartsAgainAfterAnInterruption(t *testing.T) {
+	manifest := func(t *testing.T, more string) string {
+		return with(t, ordered(t, ", timeout: 5m"), "spec:\n", "spec:\n"+more)
+	}
+	applies := func(t *testing.T, c *cluster, text string) {
+		c.apply(text)
+		c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
+		c.run()
+		c.deliver()
+	}
+	refuse := func(c *cluster, err error) {
+		c.refuse["delete-foreground configmaps a"], c.refuse["delete-foreground configmaps b"] = err, err
+	}
+	denied := answer(http.StatusForbidden, metav1.StatusReasonForbidden, `configmaps "a" is forbidden: User "x" cannot delete resource "configmaps" in API group "" in the namespace "ns"`)
+	for why, row := range map[string]struct {
+		begins, ends func(t *testing.T, c *cluster)
+	}{
+		"the TemplateController is suspended": {
+			func(t *testing.T, c *cluster) { applies(t, c, manifest(t, "  suspend: true\n")) },
+			func(t *testing.T, c *cluster) {
+				c.edit(appsController, func(o *unstructured.Unstructured) { unstructured.RemoveNestedField(o.Object, "spec", "suspend") })
+			},
+		},
+		"templater does not run": {
+			func(_ *testing.T, c *cluster) { c.standby() },
+			func(_ *testing.T, c *cluster) { c.start() },
+		},
+		"the spec is rejected": {
+			func(t *testing.T, c *cluster) { applies(t, c, with(t, manifest(t, ""), "{{ end }}", "")) },
+			func(t *testing.T, c *cluster) { applies(t, c, manifest(t, "")) },
+		},
+		"a permission is missing": {
+			func(_ *testing.T, c *cluster) { refuse(c, denied) }, func(_ *testing.T, c *cluster) { clear(c.refuse) },
+		},
+		"the server does not answer": {
+			func(_ *testing.T, c *cluster) { refuse(c, errors.New("no answer")) }, func(_ *testing.T, c *cluster) { clear(c.refuse) },
+		},
+		"children cannot be read": {
+			func(_ *testing.T, c *cluster) {
+				for want := range c.caches {
+					c.silent[want] = c.silent[want] || want.Resource.Resource == "configmaps"
+				}
+				c.start()
+			},
+			func(_ *testing.T, c *cluster) {
+				clear(c.silent)
+				c.start()
+			},
+		},
+		"templater does not run, and somebody has forged the note": {
+			func(_ *testing.T, c *cluster) { c.standby() },
+			func(_ *testing.T, c *cluster) {
+				c.edit(one, func(o *unstructured.Unstructured) {
+					o.SetAnnotations(map[string]string{since: "2020-01-01T00:00:00Z/uid-one"})
+				})
+				c.start()
+			},
+		},
+	} {
+		for _, first := range []bool{true, false} { // whether the interruption comes before the first attempt
+			t.Run(fmt.Sprint(why, ", before the first attempt ", first), func(t *testing.T) {
+				c := heldBack(t, manifest(t, ""))
+				if first {
+					row.begins(t, c)
+				}
+				c.deletes(one, metav1.DeletePropagationBackground)
+				c.run()
+				c.deliver()
+				if !first {
+					c.passes(minutes / 2)
+					row.begins(t, c)
+					c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers(nil) }) // b is next
+				}
+				c.run()
+				c.passes(2 * minutes)
+				c.run()
+				c.deliver()
+				row.ends(t, c)
+				for range 3 { // within the timeout
+					c.run()
+					c.deliver()
+					c.once()
+					if c.released() {
+						t.Fatalf("the parent is released at once; requests %q", c.requests)
+					}
+					c.passes(minutes / 5)
+				}
+				c.passes(minutes)
+				c.run()
+				c.deliver()
+				c.once()
+				if !c.released() {
+					t.Errorf("the parent is not released after the timeout: %s", c.condition("apps", "one", "Ready"))
+				}
+			})
+		}
+	}
+}
+
+// Whoever may edit the parent delays its release by that, and never hastens it.
+func TestTimeoutStartsAgainWhereItsNoteWasEdited(t *testing.T) {
+	for why, annotations := range map[string]map[string]string{
+		"it was removed":         nil,
+		"it was forged":          {since: "2020-01-01T00:00:00Z/uid-one"},
+		"it is another parent's": {since: "2026-01-01T00:00:01Z/uid-other"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := heldBack(t, ordered(t, ", timeout: 5m"))
+			c.deletes(one, metav1.DeletePropagationBackground)
+			c.run()
+			c.deliver()
+			c.passes(minutes - time.Second)
+			c.edit(one, func(o *unstructured.Unstructured) { o.SetAnnotations(annotations) })
+			c.run()
+			c.deliver()
+			c.passes(minutes - time.Second)
+			if c.once(); c.released() {
+				t.Error("the parent is released before")
+			}
+			c.passes(2 * time.Second)
+			if c.once(); !c.released() {
+				t.Error("the parent is not released afterwards")
+			}
+		})
+	}
+}
+
+// Times of the server decide, and only among each other.
+func TestTimeoutGoesByTheClockOfTheServer(t *testing.T) {
+	for _, ahead := range []time.Duration{0, 10 * time.Minute, -10 * time.Minute, 100_000 * time.Hour} {
+		t.Run(fmt.Sprint("its clock is ahead by ", ahead), func(t *testing.T) {
+			c := heldBack(t, ordered(t, ", timeout: 5m"))
+			c.ahead = ahead
+			c.deletes(one, metav1.DeletePropagationBackground)
+			c.run()
+			c.deliver()
+			c.passes(minutes - time.Second)
+			if c.once(); c.released() {
+				t.Error("the parent is released before")
+			}
+			c.passes(2 * time.Second)
+			if c.once(); !c.released() {
+				t.Error("the parent is not released afterwards")
+			}
+		})
+	}
+}
+
+// A clock that is set while an attempt is under way releases no parent before its time.
+func TestClockThatIsSetReleasesNoParent(t *testing.T) {
+	for why, row := range map[string]struct {
+		set      func(c *cluster)
+		released bool // after the timeout by the other clock
+	}{
+		"the server's, ahead":         {func(c *cluster) { c.ahead += time.Hour }, true},
+		"the server's, back":          {func(c *cluster) { c.ahead -= time.Minute }, false},
+		"the operator's, ahead":       {func(c *cluster) { c.passes(time.Hour); c.ahead -= time.Hour }, true},
+		"the answers lose their Date": {func(c *cluster) { c.dateless = true }, false},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := heldBack(t, ordered(t, ", timeout: 5m"))
+			c.deletes(one, metav1.DeletePropagationBackground)
+			c.run()
+			c.deliver()
+			row.set(c)
+			c.passes(minutes / 2)
+			if c.once(); c.released() {
+				t.Error("the parent is released before")
+			}
+			c.passes(minutes/2 + time.Second)
+			if c.once(); c.released() != row.released {
+				t.Errorf("released after the timeout: %v, want %v", c.released(), row.released)
+			}
+		})
+	}
+}
+
+// A refusal that does not depend on permissions is an answer: the timeout is for it.
+func TestTimeoutCountsWhileTheServerRefuses(t *testing.T) {
+	c := heldBack(t, ordered(t, ", timeout: 5m"))
+	c.refuse["delete-foreground configmaps a"] = answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
+	c.deletes(one, metav1.DeletePropagationBackground)
+	c.run()
+	c.deliver()
+	c.passes(minutes + time.Second)
+	c.once()
+	if !c.released() {
+		t.Errorf("the parent is not released: %s", c.condition("apps", "one", "Ready"))
+	}
+}
+
+// A template that fails attempts nothing: an Event and the condition say so, and the parent waits.
+func TestTimeoutDoesNotCountWhileATemplateFails(t *testing.T) {
+	c := finalizes(t, with(t, backedUp(t, "timeout: 5m"), "{{ eq (len .children.maps) 0 }}", `{{ fail "no" }}`))
+	c.deletes(one, metav1.DeletePropagationBackground)
+	c.run()
+	for range 3 {
+		c.deliver()
+		c.passes(2 * minutes)
+		c.once()
+	}
+	if got := c.condition("apps", "one", "Ready"); c.released() || !strings.HasPrefix(got, "False TemplateFailed") {
+		t.Errorf("released: %v, ready condition %q", c.released(), got)
+	}
+	if slices.Contains(c.requests, askTime) {
+		t.Errorf("requests %q", c.requests)
+	}
+}
+
+// The attempt that was made for another parent of the name says nothing about this one.
+func TestAttemptsAreOfOneParentAlone(t *testing.T) {
+	c := heldBack(t, ordered(t, ", timeout: 5m"))
+	key, before := queue.Key{Controller: "apps", Parent: configMapName("one")}, c.clock.Now().Add(-time.Hour)
+	c.shared.attempts.Begin(key, queue.Attempt{Parent: "uid-other", Generation: c.controllers.get("apps").Generation, Noted: before, Seen: before})
+	c.edit(one, func(o *unstructured.Unstructured) {
+		o.SetAnnotations(map[string]string{since: before.Format(time.RFC3339) + "/uid-one"})
+	})
+	c.deletes(one, metav1.DeletePropagationBackground)
+	c.run()
+	c.deliver()
+	if c.once(); c.released() {
+		t.Error("the parent is released at once")
+	}
+}

@@ -1,0 +1,85 @@
+package reconcile
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/klog/v2"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/teardown"
+	"github.com/templater-dev/templater/internal/spec"
+)
+
+// overtime reports whether the cleanup of a deleted parent has been attempted for longer than spec.finalize.timeout, and else when to look
+// again; 0 is for when something changes.
+//
+// The clock runs while each reconciliation by this process is a full attempt. It starts again after anything else. Times of the API server
+// alone decide, and only among each other: that of the first attempt, which is noted on the parent, and that of a fresh answer. The clock of
+// this process says when to ask.
+func (p *pass) overtime(ctx context.Context) (over bool, again time.Duration) {
+	timeout := spec.FinalizeTimeout(p.Spec)
+	switch {
+	case timeout == 0:
+		return false, 0
+	case !p.fullAttempt():
+		p.r.attempts.End(p.key)
+		return false, 0
+	}
+	attempt, begun := p.r.attempts.Of(p.key, p.parent.UID(), p.Generation)
+	if !begun || p.parent.Annotation(p.sinceKey()) != p.since(attempt.Noted) {
+		return false, p.beginAttempt(ctx, timeout)
+	}
+	if left := teardown.Left(timeout, attempt.Seen, p.r.clock.Now()); left > 0 {
+		return false, left
+	}
+	now, known := p.serverTime(ctx)
+	if !known {
+		return false, problem.SlowRetry
+	}
+	left := teardown.Left(timeout, attempt.Noted, now)
+	return left == 0, left
+}
+
+// fullAttempt reports whether the reconciliation has attempted all of the cleanup that can be done now, and the server has answered each write.
+func (p *pass) fullAttempt() bool {
+	return !p.Rejected && !p.blind && !p.partial && teardown.Answered(p.problems)
+}
+
+// beginAttempt notes on the parent since when the cleanup has been attempted, and returns when to look again.
+func (p *pass) beginAttempt(ctx context.Context, timeout time.Duration) time.Duration {
+	now, known := p.serverTime(ctx)
+	if !known {
+		return problem.SlowRetry
+	}
+	noted := now.Add(time.Second) // a Date has no fractions
+	if !p.annotate(ctx, p.sinceKey(), p.since(noted)) {
+		return problem.SlowRetry
+	}
+	p.r.attempts.Begin(p.key, queue.Attempt{Parent: p.parent.UID(), Generation: p.Generation, Noted: noted, Seen: p.r.clock.Now()})
+	return timeout
+}
+
+// serverTime asks the server for the parent, and returns when it has answered, or false where that is not known, or the parent is another
+// one by now.
+func (p *pass) serverTime(ctx context.Context) (time.Time, bool) {
+	now, date, err := p.Cluster.GetDated(ctx, p.LocateParent(p.key))
+	switch log := klog.FromContext(ctx).WithValues("controller", p.Name, "parent", p.key.Parent.String()); {
+	case err != nil:
+		log.Info("cannot ask the API server for the time, will retry", "reason", problem.PublicReason(err))
+		return time.Time{}, false
+	case date.IsZero():
+		log.Info("spec.finalize.timeout has no effect: answers of the API server have no Date; see what removes this header")
+		return time.Time{}, false
+	}
+	return date, now.UID() == p.parent.UID() && now.Annotation(p.sinceKey()) == p.parent.Annotation(p.sinceKey())
+}
+
+// sinceKey and since are the annotation that says since when the cleanup has been attempted.
+func (p *pass) sinceKey() string { return v1.AnnotationCleanupSincePrefix + p.Name }
+
+func (p *pass) since(at time.Time) string {
+	return at.UTC().Format(time.RFC3339) + "/" + string(p.parent.UID())
+}
