@@ -92,6 +92,65 @@ func TestConditionOfAnotherManagerIsLeftAlone(t *testing.T) {
 	}
 }
 
+// atomicConditions has the server take the conditions of an App for one value.
+func atomicConditions(t *testing.T) {
+	app := schema.GroupKind{Group: "example.org", Kind: "App"}
+	before, key := fakeKinds[app], itemKeys["conditions"]
+	t.Cleanup(func() { fakeKinds[app], itemKeys["conditions"] = before, key })
+	now := before
+	now.Status = &kind.StatusSchema{ObservedGeneration: true, Atomic: true}
+	fakeKinds[app] = now
+	delete(itemKeys, "conditions")
+}
+
+func TestReadyConditionInAListThatIsOneValue(t *testing.T) {
+	atomicConditions(t)
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	wantRequests(t, "at first", c.run(), "create configmaps a", "create configmaps b", "status apps one")
+	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "True ") {
+		t.Errorf("ready condition %q, want True", got)
+	}
+	if got, want := c.writable("apps"), "True StatusWritable: parents can hold the ready condition"; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+	_, requests := c.pass("apps", "one")
+	wantRequests(t, "again", requests)
+
+	theirs := []any{map[string]any{"type": "Synced", "status": "True"}}
+	other := c.get("apps", "one").DeepCopy()
+	other.Object["status"].(map[string]any)["conditions"] = theirs
+	updated(other, "other", map[string]any{"f:status": map[string]any{"f:conditions": map[string]any{}}})
+	c.store(locationOf(other), other)
+	c.apply(with(t, app, "[a, b]", "[a, b, c]"))
+	c.settle()
+	status := c.get("apps", "one").Object["status"].(map[string]any)
+	if diff := cmp.Diff(map[string]any{"count": int64(3), "conditions": theirs}, status); diff != "" {
+		t.Errorf("once another manager writes the list: status (-want +got):\n%s", diff)
+	}
+	if got := c.writable("apps"); !strings.HasPrefix(got, "False ConditionOwned: another manager writes .status.conditions of 1 parents, ") {
+		t.Errorf("condition %q, want False ConditionOwned", got)
+	}
+	_, requests = c.pass("apps", "one")
+	wantRequests(t, "again, beside another manager", requests)
+}
+
+func TestConditionsThatNobodyIsKnownToOwnAreKept(t *testing.T) {
+	atomicConditions(t)
+	c := newCluster(t)
+	c.apply(apps)
+	before := c.apply(app)
+	theirs := []any{map[string]any{"type": "Synced", "status": "True"}}
+	before.Object["status"] = map[string]any{"conditions": theirs}
+	c.store(locationOf(before), before)
+	c.deliver()
+	c.run()
+	if diff := cmp.Diff(map[string]any{"count": int64(2), "conditions": theirs}, c.get("apps", "one").Object["status"]); diff != "" {
+		t.Errorf("status (-want +got):\n%s", diff)
+	}
+}
+
 func TestWhatAStatusTemplateNoLongerYieldsGoes(t *testing.T) {
 	const status = "count: {{ len .children.maps }}"
 	c := newCluster(t)

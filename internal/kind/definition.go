@@ -130,15 +130,16 @@ func statusSchema(version map[string]any) *StatusSchema {
 
 // conditionsSchema returns what .status.conditions can hold.
 func conditionsSchema(root, status map[string]any) StatusSchema {
-	if preserves(root) && len(status) == 0 || preserves(status) && inner(status, "properties")["conditions"] == nil {
-		return StatusSchema{Conditions: "the schema leaves .status open, so .status.conditions would be one atomic list: declare it as a list with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]"}
-	}
 	conditions := inner(inner(status, "properties"), "conditions")
+	if preserves(root) && len(status) == 0 || preserves(status) && conditions == nil || preserves(conditions) {
+		return StatusSchema{Atomic: true, ObservedGeneration: true}
+	}
+	kind, _ := conditions["x-kubernetes-list-type"].(string)
 	switch keys, _ := conditions["x-kubernetes-list-map-keys"].([]any); {
 	case conditions["type"] != "array":
 		return StatusSchema{Conditions: "the schema has no list .status.conditions: add one, with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]"}
-	case conditions["x-kubernetes-list-type"] != "map" || len(keys) != 1 || keys[0] != "type":
-		return StatusSchema{Conditions: ".status.conditions is not a map list in the schema: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]"}
+	case kind == "set" || kind == "map" && (len(keys) != 1 || keys[0] != "type"):
+		return StatusSchema{Conditions: ".status.conditions is not a map list by type in the schema: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]"}
 	}
 	items := inner(conditions, "items")
 	for _, field := range []string{"type", "status", "reason", "message", "lastTransitionTime"} {
@@ -146,7 +147,7 @@ func conditionsSchema(root, status map[string]any) StatusSchema {
 			return StatusSchema{Conditions: "the items of .status.conditions have no field " + field + " in the schema: add it"}
 		}
 	}
-	return StatusSchema{ObservedGeneration: has(items, "observedGeneration")}
+	return StatusSchema{Atomic: kind != "map", ObservedGeneration: has(items, "observedGeneration")}
 }
 
 func has(schema map[string]any, field string) bool {

@@ -18,9 +18,10 @@ type Kind struct {
 
 // StatusSchema says what the .status of a custom kind can hold.
 type StatusSchema struct {
-	// Conditions is "" when .status.conditions can hold conditions of many owners, else it says why
-	// it can't, with what to do.
+	// Conditions is "" when .status.conditions can hold conditions, else it says why it can't, with what to do.
 	Conditions string
+	// Atomic is whether .status.conditions is one value to the server, which only one manager can write.
+	Atomic bool
 	// ObservedGeneration is whether a condition can hold observedGeneration.
 	ObservedGeneration bool
 	// Fields are those that .status can hold; nil is any.

@@ -92,6 +92,11 @@ func TestCustomKinds(t *testing.T) {
 		k.Status = &StatusSchema{Conditions: conditions, ObservedGeneration: observed}
 		return k
 	}
+	atomic := func(generations bool) Kind {
+		next := with("", generations)
+		next.Status.Atomic = true
+		return next
+	}
 	for why, row := range map[string]struct {
 		version string
 		change  func(map[string]any)
@@ -112,7 +117,7 @@ func TestCustomKinds(t *testing.T) {
 		}},
 		"conditions is an atomic list": {
 			version: "v1",
-			want:    with(".status.conditions is not a map list in the schema: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", false),
+			want:    atomic(false),
 			change: func(m map[string]any) {
 				delete(inner(inner(schemaOf(m), "properties"), "conditions"), "x-kubernetes-list-type")
 			},
@@ -126,14 +131,14 @@ func TestCustomKinds(t *testing.T) {
 		},
 		"conditions are told apart by more than their type": {
 			version: "v1",
-			want:    with(".status.conditions is not a map list in the schema: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", false),
+			want:    with(".status.conditions is not a map list by type in the schema: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", false),
 			change: func(m map[string]any) {
 				inner(inner(schemaOf(m), "properties"), "conditions")["x-kubernetes-list-map-keys"] = []any{"type", "status"}
 			},
 		},
 		"conditions are told apart by something else": {
 			version: "v1",
-			want:    with(".status.conditions is not a map list in the schema: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", false),
+			want:    with(".status.conditions is not a map list by type in the schema: add x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", false),
 			change: func(m map[string]any) {
 				inner(inner(schemaOf(m), "properties"), "conditions")["x-kubernetes-list-map-keys"] = []any{"status"}
 			},
@@ -146,7 +151,7 @@ func TestCustomKinds(t *testing.T) {
 		}},
 		"the object is open": {
 			version: "v1",
-			want:    with("the schema leaves .status open, so .status.conditions would be one atomic list: declare it as a list with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", false),
+			want:    atomic(true),
 			change: func(m map[string]any) {
 				rootOf(m)["x-kubernetes-preserve-unknown-fields"] = true
 				delete(rootOf(m), "properties")
@@ -164,7 +169,7 @@ func TestCustomKinds(t *testing.T) {
 		},
 		"the status is open": {
 			version: "v1",
-			want:    with("the schema leaves .status open, so .status.conditions would be one atomic list: declare it as a list with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", false),
+			want:    atomic(true),
 			change: func(m map[string]any) {
 				delete(schemaOf(m), "properties")
 				schemaOf(m)["x-kubernetes-preserve-unknown-fields"] = true

@@ -16,23 +16,37 @@ func (p *pass) conditions() condition.Parent {
 }
 
 // withReady puts the ready condition into status, if the parent can hold it. Another
-// manager's condition of that type is left alone.
+// manager's condition of that type is left alone, and so are all conditions where they are one list that another manager writes.
 func (p *pass) withReady(status map[string]any, v census.Verdict) map[string]any {
-	if p.HoldsCondition() && !p.foreignCondition() {
+	foreign := p.foreignCondition()
+	if foreign && p.Kind.Status != nil && p.Kind.Status.Atomic {
+		delete(status, "conditions")
+		return status
+	}
+	if p.HoldsCondition() && !foreign {
 		p.conditions().SetOwn(status, v.Status, v.Reason, v.Message)
 	}
 	return status
 }
 
-// foreignCondition reports whether another manager owns the ready condition.
+// foreignCondition reports whether another manager owns the ready condition, or the whole list where that is one value.
 func (p *pass) foreignCondition() bool {
+	atomic := p.Kind.Status != nil && p.Kind.Status.Atomic
 	for manager, held := range p.parent.Conditions {
 		if manager == p.Manager {
 			continue
+		}
+		if atomic {
+			return true
 		}
 		if _, ok := fields.Set(held).Item(map[string]any{"type": p.ReadyCondition}); ok {
 			return true
 		}
 	}
-	return false
+	if !atomic {
+		return false
+	}
+	owned, _ := fields.Set(p.parent.Applied(p.Manager, "status")).Field("status")
+	_, held := owned.Field("conditions")
+	return !held && p.conditions().HasOthers()
 }

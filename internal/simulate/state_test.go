@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/templater-dev/templater/internal/kind"
 )
 
 // TestFieldsThatATemplateDrops go, and those of others stay.
@@ -287,5 +289,21 @@ func TestNamespacesOfRelatedObjects(t *testing.T) {
 				t.Errorf("faults %q; the templates see (-want +got):\n%s", result.Faults, diff)
 			}
 		})
+	}
+}
+
+// TestConditionsInAListThatIsOneValue has a status that is open.
+func TestConditionsInAListThatIsOneValue(t *testing.T) {
+	s := simulator(t, "\n  status: {template: 'a: b'}\n")
+	s.parents.Status = &kind.StatusSchema{Atomic: true}
+	_, out, _ := settle(t, s, state(t, app))
+	if list, _ := mapping(out.Parent["status"])["conditions"].([]any); len(list) != 1 {
+		t.Errorf("conditions %v, want the ready condition", list)
+	}
+	in := state(t, app)
+	in.Parent = Patch(in.Parent, data(t, `{status: {conditions: [{type: Theirs, status: "True"}]}}`))
+	_, out, _ = settle(t, s, in)
+	if diff := cmp.Diff(data(t, `{a: b, conditions: [{type: Theirs, status: "True"}]}`), mapping(out.Parent["status"])); diff != "" {
+		t.Errorf("beside another manager: status (-want +got):\n%s", diff)
 	}
 }

@@ -48,7 +48,10 @@ func (p *pass) writeStatus(status map[string]any) {
 	if p.parents.Status == nil {
 		return
 	}
-	if v := p.result.Ready; spec.HoldsCondition(p.compiled.ReadyCondition, p.parents) {
+	_, held := mapping(p.state.applied[parentID]["status"])["conditions"]
+	if p.parents.Status.Atomic && !held && p.conditions().HasOthers() {
+		delete(status, "conditions")
+	} else if v := p.result.Ready; spec.HoldsCondition(p.compiled.ReadyCondition, p.parents) {
 		p.conditions().SetOwn(status, v.Status, v.Reason, v.Message)
 	}
 	p.result.Status = status

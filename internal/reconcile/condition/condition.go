@@ -39,6 +39,15 @@ func (p Parent) SetOwn(status map[string]any, is, reason, message string) {
 	status["conditions"] = append(conditions, condition)
 }
 
+// HasOthers reports whether there are conditions that are not templater's own.
+func (p Parent) HasOthers() bool {
+	conditions, _ := p.Status["conditions"].([]any)
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		condition, _ := c.(map[string]any)
+		return condition["type"] != p.Own
+	})
+}
+
 // Fill completes the conditions that a status template yields. It
 // returns what is wrong with them, or "".
 func (p Parent) Fill(status map[string]any) string {
