@@ -4,7 +4,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // TemplateControllerStatus is what templater made of the spec.
 type TemplateControllerStatus struct {
-	// The metadata.generation that conditions and counts are about. Always there.
+	// The metadata.generation that the conditions are about, and that parents
+	// are counted for in parents.updated. Always there.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -18,7 +19,8 @@ type TemplateControllerStatus struct {
 	// like a mistake, which stops nothing; Watching, the kinds exist, may be
 	// listed, and are fully read; StatusWritable, parents can hold the status and
 	// the ready condition; Ready, accepted and watching, and neither suspended nor
-	// being deleted nor handed over. Ready says nothing of how the parents fare.
+	// being deleted nor handed over; ParentsReady, no parent has failed, and all
+	// are reconciled with the current spec. Ready says nothing about the parents.
 	// Two are there only while they are False: EventsWritable, Events about some
 	// parents cannot be written; LogsReadable, some logs of related Pods cannot be
 	// read. The meaning of Ready is promised; the other types, and all reasons,
@@ -29,8 +31,8 @@ type TemplateControllerStatus struct {
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
 	// How the parents fare. Always there. Follows a change after 2 seconds. After
-	// templater has started, what was counted before stays until all parents have
-	// been looked at, or for 30 seconds.
+	// templater has started, the earlier counts are kept until all parents are
+	// reconciled, or for 30 seconds; updated only if the spec is the same.
 	// +optional
 	Parents ParentCounts `json:"parents"`
 
@@ -75,7 +77,9 @@ type TemplateControllerStatus struct {
 
 // ParentCounts counts the parents of a TemplateController.
 type ParentCounts struct {
-	// All parents: the objects that match spec.watch. Always there.
+	// All parents: the objects that match spec.watch. Always there. It is the sum
+	// of ready, failed, waiting and suspended, and of those that are not yet
+	// reconciled for the first time.
 	// +optional
 	Total int64 `json:"total"`
 	// Those whose children are all as their templates say, and ready. Always
@@ -83,9 +87,22 @@ type ParentCounts struct {
 	// +optional
 	Ready int64 `json:"ready"`
 	// Those where an error keeps templater from doing its work, or a child has
-	// failed. Always there. The others are not ready yet.
+	// failed. Always there.
 	// +optional
 	Failed int64 `json:"failed"`
+	// Those that are neither ready nor failed: they wait for children or other
+	// objects, or are being deleted. Always there.
+	// +optional
+	Waiting int64 `json:"waiting"`
+	// Those that were reconciled with the current spec, which is that of
+	// observedGeneration, with whatever result. A change of the spec has reached
+	// all parents when updated and suspended add up to total. Always there.
+	// +optional
+	Updated int64 `json:"updated"`
+	// Those that are not reconciled because spec.suspend is true. They count
+	// neither as ready nor as failed, waiting or updated. Always there.
+	// +optional
+	Suspended int64 `json:"suspended"`
 }
 
 // FailingParent is a parent that counts as failed.
@@ -129,6 +146,7 @@ const (
 	ConditionStatusWritable = "StatusWritable"
 	ConditionEventsWritable = "EventsWritable" // there while it is False
 	ConditionLogsReadable   = "LogsReadable"   // there while it is False
+	ConditionParentsReady   = "ParentsReady"
 	ConditionReady          = "Ready"
 )
 
@@ -156,6 +174,9 @@ const (
 	ReasonNoConditions   = "NoConditions"
 	ReasonConditionOwned = "ConditionOwned"
 	ReasonFieldOwned     = "FieldOwned"
+
+	ReasonParentsReady  = "ParentsReady"
+	ReasonParentsFailed = "ParentsFailed"
 
 	ReasonTooManyLogs      = "TooManyLogs"
 	ReasonLogRequestFailed = "LogRequestFailed"

@@ -78,13 +78,14 @@ func TestWhatIsRejectedHasAllItsParentsAndChildrenStill(t *testing.T) {
 	c := newCluster(t).controllers
 	tc := &v1.TemplateController{Status: v1.TemplateControllerStatus{Parents: v1.ParentCounts{Total: 3, Ready: 2}, Children: v1.ChildCounts{Total: 5}}}
 	e := newTracked("u")
-	e.counts.Set(configMapName("one"), &tally.Tally{Ready: true, Children: 2})
+	e.counts.Begin(1)
+	e.counts.Set(configMapName("one"), &tally.Tally{Generation: 1, Ready: true, Children: 2})
 	for why, row := range map[string]struct {
 		a        assembly
 		parents  v1.ParentCounts
 		children int64
 	}{
-		"it is accepted": {assembly{}, v1.ParentCounts{Total: 1, Ready: 1}, 2},
+		"it is accepted": {assembly{}, v1.ParentCounts{Total: 1, Ready: 1, Updated: 1}, 2},
 		"it is rejected": {assembly{rejection: spec.Rejectf("No", "no")}, v1.ParentCounts{Total: 3, Failed: 3}, 5},
 	} {
 		got := c.statusOf(tc, e, row.a, &running.Controller{Factory: noChildren})

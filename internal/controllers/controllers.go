@@ -214,6 +214,7 @@ func (c *Controllers) forgetParents(ctx context.Context, name string, e *tracked
 	c.stop(ctx, name)
 	c.mu.Lock()
 	e.counts, e.indexes = tally.New(), indexesOf(e.compiled)
+	e.counts.Begin(e.generation)
 	c.mu.Unlock()
 	for _, m := range c.memories {
 		m.ForgetController(name)

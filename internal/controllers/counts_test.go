@@ -35,15 +35,15 @@ func TestCountsSurviveARestart(t *testing.T) {
 		c.controllers.queue.Add("apps")
 		c.run()
 		parents, _, _ := unstructured.NestedMap(c.get("templatecontrollers", "apps").Object, "status", "parents")
-		return parents["total"]
+		return parents["ready"]
 	}
 	if got := recount(); got != int64(1) {
-		t.Fatalf("status.parents.total is %v, want 1", got)
+		t.Fatalf("status.parents.ready is %v, want 1", got)
 	}
 	c.start()
 	c.controllers.parents.ShutDown() // no parent has been looked at yet
 	if got := recount(); got != int64(1) {
-		t.Errorf("status.parents.total is %v right after a restart, want 1 still", got)
+		t.Errorf("status.parents.ready is %v right after a restart, want 1 still", got)
 	}
 	const early = time.Second
 	c.clock.SetTime(c.clock.Now().Add(early))
@@ -55,7 +55,7 @@ func TestCountsSurviveARestart(t *testing.T) {
 	}
 	c.clock.SetTime(c.clock.Now().Add(recountTime))
 	if got := recount(); got != int64(0) {
-		t.Errorf("status.parents.total is %v later, want what has been counted", got)
+		t.Errorf("status.parents.ready is %v later, want what has been counted", got)
 	}
 }
 

@@ -220,12 +220,12 @@ func TestParentsAndReadinessAreMeasured(t *testing.T) {
 	c.apply(with(t, app, "name: one", "name: two", ", text: hello", ""))
 	c.run()
 	got := m.each["apps"]
-	if want := (v1.ParentCounts{Total: 2, Ready: 1, Failed: 1}); got.parents != want || !got.ready {
+	if want := (v1.ParentCounts{Total: 2, Ready: 1, Failed: 1, Updated: 2}); got.parents != want || !got.ready {
 		t.Errorf("parents %+v and ready %v, want %+v and true", got.parents, got.ready, want)
 	}
 	c.gone(locationOf(parse(t, with(t, app, "name: one", "name: two"))))
 	c.run()
-	if want := (v1.ParentCounts{Total: 1, Ready: 1}); got.parents != want {
+	if want := (v1.ParentCounts{Total: 1, Ready: 1, Updated: 1}); got.parents != want {
 		t.Errorf("parents %+v, want %+v", got.parents, want)
 	}
 	c.apply(with(t, apps, "kind: App", "kind: Nowhere"))

@@ -98,7 +98,13 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *tracked, a assembly
 	recounting := left > 0 && e.counts.Parents.Total < tc.Status.Parents.Total && !e.countsAll(a, next)
 	if recounting {
 		status.Parents, status.Children, status.Failing = tc.Status.Parents, tc.Status.Children, tc.Status.Failing
+		if tc.Status.ObservedGeneration != tc.Generation {
+			status.Parents.Updated = e.counts.Parents.Updated
+		}
 		c.queue.AddAfter(tc.Name, left) // once more: in the queue, what comes sooner has replaced what was to come then
+	}
+	if len(next.Parents) > 0 && next.ParentsComplete() && !recounting {
+		status.Parents.Total = max(status.Parents.Total, int64(next.CountParents())) // with those that are not reconciled yet
 	}
 	if a.rejection != nil { // nobody looks at parents, so none of them is in step, and none is counted
 		total := max(status.Parents.Total, tc.Status.Parents.Total)
@@ -111,7 +117,9 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *tracked, a assembly
 	slices.SortFunc(status.ChildKinds, func(a, b v1.ChildKind) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))
 	})
-	for _, condition := range conditions.Of(a.facts(tc, next, e.counts)) {
+	facts := a.facts(tc, next, e.counts)
+	facts.Parents, facts.Failing = status.Parents, status.Failing
+	for _, condition := range conditions.Of(facts) {
 		if recounting && condition.Type == v1.ConditionStatusWritable && ownedByOthers(tc) {
 			continue // as far as is known
 		}

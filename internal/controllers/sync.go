@@ -99,6 +99,7 @@ func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
 		return false, nil // what the templates mean is the same
 	}
 	e.generation, e.compiled = l.tc.Generation, compiled
+	e.counts.Begin(e.generation)
 	e.indexes = indexesOf(compiled)
 	e.round++
 	clear(e.settled)

@@ -81,11 +81,11 @@ func TestCodesHoldNoLinks(t *testing.T) {
 
 func TestFieldsSayWhatTheyTake(t *testing.T) {
 	for word, want := range map[string]string{
-		"spec.children":       "Takes a list of mappings.\nFields: deletionPolicy, dependsOn, name, prunePolicy, readyWhen, scope, template, updateStrategy.",
-		"spec.whenDeleted":    "Takes OrphanChildren, DeleteChildren.",
-		"spec.suspend":        "Takes true or false.",
-		"spec.helpers":        "Takes a text.",
-		"spec.watch":          "Takes a mapping.",
+		"spec.children":    "Takes a list of mappings.\nFields: deletionPolicy, dependsOn, name, prunePolicy, readyWhen, scope, template, updateStrategy.",
+		"spec.whenDeleted": "Takes OrphanChildren, DeleteChildren.",
+		"spec.suspend":     "Takes true or false.",
+		"spec.helpers":     "Takes a text.",
+		"spec.watch":       "Takes a mapping.",
 	} {
 		found := Find(word)
 		if len(found) != 1 || !strings.Contains(found[0].More, want) || strings.Contains(found[0].About, "\n") {

@@ -25,7 +25,7 @@ var (
 var (
 	passes         = desc("templater_passes_total", "Passes over parents, by what became of them: success, waiting (for something that is still to come), failed, panic, skipped.", "controller", "result")
 	writes         = desc("templater_child_writes_total", "Requests that create, update or delete a child, by what the API server answered: success, conflict, forbidden, rejected, error.", "controller", "verb", "result")
-	parents        = desc("templater_parents", "Parents, by how they fare: ready, failed (an error keeps templater from doing its work, or a child has failed), progressing.", "controller", "state")
+	parents        = desc("templater_parents", "Parents, by how they fare: ready, failed (an error keeps templater from doing its work, or a child has failed), waiting (for children or other objects), suspended.", "controller", "state")
 	templateErrors = desc("templater_template_errors_total", "Passes in which a template failed.", "controller")
 	trips          = desc("templater_breaker_trips_total", "How often a parent was slowed down because it was written to again and again.", "controller")
 	ready          = desc("templater_templatecontroller_ready", "Whether the TemplateController is Ready: 1 or 0.", "controller")
@@ -97,13 +97,13 @@ func (m *meters) Collect(out chan<- prometheus.Metric) {
 
 // meter measures the work for one TemplateController.
 type meter struct {
-	controller             string
-	passes                 [measure.Outcomes]atomic.Uint64
-	durations              prometheus.Observer
-	writes                 [measure.Verbs][measure.Answers]atomic.Uint64
-	templateErrors, trips  atomic.Uint64
-	total, inOrder, failed atomic.Int64 // parents
-	ready                  atomic.Bool
+	controller                          string
+	passes                              [measure.Outcomes]atomic.Uint64
+	durations                           prometheus.Observer
+	writes                              [measure.Verbs][measure.Answers]atomic.Uint64
+	templateErrors, trips               atomic.Uint64
+	inOrder, failed, waiting, suspended atomic.Int64 // parents
+	ready                               atomic.Bool
 }
 
 func (m *meter) Pass(outcome measure.Outcome, took time.Duration) {
@@ -120,9 +120,10 @@ func (m *meter) Write(verb measure.Verb, answer measure.Answer) { m.writes[verb]
 func (m *meter) Tripped() { m.trips.Add(1) }
 
 func (m *meter) Parents(now v1.ParentCounts) {
-	m.total.Store(now.Total)
 	m.inOrder.Store(now.Ready)
 	m.failed.Store(now.Failed)
+	m.waiting.Store(now.Waiting)
+	m.suspended.Store(now.Suspended)
 }
 
 func (m *meter) Ready(now bool) { m.ready.Store(now) }
@@ -148,10 +149,10 @@ func (m *meter) collect(out chan<- prometheus.Metric) {
 	}
 	count(templateErrors, &m.templateErrors)
 	count(trips, &m.trips)
-	total, inOrder, failed := m.total.Load(), m.inOrder.Load(), m.failed.Load()
-	gauge(parents, float64(inOrder), "ready")
-	gauge(parents, float64(failed), "failed")
-	gauge(parents, float64(max(0, total-inOrder-failed)), "progressing")
+	gauge(parents, float64(m.inOrder.Load()), "ready")
+	gauge(parents, float64(m.failed.Load()), "failed")
+	gauge(parents, float64(m.waiting.Load()), "waiting")
+	gauge(parents, float64(m.suspended.Load()), "suspended")
 	gauge(ready, truth(m.ready.Load()))
 }
 

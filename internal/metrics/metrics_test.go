@@ -40,7 +40,7 @@ func TestAMeterCounts(t *testing.T) {
 	meter.Write(measure.Create, measure.Accepted)
 	meter.Write(measure.Create, measure.Forbidden)
 	meter.Write(measure.Delete, measure.NoAnswer)
-	meter.Parents(v1.ParentCounts{Total: 7, Ready: 4, Failed: 2})
+	meter.Parents(v1.ParentCounts{Total: 9, Ready: 4, Failed: 2, Waiting: 1, Suspended: 2})
 	meter.Ready(true)
 	compare(t, m, `
 # HELP templater_passes_total Passes over parents, by what became of them: success, waiting (for something that is still to come), failed, panic, skipped.
@@ -57,11 +57,12 @@ templater_child_writes_total{controller="apps",result="success",verb="create"} 1
 templater_child_writes_total{controller="apps",result="error",verb="delete"} 1
 templater_child_writes_total{controller="apps",result="success",verb="delete"} 0
 templater_child_writes_total{controller="apps",result="success",verb="update"} 0
-# HELP templater_parents Parents, by how they fare: ready, failed (an error keeps templater from doing its work, or a child has failed), progressing.
+# HELP templater_parents Parents, by how they fare: ready, failed (an error keeps templater from doing its work, or a child has failed), waiting (for children or other objects), suspended.
 # TYPE templater_parents gauge
 templater_parents{controller="apps",state="failed"} 2
-templater_parents{controller="apps",state="progressing"} 1
 templater_parents{controller="apps",state="ready"} 4
+templater_parents{controller="apps",state="suspended"} 2
+templater_parents{controller="apps",state="waiting"} 1
 # HELP templater_template_errors_total Passes in which a template failed.
 # TYPE templater_template_errors_total counter
 templater_template_errors_total{controller="apps"} 1

@@ -28,6 +28,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/reconcile/tally"
 	"github.com/templater-dev/templater/internal/reconcile/view"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	"github.com/templater-dev/templater/internal/render"
@@ -109,6 +110,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 	defer worker.End()
 	c, leave := r.controllers.Enter(key.Controller)
 	defer leave()
+	if c != nil && c.Spec.Suspend {
+		r.countSuspended(c, key)
+	}
 	if c == nil || !c.Runs() || !c.ParentsSynced(key.Parent.Namespace) || c.SyncingChildren(key.Parent.Namespace) {
 		return Result{} // each of these brings the parent back when it changes
 	}
@@ -126,6 +130,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 		return result
 	}
 	if parent.Deleting() && !parent.HasFinalizer(c.Finalizer) {
+		r.controllers.Count(key, tally.Tally{Generation: c.Generation, Unobserved: true})
 		return Result{} // the garbage collector takes the children
 	}
 	if c.TeardownOnly && !parent.Deleting() {
@@ -152,6 +157,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 		result.Retry = problem.RetrySlow // something may be left to prune, and nobody tells when
 	}
 	return result
+}
+
+// countSuspended counts a parent of a suspended TemplateController, which is not reconciled. It makes no request.
+func (r *Reconciler) countSuspended(c *running.Controller, key queue.Key) {
+	if c.Unknown || !c.ParentsSynced(key.Parent.Namespace) {
+		return
+	}
+	if c.Parent(key.Parent) == nil {
+		r.controllers.Left(key)
+		return
+	}
+	r.controllers.Count(key, tally.Tally{Suspended: true, Unobserved: true})
 }
 
 func (p *pass) run(ctx context.Context) Result {

@@ -63,7 +63,7 @@ func (p *pass) tell(ctx context.Context, status map[string]any, now *tally.Tally
 
 // count begins to count how the parent fares: with its children.
 func (p *pass) count(observed []*child.Live, judge *readiness.Judge) *tally.Tally {
-	now := &tally.Tally{Children: int64(len(observed)), Foreign: p.HoldsCondition() && p.foreignCondition()}
+	now := &tally.Tally{Generation: p.Generation, Children: int64(len(observed)), Foreign: p.HoldsCondition() && p.foreignCondition()}
 	for _, l := range observed {
 		if judge.Of(l.Entry, l.Object) == readiness.Ready {
 			now.ChildrenReady++

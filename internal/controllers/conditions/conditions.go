@@ -26,6 +26,9 @@ type Facts struct {
 	// Running is what it comes to: without parents where there is a Rejection or a KindErr.
 	Running *running.Controller
 	Counts  *tally.Counts
+	// Parents and Failing are the counts and the failing parents that the status shows.
+	Parents v1.ParentCounts
+	Failing []v1.FailingParent
 }
 
 // Of returns the conditions that each TemplateController has, without times and generation.
@@ -45,7 +48,7 @@ func Of(f Facts) []metav1.Condition {
 			ready.Message += ", and parents that are being deleted wait"
 		}
 	}
-	return []metav1.Condition{accepted, f.Linted, watching, writableCondition(f), ready}
+	return []metav1.Condition{accepted, f.Linted, watching, writableCondition(f), parentsCondition(f, watching), ready}
 }
 
 func acceptedCondition(f Facts) metav1.Condition {

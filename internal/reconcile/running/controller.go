@@ -161,6 +161,19 @@ func (c *Controller) EachParent(f func(*object.Object)) {
 	}
 }
 
+// CountParents returns how many parents match.
+func (c *Controller) CountParents() int {
+	n := 0
+	if c.NamespaceSelector != nil {
+		c.EachParent(func(*object.Object) { n++ })
+		return n
+	}
+	for _, cache := range c.Parents {
+		n += cache.Len()
+	}
+	return n
+}
+
 // Resolve returns a kind; that of a source is current. See child.Cluster.
 func (c *Controller) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 	if s := c.Sources[gvk.GroupKind()]; s.Kind.Resource.Version == gvk.Version {

@@ -11,10 +11,11 @@ import (
 
 // Counts adds up the tallies of a controller's parents.
 type Counts struct {
-	Tallies  map[types.NamespacedName]Tally
-	Parents  v1.ParentCounts
-	Children v1.ChildCounts
-	Foreign  int64
+	generation int64 // of the TemplateController, now
+	Tallies    map[types.NamespacedName]Tally
+	Parents    v1.ParentCounts
+	Children   v1.ChildCounts
+	Foreign    int64
 
 	Denied, Contested complaints
 	contested         map[types.NamespacedName]struct{} // the parents with a Contested
@@ -61,6 +62,11 @@ func (c *Counts) Set(parent types.NamespacedName, now *Tally) bool {
 	if known {
 		c.add(before, -1)
 	}
+	if now != nil && now.Unobserved {
+		kept := *now
+		kept.Children, kept.ChildrenReady = before.Children, before.ChildrenReady
+		now = &kept
+	}
 	if now == nil || now.Contested == "" {
 		delete(c.contested, parent)
 	} else {
@@ -74,6 +80,19 @@ func (c *Counts) Set(parent types.NamespacedName, now *Tally) bool {
 	c.add(*now, 1)
 	return !known || before != *now
 }
+
+// Begin sets the generation of the TemplateController: a parent counts as updated once it is reconciled with that.
+func (c *Counts) Begin(generation int64) {
+	c.generation, c.Parents.Updated = generation, 0
+	for _, t := range c.Tallies {
+		if c.updated(t) {
+			c.Parents.Updated++
+		}
+	}
+}
+
+// updated reports whether a parent was reconciled with the current spec.
+func (c *Counts) updated(t Tally) bool { return t.Generation == c.generation && !t.Suspended }
 
 // EachContested calls f for the parents of whose status a part is left to another TemplateController: for that one, or for
 // all where its name is empty. It visits no others.
@@ -91,11 +110,18 @@ func (c *Counts) EachContested(parent types.NamespacedName, f func(types.Namespa
 
 func (c *Counts) add(t Tally, sign int64) {
 	c.Parents.Total += sign
-	if t.Ready {
-		c.Parents.Ready += sign
-	}
-	if t.Failed {
+	switch {
+	case t.Suspended:
+		c.Parents.Suspended += sign
+	case t.Failed:
 		c.Parents.Failed += sign
+	case t.Ready:
+		c.Parents.Ready += sign
+	default:
+		c.Parents.Waiting += sign
+	}
+	if c.updated(t) {
+		c.Parents.Updated += sign
 	}
 	if t.Foreign {
 		c.Foreign += sign

@@ -78,9 +78,10 @@ func TestWhatIsToldOfParentsHoldsForOneThatIsStillThere(t *testing.T) {
 
 func TestCountsAreSums(t *testing.T) {
 	c := New()
+	c.Begin(7)
 	one, two := types.NamespacedName{Namespace: "ns", Name: "one"}, types.NamespacedName{Namespace: "ns", Name: "two"}
-	fine := Tally{Ready: true, Children: 3, ChildrenReady: 2}
-	bad := Tally{Failed: true, Foreign: true, Children: 5, ChildrenReady: 1}
+	fine := Tally{Generation: 7, Ready: true, Children: 3, ChildrenReady: 2}
+	bad := Tally{Generation: 6, Failed: true, Foreign: true, Children: 5, ChildrenReady: 1}
 	for i, step := range []struct {
 		why      string
 		parent   types.NamespacedName
@@ -91,12 +92,13 @@ func TestCountsAreSums(t *testing.T) {
 		foreign  int64
 	}{
 		{"what is gone already", one, nil, false, v1.ParentCounts{}, v1.ChildCounts{}, 0},
-		{"the first, with nothing to say of it", one, &Tally{}, true, v1.ParentCounts{Total: 1}, v1.ChildCounts{}, 0},
-		{"it is ready", one, &fine, true, v1.ParentCounts{Total: 1, Ready: 1}, v1.ChildCounts{Total: 3, Ready: 2}, 0},
-		{"it stays so", one, &fine, false, v1.ParentCounts{Total: 1, Ready: 1}, v1.ChildCounts{Total: 3, Ready: 2}, 0},
-		{"another one fails", two, &bad, true, v1.ParentCounts{Total: 2, Ready: 1, Failed: 1}, v1.ChildCounts{Total: 8, Ready: 3}, 1},
+		{"the first, with nothing to say of it", one, &Tally{}, true, v1.ParentCounts{Total: 1, Waiting: 1}, v1.ChildCounts{}, 0},
+		{"it is ready", one, &fine, true, v1.ParentCounts{Total: 1, Ready: 1, Updated: 1}, v1.ChildCounts{Total: 3, Ready: 2}, 0},
+		{"it stays so", one, &fine, false, v1.ParentCounts{Total: 1, Ready: 1, Updated: 1}, v1.ChildCounts{Total: 3, Ready: 2}, 0},
+		{"another one fails", two, &bad, true, v1.ParentCounts{Total: 2, Ready: 1, Failed: 1, Updated: 1}, v1.ChildCounts{Total: 8, Ready: 3}, 1},
 		{"the first one fails, too", one, &bad, true, v1.ParentCounts{Total: 2, Failed: 2}, v1.ChildCounts{Total: 10, Ready: 2}, 2},
 		{"it is gone", one, nil, true, v1.ParentCounts{Total: 1, Failed: 1}, v1.ChildCounts{Total: 5, Ready: 1}, 1},
+		{"one that is suspended keeps its children, and counts as nothing else", two, &Tally{Generation: 7, Suspended: true, Unobserved: true, Ready: true}, true, v1.ParentCounts{Total: 1, Suspended: 1}, v1.ChildCounts{Total: 5, Ready: 1}, 0},
 		{"all are", two, nil, true, v1.ParentCounts{}, v1.ChildCounts{}, 0},
 	} {
 		if got := c.Set(step.parent, step.now); got != step.changes {
@@ -105,6 +107,22 @@ func TestCountsAreSums(t *testing.T) {
 		if diff := cmp.Diff(step.parents, c.Parents) + cmp.Diff(step.children, c.Children) + cmp.Diff(step.foreign, c.Foreign); diff != "" {
 			t.Errorf("step %d, %s: sums (-want +got):\n%s", i, step.why, diff)
 		}
+	}
+}
+
+func TestUpdatedFollowsTheGeneration(t *testing.T) {
+	c := New()
+	for generation, name := range []string{"old", "new", "newest"} {
+		c.Set(types.NamespacedName{Name: name}, &Tally{Generation: int64(generation + 1)})
+	}
+	c.Set(types.NamespacedName{Name: "suspended"}, &Tally{Generation: 2, Suspended: true})
+	for generation, want := range map[int64]int64{1: 1, 2: 1, 3: 1, 4: 0} {
+		t.Run(fmt.Sprint("generation ", generation), func(t *testing.T) {
+			c.Begin(generation)
+			if got := c.Parents.Updated; got != want {
+				t.Errorf("%d parents are updated, want %d", got, want)
+			}
+		})
 	}
 }
 

@@ -2,7 +2,10 @@ package tally
 
 // Tally is how one parent fared in its last pass.
 type Tally struct {
-	Ready, Failed           bool
+	Generation              int64  // of the TemplateController that the parent was reconciled with
+	Ready, Failed           bool   // neither = it waits
+	Suspended               bool   // it is not reconciled: nothing else is known but Generation
+	Unobserved              bool   // its children were not read: they count as before
 	Reason                  string // of the problem to show, where it has failed
 	Foreign                 bool   // another manager owns the ready condition
 	Contested               string // what of the status another TemplateController writes

@@ -1,0 +1,144 @@
+package controllers
+
+import (
+	"fmt"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// shownCounts returns status.parents of apps as the last write left it.
+func (c *cluster) shownCounts() string {
+	c.t.Helper()
+	n, _, _ := unstructured.NestedMap(c.get("templatecontrollers", "apps").Object, "status", "parents")
+	return fmt.Sprintf("total %v ready %v failed %v waiting %v updated %v suspended %v", n["total"], n["ready"], n["failed"], n["waiting"], n["updated"], n["suspended"])
+}
+
+// synced returns the same after another look at the TemplateController.
+func (c *cluster) syncedCounts() string {
+	c.t.Helper()
+	c.controllers.queue.Add("apps")
+	c.runControllers()
+	return c.shownCounts()
+}
+
+func (c *cluster) parentsReady() string {
+	c.t.Helper()
+	return c.condition("templatecontrollers", "apps", "ParentsReady")
+}
+
+func TestUpdatedCountsParentsReconciledWithTheCurrentSpec(t *testing.T) {
+	c := begun(t, apps, app)
+	want := func(why, counts, ready string) {
+		t.Helper()
+		if got := c.shownCounts(); got != counts {
+			t.Errorf("%s: counts\n%s, want\n%s", why, got, counts)
+		}
+		if got := c.parentsReady(); got != ready {
+			t.Errorf("%s: condition\n%s, want\n%s", why, got, ready)
+		}
+	}
+	const done = "total 1 ready 1 failed 0 waiting 0 updated 1 suspended 0"
+	const fine = "True ParentsReady: no parent has failed: 1 ready, 0 waiting, 0 suspended"
+	c.syncedCounts()
+	want("at first", done, fine)
+
+	c.apply(with(t, apps, "count: {{", "size: {{"))
+	c.deliver()
+	c.runControllers() // and no parent
+	want("right after an edit", "total 1 ready 1 failed 0 waiting 0 updated 0 suspended 0", "Unknown Progressing: 1 of 1 parents are not yet reconciled with the current spec")
+	c.settle()
+	c.syncedCounts()
+	want("after the reconciliation", done, fine)
+	wantRequests(t, "a second run", c.settle())
+
+	c.applyAs(with(t, app, "name: one", "name: two", "[a, b]", "[c]"), "uid-two")
+	c.controllers.queue.Add("apps")
+	c.deliver()
+	c.runControllers()
+	want("a new parent", "total 2 ready 1 failed 0 waiting 0 updated 1 suspended 0", "Unknown Progressing: 1 of 2 parents are not yet reconciled with the current spec")
+}
+
+func TestUpdatedAfterARestart(t *testing.T) {
+	for _, row := range []struct{ why, spec, want string }{
+		{"the spec is the same: what was counted with it holds", apps, "total 1 ready 1 failed 0 waiting 0 updated 1 suspended 0"},
+		{"the spec was edited meanwhile: no parent is reconciled with it", with(t, apps, "count: {{", "size: {{"), "total 1 ready 1 failed 0 waiting 0 updated 0 suspended 0"},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			c := begun(t, apps, app)
+			c.syncedCounts()
+			c.apply(row.spec)
+			c.start()
+			c.controllers.parents.ShutDown() // no parent is reconciled yet
+			if got := c.syncedCounts(); got != row.want {
+				t.Errorf("counts\n%s, want\n%s", got, row.want)
+			}
+		})
+	}
+}
+
+func TestParentsOfASuspendedTemplateControllerAreCounted(t *testing.T) {
+	const suspended = "total 1 ready 0 failed 0 waiting 0 updated 0 suspended 1"
+	c := begun(t, apps, app)
+	c.apply(with(t, apps, "spec:\n", "spec:\n  suspend: true\n"))
+	wantRequests(t, "suspended", c.settle())
+	if got := c.syncedCounts(); got != suspended {
+		t.Errorf("counts\n%s, want\n%s", got, suspended)
+	}
+	c.start()
+	c.settle()
+	c.clock.SetTime(c.clock.Now().Add(2 * recountTime))
+	if got := c.syncedCounts(); got != suspended {
+		t.Errorf("after a restart: counts\n%s, want\n%s", got, suspended)
+	}
+	if got, want := c.parentsReady(), "True ParentsReady: no parent has failed: 0 ready, 0 waiting, 1 suspended"; got != want {
+		t.Errorf("condition\n%s, want\n%s", got, want)
+	}
+	c.applyAs(with(t, app, "name: one", "name: two", "[a, b]", "[c]"), "uid-two")
+	c.settle()
+	if got, want := c.syncedCounts(), "total 2 ready 0 failed 0 waiting 0 updated 0 suspended 2"; got != want {
+		t.Errorf("a new parent: counts\n%s, want\n%s", got, want)
+	}
+	c.remove(one)
+	c.deliver()
+	c.settle()
+	if got := c.syncedCounts(); got != suspended {
+		t.Errorf("one parent is deleted: counts\n%s, want\n%s", got, suspended)
+	}
+}
+
+func TestParentsReadyNamesFailedParents(t *testing.T) {
+	c := newCluster(t)
+	c.apply(apps)
+	c.apply(app)
+	broken := with(t, app, "text: hello", "other: x")
+	for i, name := range []string{"p", "q", "r", "s"} {
+		c.applyAs(with(t, broken, "name: one", "name: "+name, "[a, b]", "[c"+name+"]"), types.UID(fmt.Sprint("uid-", i)))
+	}
+	c.settle()
+	c.syncedCounts()
+	const failed = "False ParentsFailed: 4 of 5 parents have failed, for example ns/p (TemplateError); ns/q (TemplateError); ns/r (TemplateError)"
+	if got := c.parentsReady(); got != failed {
+		t.Errorf("condition\n%s, want\n%s", got, failed)
+	}
+	if got, want := c.condition("templatecontrollers", "apps", "Ready"), "True Ready: accepted and watching"; got != want {
+		t.Errorf("Ready %q, want %q", got, want)
+	}
+	version := c.version
+	c.syncedCounts()
+	if c.version != version {
+		t.Error("a second look writes again")
+	}
+	c.apply(with(t, apps, "count: {{", "size: {{"))
+	c.deliver()
+	c.runControllers()
+	if got := c.parentsReady(); got != failed {
+		t.Errorf("during an update: condition\n%s, want\n%s", got, failed)
+	}
+	c.apply(with(t, apps, "{{ range .spec.names }}", "{{ range .spec.names"))
+	c.settle()
+	if got, want := c.parentsReady(), "False NotAccepted: 5 parents are not reconciled until the spec is accepted"; got != want {
+		t.Errorf("rejected: condition\n%s, want\n%s", got, want)
+	}
+}
