@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -97,5 +98,14 @@ func (c *cluster) bring(want watch.Want, cache *watch.Cache, each change) {
 	}
 	if err != nil {
 		c.t.Fatal(err)
+	}
+}
+
+// resumed ends a failure of a cache as a watch does that is resumed: the server accepts it, and sends a bookmark after what was missed.
+func resumed(t testing.TB, cache *watch.Cache) {
+	t.Helper()
+	cache.Watching()
+	if err := cache.Bookmark("0"); err != nil {
+		t.Fatal(err)
 	}
 }

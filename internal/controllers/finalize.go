@@ -110,6 +110,7 @@ const deletionsAtATime = 100
 // deleteChildren asks for the deletion of children that go with their TemplateController, of some at a time, and
 // returns what it waits for, nil when none is left. The error deserves a retry.
 func (c *Controllers) deleteChildren(ctx context.Context, from *running.Controller) (*spec.Rejection, error) {
+	since := from.EverywhereSince()
 	if !from.CompleteEverywhere() { // comes again when the caches have synced
 		reason, message := from.ChildObstacle()
 		return spec.Rejectf(reason, "being deleted: waits until it can read its children: %s", message), nil
@@ -128,13 +129,13 @@ func (c *Controllers) deleteChildren(ctx context.Context, from *running.Controll
 	if len(left) == 0 {
 		return nil, nil
 	}
-	if len(due) > 0 && (!running.Readable(from.Controllers) || !c.MayPrune(ctx, from)) {
+	if len(due) > 0 && (since == 0 || !c.MayPrune(ctx, from)) {
 		return nil, errBehind // it may be suspended by now, or have other policies
 	}
 	if len(due) > deletionsAtATime { // those that the server refuses must not keep the others from their turn
 		due = slices.Concat(due[rand.IntN(len(due)):], due)[:deletionsAtATime] //nolint:gosec // keeps no secret
 	}
-	refused, err := c.deleteSome(ctx, from, due)
+	refused, err := c.deleteSome(ctx, decided{from, since}, due)
 	if refused == nil {
 		return &spec.Rejection{Reason: v1.ReasonDeleting, Message: child.Going(left)}, err
 	}
@@ -145,14 +146,23 @@ func (c *Controllers) deleteChildren(ctx context.Context, from *running.Controll
 	return &spec.Rejection{Reason: reason, Message: "being deleted: " + refused.Message}, err
 }
 
+// decided is a TemplateController whose children are to be deleted, and the data by which: see EverywhereSince.
+type decided struct {
+	*running.Controller
+	since uint64
+}
+
 // deleteSome asks for the deletion of children for a while, and has the TemplateController looked at again
 // where that leads on. It returns the first refusal, too.
-func (c *Controllers) deleteSome(ctx context.Context, from *running.Controller, children []*child.Live) (refused *problem.Problem, err error) {
+func (c *Controllers) deleteSome(ctx context.Context, from decided, children []*child.Live) (refused *problem.Problem, err error) {
 	var errs []error
 	start, accepted := c.clock.Now(), 0
 	for _, l := range child.Sort(children) {
 		if c.clock.Since(start) >= workers.Patience {
 			break
+		}
+		if from.EverywhereSince() != from.since {
+			return refused, errors.Join(append(errs, errBehind)...) // a watch has failed meanwhile
 		}
 		done, issue := from.Delete(ctx, l, metav1.DeletePropagationBackground)
 		if issue != nil {

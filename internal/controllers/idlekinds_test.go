@@ -116,7 +116,7 @@ func TestKindIsKeptWhileThereMayBeObjects(t *testing.T) {
 		},
 		"it cannot be read": {
 			before: func(c *cluster) { c.caches[configMaps].Fail(answer(403, "Forbidden", "x")) },
-			then:   func(c *cluster) { c.caches[configMaps].Fail(nil); c.controllers.queue.Add("apps") },
+			then:   func(c *cluster) { resumed(c.t, c.caches[configMaps]); c.controllers.queue.Add("apps") },
 		},
 		"a pass is under way": {
 			before: func(c *cluster) { _, leave = c.controllers.Enter("apps") },

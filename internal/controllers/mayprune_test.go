@@ -19,7 +19,9 @@ import (
 func (c *cluster) fail(resource string, err error) {
 	for want, cache := range c.caches {
 		if want.Resource.Resource == resource && want.Role != watch.Child {
-			cache.Fail(err)
+			if cache.Fail(err); err == nil {
+				resumed(c.t, cache)
+			}
 		}
 	}
 }
@@ -283,4 +285,60 @@ func TestTheServerIsAskedOnceForATemplateController(t *testing.T) {
 		}
 	}
 	wantRequests(t, "two deletions", c.requests[before:], "get templatecontrollers apps")
+}
+
+// TestADecisionToDeleteEndsWithTheDataItWasMadeBy has a watch fail, and recover, during the first request after a decision that deletes
+// two children.
+func TestADecisionToDeleteEndsWithTheDataItWasMadeBy(t *testing.T) {
+	const red = "{apiVersion: v1, kind: Namespace, metadata: {name: ns, labels: {team: red}}}"
+	for why, row := range map[string]struct {
+		resource string // whose watch fails
+		request  string // during which it does
+		decide   func(t *testing.T, c *cluster)
+	}{
+		"the parent yields less, and a newer version may yield more": {"apps", "update configmaps c", func(t *testing.T, c *cluster) {
+			c.apply(with(t, app, "[a, b]", "[c]", "hello", "bye"))
+		}},
+		"the parent yields less, and a newer template may yield more": {"templatecontrollers", "update configmaps c", func(t *testing.T, c *cluster) {
+			c.apply(with(t, app, "[a, b]", "[c]", "hello", "bye"))
+		}},
+		"the parent matches no longer, and its namespace may by now": {"namespaces", "delete configmaps a", func(_ *testing.T, c *cluster) {
+			c.edit(kube.Location{Resource: running.Namespaces, Name: "ns"}, func(o *unstructured.Unstructured) { o.SetLabels(map[string]string{"team": "blue"}) })
+		}},
+		"the TemplateController is deleted, and may be suspended by now": {"templatecontrollers", "delete configmaps a", func(_ *testing.T, c *cluster) {
+			c.goes()
+		}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(red)
+			c.apply(with(t, apps, "kind: App}", "kind: App, namespaceSelector: {matchLabels: {team: red}}}\n  whenDeleted: DeleteChildren"))
+			c.apply(with(t, app, "[a, b]", "[a, b, c]"))
+			c.run()
+			c.deliver()
+			c.run()
+			first := true
+			c.during = func() {
+				if last := c.requests[len(c.requests)-1]; first && last == row.request {
+					first = false
+					c.fail(row.resource, errors.New("no answer"))
+				}
+			}
+			before := len(c.requests)
+			row.decide(t, c)
+			c.run()
+			if first {
+				t.Fatalf("no request %q in %v", row.request, c.requests[before:])
+			}
+			if slices.Contains(c.requests[before:], "delete configmaps b") {
+				t.Errorf("b was deleted though the watch has failed since that was decided: %v", c.requests[before:])
+			}
+			c.fail(row.resource, nil)
+			c.clock.SetTime(c.clock.Now().Add(2 * problem.SlowRetry))
+			c.run()
+			if !slices.Contains(c.requests[before:], "delete configmaps b") {
+				t.Errorf("b is not deleted once all is current again: %v", c.requests[before:])
+			}
+		})
+	}
 }

@@ -265,7 +265,7 @@ func TestShortFailureOfAWatchLeavesNoTrace(t *testing.T) {
 	if got, want := c.condition("apps", "one", "Ready"), "False ChildRequestFailed: templater cannot read configmaps"; !strings.HasPrefix(got, want) {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
-	children.Fail(nil) // before the TemplateController has been looked at
+	resumed(t, children) // before the TemplateController has been looked at
 	c.run()
 	if got, want := c.condition("apps", "one", "Ready"), "True Ready: all children are ready: 2"; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)

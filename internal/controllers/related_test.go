@@ -459,7 +459,7 @@ func TestNothingIsPrunedForWhatIsNotKnown(t *testing.T) {
 		c.gone(jobAt("ns", "b"))
 		c.apply(job("ns", "c", "{}", "{}"))
 		wantRequests(t, "the watch has failed", c.run(), "create configmaps c")
-		c.caches[relatedJobs].Fail(nil)
+		resumed(t, c.caches[relatedJobs])
 		wantRequests(t, "it goes on", c.run(), "delete configmaps b")
 
 		c = begin()

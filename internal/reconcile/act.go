@@ -45,6 +45,10 @@ func (p *pass) carryOut(ctx context.Context) {
 		return
 	}
 	for _, a := range p.plan.Remove {
+		if !p.evidence.standsWhole(p) {
+			p.problems = append(p.problems, outdated())
+			return
+		}
 		if issue := p.remove(ctx, a); issue != nil {
 			p.problems = append(p.problems, issue)
 		}
@@ -232,6 +236,9 @@ func (p *pass) replace(ctx context.Context, there *object.Object, w *child.Wante
 
 // remove asks for the deletion of one child.
 func (p *pass) remove(ctx context.Context, a plan.Action) *problem.Problem {
+	if !p.evidence.stands(p) {
+		return outdated()
+	}
 	propagation := metav1.DeletePropagationBackground
 	if a.Foreground {
 		propagation = metav1.DeletePropagationForeground

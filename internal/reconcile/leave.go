@@ -124,6 +124,7 @@ type leftBehind struct {
 // parent, and was made for one that is there, is no leftover.
 func (r *Reconciler) collect(ctx context.Context, c *running.Controller, key queue.Key, left leftBehind) Result {
 	p := &pass{Controller: c, r: r, key: key}
+	p.gather(false)
 	for _, l := range left.children {
 		if !l.Collectable() || l.Object.CrossScope() && c.HasParent(l.ParentUID()) {
 			continue // another owner may still need it
@@ -149,6 +150,8 @@ type unmatched struct {
 
 // pruneUnmatched removes the children of a parent that no longer matches, as their prunePolicy says. Those that stay go with nobody.
 func (r *Reconciler) pruneUnmatched(ctx context.Context, c *running.Controller, key queue.Key, d unmatched) Result {
+	p := &pass{Controller: c, r: r, key: key, parent: d.parent}
+	p.gather(false)
 	matches, err := r.matches(ctx, c, key, d.parent)
 	if err != nil {
 		return Result{Retry: problem.RetryBackoff}
@@ -162,7 +165,6 @@ func (r *Reconciler) pruneUnmatched(ctx context.Context, c *running.Controller, 
 	if !r.controllers.MayPrune(ctx, c) {
 		return Result{Retry: problem.RetrySoon}
 	}
-	p := &pass{Controller: c, r: r, key: key, parent: d.parent}
 	stay := p.childrenStay()
 	if stay {
 		r.orphaning.Note(key, d.parent.UID()) // the garbage collector may end it before the next pass

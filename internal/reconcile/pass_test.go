@@ -87,6 +87,7 @@ func (accepting) Delete(context.Context, kube.Location, types.UID, metav1.Deleti
 func TestWhatIsReplacedDoesNotFlap(t *testing.T) {
 	for _, foreground := range []bool{false, true} {
 		p := &pass{Controller: &running.Controller{Cluster: accepting{}, Meter: measure.Nothing{}}, rewrites: loop.NewRewrites()}
+		p.gather(false)
 		live := child.NewLive(configMaps, packed(t, parse(t, aConfigMap)))
 		if issue := p.remove(t.Context(), plan.Action{Verb: plan.Delete, Live: live, Foreground: foreground}); issue != nil {
 			t.Fatal(issue.Message)

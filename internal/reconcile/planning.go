@@ -9,10 +9,43 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
+// evidence is the data that a decision to delete is made by, as the methods called Since of running.Controller identify it. It is gathered
+// before the data is read, and asked before each deletion: a watch that has failed meanwhile may have missed what would change the decision.
+type evidence struct {
+	children       bool   // whether it is about the children, too, or only about what decides who is a parent
+	since, related uint64 // 0 = not current
+}
+
+// gather takes note of what is current now.
+func (p *pass) gather(children bool) {
+	p.evidence = evidence{children: children, related: p.RelatedSince()}
+	p.evidence.since = p.evidence.now(p)
+}
+
+func (e evidence) now(p *pass) uint64 {
+	if e.children {
+		return p.CompleteSince(p.key.Parent.Namespace)
+	}
+	return p.CurrentSince(p.key.Parent.Namespace)
+}
+
+// stands reports whether all was current when the evidence was gathered, and has been since.
+func (e evidence) stands(p *pass) bool { return e.since != 0 && e.since == e.now(p) }
+
+// standsWhole is stands, but that related objects count, too.
+func (e evidence) standsWhole(p *pass) bool {
+	return e.related != 0 && e.related == p.RelatedSince() && e.stands(p)
+}
+
+// outdated says that nothing is deleted because a watch has failed since it was decided.
+func outdated() *problem.Problem {
+	return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for current data: a watch failed before a child could be deleted"}
+}
+
 // makePlan plans the pass. Nothing is removed by what may be superseded.
 func (p *pass) makePlan(ctx context.Context, s plan.Input) plan.Plan {
 	p.behind = !running.Readable(p.Controllers)
-	s.Complete = len(p.problems) == 0 && p.Complete(p.key.Parent.Namespace) && p.RelatedComplete()
+	s.Complete = len(p.problems) == 0 && p.evidence.standsWhole(p)
 	p.sure = s.Complete
 	out := plan.Make(s)
 	if len(out.Remove) == 0 || p.r.controllers.MayPrune(ctx, p.Controller) {

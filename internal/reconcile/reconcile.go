@@ -63,6 +63,7 @@ type pass struct {
 	whole      bool             // whether all that the templates want is known
 	rendered   bool             // whether the status template has been executed
 	logs       *podlogs.Session // nil until a template asks for logs
+	evidence   evidence         // of what is to be deleted
 	sure       bool             // whether all is known that decides what is to go
 	behind     bool             // whether the watch of TemplateControllers failed when it was planned what is to go
 	unrenewed  bool             // whether a seal could not be renewed
@@ -116,6 +117,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 	if c == nil || !c.Runs() || !c.ParentsSynced(key.Parent.Namespace) || c.SyncingChildren(key.Parent.Namespace) {
 		return Result{} // each of these brings the parent back when it changes
 	}
+	p.Controller = c
+	p.gather(true) // before anything is read
 	parent := c.Parent(key.Parent)
 	if parent == nil && c.TeardownOnly {
 		if c.ParentCache(key.Parent.Namespace) != nil { // else it may well be there
@@ -136,7 +139,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 	if c.TeardownOnly && !parent.Deleting() {
 		return Result{}
 	}
-	p.Controller, p.parent = c, parent
+	p.parent = parent
 	p.memory.Open(ctx, r.memory, key.Controller)
 	defer p.memory.Close()
 	p.budget.Begin(&p.memory)

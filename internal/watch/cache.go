@@ -45,9 +45,7 @@ type Cache struct {
 	tidied  time.Time              // when idle labels of these were closed
 	seen    uint64                 // the newest resource version that the watch has brought
 	synced  bool
-	failure error                     // of the last request
-	broken  bool                      // something that the watch has brought is not here
-	fails   int                       // how often Err has become non-nil
+	currentness
 	defined map[schema.GroupKind]bool // that a definition has been brought of; nil without one
 }
 
@@ -112,37 +110,6 @@ func (c *Cache) Len() int {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return len(c.items)
-}
-
-// Synced reports whether the cache has once held everything.
-func (c *Cache) Synced() bool {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.synced
-}
-
-// Err returns why the last list or watch failed, or nil when it did not. It is ErrDefect until the next
-// list when something could not be taken.
-func (c *Cache) Err() error {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.err()
-}
-
-// err is Err; the lock is held.
-func (c *Cache) err() error {
-	if c.broken {
-		return ErrDefect
-	}
-	return c.failure
-}
-
-// Failures returns how often lists or watches have begun to fail. It tells a
-// reader of Err whether there was a failure between two answers of nil.
-func (c *Cache) Failures() int {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.fails
 }
 
 // Put takes an object as the server returned it to a write of ours. writer is

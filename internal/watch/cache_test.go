@@ -317,18 +317,18 @@ func TestStateIsToldOnce(t *testing.T) {
 		t.Fatalf("err %v, %d changes after another list, want 2", err, changes)
 	}
 	cache.Fail(failure)
-	cache.Fail(nil)
-	cache.Fail(nil)
-	if changes != 4 || cache.Err() != nil || cache.Failures() != 2 {
-		t.Errorf("changes %d, err %v, failures %d; want 4, nil, 2", changes, cache.Err(), cache.Failures())
+	resumed(t, cache)
+	resumed(t, cache)
+	if changes != 5 || cache.Err() != nil || cache.Failures() != 2 {
+		t.Errorf("changes %d, err %v, failures %d; want 5, nil, 2", changes, cache.Err(), cache.Failures())
 	}
 	cache.Fail(failure)
 	cache.Fail(errors.New("no answer"))
-	if changes != 6 || cache.Failures() != 3 {
-		t.Errorf("changes %d, failures %d after two unlike failures; want 6, 3", changes, cache.Failures())
+	if changes != 7 || cache.Failures() != 3 {
+		t.Errorf("changes %d, failures %d after two unlike failures; want 7, 3", changes, cache.Failures())
 	}
-	if err := cache.Replace(nil, "3"); err != nil || changes != 7 {
-		t.Errorf("err %v, %d changes after a list that went well, want 7", err, changes)
+	if err := cache.Replace(nil, "3"); err != nil || changes != 8 {
+		t.Errorf("err %v, %d changes after a list that went well, want 8", err, changes)
 	}
 	if _, err := NewCache(Want{Labels: "=="}, nil, nil); err == nil {
 		t.Error("a selector that is none is taken")
@@ -483,16 +483,16 @@ func TestPanicOfACacheIsAnErrorAndHoldsNoLock(t *testing.T) {
 		}
 	}
 	c.index = index
-	c.Fail(nil) // the next watch begins where the last one ended, and brings nothing again
-	if !errors.Is(c.Err(), ErrDefect) || !c.Defective() {
+	resumed(t, c) // the next watch begins where the last one ended, and brings nothing again
+	if !errors.Is(c.Err(), ErrDefect) || c.resumption() != listAnew {
 		t.Errorf("after the next watch has begun: the cache's error %v; want ErrDefect", c.Err())
 	}
 	c.Fail(errors.New("no connection"))
-	c.Fail(nil)
+	resumed(t, c)
 	if !errors.Is(c.Err(), ErrDefect) {
 		t.Errorf("after a failure that is over: the cache's error %v; want ErrDefect", c.Err())
 	}
-	if err := c.Replace([]any{child("c", "1", 4)}, "4"); err != nil || c.Err() != nil || c.Defective() {
+	if err := c.Replace([]any{child("c", "1", 4)}, "4"); err != nil || c.Err() != nil || c.resumption() != resume {
 		t.Errorf("the next list: error %v, the cache's %v; want none", err, c.Err())
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -161,43 +160,4 @@ func (m *Manager) start(want Want, cache *Cache) *running {
 		toolscache.ReflectorOptions{Logger: &logger, Name: want.String(), TypeDescription: want.String(), Backoff: &backoff})
 	m.done.Go(func() { reflector.RunWithContext(ctx) })
 	return &running{cache: cache, stop: stop, owners: map[string]struct{}{}}
-}
-
-// errListAnew has a Reflector begin with a list.
-var errListAnew = apierrors.NewResourceExpired("the cache lacks something that the watch has brought")
-
-// listerWatcher makes the requests of a watch and tells the cache how they went.
-func (m *Manager) listerWatcher(want Want, cache *Cache, p *pace) toolscache.ListerWatcher {
-	client := m.clients(want.As)
-	narrow := func(o metav1.ListOptions) metav1.ListOptions {
-		o.LabelSelector, o.FieldSelector = want.Labels, want.Fields
-		return o
-	}
-	return toolscache.ToListWatcherWithWatchListSemantics(&toolscache.ListWatch{
-		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			if err := p.held(cache); err != nil {
-				return nil, err
-			}
-			list, err := client.List(ctx, want.Resource, want.Namespace, narrow(o))
-			if err != nil && ctx.Err() == nil {
-				cache.Fail(err)
-			}
-			cache.liveness.answered(err)
-			return list, err
-		},
-		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
-			if o.SendInitialEvents == nil && cache.Defective() {
-				return nil, errListAnew
-			}
-			if err := p.held(cache); err != nil {
-				return nil, err
-			}
-			w, err := client.Watch(ctx, want.Resource, want.Namespace, narrow(o))
-			if ctx.Err() == nil && (err != nil || cache.Synced()) {
-				cache.Fail(err)
-			}
-			cache.liveness.answered(err)
-			return w, err
-		},
-	}, client)
 }

@@ -47,6 +47,9 @@ func TestACacheHearsHowRequestsGo(t *testing.T) {
 	watch := func(ctx context.Context, lw toolscache.ListerWatcherWithContext) {
 		_, _ = lw.WatchWithContext(ctx, metav1.ListOptions{})
 	}
+	watchList := func(ctx context.Context, lw toolscache.ListerWatcherWithContext) {
+		_, _ = lw.WatchWithContext(ctx, metav1.ListOptions{SendInitialEvents: new(true)})
+	}
 	for why, row := range map[string]struct {
 		do     func(context.Context, toolscache.ListerWatcherWithContext)
 		answer error
@@ -59,8 +62,9 @@ func TestACacheHearsHowRequestsGo(t *testing.T) {
 		"a list that is cut short at the end is no failure":         {do: list, answer: errNow, over: true, want: errBefore},
 		"a watch that fails says why":                               {do: watch, answer: errNow, synced: true, want: errNow},
 		"so does the first one":                                     {do: watch, answer: errNow, want: errNow},
-		"a watch that goes well ends a failure":                     {do: watch, synced: true},
-		"but not before there was a list":                           {do: watch, want: errBefore},
+		"a watch that is accepted has brought nothing yet":          {do: watch, synced: true, want: ErrBehind},
+		"nor has one that lists":                                    {do: watchList, synced: true, want: ErrBehind},
+		"a first watch that is accepted keeps the failure":          {do: watch, want: errBefore},
 		"a watch that is cut short at the end is no failure":        {do: watch, answer: errNow, synced: true, over: true, want: errBefore},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -89,6 +93,9 @@ func TestACacheHearsHowRequestsGo(t *testing.T) {
 			}
 			if heard := cache.State().Heard.Sub(begin); heard != time.Minute {
 				t.Errorf("last heard of after %v, want 1m", heard)
+			}
+			for i := range client.asked {
+				client.asked[i].SendInitialEvents, client.asked[i].TimeoutSeconds = nil, nil
 			}
 			if diff := cmp.Diff([]metav1.ListOptions{{LabelSelector: "a=b", FieldSelector: "c=d"}}, client.asked); diff != "" {
 				t.Errorf("requests (-want +got):\n%s", diff)

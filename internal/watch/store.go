@@ -1,7 +1,6 @@
 package watch
 
 import (
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"strconv"
@@ -133,13 +132,10 @@ func (c *Cache) recovered(err *error) {
 	}
 }
 
-// ErrDefect says that a cache has not taken what its watch has brought, by a fault of its own. It
-// is over with the next list: a watch brings what it has brought no second time.
-var ErrDefect = errors.New("a defect in templater: please report it with the stack in the operator's log")
-
-// Bookmark takes note of how far the watch has come.
+// Bookmark takes note of how far the watch has come. A watch that was resumed after a failure has then brought what it had missed.
 func (c *Cache) Bookmark(resourceVersion string) error {
 	c.liveness.progressed()
+	defer c.caughtUp()
 	version, err := strconv.ParseUint(resourceVersion, 10, 64)
 	if err != nil {
 		return nil // a server whose versions are no numbers: there is nothing to note
@@ -190,34 +186,6 @@ func (c *Cache) newer(it *item, o *object.Object, version uint64) bool {
 		return true
 	}
 	return c.want.Fields == "" // for Put has looked at the labels
-}
-
-// Fail takes note of the result of a list or watch request: nil when it went well.
-func (c *Cache) Fail(err error) { c.note(func() { c.failure = err }) }
-
-// defect takes note that the cache lacks something that the watch has brought.
-func (c *Cache) defect() { c.note(func() { c.broken = true }) }
-
-// Defective reports whether the cache needs a list, because it lacks something that the watch has brought.
-func (c *Cache) Defective() bool {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.broken
-}
-
-// note makes a change after which Err may answer differently, and tells if it does.
-func (c *Cache) note(change func()) {
-	c.mu.Lock()
-	before := c.err()
-	change()
-	after := c.err()
-	if before == nil && after != nil {
-		c.fails++
-	}
-	c.mu.Unlock()
-	if (before == nil) != (after == nil) || before != nil && before.Error() != after.Error() {
-		c.changed()
-	}
 }
 
 // object returns what is kept of an object that the Reflector brings.

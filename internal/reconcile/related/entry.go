@@ -36,7 +36,7 @@ const (
 	Unreadable
 	// Absent is that the server does not have the kind, or does not let the account read it, and the entry is optional: it counts as empty.
 	Absent
-	// Known is that they were all read once, so that what is known of them is worth a look. The watch may have failed since: see Complete.
+	// Known is that they were all read once, so that what is known of them is worth a look. The watch may have failed since: see Since.
 	Known
 )
 
@@ -71,22 +71,25 @@ func (e *Entry) without(said bool) State {
 // Gone reports whether the server does not have the kind at all, so that there is no such object.
 func (e *Entry) Gone() bool { return kind.Gone(e.Err) }
 
-// Complete reports whether all objects are known as they are now. Those of an optional kind that is gone are: there
-// are none.
-func (e *Entry) Complete() bool {
-	switch e.State() {
-	case Absent:
-		return e.Gone()
-	case Known:
-		for cache := range e.read() {
-			if cache.Err() != nil {
-				return false
-			}
-		}
-		return true
-	case Waiting, Unreadable:
+// Since identifies the data that all objects are known by as they are now: see watch.Cache.Since. It is 0 where they are not. Those of
+// an optional kind that is gone are known: there are none.
+func (e *Entry) Since() uint64 {
+	state := e.State()
+	switch {
+	case state == Absent && e.Gone():
+		return 1
+	case state != Known:
+		return 0
 	}
-	return false
+	sum := uint64(1)
+	for cache := range e.read() {
+		now := cache.Since()
+		if now == 0 {
+			return 0
+		}
+		sum += now
+	}
+	return sum
 }
 
 // read returns all that the objects are read by.

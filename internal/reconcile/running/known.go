@@ -44,23 +44,81 @@ func (c *Controller) SyncingRelated() bool {
 	return slices.ContainsFunc(c.Related, func(e *related.Entry) bool { return e.State() == related.Waiting })
 }
 
-// Complete reports whether all children in that namespace are known, and what they are for.
-func (c *Controller) Complete(namespace string) bool {
-	if !c.Current(namespace) {
-		return false
-	}
-	for _, s := range c.Sources {
-		if s.Err != nil || !Readable(s.For(namespace)) {
-			return false
-		}
-	}
-	return true
+// What decides about deletions is known by watches, and these may fail at any time. The methods called Since identify the data
+// that such a decision is made by: they return 0 while some of it is not current, and another number, which is greater, each time that
+// it is current again. So a decision holds as long as the number stays the same: see watch.Cache.Since.
+
+// CurrentSince is about what decides who is a parent in a namespace, and what becomes of it. A watch that has failed shows what was:
+// something newer may want what looks superfluous.
+func (c *Controller) CurrentSince(namespace string) uint64 {
+	return since(c.ParentCache(namespace), c.Namespaces, c.Controllers)
 }
 
-// RelatedComplete reports whether all related objects are known as they are now.
-func (c *Controller) RelatedComplete() bool {
-	return !slices.ContainsFunc(c.Related, func(e *related.Entry) bool { return !e.Complete() })
+// CompleteSince is the same, and about all children in that namespace.
+func (c *Controller) CompleteSince(namespace string) uint64 {
+	sum := c.CurrentSince(namespace)
+	for _, s := range c.Sources {
+		now := since(s.For(namespace))
+		if s.Err != nil || now == 0 || sum == 0 {
+			return 0
+		}
+		sum += now
+	}
+	return sum
 }
+
+// EverywhereSince is about the children in all namespaces, and the TemplateController.
+func (c *Controller) EverywhereSince() uint64 {
+	sum := since(c.Controllers)
+	for _, s := range c.Sources {
+		if s.Err != nil {
+			return 0
+		}
+		for _, cache := range s.Caches {
+			now := since(cache)
+			if now == 0 || sum == 0 {
+				return 0
+			}
+			sum += now
+		}
+	}
+	return sum
+}
+
+// RelatedSince is about all related objects.
+func (c *Controller) RelatedSince() uint64 {
+	sum := uint64(1)
+	for _, e := range c.Related {
+		now := e.Since()
+		if now == 0 {
+			return 0
+		}
+		sum += now
+	}
+	return sum
+}
+
+// since adds up what caches are current since, or returns 0 where one is not.
+func since(caches ...*watch.Cache) uint64 {
+	sum := uint64(1)
+	for _, cache := range caches {
+		if cache == nil {
+			continue // of a kind that the server does not have: there are no objects
+		}
+		now := cache.Since()
+		if now == 0 {
+			return 0
+		}
+		sum += now
+	}
+	return sum
+}
+
+// Complete reports whether all children in that namespace are known, and what they are for.
+func (c *Controller) Complete(namespace string) bool { return c.CompleteSince(namespace) != 0 }
+
+// RelatedComplete reports whether all related objects are known as they are now.
+func (c *Controller) RelatedComplete() bool { return c.RelatedSince() != 0 }
 
 // CompleteEverywhere reports whether all children are known.
 func (c *Controller) CompleteEverywhere() bool {
@@ -77,14 +135,9 @@ func (c *Controller) CompleteEverywhere() bool {
 	return true
 }
 
-// Current reports whether what decides who is a parent in a namespace, and what becomes of it, is known as it is
-// now. A watch that has failed shows what was: something newer may want what looks superfluous.
-func (c *Controller) Current(namespace string) bool {
-	return Readable(c.ParentCache(namespace)) && Readable(c.Namespaces) && Readable(c.Controllers)
-}
+// Current reports whether what decides who is a parent in a namespace, and what becomes of it, is known as it is now.
+func (c *Controller) Current(namespace string) bool { return c.CurrentSince(namespace) != 0 }
 
-// Readable reports whether what the cache is of is all known. Objects of a
+// Readable reports whether what the cache is of is all known, as it is now. Objects of a
 // kind that the server does not have are: there are none.
-func Readable(cache *watch.Cache) bool {
-	return cache == nil || cache.Synced() && cache.Err() == nil
-}
+func Readable(cache *watch.Cache) bool { return cache == nil || cache.Since() != 0 }

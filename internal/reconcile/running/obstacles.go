@@ -97,6 +97,8 @@ func (c *Controller) unreadable(cache namedCache) (reason, message string) {
 		return v1.ReasonListFailed, fmt.Sprintf("cannot list %s by %s.fieldSelector: it names a field that cannot be selected by; metadata.name can be, and what the CustomResourceDefinition lists as selectableFields", cache.need.Brief(), cache.field)
 	case errors.Is(err, watch.ErrDefect):
 		return v1.ReasonListFailed, fmt.Sprintf("cannot read %s: %s%s", cache.need.Brief(), err, Untouched)
+	case errors.Is(err, watch.ErrBehind):
+		return v1.ReasonSyncing, fmt.Sprintf("reading %s again after a failure%s", cache.need.Brief(), Untouched)
 	case err != nil:
 		return v1.ReasonListFailed, fmt.Sprintf("cannot list or watch %s: %s%s", cache.need.Brief(), problem.PublicReason(err), Untouched)
 	case !cache.cache.Synced():

@@ -1,0 +1,81 @@
+package watch
+
+import (
+	"context"
+	"math/rand/v2"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	apiwatch "k8s.io/apimachinery/pkg/watch"
+	toolscache "k8s.io/client-go/tools/cache"
+)
+
+// errListAnew has a Reflector begin with a list.
+var errListAnew = apierrors.NewResourceExpired("the cache lacks something that the watch has brought")
+
+// briefWatch is for how many seconds a watch runs that is resumed after a failure, and briefSpread how many more it may be. The API server
+// sends a bookmark two seconds before the end, and else once a minute.
+const briefWatch, briefSpread = 5, 3
+
+// requests makes the requests of one watch and has its cache know how they went.
+type requests struct {
+	want   Want
+	cache  *Cache
+	client Client
+	pace   *pace
+}
+
+// listerWatcher makes the requests of a watch.
+func (m *Manager) listerWatcher(want Want, cache *Cache, p *pace) toolscache.ListerWatcher {
+	r := &requests{want, cache, m.clients(want.As), p}
+	return toolscache.ToListWatcherWithWatchListSemantics(&toolscache.ListWatch{ListWithContextFunc: r.list, WatchFuncWithContext: r.watch}, r.client)
+}
+
+func (r *requests) narrow(o metav1.ListOptions) metav1.ListOptions {
+	o.LabelSelector, o.FieldSelector = r.want.Labels, r.want.Fields
+	return o
+}
+
+func (r *requests) list(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	if err := r.pace.held(r.cache); err != nil {
+		return nil, err
+	}
+	r.cache.Listing()
+	list, err := r.client.List(ctx, r.want.Resource, r.want.Namespace, r.narrow(o))
+	if err != nil && ctx.Err() == nil {
+		r.cache.Fail(err)
+	}
+	r.cache.liveness.answered(err)
+	return list, err
+}
+
+// watch lists, too, where the options ask for initial events: then the Reflector calls Replace when all have come.
+func (r *requests) watch(ctx context.Context, o metav1.ListOptions) (apiwatch.Interface, error) {
+	lists := o.SendInitialEvents != nil && *o.SendInitialEvents
+	if !lists {
+		switch r.cache.resumption() {
+		case listAnew:
+			return nil, errListAnew
+		case resumeBriefly:
+			o.TimeoutSeconds = new(briefWatch + rand.Int64N(briefSpread+1)) //nolint:gosec // keeps no secret
+		case resume:
+		}
+	}
+	if err := r.pace.held(r.cache); err != nil {
+		return nil, err
+	}
+	if lists {
+		r.cache.Listing()
+	}
+	w, err := r.client.Watch(ctx, r.want.Resource, r.want.Namespace, r.narrow(o))
+	switch {
+	case ctx.Err() != nil:
+	case err != nil:
+		r.cache.FailWatch(err)
+	default:
+		r.cache.Watching()
+	}
+	r.cache.liveness.answered(err)
+	return w, err
+}
