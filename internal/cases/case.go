@@ -17,7 +17,7 @@ import (
 )
 
 // File is the name of the file that makes a folder a case.
-const File = "case.yaml"
+const File = manifest.CaseFile
 
 // Case is one case, as its file says.
 type Case struct {
@@ -151,5 +151,5 @@ func slug(name string) string {
 
 // expected is the file of what a step is to come to.
 func (c *Case) expected(i int) string {
-	return filepath.Join(c.Folder, "expected", fmt.Sprintf("%d-%s.yaml", i+1, slug(c.Steps[i].Name)))
+	return filepath.Join(c.Folder, manifest.ExpectedFolder, fmt.Sprintf("%d-%s.yaml", i+1, slug(c.Steps[i].Name)))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/templater-dev/templater/internal/manifest"
 	"github.com/templater-dev/templater/internal/simulate"
 	"github.com/templater-dev/templater/internal/simulate/show"
 )
@@ -115,7 +116,7 @@ func write(file string, content []byte) error {
 
 // stale returns the expected files of no step, or removes them.
 func (c *Case) stale(files []string, remove bool) ([]string, error) {
-	folder := filepath.Join(c.Folder, "expected")
+	folder := filepath.Join(c.Folder, manifest.ExpectedFolder)
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err

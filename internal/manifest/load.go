@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	kyaml "sigs.k8s.io/yaml"
 )
 
 // largestFile is how many bytes a file may have: more than the API server takes, many times over.
@@ -18,7 +20,8 @@ const largestFile = 64 << 20
 
 // Load reads files, folders with all that is in them (*.yaml, *.yml, *.json), and the standard input, which is "-".
 // Hidden files and folders in a folder are left out, and so are the templates of Helm charts, which are no YAML before Helm has
-// rendered them, and documents that are no objects: a kustomization, or the values of a chart. A file that is in several paths is read once. What is wrong is an [*Error] where it has
+// rendered them, and documents that are no objects: a kustomization, or the values of a chart. Of the cases of templater test in a folder, the
+// TemplateControllers and CustomResourceDefinitions are read, and no other objects: these are not those of a cluster. A file that is in several paths is read once. What is wrong is an [*Error] where it has
 // a place; the first one is returned.
 func Load(paths []string, stdin io.Reader) (*Set, error) {
 	set, seen := &Set{}, map[string]bool{}
@@ -55,19 +58,56 @@ func (s *Set) loadPath(path string, stdin io.Reader, seen map[string]bool) error
 		return s.loadFile(path, seen, false)
 	}
 	root := Root(path)
+	var fixtures []string // folders of cases below the root
 	return filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return fault(file, err)
 		}
 		hidden := file != root && strings.HasPrefix(entry.Name(), ".")
 		switch {
-		case entry.IsDir() && (hidden || file != root && ofChart(file)):
+		case entry.IsDir() && (hidden || file != root && ofChart(file) || expectedByCase(file)):
 			return fs.SkipDir
+		case entry.IsDir() && file != root && holdsCase(file):
+			fixtures = append(fixtures, file+string(filepath.Separator))
+			return nil
 		case entry.IsDir() || hidden || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(file)):
 			return nil
 		}
+		if slices.ContainsFunc(fixtures, func(folder string) bool { return strings.HasPrefix(file, folder) }) {
+			return s.loadFixture(file, seen)
+		}
 		return s.loadFile(file, seen, true)
 	})
+}
+
+// loadFixture reads a file that belongs to a case: its objects are left out, and may still be read by another path.
+func (s *Set) loadFixture(file string, seen map[string]bool) error {
+	objects, others := len(s.Objects), len(s.Controllers)+len(s.CRDs)
+	err := s.loadFile(file, seen, true)
+	s.Objects = s.Objects[:objects]
+	if whole, failed := filepath.Abs(file); failed == nil && len(s.Controllers)+len(s.CRDs) == others {
+		delete(seen, whole)
+	}
+	return err
+}
+
+// CaseFile is the name of the file that makes a folder a case of templater test, and ExpectedFolder that of the folder beside it with what
+// is expected.
+const (
+	CaseFile       = "case.yaml"
+	ExpectedFolder = "expected"
+)
+
+// holdsCase reports whether a folder is that of a case: its file of that name is no object of Kubernetes.
+func holdsCase(folder string) bool {
+	text, err := os.ReadFile(filepath.Join(folder, CaseFile))
+	var head struct{ APIVersion, Kind string }
+	return err == nil && (kyaml.Unmarshal(text, &head) != nil || head.APIVersion == "" || head.Kind == "")
+}
+
+// expectedByCase reports whether a folder holds what a case expects.
+func expectedByCase(folder string) bool {
+	return filepath.Base(folder) == ExpectedFolder && holdsCase(filepath.Dir(folder))
 }
 
 // ofChart reports whether a folder holds the templates of a Helm chart.

@@ -201,3 +201,50 @@ func TestPathsThatDoNotWork(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestFilesOfCases: of the files of a case below a folder, only what a case is about is read. A folder or file that is named is read.
+func TestFilesOfCases(t *testing.T) {
+	object := func(name string) string { return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\n" }
+	for why, row := range map[string]struct {
+		files map[string]string
+		paths []string
+		want  string
+	}{
+		"a case":                   {map[string]string{"a.yaml": object("a"), "test/case.yaml": "steps: []\n", "test/b.yaml": object("b"), "test/in/c.yaml": object("c")}, []string{"."}, "a"},
+		"a case that is no YAML":   {map[string]string{"a.yaml": object("a"), "test/b.yaml": object("b"), "test/case.yaml": "# comment only\n"}, []string{"."}, "a"},
+		"an object in case.yaml":   {map[string]string{"a.yaml": object("a"), "test/b.yaml": object("b"), "test/case.yaml": object("case")}, []string{"."}, "a b case"},
+		"a case that is named":     {map[string]string{"a.yaml": object("a"), "test/case.yaml": "steps: []\n", "test/b.yaml": object("b"), "test/expected/c.yaml": object("c")}, []string{"test"}, "b"},
+		"a file that is named":     {map[string]string{"a.yaml": object("a"), "test/case.yaml": "steps: []\n", "test/b.yaml": object("b")}, []string{".", "test/b.yaml"}, "a b"},
+		"expected without a case":  {map[string]string{"expected/a.yaml": object("a")}, []string{"."}, "a"},
+		"what a case is about":     {map[string]string{"a.yaml": object("a"), "test/case.yaml": "steps: []\n", "test/b.yaml": head + "---\n" + object("b")}, []string{"."}, "a +a"},
+		"a name that begins alike": {map[string]string{"test/case.yaml": "steps: []\n", "test-more/a.yaml": object("a")}, []string{"."}, "a"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			folder := t.TempDir()
+			for name, text := range row.files {
+				file := filepath.Join(folder, filepath.FromSlash(name))
+				if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			t.Chdir(folder)
+			set, err := Load(row.paths, strings.NewReader(""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, o := range set.Objects {
+				names = append(names, o.Content["metadata"].(map[string]any)["name"].(string))
+			}
+			for _, c := range set.Controllers {
+				names = append(names, "+"+c.TemplateController.Name)
+			}
+			if got := strings.Join(names, " "); got != row.want {
+				t.Errorf("got %q, want %q", got, row.want)
+			}
+		})
+	}
+}
