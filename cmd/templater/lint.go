@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
@@ -45,7 +46,8 @@ asked for the others, as that of --kubeconfig, else of $KUBECONFIG, else of ~/.k
 In folders, hidden files are left out, and so are the templates of Helm charts: let Helm
 render these, as in helm template CHART | templater lint -
 
-It exits with 0 if there is no error, with 1 if there is one, and with 2 if it could not look.
+It exits with 0 if there is no error, with 1 if there is one, and with 2 if a file or
+document could not be read: it reports that and checks the others.
 With --warnings=error, a warning counts as an error.`,
 		Example: `  templater lint config/
   templater lint app.yaml --schemas crds/ -o json
@@ -85,15 +87,10 @@ func needsCluster(cmd *cobra.Command, ask bool) error {
 }
 
 func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
-	set, err := manifest.LoadControllers(paths, cmd.InOrStdin())
-	if err != nil {
-		return err
-	}
-	more, err := loadFlag(cmd, "schemas", f.defined)
-	if err != nil {
-		return err
-	}
+	set, faults := manifest.LoadAll(paths, cmd.InOrStdin())
+	more, moreFaults := manifest.LoadAll(f.defined, cmd.InOrStdin())
 	known := files.KnowWell(set, more)
+	known.AddUnreadable(slices.Concat(faults, moreFaults)...)
 	if f.ask {
 		fields, err := f.fieldsOfCluster(cmd.Context())
 		if err != nil {
@@ -101,12 +98,33 @@ func (f *lintFlags) run(cmd *cobra.Command, paths []string) error {
 		}
 		known.Ask(fields)
 	}
+	unread := unreadable(paths, set, faults, moreFaults)
+	misused := slices.ContainsFunc(moreFaults, func(e *manifest.Error) bool { return e.Line == 0 })
+	if f.output == "text" && (misused || len(set.Controllers) == 0 && len(faults)+len(moreFaults) < 2) {
+		return unread // which is all that there is to say
+	}
 	all, summary := known.Check(set)
 	if err := f.write(cmd.OutOrStdout(), all, summary); err != nil {
 		return err
 	}
+	if unread != nil {
+		return unread
+	}
 	if summary.Errors > 0 || f.warnings == "error" && summary.Warnings > 0 {
 		return cli.Findings
+	}
+	return nil
+}
+
+// unreadable returns the first reason why something could not be checked, or nil. faults are those of the paths, and ofSchemas those of --schemas.
+func unreadable(paths []string, set *manifest.Set, faults, ofSchemas []*manifest.Error) error {
+	switch {
+	case len(faults) > 0:
+		return faults[0]
+	case len(ofSchemas) > 0:
+		return fmt.Errorf("--schemas: %w", ofSchemas[0])
+	case len(set.Controllers) == 0:
+		return manifest.NoController(paths)
 	}
 	return nil
 }

@@ -36,6 +36,8 @@ type Case struct {
 	// Time is when the first step is; the begin of 2026 if it is not given.
 	Time  time.Time `json:"time,omitzero"`
 	Steps []Step    `json:"steps"`
+
+	broken error // says why the file makes no sense
 }
 
 // Step is what happens, before templater makes passes until nothing is left to do.
@@ -61,55 +63,56 @@ type Step struct {
 	AllReady bool     `json:"allReady,omitempty"`
 }
 
-// Find returns the cases in folders and below, in their order.
-func Find(folders []string) ([]*Case, error) {
+// Find returns the cases in folders and below, in their order. A file or a folder that cannot be read is a Case, too: Run says why.
+func Find(folders []string) []*Case {
 	var all []*Case
 	for _, folder := range folders {
 		found := len(all)
 		root := manifest.Root(folder)
-		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		_ = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
-				return err
+				all = append(all, unreadable(path, err))
 			case entry.IsDir() && path != root && strings.HasPrefix(entry.Name(), "."):
 				return fs.SkipDir
-			case entry.IsDir() || entry.Name() != File:
-				return nil
+			case !entry.IsDir() && entry.Name() == File:
+				all = append(all, read(path))
 			}
-			c, err := read(path)
-			all = append(all, c)
-			return err
+			return nil
 		})
-		if of := (*fs.PathError)(nil); errors.As(err, &of) {
-			return nil, fmt.Errorf("%s: %w", of.Path, of.Err)
-		}
-		if err != nil {
-			return nil, err
-		}
 		if len(all) == found {
-			return nil, fmt.Errorf("no %s in %s", File, folder)
+			all = append(all, &Case{Folder: folder, broken: fmt.Errorf("no %s in %s", File, folder)})
 		}
 	}
-	return all, nil
+	return all
+}
+
+// unreadable returns the Case that stands for a path which the system does not read.
+func unreadable(path string, err error) *Case {
+	if of, is := errors.AsType[*fs.PathError](err); is {
+		err = of.Err
+	}
+	return &Case{Folder: path, broken: fmt.Errorf("%s: %w", path, err)}
 }
 
 // begin is when cases are that do not say.
 var begin = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // read reads the file of a case.
-func read(path string) (*Case, error) {
+func read(path string) *Case {
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return unreadable(path, err)
 	}
 	c := &Case{Folder: filepath.Dir(path), Parent: "parent.yaml", Time: begin}
-	if err := c.decode(content); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+	if err := manifest.CheckYAML(path, content); err != nil {
+		c.broken = err
+	} else if err := c.decode(content); err != nil {
+		c.broken = fmt.Errorf("%s: %w", path, err)
+	} else if fault := c.fault(); fault != "" {
+		c.broken = fmt.Errorf("%s: %s", path, fault)
 	}
-	if fault := c.fault(); fault != "" {
-		return nil, fmt.Errorf("%s: %s", path, fault)
-	}
-	return c, nil
+	return c
 }
 
 // fault says what is wrong with the steps, or "".

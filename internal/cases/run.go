@@ -40,6 +40,9 @@ func (o Outcome) Failed() bool {
 // error says why the case makes no sense.
 func (c *Case) Run(update bool) (Outcome, error) {
 	out := Outcome{Folder: c.Folder}
+	if c.broken != nil {
+		return out, c.broken
+	}
 	w, err := c.open()
 	if err != nil {
 		return out, err

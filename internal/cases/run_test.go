@@ -43,11 +43,11 @@ func folder(t *testing.T, text string) *Case {
 			t.Fatal(err)
 		}
 	}
-	all, err := Find([]string{filepath.Join(root, "case")})
-	if err != nil {
-		t.Fatal(err)
+	c := Find([]string{filepath.Join(root, "case")})[0]
+	if c.broken != nil {
+		t.Fatal(c.broken)
 	}
-	return all[0]
+	return c
 }
 
 func TestWhatStepsMayObserve(t *testing.T) {
@@ -307,18 +307,23 @@ func TestFoldersThatAreLeftOut(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(root, "other", File), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	all, err := Find([]string{root})
-	if err != nil || len(all) != 2 || all[0].Folder != below || all[1].Folder != root {
-		t.Errorf("%v: %v", err, all)
+	if all := Find([]string{root}); len(all) != 2 || all[0].Folder != below || all[1].Folder != root {
+		t.Errorf("got %+v", all)
 	}
 	t.Chdir(root)
-	if all, err = Find([]string{"."}); err != nil || len(all) != 2 || all[1].Folder != "." {
-		t.Errorf("from within: %v: %v", err, all)
+	if all := Find([]string{"."}); len(all) != 2 || all[1].Folder != "." {
+		t.Errorf("from within: %+v", all)
 	}
 	for path, want := range map[string]string{"nowhere": "nowhere: no such file or directory", "other": "no case.yaml in other", ".hidden": ".hidden/case.yaml: no steps: give at least one"} {
-		if _, err := Find([]string{".", path}); err == nil || err.Error() != want {
-			t.Errorf("%s: %v, want %s", path, err, want)
-		}
+		t.Run(path, func(t *testing.T) {
+			all := Find([]string{path, "."})
+			if _, err := all[0].Run(false); err == nil || err.Error() != want {
+				t.Errorf("%v, want %s", err, want)
+			}
+			if len(all) != 3 {
+				t.Errorf("got %d cases, want the two others, too", len(all))
+			}
+		})
 	}
 }
 
@@ -399,14 +404,14 @@ steps:
 func TestFilesThatMakeNoSense(t *testing.T) {
 	file := filepath.Join(t.TempDir(), File)
 	for text, want := range map[string]string{
-		"steps: [":                          ": yaml: line 1: ",
+		"steps: [":                          ":2:1: no YAML: ",
 		"step: []":                          ": unknown field step; did you mean steps?",
 		"Steps: [{name: a}]":                ": unknown field Steps; did you mean steps?",
 		"steps: [{name: a, Ready: [map]}]":  ": unknown field steps[0].Ready; did you mean ready?",
 		"steps: [{name: a, wait: 5s}]":      ": unknown field steps[0].wait\x00",
 		"ready: [map]\nsteps: [{name: a}]":  ": unknown field ready; it belongs to one of steps",
 		"folder: a\nsteps: [{name: a}]":     ": unknown field folder\x00",
-		"steps: [{name: a}]\nsteps: []":     `: yaml: unmarshal errors:   line 2: key "steps" already set in map`,
+		"steps: [{name: a}]\nsteps: []":     ":2:1: the key steps is there twice",
 		"time: noon\nsteps: [{name: a}]":    `: parsing time "noon"`,
 		"steps: 1":                          ": steps: a number does not fit there: see docs/how-to/testing.md",
 		"steps: [{name: a, ready: {a: b}}]": ": steps.ready: a mapping does not fit there: see docs/how-to/testing.md",
@@ -416,11 +421,11 @@ func TestFilesThatMakeNoSense(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := read(file); err == nil || !strings.HasPrefix(err.Error()+"\x00", file+want) {
+		if err := read(file).broken; err == nil || !strings.HasPrefix(err.Error()+"\x00", file+want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
-	if _, err := read(filepath.Dir(file)); err == nil || !strings.HasSuffix(err.Error(), "is a directory") {
+	if err := read(filepath.Dir(file)).broken; err == nil || !strings.HasSuffix(err.Error(), "is a directory") {
 		t.Errorf("a folder: %v", err)
 	}
 }

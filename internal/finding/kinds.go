@@ -7,6 +7,7 @@ const (
 	Conditions  Code = "TL062"
 	FieldValue  Code = "TL063"
 	Definition  Code = "TL064"
+	Unreadable  Code = "TL066"
 )
 
 var ofKinds = []Rule{
@@ -19,6 +20,11 @@ var ofKinds = []Rule{
 		Definition, Error, "A CustomResourceDefinition that the API server would not take",
 		"Nothing can be told of a kind whose definition cannot be read, so no template that is about it is checked against its fields.",
 		"Write what the message tells. The TemplateControllers in the same files are checked all the same.",
+	},
+	{
+		Unreadable, Error, "A file or document that cannot be read",
+		"The text is no YAML, no object of Kubernetes, or a TemplateController with a field that does not exist or has another type. The API server refuses it. Nothing else in that document is checked.",
+		"Correct the place that the message names. Other files, and other documents of the file, are checked all the same. `templater lint` exits with 2.",
 	},
 	{
 		WatchedKind, Error, "A kind that is not there",

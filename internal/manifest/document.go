@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	kjson "sigs.k8s.io/json"
 	kyaml "sigs.k8s.io/yaml"
 
 	"github.com/templater-dev/templater/internal/separator"
@@ -80,9 +82,7 @@ func (f found) isObject() bool {
 
 // objects returns what a document holds: one object, or the items of a List, which is what kubectl get -o yaml writes.
 func (d *document) objects() ([]found, error) {
-	for line := range bytes.Lines(d.text) {
-		d.lines = append(d.lines, strings.TrimRight(string(line), "\r\n"))
-	}
+	d.readLines()
 	if err := d.parse(); err != nil {
 		return nil, err
 	}
@@ -105,6 +105,12 @@ func (d *document) objects() ([]found, error) {
 		all = append(all, found{content, d.root.get("items").item(i)})
 	}
 	return all, nil
+}
+
+func (d *document) readLines() {
+	for line := range bytes.Lines(d.text) {
+		d.lines = append(d.lines, strings.TrimRight(string(line), "\r\n"))
+	}
 }
 
 // parse finds the places of all that the document holds.
@@ -136,7 +142,13 @@ func (d *document) value() (any, error) {
 	}
 	var value any
 	if err := utiljson.Unmarshal(text, &value); err != nil {
-		return nil, &Error{File: d.file, Line: d.first, Message: "no JSON: " + plainError(err)}
+		e := &Error{File: d.file, Line: d.first, Message: "no JSON: " + plainError(err)}
+		if is, offset := kjson.SyntaxErrorOffset(err); is && d.root == nil {
+			before := d.text[:min(max(offset-1, 0), int64(len(d.text)))]
+			e.Line += bytes.Count(before, []byte("\n"))
+			e.Column = utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
+		}
+		return nil, e
 	}
 	return value, nil
 }

@@ -21,47 +21,80 @@ const largestFile = 64 << 20
 // Load reads files, folders with all that is in them (*.yaml, *.yml, *.json), and the standard input, which is "-".
 // Hidden files and folders in a folder are left out, and so are the templates of Helm charts, which are no YAML before Helm has
 // rendered them, and documents that are no objects: a kustomization, or the values of a chart. Of the cases of templater test in a folder, the
-// TemplateControllers and CustomResourceDefinitions are read, and no other objects: these are not those of a cluster. A file that is in several paths is read once. What is wrong is an [*Error] where it has
-// a place; the first one is returned.
+// TemplateControllers and CustomResourceDefinitions are read, and no other objects: these are not those of a cluster. A file that is in several paths is read once. The first thing that is wrong
+// is returned, as an [*Error].
 func Load(paths []string, stdin io.Reader) (*Set, error) {
-	set, seen := &Set{}, map[string]bool{}
-	for _, path := range paths {
-		if err := set.loadPath(path, stdin, seen); err != nil {
-			return nil, err
-		}
+	set, faults := LoadAll(paths, stdin)
+	if len(faults) > 0 {
+		return nil, faults[0]
 	}
 	return set, nil
+}
+
+// LoadAll is Load that goes on where something is wrong: it returns what can be read, and why the rest cannot, in the order of the files.
+func LoadAll(paths []string, stdin io.Reader) (*Set, []*Error) {
+	l := loader{set: &Set{}, seen: map[string]bool{}, stdin: stdin}
+	for _, path := range paths {
+		l.loadPath(path)
+	}
+	return l.set, l.faults
+}
+
+// loader fills a Set from files.
+type loader struct {
+	set    *Set
+	faults []*Error
+	seen   map[string]bool // files, by their absolute paths
+	stdin  io.Reader
+}
+
+// fail notes what is wrong with a path, in the words of the system.
+func (l *loader) fail(path string, err error) {
+	if of, is := errors.AsType[*fs.PathError](err); is {
+		err = of.Err
+	}
+	l.faults = append(l.faults, &Error{File: path, Message: err.Error()})
 }
 
 // LoadControllers is Load for those who need a TemplateController: none is an error.
 func LoadControllers(paths []string, stdin io.Reader) (*Set, error) {
 	set, err := Load(paths, stdin)
 	if err == nil && len(set.Controllers) == 0 {
-		return nil, fmt.Errorf("no TemplateController in %s", strings.Join(paths, ", "))
+		return nil, NoController(paths)
 	}
 	return set, err
 }
 
-func (s *Set) loadPath(path string, stdin io.Reader, seen map[string]bool) error {
+// NoController is the error for paths without a TemplateController.
+func NoController(paths []string) error {
+	return fmt.Errorf("no TemplateController in %s", strings.Join(paths, ", "))
+}
+
+func (l *loader) loadPath(path string) {
 	if path == Stdin {
-		if seen[path] {
-			return nil
+		if !l.seen[path] {
+			l.seen[path] = true
+			l.read(path, l.stdin, false)
 		}
-		seen[path] = true
-		return s.read(path, stdin, false)
+		return
 	}
 	info, err := os.Stat(path)
-	if err != nil {
-		return fault(path, err)
+	switch {
+	case err != nil:
+		l.fail(path, err)
+	case info.IsDir():
+		l.loadFolder(Root(path))
+	default:
+		l.loadFile(path, false)
 	}
-	if !info.IsDir() {
-		return s.loadFile(path, seen, false)
-	}
-	root := Root(path)
+}
+
+func (l *loader) loadFolder(root string) {
 	var fixtures []string // folders of cases below the root
-	return filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
+	_ = filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil {
-			return fault(file, err)
+			l.fail(file, err)
+			return nil
 		}
 		hidden := file != root && strings.HasPrefix(entry.Name(), ".")
 		switch {
@@ -69,26 +102,24 @@ func (s *Set) loadPath(path string, stdin io.Reader, seen map[string]bool) error
 			return fs.SkipDir
 		case entry.IsDir() && file != root && holdsCase(file):
 			fixtures = append(fixtures, file+string(filepath.Separator))
-			return nil
 		case entry.IsDir() || hidden || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(file)):
-			return nil
+		case slices.ContainsFunc(fixtures, func(folder string) bool { return strings.HasPrefix(file, folder) }):
+			l.loadFixture(file)
+		default:
+			l.loadFile(file, true)
 		}
-		if slices.ContainsFunc(fixtures, func(folder string) bool { return strings.HasPrefix(file, folder) }) {
-			return s.loadFixture(file, seen)
-		}
-		return s.loadFile(file, seen, true)
+		return nil
 	})
 }
 
 // loadFixture reads a file that belongs to a case: its objects are left out, and may still be read by another path.
-func (s *Set) loadFixture(file string, seen map[string]bool) error {
-	objects, others := len(s.Objects), len(s.Controllers)+len(s.CRDs)
-	err := s.loadFile(file, seen, true)
-	s.Objects = s.Objects[:objects]
-	if whole, failed := filepath.Abs(file); failed == nil && len(s.Controllers)+len(s.CRDs) == others {
-		delete(seen, whole)
+func (l *loader) loadFixture(file string) {
+	objects, others := len(l.set.Objects), len(l.set.Controllers)+len(l.set.CRDs)
+	l.loadFile(file, true)
+	l.set.Objects = l.set.Objects[:objects]
+	if whole, err := filepath.Abs(file); err == nil && len(l.set.Controllers)+len(l.set.CRDs) == others {
+		delete(l.seen, whole)
 	}
-	return err
 }
 
 // CaseFile is the name of the file that makes a folder a case of templater test, and ExpectedFolder that of the folder beside it with what
@@ -127,79 +158,89 @@ func Root(path string) string {
 	return path
 }
 
-func (s *Set) loadFile(path string, seen map[string]bool, inFolder bool) error {
+func (l *loader) loadFile(path string, inFolder bool) {
 	whole, err := filepath.Abs(path)
 	if err != nil {
-		return fault(path, err)
+		l.fail(path, err)
+		return
 	}
-	if seen[whole] {
-		return nil
+	if l.seen[whole] {
+		return
 	}
-	seen[whole] = true
+	l.seen[whole] = true
 	file, err := os.Open(path)
 	if err != nil {
-		return fault(path, err)
+		l.fail(path, err)
+		return
 	}
 	defer file.Close()
-	return s.read(path, file, inFolder)
-}
-
-// fault says what is wrong with a path, in the words of the system.
-func fault(path string, err error) error {
-	var of *fs.PathError
-	if errors.As(err, &of) {
-		err = of.Err
-	}
-	return &Error{File: path, Message: err.Error()}
+	l.read(path, file, inFolder)
 }
 
 // Parse reads a text that was never a file, such as that of an editor. name stands for the file, in places and errors. A text without an
 // object is fine; a document that is none is an [*Error].
 func Parse(name, text string) (*Set, error) {
-	set := &Set{}
-	return set, set.parse(name, []byte(text), false)
+	l := loader{set: &Set{}}
+	l.parse(name, []byte(text), false)
+	if len(l.faults) > 0 {
+		return l.set, l.faults[0]
+	}
+	return l.set, nil
+}
+
+// CheckYAML returns where a text that holds no objects is no YAML, or has a key twice, or nil. name stands for the file.
+func CheckYAML(name string, text []byte) error {
+	if !utf8.Valid(text) {
+		return &Error{File: name, Message: "no text: write UTF-8"}
+	}
+	d := &document{file: name, first: 1, text: text}
+	d.readLines()
+	return d.parse()
 }
 
 // read takes the objects of a file. inFolder means that others may be there, too.
-func (s *Set) read(path string, from io.Reader, inFolder bool) error {
+func (l *loader) read(path string, from io.Reader, inFolder bool) {
 	text, err := io.ReadAll(io.LimitReader(from, largestFile+1))
 	switch {
 	case err != nil:
-		return fault(path, err)
+		l.fail(path, err)
+		return
 	case len(text) > largestFile:
-		return &Error{File: path, Message: fmt.Sprintf("more than %d MiB: this is no manifest", largestFile>>20)}
+		l.fail(path, fmt.Errorf("more than %d MiB: this is no manifest", largestFile>>20))
+		return
 	}
-	before := s.count()
-	err = s.parse(path, text, inFolder)
-	if err == nil && s.count() == before && !inFolder {
-		return &Error{File: path, Message: "no object in it"}
+	before := l.set.count() + len(l.faults)
+	l.parse(path, text, inFolder)
+	if l.set.count()+len(l.faults) == before && !inFolder {
+		l.fail(path, errors.New("no object in it"))
 	}
-	return err
 }
 
 // parse takes the objects of a text. lenient means that documents which are no objects are left out.
-func (s *Set) parse(path string, text []byte, lenient bool) error {
+func (l *loader) parse(path string, text []byte, lenient bool) {
 	if !utf8.Valid(text) {
-		return &Error{File: path, Message: "no text: write UTF-8"}
+		l.fail(path, errors.New("no text: write UTF-8"))
+		return
 	}
 	for _, d := range split(path, bytes.TrimPrefix(text, []byte("\ufeff"))) {
 		objects, err := d.objects()
-		if err != nil {
-			return err
-		}
+		l.note(err)
 		for _, o := range objects {
-			if !o.isObject() {
-				if lenient {
-					continue
-				}
-				return d.errorAt(o.at, "no object: apiVersion and kind are missing")
-			}
-			if err := s.add(d, Object{Content: o.content, File: path, Line: d.lineOf(o.at)}, o.at); err != nil {
-				return err
+			switch {
+			case o.isObject():
+				l.note(l.set.add(d, Object{Content: o.content, File: path, Line: d.lineOf(o.at)}, o.at))
+			case !lenient:
+				l.note(d.errorAt(o.at, "no object: apiVersion and kind are missing"))
 			}
 		}
 	}
-	return nil
+}
+
+// note notes an error of a document.
+func (l *loader) note(err error) {
+	if of, is := errors.AsType[*Error](err); is {
+		l.faults = append(l.faults, of)
+	}
 }
 
 func (s *Set) count() int { return len(s.Controllers) + len(s.CRDs) + len(s.Objects) }

@@ -48,6 +48,10 @@ func (k *Known) Report(set *manifest.Set, results []lint.Result) ([]report.Locat
 		f := finding.Finding{Code: finding.Definition, Severity: finding.Error, Where: "CustomResourceDefinition", Message: e.Message}
 		all = append(all, report.Located{Finding: f, File: e.File, FileLine: e.Line})
 	}
+	for _, e := range k.unreadable {
+		f := finding.Finding{Code: finding.Unreadable, Severity: finding.Error, Where: "file", Message: e.Message}
+		all = append(all, report.Located{Finding: f, File: e.File, FileLine: e.Line, FileColumn: e.Column})
+	}
 	report.Sort(all)
 	return all, report.Summarize(len(set.Controllers), all, namesOf(unknown))
 }

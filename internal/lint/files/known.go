@@ -18,8 +18,9 @@ type Known struct {
 	Schemas schema.Set
 	Kinds   kind.Declared
 
-	defined schema.Set        // by files
-	unread  []*manifest.Error // definitions that cannot be read
+	defined    schema.Set        // by files
+	unread     []*manifest.Error // definitions that cannot be read
+	unreadable []*manifest.Error // see AddUnreadable
 }
 
 // Know reads the definitions of kinds. The error is a [*manifest.Error].
@@ -49,6 +50,11 @@ func KnowWell(sets ...*manifest.Set) *Known {
 	known.defined = schema.Join(schemas...)
 	known.Ask(nil)
 	return known
+}
+
+// AddUnreadable has Check report what of the files could not be read. Call it before Check.
+func (k *Known) AddUnreadable(faults ...*manifest.Error) {
+	k.unreadable = append(k.unreadable, faults...)
 }
 
 // Ask has a Set asked for what files do not define, such as that of a cluster; nil is for none. Call it before Check.
