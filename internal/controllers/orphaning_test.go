@@ -258,3 +258,32 @@ func TestOrphaningIsRememberedWhileChildrenOfAnEarlierParentAreDeleted(t *testin
 		t.Errorf("%d parents are remembered", n)
 	}
 }
+
+// Children that cannot be read may need the finalizer.
+func TestFinalizerIsKeptWhileChildrenCannotBeRead(t *testing.T) {
+	c := begun(t, tenants, with(t, tenant, "role: r", "role: ''"))
+	c.apply(with(t, tenants, "  - name: maps\n    scope: Cluster\n", "  - name: maps\n    scope: Cluster\n    deletionPolicy: Orphan\n", "  - name: role\n    scope: Cluster\n", "  - name: role\n"))
+	c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
+	c.hidesConfigMaps(t)
+	c.settle()
+	if finalizers := c.objects[one].GetFinalizers(); len(finalizers) != 1 {
+		t.Errorf("the parent has the finalizers %q", finalizers)
+	}
+}
+
+// Nothing tells templater after a restart that a parent was deleted with --cascade=orphan, once the garbage collector has begun.
+func TestOwnedChildrenOfADeletedParentThatStopsMatchingAreTheGarbageCollectors(t *testing.T) {
+	c := begun(t, selective(t, ordered(t)), with(t, app, "name: one", "name: one, labels: {tier: front}, finalizers: [example.org/slow]"))
+	c.settle()
+	c.deletes(one, metav1.DeletePropagationOrphan)
+	c.edit(one, func(o *unstructured.Unstructured) { // before any reconciliation, and the garbage collector has begun
+		o.SetLabels(nil)
+		o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(name string) bool { return name == "orphan" }))
+	})
+	c.start() // nothing is remembered
+	for _, request := range c.run() {
+		if strings.HasPrefix(request, "delete") {
+			t.Errorf("request %q", request)
+		}
+	}
+}

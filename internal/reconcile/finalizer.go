@@ -31,9 +31,10 @@ func (p *pass) holdFinalizer(ctx context.Context) *problem.Problem {
 	return nil
 }
 
-// dropFinalizer takes the finalizer from a parent whose deletion needs none, once no child is left that would go before it.
+// dropFinalizer takes the finalizer from a parent whose deletion needs none, once it is known that no child is left that would be deleted
+// before it.
 func (p *pass) dropFinalizer(ctx context.Context) *problem.Problem {
-	if !p.MayHold || p.NeedsFinalizer || !p.parent.HasFinalizer(p.Finalizer) || !p.goesAlone() {
+	if !p.MayHold || p.NeedsFinalizer || !p.parent.HasFinalizer(p.Finalizer) || !p.Complete(p.key.Parent.Namespace) || !p.goesAlone() {
 		return nil
 	}
 	return p.r.releaseParent(ctx, p.Controller, p.key, p.parent)

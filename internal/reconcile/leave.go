@@ -172,6 +172,9 @@ func (r *Reconciler) pruneUnmatched(ctx context.Context, c *running.Controller, 
 	var issue *problem.Problem // the first one
 	removed := 0
 	for _, l := range d.children {
+		if d.parent.Deleting() && !l.Object.CrossScope() {
+			continue // the garbage collector knows whether it is to stay: nothing here tells a deletion with --cascade=orphan once that has begun
+		}
 		if child.Entries(c.Spec.Children).PrunesUnmatched(l, d.parent.UID()) && !stay {
 			issue = cmp.Or(issue, p.remove(ctx, plan.Action{Verb: plan.Delete, Live: l}))
 			removed++
