@@ -266,6 +266,27 @@ func TestClockThatIsSetReleasesNoParent(t *testing.T) {
 	}
 }
 
+// A parent that cannot be released for want of a time says so.
+func TestTimeoutThatCannotBeConfirmedIsReported(t *testing.T) {
+	for why, row := range map[string]struct {
+		set  func(c *cluster)
+		want string
+	}{
+		"answers have no Date":       {func(c *cluster) { c.dateless = true }, "spec.finalize.timeout has no effect: answers of the API server have no Date; look for a proxy that removes this header"},
+		"the server does not answer": {func(c *cluster) { c.refuse[askTime] = errors.New("no answer") }, "cannot ask the API server for the time, which spec.finalize.timeout needs: "},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := heldBack(t, ordered(t, ", timeout: 5m"))
+			row.set(c)
+			c.deletes(one, metav1.DeletePropagationBackground)
+			c.run()
+			if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "False Finalizing: being deleted: waits for its children to go: ConfigMap ns/a") || !strings.Contains(got, row.want) {
+				t.Errorf("ready condition %q, want %q in it", got, row.want)
+			}
+		})
+	}
+}
+
 // A refusal that does not depend on permissions is an answer: the timeout is for it.
 func TestTimeoutCountsWhileTheServerRefuses(t *testing.T) {
 	c := heldBack(t, ordered(t, ", timeout: 5m"))

@@ -4,11 +4,11 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/klog/v2"
-
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/reconcile/teardown"
 	"github.com/templater-dev/templater/internal/spec"
 )
@@ -66,12 +66,14 @@ func (p *pass) beginAttempt(ctx context.Context, timeout time.Duration) time.Dur
 // one by now.
 func (p *pass) serverTime(ctx context.Context) (time.Time, bool) {
 	now, date, err := p.Cluster.GetDated(ctx, p.LocateParent(p.key))
-	switch log := klog.FromContext(ctx).WithValues("controller", p.Name, "parent", p.key.Parent.String()); {
+	switch {
+	case answers.MissingObject(err):
+		return time.Time{}, false // the watch is about to tell
 	case err != nil:
-		log.Info("cannot ask the API server for the time, will retry", "reason", problem.PublicReason(err))
+		p.waits("cannot ask the API server for the time, which spec.finalize.timeout needs: " + p.Rights.WhyNot(err, p.Rights.Claim(rights.Parents, p.Kind, p.key.Parent.Namespace)))
 		return time.Time{}, false
 	case date.IsZero():
-		log.Info("spec.finalize.timeout has no effect: answers of the API server have no Date; see what removes this header")
+		p.waits("spec.finalize.timeout has no effect: answers of the API server have no Date; look for a proxy that removes this header")
 		return time.Time{}, false
 	}
 	return date, now.UID() == p.parent.UID() && now.Annotation(p.sinceKey()) == p.parent.Annotation(p.sinceKey())
