@@ -26,35 +26,35 @@ metadata:
 		retry       problem.Retry
 	}{
 		"it belongs to nobody": {
-			other, "False ChildConflict: ConfigMap ns/a exists already and belongs to nobody: templater does not take it; delete it, or choose another name in the template", problem.RetrySlow,
+			other, "False ChildConflict: ConfigMap ns/a exists already and belongs to nobody: templater does not take it; delete it, or choose another name in the template", problem.RetrySlower,
 		},
 		"it belongs to another object": {
-			owner("Other", "web", "u"), "False ChildConflict: ConfigMap ns/a exists already and belongs to Other web: templater does not take it; delete it, or choose another name in the template", problem.RetrySlow,
+			owner("Other", "web", "u"), "False ChildConflict: ConfigMap ns/a exists already and belongs to Other web: templater does not take it; delete it, or choose another name in the template", problem.RetrySlower,
 		},
 		"it belongs to another controller of the same parent": {
 			owner("App", "one", "uid-one") + "  labels: {templater.dev/controller: second, templater.dev/parent-uid: uid-one}\n",
-			"False ChildConflict: ConfigMap ns/a exists already and belongs to TemplateController second for App one: templater does not take it; delete it, or choose another name in the template", problem.RetrySlow,
+			"False ChildConflict: ConfigMap ns/a exists already and belongs to TemplateController second for App one: templater does not take it; delete it, or choose another name in the template", problem.RetrySlower,
 		},
 		"it belongs to an earlier object of the parent's name": {
 			owner("App", "one", "earlier"), "False Progressing: ConfigMap ns/a belongs to an earlier object of the parent's name; it is made anew once that one is collected", problem.RetrySoon,
 		},
 		"it belongs to an object of the parent's kind and name, in another group": {
 			strings.Replace(owner("App", "one", "earlier"), "example.org/v1", "other.example.org/v1", 1),
-			"False ChildConflict: ConfigMap ns/a exists already and belongs to App one of other.example.org/v1: templater does not take it; delete it, or choose another name in the template", problem.RetrySlow,
+			"False ChildConflict: ConfigMap ns/a exists already and belongs to App one of other.example.org/v1: templater does not take it; delete it, or choose another name in the template", problem.RetrySlower,
 		},
 		"it belongs to an earlier object of the parent's name, in another version": {
 			strings.Replace(owner("App", "one", "earlier"), "example.org/v1", "example.org/v1beta1", 1),
 			"False Progressing: ConfigMap ns/a belongs to an earlier object of the parent's name; it is made anew once that one is collected", problem.RetrySoon,
 		},
 		"it belongs to another object of the parent's kind": {
-			owner("App", "two", "u"), "False ChildConflict: ConfigMap ns/a exists already and belongs to App two: templater does not take it; delete it, or choose another name in the template", problem.RetrySlow,
+			owner("App", "two", "u"), "False ChildConflict: ConfigMap ns/a exists already and belongs to App two: templater does not take it; delete it, or choose another name in the template", problem.RetrySlower,
 		},
 		"it belongs to the parent, but we have not made it": {
-			owner("App", "one", "uid-one"), "False ChildConflict: ConfigMap ns/a exists already and belongs to App one: templater does not take it; delete it, or choose another name in the template", problem.RetrySlow,
+			owner("App", "one", "uid-one"), "False ChildConflict: ConfigMap ns/a exists already and belongs to App one: templater does not take it; delete it, or choose another name in the template", problem.RetrySlower,
 		},
 		"it has our labels and belongs to nobody": {
 			other + "  labels: {templater.dev/controller: apps, templater.dev/parent-uid: uid-one}\n",
-			"False ChildConflict: ConfigMap ns/a exists already and looks like a child of this object, but has no seal of templater's: somebody else has made it, or has taken the seal away; look at it, then delete it, or choose another name in the template; docs/operate/operations.md says how to keep it", problem.RetrySlow,
+			"False ChildConflict: ConfigMap ns/a exists already and looks like a child of this object, but has no seal of templater's: somebody else has made it, or has taken the seal away; look at it, then delete it, or choose another name in the template; docs/operate/operations.md says how to keep it", problem.RetrySlower,
 		},
 		"it is being deleted": {
 			other + "  deletionTimestamp: \"2026-01-01T00:00:00Z\"\n", "False Progressing: ConfigMap ns/a is being deleted; it is made anew once it is gone", problem.RetrySoon,

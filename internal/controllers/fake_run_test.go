@@ -117,7 +117,7 @@ func (c *cluster) work() bool {
 		c.parentsDue.Done(key)
 		progress = true
 	}
-	for c.controllers.rights.Len() > 0 {
+	for !c.unasked && c.controllers.rights.Len() > 0 {
 		c.controllers.rights.Next(c.t.Context())
 		progress = true
 	}

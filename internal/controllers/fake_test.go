@@ -59,6 +59,7 @@ type cluster struct {
 	controllers    *Controllers
 	reconciler     *reconcile.Reconciler
 	shared         *shared
+	unasked        bool // whether nobody answers any more which permissions are missing
 	hasty          bool // whether no pass may go on when it is to stop
 	greedy         bool // whether passes may hold no memory, but for one of them
 	parentsDue     *timed[queue.Key]

@@ -73,6 +73,7 @@ type shared struct {
 	orphaning   *queue.OrphaningParents
 	attempts    *queue.Attempts
 	breaker     *loop.Breaker
+	waiting     *rights.Waiting
 	controllers workqueue.TypedRateLimitingInterface[string]
 	processors  *workers.Processors
 	memory      *workers.Memory
@@ -86,7 +87,7 @@ func newShared(o Options) *shared {
 	processors := workers.NewProcessors(o.Clock, tenants)
 	s := &shared{
 		tenants: tenants, credit: credit, turns: queue.NewTurns(max(o.Workers, 1), tenants, credit),
-		pacer: queue.NewDeparturePacer(o.Clock), absences: queue.NewAbsentParents(o.Clock), orphaning: queue.NewOrphaningParents(), attempts: queue.NewAttempts(), breaker: loop.NewBreaker(o.Clock),
+		pacer: queue.NewDeparturePacer(o.Clock), absences: queue.NewAbsentParents(o.Clock), orphaning: queue.NewOrphaningParents(), attempts: queue.NewAttempts(), breaker: loop.NewBreaker(o.Clock), waiting: rights.NewWaiting(),
 		controllers: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](queue.FirstRetry, 30*time.Second),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers", MetricsProvider: o.QueueMetrics}),
@@ -115,11 +116,11 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 		Reader: o.Logs, Wake: s.parents.AddAfter, Changed: func(name string) { s.controllers.AddAfter(name, countsDelay) },
 		Tenant: s.tenants.Name, Runs: c.runs, Charge: func(name string, took time.Duration) { s.credit.Charge(name, workers.Cost(took, 0)) },
 	})
-	c.memories, c.shares = []memory{s.pacer, s.absences, s.orphaning, s.attempts, s.breaker, c.events, c.logs}, []memory{s.processors, s.tenants}
+	c.memories, c.shares = []memory{s.pacer, s.absences, s.orphaning, s.attempts, s.breaker, s.waiting, c.events, c.logs}, []memory{s.processors, s.tenants}
 	return c, reconcile.New(reconcile.Options{
 		Controllers: c, LookAt: func(name string) { c.queue.AddAfter(name, countsDelay) },
 		Clock: o.Clock, Queue: s.parents, Failures: s.failures, Backlog: c.backlog, Turns: s.turns, Pacer: s.pacer, Absences: s.absences, Orphaning: s.orphaning, Attempts: s.attempts,
-		Breaker: s.breaker, Events: c.events, Rights: c.rights, Logs: c.logs, Workers: o.Workers, Tracker: s.passing, Memory: s.memory, Grace: s.grace,
+		Breaker: s.breaker, Events: c.events, Rights: c.rights, Waiting: s.waiting, Logs: c.logs, Workers: o.Workers, Tracker: s.passing, Memory: s.memory, Grace: s.grace,
 	})
 }
 

@@ -51,7 +51,7 @@ func TestWhatBecomesOfWritesThatAreRefused(t *testing.T) {
 		},
 		"a child whose namespace does not exist": {
 			"Apply", missing, "create configmaps a", apierrors.NewNotFound(corev1.Resource("namespaces"), "ns"),
-			"False NamespaceNotFound: cannot create ConfigMap ns/a: its namespace does not exist; create the namespace, or change metadata.namespace in the template", problem.RetrySlow,
+			"False NamespaceNotFound: cannot create ConfigMap ns/a: its namespace does not exist; create the namespace, or change metadata.namespace in the template", problem.RetrySlower,
 		},
 		"a child that is said to exist, and is never there": {
 			"Apply", missing, "create configmaps a", apierrors.NewAlreadyExists(corev1.Resource("configmaps"), "a"),

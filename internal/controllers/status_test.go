@@ -345,8 +345,8 @@ func TestStatusThatMayNotBeWrittenIsTriedAgain(t *testing.T) {
 	c.apply(app)
 	c.refuse["status apps one"] = denial("", "patch", "apps/status", `in the namespace "ns"`)
 	c.run()
-	if result, _ := c.pass("apps", "one"); result.Retry != problem.RetrySoon {
-		t.Errorf("retry %v, want RetrySoon", result.Retry)
+	if result, _ := c.pass("apps", "one"); result.Retry != problem.RetryDenied {
+		t.Errorf("retry %v, want RetryDenied", result.Retry)
 	}
 	if got := c.controllers.tracked["apps"].counts.Parents; got.Ready != 0 || got.Failed != 1 {
 		t.Errorf("counts %+v, want one that has failed", got)

@@ -100,6 +100,16 @@ func (p List) Retry() Retry {
 	return keenest
 }
 
+// Denial is the first permission that is missing.
+func (p List) Denial() Denial {
+	for _, problem := range p {
+		if problem.Denial != (Denial{}) {
+			return problem.Denial
+		}
+	}
+	return Denial{}
+}
+
 // TemplateFailed reports whether one of the problems is the fault of a template.
 func (p List) TemplateFailed() bool {
 	for _, problem := range p {

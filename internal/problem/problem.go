@@ -24,6 +24,8 @@ type Problem struct {
 	// Namespace is where the server refuses that. Empty in others, and for what is in no namespace.
 	Namespace string
 	Retry     Retry
+	// Denial is the permission that is missing. Empty in others.
+	Denial Denial
 	// Waiting is whether this is no fault: something is still to come.
 	Waiting bool
 	// Pending is whether the message is not worth telling yet: a better one is on its way.
@@ -37,6 +39,10 @@ type Retry int
 const (
 	// RetryOnChange waits until the parent, a child or the controller changes.
 	RetryOnChange Retry = iota
+	// RetryDenied waits until the permission is granted, as Denial has it.
+	RetryDenied
+	// RetrySlower looks again every 30 s, and after some minutes longer each time, to 5 min.
+	RetrySlower
 	// RetrySlow looks again every 30 s.
 	RetrySlow
 	// RetryBackoff waits longer each time, to 5 min.
@@ -53,6 +59,19 @@ const SlowRetry = 30 * time.Second
 // Newf returns a Problem that waits for input.
 func Newf(reason, format string, args ...any) *Problem {
 	return &Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// Denial names a permission that a user lacks: a verb on a resource. Namespace is empty where it is needed in the whole cluster. The zero
+// Denial names none.
+type Denial struct{ User, Verb, Resource, Namespace string }
+
+// Lacks notes which permission is missing, and retries by that. A better message that is pending is not waited for.
+func (p *Problem) Lacks(permission Denial) *Problem {
+	p.Denial, p.Retry = permission, RetryDenied
+	if p.Pending {
+		p.Retry = RetrySoon
+	}
+	return p
 }
 
 // SetFaults replaces the faults at the end of the message.

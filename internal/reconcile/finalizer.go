@@ -79,8 +79,9 @@ func finalizerProblem(c *running.Controller, key queue.Key, err error, verb stri
 	case running.Stale(err), apierrors.IsNotFound(err):
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: "the object has just changed", Waiting: true, Retry: problem.RetryNow}
 	case rights.Denied(err):
-		text, pending := c.Rights.Missing(err, c.Rights.Claim(rights.Holding, c.Kind, key.Parent.Namespace))
-		return &problem.Problem{Reason: v1.ReasonFinalizerRejected, Message: what + text, Retry: problem.RetrySoon, Pending: pending}
+		need := c.Rights.Claim(rights.Holding, c.Kind, key.Parent.Namespace)
+		text, pending := c.Rights.Missing(err, need)
+		return (&problem.Problem{Reason: v1.ReasonFinalizerRejected, Message: what + text, Pending: pending}).Lacks(c.Rights.Denial(err, need))
 	}
 	return &problem.Problem{Reason: v1.ReasonFinalizerRejected, Message: what + problem.PublicReason(err), Retry: problem.RetryBackoff}
 }

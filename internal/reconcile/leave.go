@@ -74,6 +74,7 @@ func (r *Reconciler) forget(c *running.Controller, key queue.Key) {
 	r.events.Forget(key)
 	r.breaker.Forget(key)
 	r.attempts.End(key)
+	r.waiting.Forget(key)
 	for _, e := range c.Related {
 		e.Index.Forget(key.Parent)
 	}

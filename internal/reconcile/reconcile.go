@@ -86,6 +86,8 @@ type Result struct {
 	// Again is whether to look again at once, whatever the rest says: the templates may yield something else
 	// for what the pass has written.
 	Again bool
+	// Denial is the permission that is missing, if any.
+	Denial problem.Denial
 	// Outcome is what became of the pass.
 	Outcome measure.Outcome
 }
@@ -156,7 +158,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 		return Result{} // likewise
 	}
 	result := p.run(ctx).also(p.collectLeftovers(ctx))
-	if result.Retry == problem.RetryOnChange && (p.behind || !running.Readable(c.Controllers)) {
+	if result.Retry < problem.RetrySlow && (p.behind || !running.Readable(c.Controllers)) {
 		result.Retry = problem.RetrySlow // something may be left to prune, and nobody tells when
 	}
 	return result
@@ -301,7 +303,7 @@ func (p *pass) settle(request int) {
 }
 
 func (p *pass) result() Result {
-	result := Result{Retry: p.problems.Retry(), Again: p.seesMore() || p.rollsOn() || p.mayRelease(), Outcome: p.outcome()}
+	result := Result{Retry: p.problems.Retry(), Again: p.seesMore() || p.rollsOn() || p.mayRelease(), Denial: p.problems.Denial(), Outcome: p.outcome()}
 	if result.Retry == problem.RetryOnChange && p.unrenewed {
 		result.Retry = problem.RetrySlow
 	}
@@ -363,8 +365,10 @@ const (
 // Again puts the key back when it is due.
 func (r *Reconciler) Again(key queue.Key, result Result) {
 	switch result.Retry {
-	case problem.RetryOnChange:
+	case problem.RetryOnChange, problem.RetryDenied:
 		r.queue.Forget(key)
+	case problem.RetrySlower:
+		r.queue.AddAfter(key, max(queue.Jitter(problem.SlowRetry), r.failures.When(key)))
 	case problem.RetrySlow:
 		r.queue.Forget(key)
 		r.queue.AddAfter(key, queue.Jitter(problem.SlowRetry))
@@ -375,11 +379,25 @@ func (r *Reconciler) Again(key queue.Key, result Result) {
 	case problem.RetryNow:
 		r.queue.AddAfter(key, min(r.failures.When(key)/(queue.FirstRetry/freshDataLag), queue.Jitter(longestSoon))) // newer data may be long in coming
 	}
+	r.paceDenied(key, result)
 	if result.After > 0 {
 		r.queue.AddAfter(key, result.After) // the earlier one counts
 	}
 	if result.Again {
 		r.queue.Add(key) // the queue holds it until this pass is done
+	}
+}
+
+// paceDenied puts a parent back that lacks a permission. Where one lacks it no more, others are put back that wait for the same.
+func (r *Reconciler) paceDenied(key queue.Key, result Result) {
+	switch {
+	case result.Denial != (problem.Denial{}):
+		r.queue.AddAfter(key, r.waiting.Add(key, result.Denial))
+	case result.Outcome == measure.Skipped, result.Outcome == measure.Panicked:
+	default:
+		for _, other := range r.waiting.Done(key) {
+			r.queue.Add(other)
+		}
 	}
 }
 

@@ -61,7 +61,9 @@ type Options struct {
 	Events    *announce.Recorder
 	// Rights looks up which rights are missing, while there are passes.
 	Rights *rights.Tracker
-	Logs   *podlogs.Fetcher
+	// Waiting are the parents that lack a permission.
+	Waiting *rights.Waiting
+	Logs    *podlogs.Fetcher
 
 	// Workers is how many parents are worked on at a time; 0 counts as 1.
 	Workers int
@@ -88,6 +90,7 @@ type Reconciler struct {
 	breaker     *loop.Breaker
 	events      *announce.Recorder
 	rights      *rights.Tracker
+	waiting     *rights.Waiting
 	logs        *podlogs.Fetcher
 	workers     int
 	tracker     *workers.Tracker
@@ -99,7 +102,7 @@ type Reconciler struct {
 func New(o Options) *Reconciler {
 	return &Reconciler{
 		controllers: o.Controllers, lookAt: o.LookAt, clock: o.Clock, queue: o.Queue, failures: o.Failures, backlog: o.Backlog, turns: o.Turns,
-		pacer: o.Pacer, absent: o.Absences, orphaning: o.Orphaning, attempts: o.Attempts, breaker: o.Breaker, events: o.Events, rights: o.Rights, logs: o.Logs, workers: max(o.Workers, 1),
+		pacer: o.Pacer, absent: o.Absences, orphaning: o.Orphaning, attempts: o.Attempts, breaker: o.Breaker, events: o.Events, rights: o.Rights, waiting: o.Waiting, logs: o.Logs, workers: max(o.Workers, 1),
 		tracker: o.Tracker, memory: o.Memory, grace: o.Grace,
 	}
 }

@@ -124,8 +124,10 @@ func (p *pass) report(ctx context.Context, status map[string]any, now *tally.Tal
 	case apierrors.IsNotFound(err), p.overtaken(ctx, err):
 		p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetryNow})
 	case rights.Denied(err):
-		text, pending := p.Rights.Missing(err, p.Rights.Claim(rights.Status, p.Kind, p.parent.Namespace()))
-		p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonStatusRejected, Retry: problem.RetrySoon, Message: "cannot write the status: " + text, Pending: pending})
+		need := p.Rights.Claim(rights.Status, p.Kind, p.parent.Namespace())
+		text, pending := p.Rights.Missing(err, need)
+		issue := &problem.Problem{Reason: v1.ReasonStatusRejected, Message: "cannot write the status: " + text, Pending: pending}
+		p.problems = append(p.problems, issue.Lacks(p.Rights.Denial(err, need)))
 		if !pending {
 			now.Denied = "cannot write the status: " + text
 		}

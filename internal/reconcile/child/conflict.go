@@ -20,7 +20,7 @@ func (r *Ownership) InTheWay(there *object.Object, child *Wanted, parent *object
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: child.ID().String() + " belongs to an earlier object of the parent's name; it is made anew once that one is collected", Waiting: true, Retry: problem.RetrySoon}
 	}
 	conflict := problem.Newf(v1.ReasonChildConflict, "%s exists already and %s", child.ID(), r.conflict(there, child.Kind.GroupKind(), parent))
-	conflict.Retry = problem.RetrySlow
+	conflict.Retry = problem.RetrySlower
 	return conflict
 }
 

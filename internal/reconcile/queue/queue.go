@@ -10,7 +10,7 @@ import (
 type Queue = workqueue.TypedRateLimitingInterface[Key]
 
 // New returns a queue that serves tenants and controllers in turn and bounds the passes under way, as turns
-// says, whose AddRateLimited waits as retryDelay says, and what counts its failures. metrics may be nil.
+// says, whose AddRateLimited waits as RetryDelay says, and what counts its failures. metrics may be nil.
 func New(metrics workqueue.MetricsProvider, turns *Turns) (Queue, *RateLimiter) {
 	const name = "parents"
 	failures := &RateLimiter{failures: map[Key]int{}}

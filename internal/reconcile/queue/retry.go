@@ -18,7 +18,7 @@ func (l *RateLimiter) When(key Key) time.Duration {
 	defer l.mu.Unlock()
 	n := l.failures[key]
 	l.failures[key] = n + 1
-	return retryDelay(n)
+	return RetryDelay(n)
 }
 
 // Forget ends a row of failures.
@@ -41,9 +41,9 @@ const (
 	lastRetry  = 5 * time.Minute
 )
 
-// retryDelay returns the wait before retry n, counted from 0: 200 ms, doubling, at
+// RetryDelay returns the wait before retry n, counted from 0: 200 ms, doubling, at
 // most 5 min, with up to 10 % jitter. A negative n counts as 0.
-func retryDelay(n int) time.Duration {
+func RetryDelay(n int) time.Duration {
 	d := lastRetry
 	if n = max(n, 0); n < 11 { // 200 ms << 11 is more than 5 min
 		d = FirstRetry << n

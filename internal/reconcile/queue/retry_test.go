@@ -23,7 +23,7 @@ func TestRetryDelaysDoubleUpToFiveMinutes(t *testing.T) {
 			most := row.least + row.least/10
 			seen := map[time.Duration]bool{}
 			for range 1000 {
-				got := retryDelay(row.retry)
+				got := RetryDelay(row.retry)
 				if got < row.least || got > most {
 					t.Fatalf("retry %d after %s, want %s to %s", row.retry, got, row.least, most)
 				}

@@ -16,14 +16,14 @@ func (s *Subject) Refusal(err error, what, namespace string, kind kind.Kind) *pr
 	p := &problem.Problem{Reason: v1.ReasonChildRejected, Retry: problem.RetryBackoff, Write: what, Namespace: namespace}
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		p.Reason, p.Retry = v1.ReasonNamespaceEnding, problem.RetrySlow
+		p.Reason, p.Retry = v1.ReasonNamespaceEnding, problem.RetrySlower
 		p.Message = "cannot " + what + ": its namespace is being deleted; change metadata.namespace in the template, or create the namespace anew once it is gone"
 	case Denied(err):
-		p.Reason, p.Retry = v1.ReasonChildForbidden, problem.RetrySoon
 		text, pending := s.missingToWrite(err, namespace, kind)
-		p.Message, p.Pending = "cannot "+what+": "+text, pending
+		p.Reason, p.Message, p.Pending = v1.ReasonChildForbidden, "cannot "+what+": "+text, pending
+		p.Lacks(s.Denial(err, s.Claim(Children, kind, namespace)))
 	case answers.MissingNamespace(err):
-		p.Reason, p.Retry = v1.ReasonNamespaceNotFound, problem.RetrySlow
+		p.Reason, p.Retry = v1.ReasonNamespaceNotFound, problem.RetrySlower
 		p.Message = "cannot " + what + ": its namespace does not exist; create the namespace, or change metadata.namespace in the template"
 	default:
 		if problem.Unanswered(err) {

@@ -67,6 +67,15 @@ func (s *Subject) Missing(err error, need Claim) (text string, pending bool) {
 	return mayNot(need, []string{verb}, all), pending
 }
 
+// Denial names the permission that the server's answer to a request that needs the claim says is missing.
+func (s *Subject) Denial(err error, need Claim) problem.Denial {
+	d := problem.Denial{User: s.as, Resource: need.fullName() + dotted(need.Resource), Namespace: need.Namespace}
+	if m := deniedVerb.FindStringSubmatch(err.Error()); m != nil {
+		d.Verb = m[1]
+	}
+	return d
+}
+
 // Known says which rights of a claim are known to be missing, or "".
 func (s *Subject) Known(need Claim) string {
 	f := s.tracker.look(need, s.controller)

@@ -1,0 +1,178 @@
+package rights
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+)
+
+const (
+	// deniedRetry is the longest wait of a parent that lacks a permission, where few parents wait for the same.
+	deniedRetry = 30 * time.Second
+	// namespacePace is how far apart the retries of all parents are that wait for one permission in one namespace, and
+	// longestInNamespace the longest wait that follows from it.
+	namespacePace, longestInNamespace = time.Second, time.Hour
+	// clusterPace is how far apart the retries of all parents are that wait for one permission in any namespace, and
+	// longestInCluster the longest wait that follows from it.
+	clusterPace, longestInCluster = 100 * time.Millisecond, 5 * time.Minute
+	// wakes is how many others are reconciled when a parent has got the permission. Each of these that has got it, too, wakes as many.
+	wakes = 2
+)
+
+// Waiting are the parents that lack a permission. Each retries by itself, at growing intervals, which are longer where many wait for the
+// same permission. When one of them has got it, the others are woken: first those in the same namespace, two, and then two for each that
+// has got it. So a permission that is granted to all reaches them quickly, and one that is granted to a few costs few refusals.
+// It is safe for concurrent use.
+type Waiting struct {
+	mu     sync.Mutex
+	of     map[queue.Key]*waiter
+	groups map[group]*waiters
+}
+
+// waiter is one parent.
+type waiter struct {
+	problem.Denial
+	tries int
+	woken bool // it is about to retry, and in no group
+}
+
+// group is what may be granted at once: a permission of the parents of one TemplateController, in any namespace.
+type group struct{ controller, user, verb, resource string }
+
+// waiters are the parents in a group by the namespace of the permission; none is empty.
+type waiters struct {
+	total int
+	in    map[string]map[queue.Key]struct{}
+}
+
+// NewWaiting returns a Waiting without parents.
+func NewWaiting() *Waiting {
+	return &Waiting{of: map[queue.Key]*waiter{}, groups: map[group]*waiters{}}
+}
+
+func groupOf(key queue.Key, d problem.Denial) group {
+	return group{key.Controller, d.User, d.Verb, d.Resource}
+}
+
+// Add notes that a parent lacks a permission, and returns how long it waits before it retries.
+func (w *Waiting) Add(key queue.Key, d problem.Denial) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	one := w.of[key]
+	if one == nil || one.Denial != d {
+		w.remove(key)
+		one = &waiter{Denial: d, woken: true}
+		w.of[key] = one
+	}
+	g := groupOf(key, d)
+	all := w.groups[g]
+	if all == nil {
+		all = &waiters{in: map[string]map[queue.Key]struct{}{}}
+		w.groups[g] = all
+	}
+	if one.woken {
+		one.woken = false
+		all.add(key, d.Namespace)
+	}
+	one.tries++
+	return wait(one.tries, len(all.in[d.Namespace]), all.total)
+}
+
+// wait returns the interval before a retry of a parent, of so many that wait for the same permission in one namespace, and in all.
+func wait(tries, inNamespace, inCluster int) time.Duration {
+	long := max(deniedRetry,
+		min(time.Duration(inNamespace)*namespacePace, longestInNamespace),
+		min(time.Duration(inCluster)*clusterPace, longestInCluster))
+	if inNamespace > 1 {
+		return queue.Jitter(long) // another parent retries earlier, and wakes this one
+	}
+	return min(queue.RetryDelay(tries-1), queue.Jitter(long))
+}
+
+// Done notes that a parent has been reconciled and lacks no permission. It returns others that waited for the permission that this
+// one has got, and are worth reconciling now.
+func (w *Waiting) Done(key queue.Key) []queue.Key {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	one := w.of[key]
+	if one == nil {
+		return nil
+	}
+	w.remove(key)
+	g := groupOf(key, one.Denial)
+	var woken []queue.Key
+	for range wakes {
+		if next, found := w.groups[g].next(one.Namespace); found {
+			w.of[next].woken = true
+			w.leave(g, w.of[next].Namespace, next)
+			woken = append(woken, next)
+		}
+	}
+	return woken
+}
+
+// Forget forgets a parent that is gone.
+func (w *Waiting) Forget(key queue.Key) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.remove(key)
+}
+
+// ForgetController forgets about a controller that is gone.
+func (w *Waiting) ForgetController(name string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	queue.DropController(w.of, name)
+	maps.DeleteFunc(w.groups, func(g group, _ *waiters) bool { return g.controller == name })
+}
+
+// remove forgets a parent; the lock is held.
+func (w *Waiting) remove(key queue.Key) {
+	one := w.of[key]
+	if one == nil {
+		return
+	}
+	delete(w.of, key)
+	if !one.woken {
+		w.leave(groupOf(key, one.Denial), one.Namespace, key)
+	}
+}
+
+// leave takes a parent out of its group; the lock is held.
+func (w *Waiting) leave(g group, namespace string, key queue.Key) {
+	all := w.groups[g]
+	delete(all.in[namespace], key)
+	if len(all.in[namespace]) == 0 {
+		delete(all.in, namespace)
+	}
+	if all.total--; all.total == 0 {
+		delete(w.groups, g)
+	}
+}
+
+func (all *waiters) add(key queue.Key, namespace string) {
+	if all.in[namespace] == nil {
+		all.in[namespace] = map[queue.Key]struct{}{}
+	}
+	all.in[namespace][key] = struct{}{}
+	all.total++
+}
+
+// next returns a parent that waits for a permission in that namespace or, where there is none, in another one.
+func (all *waiters) next(namespace string) (queue.Key, bool) {
+	if all == nil {
+		return queue.Key{}, false
+	}
+	for key := range all.in[namespace] {
+		return key, true
+	}
+	for _, in := range all.in {
+		for key := range in {
+			return key, true
+		}
+	}
+	return queue.Key{}, false
+}
