@@ -226,14 +226,9 @@ metadata: {name: one, namespace: "@space"}
 	in("@id-2")
 	waitGone(t, all, s.id+"-2")
 
-	t.Log("and with onTimeout: Block")
-	s.patchController(`{"spec":{"finalize":{"onTimeout":"Block"}}}`)
+	t.Log("and without a timeout")
+	s.patchController(`{"spec":{"finalize":{"timeout":null}}}`)
 	in("@id-3")
-	blocked := env.client.Resource(s.resource("things")).Namespace(s.id + "-3")
-	waitFor(t, blocked, "one", func(o *unstructured.Unstructured) error {
-		return condition(o, "Ready", "False", "NamespaceTerminating")
-	})
-	s.patch(blocked, "one", `{"metadata":{"annotations":{"templater.dev/skip-finalize":"true"}}}`)
 	waitGone(t, all, s.id+"-3")
 
 	t.Log("the definition of the parents is deleted")
