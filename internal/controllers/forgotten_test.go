@@ -20,6 +20,7 @@ func (c *cluster) remember(key queue.Key) {
 	c.shared.breaker.Wrote(key, loop.Specs{}, loop.Written{Children: true})
 	c.shared.absences.Left(key)
 	c.shared.orphaning.Note(key, "uid-one")
+	c.shared.attempts.Begin(key, queue.Attempt{Parent: "uid-one"})
 	inLine(c.shared.pacer, key)
 }
 
@@ -29,7 +30,7 @@ func (c *cluster) remembered(t *testing.T) map[string]int {
 	e := c.controllers.tracked["apps"]
 	out := map[string]int{
 		"counts": len(e.counts.Tallies), "breaker": lengths(t, c.shared.breaker, "spent"), "events": lengths(t, c.controllers.events, "last", "faults"),
-		"absences": lengths(t, c.shared.absences, "since"), "orphaning": lengths(t, c.shared.orphaning, "parents"), "paces": lengths(t, c.shared.pacer, "lines.apps.places"),
+		"absences": lengths(t, c.shared.absences, "since"), "orphaning": lengths(t, c.shared.orphaning, "parents"), "attempts": lengths(t, c.shared.attempts, "since"), "paces": lengths(t, c.shared.pacer, "lines.apps.places"),
 		"logs": lengths(t, c.controllers.logs, "parents", "logs"),
 	}
 	for _, index := range e.indexes {
@@ -56,7 +57,7 @@ func TestNothingIsRememberedOfParentsThatGoWithTheirKind(t *testing.T) {
 				c.settleLogs()
 				key := queue.Key{Controller: "apps", Parent: configMapName("one")}
 				c.remember(key)
-				if got := c.remembered(t); len(got) != 8 {
+				if got := c.remembered(t); len(got) != 9 {
 					t.Fatalf("what is remembered before: %v", got)
 				}
 				of := fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}]
