@@ -211,6 +211,10 @@ func (r refusing) Watch(context.Context, schema.GroupVersionResource, string, me
 	return nil, r.err
 }
 
+func (refusing) MayWatch(context.Context, schema.GroupVersionResource, string, string) (bool, error) {
+	return true, nil
+}
+
 type nobody struct{}
 
 func (nobody) Changed(watch.Want, watch.Event) {}

@@ -688,3 +688,49 @@ func TestAParentGoesThoughWhatItIsRelatedToCannotBeRead(t *testing.T) {
 		}
 	}
 }
+
+// TestAWithdrawnPermissionHidesRelatedObjects withdraws it after the objects were read once.
+func TestAWithdrawnPermissionHidesRelatedObjects(t *testing.T) {
+	for why, optional := range map[string]bool{"the entry is needed": false, "the entry is optional": true} {
+		t.Run(why, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(with(t, readers, "    kind: Job\n", fmt.Sprintf("    kind: Job\n    optional: %v\n", optional)))
+			c.apply(job("ns", "a", "{}", "{note: s3cr3t}"))
+			c.apply(reader("ns", "one", "{job: a}"))
+			c.run()
+			if got := c.jobsOf("one"); !strings.Contains(got, "s3cr3t") {
+				t.Fatalf("the child has %s", got)
+			}
+			c.caches[relatedJobs].FailWatch(forbidden)
+			before := len(c.requests)
+			c.apply(reader("ns", "two", "{job: a}"))
+			c.run()
+			if got := c.jobsOf("two"); strings.Contains(got, "s3cr3t") {
+				t.Errorf("a new child has %s", got)
+			}
+			for _, request := range c.requests[before:] {
+				if strings.HasPrefix(request, "delete") {
+					t.Errorf("%s while the permission is missing", request)
+				}
+			}
+			if optional {
+				return
+			}
+			if got := c.condition("apps", "two", "Ready"); !strings.HasPrefix(got, "False RelatedUnreadable") {
+				t.Errorf("ready condition of a new parent %q", got)
+			}
+			if got := c.condition("templatecontrollers", "apps", "Watching"); !strings.HasPrefix(got, "False Forbidden") || !strings.Contains(got, "list") {
+				t.Errorf("condition Watching %q", got)
+			}
+			if got := c.jobsOf("one"); !strings.Contains(got, "s3cr3t") {
+				t.Errorf("the child from before has %s", got)
+			}
+			c.caches[relatedJobs].Watching()
+			c.sync(relatedJobs)
+			c.run()
+			if got := c.jobsOf("two"); !strings.Contains(got, "s3cr3t") {
+				t.Errorf("after the permission is granted again, the new child has %s", got)
+			}
+		})
+	}
+}

@@ -292,6 +292,22 @@ func TestAllowed(t *testing.T) {
 	}
 }
 
+func TestPermissionOfAWatchIsAskedForByTheNameThatItSelects(t *testing.T) {
+	secrets := schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
+	for selector, name := range map[string]string{"": "", "metadata.name=a": "a", "type=Opaque,metadata.name=a": "a", "type=Opaque": "", "metadata.name!=a": ""} {
+		t.Run(selector, func(t *testing.T) {
+			client, seen := serve(t, http.StatusCreated, `{"kind":"SelfSubjectAccessReview","apiVersion":"authorization.k8s.io/v1","metadata":{},"status":{"allowed":true}}`)
+			if got, err := client.As(user).MayWatch(t.Context(), secrets, "ns", selector); err != nil || !got {
+				t.Errorf("MayWatch = %v, %v; want true", got, err)
+			}
+			want := map[string]any{"verb": "watch", "group": "", "resource": "secrets", "subresource": "", "namespace": "ns", "name": name}
+			if diff := cmp.Diff(map[string]any{"resourceAttributes": want}, seen.Body.(map[string]any)["spec"]); diff != "" {
+				t.Errorf("request (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestWhetherAUserIsAllowedMayNotBeAsked(t *testing.T) {
 	client, _ := serve(t, http.StatusForbidden, denied)
 	if _, err := client.As(user).Allowed(t.Context(), Right{Verb: "get"}); !apierrors.IsForbidden(err) {

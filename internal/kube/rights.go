@@ -5,6 +5,7 @@ import (
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -39,4 +40,14 @@ func (c *Client) Allowed(ctx context.Context, right Right) (bool, error) {
 	}
 	allowed, _, _ := unstructured.NestedBool(review.Content(), "status", "allowed")
 	return allowed, nil
+}
+
+// MayWatch asks the server whether the client's user may watch a resource, as Allowed does. A role can permit a watch that selects one
+// object by its name.
+func (c *Client) MayWatch(ctx context.Context, resource schema.GroupVersionResource, namespace, fieldSelector string) (bool, error) {
+	right := Right{Verb: "watch", Resource: resource.GroupResource(), Namespace: namespace}
+	if selector, err := fields.ParseSelector(fieldSelector); err == nil {
+		right.Name, _ = selector.RequiresExactMatch("metadata.name")
+	}
+	return c.Allowed(ctx, right)
 }

@@ -35,6 +35,8 @@ type Handler interface {
 type Client interface {
 	List(ctx context.Context, resource schema.GroupVersionResource, namespace string, o metav1.ListOptions) (runtime.Object, error)
 	Watch(ctx context.Context, resource schema.GroupVersionResource, namespace string, o metav1.ListOptions) (apiwatch.Interface, error)
+	// MayWatch reports whether the API server would accept such a watch. fieldSelector is that of the watch.
+	MayWatch(ctx context.Context, resource schema.GroupVersionResource, namespace, fieldSelector string) (bool, error)
 }
 
 // Manager runs the watches that are wanted. It is safe for concurrent use.
@@ -42,6 +44,7 @@ type Manager struct {
 	clients func(as string) Client
 	handler Handler
 	now     func() time.Time
+	recheck time.Duration // see recheckPermission
 
 	mu      sync.Mutex
 	ctx     context.Context //nolint:containedctx // the life of all watches, given to Run
@@ -59,7 +62,7 @@ type running struct {
 // NewManager returns a manager whose watches end with ctx. clients returns the client
 // that reads as that user; empty is the operator itself.
 func NewManager(ctx context.Context, clients func(as string) Client, handler Handler) *Manager {
-	return &Manager{clients: clients, handler: handler, now: time.Now, ctx: ctx, running: map[Want]*running{}, paces: map[string]*pace{}}
+	return &Manager{clients: clients, handler: handler, now: time.Now, recheck: recheckPermission, ctx: ctx, running: map[Want]*running{}, paces: map[string]*pace{}}
 }
 
 // Set makes wants the complete set that owner wants, starts and stops watches
@@ -156,8 +159,12 @@ func (m *Manager) start(want Want, cache *Cache) *running {
 	ctx, stop := context.WithCancel(m.ctx)
 	logger := klog.FromContext(m.ctx)
 	backoff := retry
-	reflector := toolscache.NewReflectorWithOptions(m.listerWatcher(want, cache, m.join(want.As)), &object.Object{}, cache,
+	requests := m.requests(want, cache, m.join(want.As))
+	reflector := toolscache.NewReflectorWithOptions(requests.listerWatcher(), &object.Object{}, cache,
 		toolscache.ReflectorOptions{Logger: &logger, Name: want.String(), TypeDescription: want.String(), Backoff: &backoff})
 	m.done.Go(func() { reflector.RunWithContext(ctx) })
+	if want.Role == Related || want.Role == Namespace {
+		m.done.Go(func() { requests.recheck(ctx, m.recheck) })
+	}
 	return &running{cache: cache, stop: stop, owners: map[string]struct{}{}}
 }

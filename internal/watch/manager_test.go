@@ -45,11 +45,25 @@ func (l *listener) StateChanged(Want) {
 
 // client is a Client of a server that holds ConfigMaps.
 type client struct {
-	mu      sync.Mutex
-	objects []runtime.Object
-	forbid  bool
-	streams bool // whether it lists by watches
-	watch   *apiwatch.FakeWatcher
+	mu        sync.Mutex
+	objects   []runtime.Object
+	forbid    bool
+	streams   bool // whether it lists by watches
+	watch     *apiwatch.FakeWatcher
+	watches   int  // requests
+	reviews   int  // how often it was asked for a permission
+	withdrawn bool // whether watches are permitted no more
+	mute      bool // whether nobody may ask
+}
+
+func (c *client) MayWatch(context.Context, schema.GroupVersionResource, string, string) (bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.reviews++
+	if c.mute {
+		return false, apierrors.NewForbidden(configMaps.GroupResource(), "", nil)
+	}
+	return !c.withdrawn, nil
 }
 
 func newClient(objects ...runtime.Object) *client {
@@ -68,6 +82,13 @@ func (c *client) List(context.Context, schema.GroupVersionResource, string, meta
 func (c *client) Watch(_ context.Context, _ schema.GroupVersionResource, _ string, o metav1.ListOptions) (apiwatch.Interface, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.watches++
+	if c.withdrawn {
+		return nil, apierrors.NewForbidden(configMaps.GroupResource(), "", nil)
+	}
+	if c.watch.IsStopped() {
+		c.watch = apiwatch.NewFake()
+	}
 	if o.SendInitialEvents != nil && *o.SendInitialEvents {
 		c.watch = apiwatch.NewFakeWithChanSize(len(c.objects)+10, false)
 		for _, o := range c.objects {

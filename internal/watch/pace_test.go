@@ -19,7 +19,7 @@ func TestRefusedWatchesAreTriedAgainAtAPace(t *testing.T) {
 		of := func(as string, n int) (all []toolscache.ListerWatcherWithContext) {
 			for range n {
 				want := Want{Resource: configMaps, As: as}
-				all = append(all, toolscache.ToListerWatcherWithContext(m.listerWatcher(want, newRecorder(t, want).Cache, m.join(as))))
+				all = append(all, toolscache.ToListerWatcherWithContext(m.requests(want, newRecorder(t, want).Cache, m.join(as)).listerWatcher()))
 			}
 			return all
 		}

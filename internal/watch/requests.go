@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"math/rand/v2"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,11 +25,16 @@ type requests struct {
 	cache  *Cache
 	client Client
 	pace   *pace
+
+	mu      sync.Mutex
+	running apiwatch.Interface // the last watch
 }
 
-// listerWatcher makes the requests of a watch.
-func (m *Manager) listerWatcher(want Want, cache *Cache, p *pace) toolscache.ListerWatcher {
-	r := &requests{want, cache, m.clients(want.As), p}
+func (m *Manager) requests(want Want, cache *Cache, p *pace) *requests {
+	return &requests{want: want, cache: cache, client: m.clients(want.As), pace: p}
+}
+
+func (r *requests) listerWatcher() toolscache.ListerWatcher {
 	return toolscache.ToListWatcherWithWatchListSemantics(&toolscache.ListWatch{ListWithContextFunc: r.list, WatchFuncWithContext: r.watch}, r.client)
 }
 
@@ -77,5 +83,8 @@ func (r *requests) watch(ctx context.Context, o metav1.ListOptions) (apiwatch.In
 		r.cache.Watching()
 	}
 	r.cache.liveness.answered(err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running = w
 	return w, err
 }

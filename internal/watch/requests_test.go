@@ -38,6 +38,10 @@ func (a *answers) Watch(_ context.Context, _ schema.GroupVersionResource, _ stri
 	return apiwatch.NewFake(), a.err
 }
 
+func (*answers) MayWatch(context.Context, schema.GroupVersionResource, string, string) (bool, error) {
+	return true, nil
+}
+
 var errBefore, errNow = errors.New("before"), errors.New("now")
 
 func TestACacheHearsHowRequestsGo(t *testing.T) {
@@ -87,7 +91,7 @@ func TestACacheHearsHowRequestsGo(t *testing.T) {
 			}
 			client := &answers{err: row.answer}
 			m := NewManager(t.Context(), func(string) Client { return client }, &listener{})
-			row.do(ctx, toolscache.ToListerWatcherWithContext(m.listerWatcher(want, cache, m.join(want.As))))
+			row.do(ctx, toolscache.ToListerWatcherWithContext(m.requests(want, cache, m.join(want.As)).listerWatcher()))
 			if err := cache.Err(); !errors.Is(err, row.want) {
 				t.Errorf("err = %v, want %v", err, row.want)
 			}

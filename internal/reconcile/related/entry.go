@@ -32,11 +32,11 @@ type State int
 const (
 	// Waiting is that they are being read for the first time.
 	Waiting State = iota
-	// Unreadable is that they could not be read so far. Nobody knows which there are.
+	// Unreadable is that they could not be read so far, or that the permission to read them was withdrawn. Nobody knows which there are.
 	Unreadable
 	// Absent is that the server does not have the kind, or does not let the account read it, and the entry is optional: it counts as empty.
 	Absent
-	// Known is that they were all read once, so that what is known of them is worth a look. The watch may have failed since: see Since.
+	// Known is that they were all read once, and may be read still, so that what is known of them is worth a look. The watch may have failed since: see Since.
 	Known
 )
 
@@ -47,11 +47,11 @@ func (e *Entry) State() State {
 	}
 	state := Known
 	for cache := range e.read() {
-		if cache.Synced() {
-			continue
-		}
 		err := cache.Err()
-		if err == nil {
+		switch {
+		case cache.Synced() && (err == nil || !apierrors.IsForbidden(err)):
+			continue
+		case err == nil:
 			return Waiting
 		}
 		state = min(state, e.without(apierrors.IsForbidden(err) || apierrors.IsNotFound(err)))
