@@ -43,9 +43,9 @@ type Finalize struct {
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^([0-9]{1,5}(h|m|s|ms)){1,4}$') || duration(self) == duration('0s') || duration(self) >= duration('1s')",message="write 1s or more, or 0s for none"
 	Timeout string `json:"timeout,omitempty"`
 
-	// Removed: any value is refused, and remove the field. With a timeout, the
-	// parent is always released once it has passed. For what Block meant, remove
-	// timeout, too. Optional.
+	// Removed. Any value is refused: remove the field. With a timeout, the parent
+	// is always released once it has passed. For what Block meant, remove timeout,
+	// too. Optional.
 	// +optional
 	OnTimeout string `json:"onTimeout,omitempty"`
 }
