@@ -7,6 +7,7 @@
 //	TEMPLATER_E2E_CLUSTER=mine go test .          # call the cluster otherwise
 //	TEMPLATER_E2E_MODE=kwok go test .             # Pods are only played on it
 //	TEMPLATER_E2E_KUBECONFIG=~/.kube/config go test .   # on another one
+//	TEMPLATER_E2E_SKEW=-10m go test .     # with the operators' clock 10 minutes behind
 //	TEMPLATER_E2E_OPERATOR=../bin/templater go test .   # with an operator that is built
 package e2e
 
@@ -35,6 +36,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 	"github.com/templater-dev/templater/e2e/cluster/testcluster"
 	"github.com/templater-dev/templater/e2e/manifest"
+	"github.com/templater-dev/templater/e2e/skew"
 )
 
 // env is what all tests share.
@@ -104,12 +106,25 @@ func (e *environment) build(ctx context.Context, dir string) error {
 		return nil
 	}
 	e.binary = filepath.Join(dir, "templater")
+	if text := os.Getenv("TEMPLATER_E2E_SKEW"); text != "" {
+		return e.buildSkewed(ctx, dir, text)
+	}
 	build := exec.CommandContext(ctx, "go", "build", "-o", e.binary, "./cmd/templater")
 	build.Dir = e.root
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build the operator: %w: %s", err, out)
 	}
 	return nil
+}
+
+// buildSkewed builds the operator, and has the clock of all operators be that far ahead.
+func (e *environment) buildSkewed(ctx context.Context, dir, offset string) error {
+	by, err := time.ParseDuration(offset)
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(dir, "clock")
+	return errors.Join(skew.Set(file, by), os.Setenv(skew.Variable, file), skew.Build(ctx, e.root, "./cmd/templater", e.binary))
 }
 
 // up finds or starts the cluster, and returns what ends it.
