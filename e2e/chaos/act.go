@@ -28,7 +28,7 @@ func (b *bed) act(ctx context.Context, a model.Action) error {
 		return b.deleteParent(ctx, a)
 	case model.OrphanParent:
 		return b.orphanParent(ctx, a.ID)
-	case model.OrphanEdited, model.BlockParent, model.Deprive:
+	case model.OrphanEdited, model.BlockParent, model.SuspendParent, model.Deprive:
 		return b.play(ctx, a)
 	case model.SkipParent:
 		return b.skipParent(ctx, a)
@@ -46,6 +46,10 @@ func (b *bed) act(ctx context.Context, a model.Action) error {
 			return err
 		}
 		return b.apply(ctx, controllers, a.Controller.Manifest(a.Shape))
+	case model.WipeController:
+		return b.wipeController(ctx, a.Shape)
+	case model.UnserveKind:
+		return b.unserve(ctx, a)
 	case model.ReplaceKind:
 		if err := b.remove(ctx, b.client.Resource(definitions), model.Plural(a.ID.Kind)+"."+model.Group, metav1.DeletePropagationBackground); err != nil {
 			return err
@@ -81,7 +85,7 @@ func (b *bed) act(ctx context.Context, a model.Action) error {
 // play plays a scene, and counts it where all was right.
 func (b *bed) play(ctx context.Context, a model.Action) error {
 	play := map[model.Verb]func(context.Context, model.Action) error{
-		model.OrphanEdited: b.orphanEdited, model.BlockParent: b.blockParent, model.Deprive: b.deprive,
+		model.OrphanEdited: b.orphanEdited, model.BlockParent: b.blockParent, model.SuspendParent: b.suspendParent, model.Deprive: b.deprive,
 	}
 	if err := play[a.Verb](ctx, a); err != nil {
 		return err

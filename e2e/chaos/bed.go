@@ -31,6 +31,7 @@ import (
 	"github.com/templater-dev/templater/e2e/cluster/poll"
 	"github.com/templater-dev/templater/e2e/cluster/testcluster"
 	"github.com/templater-dev/templater/e2e/manifest"
+	"github.com/templater-dev/templater/e2e/skew"
 )
 
 // user is what the operators' users begin with. Each replica runs as one of its own, so that the audit
@@ -55,7 +56,6 @@ func resourceOf(kind string) schema.GroupVersionResource {
 // rules are what the operators have beyond the rights that each operator has.
 const rules = `
 - {apiGroups: [coordination.k8s.io], resources: [leases], verbs: [get, create, update]}
-- {apiGroups: [""], resources: [pods], verbs: [get, list, watch]}
 - {apiGroups: [""], resources: [pods/log], verbs: [get]}
 - {apiGroups: [""], resources: [secrets], verbs: [get, list, watch, create, patch, delete]}
 `
@@ -161,10 +161,8 @@ func (b *bed) binary(ctx context.Context, o *options, dir string) (string, error
 		return exec.LookPath(o.operator)
 	}
 	binary := filepath.Join(dir, "templater")
-	build := exec.CommandContext(ctx, "go", "build", fmt.Sprintf("-race=%t", o.race), "-o", binary, "./cmd/templater")
-	build.Dir = b.root
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build the operator (or give one with --operator): %w: %s", err, out)
+	if err := skew.Build(ctx, b.root, "./cmd/templater", binary, fmt.Sprintf("-race=%t", o.race)); err != nil {
+		return "", fmt.Errorf("%w (or give one with --operator)", err)
 	}
 	return binary, nil
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"syscall"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -29,6 +31,28 @@ func (b *bed) define(ctx context.Context, kind string) error {
 		return b.define(ctx, kind)
 	}
 	return b.served(ctx, resourceOf(kind))
+}
+
+// unserve has the API server not serve a kind for a while, as when an aggregated API goes and comes back. Its objects stay.
+func (b *bed) unserve(ctx context.Context, a model.Action) error {
+	definition := model.Definition(a.ID.Kind)
+	versions, _, _ := unstructured.NestedSlice(definition, "spec", "versions")
+	versions[0].(map[string]any)["served"] = false
+	if err := unstructured.SetNestedSlice(definition, versions, "spec", "versions"); err != nil {
+		return err
+	}
+	if err := b.apply(ctx, definitions, definition); err != nil {
+		return err
+	}
+	if err := pause(ctx, a.For/2); err != nil {
+		return err
+	}
+	if a.Hard {
+		if err := errors.Join(b.operators.end(0, syscall.SIGKILL), b.operators.start()); err != nil {
+			return err
+		}
+	}
+	return errors.Join(pause(ctx, a.For/2), b.define(ctx, a.ID.Kind))
 }
 
 // stuck reports whether a definition never comes to be served: kube-apiserver forgets one when it is

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -89,6 +90,9 @@ func (b *bed) denied(ctx context.Context, right model.Right, namespace string) e
 // deprive takes a right away from the operators when they will need it. The parent has to say that it is missing, and nothing may be lost
 // meanwhile; then it is given back.
 func (b *bed) deprive(ctx context.Context, a model.Action) error {
+	if a.Right.Resource == "pods" {
+		return b.depriveRelated(ctx, a)
+	}
 	shape, child := model.Whole, a.Part()
 	if a.Right.Deletes() {
 		shape, child = model.Wide, a.FarID()
@@ -115,6 +119,47 @@ func (b *bed) deprive(ctx context.Context, a model.Action) error {
 		return s.goes(ctx)
 	}
 	return nil
+}
+
+// depriveRelated takes the rights to list and watch related Pods away. The parent has to say soon that they cannot be read, though it has read
+// them before; then the rights are given back.
+func (b *bed) depriveRelated(ctx context.Context, a model.Action) error {
+	s, err := b.stage(ctx, model.Reader, a.ID, a.Parent)
+	if err != nil {
+		return err
+	}
+	var back []func() error
+	for _, verb := range []string{"list", "watch"} {
+		right := model.Right{Resource: a.Right.Resource, Verb: verb}
+		giveBack, withdrawn := b.withdraw(ctx, right)
+		back, err = append(back, giveBack), errors.Join(err, withdrawn)
+		if err == nil {
+			err = b.denied(ctx, right, a.ID.Namespace)
+		}
+	}
+	if err == nil {
+		err = s.cannotRead(ctx, a)
+	}
+	for _, giveBack := range back {
+		err = errors.Join(err, giveBack())
+	}
+	return errors.Join(err, b.apply(ctx, resourceOf(a.ID.Kind), a.Edited.Manifest(a.ID)))
+}
+
+// cannotRead edits the parent again and again until it says that what it is related to cannot be read.
+func (s *scene) cannotRead(ctx context.Context, a model.Action) error {
+	edits := []model.Parent{a.Edited, a.Parent}
+	return s.insist(ctx, "hear of "+s.id.String()+" that Pods cannot be read", func() error {
+		edits[0], edits[1] = edits[1], edits[0]
+		if err := errors.Join(s.apply(ctx, resourceOf(s.id.Kind), edits[1].Manifest(s.id)), pause(ctx, time.Second)); err != nil {
+			return err
+		}
+		o, err := s.parent(ctx)
+		if got := conditionOf(o, model.ReadyCondition(s.shape)); err == nil && got["reason"] != "RelatedUnreadable" {
+			err = fmt.Errorf("%w: the condition is %v", errUnseen, got)
+		}
+		return err
+	})
 }
 
 // miss has the operators miss the right: they are to write, or delete, the child.

@@ -16,7 +16,7 @@ func TestWhatIsLeftOfRights(t *testing.T) {
 			resources, _ := r["resources"].([]any)
 			verbs, _ := r["verbs"].([]any)
 			groups, _ := r["apiGroups"].([]any)
-			if wantGroup := map[any]any{"configmaps": "", "parts": model.Group}[resources[0]]; groups[0] != wantGroup {
+			if wantGroup := map[any]any{"configmaps": "", "pods": "", "parts": model.Group}[resources[0]]; groups[0] != wantGroup {
 				t.Errorf("%v are in the group %v, want %v", resources, groups, wantGroup)
 			}
 			out = append(out, verbs[0].(string)+" "+resources[0].(string))

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/templater-dev/templater/e2e/skew"
 )
 
 // operators are the replicas of the operator. They are safe for concurrent use.
@@ -93,6 +95,7 @@ func (o *operators) launch(i int) error {
 	args := append(slices.Clone(o.args), "--kubeconfig", o.kubeconfigs[i], "--metrics-address", o.metrics[i])
 	r := &replica{command: exec.Command(o.binary, args...), exited: make(chan struct{})} //nolint:noctx // end ends it
 	r.command.Stdout, r.command.Stderr = file, file
+	r.command.Env = append(os.Environ(), skew.Variable+"="+o.clock(i))
 	r.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt from the terminal is for us
 	if err := r.command.Start(); err != nil {
 		return fmt.Errorf("start the operator: %w", err)
@@ -100,6 +103,14 @@ func (o *operators) launch(i int) error {
 	o.replicas[i], o.started = r, time.Now()
 	go o.await(i, r)
 	return nil
+}
+
+// clock is the file that says how far the clock of a replica is ahead.
+func (o *operators) clock(i int) string { return fmt.Sprintf("%s.clock-%d", o.log, i+1) }
+
+// jump has the clock of a replica be that far ahead, until back is called. Of two jumps at once, the last one counts.
+func (o *operators) jump(i int, offset time.Duration) (back func() error, err error) {
+	return func() error { return skew.Set(o.clock(i), 0) }, skew.Set(o.clock(i), offset)
 }
 
 // await collects a replica. One with leader election may end when it loses the lease, and

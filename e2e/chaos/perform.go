@@ -82,6 +82,7 @@ func pause(ctx context.Context, d time.Duration) error {
 var linkFaults = map[model.Verb]link.Fault{
 	model.Cut: link.Cut, model.Stall: link.Stall, model.Answer429: link.TooMany,
 	model.Answer500: link.ServerError, model.DropAnswers: link.DropAnswers, model.SlowAnswers: link.SlowAnswers,
+	model.LateAnswers: link.LateAnswers,
 }
 
 // watchFaults are how lists and watches of one resource are answered.
@@ -112,18 +113,40 @@ func (b *bed) harm(ctx context.Context, a model.Action) error {
 	case model.CompactEtcd:
 		return errors.Join(b.compact(ctx), b.keepDown(ctx, "kube-apiserver", a.For))
 	default:
-		for i, l := range b.links {
-			if a.Replica != 0 && a.Replica != i+1 {
-				continue
-			}
-			if code := watchFaults[a.Verb]; code != 0 {
-				defer l.RefuseWatches(a.Resource, code)()
-			} else {
-				defer l.Begin(linkFaults[a.Verb])()
+		var ends []func() error
+		var errs []error
+		for i := range b.links {
+			if a.Replica == 0 || a.Replica == i+1 {
+				end, err := b.harmReplica(i, a)
+				ends, errs = append(ends, end), append(errs, err)
 			}
 		}
-		return pause(ctx, a.For)
+		errs = append(errs, pause(ctx, a.For))
+		for _, end := range ends {
+			errs = append(errs, end())
+		}
+		return errors.Join(errs...)
 	}
+}
+
+// harmReplica breaks something of a replica, until end is called. That is never nil.
+func (b *bed) harmReplica(i int, a model.Action) (end func() error, err error) {
+	if a.Verb == model.JumpClock {
+		return b.operators.jump(i, a.Offset)
+	}
+	l, code := b.links[i], watchFaults[a.Verb]
+	var stop func()
+	switch {
+	case code != 0:
+		stop = l.RefuseWatches(a.Resource, code)
+	case a.Verb == model.HoldWatches:
+		stop = l.HoldWatches(a.Resource)
+	case a.Verb == model.ShiftDates:
+		stop = l.ShiftDates(a.Offset)
+	default:
+		stop = l.Begin(linkFaults[a.Verb])
+	}
+	return func() error { stop(); return nil }, nil
 }
 
 // keepDown kills a component, which is started again by itself, each time until that long is over.

@@ -158,6 +158,8 @@ func (b *bed) disturb(ctx context.Context, a model.Action) error {
 		case model.DeleteChild:
 			uid := child.GetUID()
 			err = in.Delete(ctx, a.Child.Name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+		case model.UnsealChild:
+			err = b.unseal(ctx, in, child, a.For)
 		case model.HoldChild:
 			err = b.hold(ctx, in, child, a.For)
 		default:
@@ -187,6 +189,12 @@ func patchChild(ctx context.Context, in dynamic.ResourceInterface, child *unstru
 		data(nil)
 	case model.AddToChild:
 		patch["data"] = map[string]any{strangerKey: "YQ=="}
+	case model.StripMarks:
+		metadata["annotations"] = marks(nil)
+	case model.ForgeMarks:
+		metadata["annotations"] = marks(map[string]any{"applied-hash": "forged", "prune": "Orphan", "deletion": "Orphan", "order": "9", "parent": "nobody", "depth": "1"})
+	case model.UnsealChild:
+		metadata["annotations"] = map[string]any{seal: nil}
 	case model.UnlabelChild:
 		metadata["labels"] = map[string]any{"templater.dev/controller": nil}
 	case model.RelabelChild:
@@ -200,6 +208,51 @@ func patchChild(ctx context.Context, in dynamic.ResourceInterface, child *unstru
 	}
 	_, err = in.Patch(ctx, child.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: "stranger"})
 	return err
+}
+
+// seal is the annotation that proves whose a child is.
+const seal = "templater.dev/seal"
+
+// marks are the other annotations that templater sets, with these values; those that have none are taken away.
+func marks(values map[string]any) map[string]any {
+	out := map[string]any{}
+	for _, name := range []string{"applied-hash", "prune", "deletion", "order", "parent", "depth"} {
+		out["templater.dev/"+name] = values[name]
+	}
+	return out
+}
+
+// unseal takes the seal off a child, which nobody takes for one then, and deletes it after a while.
+func (b *bed) unseal(ctx context.Context, in dynamic.ResourceInterface, child *unstructured.Unstructured, long time.Duration) error {
+	if err := patchChild(ctx, in, child, model.Action{Verb: model.UnsealChild}); err != nil {
+		return err
+	}
+	uid, name := child.GetUID(), child.GetName()
+	b.later(ctx, long, func() error {
+		return b.insist(ctx, "delete "+name, func() error {
+			err := in.Delete(ctx, name, metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid}})
+			if apierrors.IsConflict(err) { // it is another one by now
+				return nil
+			}
+			return gone(err)
+		})
+	})
+	return nil
+}
+
+// later does something after a while, while other things happen.
+func (b *bed) later(ctx context.Context, long time.Duration, do func() error) {
+	b.held.Go(func() {
+		err := pause(ctx, long)
+		if err == nil {
+			err = do()
+		}
+		if err != nil {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.failed = append(b.failed, err)
+		}
+	})
 }
 
 // These finalizers keep a child from being gone, for a while, or until somebody decides.
@@ -218,17 +271,7 @@ func (b *bed) hold(ctx context.Context, in dynamic.ResourceInterface, child *uns
 		return err
 	}
 	uid, name := child.GetUID(), child.GetName()
-	b.held.Go(func() {
-		err := pause(ctx, long)
-		if err == nil {
-			err = b.release(ctx, in, name, uid, strangerFinalizer)
-		}
-		if err != nil {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			b.failed = append(b.failed, err)
-		}
-	})
+	b.later(ctx, long, func() error { return b.release(ctx, in, name, uid, strangerFinalizer) })
 	return nil
 }
 
@@ -264,6 +307,14 @@ func (b *bed) setFinalizers(ctx context.Context, in dynamic.ResourceInterface, c
 	}
 	_, err = in.Patch(ctx, child.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: "stranger"})
 	return err
+}
+
+// wipeController takes the status of a TemplateController away, if that is there.
+func (b *bed) wipeController(ctx context.Context, name string) error {
+	return b.insist(ctx, "wipe the status of TemplateController "+name, func() error {
+		_, err := b.client.Resource(controllers).Patch(ctx, name, types.MergePatchType, []byte(`{"status": null}`), metav1.PatchOptions{FieldManager: "stranger"}, "status")
+		return gone(err)
+	})
 }
 
 // note is what a stranger has written into the status of a parent of its own.

@@ -11,8 +11,11 @@ import (
 	"time"
 )
 
-// lateness is how long a slow answer is held back.
-const lateness = 700 * time.Millisecond
+// How long an answer is held back that is slow, or late.
+const (
+	slowness = 700 * time.Millisecond
+	lateness = 7 * time.Second
+)
 
 var errDropped = errors.New("the answer is lost")
 
@@ -29,6 +32,8 @@ func (l *Link) handler(next http.Handler) http.Handler {
 			answer(w, http.StatusTooManyRequests, "TooManyRequests")
 		case l.hit(ServerError):
 			answer(w, http.StatusInternalServerError, "InternalError")
+		case l.holding(collection(r)) != nil:
+			next.ServeHTTP(atOnce{w}, r)
 		case late(r):
 			next.ServeHTTP(w, heldUp(r))
 		default:
@@ -99,16 +104,26 @@ func (l *Link) hit(f Fault) bool {
 
 // modify sees the server's answer to a request that it has carried out.
 func (l *Link) modify(response *http.Response) error {
+	l.date(response.Header)
+	l.hold(response)
 	if l.hit(SlowAnswers) {
-		timer := time.NewTimer(lateness)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-response.Request.Context().Done():
-		}
+		wait(response.Request.Context(), slowness)
+	}
+	if l.hit(LateAnswers) {
+		wait(response.Request.Context(), lateness)
 	}
 	if response.Request.Method != http.MethodGet && l.hit(DropAnswers) {
 		return errDropped
 	}
 	return nil
+}
+
+// wait lets time pass, unless nobody waits for the answer any more.
+func wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }

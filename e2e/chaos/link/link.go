@@ -29,6 +29,7 @@ const (
 	ServerError              // requests are answered 500
 	DropAnswers              // writes are carried out, and their connection is closed
 	SlowAnswers              // answers come late
+	LateAnswers              // answers come so late that no clock should be set by them
 	faults
 )
 
@@ -46,6 +47,8 @@ type Link struct {
 	// watches are by resource.
 	watches map[string]*watches
 	gate    chan struct{} // closed unless connections are stalled
+	// dates are how far the dates of answers are ahead; the last counts.
+	dates []time.Duration
 }
 
 // Start returns a link to the API server at target, which it reaches through
@@ -213,7 +216,7 @@ func (c *conn) Close() error {
 
 // String names the fault in reports.
 func (f Fault) String() string {
-	names := [faults]string{"cut", "stall", "429", "500", "dropped answers", "slow answers"}
+	names := [faults]string{"cut", "stall", "429", "500", "dropped answers", "slow answers", "late answers"}
 	if f < 0 || f >= faults {
 		return fmt.Sprintf("fault %d", int(f))
 	}

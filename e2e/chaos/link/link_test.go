@@ -279,3 +279,79 @@ func TestRefusesWatchesOfOneResource(t *testing.T) {
 	expect("/api/v1/configmaps", http.StatusOK, "hello")
 	expect("/api/v1/namespaces", http.StatusOK, "hello")
 }
+
+// TestHoldsWhatWatchesBring has the answer begin at once, and its text come later.
+func TestHoldsWhatWatchesBring(t *testing.T) {
+	b := newBed(t)
+	get := func(path string) *http.Response {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.URL()+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := b.client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = response.Body.Close() })
+		return response
+	}
+	before := get("/api/v1/configmaps?watch=true")
+	end := b.HoldWatches("configmaps")
+	if _, err := io.ReadAll(before.Body); os.IsTimeout(err) {
+		t.Errorf("a watch of the resource goes on: %v", err)
+	}
+	held, came := get("/api/v1/configmaps"), make(chan string, 1)
+	go func() {
+		text, _ := io.ReadAll(held.Body) // what is wrong with it is seen by the text
+		came <- string(text)
+	}()
+	if code, text := b.request(t, http.MethodPost); code != http.StatusOK || text != "hello" {
+		t.Errorf("another request is answered %d %s", code, text)
+	}
+	select {
+	case text := <-came:
+		t.Errorf("%q came while it was held", text)
+	default:
+	}
+	end()
+	end() // harmless
+	if text := <-came; text != "hello" || held.StatusCode != http.StatusOK {
+		t.Errorf("got %d %q afterwards", held.StatusCode, text)
+	}
+}
+
+// TestShiftsDates has the clock of the server be wrong.
+func TestShiftsDates(t *testing.T) {
+	b := newBed(t)
+	off := func() time.Duration {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, b.URL()+"/", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := b.client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		at, err := http.ParseTime(response.Header.Get("Date"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return time.Until(at).Round(time.Hour)
+	}
+	if got := off(); got != 0 {
+		t.Errorf("the date is %s ahead", got)
+	}
+	for _, by := range []time.Duration{24 * time.Hour, -24 * time.Hour} {
+		end := b.ShiftDates(by)
+		if got := off(); got != by {
+			t.Errorf("the date is %s ahead, want %s", got, by)
+		}
+		end()
+	}
+	if got := off(); got != 0 {
+		t.Errorf("the date is %s ahead afterwards", got)
+	}
+}

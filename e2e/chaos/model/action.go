@@ -20,11 +20,14 @@ const (
 	OrphanEdited  Verb = "orphan edited"  // edit several and delete them, but not their children, at the same moment
 	BlockParent   Verb = "block parent"   // delete it, and what it waits for has no end before somebody makes one. Hard: by the annotation
 	Deprive       Verb = "deprive"        // take a right away until a parent says that it is missing, which is edited, or deleted
+	SuspendParent Verb = "suspend parent" // delete it while its TemplateController is suspended, for longer than spec.finalize.timeout
 
 	SetController     Verb = "set controller"
 	RemoveController  Verb = "remove controller"
 	ReplaceController Verb = "replace controller" // delete it and create it anew; children are orphans meanwhile
+	WipeController    Verb = "wipe controller"    // take its status away, as a backup that is restored without
 	ReplaceKind       Verb = "replace kind"       // delete the definition and create it anew, without parents
+	UnserveKind       Verb = "unserve kind"       // for a while; the objects stay. Hard: an operator is killed meanwhile
 	MoveEngines       Verb = "move engines"       // create or change many parents at once
 	SetSource         Verb = "set source"         // create or change what parents are related to
 	DeleteSource      Verb = "delete source"
@@ -39,6 +42,9 @@ const (
 	StripChild    Verb = "strip child"      // remove what the template sets
 	UnlabelChild  Verb = "unlabel child"    // remove the label that watches select by
 	RelabelChild  Verb = "relabel child"    // give it to another TemplateController
+	StripMarks    Verb = "strip marks"      // remove the annotations that templater sets, but for the seal
+	ForgeMarks    Verb = "forge marks"      // replace these
+	UnsealChild   Verb = "unseal child"     // remove the seal, and delete the child a while later
 	DeleteChild   Verb = "delete child"     //
 	PutForeign    Verb = "put foreign"      // an object of a child's name
 	RemoveForeign Verb = "remove foreign"   //
@@ -62,16 +68,20 @@ const (
 	Answer500      Verb = "answer 500"
 	DropAnswers    Verb = "drop answers" // of writes that the server has carried out
 	SlowAnswers    Verb = "slow answers"
+	LateAnswers    Verb = "late answers"
+	ShiftDates     Verb = "shift dates"    // of the server's answers
+	JumpClock      Verb = "jump clock"     // of the operator, and back
 	Watches403     Verb = "refuse watches" // of one resource
 	Watches500     Verb = "fail watches"   // of one resource
 	Watches410     Verb = "expire watches" // of one resource
+	HoldWatches    Verb = "hold watches"   // of one resource: new ones begin, and bring nothing for a while
 	CompactEtcd    Verb = "compact etcd"   // and kill kube-apiserver, so that old versions are gone
 	WithdrawRight  Verb = "withdraw right" // from the operators
 	FailLogs       Verb = "fail logs"      // of Pods
 )
 
 // Faults are the verbs of what breaks.
-var Faults = []Verb{KillOperator, StopOperator, FreezeOperator, KillAPIServer, KillEtcd, Cut, Stall, Answer429, Answer500, DropAnswers, SlowAnswers, Watches403, Watches500, Watches410, CompactEtcd, WithdrawRight, FailLogs}
+var Faults = []Verb{KillOperator, StopOperator, FreezeOperator, KillAPIServer, KillEtcd, Cut, Stall, Answer429, Answer500, DropAnswers, SlowAnswers, LateAnswers, ShiftDates, JumpClock, Watches403, Watches500, Watches410, HoldWatches, CompactEtcd, WithdrawRight, FailLogs}
 
 // Guise is how much a stranger's object looks like a child.
 type Guise string
@@ -93,6 +103,7 @@ type Action struct {
 	Verb       Verb
 	After      time.Duration // since the action before it
 	For        time.Duration // of a fault; of OrphanEdited, between the edit and the deletion
+	Offset     time.Duration // of a clock
 	Replica    int           // of the operator, that a fault is for, from 1; 0 = all
 	ID         ParentID      // of parents; Kind alone for ReplaceKind
 	Parent     Parent
@@ -118,6 +129,10 @@ func (a Action) String() string {
 	switch a.Verb {
 	case SetParent, ReplaceParent:
 		text += fmt.Sprintf(" %s %+v", a.ID, a.Parent)
+	case SuspendParent:
+		text += fmt.Sprintf(" %s %+v", a.ID, a.Parent)
+	case ShiftDates, JumpClock:
+		text += " by " + a.Offset.String()
 	case BlockParent:
 		text += fmt.Sprintf(" %s %+v, held: %v", a.ID, a.Parent, a.Held)
 	case Deprive:
@@ -134,10 +149,12 @@ func (a Action) String() string {
 		text += fmt.Sprintf(" %s %q", a.Child, a.Text)
 	case MoveEngines:
 		text += fmt.Sprintf(", %d of them", len(a.Parents))
-	case Watches403, Watches500, Watches410:
+	case Watches403, Watches500, Watches410, HoldWatches:
 		text += " of " + a.Resource
-	case ReplaceKind:
+	case ReplaceKind, UnserveKind:
 		text += " " + a.ID.Kind
+	case WipeController:
+		text += " " + a.Shape
 	case SetController, ReplaceController, RemoveController:
 		text += fmt.Sprintf(" %s %+v", a.Shape, a.Controller)
 	case OpenNamespace, CloseNamespace:
@@ -168,8 +185,10 @@ func (w *World) Apply(a Action) {
 	switch a.Verb {
 	case SetParent, ReplaceParent:
 		w.Parents[a.ID] = a.Parent
-	case DeleteParent, OrphanParent, SkipParent, BlockParent:
+	case DeleteParent, OrphanParent, SkipParent, BlockParent, SuspendParent:
 		delete(w.Parents, a.ID)
+	case WipeController:
+		w.forget(a.Shape)
 	case OrphanEdited:
 		maps.DeleteFunc(w.Parents, func(id ParentID, _ Parent) bool { _, goes := a.Parents[id]; return goes })
 	case Deprive:

@@ -91,13 +91,13 @@ names: {{ collect "metadata.name" .children.@entry | toJson }}
 // Manifest returns the TemplateController as an object.
 func (c Controller) Manifest(shape string) map[string]any {
 	spec := map[string]any{
-		"watch":          c.watch(shape),
-		"suspend":        c.Suspended,
-		"resyncPeriod":   "0s", // nothing is to be found by chance
-		"whenDeleted": choice(c.Purge, "DeleteChildren", "OrphanChildren"),
-		"values":         map[string]any{"value": c.Value},
-		"children":       c.entries(shape),
-		"status":         map[string]any{"readyCondition": ReadyCondition(shape)},
+		"watch":        c.watch(shape),
+		"suspend":      c.Suspended,
+		"resyncPeriod": "0s", // nothing is to be found by chance
+		"whenDeleted":  choice(c.Purge, "DeleteChildren", "OrphanChildren"),
+		"values":       map[string]any{"value": c.Value},
+		"children":     c.entries(shape),
+		"status":       map[string]any{"readyCondition": ReadyCondition(shape)},
 	}
 	switch shape {
 	case Report:

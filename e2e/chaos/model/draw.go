@@ -102,11 +102,17 @@ func (d *drawer) draw(o Options, slow string) {
 		d.add(Action{Verb: ReplaceKind, ID: ParentID{Kind: d.kind}})
 		d.add(Action{Verb: SetParent, ID: d.parentID(), Parent: d.parent()})
 	}
+	if d.IntN(unserveEvery*len(Kinds)) == 0 && !slices.Contains(o.Without, string(UnserveKind)) {
+		d.add(Action{Verb: UnserveKind, ID: ParentID{Kind: d.kind}, For: duration(d.Rand, 4*o.Longest), Hard: d.IntN(2) == 0})
+	}
 }
+
+// unserveEvery is about every how many rounds a kind is not served for a while.
+const unserveEvery = 2
 
 // Features are all that can be left out of a round.
 func Features() []string {
-	names := []string{SlowWebhook}
+	names := []string{SlowWebhook, string(UnserveKind), string(WipeController)}
 	for _, v := range Faults {
 		names = append(names, string(v))
 	}
@@ -136,7 +142,10 @@ func (o Options) fault(r *rand.Rand, of []Verb) Action {
 	case KillAPIServer, KillEtcd, CompactEtcd, FailLogs:
 	case WithdrawRight:
 		a.Right = Rights[r.IntN(len(Rights))]
-	case Watches403, Watches500, Watches410:
+	case JumpClock, ShiftDates:
+		a.Offset = offsets[r.IntN(len(offsets))]
+		a.Replica = r.IntN(max(o.Replicas, 1) + 1)
+	case Watches403, Watches500, Watches410, HoldWatches:
 		a.Resource = resources[r.IntN(len(resources))]
 		a.Replica = r.IntN(max(o.Replicas, 1) + 1)
 	default:
@@ -144,6 +153,9 @@ func (o Options) fault(r *rand.Rand, of []Verb) Action {
 	}
 	return a
 }
+
+// offsets are those of clocks.
+var offsets = []time.Duration{10 * time.Minute, -10 * time.Minute, 24 * time.Hour, -24 * time.Hour}
 
 func duration(r *rand.Rand, longest time.Duration) time.Duration {
 	return time.Duration(r.Int64N(int64(longest))).Round(time.Millisecond)
@@ -289,12 +301,14 @@ func (d *drawer) ofChild() Action {
 	if !ok {
 		return d.ofParent()
 	}
-	verbs := []Verb{DeleteChild, HoldChild, UnlabelChild, EditChild, StripChild, AddToChild, RelabelChild}
+	verbs := []Verb{DeleteChild, HoldChild, UnlabelChild, StripMarks, ForgeMarks, UnsealChild, EditChild, StripChild, AddToChild, RelabelChild}
 	switch {
 	case child.Immutable: // its fields can't be changed, and what others do to its labels is no reason to replace it
-		verbs = verbs[:3]
-	case child.Far: // without its label it is nobody's, once its parent is gone
-		verbs = []Verb{DeleteChild, HoldChild, EditChild, StripChild, AddToChild}
+		verbs = verbs[:6]
+	case child.Far: // without its label, or its seal, it is nobody's, once its parent is gone
+		verbs = []Verb{DeleteChild, HoldChild, StripMarks, ForgeMarks, EditChild, StripChild, AddToChild}
+	case child.Shape == Chain: // without its seal it stands in no order
+		verbs = slices.DeleteFunc(verbs, func(v Verb) bool { return v == UnsealChild })
 	}
 	return Action{Verb: verbs[d.IntN(len(verbs))], Child: child.ID, For: duration(d.Rand, 4*d.slow)}
 }

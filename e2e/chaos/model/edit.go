@@ -40,6 +40,10 @@ func (d *drawer) ofController() Action {
 	shape := shapes[d.IntN(len(shapes))]
 	a := Action{Verb: SetController, Shape: shape, Controller: d.world.Controllers[shape]}
 	returns := a.Controller.Absent
+	if !returns && d.IntN(8) == 0 && !slices.Contains(d.without, string(WipeController)) {
+		a.Verb = WipeController
+		return a
+	}
 	a.Controller.Absent, a.Controller.Torn = false, false
 	for range min(1+d.IntN(3), len(d.traits)) {
 		trait := d.traits[d.IntN(len(d.traits))]
@@ -66,13 +70,13 @@ func (d *drawer) ofController() Action {
 	return a
 }
 
-// spares reports whether a TemplateController is not edited in that way. While one is suspended, its parents do not go where they wait for
-// it; and Chain deletes children only when their parent is deleted, in an order that can be told.
+// spares reports whether a TemplateController is not edited in that way. While one is suspended, or rejected, its parents do not go where they
+// wait for it; and Chain deletes children only when their parent is deleted, in an order that can be told.
 func spares(shape string, trait Trait) bool {
 	switch trait {
 	case Suspend:
 		return shape == Chain || shape == Wide
-	case Select, Purge:
+	case Select, Purge, Break:
 		return shape == Chain
 	case Block:
 		return shape != Chain

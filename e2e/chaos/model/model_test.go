@@ -131,9 +131,9 @@ func TestDrawEverything(t *testing.T) {
 		}
 	}
 	for _, verb := range append([]Verb{
-		SetSource, DeleteSource, SetPod, DeletePod, OrphanEdited, BlockParent, Deprive, OrphanParent, SkipParent, SetParent, DeleteParent, ReplaceParent, SetController, ReplaceController, RemoveController, ReplaceKind, OpenNamespace, CloseNamespace,
+		SetSource, DeleteSource, SetPod, DeletePod, OrphanEdited, BlockParent, SuspendParent, Deprive, WipeController, UnserveKind, OrphanParent, SkipParent, SetParent, DeleteParent, ReplaceParent, SetController, ReplaceController, RemoveController, ReplaceKind, OpenNamespace, CloseNamespace,
 		MoveEngines, RemoveParts, DefineParts, HoldChild, SpoilStatus, StripStatus, NoteStatus,
-		EditChild, StripChild, UnlabelChild, RelabelChild, DeleteChild, PutForeign, RemoveForeign, AddToChild,
+		EditChild, StripChild, StripMarks, ForgeMarks, UnsealChild, UnlabelChild, RelabelChild, DeleteChild, PutForeign, RemoveForeign, AddToChild,
 	}, Faults...) {
 		if want := verb != StopOperator; want != (seen[verb] > 0) {
 			t.Errorf("%s was drawn %d times", verb, seen[verb])

@@ -1,6 +1,6 @@
 package model
 
-// Right is one that the operators have, of children.
+// Right is one that the operators have, of children and related objects.
 type Right struct{ Resource, Verb string }
 
 func (r Right) String() string { return r.Verb + " " + r.Resource }
@@ -27,6 +27,9 @@ func rights() (all []Right) {
 		for _, verb := range Verbs {
 			all = append(all, Right{resource, verb})
 		}
+	}
+	for _, verb := range []string{"get", "list", "watch"} { // Pods are related objects, and no children
+		all = append(all, Right{"pods", verb})
 	}
 	return all
 }

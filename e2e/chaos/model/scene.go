@@ -6,7 +6,7 @@ import (
 )
 
 // Scenes are the verbs of scenes.
-var Scenes = []Verb{OrphanEdited, BlockParent, Deprive}
+var Scenes = []Verb{OrphanEdited, BlockParent, SuspendParent, Deprive}
 
 // scenes adds those of a kind, now and then: actions that are judged themselves while they last, and not only by what they leave. They come
 // before others, so that most children are as they were.
@@ -15,9 +15,12 @@ func (d *drawer) scenes() {
 	case "Chain":
 		d.now(OrphanEdited, 3, d.orphanEdited)
 		d.now(BlockParent, 4, d.block)
+		d.now(SuspendParent, 4, d.suspend)
 	case "Wide":
 		d.now(OrphanEdited, 3, d.orphanEdited)
 		d.now(Deprive, 4, func() { d.deprive(Wide, Right{"configmaps", "delete"}) })
+	case "Reader":
+		d.now(Deprive, 4, func() { d.deprive(Reader, Right{"pods", "watch"}) })
 	case "Whole":
 		if !d.world.NoParts {
 			d.now(Deprive, 3, func() { d.deprive(Whole, Right{Plural(PartKind), []string{"create", "patch"}[d.IntN(2)]}) })
@@ -58,6 +61,14 @@ func (d *drawer) block() {
 		p.Labelled = true
 	}
 	d.add(Action{Verb: BlockParent, ID: d.parentID(), Parent: p, Held: held, Hard: d.IntN(2) == 0})
+}
+
+// suspend deletes a parent while nothing is done for its TemplateController, for longer than the timeout of what is to happen before.
+func (d *drawer) suspend() {
+	d.works(Chain, func(c *Controller) { c.Blocks, c.Hasty = false, false })
+	p := d.parent()
+	p.Labelled = true // see backup
+	d.add(Action{Verb: SuspendParent, ID: d.parentID(), Parent: p, Shape: Chain, Controller: d.world.Controllers[Chain]})
 }
 
 // moment is the longest time between an edit of OrphanEdited and the deletion.

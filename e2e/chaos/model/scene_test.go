@@ -32,7 +32,7 @@ func TestScenes(t *testing.T) {
 					}
 				case Deprive:
 					rights[a.Right]++
-					if shape := map[bool]string{true: Wide, false: Whole}[a.Right.Deletes()]; before[shape].Frozen() || a.Parent.Text == a.Edited.Text || a.Parent.Count == 0 {
+					if shape := map[string]string{"configmaps": Wide, "parts": Whole, "pods": Reader}[a.Right.Resource]; before[shape].Frozen() || a.Parent.Text == a.Edited.Text || a.Parent.Count == 0 {
 						t.Errorf("%s, of %+v", a, before[shape])
 					}
 				default:
@@ -46,7 +46,7 @@ func TestScenes(t *testing.T) {
 			t.Errorf("%s was drawn %d times", verb, seen[verb])
 		}
 	}
-	if stay < 50 || len(rights) != 3 || len(held) != 2 {
+	if stay < 50 || len(rights) != 4 || len(held) != 2 {
 		t.Errorf("%d children were to stay, rights withdrawn %v, children held %v", stay, rights, held)
 	}
 }

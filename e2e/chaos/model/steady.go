@@ -64,7 +64,7 @@ func (w *World) frozen() map[string]bool {
 // follow forgets those steady children that the action has replaced, or may have.
 func (d *drawer) follow(a Action, before Controller) {
 	switch a.Verb {
-	case DeleteChild, UnlabelChild, RelabelChild:
+	case DeleteChild, UnsealChild, UnlabelChild, RelabelChild:
 		delete(d.steady, a.Child)
 	case ReplaceParent, SpoilStatus, StripStatus: // which may send an engine back
 		for id, f := range d.steady {
