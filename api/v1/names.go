@@ -23,7 +23,7 @@ const (
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 	// ManagedBy is the value of LabelManagedBy.
 	ManagedBy = "templater"
-	// AnnotationHash holds a hash of what the template yielded when the object was applied,
+	// AnnotationHash repeats, for readers, the hash in AnnotationSeal: of what the template yielded when the object was applied,
 	// without what templater adds.
 	AnnotationHash = "templater.dev/applied-hash"
 	// AnnotationDepth holds how many templater parents an object descends
@@ -39,7 +39,7 @@ const (
 	// AnnotationPrune holds the child's prunePolicy when it is not Delete, so
 	// that it is known after the entry in spec.children is gone.
 	AnnotationPrune = "templater.dev/prune"
-	// AnnotationSeal tells that templater has made the object: see package seal.
+	// AnnotationSeal proves that templater has made the object, from what, and under which policies: see package seal.
 	AnnotationSeal = "templater.dev/seal"
 	// FinalizerChildren keeps a TemplateController until its children are deleted, and until no parent has its finalizer.
 	FinalizerChildren = "templater.dev/children"

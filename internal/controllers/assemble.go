@@ -224,8 +224,9 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *Controllers,
 		Ownership: &child.Ownership{
 			Controller: c.Name, Manager: c.Manager, Parents: c.GVK.GroupKind(), APIVersion: tc.Spec.Watch.APIVersion,
 			Seals: in.seals, Departed: in.departed, Adopting: child.Adopting(tc, in.seals.Since()), Round: keys,
+			Entries: slices.Concat(tc.Spec.Children, spec.Finals(&tc.Spec)), Levels: c.Order.Levels(),
 		},
-		Spec: c.Spec, Program: c.Program, Levels: c.Order.Levels(), ParentKind: c.Kind, Cluster: c, Clock: in.clock,
+		Spec: c.Spec, Program: c.Program, ParentKind: c.Kind, Cluster: c, Clock: in.clock,
 	}
 	for ns, want := range a.parents {
 		c.Parents[ns] = caches[want]

@@ -12,6 +12,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/tally"
@@ -194,7 +195,7 @@ func TestWhichObjectsAreParents(t *testing.T) {
 func TestWhatIsKnownOfChildren(t *testing.T) {
 	const manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {resourceVersion: \"1\", labels: {templater.dev/controller: apps}, name: a, namespace: "
 	caches := map[string]*watch.Cache{"x": cacheOf(t, manifest+"x}"), "y": cacheOf(t, manifest+"y}")}
-	c := &running.Controller{Name: "apps", Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: {Caches: caches}}}
+	c := &running.Controller{Name: "apps", Factory: &child.Factory{Ownership: &child.Ownership{}}, Sources: map[schema.GroupKind]running.Source{{Kind: "ConfigMap"}: {Caches: caches}}}
 	for namespace, want := range map[string]int{"x": 1, "": 2, "z": 0} {
 		all := func(cache *watch.Cache) (out []*object.Object) {
 			cache.EachChild("apps", func(o *object.Object) { out = append(out, o) })

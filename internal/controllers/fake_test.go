@@ -3,6 +3,7 @@ package controllers
 import (
 	"encoding/base64"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -136,16 +137,24 @@ func ring(t testing.TB) *seal.Ring {
 	return r
 }
 
+// definition is the TemplateController of that name, as seals know it.
+func definition(name string) seal.Definition {
+	return seal.Definition{Kind: v1.KindTemplateController, Name: types.NamespacedName{Name: name}}
+}
+
 // seal gives an object the seal that it has when templater makes it, as it says itself.
 func (c *cluster) seal(o *unstructured.Unstructured) {
 	ring, labels := &seal.Ring{}, o.GetLabels()
 	ring.Set(c.keys)
 	namespace, name := packed(c.t, o).ParentName()
 	parent := seal.Parent{UID: types.UID(labels[v1.LabelParentUID]), Name: types.NamespacedName{Namespace: namespace, Name: name}}
+	order, _ := strconv.Atoi(o.GetAnnotations()[v1.AnnotationOrder])
 	text := ring.Seal(seal.Subject{
-		Controller: labels[v1.LabelController], Parent: parent, Kind: o.GroupVersionKind().GroupKind(),
+		Definition: definition(labels[v1.LabelController]), Parent: parent, Kind: o.GroupVersionKind().GroupKind(),
 		Name: types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()},
-	}, seal.Note{Entry: labels[v1.LabelChild]})
+	}, seal.Note{Entry: labels[v1.LabelChild], Hash: o.GetAnnotations()[v1.AnnotationHash], Policies: seal.Policies{
+		PruneOrphan: o.GetAnnotations()[v1.AnnotationPrune] == "Orphan", DeletionOrphan: o.GetAnnotations()[v1.AnnotationDeletion] == "Orphan", Order: order,
+	}, Serial: seal.Read(o.GetAnnotations()[v1.AnnotationSeal]).Serial + 1})
 	annotations := o.GetAnnotations()
 	delete(annotations, v1.AnnotationSeal)
 	o.SetAnnotations(plus(annotations, v1.AnnotationSeal, text))

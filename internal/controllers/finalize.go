@@ -117,7 +117,7 @@ func (c *Controllers) deleteChildren(ctx context.Context, from *running.Controll
 	}
 	var left, due []*child.Live
 	from.EachChild(func(s running.Source, o *object.Object) {
-		l := child.NewLive(s.Kind, o)
+		l := from.Factory.Live(s.Kind, o)
 		if !from.Factory.GoesWith(l, from.Spec.Children) {
 			return
 		}

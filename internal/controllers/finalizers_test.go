@@ -93,6 +93,7 @@ func TestChildrenGoBeforeTheirParent(t *testing.T) {
 			c.settle()
 			c.edit(configMap("a"), func(o *unstructured.Unstructured) {
 				o.SetAnnotations(plus(o.GetAnnotations(), v1.AnnotationOrder, "1"))
+				c.seal(o)
 			})
 			c.deletes(one, metav1.DeletePropagationBackground)
 			wantRequests(t, "the last ones in the order first", c.settle(), "delete-foreground configmaps a", "status apps one")
@@ -153,6 +154,7 @@ func TestAnEditThatDropsTheOrder(t *testing.T) {
 			c.edit(configMap("a"), func(o *unstructured.Unstructured) {
 				o.SetFinalizers([]string{"example.org/slow"})
 				o.SetAnnotations(plus(o.GetAnnotations(), v1.AnnotationOrder, "1"))
+				c.seal(o)
 			})
 			c.deletes(one, metav1.DeletePropagationBackground)
 			wantRequests(t, "in order", c.settle(), "delete-foreground configmaps a", "status apps one")

@@ -30,6 +30,7 @@ func heldBack(t *testing.T, manifest string) *cluster {
 		c.edit(configMap(name), func(o *unstructured.Unstructured) {
 			o.SetFinalizers([]string{"example.org/slow"})
 			o.SetAnnotations(plus(o.GetAnnotations(), v1.AnnotationOrder, level))
+			c.seal(o)
 		})
 	}
 	return c

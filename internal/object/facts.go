@@ -1,6 +1,9 @@
 package object
 
-import v1 "github.com/templater-dev/templater/api/v1"
+import (
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/seal"
+)
 
 // Fact is something that was found out about an Object, and depends on the
 // Object alone. It is noted there, so that it need not be found out again.
@@ -27,6 +30,8 @@ const (
 	Altered
 	// Settled: see Settle.
 	Settled
+	// Restored: somebody else has taken the seal away, or put an earlier one back. Nothing that it records counts.
+	Restored
 )
 
 // The upper half of what is noted is the round in which an object was found not to be ours: see Refuse.
@@ -42,8 +47,8 @@ func (o *Object) Refuse(round uint32) {
 	}
 }
 
-// Settle notes that by the keys of that round there is nothing to do about the seal of the object, which is for the entry that its label
-// names.
+// Settle notes that by the keys of that round there is nothing to do about the seal of the object, and that its label and its
+// annotations agree with the seal.
 func (o *Object) Settle(round uint32) {
 	for {
 		now := o.noted.Load()
@@ -56,7 +61,7 @@ func (o *Object) Settle(round uint32) {
 // Settled reports whether that was noted in that round, and nobody has altered the object.
 func (o *Object) Settled(round uint32) bool {
 	now := o.noted.Load()
-	return round&(1<<roundShift-1) == now>>roundShift && Fact(now)&(Settled|Altered) == Settled
+	return round&(1<<roundShift-1) == now>>roundShift && Fact(now)&(Settled|Altered|Restored) == Settled
 }
 
 // Refused reports whether the object was found not to be ours in that round; the first is 1.
@@ -80,13 +85,8 @@ func (o *Object) Follow(before *Object) {
 	if before.UID() != o.UID() {
 		return
 	}
-	facts, known := Fact(0), Fact(before.noted.Load())
-	switch same := o.sameSeal(before); {
-	case same && o.reapplied(before):
-		facts = Altered
-	case same:
-		facts = known & (Altered | Fresh)
-	}
+	known := Fact(before.noted.Load())
+	facts := o.provenance(before, known)
 	if known&(Ours|Sealed) != 0 && o.sameParent(before) {
 		facts |= known & Ours
 		if o.sameSeal(before) && o.sameName(before) {
@@ -94,6 +94,34 @@ func (o *Object) Follow(before *Object) {
 		}
 	}
 	o.Note(facts)
+}
+
+// provenance returns what follows for o about who has written it, from what was known of the state before. A write of this process
+// is Ours already, and an apply Fresh, too. A seal that somebody else has changed counts only where it is newer than all before it.
+func (o *Object) provenance(before *Object, known Fact) Fact {
+	same := o.sameSeal(before)
+	switch {
+	case o.Noted(Fresh):
+		return 0
+	case o.Noted(Ours):
+		return known & (Altered | Fresh)
+	case same && o.reapplied(before):
+		return Altered | known&Restored
+	case same:
+		return known & (Altered | Fresh | Restored)
+	case known&Restored != 0 || o.serial() < before.serial():
+		return Restored
+	}
+	return 0
+}
+
+// serial is that of the seal, 0 where there is none. The seal may be anybody's.
+func (o *Object) serial() int64 { return seal.Read(o.Annotation(v1.AnnotationSeal)).Serial }
+
+// Written takes note that o is the state that a write of this process has left, which after is, too.
+func (o *Object) Written(after *Object) {
+	o.noted.And(^uint32(Altered | Restored))
+	o.Follow(after)
 }
 
 // sameParent reports whether both say that they were made for the same TemplateController and parent.

@@ -17,6 +17,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/spec"
 )
 
 // act carries the plan out. What is to be removed is, when everything else has
@@ -124,11 +125,7 @@ func (p *pass) write(ctx context.Context, a plan.Action) (*object.Object, *probl
 func (p *pass) create(ctx context.Context, w *child.Wanted) (*object.Object, *problem.Problem, error) {
 	var refused error
 	for range 2 {
-		after, err := p.send(ctx, w, "resourceVersion", "1") // see kube.Client.Apply
-		if err == nil && w.Marks.Unsealed(after) {           // the clock was wrong
-			after, err = p.mark(ctx, w, after)
-			return after, nil, err
-		}
+		after, err := p.send(ctx, w, nil) // see kube.Client.Apply
 		if err == nil || !problem.NameTaken(err) {
 			return after, nil, err
 		}
@@ -150,11 +147,11 @@ var errOvertaken = errors.New("the object has changed since it was read")
 // change brings an object in line with all that is wanted of it. An apply leaves marks that are to go where they
 // have been set by another kind of request.
 func (p *pass) change(ctx context.Context, w *child.Wanted, there *object.Object) (*object.Object, error) {
-	after, err := p.send(ctx, w, "uid", string(there.UID()))
+	after, err := p.send(ctx, w, there)
 	if p.Overtaken(ctx, err, locateWanted(w), there.UID(), "") {
 		return nil, errOvertaken
 	}
-	if err == nil && w.Marks.Differ(after) {
+	if err == nil && w.NeedsMark(after) {
 		return p.mark(ctx, w, after)
 	}
 	return after, err
@@ -162,7 +159,7 @@ func (p *pass) change(ctx context.Context, w *child.Wanted, there *object.Object
 
 // mark gives an object its marks, and changes nothing else.
 func (p *pass) mark(ctx context.Context, w *child.Wanted, there *object.Object) (*object.Object, error) {
-	change := kube.Metadata(w.Marks.Change(there))
+	change := kube.Metadata(w.Mark(there))
 	after, err := p.Cluster.SetMetadata(ctx, locateWanted(w), change, p.Manager)
 	p.Meter.Write(measure.Update, running.AnswerOf(err))
 	if p.Overtaken(ctx, err, locateWanted(w), there.UID(), change.Version) {
@@ -171,16 +168,19 @@ func (p *pass) mark(ctx context.Context, w *child.Wanted, there *object.Object) 
 	return after, err
 }
 
-// send applies the child with one more field in its metadata.
-func (p *pass) send(ctx context.Context, w *child.Wanted, field, value string) (*object.Object, error) {
-	after, err := p.Cluster.Apply(ctx, locateWanted(w), w.Body(field, value), p.Manager)
-	verb := measure.Update
-	if field == "resourceVersion" {
-		verb = measure.Create
+// send applies the child to the object that is there; nil creates it.
+func (p *pass) send(ctx context.Context, w *child.Wanted, there *object.Object) (*object.Object, error) {
+	verb, field, value := measure.Create, "resourceVersion", "1"
+	if there != nil {
+		verb, field, value = measure.Update, "uid", string(there.UID())
 	}
+	after, err := p.Cluster.Apply(ctx, locateWanted(w), w.Body(field, value, there), p.Manager)
 	p.Meter.Write(verb, running.AnswerOf(err))
 	if err == nil {
 		w.Applied(after)
+		if spec.Rolls(w.Entry) {
+			p.r.settling.note(after.UID(), p.r.clock.Now())
+		}
 	}
 	return after, err
 }
@@ -190,12 +190,12 @@ func (p *pass) send(ctx context.Context, w *child.Wanted, field, value string) (
 func (p *pass) takeOver(ctx context.Context, there *object.Object, w *child.Wanted) (*object.Object, *problem.Problem, error) {
 	if issue := p.Factory.InTheWay(there, w, p.parent); issue != nil {
 		if p.Factory.MadeForEarlier(there, w.Kind.GroupKind(), p.parent) {
-			p.unlabelled = append(p.unlabelled, child.NewLive(w.Kind, there))
+			p.unlabelled = append(p.unlabelled, p.Factory.Live(w.Kind, there))
 		}
 		return nil, issue, nil
 	}
 	switch strategy := w.Entry.UpdateStrategy.Type; {
-	case strategy == v1.UpdateRecreate && w.Outdated(there):
+	case strategy == v1.UpdateRecreate && w.Replaceable(there):
 		return nil, p.replace(ctx, there, w), nil
 	case strategy == v1.UpdateRecreate, strategy == v1.UpdateCreateOnly, strategy == v1.UpdateOnDelete:
 		return p.relabel(ctx, there, w)
@@ -216,7 +216,7 @@ func (p *pass) relabel(ctx context.Context, there *object.Object, w *child.Wante
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, justGone(w), nil
-	case err == nil && w.Entry.UpdateStrategy.Type == v1.UpdateOnDelete && w.Outdated(after):
+	case err == nil && w.Entry.UpdateStrategy.Type != v1.UpdateCreateOnly && w.Outdated(after):
 		p.plan.Outdated++ // it was not there to be counted when the plan was made
 	}
 	return after, nil, err
@@ -228,7 +228,7 @@ func (p *pass) replace(ctx context.Context, there *object.Object, w *child.Wante
 	if !p.sure || !p.r.controllers.MayPrune(ctx, p.Controller) {
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " is to be replaced once all is known that decides about it", Waiting: true, Retry: problem.RetrySlow}
 	}
-	if issue := p.remove(ctx, plan.Action{Verb: plan.Delete, Live: child.NewLive(w.Kind, there), Foreground: true}); issue != nil {
+	if issue := p.remove(ctx, plan.Action{Verb: plan.Delete, Live: p.Factory.Live(w.Kind, there), Foreground: true}); issue != nil {
 		return issue
 	}
 	return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " is being replaced", Waiting: true, Retry: problem.RetrySoon}

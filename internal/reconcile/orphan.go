@@ -63,7 +63,7 @@ func (p *pass) leave(ctx context.Context, l *child.Live) *problem.Problem {
 	if !l.Object.CrossScope() || l.Outlives() {
 		return nil
 	}
-	return p.setMetadata(ctx, l, kube.Metadata{UID: l.Object.UID(), Annotations: map[string]any{v1.AnnotationDeletion: string(v1.DeletionOrphan)}}, "mark")
+	return p.setMetadata(ctx, l, kube.Metadata(p.Factory.Maker(p.parent).Retain(l)), "mark")
 }
 
 // setMetadata changes metadata of a child that is to outlive its parent. verb says in messages what that does to the child.

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 
 	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/object"
@@ -149,7 +150,7 @@ func TestARenewedSealIsMeasuredAndKept(t *testing.T) {
 		before := packed(t, parse(t, aConfigMap))
 		server := &sealing{after: packed(t, parse(t, with(t, aConfigMap, "'1'", "'2'"))), err: row.err}
 		rule := &child.Ownership{Controller: "apps", Seals: keys}
-		p := &pass{r: &Reconciler{}, maker: &child.Maker{Ownership: rule, Parent: packed(t, parse(t, app))}, Controller: &running.Controller{
+		p := &pass{r: &Reconciler{}, maker: &child.Maker{Ownership: rule, Parent: packed(t, parse(t, app)), Clock: clock.RealClock{}}, Controller: &running.Controller{
 			Name: "apps", Cluster: server, Meter: server, Factory: &child.Factory{Ownership: rule}, Sources: map[schema.GroupKind]running.Source{configMaps.GroupKind(): {Caches: map[string]*watch.Cache{"": cache}}},
 		}}
 		p.reseal(t.Context(), child.NewLive(configMaps, before))

@@ -327,6 +327,7 @@ func (p *pass) seesMore() bool {
 // Run works through the queue until ctx ends, and returns when all passes under way are
 // finished. Those that are not when work ends, or take long, are cut short.
 func (r *Reconciler) Run(ctx, work context.Context) {
+	r.settling.begin(r.clock.Now()) // until now, another replica may have led
 	stop := context.AfterFunc(ctx, r.queue.ShutDown)
 	defer stop()
 	var asking sync.WaitGroup

@@ -96,13 +96,16 @@ type Reconciler struct {
 	tracker     *workers.Tracker
 	memory      *workers.Memory
 	grace       time.Duration
+	settling    settling
 }
 
 // New returns a Reconciler, which works while it runs.
 func New(o Options) *Reconciler {
-	return &Reconciler{
+	r := &Reconciler{
 		controllers: o.Controllers, lookAt: o.LookAt, clock: o.Clock, queue: o.Queue, failures: o.Failures, backlog: o.Backlog, turns: o.Turns,
 		pacer: o.Pacer, absent: o.Absences, orphaning: o.Orphaning, attempts: o.Attempts, breaker: o.Breaker, events: o.Events, rights: o.Rights, waiting: o.Waiting, logs: o.Logs, workers: max(o.Workers, 1),
 		tracker: o.Tracker, memory: o.Memory, grace: o.Grace,
 	}
+	r.settling.begin(o.Clock.Now())
+	return r
 }

@@ -4,18 +4,13 @@ import (
 	"cmp"
 	"time"
 
-	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/census"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
-	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/spec"
 )
-
-// settleTime is how long a changed object is not counted on while its status may lag: see readiness.MayLag.
-const settleTime = 5 * time.Second
 
 // rolls reports whether any entry changes a few objects at a time.
 func (p *pass) rolls() bool {
@@ -69,9 +64,8 @@ func (p *pass) settles(l *child.Live) time.Duration {
 	if p.now.IsZero() { // the same time for the whole pass: what waits now is looked at again
 		p.now = p.r.clock.Now()
 	}
-	applied := seal.Read(l.Object.Annotation(v1.AnnotationSeal)).Applied
-	left := min(settleTime-p.Factory.Seals.ServerTime(p.now).Sub(applied), settleTime)
-	if left <= 0 || !readiness.MayLag(l.Object.Content(), l.Kind.Status != nil) {
+	left := p.r.settling.left(l.Object.UID(), p.now)
+	if left == 0 || !readiness.MayLag(l.Object.Content(), l.Kind.Status != nil) {
 		return 0
 	}
 	return left

@@ -16,14 +16,22 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	v1 "github.com/templater-dev/templater/api/v1"
 )
 
 // Subject is whose child an object is, and which object it is. A seal holds for one subject only.
 type Subject struct {
-	Controller string
+	Definition Definition
 	Parent     Parent
 	Kind       schema.GroupKind
 	Name       types.NamespacedName
+}
+
+// Definition is what made the object: its kind tells a TemplateController from other kinds of definitions with the same name.
+type Definition struct {
+	Kind string
+	Name types.NamespacedName
 }
 
 // Parent is whom a child was made for. Both parts count: once a parent is gone, nothing else tells which name went with a UID.
@@ -33,13 +41,28 @@ type Parent struct {
 	Name types.NamespacedName
 }
 
-// Note is what a seal says besides.
+// Note is what a seal records about its object. The seal is the only proof of it: annotations repeat it for readers.
 type Note struct {
 	// Entry is the entry of spec.children that the object was last marked for.
 	Entry string
-	// Applied is when the object was last applied, by the clock of who did so, to the millisecond.
-	Applied time.Time
+	// Hash is that of the content that was applied; empty means that nobody knows what the object was made from.
+	Hash     string
+	Policies Policies
+	// Serial is greater than that of every earlier seal of the same object. It looks like a time in milliseconds and is none.
+	Serial int64
+	// Old is whether the seal is of format 1. Such a seal proves ownership and the entry; Hash and Policies are empty.
+	Old bool
 }
+
+// Policies are those of a child that decide about its deletion once its entry is gone. The zero value deletes.
+type Policies struct {
+	PruneOrphan    bool // the prunePolicy is Orphan
+	DeletionOrphan bool // the deletionPolicy is Orphan
+	Order          int  // level of the child where the children of a deleted parent are deleted in order
+}
+
+// Keep are the policies of a child about whose policies nothing is proven.
+var Keep = Policies{PruneOrphan: true, DeletionOrphan: true}
 
 // Verdict is what there is to say of a seal.
 type Verdict int
@@ -61,8 +84,7 @@ const (
 type Ring struct {
 	keys  atomic.Pointer[Keys]
 	round atomic.Uint32
-	last  atomic.Int64 // see Stamp
-	ahead atomic.Int64 // see Calibrate; milliseconds
+	last  atomic.Int64 // see Serial
 }
 
 // Set has the ring use these keys, and reports whether they are others than before.
@@ -89,52 +111,69 @@ func (r *Ring) Since() time.Time {
 	return time.Time{}
 }
 
-// Stamp returns the time to note in a seal: now by the clock of the API server, to the millisecond, but later than all that it
-// has returned before, so that each apply has a seal of its own.
-func (r *Ring) Stamp(now time.Time) time.Time {
+// Serial returns a serial for a seal that replaces one with the serial before, which must be of a valid seal; 0 is for none. Serials
+// increase, so that each write has a seal of its own. They follow the clock, so that another process rarely repeats one; nothing
+// depends on that clock.
+func (r *Ring) Serial(now time.Time, before int64) int64 {
 	for {
 		last := r.last.Load()
-		next := max(r.ServerTime(now).UnixMilli(), last+1)
+		next := max(now.UnixMilli(), before+1, last+1)
 		if r.last.CompareAndSwap(last, next) {
-			return time.UnixMilli(next)
+			return next
 		}
 	}
 }
 
-// ServerTime returns what the clock of the API server shows when that of this process shows now, in milliseconds: see Calibrate.
-func (r *Ring) ServerTime(now time.Time) time.Time {
-	return time.UnixMilli(now.UnixMilli() + r.ahead.Load())
-}
-
-// Tolerance is how far the time in a seal and that of the API server may be apart.
-const Tolerance = 30 * time.Second
-
-// Calibrate learns how far the clock of the API server is ahead of that of this process, from the time that was noted with an
-// apply, and when the server says that it was.
-func (r *Ring) Calibrate(noted, server time.Time) {
-	const precision = 5 * time.Second // the server's is that of a second, and the request took its time
-	if off := server.Sub(noted); !server.IsZero() && off.Abs() > precision {
-		r.ahead.Add(off.Milliseconds())
-		r.last.Store(0)
-	}
-}
-
-// A seal is KEY:TIME:MAC:ENTRY; the time is in milliseconds, to base 36.
+// A seal is KEY:2:SERIAL:MAC:POLICIES:HASH:ENTRY; the serial is to base 36. Format 1 is KEY:TIME:MAC:ENTRY, without the rest: no time of an
+// object is that of version. Both formats are pinned by tests, as a change would have all children sealed again.
 const (
 	separator = ':'
 	macLength = 16 // bytes of HMAC-SHA256
-	domain    = "templater.dev/seal/1"
+	version   = "2"
+	domain    = "templater.dev/seal/2"
+	domainOld = "templater.dev/seal/1"
+
+	flagPrune    = 'p'
+	flagDeletion = 'd'
 )
+
+// append appends what a seal holds of the policies.
+func (p Policies) append(out []byte) []byte {
+	if p.PruneOrphan {
+		out = append(out, flagPrune)
+	}
+	if p.DeletionOrphan {
+		out = append(out, flagDeletion)
+	}
+	if p.Order != 0 {
+		out = strconv.AppendInt(out, int64(p.Order), 10)
+	}
+	return out
+}
+
+// parsePolicies reads what append has written.
+func parsePolicies(text string) (p Policies, ok bool) {
+	text, p.PruneOrphan = strings.CutPrefix(text, string(flagPrune))
+	text, p.DeletionOrphan = strings.CutPrefix(text, string(flagDeletion))
+	if text == "" {
+		return p, true
+	}
+	order, err := strconv.Atoi(text)
+	p.Order = order
+	return p, err == nil
+}
 
 // Seal returns the seal of a subject.
 func (r *Ring) Seal(s Subject, n Note) string {
 	k := r.keys.Load().newest()
-	at := n.Applied.UnixMilli()
-	mac := k.sum(s, n.Entry, at)
-	out := make([]byte, 0, len(k.id)+len(n.Entry)+40)
+	mac := k.sum(s, n)
+	out := make([]byte, 0, len(k.id)+len(n.Entry)+len(n.Hash)+48)
 	out = append(append(out, k.id...), separator)
-	out = append(strconv.AppendInt(out, at, 36), separator)
+	out = append(append(out, version...), separator)
+	out = append(strconv.AppendInt(out, n.Serial, 36), separator)
 	out = append(base64.RawURLEncoding.AppendEncode(out, mac[:]), separator)
+	out = append(n.Policies.append(out), separator)
+	out = append(append(out, n.Hash...), separator)
 	return string(append(out, n.Entry...))
 }
 
@@ -149,10 +188,10 @@ func (r *Ring) Open(text string, s Subject) (Note, Verdict) {
 		return Note{}, Foreign
 	}
 	n, mac, ok := read(rest)
-	if !ok {
+	if !ok || n.Old && s.Definition.Kind != v1.KindTemplateController { // which alone made seals of format 1
 		return Note{}, Broken
 	}
-	want := k.sum(s, n.Entry, n.Applied.UnixMilli())
+	want := k.sum(s, n)
 	var buffer [24]byte
 	given := base64.RawURLEncoding.AppendEncode(buffer[:0], want[:])
 	if !hmac.Equal(given, []byte(mac)) {
@@ -161,7 +200,7 @@ func (r *Ring) Open(text string, s Subject) (Note, Verdict) {
 	return n, Valid
 }
 
-// Read returns what a seal says that was found to be Valid before.
+// Read returns what a seal says, and proves nothing: it is for one that was found to be Valid before.
 func Read(text string) Note {
 	_, rest, _ := strings.Cut(text, string(separator))
 	n, _, _ := read(rest)
@@ -176,11 +215,25 @@ func (r *Ring) KeyOutdated(text string) bool {
 
 // read takes apart what follows the key in a seal.
 func read(text string) (n Note, mac string, ok bool) {
-	at, rest, _ := strings.Cut(text, string(separator))
-	mac, n.Entry, ok = strings.Cut(rest, string(separator))
-	ms, err := strconv.ParseInt(at, 36, 64)
-	n.Applied = time.UnixMilli(ms)
-	return n, mac, ok && err == nil
+	serial, rest, _ := strings.Cut(text, string(separator))
+	if n.Old = serial != version; !n.Old {
+		serial, rest, _ = strings.Cut(rest, string(separator))
+	}
+	var err error
+	if n.Serial, err = strconv.ParseInt(serial, 36, 64); err != nil {
+		return n, "", false
+	}
+	mac, rest, ok = strings.Cut(rest, string(separator))
+	if n.Old || !ok {
+		n.Entry = rest
+		return n, mac, ok
+	}
+	policies, rest, _ := strings.Cut(rest, string(separator))
+	if n.Policies, ok = parsePolicies(policies); !ok {
+		return n, "", false
+	}
+	n.Hash, n.Entry, ok = strings.Cut(rest, string(separator))
+	return n, mac, ok
 }
 
 // key is one of the keys.
@@ -203,20 +256,54 @@ func newKey(id string, secret []byte) *key {
 }
 
 // sum returns the first bytes of the HMAC. Each part goes in with its length, so that no two subjects look alike.
-func (k *key) sum(s Subject, entry string, at int64) (mac [macLength]byte) {
+func (k *key) sum(s Subject, n Note) (mac [macLength]byte) {
 	h := k.macs.Get().(*hasher) //nolint:forcetypeassert // the pool has no others
 	defer k.macs.Put(h)
-	text := binary.BigEndian.AppendUint64(append(h.text[:0], domain...), uint64(at)) //nolint:gosec // any bits will do
-	away := s.Parent.Name.Namespace
-	if away == s.Name.Namespace {
-		away = ""
-	}
-	for _, part := range [...]string{s.Controller, string(s.Parent.UID), away, s.Parent.Name.Name, s.Kind.Group, s.Kind.Kind, s.Name.Namespace, s.Name.Name, entry} {
-		text = append(binary.AppendUvarint(text, uint64(len(part))), part...)
+	if n.Old {
+		h.text = s.appendOld(h.text[:0], n)
+	} else {
+		h.text = s.append(h.text[:0], n)
 	}
 	h.Reset()
-	_, _ = h.Write(text) // never fails
-	h.text = h.Sum(text[:0])
+	_, _ = h.Write(h.text) // never fails
+	h.text = h.Sum(h.text[:0])
 	copy(mac[:], h.text)
 	return mac
+}
+
+// append appends what a MAC covers.
+func (s Subject) append(text []byte, n Note) []byte {
+	text = binary.BigEndian.AppendUint64(append(text, domain...), uint64(n.Serial)) //nolint:gosec // any bits will do
+	var policies [16]byte
+	text = appendPart(text, n.Policies.append(policies[:0]))
+	for _, part := range [...]string{
+		s.Definition.Kind, s.Definition.Name.Namespace, s.Definition.Name.Name, string(s.Parent.UID), s.away(), s.Parent.Name.Name,
+		s.Kind.Group, s.Kind.Kind, s.Name.Namespace, s.Name.Name, n.Hash, n.Entry,
+	} {
+		text = appendPart(text, part)
+	}
+	return text
+}
+
+// appendOld is append for format 1.
+func (s Subject) appendOld(text []byte, n Note) []byte {
+	text = binary.BigEndian.AppendUint64(append(text, domainOld...), uint64(n.Serial)) //nolint:gosec // any bits will do
+	for _, part := range [...]string{
+		s.Definition.Name.Name, string(s.Parent.UID), s.away(), s.Parent.Name.Name, s.Kind.Group, s.Kind.Kind, s.Name.Namespace, s.Name.Name, n.Entry,
+	} {
+		text = appendPart(text, part)
+	}
+	return text
+}
+
+// away is the namespace of the parent where it is not the object's own.
+func (s Subject) away() string {
+	if s.Parent.Name.Namespace == s.Name.Namespace {
+		return ""
+	}
+	return s.Parent.Name.Namespace
+}
+
+func appendPart[T string | []byte](text []byte, part T) []byte {
+	return append(binary.AppendUvarint(text, uint64(len(part))), part...)
 }

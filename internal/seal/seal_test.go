@@ -38,10 +38,10 @@ func ringOf(t testing.TB, ids ...string) *Ring {
 
 var (
 	subject = Subject{
-		Controller: "apps", Parent: Parent{UID: "4f1f7a52-0000-4000-8000-000000000001", Name: types.NamespacedName{Namespace: "home", Name: "shop"}}, Kind: schema.GroupKind{Group: "apps", Kind: "Deployment"},
+		Definition: Definition{Kind: "TemplateController", Name: types.NamespacedName{Name: "apps"}}, Parent: Parent{UID: "4f1f7a52-0000-4000-8000-000000000001", Name: types.NamespacedName{Namespace: "home", Name: "shop"}}, Kind: schema.GroupKind{Group: "apps", Kind: "Deployment"},
 		Name: types.NamespacedName{Namespace: "ns", Name: "web"},
 	}
-	note = Note{Entry: "pods", Applied: time.UnixMilli(1767225600123)}
+	note = Note{Entry: "pods", Hash: "0123456789abcdef0123456789abcdef", Policies: Policies{PruneOrphan: true, Order: 2}, Serial: 1767225600123}
 )
 
 func TestSealHoldsForItsSubjectOnly(t *testing.T) {
@@ -51,7 +51,9 @@ func TestSealHoldsForItsSubjectOnly(t *testing.T) {
 		t.Fatalf("%s: got %v %v, read %v", text, got, verdict, Read(text))
 	}
 	for what, change := range map[string]func(*Subject){
-		"another TemplateController":         func(s *Subject) { s.Controller = "other" },
+		"another TemplateController":         func(s *Subject) { s.Definition.Name.Name = "other" },
+		"a definition of another kind":       func(s *Subject) { s.Definition.Kind = "NamespacedTemplateController" },
+		"a definition in a namespace":        func(s *Subject) { s.Definition.Name.Namespace = "ns" },
 		"another parent":                     func(s *Subject) { s.Parent.UID = "u" },
 		"a parent of another name":           func(s *Subject) { s.Parent.Name.Name = "other" },
 		"a parent in another namespace":      func(s *Subject) { s.Parent.Name.Namespace = "other" },
@@ -83,33 +85,76 @@ func TestNamespaceOfTheParentMayBeLeftOutWhereItIsTheChilds(t *testing.T) {
 	}
 }
 
+// sealOfFormat1 is what the package wrote before there was format 2, for subject, pods and 1767225600123 with the key 5.
+const sealOfFormat1 = "5:mjuohs3f:Ysc2E4SwUy_TEZdvB8Kodg:pods"
+
+// TestFormats pins the bytes of both formats: with other ones, all children would be sealed again, or lost.
+func TestFormats(t *testing.T) {
+	r := ringOf(t, "5")
+	const want = "5:2:mjuohs3f:Rav4IImNEpMjPdRQs9vK6w:p2:0123456789abcdef0123456789abcdef:pods"
+	if got := r.Seal(subject, note); got != want {
+		t.Errorf("the seal is %s, want %s", got, want)
+	}
+	bare := "5:2:1:5GiKjBWnbxUYhJ5Y8jA8_w:::pods"
+	if got := r.Seal(subject, Note{Entry: "pods", Serial: 1}); got != bare {
+		t.Errorf("the seal is %s, want %s", got, bare)
+	}
+	old := Note{Entry: "pods", Serial: 1767225600123, Old: true}
+	if got, verdict := r.Open(sealOfFormat1, subject); verdict != Valid || got != old {
+		t.Errorf("of format 1: %+v, verdict %v; want %+v", got, verdict, old)
+	}
+	other := subject
+	other.Definition.Kind = "NamespacedTemplateController"
+	if _, verdict := r.Open(sealOfFormat1, other); verdict != Broken {
+		t.Errorf("of format 1, for a definition of another kind: verdict %v", verdict)
+	}
+}
+
+// TestSealThatWasChangedIsBroken changes each part of a seal.
 func TestSealThatWasChangedIsBroken(t *testing.T) {
 	r := ringOf(t, "5")
 	text := r.Seal(subject, note)
-	parts := strings.Split(text, ":")
-	if len(parts) != 4 || parts[0] != "5" || parts[3] != "pods" {
-		t.Fatalf("the seal is %s", text)
+	with := func(part int, value string) string {
+		parts := strings.Split(text, ":")
+		parts[part] = value
+		return strings.Join(parts, ":")
 	}
+	mac := strings.Split(text, ":")[3]
 	for what, row := range map[string]struct {
 		text string
 		want Verdict
 	}{
-		"none":              {"", None},
-		"an unknown key":    {"6" + text[1:], Foreign},
-		"no key":            {":" + text, Foreign},
-		"another time":      {"5:1:" + parts[2] + ":pods", Broken},
-		"no time":           {"5::" + parts[2] + ":pods", Broken},
-		"no code":           {"5:" + parts[1] + "::pods", Broken},
-		"a shortened code":  {"5:" + parts[1] + ":" + parts[2][:21] + ":pods", Broken},
-		"another entry":     {"5:" + parts[1] + ":" + parts[2] + ":jobs", Broken},
-		"no entry":          {"5:" + parts[1] + ":" + parts[2], Broken},
-		"the key alone":     {"5", Broken},
-		"something long":    {strings.Repeat("5:", 1000), Broken},
-		"something foreign": {strings.Repeat("x", 1000), Foreign},
+		"none":                    {"", None},
+		"an unknown key":          {with(0, "6"), Foreign},
+		"no key":                  {":" + text, Foreign},
+		"an unknown version":      {with(1, "3"), Broken},
+		"format 1":                {"5:" + strings.Join([]string{strings.Split(text, ":")[2], mac, "pods"}, ":"), Broken},
+		"another serial":          {with(2, "1"), Broken},
+		"no serial":               {with(2, ""), Broken},
+		"no code":                 {with(3, ""), Broken},
+		"a shortened code":        {with(3, mac[:21]), Broken},
+		"other policies":          {with(4, "pd2"), Broken},
+		"no policies":             {with(4, ""), Broken},
+		"policies that are none":  {with(4, "x"), Broken},
+		"another order":           {with(4, "p3"), Broken},
+		"another hash":            {with(5, "1123456789abcdef0123456789abcdef"), Broken},
+		"no hash":                 {with(5, ""), Broken},
+		"another entry":           {with(6, "jobs"), Broken},
+		"no entry":                {strings.TrimSuffix(text, ":pods"), Broken},
+		"the key alone":           {"5", Broken},
+		"the key and version":     {"5:2", Broken},
+		"format 1, another time":  {strings.Replace(sealOfFormat1, "mjuohs3f", "1", 1), Broken},
+		"format 1, another entry": {strings.Replace(sealOfFormat1, "pods", "jobs", 1), Broken},
+		"format 1, with a hash":   {strings.Replace(sealOfFormat1, "pods", "abc:pods", 1), Broken},
+		"something long":          {strings.Repeat("5:", 1000), Broken},
+		"something long with 2":   {strings.Repeat("5:2:", 1000), Broken},
+		"something foreign":       {strings.Repeat("x", 1000), Foreign},
 	} {
-		if _, verdict := r.Open(row.text, subject); verdict != row.want {
-			t.Errorf("%s: verdict %v, want %v", what, verdict, row.want)
-		}
+		t.Run(what, func(t *testing.T) {
+			if got, verdict := r.Open(row.text, subject); verdict != row.want || got != (Note{}) {
+				t.Errorf("note %+v, verdict %v, want verdict %v", got, verdict, row.want)
+			}
+		})
 	}
 }
 
@@ -153,24 +198,38 @@ func TestSetTellsWhetherKeysAreOthers(t *testing.T) {
 	}
 }
 
-func TestStampsAreInOrderAndByTheClockOfTheServer(t *testing.T) {
-	r, now := &Ring{}, time.UnixMilli(1767225600000)
-	first, second := r.Stamp(now), r.Stamp(now)
-	if !first.Equal(now) || !second.Equal(now.Add(time.Millisecond)) {
-		t.Errorf("stamps %v and %v at %v", first, second, now)
+// TestSerialsIncreaseWhateverTheClockShows has a clock that jumps, and objects that another process has sealed with one that was ahead.
+func TestSerialsIncreaseWhateverTheClockShows(t *testing.T) {
+	const at = 1767225600000
+	r := &Ring{}
+	for i, row := range []struct{ now, before, want int64 }{
+		{at, 0, at},
+		{at, 0, at + 1},
+		{at - 3600000, 0, at + 2},
+		{at, at + 600000, at + 600001},
+		{at, 0, at + 600002},
+		{at + 700000, at + 600001, at + 700000},
+	} {
+		if got := r.Serial(time.UnixMilli(row.now), row.before); got != row.want {
+			t.Errorf("%d: serial %d, want %d", i, got, row.want)
+		}
 	}
-	r.Calibrate(now, now.Add(3*time.Second))
-	r.Calibrate(now, now.Add(5*time.Second))
-	r.Calibrate(now, time.Time{})
-	if got := r.Stamp(now.Add(time.Second)); !got.Equal(now.Add(time.Second)) {
-		t.Errorf("clocks that agree changed the stamp to %v", got)
+}
+
+// TestSerialsDifferForAnswersInFlight is what 32 workers do at once under a clock that stands still, 60 s from the server's.
+func TestSerialsDifferForAnswersInFlight(t *testing.T) {
+	const workers, at = 32, int64(1767225600000)
+	r, all := &Ring{}, make(chan int64, workers)
+	for range workers {
+		go func() { all <- r.Serial(time.UnixMilli(at), at-60000) }()
 	}
-	r.Calibrate(now, now.Add(-time.Hour))
-	if got := r.Stamp(now); !got.Equal(now.Add(-time.Hour)) {
-		t.Errorf("the stamp is %v, where the server is an hour behind", got)
-	}
-	if got := r.ServerTime(now); !got.Equal(now.Add(-time.Hour)) {
-		t.Errorf("it is %v there", got)
+	seen := map[int64]bool{}
+	for range workers {
+		serial := <-all
+		if seen[serial] || serial < at || serial >= at+workers {
+			t.Errorf("serial %d after the clock: it is repeated, or further away than the number of workers", serial-at)
+		}
+		seen[serial] = true
 	}
 }
 

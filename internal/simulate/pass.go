@@ -136,15 +136,21 @@ func available(judge *readiness.Judge) func(*child.Live) bool {
 func (p *pass) observe() []*child.Live {
 	var out []*child.Live
 	for _, content := range p.state.Objects {
-		o := read(content)
-		if !p.maybeOurs(o) {
-			continue
+		if p.maybeOurs(read(content)) {
+			out = append(out, p.live(content))
 		}
-		o.Note(object.Covered) // nobody takes fields here
-		kind := p.kinds.find(child.GVKOf(content))
-		out = append(out, child.NewLive(kind, o))
 	}
 	return child.Sort(out)
+}
+
+// live returns an object that may be a child. There are no keys here: the seal of an object that was not made in the simulation is taken for valid.
+func (p *pass) live(content map[string]any) *child.Live {
+	o, kind := read(content), p.kinds.find(child.GVKOf(content))
+	if text := p.factory.Maker(p.parent).Vouch(kind.GroupKind(), o); text != "" {
+		o = read(Patch(content, map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1.AnnotationSeal: text}}}))
+	}
+	o.Note(object.Covered | object.Sealed) // nobody takes fields here
+	return p.factory.Live(kind, o)
 }
 
 // maybeOurs reports whether neither labels nor owner references say that an object belongs to somebody else.
@@ -164,9 +170,8 @@ func (p *pass) maybeOurs(o *object.Object) bool {
 func (p *pass) ours(observed []*child.Live) []*child.Live {
 	return slices.DeleteFunc(observed, func(l *child.Live) bool {
 		if w := l.Wanted; w != nil && l.Object.Annotation(v1.AnnotationHash) == "" && covers(l.Object.Content(), w.Content) {
-			current := merged(l.Object.Content(), map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1.AnnotationHash: w.Hash}}})
-			l.Object = read(current)
-			l.Object.Note(object.Covered)
+			current := map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1.AnnotationHash: w.Hash, v1.AnnotationSeal: nil}}}
+			l.Object = p.live(Patch(l.Object.Content(), current)).Object
 		}
 		return l.Entry == ""
 	})
@@ -194,7 +199,7 @@ func (p *pass) act() {
 		case a.Verb == plan.Update && a.Wanted.Outdated(a.Live.Object):
 			p.state.update(a.Wanted)
 		case a.Verb == plan.Update || a.Verb == plan.Mark:
-			p.state.mark(a.Live.ID(), a.Wanted.Marks.Change(a.Live.Object))
+			p.state.mark(a.Live.ID(), a.Wanted.Mark(a.Live.Object))
 			continue // which is not the author's, nor is drift
 		default:
 			continue

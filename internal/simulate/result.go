@@ -55,4 +55,4 @@ type Child struct {
 }
 
 // Body returns the text of a wanted child as templater applies it, with one more field of metadata. It has a seal that does not hold.
-func (c Child) Body(field, value string) []byte { return c.wanted.Body(field, value) }
+func (c Child) Body(field, value string) []byte { return c.wanted.Body(field, value, nil) }

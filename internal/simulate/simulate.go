@@ -87,9 +87,9 @@ func (s *Simulator) factory(now clock.PassiveClock) *child.Factory {
 	return &child.Factory{
 		Ownership: &child.Ownership{
 			Controller: s.name, Manager: "templater/" + s.name, Parents: s.compiled.GVK.GroupKind(), APIVersion: s.spec.Watch.APIVersion, Seals: s.seals,
-			Departed: s.departed,
+			Departed: s.departed, Entries: slices.Concat(s.spec.Children, spec.Finals(s.spec)), Levels: s.compiled.Order.Levels(),
 		},
-		Spec: s.spec, Program: s.compiled.Program, Levels: s.compiled.Order.Levels(), ParentKind: s.parents, Cluster: s, Clock: now,
+		Spec: s.spec, Program: s.compiled.Program, ParentKind: s.parents, Cluster: s, Clock: now,
 	}
 }
 

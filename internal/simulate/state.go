@@ -215,7 +215,7 @@ func joinConditions(there, last, own any) []any {
 
 // body is what is applied for a child, as JSON data.
 func body(w *child.Wanted, uid string) map[string]any {
-	o, err := object.Decode(w.Body("uid", uid))
+	o, err := object.Decode(w.Body("uid", uid, nil))
 	if err != nil {
 		panic(err) // it is JSON of an object
 	}

@@ -119,7 +119,11 @@ func (c *Cache) Put(o *object.Object, writer string) {
 	defer c.mu.Unlock()
 	version := o.Version()
 	if version <= c.seen { // the watch has brought this or what came after it
-		if it := c.items[o.Key()]; it != nil && it.object.Version() >= version {
+		switch it := c.items[o.Key()]; {
+		case it == nil || it.object.Version() < version:
+		case it.object.Version() == version:
+			it.object.Written(o)
+		default:
 			it.object.Follow(o)
 		}
 		return

@@ -12,8 +12,8 @@ import (
 )
 
 // Body returns the text of the child as it is applied: what its author wants, what templater adds,
-// and one more field of metadata.
-func (w *Wanted) Body(field, value string) []byte {
+// and one more field of metadata. there is the object that it is applied to, nil = none.
+func (w *Wanted) Body(field, value string, there *object.Object) []byte {
 	content := maps.Clone(w.Content)
 	metadata := maps.Clone(below(content, "metadata"))
 	content["metadata"] = metadata
@@ -28,7 +28,7 @@ func (w *Wanted) Body(field, value string) []byte {
 	annotations := maps.Clone(below(metadata, "annotations"))
 	metadata["annotations"] = annotations
 	annotations[v1.AnnotationHash] = w.Hash
-	annotations[v1.AnnotationSeal] = w.Marks.seal(w.Name)
+	annotations[v1.AnnotationSeal] = w.Marks.seal(w.Name, w.Hash, there)
 	for _, m := range w.Marks.annotations() {
 		if m.value != "" {
 			annotations[m.key] = m.value

@@ -34,9 +34,19 @@ type Live struct {
 	Kind     kind.Kind
 	Object   *object.Object
 	Wanted   *Wanted // nil where nobody wants it any more
+
+	rule *Ownership // that opens its seal; nil where no seal is opened
 }
 
-// NewLive returns an object of ours under the entry that it was made from: its seal tells, or, where it has lost that, its label.
+// Live returns an object of ours under the entry that it was made from.
+func (r *Ownership) Live(kind kind.Kind, o *object.Object) *Live {
+	l := NewLive(kind, o)
+	l.rule = r
+	return l
+}
+
+// NewLive returns an object of ours under the entry that it was made from: its seal tells, or, where it has lost that, its label. Its
+// seal is not opened, so that its policies are known by its entry alone: see Ownership.Live.
 func NewLive(kind kind.Kind, o *object.Object) *Live {
 	entry := o.Label(v1.LabelChild)
 	if o.Noted(object.Sealed) && !o.Noted(object.Settled) {
@@ -65,16 +75,8 @@ func (i ID) String() string {
 	return i.Kind.Kind + " " + problem.PublicName(i.Name.Namespace) + "/" + problem.PublicName(i.Name.Name)
 }
 
-// Outdated reports whether the object was last made or changed for something else than its author wants now.
-func (w *Wanted) Outdated(o *object.Object) bool {
-	return o.Annotation(v1.AnnotationHash) != w.Hash
-}
-
-// Applied takes note of what an apply of the child has left: an object of ours, whose time tells the server's clock.
-func (w *Wanted) Applied(after *object.Object) {
-	after.Note(object.Ours | object.Fresh)
-	w.Marks.maker.Seals.Calibrate(seal.Read(after.Annotation(v1.AnnotationSeal)).Applied, after.AppliedAt())
-}
+// Applied takes note of what an apply of the child has left.
+func (w *Wanted) Applied(after *object.Object) { after.Note(object.Ours | object.Fresh) }
 
 // Line is where the document begins in the template of the entry.
 func (w *Wanted) Line() int { return int(w.line) }

@@ -43,8 +43,6 @@ type Factory struct {
 	ParentKind kind.Kind
 	Cluster    Cluster
 	Clock      clock.PassiveClock
-	// Levels are those of the entries in their order: 0 depends on nothing, and none is 0.
-	Levels map[string]int
 }
 
 // Desired is what the templates want for one parent.
@@ -106,7 +104,12 @@ func (f *Factory) Render(parent *object.Object, entries Entries, in *render.Inpu
 
 // desired is what is wanted for a parent before anything is rendered.
 func (f *Factory) desired(parent *object.Object) Desired {
-	return Desired{Maker: &Maker{Ownership: f.Ownership, Parent: parent, Depth: depthOf(parent) + 1, Finalize: f.Spec.Finalize, Levels: f.Levels, Clock: f.Clock}}
+	return Desired{Maker: f.Maker(parent)}
+}
+
+// Maker returns who makes the children of a parent.
+func (f *Factory) Maker(parent *object.Object) *Maker {
+	return &Maker{Ownership: f.Ownership, Parent: parent, Depth: depthOf(parent) + 1, Finalize: f.Spec.Finalize, Clock: f.Clock}
 }
 
 // Unrendered is what is known to be wanted for a parent while its templates cannot be rendered: of no entry anybody knows.

@@ -1,6 +1,7 @@
 package child
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -10,6 +11,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/seal"
 )
 
 // Marks are what templater adds to a child: labels, annotations and an owner reference. They are no part of
@@ -31,9 +33,7 @@ type Maker struct {
 	Depth  int // of the children
 	// Finalize is what happens before the parent goes, nil = nothing.
 	Finalize *v1.Finalize
-	// Levels are those of the entries of spec.children: see Factory.
-	Levels map[string]int
-	Clock  clock.PassiveClock
+	Clock    clock.PassiveClock
 
 	address string // of the parent: see object.ParentAddress; "" until somebody asks
 }
@@ -61,16 +61,81 @@ func (m *Maker) Unwanted(entry *v1.Child, l *Live) *Wanted {
 	return &Wanted{Entry: entry, Kind: l.Kind, Name: l.Object.Key(), Marks: m.Marks(entry, l.Kind.GroupKind(), l.Object.Namespace(), false)}
 }
 
-// NeedsSeal reports whether an object of ours lacks our seal for the parent, or has it by another key than the newest.
+// NeedsSeal reports whether an object of ours, which no entry knows, lacks our seal for the parent, or has it by another key than the newest.
 func (m *Maker) NeedsSeal(l *Live) bool {
-	_, holds := m.openFor(l.Object, l.Kind.GroupKind())
-	return !holds || m.Seals.KeyOutdated(l.Object.Annotation(v1.AnnotationSeal))
+	_, ok := m.says(l)
+	return !ok || m.Seals.KeyOutdated(l.Object.Annotation(v1.AnnotationSeal))
 }
 
 // Reseal is what renews the seal of an object of ours that no entry knows.
-func (m *Maker) Reseal(l *Live) Change {
-	marks := m.Marks(&v1.Child{Name: l.MadeFrom}, l.Kind.GroupKind(), l.Object.Namespace(), false)
-	return Change{UID: l.Object.UID(), Annotations: map[string]any{v1.AnnotationSeal: marks.renewed(l.Object)}}
+func (m *Maker) Reseal(l *Live) Change { return m.reseal(l, m.known(l)) }
+
+// Retain is what has a child outlive its parent that no owner reference binds to it, as its seal then says.
+func (m *Maker) Retain(l *Live) Change {
+	note := m.known(l)
+	note.Policies.DeletionOrphan = true
+	return m.reseal(l, note)
+}
+
+// says returns what the seal of a child of the parent proves.
+func (m *Maker) says(l *Live) (seal.Note, bool) {
+	kind := l.Kind.GroupKind()
+	return proven(l.Object, func(o *object.Object) (seal.Note, bool) { return m.openFor(o, kind) })
+}
+
+// known is what the seal of a child proves. Where it proves nothing, the child is kept.
+func (m *Maker) known(l *Live) seal.Note {
+	if note, ok := m.says(l); ok {
+		return note
+	}
+	return seal.Note{Entry: l.MadeFrom, Policies: seal.Keep}
+}
+
+// reseal gives a child a seal with that note, and the annotations that repeat it.
+func (m *Maker) reseal(l *Live, note seal.Note) Change {
+	kind := l.Kind.GroupKind()
+	note.Serial = m.serial(l.Object, kind)
+	change := Change{UID: l.Object.UID(), Annotations: map[string]any{v1.AnnotationSeal: m.Seals.Seal(m.subject(l.Object.Key(), kind, identity(m.Parent)), note)}}
+	for _, annotation := range repeated(note, l.Object.CrossScope()) {
+		if value := l.Object.Annotation(annotation.key); annotation.differs(value, value != "") {
+			change.Annotations[annotation.key] = annotation.wanted()
+		}
+	}
+	return change
+}
+
+// Vouch returns a seal that holds for an object of that kind, for whoever has no keys and takes for granted what the object says of itself:
+// in its seal, or, where it has none, in its annotations. It returns "" where the seal holds already.
+func (m *Maker) Vouch(kind schema.GroupKind, o *object.Object) string {
+	if note, holds := m.openFor(o, kind); holds && !note.Old {
+		return ""
+	}
+	note := seal.Read(o.Annotation(v1.AnnotationSeal))
+	if note.Old || note.Serial == 0 {
+		order, _ := strconv.Atoi(o.Annotation(v1.AnnotationOrder))
+		note = seal.Note{Entry: o.Label(v1.LabelChild), Hash: o.Annotation(v1.AnnotationHash), Policies: seal.Policies{
+			PruneOrphan:    o.Annotation(v1.AnnotationPrune) == string(v1.PruneOrphan),
+			DeletionOrphan: o.Annotation(v1.AnnotationDeletion) == string(v1.DeletionOrphan) || o.Annotation(v1.AnnotationParent) != "" && !o.CrossScope(),
+			Order:          order,
+		}}
+	}
+	note.Hash = cmp.Or(note.Hash, "none") // what it was made from is not what is wanted
+	return m.Seals.Seal(m.subject(o.Key(), kind, identity(m.Parent)), note)
+}
+
+// repeated are the annotations that tell readers what a seal records, but for its entry.
+func repeated(n seal.Note, crossScope bool) [4]mark {
+	all := [4]mark{{key: v1.AnnotationHash, value: n.Hash}, {key: v1.AnnotationPrune}, {key: v1.AnnotationDeletion}, {key: v1.AnnotationOrder}}
+	if n.Policies.PruneOrphan {
+		all[1].value = string(v1.PruneOrphan)
+	}
+	if n.Policies.DeletionOrphan && crossScope {
+		all[2].value = string(v1.DeletionOrphan)
+	}
+	if n.Policies.Order > 0 {
+		all[3].value = strconv.Itoa(n.Policies.Order)
+	}
+	return all
 }
 
 // Unbind is what takes the owner reference to the parent with that UID from a child. The list is replaced as a whole.
@@ -98,26 +163,21 @@ func (m Marks) labels() [4]mark {
 	return all
 }
 
+// policiesFrom is where the annotations begin that depend on policies.
+const policiesFrom = 1
+
 func (m Marks) annotations() [5]mark {
 	all := [5]mark{
-		{key: v1.AnnotationDepth, value: strconv.Itoa(m.maker.Depth)}, {key: v1.AnnotationPrune}, {key: v1.AnnotationParent}, {key: v1.AnnotationDeletion},
-		{key: v1.AnnotationOrder},
-	}
-	if m.entry.PrunePolicy == v1.PruneOrphan {
-		all[1].value = string(v1.PruneOrphan)
+		{key: v1.AnnotationDepth, value: strconv.Itoa(m.maker.Depth)}, {key: v1.AnnotationParent},
 	}
 	switch {
 	case m.crossScope:
-		all[2].value = m.maker.parentAddress()
-		if m.orphan() {
-			all[3].value = string(v1.DeletionOrphan)
-		}
+		all[1].value = m.maker.parentAddress()
 	case m.orphan():
-		all[2].value = m.maker.Parent.Name()
+		all[1].value = m.maker.Parent.Name()
 	}
-	if level := m.level(); level > 0 {
-		all[4].value = strconv.Itoa(level)
-	}
+	policies := repeated(seal.Note{Policies: m.policies()}, m.crossScope)
+	copy(all[2:], policies[1:])
 	return all
 }
 
@@ -162,12 +222,21 @@ func (m Marks) Differ(o *object.Object) bool {
 			return true
 		}
 	}
-	for _, annotation := range m.annotations() {
-		if value := o.Annotation(annotation.key); annotation.differs(value, value != "") {
-			return true
-		}
-	}
-	return m.ownerDiffers(o) || m.Unsealed(o)
+	all := m.annotations()
+	return anyDiffers(all[:], o) || m.ownerDiffers(o) || m.Unsealed(o)
+}
+
+// policiesDiffer reports whether the annotations of an object tell other policies than those that are to be sealed.
+func (m Marks) policiesDiffer(o *object.Object) bool {
+	all := m.annotations()
+	return anyDiffers(all[policiesFrom:], o)
+}
+
+func anyDiffers(annotations []mark, o *object.Object) bool {
+	return slices.ContainsFunc(annotations, func(m mark) bool {
+		value := o.Annotation(m.key)
+		return m.differs(value, value != "")
+	})
 }
 
 func (m mark) differs(value string, has bool) bool {
@@ -185,8 +254,8 @@ func (m Marks) ownerDiffers(o *object.Object) bool {
 	return owner != m.owner()
 }
 
-// Change is what gives an object the marks, and leaves alone whatever else somebody has changed.
-func (m Marks) Change(o *object.Object) Change {
+// change is what gives an object the marks, with that hash in the seal.
+func (m Marks) change(o *object.Object, hash string) Change {
 	change := Change{UID: o.UID(), Labels: map[string]any{}, Annotations: map[string]any{}}
 	for _, label := range m.labels() {
 		if value, has := o.Lookup(label.key); label.differs(value, has) {
@@ -198,8 +267,11 @@ func (m Marks) Change(o *object.Object) Change {
 			change.Annotations[annotation.key] = annotation.wanted()
 		}
 	}
-	if m.Unsealed(o) || m.KeyOutdated(o) {
-		change.Annotations[v1.AnnotationSeal] = m.renewed(o)
+	if there := o.Annotation(v1.AnnotationHash); there != hash {
+		change.Annotations[v1.AnnotationHash] = mark{value: hash}.wanted()
+	}
+	if note, _ := m.says(o); note.Hash != hash || m.policiesDiffer(o) || m.Unsealed(o) || m.KeyOutdated(o) {
+		change.Annotations[v1.AnnotationSeal] = m.seal(o.Key(), hash, o)
 	}
 	if m.ownerDiffers(o) {
 		change.Owners = m.references(o)

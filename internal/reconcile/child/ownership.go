@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/seal"
 )
@@ -23,6 +24,9 @@ type Ownership struct {
 	Parents    schema.GroupKind // the parents' kind
 	APIVersion string           // of the parents, as the spec has it
 	Seals      *seal.Ring
+	// Entries are all that the spec has, those of spec.finalize included, and Levels their order: 0 depends on nothing, and none is 0.
+	Entries Entries
+	Levels  map[string]int
 	// Departed are objects of ours that no watch shows any more.
 	Departed *Departed
 	// Adopting is whether children may lack a seal, as the keys of that round say.
@@ -140,7 +144,8 @@ func (r *Ownership) sealedFor(o *object.Object, kind schema.GroupKind, parent se
 
 // subject is what the seal of an object of ours has to be for.
 func (r *Ownership) subject(name types.NamespacedName, kind schema.GroupKind, parent seal.Parent) seal.Subject {
-	return seal.Subject{Controller: r.Controller, Parent: parent, Kind: kind, Name: name}
+	definition := seal.Definition{Kind: v1.KindTemplateController, Name: types.NamespacedName{Name: r.Controller}}
+	return seal.Subject{Definition: definition, Parent: parent, Kind: kind, Name: name}
 }
 
 // identity is what the seals of a parent's children hold of it.
@@ -151,7 +156,7 @@ func identity(parent *object.Object) seal.Parent {
 // open returns what the seal of an object says, and whether it holds for the subject.
 func (r *Ownership) open(o *object.Object, subject seal.Subject) (seal.Note, bool) {
 	note, verdict := r.Seals.Open(o.Annotation(v1.AnnotationSeal), subject)
-	return note, verdict == seal.Valid && !older(note, o)
+	return note, verdict == seal.Valid
 }
 
 // adopts reports whether an object that lacks our seal counts as ours all the same: it was there before the keys that there are, has
@@ -188,7 +193,7 @@ func (r *Ownership) earlier(o *object.Object, kind schema.GroupKind, parent *obj
 	}
 	uid := types.UID(o.Label(v1.LabelParentUID))
 	namespace, name := o.ParentName()
-	if outlives(o) || namespace != parent.Namespace() || name != parent.Name() || uid == "" || uid == parent.UID() {
+	if r.Live(anyVersion(kind), o).Outlives() || namespace != parent.Namespace() || name != parent.Name() || uid == "" || uid == parent.UID() {
 		return "", false
 	}
 	return uid, r.sealedFor(o, kind, seal.Parent{UID: uid, Name: parent.Key()})
@@ -204,12 +209,6 @@ func (r *Ownership) Proven(l *Live, parent types.NamespacedName) bool {
 	return r.sealedFor(l.Object, l.Kind.GroupKind(), seal.Parent{UID: uid, Name: parent})
 }
 
-// older reports whether a seal is older than the object that carries it: somebody has deleted ours, and made another one of
-// its name with all that it had.
-func older(note seal.Note, o *object.Object) bool {
-	return createdAt(o).Sub(note.Applied) > seal.Tolerance
-}
-
 // createdAt returns when the object was made, by the clock of the server, the zero time where that is not known.
 func createdAt(o *object.Object) time.Time {
 	at, err := time.Parse(time.RFC3339, o.Text("metadata", "creationTimestamp"))
@@ -219,11 +218,9 @@ func createdAt(o *object.Object) time.Time {
 	return at
 }
 
-func laterOf(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
+// anyVersion is the kind of an object, in whatever version.
+func anyVersion(of schema.GroupKind) kind.Kind {
+	return kind.Kind{Resource: schema.GroupVersionResource{Group: of.Group}, Kind: of.Kind}
 }
 
 func ownedBy(o *object.Object, parent types.UID) bool {

@@ -142,7 +142,7 @@ func TestWhatLooksLikeAChildFromBeforeTheKeys(t *testing.T) {
 // TestWhoseAnyObjectIs asks about objects whose labels may say anything.
 func TestWhoseAnyObjectIs(t *testing.T) {
 	r := adopting(t)
-	sealed := []string{"  labels:", "  annotations: {" + v1.AnnotationSeal + ": '" + r.Seals.Seal(r.subject(types.NamespacedName{Namespace: "ns", Name: "a"}, configMaps, parentOne), seal.Note{Entry: "maps", Applied: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}) + "'}\n  labels:"}
+	sealed := []string{"  labels:", "  annotations: {" + v1.AnnotationSeal + ": '" + r.Seals.Seal(r.subject(types.NamespacedName{Namespace: "ns", Name: "a"}, configMaps, parentOne), seal.Note{Entry: "maps"}) + "'}\n  labels:"}
 	for why, row := range map[string]struct {
 		changes  []string
 		adopting bool
@@ -170,7 +170,7 @@ func TestWhoseAnyObjectIs(t *testing.T) {
 // TestWhatIsKnownOfAnObjectStays asks again when the reason has gone.
 func TestWhatIsKnownOfAnObjectStays(t *testing.T) {
 	r := adopting(t)
-	text := r.Seals.Seal(r.subject(types.NamespacedName{Namespace: "ns", Name: "a"}, configMaps, parentOne), seal.Note{Entry: "maps", Applied: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+	text := r.Seals.Seal(r.subject(types.NamespacedName{Namespace: "ns", Name: "a"}, configMaps, parentOne), seal.Note{Entry: "maps"})
 	one, other := packed(t, "{metadata: {name: one, namespace: ns, uid: uid-one}}"), packed(t, "{metadata: {name: other, namespace: ns, uid: other}}")
 	adopted, sealed := changed(t), changed(t, "  labels:", "  annotations: {"+v1.AnnotationSeal+": '"+text+"'}\n  labels:")
 	for _, time := range []string{"first", "later"} {
@@ -216,7 +216,7 @@ func TestWhomAChildNames(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			r := adopting(t)
 			r.Adopting = false
-			text := r.Seals.Seal(r.subject(types.NamespacedName{Namespace: "ns", Name: "a"}, configMaps, row.parent), seal.Note{Entry: "maps", Applied: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+			text := r.Seals.Seal(r.subject(types.NamespacedName{Namespace: "ns", Name: "a"}, configMaps, row.parent), seal.Note{Entry: "maps"})
 			sealed := []string{owned, row.owners, "  labels:", "  annotations: {" + v1.AnnotationSeal + ": '" + text + "', " + v1.AnnotationParent + ": '" + row.says + "'}\n  labels:"}
 			parent := packed(t, "{metadata: {name: "+row.parent.Name.Name+", namespace: '"+row.parent.Name.Namespace+"', uid: uid-one}}")
 			o := changed(t, sealed...)
@@ -246,13 +246,6 @@ func TestWhatWasSeenWithItsSealCountsAsSealed(t *testing.T) {
 	}
 }
 
-func TestLaterOfTwoTimes(t *testing.T) {
-	early, late := time.Unix(1, 0), time.Unix(2, 0)
-	if !laterOf(early, late).Equal(late) || !laterOf(late, early).Equal(late) {
-		t.Error("the earlier one is taken")
-	}
-}
-
 func TestEntryOfAChildWithoutASealIsThatOfItsLabel(t *testing.T) {
 	if got := NewLive(kind.Kind{}, changed(t)); got.Entry != "maps" || got.MadeFrom != "maps" {
 		t.Errorf("entry %q, made from %q, want maps", got.Entry, got.MadeFrom)
@@ -263,8 +256,8 @@ func TestEntryOfAChildWithoutASealIsThatOfItsLabel(t *testing.T) {
 func TestAChildIsSettledOnceAllThatTellsItsEntryAgrees(t *testing.T) {
 	r := adopting(t)
 	parent := packed(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: ns, uid: uid-one}}")
-	marks := (&Maker{Ownership: r, Parent: parent}).Marks(&v1.Child{Name: "maps"}, configMaps, "", true)
-	text := r.Seals.Seal(marks.subject(types.NamespacedName{Namespace: "ns", Name: "a"}), seal.Note{Entry: "maps", Applied: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+	marks := (&Maker{Ownership: r, Parent: parent}).Marks(&v1.Child{Name: "maps"}, configMaps, "ns", true)
+	text := r.Seals.Seal(marks.subject(types.NamespacedName{Namespace: "ns", Name: "a"}), seal.Note{Entry: "maps"})
 	for labels, want := range map[string]bool{"controller: apps, templater.dev/child: maps": true, "controller: apps, templater.dev/child: other": false, "controller: other, templater.dev/child: maps": false} {
 		o := changed(t, "controller: apps,", labels+",", ", templater.dev/child: maps", "", "  labels:", "  annotations: {"+v1.AnnotationSeal+": '"+text+"'}\n  labels:")
 		if marks.Unsealed(o) || o.Settled(r.Seals.Round()) != want {

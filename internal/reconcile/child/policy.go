@@ -2,12 +2,12 @@ package child
 
 import (
 	"slices"
-	"strconv"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/seal"
 )
 
 // Entries are those of spec.children. A child's policies are those of its entry; one whose entry is gone carries its own.
@@ -39,32 +39,63 @@ func (e Entries) PrunesUnmatched(l *Live, parent types.UID) bool {
 	return e.Prunes(l) && l.MadeFor(parent)
 }
 
+// The policies are those of the entry as long as there is one. Of a child without an entry, the seal proves them; where it does not, the
+// child is kept: whoever takes the seal away, or puts an earlier one back, deletes nothing.
 func (e Entries) prunePolicy(l *Live) v1.PrunePolicy {
 	if c := e.Of(l); c != nil {
 		return c.PrunePolicy
 	}
-	return v1.PrunePolicy(l.Object.Annotation(v1.AnnotationPrune))
+	if l.sealed().PruneOrphan {
+		return v1.PruneOrphan
+	}
+	return v1.PruneDelete
 }
 
 func (e Entries) deletionPolicy(l *Live) v1.DeletionPolicy {
 	if c := e.Of(l); c != nil {
 		return c.DeletionPolicy
 	}
-	if l.Object.Annotation(v1.AnnotationParent) != "" && (!l.Object.CrossScope() || l.Outlives()) {
+	if l.sealed().DeletionOrphan {
 		return v1.DeletionOrphan
 	}
 	return v1.DeletionDelete
 }
 
-// Outlives reports whether the child is to outlive its parent, as the child says itself.
-func (l *Live) Outlives() bool { return outlives(l.Object) }
-
-func outlives(o *object.Object) bool {
-	if o.CrossScope() {
-		return o.Annotation(v1.AnnotationDeletion) == string(v1.DeletionOrphan)
+// sealed are the policies that the seal of a child proves.
+func (l *Live) sealed() seal.Policies {
+	if note, ok := l.says(); ok {
+		return note.Policies
 	}
-	_, owned := o.Controller()
-	return !owned
+	return seal.Keep
+}
+
+// says returns what the seal of a child proves, for the parent that the child names.
+func (l *Live) says() (seal.Note, bool) {
+	if l.rule == nil {
+		return seal.Note{}, false
+	}
+	return proven(l.Object, func(o *object.Object) (seal.Note, bool) {
+		if !l.rule.sealed(o, l.Kind.GroupKind()) {
+			return seal.Note{}, false
+		}
+		return seal.Read(o.Annotation(v1.AnnotationSeal)), true
+	})
+}
+
+// Outlives reports whether the child is to outlive its parent: as its seal says, or, where that proves nothing, as its entry does. A
+// child that owner references alone could bind to its parent, and do not, outlives it in any case.
+func (l *Live) Outlives() bool {
+	_, owned := l.Object.Controller()
+	if !owned && !l.Object.CrossScope() {
+		return true
+	}
+	if note, ok := l.says(); ok {
+		return note.Policies.DeletionOrphan
+	}
+	if owned || l.rule == nil {
+		return !owned
+	}
+	return l.rule.Entries.deletionPolicy(l) == v1.DeletionOrphan
 }
 
 // OfAnother reports whether the child belongs to another parent than the one with that UID, and goes with that.
@@ -83,13 +114,16 @@ func (l *Live) Collectable() bool {
 	return l.Object.Owners() == 1 && !l.Outlives()
 }
 
-// Level is that of the child among the entries of spec.children, as it was when it was last marked.
+// Level is that of the child among the entries of spec.children: as its seal says, which is how it was when it was last marked, or, where
+// that proves nothing, as it is now.
 func (l *Live) Level() int {
-	level, err := strconv.Atoi(l.Object.Annotation(v1.AnnotationOrder))
-	if err != nil {
+	if note, ok := l.says(); ok {
+		return note.Policies.Order
+	}
+	if l.rule == nil {
 		return 0
 	}
-	return level
+	return l.rule.Levels[l.MadeFrom]
 }
 
 // MadeFor reports whether the child was made for the parent with that UID.

@@ -9,9 +9,24 @@ import (
 	"github.com/templater-dev/templater/internal/seal"
 )
 
-// seal returns the seal for an object that is about to be applied.
-func (m Marks) seal(name types.NamespacedName) string {
-	return m.maker.Seals.Seal(m.subject(name), seal.Note{Entry: m.entry.Name, Applied: m.maker.Seals.Stamp(m.maker.Clock.Now())})
+// seal returns the seal for an object that is about to be applied with that hash. before is the object that is there, nil = none.
+func (m Marks) seal(name types.NamespacedName, hash string, before *object.Object) string {
+	return m.maker.Seals.Seal(m.subject(name), seal.Note{Entry: m.entry.Name, Hash: hash, Policies: m.policies(), Serial: m.maker.serial(before, m.kind)})
+}
+
+// serial is that for the next seal of an object.
+func (m *Maker) serial(before *object.Object, kind schema.GroupKind) int64 {
+	var last int64
+	if before != nil {
+		note, _ := m.openFor(before, kind)
+		last = note.Serial
+	}
+	return m.Seals.Serial(m.Clock.Now(), last)
+}
+
+// policies are those that the seal records.
+func (m Marks) policies() seal.Policies {
+	return seal.Policies{PruneOrphan: m.entry.PrunePolicy == v1.PruneOrphan, DeletionOrphan: m.orphan(), Order: m.level()}
 }
 
 func (m Marks) subject(name types.NamespacedName) seal.Subject {
@@ -21,6 +36,21 @@ func (m Marks) subject(name types.NamespacedName) seal.Subject {
 // open returns what the seal of an object says, and whether it holds.
 func (m Marks) open(o *object.Object) (seal.Note, bool) {
 	return m.maker.openFor(o, m.kind)
+}
+
+// says returns what the seal of an object proves, and whether that is more than whose the object is.
+func (m Marks) says(o *object.Object) (seal.Note, bool) { return proven(o, m.open) }
+
+// proven returns what a seal proves beside ownership: nothing where it is of the old format, or somebody has put it back.
+func proven(o *object.Object, open func(*object.Object) (seal.Note, bool)) (seal.Note, bool) {
+	if o.Noted(object.Restored) {
+		return seal.Note{}, false
+	}
+	note, holds := open(o)
+	if !holds || note.Old {
+		return seal.Note{}, false
+	}
+	return note, true
 }
 
 // openFor returns what the seal of an object of that kind says, and whether it holds for the parent.
@@ -34,17 +64,18 @@ func (m *Maker) openFor(o *object.Object, kind schema.GroupKind) (seal.Note, boo
 	return m.open(o, m.subject(o.Key(), kind, identity(m.Parent)))
 }
 
-// Unsealed reports whether an object lacks our seal, or has that of another entry.
+// Unsealed reports whether an object lacks our seal, or its seal or its annotations record something else than they should. The hash
+// is whatever is sealed: see Wanted.NeedsMark.
 func (m Marks) Unsealed(o *object.Object) bool {
 	round := m.maker.Seals.Round()
 	if o.Settled(round) && o.Label(v1.LabelChild) == m.entry.Name {
-		return false
+		return false // the annotations, which are compared with what they should be, agree with the seal
 	}
-	note, holds := m.open(o)
-	if !holds || note.Entry != m.entry.Name {
+	note, ok := m.says(o)
+	if !ok || note.Entry != m.entry.Name || note.Policies != m.policies() || note.Hash != o.Annotation(v1.AnnotationHash) {
 		return true
 	}
-	if o.Noted(object.Sealed) && o.Label(v1.LabelChild) == note.Entry && !m.KeyOutdated(o) && !m.Altered(o) {
+	if o.Noted(object.Sealed) && o.Label(v1.LabelChild) == note.Entry && !m.KeyOutdated(o) && !m.Altered(o) && !m.policiesDiffer(o) {
 		o.Settle(round)
 	}
 	return false
@@ -55,29 +86,7 @@ func (m Marks) KeyOutdated(o *object.Object) bool {
 	return !o.Settled(m.maker.Seals.Round()) && m.maker.Seals.KeyOutdated(o.Annotation(v1.AnnotationSeal))
 }
 
-// renewed is the seal for an object that is not applied.
-func (m Marks) renewed(o *object.Object) string {
-	note, holds := m.open(o)
-	if !holds {
-		note.Applied = laterOf(o.AppliedAt(), createdAt(o))
-	}
-	note.Entry = m.entry.Name
-	return m.maker.Seals.Seal(m.subject(o.Key()), note)
-}
-
-// Altered reports whether somebody else has applied an object as if it were templater. This process sees that from what we held
-// before. Of an object that was there before it, the time tells.
+// Altered reports whether this process has seen somebody else apply an object as if it were templater, or change its seal.
 func (m Marks) Altered(o *object.Object) bool {
-	if o.Settled(m.maker.Seals.Round()) {
-		return false
-	}
-	if o.Noted(object.Altered) {
-		return true
-	}
-	at := o.AppliedAt()
-	if at.IsZero() || o.Noted(object.Fresh) {
-		return false
-	}
-	note, holds := m.open(o)
-	return holds && at.Sub(note.Applied).Abs() > seal.Tolerance
+	return o.Noted(object.Altered | object.Restored)
 }

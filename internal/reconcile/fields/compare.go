@@ -1,6 +1,11 @@
 package fields
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
 
 // Same reports whether current has every value of content. Lists that the set
 // knows item by item are compared so; others as a whole.
@@ -46,6 +51,57 @@ func (f Set) sameList(content, current []any) bool {
 		}
 	}
 	return true
+}
+
+// Holds reports whether current has every value of content, as the server shows them: it may have filled in more, also in the items of
+// a list, and leaves out what is empty. Scalars are compared by equal.
+func (f Set) Holds(content, current any, equal func(a, b any) bool) bool {
+	switch content := content.(type) {
+	case map[string]any:
+		there, _ := current.(map[string]any)
+		for name, value := range content {
+			has, ok := there[name]
+			below, _ := f.Field(name)
+			if (ok || !leafless(value)) && !below.Holds(value, has, equal) {
+				return false
+			}
+		}
+		return there != nil || len(content) == 0
+	case []any:
+		there, _ := current.([]any)
+		return f.holdsList(content, there, equal)
+	}
+	return equal(content, current)
+}
+
+func (f Set) holdsList(content, current []any, equal func(a, b any) bool) bool {
+	if !f.itemized() && len(content) != len(current) {
+		return false
+	}
+	for i, element := range content {
+		if !f.itemized() {
+			if !(Set{}).Holds(element, current[i], equal) {
+				return false
+			}
+			continue
+		}
+		below, _ := f.Item(element)
+		has, ok := f.find(element, current)
+		if !ok || !below.Holds(element, has, equal) {
+			return false
+		}
+	}
+	return true
+}
+
+// SameQuantity compares JSON scalars, and takes two texts of one quantity for equal: the server may have changed 1000m into 1.
+func SameQuantity(a, b any) bool {
+	if sameScalar(a, b) {
+		return true
+	}
+	x, errX := resource.ParseQuantity(fmt.Sprint(a))
+	y, errY := resource.ParseQuantity(fmt.Sprint(b))
+	return errX == nil && errY == nil && x.Cmp(y) == 0
 }
 
 // itemized reports whether the set knows the items of a list one by one.

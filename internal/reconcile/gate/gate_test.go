@@ -3,6 +3,7 @@ package gate
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/spec"
 )
 
@@ -41,12 +43,17 @@ const (
 // wanted is a Job of an entry, and what there is of it.
 func wanted(t *testing.T, entry, strategy, text string) *child.Wanted {
 	t.Helper()
+	ring := &seal.Ring{}
+	ring.Set(seal.Generate(time.Unix(1, 0)))
+	maker := &child.Maker{Ownership: &child.Ownership{Controller: "m", Seals: ring}, Parent: from(t, `"metadata": {"name": "one", "uid": "u"}`)}
 	w := &child.Wanted{
-		Entry: &v1.Child{Name: entry, UpdateStrategy: v1.UpdateStrategy{Type: v1.UpdateStrategyType(strategy)}}, Hash: "now",
+		Entry: &v1.Child{Name: entry, UpdateStrategy: v1.UpdateStrategy{Type: v1.UpdateStrategyType(strategy)}}, Hash: "now", Content: map[string]any{"spec": map[string]any{"is": "now"}},
 		Kind: kind.Kind{Kind: "Job"}, Name: types.NamespacedName{Namespace: "ns", Name: "x"},
 	}
+	w.Marks = maker.Marks(w.Entry, w.Kind.GroupKind(), "ns", false)
 	if text != absent {
-		w.Live = child.NewLive(w.Kind, from(t, text))
+		sealed := maker.Vouch(w.Kind.GroupKind(), from(t, text))
+		w.Live = child.NewLive(w.Kind, from(t, strings.Replace(text, `"templater.dev/applied-hash"`, `"templater.dev/seal": "`+sealed+`", "templater.dev/applied-hash"`, 1)))
 	}
 	return w
 }

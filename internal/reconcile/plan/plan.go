@@ -114,7 +114,7 @@ func (in Input) update(p *Plan, w *child.Wanted, l *child.Live) {
 		p.Pending++
 		return
 	}
-	old, marked := w.Outdated(l.Object), !w.Marks.Differ(l.Object)
+	old, marked := w.Outdated(l.Object), !w.NeedsMark(l.Object)
 	switch strategy := w.Entry.UpdateStrategy.Type; {
 	case old && in.held(w):
 		p.hold(w)
@@ -124,7 +124,11 @@ func (in Input) update(p *Plan, w *child.Wanted, l *child.Live) {
 			p.Outdated++
 		}
 	case strategy == v1.UpdateRecreate:
-		if old {
+		switch {
+		case !old:
+		case !w.Replaceable(l.Object): // nothing proves what it was made from
+			p.Outdated++
+		default:
 			p.Pending++
 			if in.Complete && !p.defers(in, w) {
 				p.Remove = append(p.Remove, Action{Verb: Delete, Live: l, Foreground: true})
@@ -161,7 +165,7 @@ func (in Input) unwanted(p *Plan, l *child.Live) {
 	}
 	if entry := in.Entries.Of(l); entry != nil {
 		w := in.Maker.Unwanted(entry, l)
-		if w.Marks.Differ(l.Object) || w.Marks.KeyOutdated(l.Object) {
+		if w.NeedsMark(l.Object) || w.Marks.KeyOutdated(l.Object) {
 			p.Apply = append(p.Apply, Action{Verb: Mark, Wanted: w, Live: l})
 		}
 		return
@@ -189,7 +193,7 @@ func (in Input) blocked() map[string]bool {
 		if !recreates(entry) || spec.Rolls(entry) {
 			continue
 		}
-		if l.Wanted == nil && entry.PrunePolicy != v1.PruneOrphan || l.Wanted != nil && l.Wanted.Outdated(l.Object) {
+		if l.Wanted == nil && entry.PrunePolicy != v1.PruneOrphan || l.Wanted != nil && l.Wanted.Replaceable(l.Object) {
 			blocked[entry.Name] = true
 		}
 	}
@@ -215,7 +219,7 @@ func lost(w *child.Wanted, l *child.Live, manager string) string {
 	}
 	switch {
 	case path != "": // tells more than that somebody has taken it
-	case altered:
+	case altered, !l.Object.Noted(object.Fresh) && w.Lost(l.Object): // what happened before this process began left no other trace
 		return ".metadata.managedFields"
 	default:
 		l.Object.Note(object.Covered)

@@ -70,7 +70,7 @@ func inputFor(t testing.TB, entry v1.Child, wantedSides, liveSides []side) Input
 		})
 	}
 	for _, l := range liveSides {
-		in.Live = append(in.Live, &child.Live{Entry: l.group, MadeFrom: l.group, Kind: configMaps, Object: l.object(t)})
+		in.Live = append(in.Live, in.Maker.Live(configMaps, l.object(t)))
 	}
 	in.Wanted, _ = d.Pair(in.Live)
 	return in
@@ -104,18 +104,18 @@ func (s side) content() map[string]any {
 		delete(owned, "f:data")
 	}
 	metadata["managedFields"] = []any{map[string]any{"manager": "templater/m", "operation": "Apply", "fieldsV1": owned}}
-	return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": map[string]any{"a": "1"}}
+	return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": map[string]any{"a": s.hash}}
 }
 
 func (s side) object(t testing.TB) *object.Object {
 	t.Helper()
 	content := s.content()
-	subject := seal.Subject{Controller: "m", Parent: seal.Parent{UID: "u", Name: types.NamespacedName{Namespace: "ns", Name: "one"}}, Kind: configMaps.GroupKind(), Name: types.NamespacedName{Namespace: "ns", Name: s.name}}
+	subject := seal.Subject{Definition: seal.Definition{Kind: v1.KindTemplateController, Name: types.NamespacedName{Name: "m"}}, Parent: seal.Parent{UID: "u", Name: types.NamespacedName{Namespace: "ns", Name: "one"}}, Kind: configMaps.GroupKind(), Name: types.NamespacedName{Namespace: "ns", Name: s.name}}
 	by := ring(t, "1", "2")
 	if s.worn {
 		by = ring(t, "1")
 	}
-	content["metadata"].(map[string]any)["annotations"].(map[string]any)[v1.AnnotationSeal] = by.Seal(subject, seal.Note{Entry: s.group})
+	content["metadata"].(map[string]any)["annotations"].(map[string]any)[v1.AnnotationSeal] = by.Seal(subject, seal.Note{Entry: s.group, Hash: s.hash, Policies: seal.Policies{PruneOrphan: s.prune == "Orphan"}})
 	o, err := object.From(content)
 	if err != nil {
 		t.Fatal(err)

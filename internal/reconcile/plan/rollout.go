@@ -29,7 +29,7 @@ func (r Rollout) Free() bool { return r.free > 0 }
 func Rollouts(wanted []*child.Wanted, available func(*child.Live) bool) []Rollout {
 	var out []Rollout
 	for _, w := range wanted {
-		if spec.Rolls(w.Entry) && there(w) && w.Outdated(w.Live.Object) && of(out, w.Entry) == nil {
+		if spec.Rolls(w.Entry) && there(w) && w.Changes(w.Live.Object) && of(out, w.Entry) == nil {
 			out = append(out, Rollout{Entry: w.Entry})
 		}
 	}
@@ -57,7 +57,7 @@ func (r *Rollout) count(wanted []*child.Wanted, available func(*child.Live) bool
 			continue
 		}
 		r.Objects++
-		if there(w) && !w.Outdated(w.Live.Object) {
+		if there(w) && !w.Changes(w.Live.Object) {
 			r.Current++
 		}
 		if !there(w) || !available(w.Live) {
@@ -93,7 +93,7 @@ func (p *Plan) later(a Action) {
 // then, if there is one.
 func (p *Plan) GoOn(after Action) {
 	r := of(p.rollouts, after.Wanted.Entry)
-	if r == nil || after.Live != nil && (after.Verb != Update || !after.Wanted.Outdated(after.Live.Object)) {
+	if r == nil || after.Live != nil && (after.Verb != Update || !after.Wanted.Changes(after.Live.Object)) {
 		return // what is repaired has made room for nothing
 	}
 	if r.free++; r.free > 0 && len(r.later) > 0 {

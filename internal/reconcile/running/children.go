@@ -77,7 +77,7 @@ func (c *Controller) Children(namespace string, find func(*watch.Cache) []*objec
 			}
 			for _, o := range find(cache) {
 				if keep(o, s.Kind.GroupKind()) {
-					out = append(out, child.NewLive(s.Kind, o))
+					out = append(out, c.Factory.Live(s.Kind, o))
 				}
 			}
 		}
@@ -132,7 +132,7 @@ func (c *Controller) AllSealed(leftovers bool) bool {
 			return
 		}
 		parent := c.Parent(c.ParentOf(o))
-		switch l := child.NewLive(s.Kind, o); {
+		switch l := c.Factory.Live(s.Kind, o); {
 		case parent != nil && l.MadeFor(parent.UID()):
 			all = parent.Deleting()
 		default:

@@ -12,6 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/seal"
 )
 
 // What a child may say of itself.
@@ -27,14 +28,31 @@ const (
 	topFar  = `"annotations": {"templater.dev/order": "2", "templater.dev/parent": "ns/one"}`
 )
 
-// live is a child that was made from an entry.
+// live is a child that was made from an entry, with a seal for what its annotations say.
 func live(t *testing.T, entry, metadata string) *child.Live {
 	t.Helper()
-	o, err := object.Decode([]byte(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "labels": {"templater.dev/child": "` + entry + `"}, ` + metadata + `}}`))
+	ring := &seal.Ring{}
+	ring.Set(seal.Generate(time.Unix(1, 0)))
+	configMaps := kind.Kind{Kind: "ConfigMap"}
+	m := &child.Maker{Ownership: &child.Ownership{Controller: "apps", Seals: ring}, Parent: decode(t, `"metadata": {"name": "one", "namespace": "ns", "uid": "u"}`)}
+	const labels = `"metadata": {"name": "x", "namespace": "ns", "labels": {"templater.dev/parent-uid": "u", "templater.dev/child": "%s"}, `
+	text := fmt.Sprintf(labels, entry) + metadata + "}"
+	annotation := `"templater.dev/seal": "` + m.Vouch(configMaps.GroupKind(), decode(t, text)) + `"`
+	if there := `"annotations": {`; strings.Contains(text, there) {
+		text = strings.Replace(text, there, there+annotation+", ", 1)
+	} else {
+		text = strings.TrimSuffix(text, "}") + `, "annotations": {` + annotation + "}}"
+	}
+	return m.Live(configMaps, decode(t, text))
+}
+
+func decode(t *testing.T, metadata string) *object.Object {
+	t.Helper()
+	o, err := object.Decode([]byte(`{"apiVersion": "v1", "kind": "ConfigMap", ` + metadata + `}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return child.NewLive(kind.Kind{Kind: "ConfigMap"}, o)
+	return o
 }
 
 func TestWhoIsDeletedWithoutItsDependents(t *testing.T) {
