@@ -7,9 +7,24 @@ var (
 	plainKind    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]{0,62}$`)
 	plainVersion = regexp.MustCompile(`^([a-z0-9][-a-z0-9.]{0,252}/)?[a-z0-9]{1,63}$`)
 	plainName    = regexp.MustCompile(`^[A-Za-z0-9][-A-Za-z0-9._:]{0,252}$`)
+	segmentName  = regexp.MustCompile(`^[!-$&-.0-~]{1,253}$`) // printable ASCII without spaces, slashes and percent signs
 )
 
-// PublicName returns the name of an object. One that no object can have is left out:
+const rbacGroup = "rbac.authorization.k8s.io"
+
+// segmentGroups are the groups whose objects may have any name that is one segment of a path, such as that of a user:
+// https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#path-segment-names
+var segmentGroups = map[string]bool{rbacGroup: true, "authorization.openshift.io": true, "user.openshift.io": true}
+
+// PublicNameIn returns the name of an object of a kind of that group. One that the kind does not allow is left out.
+func PublicNameIn(group, name string) string {
+	if segmentGroups[group] && name != "." && name != ".." {
+		return plainly(name, segmentName)
+	}
+	return PublicName(name)
+}
+
+// PublicName returns the name of an object of most kinds. One that no object of these can have is left out:
 // it may be any text.
 func PublicName(name string) string { return plainly(name, plainName) }
 

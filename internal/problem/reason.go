@@ -37,7 +37,7 @@ func PublicReason(err error) string {
 		return fmt.Sprintf("admission webhook %q does not answer as it should", m[1])
 	}
 	if apierrors.IsForbidden(err) {
-		return forbidden(err.Error())
+		return forbidden(err)
 	}
 	s := status.Status()
 	if !reasonWord.MatchString(string(s.Reason)) { // none, or one that a webhook made up
@@ -48,7 +48,8 @@ func PublicReason(err error) string {
 
 // forbidden says which rule of the cluster forbids a write. The names in it are those of cluster
 // objects.
-func forbidden(text string) string {
+func forbidden(err error) string {
+	text := err.Error()
 	if m := quota.FindStringSubmatch(text); m != nil {
 		return fmt.Sprintf("ResourceQuota %s is used up; raise it, or delete what is not needed", m[1])
 	}
@@ -59,9 +60,34 @@ func forbidden(text string) string {
 	case limitRange.MatchString(text):
 		return "a LimitRange of the namespace refuses its resources; keep to what kubectl describe limitrange shows"
 	case escalation.MatchString(text):
-		return "whoever writes a role needs the rights in it; grant them to templater, or to the account that it works as, too"
+		return "whoever writes a role needs the rights in it" + escape(err) + "; grant them to templater, or to the account that it works as, too"
 	}
 	return "an admission rule of the API server forbids it; kubectl apply of such an object says which"
+}
+
+// escape says which verb lets a user write a role, or a binding, who does not have the rights in it, or "". The names are those of roles.
+// https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
+func escape(err error) string {
+	e, is := errors.AsType[*writeError](err)
+	if !is {
+		return ""
+	}
+	const verb = ", or the verb %s on %ss/%s"
+	text := func(of any, key string) string {
+		m, _ := of.(map[string]any)
+		s, _ := m[key].(string)
+		return s
+	}
+	switch kind := text(e.content, "kind"); kind {
+	case "Role", "ClusterRole":
+		return fmt.Sprintf(verb, "escalate", strings.ToLower(kind), PublicNameIn(rbacGroup, text(e.content["metadata"], "name")))
+	case "RoleBinding", "ClusterRoleBinding":
+		ref := e.content["roleRef"]
+		if of := text(ref, "kind"); of == "Role" || of == "ClusterRole" {
+			return fmt.Sprintf(verb, "bind", strings.ToLower(of), PublicNameIn(rbacGroup, text(ref, "name")))
+		}
+	}
+	return ""
 }
 
 var (

@@ -238,6 +238,48 @@ func TestNamesThatNoObjectCanHaveAreNotTold(t *testing.T) {
 	}
 }
 
+// TestNamesOfRoles: objects of RBAC may have the names of users, and other kinds may not.
+func TestNamesOfRoles(t *testing.T) {
+	for why, row := range map[string]struct{ group, name, want string }{
+		"the name of a user":       {rbacGroup, "bob@acme.io", "bob@acme.io"},
+		"a name with a colon":      {rbacGroup, "system:auth-delegator", "system:auth-delegator"},
+		"a name with a plus":       {rbacGroup, "+a", "+a"},
+		"two segments":             {rbacGroup, "a/b", "…"},
+		"no segment":               {rbacGroup, "..", "…"},
+		"words":                    {rbacGroup, secret + " " + secret, "…"},
+		"a user's name, elsewhere": {"apps", "bob@acme.io", "…"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			if got := PublicNameIn(row.group, row.name); got != row.want {
+				t.Errorf("got %q, want %q", got, row.want)
+			}
+		})
+	}
+}
+
+// TestMissingVerbOfEscalation: the message names the verb and the role that it is about.
+func TestMissingVerbOfEscalation(t *testing.T) {
+	const begin, end = "whoever writes a role needs the rights in it", "; grant them to templater, or to the account that it works as, too"
+	for why, row := range map[string]struct {
+		content map[string]any
+		want    string
+	}{
+		"a role":                  {map[string]any{"kind": "Role", "metadata": map[string]any{"name": "a"}}, ", or the verb escalate on roles/a"},
+		"a binding of a role":     {map[string]any{"kind": "RoleBinding", "roleRef": map[string]any{"kind": "Role", "name": "a"}}, ", or the verb bind on roles/a"},
+		"a binding":               {map[string]any{"kind": "RoleBinding", "roleRef": map[string]any{"kind": "ClusterRole", "name": "admin"}}, ", or the verb bind on clusterroles/admin"},
+		"a binding of an unknown": {map[string]any{"kind": "RoleBinding", "roleRef": map[string]any{"kind": secret, "name": secret}}, ""},
+		"another kind":            {map[string]any{"kind": "Pod"}, ""},
+	} {
+		t.Run(why, func(t *testing.T) {
+			answered := answer(http.StatusForbidden, metav1.StatusReasonForbidden, `rolebindings.rbac.authorization.k8s.io "a" is forbidden: user "a" (groups=["b"]) is attempting to grant RBAC permissions not currently held:`+secret)
+			err := Author(func(string) bool { return true }).About(answered, row.content)
+			if got := PublicReason(err); got != begin+row.want+end {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
 func TestRenderingThatFailsUnexpectedly(t *testing.T) {
 	if p := FromTemplate(errors.New("secret")); p.Reason != v1.ReasonInternalError || strings.Contains(p.Message, "secret") || p.Retry != RetryBackoff {
 		t.Errorf("got %+v", p)

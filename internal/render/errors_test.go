@@ -144,7 +144,9 @@ func TestErrors(t *testing.T) {
 		"a value in the header of a block":      {"|{{ .spec.n }}\n  x", `status:1:8: YAML: a value cannot stand here; it may be a scalar or a part of one`},
 		"a value in an escape":                  {`"\u00{{ .spec.n }}"`, `status:1:7: \ begins an escape between double quotes: write \\ for the character itself, or use single quotes (YAML: did not find expected hexadecimal number)`},
 		"a value behind a backslash":            {`"\{{ .spec.s }}"`, `status:1:5: \ begins an escape between double quotes: write \\ for the character itself, or use single quotes (YAML: found unknown escape character)`},
-		"a key from data that is there already": {`{text: 1, {{ .spec.s }}: 2}`, `status:1:17: a key that comes from a value is there already`},
+		"a key from data that is there already": {`{text: 1, {{ .spec.s }}: 2}`, `status:1:17: a key that comes from a value is there already in .v`},
+		"one in a map":                          {`{a: {b: {text: 1, {{ .spec.s }}: 2}}}`, `status:1:25: a key that comes from a value is there already in .v.a.b`},
+		"one below a key from data":             {`{a: {"{{ .spec.s }}": {text: 1, {{ .spec.s }}: 2}}}`, `status:1:39: a key that comes from a value is there already in .v.a.…`},
 		// What is printed does not fit its place.
 		"toJson between double quotes":           {`"{{ toJson .spec.map }}"`, `status:1:8: what is printed here has double quotes of its own, as toJson and quote print them, which end those around it: use single quotes around the action for text, or none for the value itself (YAML: a value cannot stand here; it may be a scalar or a part of one)`},
 		"toJson of a text between double quotes": {`"{{ toJson .spec.s }}"`, `status:1:8: what is printed here has double quotes of its own, as toJson and quote print them, which end those around it: use single quotes around the action for text, or none for the value itself (YAML: a value cannot stand here; it may be a scalar or a part of one)`},

@@ -69,10 +69,11 @@ func (l *Live) ID() ID { return ID{l.Kind.GroupKind(), l.Object.Key()} }
 
 // String names the child in messages: "ConfigMap default/a".
 func (i ID) String() string {
+	name := problem.PublicNameIn(i.Kind.Group, i.Name.Name)
 	if i.Name.Namespace == "" {
-		return i.Kind.Kind + " " + problem.PublicName(i.Name.Name)
+		return i.Kind.Kind + " " + name
 	}
-	return i.Kind.Kind + " " + problem.PublicName(i.Name.Namespace) + "/" + problem.PublicName(i.Name.Name)
+	return i.Kind.Kind + " " + problem.PublicName(i.Name.Namespace) + "/" + name
 }
 
 // Applied takes note of what an apply of the child has left.

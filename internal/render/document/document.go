@@ -42,6 +42,7 @@ type Error struct {
 	Message string
 	// Hint says what the message mostly means; "" means that it says it all.
 	Hint string
+	path string // of a key that is there twice: the map that it is in
 }
 
 // Error returns the hint and the message.

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -177,7 +178,7 @@ func (c *converter) mapping(n *yaml.Node, at level, depth int) (any, error) {
 		}
 		v, err := c.entry(value, name, at, depth)
 		if err != nil {
-			return nil, err
+			return nil, c.inside(err, key, name)
 		}
 		if v != (missing{}) {
 			m[name] = v
@@ -267,9 +268,25 @@ func (c *converter) lacks(n *yaml.Node) bool {
 // wrote it and not if it came from data.
 func (c *converter) duplicate(key *yaml.Node, name string) error {
 	if c.fromData(key) {
-		return c.fail(key, "a key that comes from a value is there already")
+		return c.fail(key, keyTwice)
 	}
 	return c.fail(key, "key %q is there already", name)
+}
+
+const keyTwice = "a key that comes from a value is there already"
+
+// inside adds to an error about such a key which map it is in. Keys that came from data are left out.
+func (c *converter) inside(err error, key *yaml.Node, name string) error {
+	e, is := errors.AsType[*Error](err)
+	if !is || e.path == "" && e.Message != keyTwice {
+		return err
+	}
+	if c.fromData(key) {
+		name = "…"
+	}
+	e.path = "." + name + e.path
+	e.Message = keyTwice + " in " + e.path
+	return e
 }
 
 // fromData reports whether a key, or some of it, was not written by the
