@@ -53,6 +53,7 @@ var badFlags = map[string]struct {
 	"render --observed":       {[]string{"render", sample, "--observed", "/nowhere/file"}, "--observed" + nowhere},
 	"render --related":        {[]string{"render", sample, "--related", "/nowhere/file"}, "--related" + nowhere},
 	"render --controller":     {[]string{"render", sample, "--controller", "other"}, "--controller: no TemplateController other in " + sample},
+	"render --namespace":      {[]string{"render", sample, "-n", "A_b"}, "--namespace" + ofNamespace},
 	"render --output":         {[]string{"render", sample, "-o", "text"}, `--output "text": give yaml or json`},
 	"test --junit":            {[]string{"test", sample, "--junit", "/nowhere/file"}, "--junit: open /nowhere/file: no such file or directory"},
 	"explain --output":        {[]string{"explain", "-o", "yaml"}, `--output "yaml": give text or json`},

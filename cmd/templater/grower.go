@@ -13,6 +13,7 @@ import (
 // grower grows the tree of a parent by one TemplateController after the other.
 type grower struct {
 	parent      map[string]any
+	namespace   string // of a parent that gives none; "" = default
 	controllers []tree.Controller
 }
 
@@ -24,6 +25,9 @@ func (g *grower) add(tc *v1.TemplateController, checked lint.Result, definitions
 	s, rejection := simulate.New(tc, checked.Compiled, definitions)
 	if checked.Rejection != nil {
 		rejection = checked.Rejection
+	}
+	if s != nil {
+		s.InNamespace = g.namespace
 	}
 	switch {
 	case s != nil && s.Matches(g.parent) != "":

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +23,7 @@ import (
 // renderFlags are the flags of templater render.
 type renderFlags struct {
 	parents, observed, related []string
-	controller                 string
+	controller, namespace      string
 	ready, deleted, explain    bool
 	output                     string
 }
@@ -64,6 +65,7 @@ is well, with 1 if something is wrong, and with 2 if it could not do its work.`,
 	flags.StringSliceVar(&f.observed, "observed", nil, "files and folders with children as they are: those with the labels of templater, or with kind and name of a child")
 	flags.StringSliceVar(&f.related, "related", nil, "files and folders with other objects, for spec.related to find")
 	flags.StringVar(&f.controller, "controller", "", "name of the one TemplateController to look at; empty = all")
+	cli.AddNamespace(flags, &f.namespace, "namespace", "n", "namespace of parents that give none; empty = default")
 	flags.BoolVar(&f.ready, "ready", false, "take all children for ready")
 	flags.BoolVar(&f.deleted, "deleted", false, "have the parents be deleted in the end, and show what spec.finalize makes then")
 	flags.BoolVar(&f.explain, "explain", false, "say in comments which line of which template each field is from; with -o yaml")
@@ -106,7 +108,7 @@ func (f *renderFlags) run(cmd *cobra.Command, paths []string) error {
 	}
 	r := renderer{renderFlags: f, errors: cmd.ErrOrStderr(), known: known, state: simulate.State{Objects: observed.Contents(), Related: related.Contents(), Now: time.Now()}}
 	for _, c := range set.Controllers {
-		if err := r.render(c, set.CRDs, parents.Objects); err != nil {
+		if err := r.render(c, set.CRDs, parents.Others()); err != nil {
 			return err
 		}
 	}
@@ -145,12 +147,18 @@ func (r *renderer) render(c *manifest.Controller, definitions []*manifest.Object
 		r.faulty = true
 		return r.reject(c, rejection.Findings)
 	}
-	s.Explain = r.explain
+	s.Explain, s.InNamespace = r.explain, r.namespace
+	var candidates []map[string]any
+	for _, parent := range parents {
+		if s.OfKind(parent.Content) {
+			candidates = append(candidates, s.Placed(simulate.State{Parent: parent.Content, Now: r.state.Now}).Parent)
+		}
+	}
 	for _, parent := range parents {
 		if !s.OfKind(parent.Content) {
 			continue
 		}
-		result, out, err := r.settle(s, parent.Content)
+		result, out, err := r.settle(s, parent.Content, candidates)
 		if s.Matches(parent.Content) != "" {
 			if r.none == nil {
 				r.none = &manifest.Error{File: parent.File, Line: parent.Line, Message: err.Error()}
@@ -171,10 +179,10 @@ func (r *renderer) render(c *manifest.Controller, definitions []*manifest.Object
 	return nil
 }
 
-// settle makes passes over one parent, as the flags say.
-func (r *renderer) settle(s *simulate.Simulator, parent map[string]any) (simulate.Result, simulate.State, error) {
+// settle makes passes over one parent, as the flags say. others are all objects of its kind, which spec.related may be about.
+func (r *renderer) settle(s *simulate.Simulator, parent map[string]any, others []map[string]any) (simulate.Result, simulate.State, error) {
 	in := r.state
-	in.Parent = parent
+	in.Parent, in.Related = parent, slices.Concat(in.Related, others)
 	result, out, err := s.Settle(in)
 	if r.ready && err == nil {
 		result, out, err = s.SettleReady(out, func(string) bool { return true })

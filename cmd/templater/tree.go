@@ -169,7 +169,8 @@ func (f *treeFlags) ofFiles(stdin io.Reader, kind, name string) (tree.Tree, erro
 	if err != nil {
 		return tree.Tree{}, fmt.Errorf("--filename: %w", err)
 	}
-	i := slices.IndexFunc(set.Objects, func(o *manifest.Object) bool { return f.means(o.Content, kind, name) })
+	objects := set.Others()
+	i := slices.IndexFunc(objects, func(o *manifest.Object) bool { return f.means(o.Content, kind, name) })
 	if i < 0 {
 		return tree.Tree{}, fmt.Errorf("there is no %s %s in %s", kind, name, strings.Join(f.paths, ", "))
 	}
@@ -177,8 +178,8 @@ func (f *treeFlags) ofFiles(stdin io.Reader, kind, name string) (tree.Tree, erro
 	if err != nil {
 		return tree.Tree{}, err
 	}
-	g := grower{parent: set.Objects[i].Content}
-	others := manifest.Contents(slices.Delete(slices.Clone(set.Objects), i, i+1))
+	g := grower{parent: objects[i].Content, namespace: f.cluster.Namespace}
+	others := manifest.Contents(slices.Delete(objects, i, i+1))
 	for _, c := range set.Controllers {
 		checked := lint.Check(c.TemplateController, known.Schemas)
 		if err := g.add(c.TemplateController, checked, manifest.Contents(set.CRDs), func(*simulate.Simulator) simulate.State {
@@ -199,5 +200,5 @@ func (f *treeFlags) means(content map[string]any, named, name string) bool {
 	}
 	metadata, _ := content["metadata"].(map[string]any)
 	return (strings.EqualFold(is.Kind, word) || strings.EqualFold(kind.Plural(is.Kind), word)) && metadata["name"] == name &&
-		(f.cluster.Namespace == "" || metadata["namespace"] == f.cluster.Namespace)
+		(f.cluster.Namespace == "" || metadata["namespace"] == nil || metadata["namespace"] == f.cluster.Namespace)
 }

@@ -50,7 +50,7 @@ func (c *Case) Run(update bool) (Outcome, error) {
 	var files []string
 	for i, step := range c.Steps {
 		start := time.Now()
-		text, failure, err := w.step(step)
+		text, faults, failure, err := w.step(step)
 		if err != nil {
 			return out, fmt.Errorf("%s: step %q: %w", filepath.Join(c.Folder, File), step.Name, err)
 		}
@@ -59,7 +59,7 @@ func (c *Case) Run(update bool) (Outcome, error) {
 		switch {
 		case failure != "":
 		case update:
-			err = write(file, text)
+			failure, err = record(file, text, faults)
 		default:
 			failure, err = compare(file, text)
 		}
@@ -74,28 +74,44 @@ func (c *Case) Run(update bool) (Outcome, error) {
 
 var errGone = errors.New("the parent is gone since the step before: nothing happens any more")
 
-// step lets a step happen. It returns what that comes to, or, in lines, what is wrong in any case.
-func (w *world) step(s Step) (text []byte, failure string, err error) {
+// step lets a step happen. It returns what that comes to with the errors in it, or, in lines, what is wrong in any case.
+func (w *world) step(s Step) (text []byte, faults []string, failure string, err error) {
 	if w.gone {
-		return nil, "", errGone
+		return nil, nil, "", errGone
 	}
 	before := w.state.Objects
 	if err := w.happen(s); err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
 	result, next, err := w.simulator.SettleReady(w.state, func(entry string) bool { return s.AllReady || slices.Contains(s.Ready, entry) })
 	if errors.Is(err, simulate.ErrRestless) {
-		return nil, "templater would not come to rest: " + err.Error() + "\n", nil
+		return nil, nil, "templater would not come to rest: " + err.Error() + "\n", nil
 	}
 	if err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
 	w.state, w.gone = next, result.Gone
 	if err := w.checkObserved(s, before, result); err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
 	text, err = show.Golden(show.Of(w.controller, next.Parent, result))
-	return text, "", err
+	return text, result.Faults, "", err
+}
+
+// record writes what a step has come to. A file that is new or changes, and holds errors, is a failure, once: somebody has to read it.
+func record(file string, now []byte, faults []string) (failure string, err error) {
+	if len(faults) > 0 {
+		if failure, err = compare(file, now); err != nil {
+			return "", err
+		}
+	}
+	if failure != "" {
+		failure = file + " is written with errors: correct the templates, or run again if these are expected\n"
+		for _, fault := range faults {
+			failure += fault + "\n"
+		}
+	}
+	return failure, write(file, now)
 }
 
 // compare returns the difference to a file, as lines. Git on Windows may have given these other ends.

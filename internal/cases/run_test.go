@@ -219,8 +219,11 @@ func TestTimeGoesOn(t *testing.T) {
     timeout: 10m
     children: [{name: job, template: '{apiVersion: batch/v1, kind: Job, metadata: {name: last}}'}]
 -- case/parent.yaml --`, 1)+"steps: [{name: a}, {name: b, delete: true}, {name: c, after: 9m}, {name: d, after: 2m}]\n")
+	if outcome, err := c.Run(true); err != nil || !strings.Contains(outcome.Steps[3].Failure, "is written with errors") || outcome.Steps[2].Failure != "" {
+		t.Fatalf("%v: want that the new error is reported: %+v", err, outcome)
+	}
 	if outcome, err := c.Run(true); err != nil || outcome.Failed() {
-		t.Fatalf("%v: %+v", err, outcome)
+		t.Fatalf("the error is known by now: %v: %+v", err, outcome)
 	}
 	for i, gone := range []bool{false, false, false, true} {
 		text, err := os.ReadFile(c.expected(i))

@@ -4,6 +4,7 @@ package manifest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -105,8 +106,11 @@ func (s *Set) addController(d *document, o Object, at *place) error {
 	return nil
 }
 
-// Contents returns the contents of all objects that are neither TemplateControllers nor CustomResourceDefinitions.
-func (s *Set) Contents() []map[string]any { return Contents(s.Objects) }
+// Others returns all objects that are no TemplateControllers: CustomResourceDefinitions may be parents, children and related objects, too.
+func (s *Set) Others() []*Object { return slices.Concat(s.Objects, s.CRDs) }
+
+// Contents returns the contents of all objects that are no TemplateControllers.
+func (s *Set) Contents() []map[string]any { return Contents(s.Others()) }
 
 // Contents returns the contents of objects.
 func Contents(objects []*Object) []map[string]any {

@@ -72,7 +72,7 @@ spec:
 // TestWhatIsGivenOfAParentStays fills in the rest.
 func TestWhatIsGivenOfAParentStays(t *testing.T) {
 	s := simulator(t, configMaps)
-	given := state(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: team, uid: u, generation: 7}}",
+	given := state(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: team, uid: u, generation: 7, creationTimestamp: \"2026-01-01T00:00:00Z\"}}",
 		"{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", "{apiVersion: v1, kind: Namespace, metadata: {name: team}}", "{apiVersion: v1, kind: Secret, metadata: {name: b, namespace: other}}")
 	placed := s.Placed(given)
 	if diff := cmp.Diff(given.Parent, placed.Parent); diff != "" {

@@ -60,7 +60,7 @@ func (p *pass) watched(r *spec.Related) ([]*object.Object, error) {
 	}
 	byFields := fields.ParseSelectorOrDie(r.Fields) // likewise
 	var out []*object.Object
-	for _, content := range slices.Concat(p.state.Objects, p.state.Related) {
+	for _, content := range slices.Concat([]map[string]any{p.state.Parent}, p.state.Objects, p.state.Related) {
 		if child.GVKOf(content).GroupKind() != r.GVK.GroupKind() {
 			continue
 		}

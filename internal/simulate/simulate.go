@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
@@ -27,6 +28,8 @@ import (
 type Simulator struct {
 	// Explain is whether to say of children where their fields are from.
 	Explain bool
+	// InNamespace is where parents are that give no namespace; "" stands for "default".
+	InNamespace string
 
 	name     string
 	spec     *v1.TemplateControllerSpec
@@ -73,6 +76,8 @@ func (s *Simulator) Matches(content map[string]any) string {
 		return "its namespace is none of spec.watch.namespaces"
 	case !s.compiled.Labels.Matches(o):
 		return "its labels do not match spec.watch.labelSelector"
+	case !fields.ParseSelectorOrDie(s.compiled.Fields).Matches(selectable(o.Content())): // it is the text of a selector
+		return "its fields do not match spec.watch.fieldSelector"
 	}
 	return ""
 }

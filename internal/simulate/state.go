@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
@@ -62,7 +65,7 @@ func (s *Simulator) placed(content map[string]any) map[string]any {
 	metadata := maps.Clone(mapping(content["metadata"]))
 	content["metadata"] = metadata
 	if metadata["namespace"] == nil && s.parents.Namespaced {
-		metadata["namespace"] = "default"
+		metadata["namespace"] = cmp.Or(s.InNamespace, metav1.NamespaceDefault)
 	}
 	if metadata["uid"] == nil {
 		metadata["uid"] = uid("parent", 0)
@@ -77,6 +80,9 @@ func (s *Simulator) placed(content map[string]any) map[string]any {
 // that of the parent.
 func (s *Simulator) Placed(in State) State {
 	in.Parent = s.placed(in.Parent)
+	if metadata := mapping(in.Parent["metadata"]); metadata["creationTimestamp"] == nil { // a map of its own: see placed
+		metadata["creationTimestamp"] = in.Now.UTC().Format(time.RFC3339)
+	}
 	in.Objects, in.Related = s.inNamespace(in.Objects, in.Parent), s.inNamespace(in.Related, in.Parent)
 	return in
 }
