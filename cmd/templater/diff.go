@@ -56,7 +56,7 @@ do its work. Values of Secrets are hidden.`,
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&f.paths, "filename", "f", nil, "the same as PATH, as kubectl diff has it")
 	cli.AddOutput(flags, &f.output, "text", "json")
-	cli.AddNumber(flags, &f.limit, "limit", 0, math.MaxInt, "how many parents to show of each TemplateController; 0 = all")
+	cli.AddNumber(flags, &f.limit, "limit", 0, math.MaxInt, "how many parents to show of each TemplateController, those that lose objects first; 0 = all")
 	flags.BoolVar(&f.summary, "summary", false, "show no parents")
 	f.cluster.AddServer(flags)
 	return cmd
@@ -142,6 +142,6 @@ func (f *diffFlags) cut(r *impact.Report) {
 	case f.summary:
 		r.Parents = []*impact.Parent{}
 	case f.limit > 0 && len(r.Parents) > f.limit:
-		r.Parents = r.Parents[:f.limit]
+		r.Limit(f.limit)
 	}
 }

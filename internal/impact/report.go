@@ -83,6 +83,21 @@ type Change struct {
 // Differs reports whether there is anything to tell.
 func (r *Report) Differs() bool { return len(r.Parents) > 0 }
 
+// Limit keeps that many parents: those first that lose an object, then those with faults, then the others, each by namespace and name.
+func (r *Report) Limit(n int) {
+	rank := func(p *Parent) int {
+		switch {
+		case slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Verb == Delete || c.Verb == Recreate }):
+			return 0
+		case len(p.Faults) > 0:
+			return 1
+		}
+		return 2
+	}
+	slices.SortStableFunc(r.Parents, func(a, b *Parent) int { return cmp.Compare(rank(a), rank(b)) })
+	r.Parents = r.Parents[:min(n, len(r.Parents))]
+}
+
 func (r *Report) note(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); text != "" {
 		r.Notes = append(r.Notes, text)
