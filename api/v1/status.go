@@ -208,6 +208,8 @@ const (
 	ReasonChildFailing       = "ChildFailing"
 	ReasonStatusRejected     = "StatusRejected"
 	ReasonLeaving            = "Leaving"
+	// ReasonTemplateControllerNotAccepted says that a parent is not reconciled, because its TemplateController is not accepted.
+	ReasonTemplateControllerNotAccepted = "TemplateControllerNotAccepted"
 	// ReasonFinalizing says what a parent that is being deleted waits for.
 	ReasonFinalizing = "Finalizing"
 	// ReasonFinalizeTimeout, of an Event, says that this has taken longer than spec.finalize.timeout, and that the parent was released.

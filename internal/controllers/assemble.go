@@ -36,6 +36,7 @@ type assembly struct {
 	namespace *watch.Want           // all Namespaces, for namespaceSelector; else nil
 	related   []relatedWant         // in the order of the spec
 	as        string                // user that reads and writes
+	reports   bool                  // whether parents report that the spec is rejected
 	// ending says what a TemplateController that is being deleted waits for, nil = nothing.
 	ending *spec.Rejection
 }
@@ -65,7 +66,7 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *tracked) assembly {
 	for gk, version := range childKinds {
 		a.children[gk] = c.childWant(gk.WithVersion(version), a.as, in)
 	}
-	if e.compiled == nil || a.rejection != nil && !mayHold(tc, a.rejection) {
+	if e.compiled == nil {
 		return a
 	}
 	a.kind, a.kindErr = c.kinds.Resolve(e.compiled.GVK)
@@ -80,7 +81,8 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *tracked) assembly {
 	case a.kindErr == nil:
 		e.gone = false
 		a.rejection = cmp.Or(a.rejection, spec.CheckKind(&tc.Spec, a.kind))
-		if a.rejection == nil || mayHold(tc, a.rejection) {
+		a.reports = a.rejection != nil && a.mayReport(tc, e.compiled)
+		if a.rejection == nil || a.reports || mayHold(tc, a.rejection) {
 			a.watchParents(tc, e.compiled)
 		}
 	case ending != nil && mayHold(tc, a.rejection):
@@ -154,6 +156,12 @@ func (a *assembly) recheck() time.Duration {
 	return again
 }
 
+// mayReport reports whether it is known which objects are the parents, though the spec is rejected, so that these can report that.
+func (a *assembly) mayReport(tc *v1.TemplateController, c *spec.Compiled) bool {
+	byNamespace := len(tc.Spec.Watch.Namespaces) > 0 || c.NamespaceSelector != nil
+	return !c.Unread && (a.kind.Namespaced || !byNamespace) && !tc.Spec.Suspend && tc.DeletionTimestamp == nil
+}
+
 func (a *assembly) watchParents(tc *v1.TemplateController, c *spec.Compiled) {
 	want := watch.Want{Resource: a.kind.Resource, Labels: c.Labels.String(), Fields: c.Fields, Role: watch.Parent, As: a.as}
 	if a.kind.Namespaced {
@@ -210,7 +218,7 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *Controllers,
 		Name: tc.Name, Manager: v1.FieldManagerPrefix + tc.Name, Spec: &tc.Spec, Kinds: in.kinds,
 		As: a.as, Cluster: in.clusters(a.as), Rights: in.rights.For(tc.Name, a.as, a.kind).Anywhere(spec.CrossScope(&tc.Spec)), Controllers: in.cache,
 		Kind: a.kind, Parents: map[string]*watch.Cache{}, Sources: map[schema.GroupKind]running.Source{},
-		Finalizer: v1.FinalizerParentPrefix + tc.Name, NeedsFinalizer: spec.NeedsFinalizer(&tc.Spec), MayHold: mayHold(tc, a.rejection), TeardownOnly: a.teardownOnly(), Rejected: a.rejection != nil,
+		Finalizer: v1.FinalizerParentPrefix + tc.Name, NeedsFinalizer: spec.NeedsFinalizer(&tc.Spec), MayHold: mayHold(tc, a.rejection), TeardownOnly: a.teardownOnly(), Rejected: a.rejection != nil, ReportsRejection: a.reports,
 		Settled: a.settled, Unknown: a.kindErr != nil && len(a.parents) == 0, Generation: e.generation, Round: a.round, Meter: e.meter, MayHave: mayHave(in.schemas),
 	}
 	// Also where the rest of the spec is rejected: it tells whose the children are.

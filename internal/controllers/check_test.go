@@ -83,6 +83,6 @@ func TestWhatIsLearnedOfAKind(t *testing.T) {
 	wantRequests(t, "again", c.run())
 
 	c.apply(with(t, apps, "  children:\n", "  resyncPeriod: 1h\n  children:\n"))
-	wantRequests(t, "the next spec is not accepted", c.run())
+	wantRequests(t, "the next spec is not accepted", c.run(), "status apps one")
 	expect("the next spec", "False InvalidTemplate: "+failure, "Unknown NotAccepted: not known until the spec is accepted")
 }

@@ -226,7 +226,7 @@ func (c *Controllers) forgetParents(ctx context.Context, name string, e *tracked
 func (c *Controllers) start(e *tracked, a assembly, next *running.Controller) {
 	state := next.State(kind.Gone(a.kindErr))
 	c.mu.Lock()
-	if a.rejection != nil && !next.MayHold {
+	if a.rejection != nil && !next.MayHold && !a.reports {
 		next = nil
 	}
 	fresh := !state.Equal(e.state)
@@ -246,7 +246,7 @@ func (c *Controllers) start(e *tracked, a assembly, next *running.Controller) {
 func (c *Controllers) enqueueAll(next *running.Controller) {
 	var keys []queue.Key
 	next.EachParent(func(o *object.Object) {
-		if next.TeardownOnly && !o.Deleting() {
+		if next.TeardownOnly && !o.Deleting() && !next.ReportsRejection {
 			return
 		}
 		keys = append(keys, queue.Key{Controller: next.Name, Parent: o.Key()})

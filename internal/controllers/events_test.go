@@ -58,9 +58,9 @@ func TestWhoIsToldOfAKind(t *testing.T) {
 	}
 }
 
-func TestKindsAreNotToldToThoseWhoseSpecIsRejected(t *testing.T) {
+func TestKindsAreNotToldToThoseWhoseParentsAreUnknown(t *testing.T) {
 	c := newCluster(t)
-	c.apply(with(t, apps, "{{ end }}", ""))
+	c.apply(with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: '?'}}}"))
 	c.runControllers()
 	c.controllers.kindChanged(schema.GroupKind{Group: "example.org", Kind: "App"})
 	if n := c.controllers.queue.Len(); n > 0 {

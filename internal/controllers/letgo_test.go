@@ -214,7 +214,7 @@ func TestParentUnderASpecThatMakesNoSense(t *testing.T) {
 	c.settle()
 	result, requests := c.pass("apps", "one")
 	wantRequests(t, "one more pass", requests)
-	if result != (reconcile.Result{}) {
+	if result != (reconcile.Result{Outcome: measure.Waiting}) {
 		t.Errorf("result %+v", result)
 	}
 }

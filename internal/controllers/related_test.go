@@ -593,7 +593,7 @@ func TestEntriesThatFitNoKind(t *testing.T) {
 		c := newCluster(t)
 		c.apply(with(t, readers, "apiVersion: batch/v1\n    kind: Job", row.to))
 		c.apply(reader("ns", "one", "{job: a}"))
-		wantRequests(t, row.to, c.run())
+		wantRequests(t, row.to, c.run(), "status apps one")
 		if got := c.condition("templatecontrollers", "apps", "Accepted"); got != row.want {
 			t.Errorf("%s: condition Accepted\n%s\nwant\n%s", row.to, got, row.want)
 		}

@@ -103,7 +103,7 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *tracked, a assembly
 		}
 		c.queue.AddAfter(tc.Name, left) // once more: in the queue, what comes sooner has replaced what was to come then
 	}
-	if len(next.Parents) > 0 && next.ParentsComplete() && !recounting {
+	if len(next.Parents) > 0 && (!next.Rejected || next.ReportsRejection) && next.ParentsComplete() && !recounting {
 		status.Parents.Total = max(status.Parents.Total, int64(next.CountParents())) // with those that are not reconciled yet
 	}
 	if a.rejection != nil { // nobody looks at parents, so none of them is in step, and none is counted

@@ -41,7 +41,7 @@ func TestFind(t *testing.T) {
 		"TL001":                         "code TL001",
 		"range":                         "action range",
 		"Linted":                        "condition Linted",
-		"NotAccepted":                   "reason NotAccepted, reason NotAccepted, reason NotAccepted",
+		"NotAccepted":                   "reason NotAccepted, reason NotAccepted, reason NotAccepted, reason NotAccepted",
 		"spec.children":                 "field spec.children",
 		"spec.children[web].template":   "field spec.children.template",
 		"spec.related[].logs.tailLines": "field spec.related.logs.tailLines",

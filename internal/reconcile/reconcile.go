@@ -138,13 +138,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 		r.controllers.Count(key, tally.Tally{Generation: c.Generation, Unobserved: true})
 		return Result{} // the garbage collector takes the children
 	}
-	if c.TeardownOnly && !parent.Deleting() {
+	if c.TeardownOnly && !parent.Deleting() && !c.ReportsRejection {
 		return Result{}
 	}
 	p.parent = parent
 	p.memory.Open(ctx, r.memory, key.Controller)
 	defer p.memory.Close()
 	p.budget.Begin(&p.memory)
+	if c.TeardownOnly && !parent.Deleting() {
+		return p.reportRejection(ctx)
+	}
 	if p.suspect = r.breaker.Knows(key); p.suspect {
 		if wait := r.breaker.Wait(key, p.specs()); wait > 0 {
 			return Result{After: wait}

@@ -32,6 +32,7 @@ type Compiled struct {
 	Related           []Related               // in the order of the spec
 	Order             *Order                  // of spec.children; nil = none waits for another
 	FinalOrder        *Order                  // of spec.finalize.children
+	Unread            bool                    // whether the selectors may be at fault: it is not known which objects are the parents
 }
 
 // Compile compiles the templates and parses the selectors of a spec. With a rejection, what it returns is for parents that are being
@@ -52,7 +53,7 @@ func Compile(name string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejectio
 	case gvk.Empty():
 		return nil, r
 	case unread != nil:
-		c = &Compiled{GVK: c.GVK, ReadyCondition: c.ReadyCondition, Labels: labels.Everything()}
+		c = &Compiled{GVK: c.GVK, ReadyCondition: c.ReadyCondition, Labels: labels.Everything(), Unread: true}
 	}
 	c.Program, c.Order, c.FinalOrder = blank, nil, nil
 	return c, r

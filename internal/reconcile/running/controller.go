@@ -80,6 +80,8 @@ type Controller struct {
 	TeardownOnly bool
 	// Rejected is whether the spec makes no sense, so that there are no templates.
 	Rejected bool
+	// ReportsRejection is whether parents that are not being deleted report that.
+	ReportsRejection bool
 }
 
 // WithoutKinds returns the controller without these kinds of children, which it does not know any more.
