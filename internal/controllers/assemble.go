@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -128,6 +129,29 @@ func (c *Controllers) resolveServed(gvk schema.GroupVersionKind) (kind.Kind, err
 		return c.kinds.Resolve(gvk.GroupKind().WithVersion(elsewhere.Served))
 	}
 	return found, err
+}
+
+// doubter is a Resolver that can be told of a resource that is not found; kind.Resolver is.
+type doubter interface {
+	Doubt(resource schema.GroupVersionResource) bool
+}
+
+// doubt has the server asked anew for kinds whose lists and watches are not found, now or a little later, and reports whether it was: an upgrade may have removed
+// their version.
+func (c *Controllers) doubt(name string, caches map[watch.Want]*watch.Cache) bool {
+	kinds, can := c.kinds.(doubter)
+	if !can {
+		return false
+	}
+	asked := false
+	for want, cache := range caches {
+		if err := cache.Err(); err == nil || !apierrors.IsNotFound(err) {
+			continue
+		}
+		c.queue.AddAfter(name, queue.Jitter(problem.SlowRetry)) // it may be one of several API servers that has been upgraded
+		asked = kinds.Doubt(want.Resource) || asked
+	}
+	return asked
 }
 
 // teardownOnly reports whether nothing is done but for parents that are being deleted and have the finalizer.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -124,6 +125,42 @@ func TestChildrenAreReadInTheVersionThatIsServed(t *testing.T) {
 	got := c.controllers.childWant(gvk, "", nil)
 	if got.wants[""].Resource.Version != "v2" || got.err != nil {
 		t.Errorf("children are read as %+v, want version v2", got)
+	}
+}
+
+// upgraded is a Resolver that knows of the upgrade of a control plane once it is doubted.
+type upgraded struct {
+	*cluster
+	served string // version of ConfigMaps
+	known  bool
+}
+
+func (u *upgraded) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
+	if u.known && gvk.Kind == "ConfigMap" && gvk.Version != u.served {
+		return kind.Kind{}, &kind.NotFoundError{GVK: gvk, Served: u.served}
+	}
+	return u.cluster.Resolve(gvk)
+}
+
+func (u *upgraded) Doubt(schema.GroupVersionResource) bool {
+	first := !u.known
+	u.known = true
+	return first
+}
+
+func TestARemovedVersionIsNoticedWhereItsWatchIsNotFound(t *testing.T) {
+	c := newCluster(t)
+	kinds := &upgraded{cluster: c, served: "v2"}
+	c.controllers.kinds = kinds
+	c.apply(apps)
+	c.apply(app)
+	c.run()
+	maps := configMap("").Resource
+	c.caches[watch.Want{Resource: maps, Labels: v1.LabelController, Role: watch.Child}].FailWatch(apierrors.NewNotFound(maps.GroupResource(), ""))
+	c.run()
+	source := c.controllers.get("apps").Sources[schema.GroupKind{Kind: "ConfigMap"}]
+	if !kinds.known || source.Kind.Resource.Version != "v2" {
+		t.Errorf("discovery was asked anew: %v, and children are read in version %s; want v2", kinds.known, source.Kind.Resource.Version)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
+	"github.com/templater-dev/templater/internal/watch"
 )
 
 // syncRun is one look at one TemplateController: what its steps have found so far.
@@ -110,11 +111,10 @@ func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
 // assemble resolves the kinds, and has the caches that are wanted now.
 func (l *syncRun) assemble(ctx context.Context) (done bool, err error) {
 	l.c.dropIdleKinds(l.name, l.entry)
-	l.assembly = l.c.assemble(l.tc, l.entry)
-	if l.assembly.lost {
-		l.c.forgetParents(ctx, l.name, l.entry)
+	caches, err := l.watch(ctx)
+	if err == nil && l.c.doubt(l.name, caches) {
+		caches, err = l.watch(ctx)
 	}
-	caches, err := l.c.watches.Set(l.name, l.assembly.wants())
 	if err != nil {
 		return true, fmt.Errorf("watch for TemplateController %s: %w", l.name, err)
 	}
@@ -123,6 +123,15 @@ func (l *syncRun) assemble(ctx context.Context) (done bool, err error) {
 		l.c.queue.AddAfter(l.name, again)
 	}
 	return false, nil
+}
+
+// watch resolves the kinds, and returns the caches of all that is to be watched of them.
+func (l *syncRun) watch(ctx context.Context) (map[watch.Want]*watch.Cache, error) {
+	l.assembly = l.c.assemble(l.tc, l.entry)
+	if l.assembly.lost {
+		l.c.forgetParents(ctx, l.name, l.entry)
+	}
+	return l.c.watches.Set(l.name, l.assembly.wants())
 }
 
 // serve ends the look where it is not for this replica to write.

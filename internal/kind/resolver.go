@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -73,13 +74,26 @@ func (r *Resolver) Resolve(gvk schema.GroupVersionKind) (Kind, error) {
 	return kind, err
 }
 
+// Doubt has discovery asked anew because the server answers that a resource is not found, which it had: an upgrade of the control plane
+// removes versions of built-in kinds. It reports whether Resolve may answer differently now; false says that discovery was asked less than ten seconds ago.
+func (r *Resolver) Doubt(resource schema.GroupVersionResource) bool {
+	if !r.mayReset() {
+		return false
+	}
+	r.discovery.Reset()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.builtIn, func(_ schema.GroupVersionKind, kind Kind) bool { return kind.Resource == resource })
+	return true
+}
+
 // note remembers what discovery has.
 func (r *Resolver) note(gvk schema.GroupVersionKind, kind Kind) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.others[gvk.GroupKind()] = true
 	if !strings.Contains(gvk.Group, ".") || strings.HasSuffix(gvk.Group, ".k8s.io") {
-		r.builtIn[gvk] = kind // these stay as long as the server runs
+		r.builtIn[gvk] = kind // until somebody has reason to Doubt it
 	}
 }
 

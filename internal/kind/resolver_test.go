@@ -247,6 +247,32 @@ func TestBuiltInKindsAreAskedForOnce(t *testing.T) {
 	}
 }
 
+func TestDoubtHasDiscoveryAskedForARemovedVersion(t *testing.T) {
+	old := schema.GroupVersionKind{Group: "apps", Version: "v1beta1", Kind: "Deployment"}
+	d := &fakeDiscovery{known: map[schema.GroupKind]bool{old.GroupKind(): true}}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	kinds := NewResolver(definitions{}, d, func() time.Time { return now })
+	found, err := kinds.Resolve(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.only = "v1" // the control plane has been upgraded
+	if !kinds.Doubt(found.Resource) || d.resets != 1 {
+		t.Errorf("discovery was reset %d times, want once", d.resets)
+	}
+	if kinds.Doubt(found.Resource) || d.resets != 1 {
+		t.Errorf("discovery was reset %d times within ten seconds, want once", d.resets)
+	}
+	var missing *NotFoundError
+	if _, err := kinds.Resolve(old); !errors.As(err, &missing) || missing.Served != "v1" {
+		t.Errorf("err = %v, want that the kind is served in v1", err)
+	}
+	now = now.Add(11 * time.Second)
+	if !kinds.Doubt(found.Resource) {
+		t.Error("discovery is not asked again after ten seconds")
+	}
+}
+
 func TestMissingKindsResetDiscoveryAtMostEveryTenSeconds(t *testing.T) {
 	d := &fakeDiscovery{known: map[schema.GroupKind]bool{}}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
