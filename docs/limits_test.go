@@ -50,6 +50,7 @@ var held = map[string]string{
 	"Until a label by which no objects":                 "labelIdle",
 	"Names in `spec.watch.namespaces`":                  "crd watch.namespaces",
 	"Length of `spec.watch.fieldSelector`":              "crd watch.fieldSelector",
+	"Length of `spec.watch.filter`":                     "crd watch.filter",
 	"Length of `spec.status.readyCondition`":            "crd status.readyCondition",
 	"Length of a delimiter":                             "crd delimiters.left",
 	"Parents that `templater diff` compares at a time":  "atATime",

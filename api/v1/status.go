@@ -148,6 +148,8 @@ const (
 	ConditionLogsReadable   = "LogsReadable"   // there while it is False
 	ConditionParentsReady   = "ParentsReady"
 	ConditionReady          = "Ready"
+	// ConditionFilterEvaluated is there while it is False: it is not known of some objects whether they are parents.
+	ConditionFilterEvaluated = "FilterEvaluated"
 )
 
 // Reasons of the conditions of a TemplateController.
@@ -173,6 +175,7 @@ const (
 	ReasonStatusWritable = "StatusWritable"
 	ReasonNoConditions   = "NoConditions"
 	ReasonConditionOwned = "ConditionOwned"
+	ReasonFilterFailed   = "FilterFailed"
 	ReasonFieldOwned     = "FieldOwned"
 
 	ReasonParentsReady  = "ParentsReady"

@@ -209,6 +209,19 @@ type Watch struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	FieldSelector string `json:"fieldSelector,omitempty"`
+
+	// Only objects for which this expression is true are parents, for what
+	// selectors cannot say: eq (index .metadata.annotations "example.org/managed") "yes".
+	// It is written as readyWhen, without delimiters, and sees .metadata, .spec,
+	// .status, .parent, .values and .controller. Optional; empty means all. AND-ed
+	// with the selectors. A missing result is false. An error, or a result that is
+	// neither true nor false, changes nothing: a parent stays one, another object
+	// does not become one. What templater itself writes into parents cannot be
+	// read: their status where this TemplateController writes it, finalizers, and
+	// labels and annotations of templater.dev. At most 1,024 characters.
+	// +optional
+	// +kubebuilder:validation:MaxLength=1024
+	Filter string `json:"filter,omitempty"`
 }
 
 // ServiceAccountRef names a ServiceAccount.

@@ -17,6 +17,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
+	"github.com/templater-dev/templater/internal/render"
 	schemas "github.com/templater-dev/templater/internal/schema"
 	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
@@ -234,6 +235,14 @@ func mayHave(known schemas.Set) func(object map[string]any, path []string) bool 
 	}
 }
 
+// filterOf returns the filter of a program. The same program has the same one, and another program knows which objects were parents.
+func (e *tracked) filterOf(program *render.Program, changed func()) *running.Filter {
+	if !e.filter.Of(program) {
+		e.filter = running.NewFilter(program, e.filter, changed)
+	}
+	return e.filter
+}
+
 // build puts the controller together. Where the spec is rejected it has only the
 // children.
 func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *Controllers, caches map[watch.Want]*watch.Cache) *running.Controller {
@@ -249,6 +258,7 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *Controllers,
 	c.GVK = schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind)
 	if e.compiled != nil {
 		c.Program, c.Resync = e.compiled.Program, e.compiled.Resync
+		c.Filter = e.filterOf(c.Program, func() { in.queue.Add(c.Name) })
 		c.Order, c.FinalOrder = e.compiled.Order, e.compiled.FinalOrder
 		c.Labels, c.NamespaceSelector, c.ReadyCondition = e.compiled.Labels, e.compiled.NamespaceSelector, e.compiled.ReadyCondition
 	}

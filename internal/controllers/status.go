@@ -137,6 +137,11 @@ func (c *Controllers) tellOfTries(tc *v1.TemplateController, status *v1.Template
 		events, moreOfEvents = conditions.Events(next, c.events)
 		logs, moreOfLogs = conditions.Logs(next, c.logs.Failures(next.Name))
 	}
+	var filter *metav1.Condition
+	if next != nil {
+		filter = conditions.Filter(next)
+	}
+	c.setWhileFalse(tc, status, v1.ConditionFilterEvaluated, filter, left)
 	if !moreOfEvents {
 		c.setWhileFalse(tc, status, v1.ConditionEventsWritable, events, left)
 	}

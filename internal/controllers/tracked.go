@@ -30,6 +30,7 @@ type tracked struct {
 	recorded   bool          // whether this operator has written its status since it took it up
 	generation int64
 	compiled   *spec.Compiled
+	filter     *running.Filter  // of compiled; nil = none
 	indexes    []*related.Index // of spec.related, in its order; made for each generation, for all parents are looked at then
 	verdict
 	current    *running.Controller         // nil = not running

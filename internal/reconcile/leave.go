@@ -28,7 +28,11 @@ import (
 func (r *Reconciler) handleAbsence(ctx context.Context, c *running.Controller, key queue.Key) Result {
 	r.forget(c, key)
 	children := c.LeftBehind(key)
-	mayHold := c.MayHold && c.Selective()
+	excluded := c.Excluded(key.Parent)
+	if excluded == nil {
+		c.Filter.Forget(key.Parent)
+	}
+	mayHold := c.MayHold && c.Selective() && (excluded == nil || excluded.HasFinalizer(c.Finalizer))
 	if len(children) == 0 && !mayHold || c.OutdatedKey(key) {
 		r.endDeparture(key, "")
 		return Result{}
@@ -209,6 +213,11 @@ func (r *Reconciler) releaseUnmatched(ctx context.Context, c *running.Controller
 func (r *Reconciler) matches(ctx context.Context, c *running.Controller, key queue.Key, parent *object.Object) (bool, error) {
 	if !c.Selects(parent.Namespace(), parent) {
 		return false, nil
+	}
+	if c.Filter != nil {
+		if admits, err := c.Program.Admits(parent.Content()); err != nil || !admits {
+			return false, err
+		}
 	}
 	if c.Spec.Watch.FieldSelector == "" {
 		return true, nil

@@ -20,6 +20,7 @@ type Program struct {
 	children  map[string]*unit
 	readyWhen map[string]*unit // of children that have one; nil if none has
 	status    *unit            // nil if there is no status template
+	filter    *unit            // nil if there is none
 	selects   map[string]*unit
 	texts     []*syntax.Text // all of them, as written
 	marker    string
@@ -39,7 +40,7 @@ type unit struct {
 // every finding.
 func Compile(src Source) (*Program, error) {
 	t, err := syntax.Parse(syntax.Source{
-		LeftDelim: src.LeftDelim, RightDelim: src.RightDelim, Helpers: src.Helpers, Children: src.Children, ReadyWhen: src.ReadyWhen, Status: src.Status, Related: src.Related, Logs: src.Logs, Functions: funcs.Allowed(),
+		LeftDelim: src.LeftDelim, RightDelim: src.RightDelim, Helpers: src.Helpers, Children: src.Children, ReadyWhen: src.ReadyWhen, Filter: src.Filter, FilterSeesStatus: src.FilterSeesStatus, Status: src.Status, Related: src.Related, Logs: src.Logs, Functions: funcs.Allowed(),
 	})
 	if err != nil {
 		return nil, err
@@ -59,6 +60,9 @@ func Compile(src Source) (*Program, error) {
 			p.readyWhen = make(map[string]*unit, len(t.ReadyWhen))
 		}
 		p.readyWhen[src.ReadyWhen[i].Name] = &unit{Unit: e}
+	}
+	if t.Filter != nil {
+		p.filter = &unit{Unit: t.Filter}
 	}
 	if t.Status != nil {
 		p.status = &unit{Unit: t.Status}

@@ -21,6 +21,10 @@ type Source struct {
 	// ReadyWhen holds the expressions that tell whether an object of a child is ready, by the name of the child.
 	// It may lack children.
 	ReadyWhen []syntax.Template
+	// Filter is the expression that tells whether an object is a parent; "" means that all are. FilterSeesStatus is whether it may
+	// read their status.
+	Filter           string
+	FilterSeesStatus bool
 	// Status is the template of the parent's status; "" means there is none.
 	Status string
 	// Related holds the select templates of related objects, in order. A text of "" means that there is

@@ -19,6 +19,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/seal"
 	"github.com/templater-dev/templater/internal/spec"
@@ -78,6 +79,11 @@ func (s *Simulator) Matches(content map[string]any) string {
 		return "its labels do not match spec.watch.labelSelector"
 	case !fields.ParseSelectorOrDie(s.compiled.Fields).Matches(selectable(o.Content())): // it is the text of a selector
 		return "its fields do not match spec.watch.fieldSelector"
+	}
+	if admits, err := s.compiled.Program.Admits(o.Content()); err != nil {
+		return "spec.watch.filter cannot be evaluated: " + problem.FromTemplate(err).Message
+	} else if !admits {
+		return "spec.watch.filter is not true for it"
 	}
 	return ""
 }

@@ -272,6 +272,19 @@ func TestWhatIsWrongIsTold(t *testing.T) {
 	}
 }
 
+func TestFilter(t *testing.T) {
+	s := simulatorOf(t, strings.Replace(controller, "kind: App}", `kind: App, filter: 'eq .spec.text "hello"'}`, 1))
+	for text, want := range map[string]string{
+		"hello": "", "bye": "spec.watch.filter is not true for it", "1": "spec.watch.filter cannot be evaluated: spec.watch.filter:1:1: eq: cannot compare a number with a string; int, float64 and toString convert",
+	} {
+		t.Run(text, func(t *testing.T) {
+			if got := s.Matches(data(t, "{apiVersion: example.org/v1, kind: App, metadata: {name: a, namespace: b}, spec: {text: "+text+"}}")); got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
 func TestParentsThatAreNone(t *testing.T) {
 	s := simulator(t, "  children: [{name: a, template: ' '}]")
 	s.spec.Watch.Namespaces = []string{"team"}

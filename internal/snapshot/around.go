@@ -41,7 +41,7 @@ func (s *Source) Around(ctx context.Context, tc *v1.TemplateController, compiled
 	if err != nil {
 		return nil, failed(err, "list %s", where.Resource.GroupResource())
 	}
-	if !slices.ContainsFunc(matching, func(o *object.Object) bool { return o.UID() == parent.UID() }) {
+	if !admits(compiled, parent) || !slices.ContainsFunc(matching, func(o *object.Object) bool { return o.UID() == parent.UID() }) {
 		return nil, nil //nolint:nilnil // it is no parent
 	}
 	kinds := ChildKinds(tc, compiled)

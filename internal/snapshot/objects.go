@@ -31,8 +31,18 @@ func (s *Source) Parents(ctx context.Context, tc *v1.TemplateController, compile
 	if err != nil {
 		return nil, failed(err, "list %s", where.Resource.GroupResource())
 	}
+	objects = slices.DeleteFunc(objects, func(o *object.Object) bool { return !admits(compiled, o) })
 	slices.SortStableFunc(objects, func(a, b *object.Object) int { return object.CompareKeys(a.Key(), b.Key()) })
 	return objects, nil
+}
+
+// admits reports whether the filter of a TemplateController admits an object. Where that cannot be evaluated, it does not.
+func admits(compiled *spec.Compiled, o *object.Object) bool {
+	if compiled.Program == nil || !compiled.Program.HasFilter() {
+		return true
+	}
+	admitted, err := compiled.Program.Admits(o.Content())
+	return err == nil && admitted
 }
 
 // Parent returns an object.

@@ -3,6 +3,8 @@ package spec
 import (
 	"errors"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +15,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/data"
@@ -92,7 +95,7 @@ func (c *Compiled) parse(spec *v1.TemplateControllerSpec) *Rejection {
 		c.NamespaceSelector = nil
 	}
 	c.Fields, fields = fieldsOf("spec.watch.fieldSelector", spec.Watch.FieldSelector)
-	return joined(period, checkTimeout(spec.Finalize), labels, namespaces, fields, c.parseRelated(spec.Related))
+	return joined(period, checkTimeout(spec.Finalize), checkFilter(spec), labels, namespaces, fields, c.parseRelated(spec.Related))
 }
 
 // leastPeriod is the shortest resyncPeriod but 0s, which is never.
@@ -165,7 +168,28 @@ func sourceOf(name string, spec *v1.TemplateControllerSpec) (render.Source, *Rej
 	if spec.Status != nil {
 		source.Status = spec.Status.Template
 	}
+	source.Filter, source.FilterSeesStatus = spec.Watch.Filter, !mayWriteStatus(spec)
 	return source, r
+}
+
+// mayWriteStatus reports whether the status of parents may be written. That of built-in kinds never is.
+func mayWriteStatus(spec *v1.TemplateControllerSpec) bool {
+	parents := schema.FromAPIVersionAndKind(spec.Watch.APIVersion, spec.Watch.Kind).GroupKind()
+	return !slices.Contains(kind.BuiltIn(), parents) && (ReadyCondition(spec) != "" || spec.Status != nil && spec.Status.Template != "")
+}
+
+// checkFilter refuses a filter that names what templater writes into parents.
+func checkFilter(spec *v1.TemplateControllerSpec) *Rejection {
+	names := []string{"templater.dev/", ".metadata.finalizers"}
+	if mayWriteStatus(spec) {
+		names = append(names, ".parent.status")
+	}
+	for _, name := range names {
+		if strings.Contains(spec.Watch.Filter, name) {
+			return wrong(finding.Selector, syntax.FilterName, "it reads %s, which templater writes itself: use other fields", name)
+		}
+	}
+	return nil
 }
 
 // valuesOf reads spec.values.

@@ -49,6 +49,7 @@ func leaveOut(source *render.Source, template string) (left bool) {
 	}
 	empty(&source.Helpers, "helpers")
 	empty(&source.Status, "status")
+	empty(&source.Filter, syntax.FilterName)
 	for i := range source.Children {
 		empty(&source.Children[i].Text, syntax.ChildName(source.Children[i].Name))
 	}

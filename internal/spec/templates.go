@@ -12,6 +12,8 @@ func Template(spec *v1.TemplateControllerSpec, name string) string {
 		return spec.Helpers
 	case name == "status" && spec.Status != nil:
 		return spec.Status.Template
+	case name == syntax.FilterName:
+		return spec.Watch.Filter
 	}
 	for _, related := range spec.Related {
 		if name == syntax.SelectName(related.Name) {

@@ -20,7 +20,7 @@ import (
 func (at *shape) parent(d outline.Document, id identity, to int) {
 	watch := at.c.spec.Watch
 	gv, err := gvk.ParseGroupVersion(watch.APIVersion)
-	if err != nil || gv.Group != id.group || watch.Kind != id.kind || watch.FieldSelector != "" || !at.watchedIn(id.namespace) || !at.selected(d.Root, to) {
+	if err != nil || gv.Group != id.group || watch.Kind != id.kind || watch.FieldSelector != "" || watch.Filter != "" || !at.watchedIn(id.namespace) || !at.selected(d.Root, to) {
 		return
 	}
 	at.c.Warn(finding.ChildIsParent, at.place(entryOf(d.Root, "kind")), "", "this %s is a parent of the TemplateController, too, so it gets children of its own: give watch.labelSelector a label that the child does not have", id.kind)

@@ -94,6 +94,9 @@ func (c *checker) all() {
 	for _, u := range c.units.ReadyWhen {
 		c.readyWhen(u)
 	}
+	if c.units.Filter != nil {
+		c.filter(c.units.Filter)
+	}
 	c.dead, c.depth, c.unsure, c.left = 0, 0, 0, false
 	c.broken()
 	shape.Check(c.spec, c.units, c.known, c)
@@ -112,6 +115,15 @@ func (c *checker) template(u *syntax.Unit) {
 func (c *checker) enter(u *syntax.Unit) {
 	c.unit, c.src, c.depth, c.dead, c.unsure, c.left, c.conditions = u, u.Text, 0, 0, 0, false, nil
 	c.vars = []variable{{"$", c.root(u)}}
+}
+
+// filter looks through the expression that tells which objects are parents. Nothing counts as false.
+func (c *checker) filter(u *syntax.Unit) {
+	c.enter(u)
+	pipe := u.Expression()
+	if v := c.pipe(pipe, c.vars[0].v); v.Kinds != schema.Null && !v.May(schema.Boolean) {
+		c.errorf(finding.NotBoolean, c.at(pipe), "%s is %s, but must be true or false; compare it, as in eq .spec.class \"a\"", syntax.Excerpt(pipe), (v.Kinds &^ schema.Null).Words())
+	}
 }
 
 // readyWhen looks through an expression, which is to yield true or false.

@@ -28,7 +28,7 @@ func (c *checker) root(u *syntax.Unit) *value.Value {
 			keys[key] = found
 		}
 	}
-	if u.Purpose != syntax.ForSelect {
+	if u.Purpose != syntax.ForSelect && u.Purpose != syntax.ForFilter && u.Purpose != syntax.ForFilterWithoutStatus {
 		observed, children := map[string]*value.Value{}, map[string]*value.Value{}
 		for _, name := range c.units.Names {
 			observed[name], children[name] = objects(".observed."+name, c.childOf(name)), objects(".children."+name, c.childOf(name))

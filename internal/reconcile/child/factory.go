@@ -191,7 +191,7 @@ func kindProblem(child *v1.Child, o render.Object, err error) *problem.Problem {
 // watches reports whether the child would be a parent of the same controller.
 // Field selectors are not looked at: deepest ends what they let through.
 func (f *Factory) watches(w *Wanted, gvk schema.GroupVersionKind) bool {
-	if gvk.GroupKind() != f.Parents || f.Spec.Watch.FieldSelector != "" {
+	if gvk.GroupKind() != f.Parents || f.Spec.Watch.FieldSelector != "" || f.Spec.Watch.Filter != "" {
 		return false
 	}
 	set := labels.Set{}

@@ -67,6 +67,9 @@ type Controller struct {
 	ReadyCondition    string                    // "" = none
 	Related           []*related.Entry          // in the order of the spec
 
+	// Filter is that of the parents; nil = none.
+	Filter *Filter
+
 	// MayHave is for the templates: see render.Input. Nil where nothing is known of schemas.
 	MayHave func(object map[string]any, path []string) bool
 
@@ -111,6 +114,19 @@ func (c *Controller) Parent(name types.NamespacedName) *object.Object {
 	if !c.InNamespace(name.Namespace) {
 		return nil
 	}
+	o := cache.Get(name)
+	if o == nil || !c.admits(o) {
+		return nil
+	}
+	return o
+}
+
+// Excluded returns the object of that name where it is none of the parents by the filter alone, else nil.
+func (c *Controller) Excluded(name types.NamespacedName) *object.Object {
+	cache := c.ParentCache(name.Namespace)
+	if c.Filter == nil || cache == nil {
+		return nil
+	}
 	return cache.Get(name)
 }
 
@@ -148,14 +164,14 @@ func (c *Controller) Selects(namespace string, set labels.Labels) bool {
 // Selective reports whether an object of the kind may be no parent.
 func (c *Controller) Selective() bool {
 	w := c.Spec.Watch
-	return len(w.Namespaces) > 0 || c.NamespaceSelector != nil || !c.Labels.Empty() || w.FieldSelector != ""
+	return len(w.Namespaces) > 0 || c.NamespaceSelector != nil || !c.Labels.Empty() || w.FieldSelector != "" || w.Filter != ""
 }
 
 // EachParent calls f for every parent that matches.
 func (c *Controller) EachParent(f func(*object.Object)) {
 	for _, cache := range c.Parents {
 		cache.Each(func(o *object.Object) bool {
-			if c.InNamespace(o.Namespace()) {
+			if c.InNamespace(o.Namespace()) && c.admits(o) {
 				f(o)
 			}
 			return true

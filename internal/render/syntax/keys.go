@@ -28,6 +28,9 @@ const (
 	ForSelect
 	// ForReadyWhen expressions tell whether an object of an entry of children is ready.
 	ForReadyWhen
+	// ForFilter expressions tell whether an object is a parent. Where its status is not to be read, they are ForFilterWithoutStatus.
+	ForFilter
+	ForFilterWithoutStatus
 )
 
 // RootKeys returns the keys at the root of what a template sees.
@@ -37,6 +40,10 @@ func RootKeys(purpose Purpose) Keys {
 		return Keys{Prefix: ".", Names: selectKeys, gone: goneFromSelects}
 	case ForReadyWhen:
 		return Keys{Prefix: ".", Names: readyWhenKeys}
+	case ForFilter:
+		return Keys{Prefix: ".", Names: selectKeys, gone: goneFromFilters}
+	case ForFilterWithoutStatus:
+		return Keys{Prefix: ".", Names: filterKeys, gone: goneFromFilters}
 	case ForChild, ForStatus:
 	}
 	return Keys{Prefix: ".", Names: rootKeys, gone: onlyElsewhere}
@@ -48,6 +55,7 @@ func ControllerKeys() Keys { return Keys{Prefix: ".controller.", Names: controll
 var (
 	rootKeys       = []string{"children", "controller", "metadata", "observed", "parent", "related", "spec", "status", "values"}
 	selectKeys     = []string{"controller", "metadata", "parent", "spec", "status", "values"}
+	filterKeys     = []string{"controller", "metadata", "parent", "spec", "values"}
 	readyWhenKeys  = slices.Sorted(slices.Values(append([]string{"object"}, rootKeys...)))
 	controllerKeys = []string{"name"}
 	// onlyElsewhere says why keys are not there in the templates of children and status.
@@ -57,6 +65,14 @@ var (
 		"children": ".children" + onlyTheParent, "observed": ".observed" + onlyTheParent, "related": ".related" + onlyTheParent,
 	}
 )
+
+// goneFromFilters says why keys are not there in spec.watch.filter.
+var goneFromFilters = map[string]string{
+	"status":   ".status is not available in a filter of a TemplateController that writes the status of its parents: use .spec or .metadata",
+	"children": ".children" + notInFilters, "observed": ".observed" + notInFilters, "related": ".related" + notInFilters,
+}
+
+const notInFilters = " is not available in a filter, which sees one object alone: use .spec, .metadata, .parent, .values or .controller"
 
 const (
 	onlyTheParent   = " is not available in a select template, which sees the parent alone: use .spec, .metadata, .status, .values or .controller"

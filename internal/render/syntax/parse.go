@@ -22,6 +22,10 @@ type Source struct {
 	Children []Template
 	// ReadyWhen holds expressions, by the names of the children whose objects they judge.
 	ReadyWhen []Template
+	// Filter is the expression that tells whether an object is a parent; "" means there is none. FilterSeesStatus is whether it may read
+	// their status.
+	Filter           string
+	FilterSeesStatus bool
 	// Status is the template of the parent's status; "" means there is none.
 	Status string
 	// Related holds the select templates of related objects, in order; a text of "" means that there is none.
@@ -41,6 +45,7 @@ type Templates struct {
 	Children  []*Unit  // in the order of the source
 	ReadyWhen []*Unit  // in the order of the source
 	Status    *Unit    // nil if there is no status template
+	Filter    *Unit    // nil if there is no filter
 	Related   []string // the names of related objects, sorted
 	Selects   []*Unit  // in the order of the source; nil where there is no template
 	Texts     []*Text  // all of them, as written
@@ -77,6 +82,9 @@ func Parse(src Source) (Templates, error) {
 	for _, e := range src.ReadyWhen {
 		t.ReadyWhen = append(t.ReadyWhen, c.expression(NewText(ReadyWhenName(e.Name), e.Text), helpers, ForReadyWhen))
 	}
+	if src.Filter != "" {
+		t.Filter = c.expression(NewText(FilterName, src.Filter), helpers, src.filterPurpose())
+	}
 	if src.Status != "" {
 		t.Status = c.unit(NewText("status", src.Status), helpers, ForStatus)
 	}
@@ -98,6 +106,16 @@ func ReadyWhenName(name string) string { return ChildName(name) + ".readyWhen" }
 
 // RelatedName returns how errors name an entry of related, SelectName how they name its template.
 func RelatedName(name string) string { return "related[" + name + "]" }
+
+// FilterName is how errors name the expression that tells which objects are parents.
+const FilterName = "spec.watch.filter"
+
+func (s *Source) filterPurpose() Purpose {
+	if s.FilterSeesStatus {
+		return ForFilter
+	}
+	return ForFilterWithoutStatus
+}
 
 // SelectName is the name of the select template of an entry of related.
 func SelectName(name string) string { return RelatedName(name) + ".select" }

@@ -1,0 +1,74 @@
+package controllers
+
+import (
+	"strings"
+	"testing"
+)
+
+const managed = "{apiVersion: example.org/v1, kind: App, metadata: {namespace: ns, name: one, annotations: {example.org/managed: 'yes'}}, spec: {names: [a, b], text: hello, mode: 1}}"
+
+// filtering is apps with a filter.
+func filtering(t *testing.T, filter string) string {
+	t.Helper()
+	return with(t, apps, "kind: App}", "kind: App, filter: '"+filter+"'}")
+}
+
+func TestOnlyObjectsThatTheFilterAdmitsAreParents(t *testing.T) {
+	c := newCluster(t)
+	c.apply(filtering(t, `eq (index .metadata.annotations "example.org/managed") "yes"`))
+	c.apply(with(t, managed, "'yes'", "'no'"))
+	wantRequests(t, "it is no parent", c.run())
+	c.apply(managed)
+	wantRequests(t, "it becomes one", c.run(), "create configmaps a", "create configmaps b", "status apps one")
+	_, requests := c.pass("apps", "one")
+	wantRequests(t, "again", requests)
+	c.apply(with(t, managed, "'yes'", "'no'"))
+	wantRequests(t, "it stops matching", c.settle(), "get apps one", "delete configmaps a", "delete configmaps b")
+	_, requests = c.pass("apps", "one")
+	wantRequests(t, "after that", requests)
+	if _, requests = c.pass("apps", "none"); len(requests) != 0 {
+		t.Errorf("requests %v about an object that is not there", requests)
+	}
+}
+
+func TestFilterReleasesByTheLiveObjectOnly(t *testing.T) {
+	c := newCluster(t)
+	c.apply(filtering(t, `eq (index .metadata.annotations "example.org/managed") "yes"`))
+	c.apply(managed)
+	c.run()
+	c.apply(with(t, managed, "'yes'", "'no'"))
+	c.deliver()
+	live := parse(t, managed)
+	c.during = func() { c.objects[locationOf(live)].SetAnnotations(live.GetAnnotations()) } // which no watch has brought yet
+	_, requests := c.pass("apps", "one")
+	wantRequests(t, "the cache is behind", requests, "get apps one")
+}
+
+// TestFilterThatFailsChangesNothing has objects whose mode cannot be compared with a number.
+func TestFilterThatFailsChangesNothing(t *testing.T) {
+	c := newCluster(t)
+	c.apply(filtering(t, `eq .spec.mode 1`))
+	c.apply(managed)
+	c.run()
+	c.apply(with(t, managed, "mode: 1", "mode: x", "[a, b]", "[a, b, c]"))
+	c.apply(with(t, managed, "mode: 1", "mode: x", "name: one", "name: two", "[a, b]", "[d]"))
+	requests := c.run()
+	if got := strings.Join(requests, "; "); !strings.Contains(got, "create configmaps c") || strings.Contains(got, "configmaps d") || strings.Contains(got, "delete") {
+		t.Errorf("requests %s; want that one stays a parent, and that two does not become one", got)
+	}
+	const want = "False FilterFailed: spec.watch.filter:1:1: eq: cannot compare a string with a number; int, float64 and toString convert; this is about 2 objects, such as ns/one: parents stay parents, and others do not become parents"
+	if got := c.condition("templatecontrollers", "apps", "FilterEvaluated"); got != want {
+		t.Errorf("condition\n%q, want\n%q", got, want)
+	}
+	c.start()
+	for _, r := range c.run() {
+		if strings.HasPrefix(r, "delete") || strings.HasPrefix(r, "create") {
+			t.Errorf("after a restart: %s", r)
+		}
+	}
+	if got := c.controllers.get("apps").Parent(configMapName("one")); got == nil {
+		t.Error("after a restart, a parent with children is none any more")
+	}
+	c.apply(with(t, managed, "mode: 1", "mode: 2"))
+	wantRequests(t, "it stops matching", c.run(), "get apps one", "delete configmaps a", "delete configmaps b", "delete configmaps c")
+}

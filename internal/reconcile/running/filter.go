@@ -1,0 +1,134 @@
+package running
+
+import (
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/render"
+)
+
+// Filter says which objects of the parents' kind are parents, by spec.watch.filter. It evaluates each version of an object once. An error
+// neither admits nor releases an object. It is safe for concurrent use.
+type Filter struct {
+	program *render.Program
+	changed func() // is called when the first object fails, and when the last one no longer does
+
+	mu      sync.Mutex
+	known   map[types.NamespacedName]admission
+	failing map[types.NamespacedName]string
+}
+
+// admission is what the filter has said of a version of an object.
+type admission struct {
+	uid      types.UID
+	version  string
+	admitted bool
+}
+
+// NewFilter returns the filter of a program, or nil where there is none. Of before, which may be nil, it knows which objects were parents.
+func NewFilter(program *render.Program, before *Filter, changed func()) *Filter {
+	if program == nil || !program.HasFilter() {
+		return nil
+	}
+	f := &Filter{program: program, changed: changed, known: map[types.NamespacedName]admission{}, failing: map[types.NamespacedName]string{}}
+	if before != nil {
+		before.mu.Lock()
+		defer before.mu.Unlock()
+		for name, a := range before.known {
+			a.version = "" // which no object has, so that it is evaluated anew
+			f.known[name] = a
+		}
+	}
+	return f
+}
+
+// Of reports whether the program is that of the filter.
+func (f *Filter) Of(program *render.Program) bool { return f != nil && f.program == program }
+
+// Admits reports whether an object is a parent. was tells it of one that the filter does not know yet; it is asked only where the evaluation
+// fails.
+func (f *Filter) Admits(o *object.Object, was func(*object.Object) bool) bool {
+	name := types.NamespacedName{Namespace: o.Namespace(), Name: o.Name()}
+	f.mu.Lock()
+	before, known := f.known[name]
+	f.mu.Unlock()
+	known = known && before.uid == o.UID()
+	if known && before.version == o.ResourceVersion() {
+		return before.admitted
+	}
+	admitted, err := f.program.Admits(o.Content())
+	switch {
+	case err == nil:
+	case known:
+		admitted = before.admitted
+	default:
+		admitted = was(o)
+	}
+	f.note(name, admission{o.UID(), o.ResourceVersion(), admitted}, err)
+	return admitted
+}
+
+func (f *Filter) note(name types.NamespacedName, a admission, err error) {
+	f.mu.Lock()
+	failed := len(f.failing) > 0
+	f.known[name] = a
+	delete(f.failing, name)
+	if err != nil {
+		f.failing[name] = problem.FromTemplate(err).Message
+	}
+	changed := failed != (len(f.failing) > 0)
+	f.mu.Unlock()
+	if changed {
+		f.changed()
+	}
+}
+
+// Forget forgets an object that is gone.
+func (f *Filter) Forget(name types.NamespacedName) {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	failed := len(f.failing) > 0
+	delete(f.known, name)
+	delete(f.failing, name)
+	changed := failed != (len(f.failing) > 0)
+	f.mu.Unlock()
+	if changed {
+		f.changed()
+	}
+}
+
+// Failing returns of how many objects it cannot be said whether they are parents, the first of these, and why.
+func (f *Filter) Failing() (objects int, example types.NamespacedName, why string) {
+	if f == nil {
+		return 0, example, ""
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for name, message := range f.failing {
+		if why == "" || name.String() < example.String() {
+			example, why = name, message
+		}
+	}
+	return len(f.failing), example, why
+}
+
+// admits reports whether an object that the selectors select is a parent.
+func (c *Controller) admits(o *object.Object) bool {
+	return c.Filter == nil || c.Filter.Admits(o, c.wasParent)
+}
+
+// wasParent reports whether an object has what only parents have: the finalizer, or children.
+func (c *Controller) wasParent(o *object.Object) bool {
+	if o.HasFinalizer(c.Finalizer) {
+		return true
+	}
+	children := c.ChildrenNamed(types.NamespacedName{Namespace: o.Namespace(), Name: o.Name()})
+	return slices.ContainsFunc(children, func(l *child.Live) bool { return !l.OfAnother(o.UID()) })
+}
