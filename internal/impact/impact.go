@@ -88,6 +88,9 @@ func (c *Comparer) Compare(ctx context.Context, tc *v1.TemplateController) (*Rep
 			return nil, err
 		}
 	}
+	if err := x.after.noteUnserved(c.Source); err != nil {
+		return nil, err
+	}
 	for _, entry := range x.after.related.Missing {
 		report.note("the cluster does not have the kind of related[%s]", entry)
 	}
@@ -142,6 +145,24 @@ func (c *Comparer) side(ctx context.Context, tc *v1.TemplateController, compiled
 	}
 	s.related, err = c.Source.Related(ctx, compiled)
 	return s, err
+}
+
+// noteUnserved tells the simulator which kinds of children the cluster does not serve, unless a template yields definitions of kinds.
+func (s *side) noteUnserved(source *snapshot.Source) error {
+	kinds := snapshot.ChildKinds(s.tc, s.compiled)
+	if slices.ContainsFunc(kinds, func(gvk schema.GroupVersionKind) bool { return gvk.Kind == "CustomResourceDefinition" }) {
+		return nil
+	}
+	for _, gvk := range kinds {
+		mapping, err := source.Resource(gvk)
+		if err != nil {
+			return err
+		}
+		if mapping == nil {
+			s.simulator.Unserved(gvk)
+		}
+	}
+	return nil
 }
 
 // all compares all parents, several at a time.

@@ -9,13 +9,16 @@ import (
 )
 
 // kinds are those of definitions, those built in, and those that are guessed.
-type kinds struct{ declared kind.Declared }
+type kinds struct {
+	declared kind.Declared
+	unserved map[schema.GroupVersionKind]bool // see Simulator.Unserved
+}
 
 // resolve finds a kind. Nothing is guessed where it is known which kinds or versions there are.
 func (k kinds) resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 	found, err := k.declared.Resolve(gvk)
 	var missing *kind.NotFoundError
-	if errors.As(err, &missing) && missing.Served == "" && !builtInGroups[gvk.Group] {
+	if errors.As(err, &missing) && missing.Served == "" && !builtInGroups[gvk.Group] && !k.unserved[gvk] {
 		return guess(gvk), nil
 	}
 	return found, err

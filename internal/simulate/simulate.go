@@ -45,7 +45,7 @@ type Simulator struct {
 // New returns the Simulator of a TemplateController, of which compiled is the spec. definitions are CustomResourceDefinitions; kinds that are
 // neither in these nor built in are taken for namespaced ones. The rejection says why the operator would not serve it.
 func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions []map[string]any) (*Simulator, *spec.Rejection) {
-	s := &Simulator{name: tc.Name, spec: &tc.Spec, compiled: compiled, kinds: kinds{kind.Declared(definitions)}, seals: &seal.Ring{}, departed: &child.Departed{}}
+	s := &Simulator{name: tc.Name, spec: &tc.Spec, compiled: compiled, kinds: kinds{declared: kind.Declared(definitions), unserved: map[schema.GroupVersionKind]bool{}}, seals: &seal.Ring{}, departed: &child.Departed{}}
 	s.parents, s.schema = s.kinds.find(compiled.GVK), schemaOf(definitions, compiled.GVK)
 	if r := spec.CheckKind(s.spec, s.parents); r != nil {
 		return nil, r
@@ -57,6 +57,10 @@ func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions []map[s
 	s.seals.Set(keys)
 	return s, nil
 }
+
+// Unserved says that a cluster does not serve a kind, so that nothing is guessed of it: templates that yield it are in error, and nothing is
+// pruned. Call it before the first pass.
+func (s *Simulator) Unserved(gvk schema.GroupVersionKind) { s.kinds.unserved[gvk] = true }
 
 // OfKind reports whether an object is of the kind that is watched, in any version.
 func (s *Simulator) OfKind(content map[string]any) bool {
