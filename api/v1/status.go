@@ -220,5 +220,9 @@ const (
 	// ReasonFinalizerRejected says that the finalizer of a parent cannot be set, or removed.
 	ReasonFinalizerRejected = "FinalizerRejected"
 	ReasonLoopDetected      = "LoopDetected"
-	ReasonInternalError     = "InternalError"
+	// ReasonSuccessfulDelete, of an Event, says which children were deleted, and why.
+	ReasonSuccessfulDelete = "SuccessfulDelete"
+	// ReasonDriftCorrected, of an Event, says which fields of children have their values again that somebody else had changed.
+	ReasonDriftCorrected = "DriftCorrected"
+	ReasonInternalError  = "InternalError"
 )

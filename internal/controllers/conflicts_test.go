@@ -50,8 +50,9 @@ func TestConflictsThatLastAreReported(t *testing.T) {
 					t.Fatalf("ready condition %q and retry %v, want %q and backoff", got, result.Retry, row.want)
 				}
 			}
-			if n := len(c.events); n != 1 || !strings.Contains(c.events[0], row.want) {
-				t.Errorf("Events %q, want one of it", c.events)
+			warnings := c.warnings()
+			if len(warnings) != 1 || !strings.Contains(warnings[0], row.want) {
+				t.Errorf("Events %q, want one of it", warnings)
 			}
 		})
 	}

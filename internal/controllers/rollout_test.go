@@ -135,8 +135,8 @@ func TestBrokenTemplateHaltsTheRolloutAndAMendedOneHealsIt(t *testing.T) {
 		if got := again(); got[0] != strings.Replace(healing[0], " a", " b", 1) {
 			t.Errorf("the next request is %s", got[0])
 		}
-		if diff := cmp.Diff(1, len(c.events)); diff != "" {
-			t.Errorf("Events %q: want that of the failure alone", c.events)
+		if diff := cmp.Diff(1, len(c.warnings())); diff != "" {
+			t.Errorf("Events %q: want that of the failure alone", c.warnings())
 		}
 	}
 }

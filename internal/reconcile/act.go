@@ -34,6 +34,7 @@ func (p *pass) act(ctx context.Context) {
 }
 
 func (p *pass) carryOut(ctx context.Context) {
+	defer p.recordDone()
 	before := len(p.problems)
 	for i := 0; i < len(p.plan.Apply); i++ { // goOn may add to them
 		if a := p.plan.Apply[i]; a.Verb == plan.Seal {
@@ -77,6 +78,7 @@ func (p *pass) apply(ctx context.Context, a plan.Action) *problem.Problem {
 	}
 	p.written.Children = true
 	p.keep(after, a.Wanted.Kind)
+	p.noteCorrection(a)
 	p.goOn(a, after)
 	klog.FromContext(ctx).Info("applied child", "controller", p.Name, "parent", p.key.Parent.String(), "child", a.Wanted.ID().String(), "verb", a.Verb, "taken", a.Drift != "")
 	return nil
@@ -228,7 +230,9 @@ func (p *pass) replace(ctx context.Context, there *object.Object, w *child.Wante
 	if !p.sure || !p.r.controllers.MayPrune(ctx, p.Controller) {
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " is to be replaced once all is known that decides about it", Waiting: true, Retry: problem.RetrySlow}
 	}
-	if issue := p.remove(ctx, plan.Action{Verb: plan.Delete, Live: p.Factory.Live(w.Kind, there), Foreground: true}); issue != nil {
+	l := p.Factory.Live(w.Kind, there)
+	l.Wanted = w
+	if issue := p.remove(ctx, plan.Action{Verb: plan.Delete, Live: l, Foreground: true}); issue != nil {
 		return issue
 	}
 	return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " is being replaced", Waiting: true, Retry: problem.RetrySoon}
@@ -249,6 +253,7 @@ func (p *pass) remove(ctx context.Context, a plan.Action) *problem.Problem {
 	if accepted, issue := p.Delete(ctx, a.Live, propagation); !accepted {
 		return issue
 	}
+	p.done.deleted(a.Live)
 	p.written.Children = true
 	klog.FromContext(ctx).Info("deleted child", "controller", p.Name, "parent", p.key.Parent.String(), "child", a.Live.ID().String())
 	return nil

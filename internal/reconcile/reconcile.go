@@ -51,6 +51,7 @@ type pass struct {
 	suspect    bool           // whether earlier passes have written
 	rewrites   *loop.Rewrites // nil while there is no suspicion of a loop
 	written    loop.Written
+	done       done             // for Events
 	visible    bool             // whether the status is another one: found out where templates read it
 	chosen     []chosen         // by entry of spec.related; nil before they are chosen
 	unchosen   *problem.Problem // why they are not known: see choose

@@ -1,0 +1,48 @@
+package reconcile
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
+)
+
+// done is what a reconciliation has done to children that no condition shows afterwards, in words.
+type done struct{ pruned, recreated, corrected []string }
+
+// deleted notes that the server has accepted to delete a child.
+func (d *done) deleted(l *child.Live) {
+	if l.Wanted != nil {
+		d.recreated = append(d.recreated, l.ID().String())
+	} else {
+		d.pruned = append(d.pruned, l.ID().String())
+	}
+}
+
+// noteCorrection notes that a field has its value again that somebody else had changed.
+func (p *pass) noteCorrection(a plan.Action) {
+	if a.Drift != "" {
+		p.done.corrected = append(p.done.corrected, a.Wanted.ID().String()+" "+p.Author().Path(a.Drift, a.Wanted.Content))
+	}
+}
+
+// recordDone publishes Normal Events about what was done, one for each sort. Where a loop is suspected it publishes none: the ready
+// condition and an Event report that.
+func (p *pass) recordDone() {
+	if p.rewrites != nil {
+		return
+	}
+	p.record(v1.ReasonSuccessfulDelete, "deleted because no template yields it any more: ", p.done.pruned)
+	p.record(v1.ReasonSuccessfulDelete, "deleted to be created anew: ", p.done.recreated)
+	p.record(v1.ReasonDriftCorrected, "applied again because somebody else had changed it: ", p.done.corrected)
+}
+
+func (p *pass) record(reason, text string, all []string) {
+	if len(all) == 0 {
+		return
+	}
+	p.r.events.Announce(p.As, p.key, kube.Announcement{About: p.parent, Type: corev1.EventTypeNormal, Reason: reason, Message: text + problem.Join(all)})
+}
