@@ -23,8 +23,8 @@ type TemplateControllerStatus struct {
 	// are reconciled with the current spec. Ready says nothing about the parents.
 	// Two are there only while they are False: EventsWritable, Events about some
 	// parents cannot be written; LogsReadable, some logs of related Pods cannot be
-	// read. The meaning of Ready is promised; the other types, and all reasons,
-	// may change.
+	// read. The meaning of Ready and of ParentsReady is promised, and so are the
+	// reasons that the troubleshooting page lists as such; the rest may change.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
