@@ -15,9 +15,9 @@ func TestLimitKeepsDeletions(t *testing.T) {
 		return p
 	}
 	all := []*Parent{
-		parent("a", nil, Create), parent("b", []string{"wrong"}), parent("c", nil, Update, Delete), parent("d", nil, Recreate), parent("e", nil, Orphan),
+		parent("a", nil, Create), parent("b", []string{"wrong"}), parent("c", nil, Update, Delete), parent("d", nil, Recreate), parent("e", nil, Orphan), parent("f", nil, Unknown),
 	}
-	for n, want := range map[int]string{1: "c", 2: "c d", 3: "c d b", 9: "c d b a e"} {
+	for n, want := range map[int]string{1: "c", 2: "c d", 3: "c d f", 4: "c d f b", 9: "c d f b a e"} {
 		t.Run(want, func(t *testing.T) {
 			r := &Report{Parents: append([]*Parent(nil), all...)}
 			r.Limit(n)

@@ -106,17 +106,17 @@ func (x *comparison) outcome(s *side, parent *object.Object, live []*object.Obje
 			out.wanted[child.IDOf(c.Wanted)] = c
 		}
 	}
-	out.compare(state.Objects, end.Objects)
+	out.compare(state.Objects, end)
 	return out
 }
 
 // compare notes what has become of the objects.
-func (o *outcome) compare(before, after []map[string]any) {
+func (o *outcome) compare(before []map[string]any, end simulate.State) {
 	there := map[child.ID]map[string]any{}
 	for _, content := range before {
 		there[child.IDOf(content)] = content
 	}
-	for _, content := range after {
+	for _, content := range end.Objects {
 		id := child.IDOf(content)
 		was := there[id]
 		delete(there, id)
@@ -139,7 +139,11 @@ func (o *outcome) compare(before, after []map[string]any) {
 		o.effects[id] = e
 	}
 	for id := range there {
-		o.effects[id] = effect{verb: Delete}
+		verb := Delete
+		if end.Unsure(id) {
+			verb = Unknown
+		}
+		o.effects[id] = effect{verb: verb}
 	}
 }
 

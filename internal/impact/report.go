@@ -15,11 +15,12 @@ const (
 	Update   Verb = "update"
 	Recreate Verb = "recreate" // it is deleted, and made anew
 	Delete   Verb = "delete"
+	Unknown  Verb = "unknown"  // whether it is deleted depends on a readyWhen that is not true now
 	Orphan   Verb = "orphan"   // it stays, and no template yields it any more
 	Outdated Verb = "outdated" // it stays as it is, by its update strategy, though its template yields something else
 )
 
-var verbs = []Verb{Create, Update, Recreate, Delete, Orphan, Outdated}
+var verbs = []Verb{Create, Update, Recreate, Delete, Unknown, Orphan, Outdated}
 
 // Report is what a TemplateController would do. Its JSON form is stable.
 type Report struct {
@@ -83,11 +84,11 @@ type Change struct {
 // Differs reports whether there is anything to tell.
 func (r *Report) Differs() bool { return len(r.Parents) > 0 }
 
-// Limit keeps that many parents: those first that lose an object, then those with faults, then the others, each by namespace and name.
+// Limit keeps that many parents: those first that lose an object, or may, then those with faults, then the others, each by namespace and name.
 func (r *Report) Limit(n int) {
 	rank := func(p *Parent) int {
 		switch {
-		case slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Verb == Delete || c.Verb == Recreate }):
+		case slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Verb == Delete || c.Verb == Recreate || c.Verb == Unknown }):
 			return 0
 		case len(p.Faults) > 0:
 			return 1

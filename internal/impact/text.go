@@ -39,7 +39,8 @@ func Text(w io.Writer, colours cli.Colours, r *Report) error {
 // would says what becomes of objects.
 var would = map[Verb]string{
 	Create: "would be created", Update: "would be changed", Recreate: "would be recreated", Delete: "would be deleted",
-	Orphan: "would be left alone, as nobody wants it any more", Outdated: "would stay as it is, by the update strategy of its entry",
+	Unknown: "may be deleted (not known: depends on readyWhen)",
+	Orphan:  "would be left alone, as nobody wants it any more", Outdated: "would stay as it is, by the update strategy of its entry",
 }
 
 // String is such as "2 of 12 parents change: 3 Pods would be recreated, 1 ConfigMap would be deleted".

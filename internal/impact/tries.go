@@ -63,7 +63,7 @@ func (t *tries) change(ctx context.Context, d difference) (*Change, error) {
 	}
 	out := changeOf(d.effect.verb, entry, content)
 	switch out.Verb {
-	case Delete, Orphan:
+	case Delete, Unknown, Orphan:
 		return &out, nil
 	case Outdated:
 		out.Diff = diffOf(out, d.was.Wanted, d.wanted.Wanted)

@@ -118,9 +118,10 @@ func (p *pass) converge() {
 
 // judge tells how children stand. Those that are to count as ready do so.
 func (p *pass) judge(observed []*child.Live) *readiness.Judge {
-	judge := view.Judge(p.compiled.Program, p.input(observed))
+	judge, actual := view.Judge(p.compiled.Program, p.input(observed)), view.Judge(p.compiled.Program, p.input(observed))
 	for _, l := range observed {
 		if p.state.isAssumed(l.ID()) {
+			p.state.guessed = p.state.guessed || actual.Of(l.Entry, l.Object) != readiness.Ready
 			judge.Assume(l.Object)
 		}
 	}

@@ -33,6 +33,9 @@ func (s State) isAssumed(id child.ID) bool {
 	return same(s.assumed[id], s.Objects[s.find(id)])
 }
 
+// Unsure reports whether an object was deleted after a child had counted as ready though its readyWhen was not true: in a cluster, it may never be deleted.
+func (s State) Unsure(id child.ID) bool { return s.unsure[id] }
+
 // MakeReady returns an object with the status that its controller gives it once it is ready, unless it is being deleted. It returns an object that
 // is ready already as it is. What a readyWhen wants besides, it does not know.
 func MakeReady(content map[string]any, now time.Time) map[string]any {

@@ -37,7 +37,10 @@ type State struct {
 	applied map[child.ID]map[string]any
 	made    int // objects so far
 	// assumed are children that count as ready whatever the readyWhen of their entry says, for as long as they stay as they were then.
-	assumed  map[child.ID]map[string]any
+	assumed map[child.ID]map[string]any
+	// guessed is whether a child has counted as ready though its readyWhen was not true. unsure are the objects that were deleted since then.
+	guessed  bool
+	unsure   map[child.ID]bool
 	finished bool // whether what spec.finalize.children make has become ready
 	gone     bool // whether the parent is: see Result
 	// attempted is since when the cleanup of the parent has been attempted, zero while it has not.
@@ -49,12 +52,15 @@ var parentID = child.ID{}
 
 // copy returns a State that can be changed without a change of this one.
 func (s State) copy() State {
-	s.Objects, s.applied, s.assumed = slices.Clone(s.Objects), maps.Clone(s.applied), maps.Clone(s.assumed)
+	s.Objects, s.applied, s.assumed, s.unsure = slices.Clone(s.Objects), maps.Clone(s.applied), maps.Clone(s.assumed), maps.Clone(s.unsure)
 	if s.applied == nil {
 		s.applied = map[child.ID]map[string]any{}
 	}
 	if s.assumed == nil {
 		s.assumed = map[child.ID]map[string]any{}
+	}
+	if s.unsure == nil {
+		s.unsure = map[child.ID]bool{}
 	}
 	return s
 }
@@ -169,6 +175,9 @@ func (s *State) remove(id child.ID) {
 		s.Objects = slices.Delete(s.Objects, at, at+1)
 	}
 	delete(s.applied, id)
+	if s.guessed {
+		s.unsure[id] = true
+	}
 }
 
 // setStatus writes the status of the parent. What others have written there stays.
