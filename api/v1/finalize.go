@@ -26,17 +26,16 @@ type Finalize struct {
 	// +kubebuilder:validation:MaxItems=16
 	Children []Child `json:"children,omitempty"`
 
-	// How long the cleanup may take. Then the parent is released without the rest:
-	// the garbage collector deletes what is left of its children, and templater
-	// deletes those without owner reference, of entries with scope Cluster, about a
-	// minute later. The clock starts with the first full attempt: the API server
-	// has answered every write that the cleanup needs. It starts again after a
-	// restart of templater, a change of this TemplateController (suspension
-	// included), a missing permission, or anything else that keeps templater from
-	// a full attempt. A duration: up to four whole numbers of at
-	// most five digits, each with its unit h, m, s or ms, such as 90s or 1h30m; at
-	// most 28 characters. At least 1s, or 0s for none. Optional; without it, the
-	// parent waits until its cleanup is done.
+	// How long the cleanup may take. After that, the parent is released even if
+	// the cleanup is not done. Children without an owner reference (scope Cluster)
+	// are deleted about a minute later. The clock starts with the first full
+	// attempt: the API server has answered every write that the cleanup needs. It
+	// starts again after a restart of templater, a change of this
+	// TemplateController (suspension included), a missing permission, or anything
+	// else that prevents a full attempt. A duration: up to four whole numbers of
+	// at most five digits, each with its unit h, m, s or ms, such as 90s or 1h30m;
+	// at most 28 characters. At least 1s, or 0s for none. Optional; without it,
+	// the parent waits until its cleanup is done.
 	// +optional
 	// +kubebuilder:validation:Pattern=`^([0-9]{1,5}(h|m|s|ms)){1,4}$`
 	// +kubebuilder:validation:MaxLength=28

@@ -210,15 +210,16 @@ type Watch struct {
 	// +kubebuilder:validation:MaxLength=1024
 	FieldSelector string `json:"fieldSelector,omitempty"`
 
-	// Only objects for which this expression is true are parents, for what
-	// selectors cannot say: eq (index .metadata.annotations "example.org/managed") "yes".
-	// It is written as readyWhen, without delimiters, and sees .metadata, .spec,
-	// .status, .parent, .values and .controller. Optional; empty means all. AND-ed
-	// with the selectors. A missing result is false. An error, or a result that is
-	// neither true nor false, changes nothing: a parent stays one, another object
-	// does not become one. What templater itself writes into parents cannot be
-	// read: their status where this TemplateController writes it, finalizers, and
-	// labels and annotations of templater.dev. At most 1,024 characters.
+	// An expression that selects parents where selectors are not enough:
+	// eq (index .metadata.annotations "example.org/managed") "yes". Only objects
+	// for which it is true are parents. It is written as readyWhen, without
+	// delimiters, and sees .metadata, .spec, .status, .parent, .values and
+	// .controller. Optional; empty means all. AND-ed with the selectors. A missing
+	// result is false. An error, or a result that is not a boolean, changes
+	// nothing: a parent remains a parent, and another object does not become one.
+	// The expression cannot read what templater writes into parents: their status
+	// where this TemplateController writes it, finalizers, and labels and
+	// annotations of templater.dev. At most 1,024 characters.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	Filter string `json:"filter,omitempty"`

@@ -94,7 +94,7 @@ func TestTimeoutStartsAgainAfterAnInterruption(t *testing.T) {
 	manifest := func(t *testing.T, more string) string {
 		return with(t, ordered(t, ", timeout: 5m"), "spec:\n", "spec:\n"+more)
 	}
-	applies := func(t *testing.T, c *cluster, text string) {
+	applies := func(c *cluster, text string) {
 		c.apply(text)
 		c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
 		c.run()
@@ -108,8 +108,8 @@ func TestTimeoutStartsAgainAfterAnInterruption(t *testing.T) {
 		begins, ends func(t *testing.T, c *cluster)
 	}{
 		"the TemplateController is suspended": {
-			func(t *testing.T, c *cluster) { applies(t, c, manifest(t, "  suspend: true\n")) },
-			func(t *testing.T, c *cluster) {
+			func(t *testing.T, c *cluster) { applies(c, manifest(t, "  suspend: true\n")) },
+			func(_ *testing.T, c *cluster) {
 				c.edit(appsController, func(o *unstructured.Unstructured) { unstructured.RemoveNestedField(o.Object, "spec", "suspend") })
 			},
 		},
@@ -118,8 +118,8 @@ func TestTimeoutStartsAgainAfterAnInterruption(t *testing.T) {
 			func(_ *testing.T, c *cluster) { c.start() },
 		},
 		"the spec is rejected": {
-			func(t *testing.T, c *cluster) { applies(t, c, with(t, manifest(t, ""), "{{ end }}", "")) },
-			func(t *testing.T, c *cluster) { applies(t, c, manifest(t, "")) },
+			func(t *testing.T, c *cluster) { applies(c, with(t, manifest(t, ""), "{{ end }}", "")) },
+			func(t *testing.T, c *cluster) { applies(c, manifest(t, "")) },
 		},
 		"a permission is missing": {
 			func(_ *testing.T, c *cluster) { refuse(c, denied) }, func(_ *testing.T, c *cluster) { clear(c.refuse) },

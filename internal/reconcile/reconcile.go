@@ -122,48 +122,56 @@ func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
 	}
 	p.Controller = c
 	p.gather(true) // before anything is read
-	parent := c.Parent(key.Parent)
-	if parent == nil && c.TeardownOnly {
-		if c.ParentCache(key.Parent.Namespace) != nil { // else it may well be there
+	if p.parent = c.Parent(key.Parent); p.parent == nil {
+		return r.reconcileAbsence(ctx, c, key)
+	}
+	if p.parent.Deleting() && !p.parent.HasFinalizer(c.Finalizer) {
+		r.controllers.Count(key, tally.Tally{Generation: c.Generation, Unobserved: true})
+		return Result{} // the garbage collector takes the children
+	}
+	if c.TeardownOnly && !p.parent.Deleting() && !c.ReportsRejection {
+		return Result{}
+	}
+	return p.reconcile(ctx)
+}
+
+// reconcileAbsence reconciles a parent that the cache does not hold.
+func (r *Reconciler) reconcileAbsence(ctx context.Context, c *running.Controller, key queue.Key) Result {
+	if c.TeardownOnly {
+		if c.ParentCache(key.Parent.Namespace) != nil { // else it may well exist
 			r.forget(c, key)
 			r.endDeparture(key, "")
 		}
 		return Result{}
 	}
-	if parent == nil {
-		result := r.handleAbsence(ctx, c, key)
-		result.Outcome = outcomeOfLeaving(result)
-		return result
-	}
-	if parent.Deleting() && !parent.HasFinalizer(c.Finalizer) {
-		r.controllers.Count(key, tally.Tally{Generation: c.Generation, Unobserved: true})
-		return Result{} // the garbage collector takes the children
-	}
-	if c.TeardownOnly && !parent.Deleting() && !c.ReportsRejection {
-		return Result{}
-	}
-	p.parent = parent
-	p.memory.Open(ctx, r.memory, key.Controller)
+	result := r.handleAbsence(ctx, c, key)
+	result.Outcome = outcomeOfLeaving(result)
+	return result
+}
+
+// reconcile reconciles a parent that exists.
+func (p *pass) reconcile(ctx context.Context) Result {
+	p.memory.Open(ctx, p.r.memory, p.key.Controller)
 	defer p.memory.Close()
 	p.budget.Begin(&p.memory)
-	if c.TeardownOnly && !parent.Deleting() {
+	if p.TeardownOnly && !p.parent.Deleting() {
 		return p.reportRejection(ctx)
 	}
-	if p.suspect = r.breaker.Knows(key); p.suspect {
-		if wait := r.breaker.Wait(key, p.specs()); wait > 0 {
+	if p.suspect = p.r.breaker.Knows(p.key); p.suspect {
+		if wait := p.r.breaker.Wait(p.key, p.specs()); wait > 0 {
 			return Result{After: wait}
 		}
-		p.rewrites = r.breaker.Rewrites(key, p.specs())
+		p.rewrites = p.r.breaker.Rewrites(p.key, p.specs())
 	}
-	if parent.Deleting() {
+	if p.parent.Deleting() {
 		return p.teardown(ctx)
 	}
-	if c.SyncingRelated() {
-		return Result{} // likewise
+	if p.SyncingRelated() {
+		return Result{} // the end of the first list brings the parent back
 	}
 	result := p.run(ctx).also(p.collectLeftovers(ctx))
-	if result.Retry < problem.RetrySlow && (p.behind || !running.Readable(c.Controllers)) {
-		result.Retry = problem.RetrySlow // something may be left to prune, and nobody tells when
+	if result.Retry < problem.RetrySlow && (p.behind || !running.Readable(p.Controllers)) {
+		result.Retry = problem.RetrySlow // something may be left to prune, and no event tells when
 	}
 	return result
 }

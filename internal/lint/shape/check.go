@@ -19,15 +19,9 @@ type Place struct {
 // end returns the offset behind it.
 func (p Place) end() int { return p.Offset + p.Length }
 
-// Book is what the checks of a TemplateController share: it bounds their work, and keeps what they find.
+// Book is what the checks of a TemplateController share.
 type Book interface {
-	// Warn keeps what is probably not as meant. replacement is what to write instead; "" means that nobody can tell.
-	Warn(code finding.Code, at Place, replacement, format string, args ...any)
-	// Fail keeps what rendering fails on: a warning unless it is sure that rendering gets there.
-	Fail(sure bool, code finding.Code, at Place, format string, args ...any)
-	// Step counts the work, and reports whether to go on. Ended reports that it is used up.
-	Step() bool
-	Ended() bool
+	Findings
 	// Nearest returns the known key that may have been meant, or "", Within the path from a type down to the nearest one that
 	// has the key, or "".
 	Nearest(key string, known []string) string
@@ -39,6 +33,17 @@ type Book interface {
 	PrintsValue(u *syntax.Unit, n parse.Node) (prints, certain bool)
 	// Skeleton returns what the text of a template shows.
 	Skeleton(u *syntax.Unit) *outline.Skeleton
+}
+
+// Findings bounds the work of the checks, and keeps what they find.
+type Findings interface {
+	// Warn keeps what is probably not as meant. replacement is what to write instead; "" means that nobody can tell.
+	Warn(code finding.Code, at Place, replacement, format string, args ...any)
+	// Fail keeps what rendering fails on: a warning unless it is sure that rendering gets there.
+	Fail(sure bool, code finding.Code, at Place, format string, args ...any)
+	// Step counts the work, and reports whether to go on. Ended reports that it is used up.
+	Step() bool
+	Ended() bool
 }
 
 // checker looks at what templates write out.

@@ -230,15 +230,20 @@ func (c *Controller) LocateParent(key queue.Key) kube.Location {
 
 // Client is the access to the API server that this package needs, as one user; kube.Client has it.
 type Client interface {
-	Get(ctx context.Context, o kube.Location) (*object.Object, error)
-	GetDated(ctx context.Context, o kube.Location) (*object.Object, time.Time, error)
-	Selected(ctx context.Context, o kube.Location, labels, fields string) (bool, error)
+	Reader
 	Apply(ctx context.Context, o kube.Location, body []byte, manager string) (*object.Object, error)
 	ApplyStatus(ctx context.Context, o kube.Location, body []byte, manager string) (*object.Object, error)
 	Delete(ctx context.Context, o kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error
 	SetMetadata(ctx context.Context, o kube.Location, m kube.Metadata, manager string) (*object.Object, error)
 	Allowed(ctx context.Context, right kube.Right) (bool, error)
 	Finalizers
+}
+
+// Reader reads single objects from the API server.
+type Reader interface {
+	Get(ctx context.Context, o kube.Location) (*object.Object, error)
+	GetDated(ctx context.Context, o kube.Location) (*object.Object, time.Time, error)
+	Selected(ctx context.Context, o kube.Location, labels, fields string) (bool, error)
 }
 
 // Finalizers is the access to finalizers.

@@ -147,8 +147,7 @@ func (c *converter) mapping(n *yaml.Node, at level, depth int) (any, error) {
 	if err := c.x.Charge(costMap + budget.CostItem*len(n.Content)); err != nil {
 		return nil, err
 	}
-	m := make(map[string]any, len(n.Content)/2)
-	var dropped map[string]bool
+	p := pairs{m: make(map[string]any, len(n.Content)/2)}
 	var merged []*yaml.Node
 	for i := 0; i < len(n.Content); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
@@ -156,40 +155,54 @@ func (c *converter) mapping(n *yaml.Node, at level, depth int) (any, error) {
 			merged = append(merged, value)
 			continue
 		}
-		if c.lacks(key) {
-			continue
-		}
-		name, err := c.key(key, at)
-		if err != nil {
+		if err := c.pair(&p, key, value, at, depth); err != nil {
 			return nil, err
-		}
-		if _, twice := m[name]; twice || dropped[name] {
-			return nil, c.duplicate(key, name)
-		}
-		switch left, err := c.left(value); {
-		case err != nil:
-			return nil, err
-		case left:
-			if dropped == nil {
-				dropped = map[string]bool{}
-			}
-			dropped[name] = true
-			continue
-		}
-		v, err := c.entry(value, name, at, depth)
-		if err != nil {
-			return nil, c.inside(err, key, name)
-		}
-		if v != (missing{}) {
-			m[name] = v
 		}
 	}
 	for _, value := range merged {
-		if err := c.merge(m, value, at, depth); err != nil {
+		if err := c.merge(p.m, value, at, depth); err != nil {
 			return nil, err
 		}
 	}
-	return m, nil
+	return p.m, nil
+}
+
+// pairs are the pairs of a map that have been converted.
+type pairs struct {
+	m       map[string]any
+	dropped map[string]bool // keys whose values are empty
+}
+
+// pair converts a key and its value.
+func (c *converter) pair(p *pairs, key, value *yaml.Node, at level, depth int) error {
+	if c.lacks(key) {
+		return nil
+	}
+	name, err := c.key(key, at)
+	if err != nil {
+		return err
+	}
+	if _, twice := p.m[name]; twice || p.dropped[name] {
+		return c.duplicate(key, name)
+	}
+	switch left, err := c.left(value); {
+	case err != nil:
+		return err
+	case left:
+		if p.dropped == nil {
+			p.dropped = map[string]bool{}
+		}
+		p.dropped[name] = true
+		return nil
+	}
+	v, err := c.entry(value, name, at, depth)
+	if err != nil {
+		return c.inside(err, key, name)
+	}
+	if v != (missing{}) {
+		p.m[name] = v
+	}
+	return nil
 }
 
 // entry converts the value of a key.
