@@ -43,8 +43,8 @@ type Finalize struct {
 	Timeout string `json:"timeout,omitempty"`
 
 	// Removed. Any value is refused: remove the field. With a timeout, the parent
-	// is always released once it has passed. For what Block meant, remove timeout,
-	// too. Optional.
+	// is always released when it has passed. To get the behavior of Block, remove
+	// timeout, too. Optional.
 	// +optional
 	OnTimeout string `json:"onTimeout,omitempty"`
 }

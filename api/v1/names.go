@@ -23,8 +23,8 @@ const (
 	LabelManagedBy = "app.kubernetes.io/managed-by"
 	// ManagedBy is the value of LabelManagedBy.
 	ManagedBy = "templater"
-	// AnnotationHash repeats, for readers, the hash in AnnotationSeal: of what the template yielded when the object was applied,
-	// without what templater adds.
+	// AnnotationHash repeats the hash in AnnotationSeal for readers. It is the hash of what the template yielded when the object
+	// was applied, without what templater adds.
 	AnnotationHash = "templater.dev/applied-hash"
 	// AnnotationDepth holds how many templater parents an object descends
 	// from: 1 for a child, 2 for a child's child.
@@ -39,14 +39,14 @@ const (
 	// AnnotationPrune holds the child's prunePolicy when it is not Delete, so
 	// that it is known after the entry in spec.children is gone.
 	AnnotationPrune = "templater.dev/prune"
-	// AnnotationSeal proves that templater has made the object, from what, and under which policies: see package seal.
+	// AnnotationSeal proves that templater made the object, from which content and under which policies: see package seal.
 	AnnotationSeal = "templater.dev/seal"
 	// FinalizerChildren keeps a TemplateController until its children are deleted, and until no parent has its finalizer.
 	FinalizerChildren = "templater.dev/children"
 	// FinalizerParentPrefix and a TemplateController's name make the finalizer of its parents.
 	FinalizerParentPrefix = "finalize.templater.dev/"
-	// AnnotationCleanupSincePrefix and a TemplateController's name make the annotation of a deleted parent that says since when its
-	// cleanup has been attempted: TIME/UID, by the clock of the API server. Without it the clock of finalize.timeout starts again.
+	// AnnotationCleanupSincePrefix and a TemplateController's name make an annotation of a deleted parent. Its value TIME/UID records when
+	// the cleanup was first attempted, by the clock of the API server. Without it, finalize.timeout starts again.
 	AnnotationCleanupSincePrefix = "cleanup-since.templater.dev/"
 	// AnnotationSkipFinalize has a parent that is being deleted go at once, where it is "true".
 	AnnotationSkipFinalize = "templater.dev/skip-finalize"

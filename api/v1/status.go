@@ -4,8 +4,8 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // TemplateControllerStatus is what templater made of the spec.
 type TemplateControllerStatus struct {
-	// The metadata.generation that the conditions are about, and that parents
-	// are counted for in parents.updated. Always there.
+	// The metadata.generation that the conditions describe, and that
+	// parents.updated counts. Always there.
 	// +optional
 	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
 
@@ -21,10 +21,12 @@ type TemplateControllerStatus struct {
 	// the ready condition; Ready, accepted and watching, and neither suspended nor
 	// being deleted nor handed over; ParentsReady, no parent has failed, and all
 	// are reconciled with the current spec. Ready says nothing about the parents.
-	// Two are there only while they are False: EventsWritable, Events about some
-	// parents cannot be written; LogsReadable, some logs of related Pods cannot be
-	// read. The meaning of Ready and of ParentsReady is promised, and so are the
-	// reasons that the troubleshooting page lists as such; the rest may change.
+	// Three are there only while they are False: EventsWritable, Events about some
+	// parents cannot be written; FilterEvaluated, spec.watch.filter cannot be
+	// evaluated for some objects; LogsReadable, some logs of related Pods cannot
+	// be read. The meaning of Ready and of ParentsReady is promised, and so are
+	// the reasons under "Promised reasons" on the troubleshooting page; the rest
+	// may change.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -32,7 +34,7 @@ type TemplateControllerStatus struct {
 
 	// How the parents fare. Always there. Follows a change after 2 seconds. After
 	// templater has started, the earlier counts are kept until all parents are
-	// reconciled, or for 30 seconds; updated only if the spec is the same.
+	// reconciled, or for 30 seconds; updated is kept only if the spec is the same.
 	// +optional
 	Parents ParentCounts `json:"parents"`
 
@@ -78,8 +80,8 @@ type TemplateControllerStatus struct {
 // ParentCounts counts the parents of a TemplateController.
 type ParentCounts struct {
 	// All parents: the objects that match spec.watch. Always there. It is the sum
-	// of ready, failed, waiting and suspended, and of those that are not yet
-	// reconciled for the first time.
+	// of ready, failed, waiting and suspended, plus the parents that have not been
+	// reconciled yet.
 	// +optional
 	Total int64 `json:"total"`
 	// Those whose children are all as their templates say, and ready. Always
@@ -94,9 +96,9 @@ type ParentCounts struct {
 	// objects, or are being deleted. Always there.
 	// +optional
 	Waiting int64 `json:"waiting"`
-	// Those that were reconciled with the current spec, which is that of
-	// observedGeneration, with whatever result. A change of the spec has reached
-	// all parents when updated and suspended add up to total. Always there.
+	// Those that were reconciled with the spec of observedGeneration, with any
+	// result. A change of the spec has reached all parents when updated and
+	// suspended add up to total. Always there.
 	// +optional
 	Updated int64 `json:"updated"`
 	// Those that are not reconciled because spec.suspend is true. They count
@@ -148,7 +150,7 @@ const (
 	ConditionLogsReadable   = "LogsReadable"   // there while it is False
 	ConditionParentsReady   = "ParentsReady"
 	ConditionReady          = "Ready"
-	// ConditionFilterEvaluated is there while it is False: it is not known of some objects whether they are parents.
+	// ConditionFilterEvaluated is there while it is False: the filter cannot be evaluated for some objects.
 	ConditionFilterEvaluated = "FilterEvaluated"
 )
 
@@ -211,18 +213,18 @@ const (
 	ReasonChildFailing       = "ChildFailing"
 	ReasonStatusRejected     = "StatusRejected"
 	ReasonLeaving            = "Leaving"
-	// ReasonTemplateControllerNotAccepted says that a parent is not reconciled, because its TemplateController is not accepted.
+	// ReasonTemplateControllerNotAccepted means that a parent is not reconciled because its TemplateController is not accepted.
 	ReasonTemplateControllerNotAccepted = "TemplateControllerNotAccepted"
 	// ReasonFinalizing says what a parent that is being deleted waits for.
 	ReasonFinalizing = "Finalizing"
-	// ReasonFinalizeTimeout, of an Event, says that this has taken longer than spec.finalize.timeout, and that the parent was released.
+	// ReasonFinalizeTimeout is the reason of an Event: the cleanup took longer than spec.finalize.timeout, and the parent was released.
 	ReasonFinalizeTimeout = "FinalizeTimeout"
 	// ReasonFinalizerRejected says that the finalizer of a parent cannot be set, or removed.
 	ReasonFinalizerRejected = "FinalizerRejected"
 	ReasonLoopDetected      = "LoopDetected"
-	// ReasonSuccessfulDelete, of an Event, says which children were deleted, and why.
+	// ReasonSuccessfulDelete is the reason of an Event that names deleted children.
 	ReasonSuccessfulDelete = "SuccessfulDelete"
-	// ReasonDriftCorrected, of an Event, says which fields of children have their values again that somebody else had changed.
+	// ReasonDriftCorrected is the reason of an Event that names fields of children that somebody else changed and templater applied again.
 	ReasonDriftCorrected = "DriftCorrected"
 	ReasonInternalError  = "InternalError"
 )

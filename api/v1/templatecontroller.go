@@ -212,7 +212,7 @@ type Watch struct {
 
 	// An expression that selects parents where selectors are not enough:
 	// eq (index .metadata.annotations "example.org/managed") "yes". Only objects
-	// for which it is true are parents. It is written as readyWhen, without
+	// for which it is true are parents. It is written like readyWhen, without
 	// delimiters, and sees .metadata, .spec, .status, .parent, .values and
 	// .controller. Optional; empty means all. AND-ed with the selectors. A missing
 	// result is false. An error, or a result that is not a boolean, changes
