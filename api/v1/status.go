@@ -215,6 +215,8 @@ const (
 	ReasonLeaving            = "Leaving"
 	// ReasonTemplateControllerNotAccepted means that a parent is not reconciled because its TemplateController is not accepted.
 	ReasonTemplateControllerNotAccepted = "TemplateControllerNotAccepted"
+	// ReasonTemplateControllerDeleted says that a parent is not reconciled any more, because its TemplateController is deleted.
+	ReasonTemplateControllerDeleted = "TemplateControllerDeleted"
 	// ReasonFinalizing says what a parent that is being deleted waits for.
 	ReasonFinalizing = "Finalizing"
 	// ReasonFinalizeTimeout is the reason of an Event: the cleanup took longer than spec.finalize.timeout, and the parent was released.

@@ -184,7 +184,7 @@ func (a *assembly) recheck() time.Duration {
 // mayReport reports whether it is known which objects are the parents, though the spec is rejected, so that these can report that.
 func (a *assembly) mayReport(tc *v1.TemplateController, c *spec.Compiled) bool {
 	byNamespace := len(tc.Spec.Watch.Namespaces) > 0 || c.NamespaceSelector != nil
-	return !c.Unread && (a.kind.Namespaced || !byNamespace) && !tc.Spec.Suspend && tc.DeletionTimestamp == nil
+	return !c.Unread && (a.kind.Namespaced || !byNamespace) && !tc.Spec.Suspend
 }
 
 func (a *assembly) watchParents(tc *v1.TemplateController, c *spec.Compiled) {

@@ -307,15 +307,15 @@ func TestTemplateControllerThatGoesWithChildrenInOtherNamespaces(t *testing.T) {
 	t.Run("Orphan leaves them", func(t *testing.T) {
 		c := begun(t, tenants, tenant)
 		c.goes()
-		wantRequests(t, "deleted", c.writes(), parentRelease, givenUp)
+		wantRequests(t, "deleted", c.writes(), "status apps one", parentRelease, givenUp)
 		c.apply(tenants)
-		wantRequests(t, "another one of that name takes them up", c.writes(), ownFinalizer, parentHolds)
+		wantRequests(t, "another one of that name takes them up", c.writes(), ownFinalizer, parentHolds, "status apps one")
 		c.quiet("they are its own")
 	})
 	t.Run("Delete takes them, but for those that say otherwise", func(t *testing.T) {
 		c := begun(t, with(t, tenants, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n", "- name: role\n", "- name: role\n    deletionPolicy: Orphan\n"), tenant)
 		c.goes()
-		wantRequests(t, "deleted", c.writes(), parentRelease, "delete configmaps a", givenUp)
+		wantRequests(t, "deleted", c.writes(), "status apps one", parentRelease, "delete configmaps a", givenUp)
 	})
 	for policy, want := range map[string][]string{"Orphan": {"delete configmaps a"}, "Delete": {"delete configmaps a", "delete clusterroles r"}} {
 		t.Run("Delete goes by what an object says, where its entry is gone: "+policy, func(t *testing.T) {
@@ -325,7 +325,7 @@ func TestTemplateControllerThatGoesWithChildrenInOtherNamespaces(t *testing.T) {
 			c.apply(with(t, spec, spec[from:to], "", "{{ $.spec.text }}", "{{ fail \"x\" }}"))
 			wantRequests(t, "a template fails, so that nothing is pruned", c.run(), "status apps one")
 			c.goes()
-			wantRequests(t, "deleted", c.writes(), slices.Concat([]string{parentRelease}, want, []string{givenUp})...)
+			wantRequests(t, "deleted", c.writes(), slices.Concat([]string{"status apps one", parentRelease}, want, []string{givenUp})...)
 		})
 	}
 }

@@ -45,6 +45,9 @@ func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, e
 		return finalizing{false, waits}, err
 	case tc.DeletionTimestamp != nil:
 		c.stop(ctx, tc.Name)
+		if waits, err := c.reportEnding(ctx, e, next, has && deletes); waits != nil || err != nil {
+			return finalizing{true, waits}, err
+		}
 		if has && next.MayHold {
 			if waits, err := c.releaseParents(ctx, e, next); waits != nil || err != nil {
 				return finalizing{true, waits}, err

@@ -195,7 +195,7 @@ func TestTemplateControllerThatGoesStrandsNoParent(t *testing.T) {
 		prepare  func(c *cluster)
 		want     []string
 	}{
-		"a parent":                  {ordered(t), func(*cluster) {}, []string{"list apps everywhere", parentRelease, "list apps everywhere", givenUp}},
+		"a parent":                  {ordered(t), func(*cluster) {}, []string{"status apps one", "list apps everywhere", parentRelease, "list apps everywhere", givenUp}},
 		"one that is being deleted": {ordered(t), func(c *cluster) { c.deletes(one, metav1.DeletePropagationBackground) }, []string{"list apps everywhere", parentRelease, "list apps everywhere", givenUp}},
 		"one that does not match any more, which nobody has seen": {selective(t, ordered(t)), func(c *cluster) {
 			o := c.objects[one].DeepCopy()
@@ -205,9 +205,9 @@ func TestTemplateControllerThatGoesStrandsNoParent(t *testing.T) {
 		"a broken spec": {ordered(t), func(c *cluster) {
 			c.apply(with(t, ordered(t), "{{ end }}", ""))
 			c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
-		}, []string{"list apps everywhere", parentRelease, "list apps everywhere", givenUp}},
+		}, []string{"status apps one", "list apps everywhere", parentRelease, "list apps everywhere", givenUp}},
 		"children that go": {with(t, ordered(t), "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"), func(*cluster) {}, []string{
-			"list apps everywhere", parentRelease, "list apps everywhere", "delete configmaps a", "delete configmaps b", givenUp,
+			"status apps one", "list apps everywhere", parentRelease, "list apps everywhere", "delete configmaps a", "delete configmaps b", givenUp,
 		}},
 	} {
 		for _, restart := range []bool{false, true} {
@@ -348,14 +348,14 @@ func TestRefusalsToFinalizersOfTheTemplateControllerAreTold(t *testing.T) {
 		c := finalizes(t, ordered(t))
 		c.refuse[givenUp] = refused
 		c.goes()
-		wantRequests(t, "parents go free", c.run(), "list apps everywhere", parentRelease, "list apps everywhere", givenUp)
+		wantRequests(t, "parents go free", c.run(), "status apps one", "list apps everywhere", parentRelease, "list apps everywhere", givenUp)
 		told(c, want)
 	})
 	t.Run("of parents that cannot be listed", func(t *testing.T) {
 		c := finalizes(t, ordered(t))
 		c.refuse["list apps everywhere"] = answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, "s3cr3t")
 		c.goes()
-		wantRequests(t, "it goes", c.run(), "list apps everywhere")
+		wantRequests(t, "it goes", c.run(), "status apps one", "list apps everywhere")
 		told(c, "False ListFailed: being deleted: waits until it can read which parents have the finalizer finalize.templater.dev/apps: the API server answers 500 InternalError")
 	})
 }

@@ -41,7 +41,7 @@ func TestLookAlikesAreNoChildren(t *testing.T) {
 	yieldsLess := []step{{func(c *cluster) { c.apply(with(t, app, "[a, b]", "[b]")) }, []string{"delete configmaps a", "status apps one"}}}
 	stopsMatching := []step{{func(c *cluster) { c.apply(with(t, app, "tier: front", "tier: back")) }, []string{"delete configmaps a", "delete configmaps b", "get apps one"}}}
 	controllerGoes := []step{
-		{func(c *cluster) { c.goes() }, []string{"delete configmaps a", "delete configmaps b"}},
+		{func(c *cluster) { c.goes() }, []string{"delete configmaps a", "delete configmaps b", "status apps one"}},
 		{func(c *cluster) { c.gone(configMap("a")); c.gone(configMap("b")) }, []string{"finalizers[] templatecontrollers apps"}},
 	}
 	for why, row := range map[string]struct {
@@ -54,7 +54,7 @@ func TestLookAlikesAreNoChildren(t *testing.T) {
 		"the parent stops matching, which the child was to outlive":                {outliving(selective), stopsMatching},
 		"the TemplateController goes, and takes its children":                      {deleting, controllerGoes},
 		"the TemplateController goes, and leaves the children that are to stay": {outliving(deleting), []step{
-			{func(c *cluster) { c.goes() }, []string{"finalizers[] templatecontrollers apps"}},
+			{func(c *cluster) { c.goes() }, []string{"finalizers[] templatecontrollers apps", "status apps one"}},
 		}},
 		"the parent is gone, and the garbage collector has left the children for a while": {apps, []step{
 			{func(c *cluster) {
@@ -106,7 +106,7 @@ func TestTemplateControllerThatGoesLeavesTheLookAlikesThatItsParentsControl(t *t
 	c.goes()
 	requests := c.run()
 	slices.Sort(requests)
-	wantRequests(t, "it goes", requests, "delete configmaps a", "delete configmaps b")
+	wantRequests(t, "it goes", requests, "delete configmaps a", "delete configmaps b", "status apps one")
 	c.gone(configMap("a"))
 	c.gone(configMap("b"))
 	wantRequests(t, "the children are gone", c.run(), "finalizers[] templatecontrollers apps")

@@ -193,7 +193,7 @@ func TestANewLeaderTakesNoChildWithAnOldTemplateController(t *testing.T) {
 		change func(t *testing.T, c *cluster) // that no watch has brought
 		want   []string
 	}{
-		"it is as the server has it": {func(*testing.T, *cluster) {}, []string{"get templatecontrollers apps", "delete configmaps a", "delete configmaps b", "finalizers[] templatecontrollers apps"}},
+		"it is as the server has it": {func(*testing.T, *cluster) {}, []string{"status apps one", "get templatecontrollers apps", "delete configmaps a", "delete configmaps b", "finalizers[] templatecontrollers apps"}},
 		"it is suspended meanwhile": {func(t *testing.T, c *cluster) {
 			t.Helper()
 			newer := c.objects[appsController].DeepCopy()
@@ -201,8 +201,8 @@ func TestANewLeaderTakesNoChildWithAnOldTemplateController(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.store(appsController, newer)
-		}, []string{"get templatecontrollers apps", "finalizers[] templatecontrollers apps"}},
-		"the watch of TemplateControllers fails": {func(_ *testing.T, c *cluster) { c.fail("templatecontrollers", errors.New("no answer")) }, nil},
+		}, []string{"status apps one", "get templatecontrollers apps", "finalizers[] templatecontrollers apps"}},
+		"the watch of TemplateControllers fails": {func(_ *testing.T, c *cluster) { c.fail("templatecontrollers", errors.New("no answer")) }, []string{"status apps one"}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := goesWith(t, apps, "", false)

@@ -98,7 +98,7 @@ func TestChildOfATemplateControllerThatWasReplacedDoesNotKeepItFromGoing(t *test
 	other := parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: b}}")
 	other.SetUID("uid-other")
 	c.store(configMap("b"), other) // the watch does not tell
-	wantRequests(t, "it goes", c.run(), "delete configmaps a", "delete configmaps b", "get configmaps b", "delete configmaps b", "get configmaps b")
+	wantRequests(t, "it goes", c.run(), "status apps one", "delete configmaps a", "delete configmaps b", "get configmaps b", "delete configmaps b", "get configmaps b")
 	if got := c.condition("templatecontrollers", "apps", "Ready"); got != "False Deleting: being deleted: waits for its children to go: ConfigMap ns/a; ConfigMap ns/b; what keeps one is in its metadata.finalizers" {
 		t.Errorf("ready condition %q, want no refusal", got)
 	}

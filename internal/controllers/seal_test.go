@@ -74,7 +74,7 @@ func TestForgedChildrenAreNothing(t *testing.T) {
 			withEntry(t, showing, "updateStrategy: {type: Recreate}"), func(c *cluster) { c.apply(with(t, app, "hello", "bye")) },
 			[]string{"delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one"},
 		},
-		"the TemplateController goes": {with(t, showing, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"), func(c *cluster) { c.goes() }, []string{"delete configmaps a", "delete configmaps b"}},
+		"the TemplateController goes": {with(t, showing, "spec:\n", "spec:\n  whenDeleted: DeleteChildren\n"), func(c *cluster) { c.goes() }, []string{"delete configmaps a", "delete configmaps b", "status apps one"}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := runs(t, row.manifest)

@@ -61,6 +61,9 @@ func (l *syncRun) read(ctx context.Context) (done bool, err error) {
 	l.packed = l.c.cache.Get(types.NamespacedName{Name: l.name})
 	if l.packed == nil {
 		klog.FromContext(ctx).V(2).Info("TemplateController is gone", "controller", l.name)
+		if done, err := l.c.reportDeleted(ctx, l.name); !done || err != nil {
+			return true, err
+		}
 		return true, l.c.forget(ctx, l.name)
 	}
 	l.tc = &v1.TemplateController{}

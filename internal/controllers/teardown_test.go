@@ -35,17 +35,21 @@ func goesWith(t *testing.T, before, after string, restart bool) *cluster {
 }
 
 func TestTemplateControllerThatWasBrokenTakesItsChildren(t *testing.T) {
-	for why, broken := range map[string]string{
-		"a template":   with(t, apps, "{{ end }}", ""),
-		"the selector": with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {a: '?'}}}"),
-		"the period":   with(t, apps, "spec:\n", "spec:\n  resyncPeriod: never\n"),
+	deletions := []string{"delete configmaps a", "delete configmaps b", "finalizers[] templatecontrollers apps"}
+	for why, row := range map[string]struct {
+		broken string
+		want   []string
+	}{
+		"a template":   {with(t, apps, "{{ end }}", ""), append(slices.Clone(deletions), "status apps one")},
+		"the selector": {with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {a: '?'}}}"), deletions},
+		"the period":   {with(t, apps, "spec:\n", "spec:\n  resyncPeriod: never\n"), deletions},
 	} {
 		for _, restart := range []bool{false, true} {
 			t.Run(fmt.Sprint(why, ", restart ", restart), func(t *testing.T) {
-				c := goesWith(t, apps, broken, restart)
+				c := goesWith(t, apps, row.broken, restart)
 				requests := c.settle()
 				slices.Sort(requests)
-				wantRequests(t, "it goes", requests, "delete configmaps a", "delete configmaps b", "finalizers[] templatecontrollers apps")
+				wantRequests(t, "it goes", requests, row.want...)
 			})
 		}
 	}
@@ -68,12 +72,12 @@ func TestChildrenThatAreToStayOutliveTheirTemplateController(t *testing.T) {
 		before, after string
 		want          []string
 	}{
-		"deletionPolicy Orphan":                             {withEntry(t, apps, "deletionPolicy: Orphan"), "", []string{"finalizers[] templatecontrollers apps"}},
-		"prunePolicy Orphan":                                {withEntry(t, apps, "prunePolicy: Orphan"), "", []string{"finalizers[] templatecontrollers apps"}},
-		"Orphan, and the spec is broken":                    {withEntry(t, apps, "deletionPolicy: Orphan"), with(t, withEntry(t, apps, "deletionPolicy: Orphan"), "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps"}},
-		"Orphan of an entry that has another name now":      {withEntry(t, apps, "deletionPolicy: Orphan"), with(t, apps, "- name: maps", "- name: files", "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps"}},
-		"prunePolicy of an entry that has another name now": {withEntry(t, apps, "prunePolicy: Orphan"), with(t, apps, "- name: maps", "- name: files", "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps"}},
-		"the entry says so no longer":                       {withEntry(t, apps, "deletionPolicy: Orphan"), with(t, apps, "{{ end }}", ""), []string{"delete configmaps a", "delete configmaps b", "finalizers[] templatecontrollers apps"}},
+		"deletionPolicy Orphan":                             {withEntry(t, apps, "deletionPolicy: Orphan"), "", []string{"finalizers[] templatecontrollers apps", "status apps one"}},
+		"prunePolicy Orphan":                                {withEntry(t, apps, "prunePolicy: Orphan"), "", []string{"finalizers[] templatecontrollers apps", "status apps one"}},
+		"Orphan, and the spec is broken":                    {withEntry(t, apps, "deletionPolicy: Orphan"), with(t, withEntry(t, apps, "deletionPolicy: Orphan"), "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps", "status apps one"}},
+		"Orphan of an entry that has another name now":      {withEntry(t, apps, "deletionPolicy: Orphan"), with(t, apps, "- name: maps", "- name: files", "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps", "status apps one"}},
+		"prunePolicy of an entry that has another name now": {withEntry(t, apps, "prunePolicy: Orphan"), with(t, apps, "- name: maps", "- name: files", "{{ end }}", ""), []string{"finalizers[] templatecontrollers apps", "status apps one"}},
+		"the entry says so no longer":                       {withEntry(t, apps, "deletionPolicy: Orphan"), with(t, apps, "{{ end }}", ""), []string{"delete configmaps a", "delete configmaps b", "finalizers[] templatecontrollers apps", "status apps one"}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := goesWith(t, row.before, row.after, false)
@@ -94,7 +98,7 @@ func TestChildThatAnotherControllerHasTakenStaysBehind(t *testing.T) {
 		o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "ReplicaSet", Name: "taker", UID: "uid-taker", Controller: &yes}})
 	})
 	c.goes()
-	wantRequests(t, "it goes", c.settle(), "delete configmaps b", "finalizers[] templatecontrollers apps")
+	wantRequests(t, "it goes", c.settle(), "status apps one", "delete configmaps b", "finalizers[] templatecontrollers apps")
 }
 
 func TestEntryThatDeletesTakesNothingWithATemplateControllerThatOrphans(t *testing.T) {
@@ -104,7 +108,7 @@ func TestEntryThatDeletesTakesNothingWithATemplateControllerThatOrphans(t *testi
 	c.run()
 	c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) }) // as an earlier policy has left it
 	c.goes()
-	wantRequests(t, "it goes", c.settle(), "finalizers[] templatecontrollers apps")
+	wantRequests(t, "it goes", c.settle(), "status apps one", "finalizers[] templatecontrollers apps")
 }
 
 func TestTemplateControllerThatGoesSaysWhatItWaitsFor(t *testing.T) {

@@ -20,18 +20,20 @@ import (
 
 // tracked is what is kept of one TemplateController, under the lock of Controllers.
 type tracked struct {
-	uid        types.UID
-	since      time.Time     // when this operator took it up; zero before
-	waiting    handover      // for another class
-	holders    []kube.Holder // parents to take the finalizer from, where the TemplateController goes
-	sought     int64         // the generation that strays were sought for: see seekStrays
-	released   bool          // whether no parent has the finalizer any more, as far as the last look at a TemplateController that does not need it, or goes
-	confirmed  bool          // whether it is known as the server has it: see Controllers.MayPrune
-	recorded   bool          // whether this operator has written its status since it took it up
-	generation int64
-	compiled   *spec.Compiled
-	filter     *running.Filter  // of compiled; nil = none
-	indexes    []*related.Index // of spec.related, in its order; made for each generation, for all parents are looked at then
+	uid            types.UID
+	since          time.Time           // when this operator took it up; zero before
+	waiting        handover            // for another class
+	holders        []kube.Holder       // parents to take the finalizer from, where the TemplateController goes
+	sought         int64               // the generation that strays were sought for: see seekStrays
+	released       bool                // whether no parent has the finalizer any more, as far as the last look at a TemplateController that does not need it, or goes
+	deletionReport deletionReport      // see reportDeletion
+	last           *running.Controller // what ran when the TemplateController was deleted: see reportDeleted
+	confirmed      bool                // whether it is known as the server has it: see Controllers.MayPrune
+	recorded       bool                // whether this operator has written its status since it took it up
+	generation     int64
+	compiled       *spec.Compiled
+	filter         *running.Filter  // of compiled; nil = none
+	indexes        []*related.Index // of spec.related, in its order; made for each generation, for all parents are looked at then
 	verdict
 	current    *running.Controller         // nil = not running
 	gone       bool                        // whether the server does not have the watched kind

@@ -3,8 +3,14 @@ package reconcile
 import (
 	"context"
 
+	"k8s.io/utils/clock"
+
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/census"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/tally"
 )
 
@@ -19,4 +25,17 @@ func (p *pass) reportRejection(ctx context.Context) Result {
 	}}
 	p.tell(ctx, p.ownStatus(), &tally.Tally{Failed: true, Unobserved: true})
 	return p.result()
+}
+
+// Deletion is what parents report whose TemplateController is deleted.
+type Deletion struct {
+	Message string
+	Clock   clock.PassiveClock
+}
+
+// ReportDeletion has a parent report that its TemplateController is deleted, where it can hold the condition. The rest of its status is kept. It
+// writes nothing where the parent reports that already. The error is that of the server.
+func ReportDeletion(ctx context.Context, of *running.Controller, parent *object.Object, d Deletion) error {
+	p := &pass{Controller: of, r: &Reconciler{clock: d.Clock}, key: queue.Key{Controller: of.Name, Parent: parent.Key()}, parent: parent}
+	return p.store(ctx, p.withReady(p.ownStatus(), census.Verdict{Status: "Unknown", Reason: v1.ReasonTemplateControllerDeleted, Message: d.Message}))
 }

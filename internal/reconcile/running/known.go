@@ -16,6 +16,15 @@ func (c *Controller) ParentsSynced(namespace string) bool {
 	return cache == nil || cache.Synced()
 }
 
+// SyncingParents reports whether some parents are still being read for the first time.
+func (c *Controller) SyncingParents() bool {
+	syncing := c.Namespaces != nil && !c.Namespaces.Synced() && c.Namespaces.Err() == nil
+	for _, cache := range c.Parents {
+		syncing = syncing || !cache.Synced() && cache.Err() == nil
+	}
+	return syncing
+}
+
 // ParentsComplete reports whether all parents are known, as they are now.
 func (c *Controller) ParentsComplete() bool {
 	if !Readable(c.Namespaces) {
