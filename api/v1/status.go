@@ -50,8 +50,9 @@ type TemplateControllerStatus struct {
 	Children ChildCounts `json:"children"`
 
 	// Every kind that this TemplateController may have children of, so that
-	// templater loses track of none when a template is edited. A kind goes when no
-	// parent wants it and nothing of it is left. Absent when there is none.
+	// templater loses track of none when a template is edited. A kind is added
+	// once it can be read, before its first child is created. It is removed when
+	// no parent wants it and no object of it is left. Absent when there is none.
 	// +optional
 	// +listType=map
 	// +listMapKey=group

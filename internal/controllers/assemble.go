@@ -33,6 +33,7 @@ type assembly struct {
 	lost      bool      // whether it is not served any more, since now
 	children  map[schema.GroupKind]childWant
 	settled   map[schema.GroupKind]bool
+	former    map[schema.GroupKind]bool
 	round     int64
 	parents   map[string]watch.Want // by namespace; "" = all
 	namespace *watch.Want           // all Namespaces, for namespaceSelector; else nil
@@ -57,7 +58,7 @@ const unansweredRetry = 4 * time.Second
 func (c *Controllers) assemble(tc *v1.TemplateController, e *tracked) assembly {
 	c.mu.RLock()
 	a := assembly{
-		rejection: e.rejection, linted: e.linted, children: map[schema.GroupKind]childWant{}, settled: maps.Clone(e.settled), round: e.round,
+		rejection: e.rejection, linted: e.linted, children: map[schema.GroupKind]childWant{}, settled: maps.Clone(e.settled), former: e.former, round: e.round,
 		parents: map[string]watch.Want{}, as: spec.User(&tc.Spec),
 	}
 	childKinds, in := maps.Clone(e.childKinds), maps.Clone(e.namespaces)
@@ -274,7 +275,7 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *Controllers,
 		c.Parents[ns] = caches[want]
 	}
 	for gk, of := range a.children {
-		s := running.Source{Kind: of.kind, Caches: make(map[string]*watch.Cache, len(of.wants)), Err: of.err, Bit: e.bit(gk)}
+		s := running.Source{Kind: of.kind, Caches: make(map[string]*watch.Cache, len(of.wants)), Err: of.err, Bit: e.bit(gk), Former: a.former[gk]}
 		for ns, want := range of.wants {
 			s.Caches[ns] = caches[want]
 		}

@@ -150,13 +150,17 @@ func (c *Controllers) Miss(name string, kinds []schema.GroupKind) {
 	}
 }
 
-// AddKinds has the controller take up kinds that it is about to create. The parent
-// that needs them is looked at again once they can be read.
+// AddKinds has the controller watch kinds that it is about to create. The parent that needs them is reconciled again once they can be
+// read and are recorded: see recordReadable.
 func (c *Controllers) AddKinds(name string, kinds []schema.GroupVersionKind) {
 	c.mu.Lock()
 	if e := c.tracked[name]; e != nil {
 		for _, gvk := range kinds {
-			if _, ok := e.childKinds[gvk.GroupKind()]; !ok || !e.settled[gvk.GroupKind()] {
+			_, ok := e.childKinds[gvk.GroupKind()]
+			if !ok {
+				e.unrecorded[gvk.GroupKind()] = true
+			}
+			if !ok || !e.settled[gvk.GroupKind()] {
 				e.childKinds[gvk.GroupKind()] = gvk.Version
 				e.settled[gvk.GroupKind()] = true
 				e.round++

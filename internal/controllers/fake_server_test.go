@@ -35,7 +35,7 @@ import (
 func (c *cluster) note(verb string, at kube.Location) error {
 	text := verb + " " + at.Resource.Resource + " " + at.Name
 	if at.Resource == v1.Resource && verb == "status" {
-		return nil // debounced, and not the subject here
+		return c.refuse[text] // debounced, and not the subject here
 	}
 	if c.user != "" {
 		text = c.user + ": " + text

@@ -84,6 +84,22 @@ func TestWhenAKindIsForgotten(t *testing.T) {
 		"it is not known where it is":            {func(s *shedding) { s.source(func(o *running.Source) { o.Err = errors.New("no answer") }) }, "kept"},
 		"nothing stands for it in tallies":       {func(s *shedding) { s.source(func(o *running.Source) { o.Bit = 0 }) }, "kept"},
 		"a pass is under way":                    {func(s *shedding) { s.underWay.Add(1) }, "later"},
+		"it cannot be read, and was never recorded": {func(s *shedding) {
+			s.children.Fail(errors.New("no answer"))
+			s.unrecorded[s.gk] = true
+		}, "forgotten"},
+		"it was never recorded, and a parent wants it": {func(s *shedding) {
+			s.unrecorded[s.gk] = true
+			s.counts.Set(one, &tally.Tally{Round: 1, Kinds: s.bit(s.gk)})
+		}, "kept"},
+		"it was never recorded, and a parent has not been looked at": {func(s *shedding) {
+			s.unrecorded[s.gk] = true
+			s.counts.Set(one, nil)
+		}, "kept"},
+		"it was never recorded, and a pass is under way": {func(s *shedding) {
+			s.unrecorded[s.gk] = true
+			s.underWay.Add(1)
+		}, "later"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c, s := newCluster(t), newShedding(t)
@@ -96,7 +112,7 @@ func TestWhenAKindIsForgotten(t *testing.T) {
 			}
 			if s.current != running {
 				got = "forgotten"
-				if _, there := s.current.Sources[s.gk]; there || len(s.childKinds)+len(s.settled) > 0 {
+				if _, there := s.current.Sources[s.gk]; there || len(s.childKinds)+len(s.settled)+len(s.unrecorded) > 0 {
 					t.Error("something is left of it")
 				}
 			} else if len(s.childKinds) != 1 || len(s.settled) != 1 {

@@ -23,54 +23,82 @@ func (e *tracked) bit(gk schema.GroupKind) uint64 {
 	return bit
 }
 
-// dropIdleKinds forgets the kinds of children that no parent wants any more and of which nothing is left, so that their
-// watches end and nobody needs rights on them. It is done on complete knowledge alone: every parent has been
-// looked at since the kinds were last added to, and no pass is under way, which might still make an object. A kind that
-// comes back is put on record again before the first object of it is.
+// recordReadable has the next status record the kinds of children that can be read by now. Next does not create children of the others.
+// So a kind that is not on record has no children, and can be forgotten although it cannot be read.
+func (c *Controllers) recordReadable(e *tracked, next *running.Controller) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for gk := range e.unrecorded {
+		source, built := next.Sources[gk]
+		if !built {
+			continue // it was added since
+		}
+		source.Unrecorded = !source.AnyReadable()
+		next.Sources[gk] = source
+		if !source.Unrecorded {
+			delete(e.unrecorded, gk)
+		}
+	}
+}
+
+// dropUnrecorded forgets the kinds that are not on record. A template that still yields one adds it again.
+func (e *tracked) dropUnrecorded() {
+	for gk := range e.unrecorded {
+		delete(e.childKinds, gk)
+	}
+	clear(e.unrecorded)
+}
+
+// dropIdleKinds forgets the kinds of children that no parent wants any more and that have no objects, so that their
+// watches end and need no permission. It requires complete knowledge: every parent was reconciled since a kind was last added,
+// and no reconciliation is under way, which might still create an object. A kind that
+// comes back is put on record again before its first object is created.
 func (c *Controllers) dropIdleKinds(name string, e *tracked) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	e.former = nil
 	current := e.current
 	if current == nil || current.Generation != e.generation || current.Round != e.round || current.Spec.Suspend || current.Unknown || current.TeardownOnly {
 		return
 	}
-	idle := e.idle(current)
-	if len(idle) == 0 {
+	e.former = e.idle(current)
+	var empty []schema.GroupKind
+	for gk := range e.former {
+		if e.unrecorded[gk] || current.NothingLeft(current.Sources[gk]) {
+			empty = append(empty, gk)
+		}
+	}
+	if len(empty) == 0 {
 		return
 	}
 	if e.underWay.Load() > 0 {
 		c.queue.AddAfter(name, countsDelay)
 		return
 	}
-	for _, gk := range idle {
+	for _, gk := range empty {
 		delete(e.childKinds, gk)
 		delete(e.settled, gk)
+		delete(e.unrecorded, gk)
 	}
-	e.current = current.WithoutKinds(idle)
+	e.current = current.WithoutKinds(empty)
 }
 
-// idle returns the kinds that can be forgotten.
-func (e *tracked) idle(current *running.Controller) []schema.GroupKind {
+// idle returns the kinds of children that no parent wants any more.
+func (e *tracked) idle(current *running.Controller) map[schema.GroupKind]bool {
 	wanted := uint64(0)
 	for _, t := range e.counts.Tallies {
 		wanted |= t.Kinds
 	}
-	var idle []schema.GroupKind
+	idle := map[schema.GroupKind]bool{}
 	for gk, s := range current.Sources {
 		if s.Bit != 0 && wanted&s.Bit == 0 {
-			idle = append(idle, gk)
+			idle[gk] = true
 		}
 	}
 	if len(idle) == 0 || !e.allSeen(current) {
 		return nil
 	}
-	var empty []schema.GroupKind
-	for _, gk := range idle {
-		if current.NothingLeft(current.Sources[gk]) {
-			empty = append(empty, gk)
-		}
-	}
-	return empty
+	return idle
 }
 
 // allSeen reports whether each parent's last pass knew all that its templates want, in the present round.

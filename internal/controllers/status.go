@@ -112,6 +112,9 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *tracked, a assembly
 		status.Children.Total = max(status.Children.Total, tc.Status.Children.Total)
 	}
 	for gk, version := range e.childKinds {
+		if e.unrecorded[gk] {
+			continue
+		}
 		status.ChildKinds = append(status.ChildKinds, v1.ChildKind{Group: gk.Group, Version: version, Kind: gk.Kind})
 	}
 	slices.SortFunc(status.ChildKinds, func(a, b v1.ChildKind) int {

@@ -108,6 +108,7 @@ func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
 	e.round++
 	clear(e.settled)
 	clear(e.missing)
+	e.dropUnrecorded()
 	return false, nil
 }
 
@@ -122,6 +123,7 @@ func (l *syncRun) assemble(ctx context.Context) (done bool, err error) {
 		return true, fmt.Errorf("watch for TemplateController %s: %w", l.name, err)
 	}
 	l.next = l.assembly.build(l.tc, l.entry, l.c, caches)
+	l.c.recordReadable(l.entry, l.next)
 	if again := l.assembly.recheck(); again > 0 {
 		l.c.queue.AddAfter(l.name, again)
 	}

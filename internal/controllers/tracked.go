@@ -38,6 +38,8 @@ type tracked struct {
 	current    *running.Controller         // nil = not running
 	gone       bool                        // whether the server does not have the watched kind
 	childKinds map[schema.GroupKind]string // all that there may be children of, to the version last used
+	unrecorded map[schema.GroupKind]bool   // those of childKinds that could not be read yet, so that no child was created: see recordReadable
+	former     map[schema.GroupKind]bool   // those of childKinds that no parent wants any more, as far as that is known
 	namespaces map[string]bool             // that children may be in; nil = all
 	everywhere bool                        // whether they were read in all when this operator took it up
 	settled    map[schema.GroupKind]bool   // those whose version was taken up since the last generation
@@ -54,7 +56,7 @@ type tracked struct {
 func newTracked(uid types.UID) *tracked {
 	return &tracked{
 		uid: uid, generation: -1, sought: -1, counts: tally.New(), bits: map[schema.GroupKind]uint64{},
-		childKinds: map[schema.GroupKind]string{}, settled: map[schema.GroupKind]bool{}, missing: map[schema.GroupKind]bool{},
+		childKinds: map[schema.GroupKind]string{}, settled: map[schema.GroupKind]bool{}, missing: map[schema.GroupKind]bool{}, unrecorded: map[schema.GroupKind]bool{},
 	}
 }
 
@@ -82,6 +84,7 @@ func (e *tracked) learn(kinds []v1.ChildKind) {
 		if _, known := e.childKinds[gk]; !known {
 			e.childKinds[gk] = k.Version
 		}
+		delete(e.unrecorded, gk)
 	}
 }
 
@@ -97,6 +100,7 @@ func (c *Controllers) track(tc *v1.TemplateController) *tracked {
 		c.tracked[tc.Name] = e
 	}
 	if e.since.IsZero() {
+		clear(e.unrecorded)
 		clear(e.childKinds) // who serves it may have another version of a kind by now
 		e.namespaces, e.recorded = nil, false
 		e.everywhere = len(tc.Status.ChildKinds) > 0 && len(tc.Status.ChildNamespaces) == 0

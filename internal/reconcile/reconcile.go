@@ -261,18 +261,17 @@ func (p *pass) converge(ctx context.Context) (s sight, early *Result) {
 	return s, nil
 }
 
-// readable leaves out what is of a kind that may not be listed: what is there of it is not known.
+// readable leaves out what is of a kind that may not be listed, or is not recorded: what is there of it is not known.
 func (p *pass) readable(all []*child.Wanted) []*child.Wanted {
 	out := make([]*child.Wanted, 0, len(all))
 	for _, w := range all {
 		s := p.Sources[w.Kind.GroupKind()]
-		cache := s.For(w.Name.Namespace)
-		if running.Readable(cache) {
+		if s.MayCreate(w.Name.Namespace) {
 			out = append(out, w)
 			continue
 		}
 		reason := v1.ReasonChildRequestFailed
-		if apierrors.IsForbidden(cache.Err()) {
+		if cache := s.For(w.Name.Namespace); cache != nil && apierrors.IsForbidden(cache.Err()) {
 			reason = v1.ReasonForbidden
 		}
 		p.problems = append(p.problems, &problem.Problem{Reason: reason, Message: fmt.Sprintf(

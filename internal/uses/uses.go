@@ -9,6 +9,7 @@ type Use int
 const (
 	Parents Use = iota
 	Children
+	FormerChildren // of kinds that the templates no longer yield
 	Related
 	Namespaces
 	Status     // of parents
@@ -26,7 +27,7 @@ func (u Use) Verbs() []string {
 		return []string{"get", "list", "watch"}
 	case Children:
 		return []string{"create", "delete", "get", "list", "patch", "watch"}
-	case Related, Namespaces:
+	case FormerChildren, Related, Namespaces:
 		return []string{"list", "watch"}
 	case Status, Holding:
 		return []string{"patch"}
@@ -49,7 +50,7 @@ func (u Use) Subresource() string {
 		return "finalizers"
 	case Logs:
 		return "log"
-	case Parents, Children, Related, Namespaces, Events, Existence, Holding:
+	case Parents, Children, FormerChildren, Related, Namespaces, Events, Existence, Holding:
 	}
 	return ""
 }

@@ -14,16 +14,17 @@ type Use = uses.Use
 
 // The uses.
 const (
-	Parents    = uses.Parents
-	Children   = uses.Children
-	Related    = uses.Related
-	Namespaces = uses.Namespaces
-	Status     = uses.Status
-	Finalizers = uses.Finalizers
-	Holding    = uses.Holding
-	Events     = uses.Events
-	Logs       = uses.Logs
-	Existence  = uses.Existence // see Tracker.absent
+	Parents        = uses.Parents
+	Children       = uses.Children
+	FormerChildren = uses.FormerChildren
+	Related        = uses.Related
+	Namespaces     = uses.Namespaces
+	Status         = uses.Status
+	Finalizers     = uses.Finalizers
+	Holding        = uses.Holding
+	Events         = uses.Events
+	Logs           = uses.Logs
+	Existence      = uses.Existence // see Tracker.absent
 )
 
 // Claim is the rights that a user needs for a use of a resource.

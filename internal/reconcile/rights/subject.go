@@ -33,7 +33,7 @@ func (s Subject) Anywhere(anywhere bool) Subject {
 func (s *Subject) Claim(use Use, kind kind.Kind, namespace string) Claim {
 	return Claim{
 		As: s.as, Use: use, Resource: kind.Resource.GroupResource(),
-		Namespaced: kind.Namespaced, Namespace: namespace, Unlimited: !s.parents.Namespaced || s.anywhere && use == Children,
+		Namespaced: kind.Namespaced, Namespace: namespace, Unlimited: !s.parents.Namespaced || s.anywhere && (use == Children || use == FormerChildren),
 	}
 }
 

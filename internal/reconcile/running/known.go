@@ -38,10 +38,14 @@ func (c *Controller) ParentsComplete() bool {
 	return true
 }
 
-// SyncingChildren reports whether some children in that namespace are still being read for the first time.
+// SyncingChildren reports whether some children in that namespace are still being read for the first time, or their kind is about to
+// be recorded.
 func (c *Controller) SyncingChildren(namespace string) bool {
 	for _, s := range c.Sources {
-		if cache := s.For(namespace); cache != nil && !cache.Synced() && cache.Err() == nil {
+		cache := s.For(namespace)
+		switch {
+		case cache == nil:
+		case s.Unrecorded && Readable(cache), !cache.Synced() && cache.Err() == nil:
 			return true
 		}
 	}
@@ -76,10 +80,13 @@ func (c *Controller) CompleteSince(namespace string) uint64 {
 	return sum
 }
 
-// EverywhereSince is about the children in all namespaces, and the TemplateController.
+// EverywhereSince is about the children in all namespaces, and the TemplateController. There are none of kinds that are not recorded.
 func (c *Controller) EverywhereSince() uint64 {
 	sum := since(c.Controllers)
 	for _, s := range c.Sources {
+		if s.Unrecorded {
+			continue
+		}
 		if s.Err != nil {
 			return 0
 		}
@@ -129,9 +136,12 @@ func (c *Controller) Complete(namespace string) bool { return c.CompleteSince(na
 // RelatedComplete reports whether all related objects are known as they are now.
 func (c *Controller) RelatedComplete() bool { return c.RelatedSince() != 0 }
 
-// CompleteEverywhere reports whether all children are known.
+// CompleteEverywhere reports whether all children are known. There are none of kinds that are not recorded.
 func (c *Controller) CompleteEverywhere() bool {
 	for _, s := range c.Sources {
+		if s.Unrecorded {
+			continue
+		}
 		if s.Err != nil {
 			return false
 		}

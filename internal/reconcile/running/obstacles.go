@@ -26,7 +26,7 @@ func (c *Controller) Obstacle() (reason, message string) {
 
 // ChildObstacle is the same for the children alone.
 func (c *Controller) ChildObstacle() (reason, message string) {
-	of := slices.DeleteFunc(c.caches(), func(n namedCache) bool { return n.need.Use != rights.Children })
+	of := slices.DeleteFunc(c.caches(), func(n namedCache) bool { return n.need.Use != rights.Children && n.need.Use != rights.FormerChildren })
 	if reason, message = c.obstacleTo(of); reason == "" {
 		return v1.ReasonSyncing, "they are being read"
 	}
@@ -143,7 +143,7 @@ func (c *Controller) caches() []namedCache {
 		s := byName[name]
 		for _, ns := range slices.Sorted(maps.Keys(s.Caches)) {
 			if !c.IsLeaving(ns) {
-				out = append(out, namedCache{need: c.Rights.Claim(rights.Children, s.Kind, ns), cache: s.Caches[ns]})
+				out = append(out, namedCache{need: c.Rights.Claim(s.use(), s.Kind, ns), cache: s.Caches[ns]})
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/rights"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -15,6 +16,11 @@ type Source struct {
 	Caches map[string]*watch.Cache // by namespace; "" = all namespaces; empty while the server does not have the kind
 	Err    error                   // why there are none, where there may be objects all the same
 	Bit    uint64                  // what stands for the kind in tallies
+	// Unrecorded is whether status.childKinds of the TemplateController does not have the kind yet. No child of such a kind was ever
+	// created, and none may be: a child whose kind is not on record would be lost in a restart.
+	Unrecorded bool
+	// Former is whether the templates no longer yield the kind.
+	Former bool
 }
 
 // There reports whether the server has the kind.
@@ -34,6 +40,27 @@ func (s Source) Scope(namespace string) string {
 		return ""
 	}
 	return namespace
+}
+
+// MayCreate reports whether children in a namespace may be created: those that exist are known, and the kind is on record.
+func (s Source) MayCreate(namespace string) bool { return !s.Unrecorded && Readable(s.For(namespace)) }
+
+// AnyReadable reports whether children can be read in at least one namespace.
+func (s Source) AnyReadable() bool {
+	for _, cache := range s.Caches {
+		if Readable(cache) {
+			return true
+		}
+	}
+	return false
+}
+
+// use is what the controller does with the children.
+func (s Source) use() rights.Use {
+	if s.Former {
+		return rights.FormerChildren
+	}
+	return rights.Children
 }
 
 // lost returns why the children of a kind that is not served are not all known, or "".

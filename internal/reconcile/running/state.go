@@ -41,6 +41,7 @@ type cacheState struct {
 type sourceState struct {
 	revision string
 	lost     bool
+	recorded bool
 	caches   map[string]cacheState // by namespace; "" = all
 }
 
@@ -66,7 +67,7 @@ func (c *Controller) State(gone bool) *State {
 		parents: cacheStates(c.Parents), children: make(map[schema.GroupKind]sourceState, len(c.Sources)), namespaces: cacheStateOf(c.Namespaces),
 	}
 	for gk, child := range c.Sources {
-		s.children[gk] = sourceState{revision: child.Kind.Revision, lost: child.Err != nil, caches: cacheStates(child.Caches)}
+		s.children[gk] = sourceState{revision: child.Kind.Revision, lost: child.Err != nil, recorded: !child.Unrecorded, caches: cacheStates(child.Caches)}
 	}
 	for _, e := range c.Related {
 		s.related = append(s.related, entryState{known: e.State(), gone: e.Gone(), caches: cacheStates(e.Caches), namespaces: cacheStateOf(e.Namespaces)})
@@ -99,5 +100,5 @@ func (s *State) Equal(other *State) bool {
 }
 
 func (s sourceState) equal(other sourceState) bool {
-	return s.revision == other.revision && s.lost == other.lost && maps.Equal(s.caches, other.caches)
+	return s.revision == other.revision && s.lost == other.lost && s.recorded == other.recorded && maps.Equal(s.caches, other.caches)
 }

@@ -21,6 +21,7 @@ func TestStatesAreTheSame(t *testing.T) {
 		"parents have failed":      {&State{parents: map[string]cacheState{"": {failures: 1}}}, &State{parents: map[string]cacheState{"": {}}}, false},
 		"the same children, alike": {childState(sourceState{lost: true}), childState(sourceState{lost: true}), true},
 		"children are lost":        {childState(sourceState{lost: true}), childState(sourceState{}), false},
+		"their kind is recorded":   {childState(sourceState{recorded: true}), childState(sourceState{}), false},
 		"another revision":         {childState(sourceState{revision: "1"}), childState(sourceState{}), false},
 		"children in a namespace":  {childState(sourceState{caches: map[string]cacheState{"ns": {}}}), childState(sourceState{}), false},
 	} {
