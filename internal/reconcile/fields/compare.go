@@ -62,7 +62,7 @@ func (f Set) Holds(content, current any, equal func(a, b any) bool) bool {
 		for name, value := range content {
 			has, ok := there[name]
 			below, _ := f.Field(name)
-			if (ok || !leafless(value)) && !below.Holds(value, has, equal) {
+			if (ok || !empty(value)) && !below.Holds(value, has, equal) {
 				return false
 			}
 		}
@@ -92,6 +92,23 @@ func (f Set) holdsList(content, current []any, equal func(a, b any) bool) bool {
 		}
 	}
 	return true
+}
+
+// empty reports whether the server may leave a field with that value out: built-in kinds omit most fields that have the zero value of
+// their type.
+func empty(value any) bool {
+	switch value := value.(type) {
+	case []any:
+		return len(value) == 0
+	case map[string]any:
+		for _, inner := range value {
+			if !empty(inner) {
+				return false
+			}
+		}
+		return true
+	}
+	return value == nil || value == "" || value == false || sameScalar(value, int64(0))
 }
 
 // SameQuantity compares JSON scalars, and takes two texts of one quantity for equal: the server may have changed 1000m into 1.

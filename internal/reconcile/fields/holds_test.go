@@ -19,6 +19,8 @@ func TestHolds(t *testing.T) {
 		"all is missing":                       {`{}`, `{"a":"x"}`, `null`, false, false},
 		"the server has filled in more":        {`{}`, `{"a":{"b":"x"}}`, `{"a":{"b":"x","c":"y"},"status":{}}`, true, true},
 		"what is empty is left out":            {`{}`, `{"a":"x","b":null,"c":[],"d":{"e":null}}`, `{"a":"x"}`, true, true},
+		"a zero value is left out":             {`{}`, `{"a":"x","b":false,"c":0,"d":"","e":{},"f":{"g":0.0}}`, `{"a":"x"}`, true, true},
+		"a zero value differs":                 {`{}`, `{"a":false}`, `{"a":true}`, false, false},
 		"a number is written otherwise":        {`{}`, `{"a":1}`, `{"a":1.0}`, true, true},
 		"a list has more filled in":            {`{}`, `{"l":[{"a":"x"}]}`, `{"l":[{"a":"x","b":"y"}]}`, true, true},
 		"a list is longer":                     {`{}`, `{"l":["x"]}`, `{"l":["x","y"]}`, false, false},
