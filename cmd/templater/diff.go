@@ -56,7 +56,7 @@ do its work. Values of Secrets are hidden.`,
 	flags := cmd.Flags()
 	flags.StringSliceVarP(&f.paths, "filename", "f", nil, "the same as PATH, as kubectl diff has it")
 	cli.AddOutput(flags, &f.output, "text", "json")
-	cli.AddNumber(flags, &f.limit, "limit", 0, math.MaxInt, "how many parents to show of each TemplateController, those that lose objects first; 0 = all")
+	cli.AddNumber(flags, &f.limit, "limit", 0, math.MaxInt, "parents to show per TemplateController, those that lose objects first; 0 = all")
 	flags.BoolVar(&f.summary, "summary", false, "show no parents")
 	f.cluster.AddServer(flags)
 	return cmd

@@ -65,7 +65,7 @@ is well, with 1 if something is wrong, and with 2 if it could not do its work.`,
 	flags.StringSliceVar(&f.observed, "observed", nil, "files and folders with children as they are: those with the labels of templater, or with kind and name of a child")
 	flags.StringSliceVar(&f.related, "related", nil, "files and folders with other objects, for spec.related to find")
 	flags.StringVar(&f.controller, "controller", "", "name of the one TemplateController to look at; empty = all")
-	cli.AddNamespace(flags, &f.namespace, "namespace", "n", "namespace of parents that give none; empty = default")
+	cli.AddNamespace(flags, &f.namespace, "namespace", "n", "namespace of parents without one; empty = default")
 	flags.BoolVar(&f.ready, "ready", false, "take all children for ready")
 	flags.BoolVar(&f.deleted, "deleted", false, "have the parents be deleted in the end, and show what spec.finalize makes then")
 	flags.BoolVar(&f.explain, "explain", false, "say in comments which line of which template each field is from; with -o yaml")

@@ -71,7 +71,7 @@ func TestTimeoutReleasesAParent(t *testing.T) {
 	wantRequests(t, "just before", c.once(), askTime)
 	c.passes(time.Second)
 	wantRequests(t, "afterwards", c.once(), askTime, parentRelease)
-	const event = "one Warning FinalizeTimeout: the cleanup took longer than spec.finalize.timeout: the object is released without the rest"
+	const event = "one Warning FinalizeTimeout: the cleanup took longer than spec.finalize.timeout: the object is released before its cleanup is done"
 	if n := len(c.events); n == 0 || c.events[n-1] != event || !c.released() {
 		t.Errorf("Events %q, want %q", c.events, event)
 	}
@@ -273,7 +273,7 @@ func TestTimeoutThatCannotBeConfirmedIsReported(t *testing.T) {
 		set  func(c *cluster)
 		want string
 	}{
-		"answers have no Date":       {func(c *cluster) { c.dateless = true }, "spec.finalize.timeout has no effect: answers of the API server have no Date; look for a proxy that removes this header"},
+		"answers have no Date":       {func(c *cluster) { c.dateless = true }, "spec.finalize.timeout has no effect: responses of the API server have no Date header; look for a proxy that removes it"},
 		"the server does not answer": {func(c *cluster) { c.refuse[askTime] = errors.New("no answer") }, "cannot ask the API server for the time, which spec.finalize.timeout needs: "},
 	} {
 		t.Run(why, func(t *testing.T) {

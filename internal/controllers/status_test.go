@@ -129,7 +129,7 @@ func TestReadyConditionInAListThatIsOneValue(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"count": int64(3), "conditions": theirs}, status); diff != "" {
 		t.Errorf("once another manager writes the list: status (-want +got):\n%s", diff)
 	}
-	if got := c.writable("apps"); !strings.HasPrefix(got, "False ConditionOwned: another manager writes .status.conditions of 1 parents, ") {
+	if got := c.writable("apps"); !strings.HasPrefix(got, "False ConditionOwned: another field manager owns .status.conditions of 1 parents, ") {
 		t.Errorf("condition %q, want False ConditionOwned", got)
 	}
 	_, requests = c.pass("apps", "one")

@@ -23,8 +23,8 @@ var ofKinds = []Rule{
 	},
 	{
 		Unreadable, Error, "A file or document that cannot be read",
-		"The text is no YAML, no object of Kubernetes, or a TemplateController with a field that does not exist or has another type. The API server refuses it. Nothing else in that document is checked.",
-		"Correct the place that the message names. Other files, and other documents of the file, are checked all the same. `templater lint` exits with 2.",
+		"The text is not YAML, not a Kubernetes object, or a TemplateController with an unknown field or a field of the wrong type. The API server refuses it. Nothing else in that document is checked.",
+		"Correct the place that the message names. Other files, and other documents in the file, are still checked. `templater lint` exits with 2.",
 	},
 	{
 		WatchedKind, Error, "A kind that is not there",

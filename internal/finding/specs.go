@@ -75,7 +75,7 @@ var ofSpecs = []Rule{
 	},
 	{
 		RemovedField, Error, "A field that was removed",
-		"Templater knows the field from an earlier version, and does nothing with it any more. It is refused, not ignored: whoever wrote it relies on it.",
+		"The field existed in an earlier version of templater. It is refused instead of ignored, because its author relies on it.",
 		"The message says what to write instead. `kubectl apply` keeps a field that was set by a default: remove it with `kubectl patch --type=json`.",
 	},
 }

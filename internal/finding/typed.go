@@ -145,7 +145,7 @@ var ofTypes = []Rule{
 	},
 	{
 		NoObject, Error, "A document that is no object of a template",
-		"Each document needs `apiVersion`, `kind` and `metadata.name`. Which kinds there are must be known before anything is rendered, and some fields are for the API server, or for templater, to set. Templater refuses any other document. A value or a structure in place of `apiVersion`, `kind` or `metadata.name` is an error, unless data decide whether it is rendered; the rest are warnings.",
+		"Each document needs `apiVersion`, `kind` and `metadata.name`. Which kinds there are must be known before anything is rendered, and some fields are for the API server, or for templater, to set. Templater refuses any other document. A value, list or mapping in place of `apiVersion`, `kind` or `metadata.name` is an error if the document is always rendered. The rest are warnings.",
 		"Add, write out or remove the field, as the message says. What `kubectl get -o yaml` prints has fields that do not belong into a template.",
 	},
 	{
@@ -164,8 +164,8 @@ var ofTypes = []Rule{
 		"Leave the condition out: templater writes it. For one of your own, set `spec.status.readyCondition` to another type, or to `\"\"` for none. `readyWhen` in an entry says when its objects are ready.",
 	},
 	{
-		ChildIsParent, Warning, "A child that is a parent, too",
-		"The child is of the kind that the TemplateController watches, and matches its selectors. So it gets a child of its own, which gets one again, until templater refuses to go deeper: see [Limits](limits.md).",
-		"Give `watch.labelSelector` a label that the parents have and the children do not. If the chain is wanted, end it by a condition of the parent, with `if`.",
+		ChildIsParent, Warning, "A child that is also a parent",
+		"The child is of the kind that the TemplateController watches, and matches its selectors. So it gets a child of its own, and so on, until templater reaches its limit of depth: see [Limits](limits.md).",
+		"Give `watch.labelSelector` a label that the parents have and the children do not. If you want the chain, end it with an `if` in the template.",
 	},
 }

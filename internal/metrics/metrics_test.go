@@ -57,7 +57,7 @@ templater_child_writes_total{controller="apps",result="success",verb="create"} 1
 templater_child_writes_total{controller="apps",result="error",verb="delete"} 1
 templater_child_writes_total{controller="apps",result="success",verb="delete"} 0
 templater_child_writes_total{controller="apps",result="success",verb="update"} 0
-# HELP templater_parents Parents, by how they fare: ready, failed (an error keeps templater from doing its work, or a child has failed), waiting (for children or other objects), suspended.
+# HELP templater_parents Parents by state: ready, failed (an error keeps templater from doing its work, or a child has failed), waiting (for children or other objects), suspended.
 # TYPE templater_parents gauge
 templater_parents{controller="apps",state="failed"} 2
 templater_parents{controller="apps",state="ready"} 4

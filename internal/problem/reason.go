@@ -60,7 +60,7 @@ func forbidden(err error) string {
 	case limitRange.MatchString(text):
 		return "a LimitRange of the namespace refuses its resources; keep to what kubectl describe limitrange shows"
 	case escalation.MatchString(text):
-		return "whoever writes a role needs the rights in it" + escape(err) + "; grant them to templater, or to the account that it works as, too"
+		return "writing a role requires the permissions in it" + escape(err) + "; grant them to templater, or to the account that it works as, too"
 	}
 	return "an admission rule of the API server forbids it; kubectl apply of such an object says which"
 }

@@ -112,7 +112,7 @@ func TestAnswersAreToldWithoutValues(t *testing.T) {
 		"a role that grants more than templater has": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `roles.rbac.authorization.k8s.io "`+secret+`" is forbidden: user "a" (groups=["b"]) is attempting to grant RBAC permissions not currently held:`+secret),
 			false,
-			"whoever writes a role needs the rights in it; grant them to templater, or to the account that it works as, too",
+			"writing a role requires the permissions in it; grant them to templater, or to the account that it works as, too",
 		},
 		"an admission plugin that is not foreseen": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `pods "a" is forbidden: the moon is full: `+secret),
@@ -259,7 +259,7 @@ func TestNamesOfRoles(t *testing.T) {
 
 // TestMissingVerbOfEscalation: the message names the verb and the role that it is about.
 func TestMissingVerbOfEscalation(t *testing.T) {
-	const begin, end = "whoever writes a role needs the rights in it", "; grant them to templater, or to the account that it works as, too"
+	const begin, end = "writing a role requires the permissions in it", "; grant them to templater, or to the account that it works as, too"
 	for why, row := range map[string]struct {
 		content map[string]any
 		want    string

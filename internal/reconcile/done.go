@@ -36,8 +36,8 @@ func (p *pass) recordDone() {
 		return
 	}
 	p.record(v1.ReasonSuccessfulDelete, "deleted because no template yields it any more: ", p.done.pruned)
-	p.record(v1.ReasonSuccessfulDelete, "deleted to be created anew: ", p.done.recreated)
-	p.record(v1.ReasonDriftCorrected, "applied again because somebody else had changed it: ", p.done.corrected)
+	p.record(v1.ReasonSuccessfulDelete, "deleted to be recreated: ", p.done.recreated)
+	p.record(v1.ReasonDriftCorrected, "restored after somebody else changed it: ", p.done.corrected)
 }
 
 func (p *pass) record(reason, text string, all []string) {

@@ -73,7 +73,7 @@ func (p *pass) serverTime(ctx context.Context) (time.Time, bool) {
 		p.waits("cannot ask the API server for the time, which spec.finalize.timeout needs: " + p.Rights.WhyNot(err, p.Rights.Claim(rights.Parents, p.Kind, p.key.Parent.Namespace)))
 		return time.Time{}, false
 	case date.IsZero():
-		p.waits("spec.finalize.timeout has no effect: answers of the API server have no Date; look for a proxy that removes this header")
+		p.waits("spec.finalize.timeout has no effect: responses of the API server have no Date header; look for a proxy that removes it")
 		return time.Time{}, false
 	}
 	return date, now.UID() == p.parent.UID() && now.Annotation(p.sinceKey()) == p.parent.Annotation(p.sinceKey())

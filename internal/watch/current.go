@@ -11,7 +11,7 @@ import (
 var ErrDefect = errors.New("a defect in templater: please report it with the stack in the operator's log")
 
 // ErrBehind says that the server answers again, but that the cache does not yet hold what has changed meanwhile.
-var ErrBehind = errors.New("what has changed since the last failure is being read")
+var ErrBehind = errors.New("reading the changes since the last failure")
 
 // currentness is why a cache may not hold what the server has. Only data ends a failure: a Replace, or the bookmark of a watch that
 // was resumed. That the server has accepted a request does not.

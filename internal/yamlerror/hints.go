@@ -15,11 +15,11 @@ const (
 	question     = "? means a key of several lines where something begins with it: put it in quotes"
 )
 
-// QuotesInQuotes is about double quotes that are ended by what is printed between them.
-const QuotesInQuotes = `what is printed here has double quotes of its own, as toJson and quote print them, which end those around it: use single quotes around the action for text, or none for the value itself`
+// QuotesInQuotes is the hint for double quotes that the output between them ends.
+const QuotesInQuotes = `the output of this action contains double quotes, as toJson and quote print them, which end the quotes around it: use single quotes around the action for text, or no quotes for the value itself`
 
 // empty is about a line {} or [] between keys.
-const empty = "%s stands among keys here, as toYaml prints what is empty: put the action between {{ with … }} and {{ end }}, so that it prints nothing then"
+const empty = "%s is between keys here, because toYaml prints empty maps and lists this way: put the action between {{ with … }} and {{ end }}"
 
 // isEmpty reports whether a line is an empty map or list.
 func isEmpty(line string) bool {

@@ -87,7 +87,7 @@ func watchingCondition(f Facts) metav1.Condition {
 func adviceFor(err error) string {
 	switch {
 	case kind.Gone(err):
-		return ": install its CustomResourceDefinition or API service, or correct spec.watch; work begins by itself then, and children are kept until then"
+		return ": install its CustomResourceDefinition or API service, or correct spec.watch; templater then continues by itself, and children are kept until then"
 	case kind.Away(err):
 		return "; children stay as they are, and work goes on by itself when it is back"
 	}

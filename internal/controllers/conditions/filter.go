@@ -21,6 +21,6 @@ func Filter(c *running.Controller) *metav1.Condition {
 	}
 	return &metav1.Condition{
 		Type: v1.ConditionFilterEvaluated, Status: metav1.ConditionFalse, Reason: v1.ReasonFilterFailed,
-		Message: fmt.Sprintf("%s; this is about %d objects, such as %s: parents stay parents, and others do not become parents", why, objects, name),
+		Message: fmt.Sprintf("%s; %d objects are affected, such as %s: parents stay parents, and other objects do not become parents", why, objects, name),
 	}
 }

@@ -18,7 +18,7 @@ func parentsCondition(f Facts, watching metav1.Condition) metav1.Condition {
 	case f.Rejection != nil && n.Total > 0:
 		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, v1.ReasonNotAccepted, fmt.Sprintf("%d parents are not reconciled until the spec is accepted", n.Total)
 	case watching.Status != metav1.ConditionTrue:
-		condition.Reason, condition.Message = watching.Reason, "not known until the kinds are watched: see the condition Watching"
+		condition.Reason, condition.Message = watching.Reason, "unknown until the kinds are watched: see the condition Watching"
 	case n.Failed > 0:
 		condition.Status, condition.Reason = metav1.ConditionFalse, v1.ReasonParentsFailed
 		condition.Message = fmt.Sprintf("%d of %d parents have failed, for example %s", n.Failed, n.Total, problem.JoinFunc(f.Failing[:min(len(f.Failing), problem.MostListed)], nameOf))

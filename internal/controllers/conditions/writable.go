@@ -36,7 +36,7 @@ func writableCondition(f Facts) metav1.Condition {
 	case kind.Status.Conditions != "":
 		no(v1.ReasonNoConditions, "the ready condition is left out: "+kind.Status.Conditions)
 	case f.Counts.Foreign > 0 && kind.Status.Atomic:
-		no(v1.ReasonConditionOwned, fmt.Sprintf("another manager writes .status.conditions of %d parents, where it is left alone: the schema makes one value of the list, which only one manager can write; "+
+		no(v1.ReasonConditionOwned, fmt.Sprintf("another field manager owns .status.conditions of %d parents, where templater leaves it alone: the schema declares the list as atomic; "+
 			"declare it with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", f.Counts.Foreign))
 	case f.Counts.Foreign > 0:
 		no(v1.ReasonConditionOwned, fmt.Sprintf("another manager owns the condition %s of %d parents, where it is left alone: give spec.status.readyCondition another type", f.Running.ReadyCondition, f.Counts.Foreign))

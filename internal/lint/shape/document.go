@@ -56,7 +56,7 @@ func (at *shape) head(u *syntax.Unit, root *yaml.Node, key string) {
 	switch {
 	case v == root:
 	case v.Kind == yaml.MappingNode, v.Kind == yaml.SequenceNode, kindsOfNode(v)&(schema.Integer|schema.Number|schema.Boolean) != 0:
-		at.fails(v, "%s must be text that stands in the template as it is", key)
+		at.fails(v, "%s must be written in the template as plain text", key)
 	case v.Kind == yaml.ScalarNode && outline.PrintedIn(v.Value):
 		place := at.place(v)
 		for _, n := range at.s.PrintsIn(place.Offset, place.end()) {
@@ -78,9 +78,9 @@ func (at *shape) named(metadata *yaml.Node) {
 	switch {
 	case metadata.Kind != yaml.MappingNode || name == metadata:
 	case name.Kind == yaml.MappingNode, name.Kind == yaml.SequenceNode:
-		at.fails(name, "metadata.name is no text: write a name")
+		at.fails(name, "metadata.name is not a string: write a name")
 	case name.Kind == yaml.ScalarNode && kindsOfNode(name)&^schema.String != 0:
-		at.fails(name, "metadata.name is no text: put quotes around it")
+		at.fails(name, "metadata.name is not a string: put quotes around it")
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 const SkipAdvice = "annotate the object with " + v1.AnnotationSkipFinalize + ": \"true\" to release it at once"
 
 // WithoutRest says that a parent is released though not all is done.
-const WithoutRest = "the cleanup took longer than spec.finalize.timeout: the object is released without the rest"
+const WithoutRest = "the cleanup took longer than spec.finalize.timeout: the object is released before its cleanup is done"
 
 // Impossible says that an object of spec.finalize.children cannot be made. write names it as a Problem does.
 func Impossible(write string) string {

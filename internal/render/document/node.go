@@ -286,7 +286,7 @@ func (c *converter) duplicate(key *yaml.Node, name string) error {
 	return c.fail(key, "key %q is there already", name)
 }
 
-const keyTwice = "a key that comes from a value is there already"
+const keyTwice = "a key that comes from a value already exists"
 
 // inside adds to an error about such a key which map it is in. Keys that came from data are left out.
 func (c *converter) inside(err error, key *yaml.Node, name string) error {

@@ -55,7 +55,7 @@ func TestReading(t *testing.T) {
 		": 1":                             {"error: a key is empty", "error: a key is empty"},
 		"a: " + third:                     {"error: a value is not valid UTF-8; encode it with b64enc", `{"a":"` + third + `"}`},
 		"a: |\n  " + third:                {"error: a value is not valid UTF-8; encode it with b64enc", `{"a":"` + third + `"}`},
-		"a: " + first + "\na: 1":          {`error: key "a" is there already`, "error: a key that comes from a value is there already"},
+		"a: " + first + "\na: 1":          {`error: key "a" is there already`, "error: a key that comes from a value already exists"},
 		"a: b: c":                         {"error: there is a second colon with a space behind it: put the value in quotes (YAML: mapping values are not allowed in this context)", "error: there is a second colon with a space behind it: put the value in quotes (YAML: mapping values are not allowed in this context)"},
 		"a: " + strings.Repeat("[", budget.MaxDepth+1) + strings.Repeat("]", budget.MaxDepth+1): {"error: data is nested more than 100 deep", "error: data is nested more than 100 deep"},
 	} {

@@ -72,7 +72,7 @@ var goneFromFilters = map[string]string{
 	"children": ".children" + notInFilters, "observed": ".observed" + notInFilters, "related": ".related" + notInFilters,
 }
 
-const notInFilters = " is not available in a filter, which sees one object alone: use .spec, .metadata, .parent, .values or .controller"
+const notInFilters = " is not available in a filter, which sees only one object: use .spec, .metadata, .parent, .values or .controller"
 
 const (
 	onlyTheParent   = " is not available in a select template, which sees the parent alone: use .spec, .metadata, .status, .values or .controller"
