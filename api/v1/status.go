@@ -139,6 +139,11 @@ type ChildKind struct {
 	Version string `json:"version"`
 	// Kind. Required.
 	Kind string `json:"kind"`
+	// Whether a CustomResourceDefinition defines the kind, so that no object of it
+	// is left when the cluster has the kind no more. Absent means false: an API
+	// server of its own keeps the objects while the cluster does not know it.
+	// +optional
+	Custom bool `json:"custom,omitempty"`
 }
 
 // Condition types of a TemplateController.

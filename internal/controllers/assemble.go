@@ -61,14 +61,15 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *tracked) assembly {
 		rejection: e.rejection, linted: e.linted, children: map[schema.GroupKind]childWant{}, settled: maps.Clone(e.settled), former: e.former, round: e.round,
 		parents: map[string]watch.Want{}, as: spec.User(&tc.Spec),
 	}
-	childKinds, in := maps.Clone(e.childKinds), maps.Clone(e.namespaces)
+	childKinds, custom, in := maps.Clone(e.childKinds), maps.Clone(e.custom), maps.Clone(e.namespaces)
 	c.mu.RUnlock()
 	if c.accounts && a.as == "" {
 		return a // the operator touches nothing by itself
 	}
 	for gk, version := range childKinds {
-		a.children[gk] = c.childWant(gk.WithVersion(version), a.as, in)
+		a.children[gk] = c.childWant(gk.WithVersion(version), custom[gk], a.as, in)
 	}
+	c.noteCustom(e, a.children)
 	if e.compiled == nil {
 		return a
 	}
@@ -102,13 +103,31 @@ func (c *Controllers) assemble(tc *v1.TemplateController, e *tracked) assembly {
 	return a
 }
 
+// noteCustom notes which of the kinds that are served now are defined by CustomResourceDefinitions.
+func (c *Controllers) noteCustom(e *tracked, children map[schema.GroupKind]childWant) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for gk, of := range children {
+		switch {
+		case len(of.wants) == 0:
+		case of.kind.Custom:
+			e.custom[gk] = true
+		default:
+			delete(e.custom, gk)
+		}
+	}
+}
+
 // childWant is what is to be watched of a kind in these namespaces; nil means all. Children can be in any
-// version: the one that they were made in may be served no more.
-func (c *Controllers) childWant(gvk schema.GroupVersionKind, as string, in map[string]bool) childWant {
+// version: the one that they were made in may be served no more. A kind that is not served has no objects only if it was custom: when a
+// CustomResourceDefinition is deleted, all objects of it are deleted before.
+func (c *Controllers) childWant(gvk schema.GroupVersionKind, custom bool, as string, in map[string]bool) childWant {
 	found, err := c.resolveServed(gvk)
 	switch {
-	case kind.Gone(err):
+	case custom && (kind.Gone(err) || kind.Away(err)):
 		return childWant{kind: kind.Kind{Kind: gvk.Kind}}
+	case kind.Gone(err):
+		return childWant{kind: kind.Kind{Kind: gvk.Kind}, err: &kind.NotFoundError{GVK: gvk, Away: true}}
 	case err != nil:
 		return childWant{kind: kind.Kind{Kind: gvk.Kind}, err: err}
 	}

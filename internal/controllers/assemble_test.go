@@ -66,7 +66,7 @@ func TestWhereChildrenOfAKindAreRead(t *testing.T) {
 		c := newCluster(t)
 		kinds := &asked{cluster: c}
 		c.controllers.kinds = kinds
-		got := c.controllers.childWant(row.gvk, "", row.in)
+		got := c.controllers.childWant(row.gvk, false, "", row.in)
 		if diff := cmp.Diff(row.namespaces, slices.Sorted(maps.Keys(got.wants))); diff != "" {
 			t.Errorf("%s: namespaces (-want +got):\n%s", why, diff)
 		}

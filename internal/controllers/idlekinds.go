@@ -77,6 +77,7 @@ func (c *Controllers) dropIdleKinds(name string, e *tracked) {
 	}
 	for _, gk := range empty {
 		delete(e.childKinds, gk)
+		delete(e.custom, gk)
 		delete(e.settled, gk)
 		delete(e.unrecorded, gk)
 	}

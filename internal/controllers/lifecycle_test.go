@@ -122,7 +122,7 @@ func TestChildrenAreReadInTheVersionThatIsServed(t *testing.T) {
 	gvk := schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Statusless"}
 	kinds := versioned{served: "v2"}
 	c.controllers.kinds = kinds
-	got := c.controllers.childWant(gvk, "", nil)
+	got := c.controllers.childWant(gvk, false, "", nil)
 	if got.wants[""].Resource.Version != "v2" || got.err != nil {
 		t.Errorf("children are read as %+v, want version v2", got)
 	}

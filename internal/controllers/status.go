@@ -115,7 +115,7 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *tracked, a assembly
 		if e.unrecorded[gk] {
 			continue
 		}
-		status.ChildKinds = append(status.ChildKinds, v1.ChildKind{Group: gk.Group, Version: version, Kind: gk.Kind})
+		status.ChildKinds = append(status.ChildKinds, v1.ChildKind{Group: gk.Group, Version: version, Kind: gk.Kind, Custom: e.custom[gk]})
 	}
 	slices.SortFunc(status.ChildKinds, func(a, b v1.ChildKind) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))

@@ -40,6 +40,7 @@ type tracked struct {
 	childKinds map[schema.GroupKind]string // all that there may be children of, to the version last used
 	unrecorded map[schema.GroupKind]bool   // those of childKinds that could not be read yet, so that no child was created: see recordReadable
 	former     map[schema.GroupKind]bool   // those of childKinds that no parent wants any more, as far as that is known
+	custom     map[schema.GroupKind]bool   // those of childKinds that a CustomResourceDefinition defined when they were last served
 	namespaces map[string]bool             // that children may be in; nil = all
 	everywhere bool                        // whether they were read in all when this operator took it up
 	settled    map[schema.GroupKind]bool   // those whose version was taken up since the last generation
@@ -56,7 +57,7 @@ type tracked struct {
 func newTracked(uid types.UID) *tracked {
 	return &tracked{
 		uid: uid, generation: -1, sought: -1, counts: tally.New(), bits: map[schema.GroupKind]uint64{},
-		childKinds: map[schema.GroupKind]string{}, settled: map[schema.GroupKind]bool{}, missing: map[schema.GroupKind]bool{}, unrecorded: map[schema.GroupKind]bool{},
+		childKinds: map[schema.GroupKind]string{}, custom: map[schema.GroupKind]bool{}, settled: map[schema.GroupKind]bool{}, missing: map[schema.GroupKind]bool{}, unrecorded: map[schema.GroupKind]bool{},
 	}
 }
 
@@ -76,11 +77,14 @@ func (e *tracked) countsAll(a assembly, next *running.Controller) bool {
 // learn takes up the kinds of children in a status. Who has served it before may have added some that the watch has
 // told of after this operator took it up. Once this one has written the status, it knows better: see dropIdleKinds.
 func (e *tracked) learn(kinds []v1.ChildKind) {
-	if e.recorded {
-		return
-	}
 	for _, k := range kinds {
 		gk := schema.GroupKind{Group: k.Group, Kind: k.Kind}
+		if k.Custom {
+			e.custom[gk] = true // an administrator may have set it; assemble knows better while the kind is served
+		}
+		if e.recorded {
+			continue
+		}
 		if _, known := e.childKinds[gk]; !known {
 			e.childKinds[gk] = k.Version
 		}
@@ -101,6 +105,7 @@ func (c *Controllers) track(tc *v1.TemplateController) *tracked {
 	}
 	if e.since.IsZero() {
 		clear(e.unrecorded)
+		clear(e.custom)
 		clear(e.childKinds) // who serves it may have another version of a kind by now
 		e.namespaces, e.recorded = nil, false
 		e.everywhere = len(tc.Status.ChildKinds) > 0 && len(tc.Status.ChildNamespaces) == 0

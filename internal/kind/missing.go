@@ -20,7 +20,7 @@ type NotFoundError struct {
 	Going bool
 	// Ending is the kind as it is served still where that CustomResourceDefinition waits for its objects to go, else nil.
 	Ending *Kind
-	// Away is whether the server had the kind before, and not by a CustomResourceDefinition: an API server of its own has
+	// Away is whether the server had the kind before, and not by a CustomResourceDefinition, as far as is known: an API server of its own has
 	// it, which keeps the objects when it is away.
 	Away bool
 }

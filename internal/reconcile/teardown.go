@@ -53,7 +53,10 @@ func (p *pass) waits(message string) {
 
 // waitForChildren says why the children are not all known.
 func (p *pass) waitForChildren() {
-	_, message := p.ChildObstacle()
+	reason, message := p.ChildObstacle()
+	if reason == v1.ReasonKindNotFound {
+		message += "; if the kind does not come back, " + teardown.SkipAdvice
+	}
 	p.waits("being deleted: waits until its children can be read: " + message)
 	p.problems[0].Retry = problem.RetrySlow
 	p.partial = true
