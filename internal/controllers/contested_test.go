@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -198,4 +199,74 @@ func TestWhoIsToldThatAStatusIsFree(t *testing.T) {
 			t.Errorf("parent %q (-want +got):\n%s", parent, diff)
 		}
 	}
+}
+
+// wantsReady is a TemplateController that wants the condition Ready.
+func wantsReady(t *testing.T, name string) string {
+	t.Helper()
+	return with(t, painter(name, name+": red"), "readyCondition: "+strings.ToUpper(name), "readyCondition: Ready")
+}
+
+func TestTwoTemplateControllersThatWantOneReadyConditionBothReportIt(t *testing.T) {
+	const (
+		fine = "True StatusWritable: parents can hold the ready condition"
+		text = "False ConditionOwned: TemplateController %s also wants the condition Ready of %d parents: the first to write it keeps it; " +
+			"give one of the two another spec.status.readyCondition, or let them select different parents"
+	)
+	wantBoth := func(t *testing.T, c *cluster, parents int) {
+		t.Helper()
+		if x, y, wantX, wantY := c.writable("us"), c.writable("vs"), fmt.Sprintf(text, "vs", parents), fmt.Sprintf(text, "us", parents); x != wantX || y != wantY {
+			t.Errorf("conditions\n%s\n%s, want\n%s\n%s", x, y, wantX, wantY)
+		}
+	}
+	for _, order := range [][]string{{"us", "vs"}, {"vs", "us"}} {
+		t.Run(order[0]+" is first", func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(app)
+			for _, name := range order {
+				c.apply(wantsReady(t, name))
+				c.settle()
+			}
+			wantBoth(t, c, 1)
+			c.start()
+			wantRequests(t, "after a restart", c.settle())
+			wantBoth(t, c, 1)
+
+			c.apply(with(t, wantsReady(t, order[1]), "readyCondition: Ready", "readyCondition: Other"))
+			c.settle()
+			if x, y := c.condition("templatecontrollers", "us", "StatusWritable"), c.condition("templatecontrollers", "vs", "StatusWritable"); x != fine || y != fine {
+				t.Errorf("once one has another condition: %q and %q, want %q", x, y, fine)
+			}
+		})
+	}
+	t.Run("each owns the condition of one parent", func(t *testing.T) {
+		c := newCluster(t)
+		c.apply(app)
+		c.apply(wantsReady(t, "us"))
+		c.settle()
+		c.edit(controllerAt("us"), func(o *unstructured.Unstructured) {
+			_ = unstructured.SetNestedField(o.Object, true, "spec", "suspend")
+		})
+		c.applyAs(with(t, app, "name: one", "name: two"), "uid-two")
+		c.apply(wantsReady(t, "vs"))
+		c.settle()
+		c.edit(controllerAt("us"), func(o *unstructured.Unstructured) { unstructured.RemoveNestedField(o.Object, "spec", "suspend") })
+		c.settle()
+		wantBoth(t, c, 2)
+	})
+	t.Run("the one that owns it is deleted", func(t *testing.T) {
+		c := newCluster(t)
+		c.apply(app)
+		for _, name := range []string{"us", "vs"} {
+			c.apply(wantsReady(t, name))
+			c.settle()
+		}
+		c.gone(controllerAt("us"))
+		c.settle()
+		if got := c.condition("templatecontrollers", "vs", "StatusWritable"); got != fine {
+			t.Errorf("condition %q, want %q", got, fine)
+		}
+		c.wantReady("True Ready: all children are ready: 0")
+		wantRequests(t, "once more", c.settle())
+	})
 }

@@ -187,13 +187,22 @@ func (c *Controllers) count(key queue.Key, now *tally.Tally) {
 	if e != nil && (e.current == nil || e.current.Parent(key.Parent) == nil) {
 		now = nil
 	}
+	rivals := [2]string{}
+	if e != nil {
+		rivals[0] = e.counts.RivalOf(key.Parent)
+	}
 	changed := e != nil && e.counts.Set(key.Parent, now)
 	if changed {
 		e.meter.Parents(e.counts.Parents)
+		rivals[1] = e.counts.RivalOf(key.Parent)
 	}
 	c.mu.Unlock()
-	if changed {
-		c.queue.AddAfter(key.Controller, countsDelay)
+	if !changed {
+		return
+	}
+	c.queue.AddAfter(key.Controller, countsDelay)
+	if rivals[0] != rivals[1] {
+		c.requeueRivals(rivals[:])
 	}
 }
 
@@ -201,9 +210,14 @@ func (c *Controllers) count(key queue.Key, now *tally.Tally) {
 func (c *Controllers) forget(ctx context.Context, name string) error {
 	c.stop(ctx, name)
 	c.mu.Lock()
+	var rivals []string
+	if e := c.tracked[name]; e != nil {
+		rivals = slices.Collect(maps.Keys(e.counts.Rivals))
+	}
 	delete(c.tracked, name)
 	c.meters.End(name)
 	c.mu.Unlock()
+	c.requeueRivals(rivals)
 	for _, m := range slices.Concat(c.memories, c.shares) {
 		m.ForgetController(name)
 	}
@@ -217,9 +231,11 @@ func (c *Controllers) forget(ctx context.Context, name string) error {
 func (c *Controllers) forgetParents(ctx context.Context, name string, e *tracked) {
 	c.stop(ctx, name)
 	c.mu.Lock()
+	rivals := slices.Collect(maps.Keys(e.counts.Rivals))
 	e.counts, e.indexes = tally.New(), indexesOf(e.compiled)
 	e.counts.Begin(e.generation)
 	c.mu.Unlock()
+	c.requeueRivals(rivals)
 	for _, m := range c.memories {
 		m.ForgetController(name)
 	}

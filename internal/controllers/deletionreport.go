@@ -83,7 +83,7 @@ func (c *Controllers) reportDeletionOn(ctx context.Context, report *deletionRepo
 	if parent == nil || parent.Deleting() || report.denied[key.Namespace] {
 		return nil
 	}
-	err := reconcile.ReportDeletion(ctx, of, parent, reconcile.Deletion{Message: report.message, Clock: c.clock})
+	err := reconcile.ReportDeletion(ctx, of, parent, reconcile.Deletion{Message: report.message, Clock: c.clock, Controllers: c})
 	if err == nil || apierrors.IsNotFound(err) {
 		return nil
 	}

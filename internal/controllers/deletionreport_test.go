@@ -42,7 +42,7 @@ func TestParentsReportThatTheirTemplateControllerIsDeleted(t *testing.T) {
 			c.settle()
 			row.leave(c)
 			wantRequests(t, "deletion", c.settle(), row.want...)
-			c.wantReady(deletedText+row.children)
+			c.wantReady(deletedText + row.children)
 			if count, _, _ := unstructured.NestedInt64(c.get("apps", "one").Object, "status", "count"); count != 2 {
 				t.Errorf("count %d, want the rest of the status as it was", count)
 			}
@@ -134,7 +134,7 @@ func TestRefusedReportIsRepeatedWhereItMaySucceed(t *testing.T) {
 	delete(c.refuse, "status apps one")
 	c.controllers.queue.Add("apps")
 	c.settle()
-	c.wantReady(deletedText+"are kept")
+	c.wantReady(deletedText + "are kept")
 }
 
 func TestMissingPermissionToReportIsAskedForOncePerNamespace(t *testing.T) {

@@ -122,6 +122,7 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *tracked, a assembly
 	})
 	facts := a.facts(tc, next, e.counts)
 	facts.Parents, facts.Failing = status.Parents, status.Failing
+	facts.Rival, facts.RivalParents = c.rival(tc.Name, e)
 	for _, condition := range conditions.Of(facts) {
 		if recounting && condition.Type == v1.ConditionStatusWritable && ownedByOthers(tc) {
 			continue // as far as is known

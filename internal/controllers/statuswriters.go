@@ -34,3 +34,28 @@ func (c *Controllers) requeueContested(parent types.NamespacedName) {
 		})
 	}
 }
+
+// rival returns another TemplateController that wants the same ready condition, the first by name, and of how many parents. Both of two see the same number,
+// whichever owns the condition of which parent. The lock is held.
+func (c *Controllers) rival(name string, e *tracked) (rival string, parents int64) {
+	for other, o := range c.tracked {
+		if n := e.counts.Rivals[other] + o.counts.Rivals[name]; n > 0 && (rival == "" || other < rival) {
+			rival, parents = other, n
+		}
+	}
+	for other, n := range e.counts.Rivals { // another installation may serve it
+		if c.tracked[other] == nil && (rival == "" || other < rival) {
+			rival, parents = other, n
+		}
+	}
+	return rival, parents
+}
+
+// requeueRivals has the conditions of these TemplateControllers written anew; "" stands for none.
+func (c *Controllers) requeueRivals(names []string) {
+	for _, name := range names {
+		if name != "" {
+			c.queue.AddAfter(name, countsDelay)
+		}
+	}
+}

@@ -1,6 +1,9 @@
 package reconcile
 
 import (
+	"strings"
+
+	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/census"
 	"github.com/templater-dev/templater/internal/reconcile/condition"
 	"github.com/templater-dev/templater/internal/reconcile/fields"
@@ -18,7 +21,7 @@ func (p *pass) conditions() condition.Parent {
 // withReady puts the ready condition into status, if the parent can hold it. Another
 // manager's condition of that type is left alone, and so are all conditions where they are one list that another manager writes.
 func (p *pass) withReady(status map[string]any, v census.Verdict) map[string]any {
-	foreign := p.foreignCondition()
+	foreign, _ := p.foreignCondition()
 	if foreign && p.Kind.Status != nil && p.Kind.Status.Atomic {
 		delete(status, "conditions")
 		return status
@@ -29,24 +32,32 @@ func (p *pass) withReady(status map[string]any, v census.Verdict) map[string]any
 	return status
 }
 
-// foreignCondition reports whether another manager owns the ready condition, or the whole list where that is one value.
-func (p *pass) foreignCondition() bool {
+// foreignCondition reports whether another manager owns the ready condition, or the whole list where that is one value. It also returns the
+// TemplateController that owns the condition, or "". A condition that a deleted TemplateController has left is free.
+func (p *pass) foreignCondition() (foreign bool, rival string) {
 	atomic := p.Kind.Status != nil && p.Kind.Status.Atomic
 	for manager, held := range p.parent.Conditions {
 		if manager == p.Manager {
 			continue
 		}
 		if atomic {
-			return true
+			return true, ""
 		}
-		if _, ok := fields.Set(held).Item(map[string]any{"type": p.ReadyCondition}); ok {
-			return true
+		if _, ok := fields.Set(held).Item(map[string]any{"type": p.ReadyCondition}); !ok {
+			continue
+		}
+		name, ours := strings.CutPrefix(manager, v1.FieldManagerPrefix)
+		if !ours {
+			return true, ""
+		}
+		if p.r.controllers.MayWrite(name, p.GVK.GroupKind(), p.key.Parent) && (rival == "" || name < rival) {
+			foreign, rival = true, name
 		}
 	}
 	if !atomic {
-		return false
+		return foreign, rival
 	}
 	owned, _ := fields.Set(p.parent.Applied(p.Manager, "status")).Field("status")
 	_, held := owned.Field("conditions")
-	return !held && p.conditions().HasOthers()
+	return !held && p.conditions().HasOthers(), ""
 }

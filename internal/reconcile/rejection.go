@@ -18,10 +18,11 @@ import (
 // text is the same for every rejection, so that an author who tries one edit after the other causes no further write. A parent that can
 // hold the condition gets no Event.
 func (p *pass) reportRejection(ctx context.Context) Result {
+	foreign, _ := p.foreignCondition()
 	p.problems = problem.List{{
 		Reason:  v1.ReasonTemplateControllerNotAccepted,
 		Message: "TemplateController " + p.Name + " is not accepted, so this object is not reconciled: look at the conditions of the TemplateController",
-		Waiting: p.HoldsCondition() && !p.foreignCondition(),
+		Waiting: p.HoldsCondition() && !foreign,
 	}}
 	p.tell(ctx, p.ownStatus(), &tally.Tally{Failed: true, Unobserved: true})
 	return p.result()
@@ -29,13 +30,14 @@ func (p *pass) reportRejection(ctx context.Context) Result {
 
 // Deletion is what parents report whose TemplateController is deleted.
 type Deletion struct {
-	Message string
-	Clock   clock.PassiveClock
+	Message     string
+	Clock       clock.PassiveClock
+	Controllers Controllers
 }
 
 // ReportDeletion has a parent report that its TemplateController is deleted, where it can hold the condition. The rest of its status is kept. It
 // writes nothing where the parent reports that already. The error is that of the server.
 func ReportDeletion(ctx context.Context, of *running.Controller, parent *object.Object, d Deletion) error {
-	p := &pass{Controller: of, r: &Reconciler{clock: d.Clock}, key: queue.Key{Controller: of.Name, Parent: parent.Key()}, parent: parent}
+	p := &pass{Controller: of, r: &Reconciler{clock: d.Clock, controllers: d.Controllers}, key: queue.Key{Controller: of.Name, Parent: parent.Key()}, parent: parent}
 	return p.store(ctx, p.withReady(p.ownStatus(), census.Verdict{Status: "Unknown", Reason: v1.ReasonTemplateControllerDeleted, Message: d.Message}))
 }

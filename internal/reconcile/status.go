@@ -52,6 +52,9 @@ func (p *pass) writeStatus(ctx context.Context, all []*child.Wanted, observed []
 // pass reports.
 func (p *pass) tell(ctx context.Context, status map[string]any, now *tally.Tally) {
 	now.Contested = p.leaveContested(status)
+	if p.HoldsCondition() {
+		now.Foreign, now.Rival = p.foreignCondition()
+	}
 	if !p.problems.Pending() {
 		p.report(ctx, status, now)
 	}
@@ -63,7 +66,7 @@ func (p *pass) tell(ctx context.Context, status map[string]any, now *tally.Tally
 
 // count begins to count how the parent fares: with its children.
 func (p *pass) count(observed []*child.Live, judge *readiness.Judge) *tally.Tally {
-	now := &tally.Tally{Generation: p.Generation, Children: int64(len(observed)), Foreign: p.HoldsCondition() && p.foreignCondition()}
+	now := &tally.Tally{Generation: p.Generation, Children: int64(len(observed))}
 	for _, l := range observed {
 		if judge.Of(l.Entry, l.Object) == readiness.Ready {
 			now.ChildrenReady++

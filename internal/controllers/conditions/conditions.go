@@ -26,6 +26,9 @@ type Facts struct {
 	// Running is what it comes to: without parents where there is a Rejection or a KindErr.
 	Running *running.Controller
 	Counts  *tally.Counts
+	// Rival is another TemplateController that wants the ready condition of RivalParents parents; "" = none.
+	Rival        string
+	RivalParents int64
 	// Parents and Failing are the counts and the failing parents that the status shows.
 	Parents v1.ParentCounts
 	Failing []v1.FailingParent

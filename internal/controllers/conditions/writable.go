@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/problem"
 )
 
 // writableCondition says whether the parents' status can be written, and hold the ready condition.
@@ -35,6 +36,9 @@ func writableCondition(f Facts) metav1.Condition {
 		no(v1.ReasonNoStatusSubresource, kind.Kind+" has no status subresource: the ready condition is left out; add \"subresources: {status: {}}\" to its CustomResourceDefinition")
 	case kind.Status.Conditions != "":
 		no(v1.ReasonNoConditions, "the ready condition is left out: "+kind.Status.Conditions)
+	case f.Rival != "":
+		no(v1.ReasonConditionOwned, fmt.Sprintf("TemplateController %s also wants the condition %s of %d parents: the first to write it keeps it; give one of the two another spec.status.readyCondition, or let them select different parents",
+			problem.PublicName(f.Rival), f.Running.ReadyCondition, f.RivalParents))
 	case f.Counts.Foreign > 0 && kind.Status.Atomic:
 		no(v1.ReasonConditionOwned, fmt.Sprintf("another field manager owns .status.conditions of %d parents, where templater leaves it alone: the schema declares the list as atomic; "+
 			"declare it with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", f.Counts.Foreign))

@@ -18,12 +18,13 @@ type Counts struct {
 	Foreign    int64
 
 	Denied, Contested complaints
-	contested         map[types.NamespacedName]struct{} // the parents with a Contested
+	Rivals            complaints                        // by the name of the TemplateController
+	contested         map[types.NamespacedName]struct{} // the parents with a Contested or a Rival
 }
 
 // New returns counts of no parents.
 func New() *Counts {
-	return &Counts{Tallies: map[types.NamespacedName]Tally{}, Denied: complaints{}, Contested: complaints{}, contested: map[types.NamespacedName]struct{}{}}
+	return &Counts{Tallies: map[types.NamespacedName]Tally{}, Denied: complaints{}, Contested: complaints{}, Rivals: complaints{}, contested: map[types.NamespacedName]struct{}{}}
 }
 
 // complaints are what tallies say, each with the number of parents that it is said of; none is 0.
@@ -67,7 +68,7 @@ func (c *Counts) Set(parent types.NamespacedName, now *Tally) bool {
 		kept.Children, kept.ChildrenReady = before.Children, before.ChildrenReady
 		now = &kept
 	}
-	if now == nil || now.Contested == "" {
+	if now == nil || now.Contested == "" && now.Rival == "" {
 		delete(c.contested, parent)
 	} else {
 		c.contested[parent] = struct{}{}
@@ -93,6 +94,9 @@ func (c *Counts) Begin(generation int64) {
 
 // updated reports whether a parent was reconciled with the current spec.
 func (c *Counts) updated(t Tally) bool { return t.Generation == c.generation && !t.Suspended }
+
+// RivalOf returns the TemplateController that owned the ready condition of a parent when it was reconciled last, or "".
+func (c *Counts) RivalOf(parent types.NamespacedName) string { return c.Tallies[parent].Rival }
 
 // EachContested calls f for the parents of whose status a part is left to another TemplateController: for that one, or for
 // all where its name is empty. It visits no others.
@@ -127,6 +131,7 @@ func (c *Counts) add(t Tally, sign int64) {
 		c.Foreign += sign
 	}
 	c.Contested.add(t.Contested, sign)
+	c.Rivals.add(t.Rival, sign)
 	c.Denied.add(t.Denied, sign)
 	c.Children.Total += sign * t.Children
 	c.Children.Ready += sign * t.ChildrenReady

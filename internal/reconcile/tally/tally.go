@@ -8,6 +8,7 @@ type Tally struct {
 	Unobserved              bool   // its children were not read: they count as before
 	Reason                  string // of the problem to show, where it has failed
 	Foreign                 bool   // another manager owns the ready condition
+	Rival                   string // the TemplateController that owns the ready condition
 	Contested               string // what of the status another TemplateController writes
 	Denied                  string // which right is missing to write the status
 	Children, ChildrenReady int64
