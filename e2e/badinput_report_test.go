@@ -70,7 +70,8 @@ func (r *row) controllerLines(tc *unstructured.Unstructured) []string {
 	}
 	var lines []string
 	for _, c := range conditions {
-		if c.Status == metav1.ConditionTrue || c.Type == "Ready" || c.Reason == "NotAccepted" {
+		// ParentsReady repeats what the parents report, some seconds later.
+		if c.Status == metav1.ConditionTrue || c.Type == "Ready" || c.Type == "ParentsReady" || c.Reason == "NotAccepted" {
 			continue
 		}
 		lines = append(lines, fmt.Sprintf("%s: %s=%s %s: %s", nameOf(tc), c.Type, c.Status, c.Reason, c.Message))

@@ -44,7 +44,7 @@ func TestMetricsTellWhatTheOperatorDoes(t *testing.T) {
 		return errors.Join(err,
 			m.is(series("templater_parents", "state", "ready"), parents),
 			m.is(series("templater_parents", "state", "failed"), 1),
-			m.is(series("templater_parents", "state", "progressing"), 0),
+			m.is(series("templater_parents", "state", "waiting"), 0),
 			m.is(series("templater_child_writes_total", "result", "success", "verb", "create"), parents),
 			m.is(series("templater_child_writes_total", "result", "success", "verb", "update"), 0),
 			m.is(series("templater_child_writes_total", "result", "success", "verb", "delete"), 0),
