@@ -87,8 +87,8 @@ func TestConflictsOfTheStatusThatLastAreReported(t *testing.T) {
 	}
 }
 
-// TestConflictWithWhatHasJustGoneIsTriedAtOnce deletes the object that has the name between two requests.
-func TestConflictWithWhatHasJustGoneIsTriedAtOnce(t *testing.T) {
+// TestConflictWithADeletedObjectIsRetriedAtOnce deletes the object that has the name between two requests.
+func TestConflictWithADeletedObjectIsRetriedAtOnce(t *testing.T) {
 	c := newCluster(t)
 	c.apply("{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: a}}")
 	c.apply(apps)

@@ -72,9 +72,9 @@ func edited(attack func(*cluster, kube.Location, string)) func(*cluster, kube.Lo
 	}
 }
 
-// TestAnnotationsHaveNothingReplaced attacks a child under Recreate that has been replaced once, so that it has an earlier seal by name, with
+// TestEditedAnnotationsReplaceNothing attacks a child under Recreate that has been replaced once, so that it has an earlier seal by name, with
 // and without an edit of its values, while the operator runs and before it starts.
-func TestAnnotationsHaveNothingReplaced(t *testing.T) {
+func TestEditedAnnotationsReplaceNothing(t *testing.T) {
 	for what, attack := range attacks {
 		for how, do := range map[string]func(*cluster, kube.Location, string){"": attack, ", and its values": edited(attack)} {
 			for _, restart := range []bool{false, true} {
@@ -142,8 +142,8 @@ func TestAForgedHashHidesNoChange(t *testing.T) {
 	}
 }
 
-// TestAnnotationsHaveNothingPruned attacks a child that its prunePolicy keeps, whose entry had another one before, and is gone.
-func TestAnnotationsHaveNothingPruned(t *testing.T) {
+// TestEditedAnnotationsPruneNothing attacks a child that its prunePolicy keeps, whose entry had another one before, and is gone.
+func TestEditedAnnotationsPruneNothing(t *testing.T) {
 	for what, attack := range attacks {
 		for _, restart := range []bool{false, true} {
 			if restart && strings.Contains(what, "earlier") {
@@ -172,8 +172,8 @@ func TestAnnotationsHaveNothingPruned(t *testing.T) {
 	}
 }
 
-// TestAnnotationsHaveNoOrphanDeleted attacks a child in another namespace that outlives its parent, and then deletes the parent.
-func TestAnnotationsHaveNoOrphanDeleted(t *testing.T) {
+// TestEditedAnnotationsDeleteNoOrphan attacks a child in another namespace that outlives its parent, and then deletes the parent.
+func TestEditedAnnotationsDeleteNoOrphan(t *testing.T) {
 	spec := with(t, tenants, "- name: maps\n", "- name: maps\n    deletionPolicy: Orphan\n")
 	for what, attack := range attacks {
 		for _, entry := range []bool{false, true} {

@@ -103,7 +103,7 @@ func atomicConditions(t *testing.T) {
 	delete(itemKeys, "conditions")
 }
 
-func TestReadyConditionInAListThatIsOneValue(t *testing.T) {
+func TestReadyConditionInAnAtomicList(t *testing.T) {
 	atomicConditions(t)
 	c := newCluster(t)
 	c.apply(apps)
@@ -194,7 +194,7 @@ func TestStatusThatBecomesEmptyIsCleared(t *testing.T) {
 	wantRequests(t, "again", requests)
 }
 
-func TestUnknownFieldOfAStatusCostsThatFieldAlone(t *testing.T) {
+func TestUnknownFieldOfAStatusIsLeftOut(t *testing.T) {
 	const yields = "count: {{ len .children.maps }}\n      coutn: 3\n      more: {known: a, unknown: b}"
 	known := kind.Declared{{"spec": map[string]any{
 		"group": "example.org", "names": map[string]any{"kind": "App", "plural": "apps"},

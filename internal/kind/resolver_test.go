@@ -247,7 +247,7 @@ func TestBuiltInKindsAreAskedForOnce(t *testing.T) {
 	}
 }
 
-func TestDoubtHasDiscoveryAskedForARemovedVersion(t *testing.T) {
+func TestDiscoveryIsRefreshedForARemovedVersion(t *testing.T) {
 	old := schema.GroupVersionKind{Group: "apps", Version: "v1beta1", Kind: "Deployment"}
 	d := &fakeDiscovery{known: map[schema.GroupKind]bool{old.GroupKind(): true}}
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

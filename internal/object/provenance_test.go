@@ -50,8 +50,8 @@ func TestWhoHasWrittenAnObject(t *testing.T) {
 	}
 }
 
-// TestTheAnswerToAWriteTellsWhoWasIt comes after the watch has brought the same state.
-func TestTheAnswerToAWriteTellsWhoWasIt(t *testing.T) {
+// TestResponseToAWriteShowsItsAuthor comes after the watch has brought the same state.
+func TestResponseToAWriteShowsItsAuthor(t *testing.T) {
 	event, answer := decode(t, `{"metadata": {"name": "a", "uid": "u"}}`), decode(t, `{"metadata": {"name": "a", "uid": "u"}}`)
 	event.Note(Restored | Altered)
 	answer.Note(Ours | Fresh)

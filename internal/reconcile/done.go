@@ -10,10 +10,10 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/plan"
 )
 
-// done is what a reconciliation has done to children that no condition shows afterwards, in words.
+// done describes changes of children that no condition shows afterwards.
 type done struct{ pruned, recreated, corrected []string }
 
-// deleted notes that the server has accepted to delete a child.
+// deleted records that the server accepted the deletion of a child.
 func (d *done) deleted(l *child.Live) {
 	if l.Wanted != nil {
 		d.recreated = append(d.recreated, l.ID().String())
@@ -22,15 +22,15 @@ func (d *done) deleted(l *child.Live) {
 	}
 }
 
-// noteCorrection notes that a field has its value again that somebody else had changed.
+// noteCorrection records that a field that somebody else changed was restored.
 func (p *pass) noteCorrection(a plan.Action) {
 	if a.Drift != "" {
 		p.done.corrected = append(p.done.corrected, a.Wanted.ID().String()+" "+p.Author().Path(a.Drift, a.Wanted.Content))
 	}
 }
 
-// recordDone publishes Normal Events about what was done, one for each sort. Where a loop is suspected it publishes none: the ready
-// condition and an Event report that.
+// recordDone publishes Normal Events, one per kind of change. It publishes none if a loop is suspected: the ready condition and a Warning
+// report that.
 func (p *pass) recordDone() {
 	if p.rewrites != nil {
 		return

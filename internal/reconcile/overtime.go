@@ -13,12 +13,12 @@ import (
 	"github.com/templater-dev/templater/internal/spec"
 )
 
-// overtime reports whether the cleanup of a deleted parent has been attempted for longer than spec.finalize.timeout, and else when to look
-// again; 0 is for when something changes.
+// overtime reports whether the cleanup of a deleted parent has been attempted for longer than spec.finalize.timeout. If not, it returns when
+// to reconcile again; 0 means when something changes.
 //
-// The clock runs while each reconciliation by this process is a full attempt. It starts again after anything else. Times of the API server
-// alone decide, and only among each other: that of the first attempt, which is noted on the parent, and that of a fresh answer. The clock of
-// this process says when to ask.
+// The timeout runs while each reconciliation by this process is a full attempt, and starts again after anything else. Only two times of the
+// API server are compared: that of the first attempt, recorded on the parent, and that of a new response. The clock of this process only
+// decides when to ask.
 func (p *pass) overtime(ctx context.Context) (over bool, again time.Duration) {
 	timeout := spec.FinalizeTimeout(p.Spec)
 	switch {
@@ -48,7 +48,7 @@ func (p *pass) fullAttempt() bool {
 	return !p.Rejected && !p.blind && !p.partial && teardown.Answered(p.problems)
 }
 
-// beginAttempt notes on the parent since when the cleanup has been attempted, and returns when to look again.
+// beginAttempt records on the parent when the cleanup was first attempted, and returns when to reconcile again.
 func (p *pass) beginAttempt(ctx context.Context, timeout time.Duration) time.Duration {
 	now, known := p.serverTime(ctx)
 	if !known {
@@ -62,13 +62,12 @@ func (p *pass) beginAttempt(ctx context.Context, timeout time.Duration) time.Dur
 	return timeout
 }
 
-// serverTime asks the server for the parent, and returns when it has answered, or false where that is not known, or the parent is another
-// one by now.
+// serverTime reads the parent and returns the Date of the response. It returns false if there is none, or if the parent was replaced.
 func (p *pass) serverTime(ctx context.Context) (time.Time, bool) {
 	now, date, err := p.Cluster.GetDated(ctx, p.LocateParent(p.key))
 	switch {
 	case answers.MissingObject(err):
-		return time.Time{}, false // the watch is about to tell
+		return time.Time{}, false // the watch will report it
 	case err != nil:
 		p.waits("cannot ask the API server for the time, which spec.finalize.timeout needs: " + p.Rights.WhyNot(err, p.Rights.Claim(rights.Parents, p.Kind, p.key.Parent.Namespace)))
 		return time.Time{}, false
@@ -79,7 +78,7 @@ func (p *pass) serverTime(ctx context.Context) (time.Time, bool) {
 	return date, now.UID() == p.parent.UID() && now.Annotation(p.sinceKey()) == p.parent.Annotation(p.sinceKey())
 }
 
-// sinceKey and since are the annotation that says since when the cleanup has been attempted.
+// sinceKey and since are key and value of the annotation that records when the cleanup was first attempted.
 func (p *pass) sinceKey() string { return v1.AnnotationCleanupSincePrefix + p.Name }
 
 func (p *pass) since(at time.Time) string {

@@ -9,14 +9,14 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
-// evidence is the data that a decision to delete is made by, as the methods called Since of running.Controller identify it. It is gathered
-// before the data is read, and asked before each deletion: a watch that has failed meanwhile may have missed what would change the decision.
+// evidence identifies the data that a decision to delete is based on, by the Since methods of running.Controller. It is gathered before the
+// data is read, and checked before each deletion: a watch that failed in between may have missed a change that reverses the decision.
 type evidence struct {
 	children       bool   // whether it is about the children, too, or only about what decides who is a parent
 	since, related uint64 // 0 = not current
 }
 
-// gather takes note of what is current now.
+// gather records which data is current now.
 func (p *pass) gather(children bool) {
 	p.evidence = evidence{children: children, related: p.RelatedSince()}
 	p.evidence.since = p.evidence.now(p)
@@ -29,15 +29,15 @@ func (e evidence) now(p *pass) uint64 {
 	return p.CurrentSince(p.key.Parent.Namespace)
 }
 
-// stands reports whether all was current when the evidence was gathered, and has been since.
+// stands reports whether all data was current when the evidence was gathered, and still is.
 func (e evidence) stands(p *pass) bool { return e.since != 0 && e.since == e.now(p) }
 
-// standsWhole is stands, but that related objects count, too.
+// standsWhole is stands, including related objects.
 func (e evidence) standsWhole(p *pass) bool {
 	return e.related != 0 && e.related == p.RelatedSince() && e.stands(p)
 }
 
-// outdated says that nothing is deleted because a watch has failed since it was decided.
+// outdated is the problem that nothing is deleted because a watch failed after the decision.
 func outdated() *problem.Problem {
 	return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for current data: a watch failed before a child could be deleted"}
 }

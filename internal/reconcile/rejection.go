@@ -14,9 +14,9 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/tally"
 )
 
-// reportRejection has a parent report that its TemplateController is not accepted. The rest of its status and its children are kept. The
-// text is the same for every rejection, so that an author who tries one edit after the other causes no further write. A parent that can
-// hold the condition gets no Event.
+// reportRejection writes into the ready condition of a parent that its TemplateController is not accepted. The rest of its status and its
+// children are kept. The message is the same for every rejection, so repeated rejected edits cause no further writes. A parent that can hold
+// the condition gets no Event.
 func (p *pass) reportRejection(ctx context.Context) Result {
 	foreign, _ := p.foreignCondition()
 	p.problems = problem.List{{

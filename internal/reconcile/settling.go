@@ -10,8 +10,8 @@ import (
 // settleTime is how long a changed object is not counted on while its status may lag: see readiness.MayLag.
 const settleTime = 5 * time.Second
 
-// settling knows which objects of rollouts were changed a short time ago. This process measures that with its own clock from its own
-// writes, so no other clock counts. Objects that another process has changed may have been changed just before this one began.
+// settling records which objects of rollouts were changed recently, by the clock and the writes of this process alone. Objects that
+// another process changed count as changed just before this one began.
 type settling struct {
 	mu      sync.Mutex
 	began   time.Time
@@ -19,14 +19,14 @@ type settling struct {
 	swept   time.Time
 }
 
-// begin takes note that another process may have written until now.
+// begin records that another process may have written until now.
 func (s *settling) begin(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.began = now
 }
 
-// note takes note that an object was changed.
+// note records that an object was changed.
 func (s *settling) note(object types.UID, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +44,7 @@ func (s *settling) note(object types.UID, now time.Time) {
 	s.changed[object] = now
 }
 
-// left returns for how long an object is not to be counted on yet, 0 where it is.
+// left returns how long the object still counts as unavailable; 0 means that it does not.
 func (s *settling) left(object types.UID, now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

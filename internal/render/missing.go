@@ -10,10 +10,10 @@ import (
 )
 
 // A field of a related object or of another child may be filled in later, by Kubernetes or by a controller. A template that needs it waits,
-// and the status template leaves out what would hold it. Any other value that is missing is a mistake.
+// and the status template leaves out the key or list item. Any other missing value is an error.
 
-// origin says where a value was looked for: in the innermost mapping that exists, by the keys from there on. It is kept up to date for values
-// that are missing; what it says of others means nothing.
+// origin records where a missing value was looked up: the innermost mapping that exists, and the keys from there on. It is meaningless for
+// values that exist.
 type origin struct {
 	in   map[string]any // nil = not known
 	list string         // what the list of objects is in that path names: .children.
@@ -36,8 +36,8 @@ func (o *origins) note(i int, v any, from origin) {
 	}
 }
 
-// lookedUp is the origin of what the function of that name yields, called with these arguments, if that is nothing. first is the origin of its
-// first argument.
+// lookedUp is the origin of the result of a function with these arguments, if the result is missing. first is the origin of its first
+// argument.
 func lookedUp(name string, yields any, args []any, nodes []parse.Node, first origin) origin {
 	switch {
 	case yields != nil:
@@ -81,7 +81,7 @@ func lookedUp(name string, yields any, args []any, nodes []parse.Node, first ori
 
 var conditionsPath = []string{"status", "conditions"}
 
-// waitFor returns the error that the template waits for a value that is missing, at a node, or nil if it is not one to wait for.
+// waitFor returns the error that the template waits for the missing value at a node, or nil if waiting does not help.
 func (x *exec) waitFor(o origin, n parse.Node) error {
 	if x.unit.Purpose == syntax.ForStatus && (o.list == ".children." || o.list == ".observed.") {
 		return x.src.ErrorAt(syntax.Start(n), syntax.Missing, "waits for an object of "+o.list+o.path[0])
@@ -93,7 +93,7 @@ func (x *exec) waitFor(o origin, n parse.Node) error {
 	return x.src.ErrorAt(syntax.Start(n), syntax.Missing, x.unit.Text.Name+" waits for "+dotted(path)+" of "+named(object))
 }
 
-// orWaitFor returns the error that the template waits for, if it does, instead of err.
+// orWaitFor returns the error of waitFor, or else err.
 func (x *exec) orWaitFor(o origin, n parse.Node, err error) error {
 	if wait := x.waitFor(o, n); wait != nil {
 		return wait
@@ -101,7 +101,7 @@ func (x *exec) orWaitFor(o origin, n parse.Node, err error) error {
 	return err
 }
 
-// locate returns the related object or other child that a value was looked for in, and its path there.
+// locate returns the related object or other child in which a value was looked up, and the path in it.
 func (x *exec) locate(o origin) (object map[string]any, path []string, ok bool) {
 	if o.in == nil {
 		return nil, nil, false
@@ -175,8 +175,8 @@ func named(object map[string]any) string {
 	return kind + " " + name
 }
 
-// optional returns the value of a pipeline. In the status template, a value that is still missing of another object is none: printed, it
-// leaves out what would hold it.
+// optional returns the value of a pipeline. In the status template, a field that another object still lacks is no value: printing it leaves
+// out the key or list item.
 func (x *exec) optional(dot any, pipe *parse.PipeNode) (any, error) {
 	v, err := x.pipeline(dot, pipe)
 	if err != nil && x.leavesOut(err) {

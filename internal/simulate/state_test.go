@@ -292,8 +292,8 @@ func TestNamespacesOfRelatedObjects(t *testing.T) {
 	}
 }
 
-// TestConditionsInAListThatIsOneValue has a status that is open.
-func TestConditionsInAListThatIsOneValue(t *testing.T) {
+// TestConditionsInAnAtomicList has a status that is open.
+func TestConditionsInAnAtomicList(t *testing.T) {
 	s := simulator(t, "\n  status: {template: 'a: b'}\n")
 	s.parents.Status = &kind.StatusSchema{Atomic: true}
 	_, out, _ := settle(t, s, state(t, app))

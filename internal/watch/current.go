@@ -6,20 +6,19 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// ErrDefect says that a cache has not taken what its watch has brought, by a fault of its own. It
-// is over with the next list: a watch brings what it has brought no second time.
+// ErrDefect means that a bug kept the cache from storing an event of its watch. The next list repairs that: a watch does not repeat events.
 var ErrDefect = errors.New("a defect in templater: please report it with the stack in the operator's log")
 
-// ErrBehind says that the server answers again, but that the cache does not yet hold what has changed meanwhile.
+// ErrBehind means that the server answers again, but that the cache does not yet hold the changes since the failure.
 var ErrBehind = errors.New("reading the changes since the last failure")
 
-// currentness is why a cache may not hold what the server has. Only data ends a failure: a Replace, or the bookmark of a watch that
-// was resumed. That the server has accepted a request does not.
+// currentness records why a cache may be outdated. Only data ends a failure: a Replace, or the bookmark of a resumed watch. An accepted
+// request does not.
 type currentness struct {
 	failure error // of the last request, or ErrBehind once it was accepted again
 	// unwatched is why the last watch request was forbidden; nil when it was not. A list alone is outdated at once.
 	unwatched error
-	broken    bool // something that the watch has brought is not here
+	broken    bool // an event of the watch is missing from the cache
 	fails     int  // how often Err has become non-nil
 }
 
@@ -57,8 +56,9 @@ func (c *Cache) Failures() int {
 	return c.fails
 }
 
-// Since identifies the data that the cache has been current since: a Replace or a bookmark, after which no request has failed. It is
-// 0 while the cache is not current, and greater after each failure. Two equal answers, not 0, say that the cache was current all the time between them.
+// Since identifies the period in which the cache has been current: it begins with a Replace or a bookmark, and no request has failed since.
+// Since is 0 while the cache is not current, and greater after each failure. Two equal results other than 0 mean that the cache was current
+// between them.
 func (c *Cache) Since() uint64 {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -68,7 +68,7 @@ func (c *Cache) Since() uint64 {
 	return uint64(c.fails) + 1 //nolint:gosec // it counts up from 0
 }
 
-// Fail takes note that a list or watch request has failed.
+// Fail records that a list or watch request failed.
 func (c *Cache) Fail(err error) { c.note(func() { c.failure = err }) }
 
 // FailWatch is Fail for a watch request.
@@ -81,7 +81,7 @@ func (c *Cache) FailWatch(err error) {
 	})
 }
 
-// Listing takes note that everything is about to be read again: the Reflector has lost its place.
+// Listing records that everything is about to be read again, because the Reflector lost its resourceVersion.
 func (c *Cache) Listing() {
 	c.note(func() {
 		if c.synced && c.err() == nil {
@@ -90,7 +90,7 @@ func (c *Cache) Listing() {
 	})
 }
 
-// Watching takes note that the server has accepted a watch. What changed while it did not is still to come.
+// Watching records that the server accepted a watch. Earlier changes are yet to be delivered.
 func (c *Cache) Watching() {
 	c.note(func() {
 		c.unwatched = nil
@@ -100,7 +100,7 @@ func (c *Cache) Watching() {
 	})
 }
 
-// caughtUp takes note that the watch has brought everything up to now.
+// caughtUp records that the watch has delivered everything up to now.
 func (c *Cache) caughtUp() {
 	c.note(func() {
 		if errors.Is(c.failure, ErrBehind) {
@@ -109,21 +109,21 @@ func (c *Cache) caughtUp() {
 	})
 }
 
-// defect takes note that the cache lacks something that the watch has brought.
+// defect records that the cache lacks an event of the watch.
 func (c *Cache) defect() { c.note(func() { c.broken = true }) }
 
-// resumption is how a watch is to go on.
+// resumption is how a watch continues.
 type resumption int
 
 const (
 	resume resumption = iota
-	// resumeBriefly is by a watch that ends soon: shortly before, the server sends a bookmark.
+	// resumeBriefly starts a short watch: the server sends a bookmark shortly before its end.
 	resumeBriefly
-	// listAnew is by a list: something is missing, or no bookmark came when one was due.
+	// listAnew starts with a list: an event is missing, or an expected bookmark did not come.
 	listAnew
 )
 
-// resumption returns how a watch is to go on after the last one.
+// resumption returns how to continue after the last watch.
 func (c *Cache) resumption() resumption {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -8,16 +8,16 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// recheckPermission is how often the API server is asked whether a running watch is still permitted, and recheckJitter by which part that
-// may be longer: it authorizes a watch when the watch begins, and does not end it when the permission is withdrawn. Only watches whose
-// objects templates read for others are checked: a request for a child or a parent is refused by itself.
+// recheckPermission is the interval at which the API server is asked whether a running watch is still allowed, and recheckJitter the fraction
+// by which it may be longer. The API server authorizes a watch only when it begins, and does not end it when the permission is revoked. Only
+// watches of related objects and Namespaces are checked: requests for children and parents are refused anyway.
 const (
 	recheckPermission = 6500 * time.Millisecond
 	recheckJitter     = 0.4
 )
 
-// recheck ends the running watch once it is not permitted any more, until ctx ends. The Reflector then asks for another one, and the
-// API server decides.
+// recheck ends the running watch when it is no longer allowed, until ctx ends. The Reflector then requests a new watch, and the API server
+// decides.
 func (r *requests) recheck(ctx context.Context, every time.Duration) {
 	for {
 		select {

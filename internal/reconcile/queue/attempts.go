@@ -7,28 +7,28 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Attempt says since when the cleanup of a deleted parent has been attempted without an interruption.
+// Attempt records since when the cleanup of a deleted parent has been attempted without interruption.
 type Attempt struct {
 	Parent types.UID
-	// Generation is that of the TemplateController. Another one may clean up differently, or was suspended in between.
+	// Generation is that of the TemplateController. Another generation may clean up differently, or may follow a suspension.
 	Generation int64
-	// Noted is when it began by the clock of the API server, rounded up to a second.
+	// Noted is the start by the clock of the API server, rounded up to a second.
 	Noted time.Time
-	// Seen is when it began by the clock of this process.
+	// Seen is the start by the clock of this process.
 	Seen time.Time
 }
 
-// Attempts remembers the attempts of this process. Their loss delays: who has attempted nothing releases no parent by a timeout. It is safe
-// for concurrent use.
+// Attempts holds the attempts of this process. Losing them only delays: without an attempt, no timeout releases a parent. It is safe for
+// concurrent use.
 type Attempts struct {
 	mu    sync.Mutex
 	since map[Key]Attempt
 }
 
-// NewAttempts returns an Attempts that knows of none.
+// NewAttempts returns empty Attempts.
 func NewAttempts() *Attempts { return &Attempts{since: map[Key]Attempt{}} }
 
-// Begin notes an attempt.
+// Begin records an attempt.
 func (a *Attempts) Begin(key Key, attempt Attempt) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -43,14 +43,14 @@ func (a *Attempts) Of(key Key, parent types.UID, generation int64) (Attempt, boo
 	return attempt, known && attempt.Parent == parent && attempt.Generation == generation
 }
 
-// End forgets an attempt: something has interrupted it, or the parent is gone.
+// End forgets an attempt because it was interrupted or the parent was deleted.
 func (a *Attempts) End(key Key) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.since, key)
 }
 
-// ForgetController forgets about a controller that is gone.
+// ForgetController forgets the attempts of a deleted TemplateController.
 func (a *Attempts) ForgetController(name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -12,19 +12,19 @@ import (
 const (
 	// deniedRetry is the longest wait of a parent that lacks a permission, where few parents wait for the same.
 	deniedRetry = 30 * time.Second
-	// namespacePace is how far apart the retries of all parents are that wait for one permission in one namespace, and
-	// longestInNamespace the longest wait that follows from it.
+	// namespacePace is the interval between retries of all parents that lack one permission in one namespace, and
+	// longestInNamespace the longest wait of a parent that results from it.
 	namespacePace, longestInNamespace = time.Second, time.Hour
-	// clusterPace is how far apart the retries of all parents are that wait for one permission in any namespace, and
-	// longestInCluster the longest wait that follows from it.
+	// clusterPace is the interval between retries of all parents that lack one permission in any namespace, and
+	// longestInCluster the longest wait of a parent that results from it.
 	clusterPace, longestInCluster = 100 * time.Millisecond, 5 * time.Minute
-	// wakes is how many others are reconciled when a parent has got the permission. Each of these that has got it, too, wakes as many.
+	// wakes is how many other parents are requeued when a write of one parent succeeds. Each of these that also succeeds requeues as many.
 	wakes = 2
 )
 
-// Waiting are the parents that lack a permission. Each retries by itself, at growing intervals, which are longer where many wait for the
-// same permission. When one of them has got it, the others are woken: first those in the same namespace, two, and then two for each that
-// has got it. So a permission that is granted to all reaches them quickly, and one that is granted to a few costs few refusals.
+// Waiting holds the parents that lack a permission. Each retries at growing intervals, which are longer if many parents lack the same
+// permission. When one parent gets it, two others are requeued, those in the same namespace first. Each of these that also gets it requeues
+// two more. So a permission that is granted to all reaches them quickly, and one that is granted to a few causes few refused requests.
 // It is safe for concurrent use.
 type Waiting struct {
 	mu     sync.Mutex
@@ -36,10 +36,10 @@ type Waiting struct {
 type waiter struct {
 	problem.Denial
 	tries int
-	woken bool // it is about to retry, and in no group
+	woken bool // requeued, and no longer in a group
 }
 
-// group is what may be granted at once: a permission of the parents of one TemplateController, in any namespace.
+// group identifies parents that a single grant may help: those of one TemplateController that lack one permission, in any namespace.
 type group struct{ controller, user, verb, resource string }
 
 // waiters are the parents in a group by the namespace of the permission; none is empty.
@@ -81,7 +81,7 @@ func (w *Waiting) Add(key queue.Key, d problem.Denial) time.Duration {
 	return wait(one.tries, len(all.in[d.Namespace]), all.total)
 }
 
-// wait returns the interval before a retry of a parent, of so many that wait for the same permission in one namespace, and in all.
+// wait returns the interval before the next retry, by the number of parents that lack the same permission in one namespace and in all.
 func wait(tries, inNamespace, inCluster int) time.Duration {
 	long := max(deniedRetry,
 		min(time.Duration(inNamespace)*namespacePace, longestInNamespace),
@@ -92,8 +92,8 @@ func wait(tries, inNamespace, inCluster int) time.Duration {
 	return min(queue.RetryDelay(tries-1), queue.Jitter(long))
 }
 
-// Done notes that a parent has been reconciled and lacks no permission. It returns others that waited for the permission that this
-// one has got, and are worth reconciling now.
+// Done notes that a parent has been reconciled and lacks no permission. It returns other parents that
+// lacked the same permission and should be reconciled now.
 func (w *Waiting) Done(key queue.Key) []queue.Key {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,14 +114,14 @@ func (w *Waiting) Done(key queue.Key) []queue.Key {
 	return woken
 }
 
-// Forget forgets a parent that is gone.
+// Forget forgets a deleted parent.
 func (w *Waiting) Forget(key queue.Key) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.remove(key)
 }
 
-// ForgetController forgets about a controller that is gone.
+// ForgetController forgets the parents of a deleted TemplateController.
 func (w *Waiting) ForgetController(name string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

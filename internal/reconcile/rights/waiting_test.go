@@ -112,7 +112,7 @@ func TestAPermissionThatFewGetWakesFew(t *testing.T) {
 	}
 }
 
-func TestWhoIsWoken(t *testing.T) {
+func TestParentsToWakeAfterAGrant(t *testing.T) {
 	a, b := waitingKey(1), waitingKey(2)
 	other := queue.Key{Controller: "other", Parent: b.Parent}
 	create := patchIn("ns")

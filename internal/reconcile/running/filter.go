@@ -23,14 +23,14 @@ type Filter struct {
 	failing map[types.NamespacedName]string
 }
 
-// admission is what the filter has said of a version of an object.
+// admission is the result of the filter for a version of an object.
 type admission struct {
 	uid      types.UID
 	version  string
 	admitted bool
 }
 
-// NewFilter returns the filter of a program, or nil where there is none. Of before, which may be nil, it knows which objects were parents.
+// NewFilter returns the filter of a program, or nil if it has none. It takes from before, which may be nil, which objects were parents.
 func NewFilter(program *render.Program, before *Filter, changed func()) *Filter {
 	if program == nil || !program.HasFilter() {
 		return nil
@@ -50,8 +50,7 @@ func NewFilter(program *render.Program, before *Filter, changed func()) *Filter 
 // Of reports whether the program is that of the filter.
 func (f *Filter) Of(program *render.Program) bool { return f != nil && f.program == program }
 
-// Admits reports whether an object is a parent. was tells it of one that the filter does not know yet; it is asked only where the evaluation
-// fails.
+// Admits reports whether an object is a parent. If the evaluation fails for an object that the filter does not know yet, was decides.
 func (f *Filter) Admits(o *object.Object, was func(*object.Object) bool) bool {
 	name := types.NamespacedName{Namespace: o.Namespace(), Name: o.Name()}
 	f.mu.Lock()
@@ -88,7 +87,7 @@ func (f *Filter) note(name types.NamespacedName, a admission, err error) {
 	}
 }
 
-// Forget forgets an object that is gone.
+// Forget forgets a deleted object.
 func (f *Filter) Forget(name types.NamespacedName) {
 	if f == nil {
 		return
@@ -104,7 +103,7 @@ func (f *Filter) Forget(name types.NamespacedName) {
 	}
 }
 
-// Failing returns of how many objects it cannot be said whether they are parents, the first of these, and why.
+// Failing returns for how many objects the evaluation fails, the first of these, and why.
 func (f *Filter) Failing() (objects int, example types.NamespacedName, why string) {
 	if f == nil {
 		return 0, example, ""
@@ -119,7 +118,7 @@ func (f *Filter) Failing() (objects int, example types.NamespacedName, why strin
 	return len(f.failing), example, why
 }
 
-// admits reports whether an object that the selectors select is a parent.
+// admits reports whether an object that matches the selectors is a parent.
 func (c *Controller) admits(o *object.Object) bool {
 	return c.Filter == nil || c.Filter.Admits(o, c.wasParent)
 }

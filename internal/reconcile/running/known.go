@@ -57,17 +57,17 @@ func (c *Controller) SyncingRelated() bool {
 	return slices.ContainsFunc(c.Related, func(e *related.Entry) bool { return e.State() == related.Waiting })
 }
 
-// What decides about deletions is known by watches, and these may fail at any time. The methods called Since identify the data
-// that such a decision is made by: they return 0 while some of it is not current, and another number, which is greater, each time that
-// it is current again. So a decision holds as long as the number stays the same: see watch.Cache.Since.
+// Decisions to delete rely on watches, which may fail at any time. The Since methods identify the data of such a decision: they return 0
+// while some of it is not current, and a greater number each time it becomes current again. A decision is valid as long as the number
+// does not change: see watch.Cache.Since.
 
-// CurrentSince is about what decides who is a parent in a namespace, and what becomes of it. A watch that has failed shows what was:
-// something newer may want what looks superfluous.
+// CurrentSince covers the data that decides which objects of a namespace are parents, and which children they have. A failed watch shows
+// old data: a newer parent may still want a child that looks superfluous.
 func (c *Controller) CurrentSince(namespace string) uint64 {
 	return since(c.ParentCache(namespace), c.Namespaces, c.Controllers)
 }
 
-// CompleteSince is the same, and about all children in that namespace.
+// CompleteSince is CurrentSince, and also covers all children in that namespace.
 func (c *Controller) CompleteSince(namespace string) uint64 {
 	sum := c.CurrentSince(namespace)
 	for _, s := range c.Sources {
@@ -80,7 +80,7 @@ func (c *Controller) CompleteSince(namespace string) uint64 {
 	return sum
 }
 
-// EverywhereSince is about the children in all namespaces, and the TemplateController. There are none of kinds that are not recorded.
+// EverywhereSince covers the children in all namespaces, and the TemplateController. There are none of kinds that are not recorded.
 func (c *Controller) EverywhereSince() uint64 {
 	sum := since(c.Controllers)
 	for _, s := range c.Sources {
@@ -101,7 +101,7 @@ func (c *Controller) EverywhereSince() uint64 {
 	return sum
 }
 
-// RelatedSince is about all related objects.
+// RelatedSince covers all related objects.
 func (c *Controller) RelatedSince() uint64 {
 	sum := uint64(1)
 	for _, e := range c.Related {
