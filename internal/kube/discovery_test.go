@@ -122,6 +122,48 @@ func TestKindOfAServerThatIsAwayIsNotGone(t *testing.T) {
 	}
 }
 
+// TestARemovedVersionIsFoundByDoubt has an API server that an upgrade has taken a version of a built-in kind from.
+func TestARemovedVersionIsFoundByDoubt(t *testing.T) {
+	old := schema.GroupVersionKind{Group: "batch", Version: "v1beta1", Kind: "CronJob"}
+	served := "v1beta1"
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		groups := ""
+		if r.URL.Path == "/apis" {
+			groups = `{"metadata":{"name":"batch"},"versions":[{"version":"` + served + `","freshness":"Current","resources":[
+				{"resource":"cronjobs","responseKind":{"group":"batch","version":"` + served + `","kind":"CronJob"},"scope":"Namespaced","verbs":["list"]}]}]}`
+		}
+		w.Header().Set("Content-Type", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList")
+		_, _ = w.Write([]byte(`{"apiVersion":"apidiscovery.k8s.io/v2","kind":"APIGroupDiscoveryList","items":[` + groups + `]}`))
+	}))
+	t.Cleanup(server.Close)
+	client, err := discovery.NewDiscoveryClientForConfig(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := kind.NewResolver(noDefinitions{}, NewDiscovery(client), time.Now)
+	found, err := kinds.Resolve(old)
+	if err != nil || found.Resource != old.GroupVersion().WithResource("cronjobs") {
+		t.Fatalf("kind %+v, err %v, want cronjobs of v1beta1", found, err)
+	}
+	served = "v1"
+	before := asked
+	if _, err := kinds.Resolve(old); err != nil || asked > before {
+		t.Fatalf("without doubt: err = %v after %d requests, want the kind as it was, without a request", err, asked-before)
+	}
+	if !kinds.Doubt(found.Resource) {
+		t.Fatal("discovery was not asked again")
+	}
+	var missing *kind.NotFoundError
+	if _, err := kinds.Resolve(old); !errors.As(err, &missing) || missing.Served != "v1" {
+		t.Errorf("err = %v, want that the kind is served in v1", err)
+	}
+	if found, err := kinds.Resolve(old.GroupKind().WithVersion("v1")); err != nil || found.Resource.Version != "v1" {
+		t.Errorf("kind %+v, err %v, want that of v1", found, err)
+	}
+}
+
 // broken is a discovery client that cannot say what it could not find out.
 type broken struct {
 	discovery.CachedDiscoveryInterface

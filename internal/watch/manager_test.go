@@ -54,6 +54,7 @@ type client struct {
 	reviews   int  // how often it was asked for a permission
 	withdrawn bool // whether watches are permitted no more
 	mute      bool // whether nobody may ask
+	removed   bool // whether there is no such resource any more
 }
 
 func (c *client) MayWatch(context.Context, schema.GroupVersionResource, string, string) (bool, error) {
@@ -76,6 +77,9 @@ func (c *client) List(context.Context, schema.GroupVersionResource, string, meta
 	if c.forbid {
 		return nil, apierrors.NewForbidden(configMaps.GroupResource(), "", nil)
 	}
+	if c.removed {
+		return nil, apierrors.NewNotFound(configMaps.GroupResource(), "")
+	}
 	return &object.List{ListMeta: metav1.ListMeta{ResourceVersion: "2"}, Items: c.objects}, nil
 }
 
@@ -85,6 +89,9 @@ func (c *client) Watch(_ context.Context, _ schema.GroupVersionResource, _ strin
 	c.watches++
 	if c.withdrawn {
 		return nil, apierrors.NewForbidden(configMaps.GroupResource(), "", nil)
+	}
+	if c.removed {
+		return nil, apierrors.NewNotFound(configMaps.GroupResource(), "")
 	}
 	if c.watch.IsStopped() {
 		c.watch = apiwatch.NewFake()
