@@ -8,6 +8,7 @@ const (
 	FieldValue  Code = "TL063"
 	Definition  Code = "TL064"
 	Unreadable  Code = "TL066"
+	SharedReady Code = "TL067"
 )
 
 var ofKinds = []Rule{
@@ -40,5 +41,10 @@ var ofKinds = []Rule{
 		Conditions, Warning, "A kind whose status cannot hold conditions of several owners",
 		"templater says in a condition of each parent whether it is ready. Where the schema of the status has no map list `.status.conditions`, it writes none, so that others do not lose theirs.",
 		"Declare `.status.conditions` in the CustomResourceDefinition as the message says, or set `spec.status.readyCondition` to `\"\"`.",
+	},
+	{
+		SharedReady, Warning, "Two TemplateControllers that want the same ready condition",
+		"Both would write the same condition of the same parents. The first one to write it keeps it, and the parent does not show whether the other one is done. Only certain cases are reported: equal selectors, or one without any.",
+		"Give one of the two another `spec.status.readyCondition`, or let them select different parents.",
 	},
 }

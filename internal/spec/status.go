@@ -1,6 +1,9 @@
 package spec
 
 import (
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 )
@@ -22,4 +25,29 @@ func HoldsCondition(conditionType string, parents kind.Kind) bool {
 // the ready condition; "" is none.
 func WritesStatus(spec *v1.TemplateControllerSpec, conditionType string, parents kind.Kind) bool {
 	return HoldsCondition(conditionType, parents) || parents.Status != nil && spec.Status != nil && spec.Status.Template != ""
+}
+
+// SharesReadyCondition returns the type of the ready condition that two specs want of the same parents; "" is none. Selectors that may or may not
+// select the same objects do not count.
+func SharesReadyCondition(a, b *v1.TemplateControllerSpec) string {
+	condition := ReadyCondition(a)
+	if condition != ReadyCondition(b) || watchedKind(a) != watchedKind(b) || !mayWriteStatus(a) {
+		return ""
+	}
+	x, y := selectors(a), selectors(b)
+	if apiequality.Semantic.DeepEqual(x, y) || apiequality.Semantic.DeepEqual(x, v1.Watch{}) || apiequality.Semantic.DeepEqual(y, v1.Watch{}) {
+		return condition
+	}
+	return ""
+}
+
+func watchedKind(spec *v1.TemplateControllerSpec) schema.GroupKind {
+	return schema.FromAPIVersionAndKind(spec.Watch.APIVersion, spec.Watch.Kind).GroupKind()
+}
+
+// selectors returns spec.watch without the kind.
+func selectors(spec *v1.TemplateControllerSpec) v1.Watch {
+	w := spec.Watch
+	w.APIVersion, w.Kind = "", ""
+	return w
 }

@@ -39,7 +39,7 @@ func (k *Known) Report(set *manifest.Set, results []lint.Result) ([]report.Locat
 		found := slices.Concat(result.Findings, told(c, result.Findings))
 		found = finding.Sort(found)
 		if result.Compiled != nil {
-			more, missing := k.checkKinds(c, result.Compiled)
+			more, missing := k.checkKinds(set, c, result.Compiled)
 			found, unknown = finding.Sort(append(found, more...)), append(unknown, missing...)
 		}
 		all = append(all, report.Locate(c.TemplateController.Name, c, found)...)
@@ -63,6 +63,19 @@ func told(c *manifest.Controller, already []finding.Finding) []finding.Finding {
 	})
 }
 
+// shared returns the TemplateControllers of the set that want the same ready condition as c.
+func shared(set *manifest.Set, c *manifest.Controller) (found []finding.Finding) {
+	for _, other := range set.Controllers {
+		condition := spec.SharesReadyCondition(&c.Spec, &other.Spec)
+		if condition == "" || other.Name == c.Name {
+			continue
+		}
+		found = append(found, finding.Finding{Code: finding.SharedReady, Severity: finding.Warning, Where: "spec.watch.kind", Message: fmt.Sprintf(
+			"TemplateController %s wants the condition %s of the same parents: give one of the two another spec.status.readyCondition, or let them select different parents", other.Name, condition)})
+	}
+	return found
+}
+
 // namesOf returns kinds as people call them, each once.
 func namesOf(kinds []schema.GroupVersionKind) []string {
 	names := make([]string, len(kinds))
@@ -74,7 +87,7 @@ func namesOf(kinds []schema.GroupVersionKind) []string {
 }
 
 // checkKinds says which kinds the TemplateController names do not fit, and of which of them nothing is known.
-func (k *Known) checkKinds(c *manifest.Controller, compiled *spec.Compiled) (found []finding.Finding, unknown []schema.GroupVersionKind) {
+func (k *Known) checkKinds(set *manifest.Set, c *manifest.Controller, compiled *spec.Compiled) (found []finding.Finding, unknown []schema.GroupVersionKind) {
 	check := func(where string, gvk schema.GroupVersionKind, fits func(kind.Kind) []finding.Finding) {
 		if gvk.Kind == "" || gvk.Version == "" {
 			return // which is said as it is
@@ -93,6 +106,9 @@ func (k *Known) checkKinds(c *manifest.Controller, compiled *spec.Compiled) (fou
 	check("spec.watch", compiled.GVK, func(of kind.Kind) []finding.Finding {
 		if r := spec.CheckKind(&c.Spec, of); r != nil {
 			return r.Findings
+		}
+		if spec.HoldsCondition(compiled.ReadyCondition, of) {
+			return shared(set, c)
 		}
 		return checkConditions(of, compiled.ReadyCondition)
 	})
