@@ -27,8 +27,10 @@ type exec struct {
 	// suspects are those whose marks are somewhere in the text.
 	suspects []suspect
 	origin   origin // of the last value that was evaluated
-	place    parse.Node
-	included included // nil unless places are asked for
+	// locations has nothing until a value is missing.
+	locations locations
+	place     parse.Node
+	included  included // nil unless places are asked for
 }
 
 type variable struct {

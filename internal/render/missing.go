@@ -1,10 +1,10 @@
 package render
 
 import (
-	"reflect"
 	"strings"
 	"text/template/parse"
 
+	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
@@ -86,11 +86,25 @@ func (x *exec) waitFor(o origin, n parse.Node) error {
 	if x.unit.Purpose == syntax.ForStatus && (o.list == ".children." || o.list == ".observed.") {
 		return x.src.ErrorAt(syntax.Start(n), syntax.Missing, "waits for an object of "+o.list+o.path[0])
 	}
-	object, path, ok := x.locate(o)
-	if !ok || x.in.MayHave != nil && !x.in.MayHave(object, path) {
+	if o.in == nil {
 		return nil
 	}
-	return x.src.ErrorAt(syntax.Start(n), syntax.Missing, x.unit.Text.Name+" waits for "+dotted(path)+" of "+named(object))
+	at, ok, err := x.locate(o.in)
+	if err != nil || !ok {
+		return x.located(err, n)
+	}
+	path, err := x.pathOf(o, at)
+	if err != nil {
+		return x.located(err, n)
+	}
+	if x.in.MayHave != nil && !x.in.MayHave(at.object, path) {
+		return nil
+	}
+	message := x.unit.Text.Name + " waits for " + dotted(path) + " of " + named(at.object)
+	if err := x.Charge(budget.CostStep + len(message)); err != nil {
+		return x.located(err, n)
+	}
+	return x.src.ErrorAt(syntax.Start(n), syntax.Missing, message)
 }
 
 // orWaitFor returns the error of waitFor, or else err.
@@ -101,25 +115,11 @@ func (x *exec) orWaitFor(o origin, n parse.Node, err error) error {
 	return err
 }
 
-// locate returns the related object or other child in which a value was looked up, and the path in it.
-func (x *exec) locate(o origin) (object map[string]any, path []string, ok bool) {
-	if o.in == nil {
-		return nil, nil, false
-	}
-	at := reflect.ValueOf(o.in).Pointer()
-	found := func(objects []any) bool {
-		for _, each := range objects {
-			if object, _ = each.(map[string]any); object == nil {
-				continue
-			}
-			if path, ok = pathTo(at, object, nil); ok {
-				return true
-			}
-		}
-		return false
-	}
-	if !x.view.EachOther(x.unit.Text.Name, found) {
-		return nil, nil, false
+// pathOf returns the path of a missing value in the object that it was looked for in.
+func (x *exec) pathOf(o origin, at location) ([]string, error) {
+	path, err := x.locations.path(at, &x.Meter)
+	if err != nil {
+		return nil, err
 	}
 	path = append(path, o.path...)
 	for _, n := range o.keys {
@@ -129,29 +129,7 @@ func (x *exec) locate(o origin) (object map[string]any, path []string, ok bool) 
 		}
 		path = append(path, key)
 	}
-	return object, path, true
-}
-
-// pathTo returns the keys that lead from v to a mapping. A position in a list is none of them.
-func pathTo(mapping uintptr, v any, path []string) ([]string, bool) {
-	switch v := v.(type) {
-	case map[string]any:
-		if reflect.ValueOf(v).Pointer() == mapping {
-			return path, true
-		}
-		for key, value := range v {
-			if found, ok := pathTo(mapping, value, append(path, key)); ok {
-				return found, true
-			}
-		}
-	case []any:
-		for _, item := range v {
-			if found, ok := pathTo(mapping, item, path); ok {
-				return found, true
-			}
-		}
-	}
-	return nil, false
+	return path, nil
 }
 
 // dotted writes a path as templates do.

@@ -253,7 +253,7 @@ func (p *Program) finish(x *exec) {
 	x.args, x.suspects = x.args[:0], x.suspects[:0]
 	x.unit, x.in, x.src, x.place, x.included = nil, nil, nil, nil, nil
 	x.Ready, x.Logs, x.Patterns = nil, nil, nil
-	x.view, x.origin = data.View{}, origin{}
+	x.view, x.origin, x.locations = data.View{}, origin{}, locations{}
 	p.pool.Put(x)
 }
 

@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 
 	"github.com/templater-dev/templater/internal/render/budget"
@@ -148,21 +149,23 @@ func (v *View) listed(lists *map[string]any, name string, find func(string) ([]m
 	return list, nil
 }
 
-// EachOther calls f with the objects of each entry that were asked for, but for the children of the template of that name, until it answers
-// true. It reports whether it did.
-func (v *View) EachOther(own string, f func(objects []any) bool) bool {
-	for name, list := range v.lists {
-		objects, _ := list.([]any)
-		if syntax.ChildName(name) != own && f(objects) {
-			return true
+// Lists returns how many lists of objects were asked for.
+func (v *View) Lists() int { return len(v.lists) + len(v.relatedByEntry) }
+
+// Others yields the objects of each entry that were asked for, but for the children of the template of that name.
+func (v *View) Others(own string) iter.Seq[[]any] {
+	return func(yield func([]any) bool) {
+		for name, list := range v.lists {
+			if objects, _ := list.([]any); syntax.ChildName(name) != own && !yield(objects) {
+				return
+			}
+		}
+		for _, list := range v.relatedByEntry {
+			if objects, _ := list.([]any); !yield(objects) {
+				return
+			}
 		}
 	}
-	for _, list := range v.relatedByEntry {
-		if objects, _ := list.([]any); f(objects) {
-			return true
-		}
-	}
-	return false
 }
 
 // stripped returns the object without the two fields that change although
