@@ -49,7 +49,7 @@ func TestReleasesAreMadeOnce(t *testing.T) {
 		c.deliver()
 		c.clock.SetTime(c.clock.Now().Add(time.Minute))
 		_, released := c.pass("apps", "one")
-		wantRequests(t, "after the timeout", released, askTime, "finalizers[example.org/slow] apps one")
+		wantRequests(t, "after the timeout", released, askTime, askController, "finalizers[example.org/slow] apps one")
 		_, again := c.pass("apps", "one")
 		wantRequests(t, "once more", again)
 		if got := c.objects[one].GetFinalizers(); !slices.Equal(got, []string{"example.org/slow"}) {

@@ -20,14 +20,29 @@ func (c *Controllers) MayPrune(ctx context.Context, by *running.Controller) bool
 	if sure {
 		return true
 	}
-	now, err := c.clusters("").Get(ctx, kube.Location{Resource: v1.Resource, Name: by.Name})
-	if err != nil || now.UID() != e.uid || now.Generation() != by.Generation {
-		klog.FromContext(ctx).Info("nothing is deleted until the TemplateController is known as it is, will retry", "controller", by.Name)
+	if !c.Unchanged(ctx, by) {
 		return false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.confirmed = true
+	return true
+}
+
+// Unchanged reads the TemplateController of a running controller from the API server, and reports whether its spec is still the one that
+// the controller runs.
+func (c *Controllers) Unchanged(ctx context.Context, by *running.Controller) bool {
+	c.mu.RLock()
+	e := c.tracked[by.Name]
+	c.mu.RUnlock()
+	if e == nil {
+		return false
+	}
+	now, err := c.clusters("").Get(ctx, kube.Location{Resource: v1.Resource, Name: by.Name})
+	if err != nil || now.UID() != e.uid || now.Generation() != by.Generation {
+		klog.FromContext(ctx).Info("nothing is deleted or released until the TemplateController is read as it is now, will retry", "controller", by.Name)
+		return false
+	}
 	return true
 }
 

@@ -19,7 +19,9 @@ import (
 const (
 	noteSince = "mark apps one" // since when the cleanup has been attempted
 	askTime   = "get apps one"
-	since     = v1.AnnotationCleanupSincePrefix + "apps"
+	// askController reads the TemplateController before a parent is released.
+	askController = "get templatecontrollers apps"
+	since         = v1.AnnotationCleanupSincePrefix + "apps"
 )
 
 // heldBack is a cluster with a parent whose children are deleted one after the other, and somebody keeps both from being deleted.
@@ -70,7 +72,7 @@ func TestTimeoutReleasesAParent(t *testing.T) {
 	c.passes(minutes)
 	wantRequests(t, "just before", c.once(), askTime)
 	c.passes(time.Second)
-	wantRequests(t, "afterwards", c.once(), askTime, parentRelease)
+	wantRequests(t, "afterwards", c.once(), askTime, askController, parentRelease)
 	const event = "one Warning FinalizeTimeout: the cleanup took longer than spec.finalize.timeout: the object is released before its cleanup is done"
 	if n := len(c.events); n == 0 || c.events[n-1] != event || !c.released() {
 		t.Errorf("Events %q, want %q", c.events, event)
@@ -262,6 +264,66 @@ func TestClockThatIsSetReleasesNoParent(t *testing.T) {
 			c.passes(minutes/2 + time.Second)
 			if c.once(); c.released() != row.released {
 				t.Errorf("released after the timeout: %v, want %v", c.released(), row.released)
+			}
+		})
+	}
+}
+
+// A suspension, a newer spec or a newer parent may exist on the server that no watch has delivered.
+func TestTimeoutReleasesNoParentOnStaleData(t *testing.T) {
+	suspend := func(c *cluster) {
+		newer := c.objects[appsController].DeepCopy()
+		newer.Object["spec"].(map[string]any)["suspend"] = true
+		newer.SetGeneration(newer.GetGeneration() + 1)
+		c.store(appsController, newer)
+	}
+	for why, row := range map[string]struct {
+		manifest func(t *testing.T) string
+		begins   func(c *cluster)
+		ends     func(c *cluster) // after which the parent is released, or nil
+	}{
+		"the watch of TemplateControllers fails while finalize children run": {
+			func(t *testing.T) string { return backedUp(t, "timeout: 5m") },
+			func(c *cluster) { c.fail("templatecontrollers", errors.New("no answer")) },
+			func(c *cluster) { c.fail("templatecontrollers", nil) },
+		},
+		"the watch of parents fails while finalize children run": {
+			func(t *testing.T) string { return backedUp(t, "timeout: 5m") },
+			func(c *cluster) { c.fail("apps", errors.New("no answer")) },
+			func(c *cluster) { c.fail("apps", nil) },
+		},
+		"a suspension was not delivered while finalize children run": {
+			func(t *testing.T) string { return backedUp(t, "timeout: 5m") }, suspend, nil,
+		},
+		"a suspension was not delivered while children are deleted": {
+			func(t *testing.T) string { return ordered(t, ", timeout: 5m") }, suspend, nil,
+		},
+		"the TemplateController cannot be read": {
+			func(t *testing.T) string { return ordered(t, ", timeout: 5m") },
+			func(c *cluster) { c.refuse[askController] = errors.New("no answer") },
+			func(c *cluster) { clear(c.refuse) },
+		},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := heldBack(t, row.manifest(t))
+			c.deletes(one, metav1.DeletePropagationBackground)
+			c.run()
+			c.deliver()
+			row.begins(c)
+			for range 3 {
+				c.passes(minutes)
+				if result, _ := c.pass("apps", "one"); c.released() || result.Retry == 0 && result.After == 0 {
+					t.Fatalf("released: %v, result %+v", c.released(), result)
+				}
+			}
+			if row.ends == nil {
+				return
+			}
+			row.ends(c)
+			c.once() // a new attempt begins, where the data was stale
+			c.passes(minutes + time.Second)
+			if c.once(); !c.released() {
+				t.Errorf("the parent is not released after the timeout: %s", c.condition("apps", "one", "Ready"))
 			}
 		})
 	}

@@ -16,14 +16,17 @@ import (
 // overtime reports whether the cleanup of a deleted parent has been attempted for longer than spec.finalize.timeout. If not, it returns when
 // to reconcile again; 0 means when something changes.
 //
-// The timeout runs while each reconciliation by this process is a full attempt, and starts again after anything else. Only two times of the
-// API server are compared: that of the first attempt, recorded on the parent, and that of a new response. The clock of this process only
-// decides when to ask.
+// The timeout runs while each reconciliation by this process is a full attempt on current data, and starts again after anything else. Only
+// two times of the API server are compared: that of the first attempt, recorded on the parent, and that of a new response. The clock of this
+// process only decides when to ask. Before the release, the TemplateController is read: it may have been suspended just now.
 func (p *pass) overtime(ctx context.Context) (over bool, again time.Duration) {
 	timeout := spec.FinalizeTimeout(p.Spec)
 	switch {
 	case timeout == 0:
 		return false, 0
+	case !p.evidence.stands(p): // what has changed may have been missed, such as a suspension
+		p.r.attempts.End(p.key)
+		return false, problem.SlowRetry
 	case !p.fullAttempt():
 		p.r.attempts.End(p.key)
 		return false, 0
@@ -39,8 +42,14 @@ func (p *pass) overtime(ctx context.Context) (over bool, again time.Duration) {
 	if !known {
 		return false, problem.SlowRetry
 	}
-	left := teardown.Left(timeout, attempt.Noted, now)
-	return left == 0, left
+	if left := teardown.Left(timeout, attempt.Noted, now); left > 0 {
+		return false, left
+	}
+	if !p.r.controllers.Unchanged(ctx, p.Controller) {
+		p.problems = append(p.problems, p.superseded())
+		return false, problem.SlowRetry
+	}
+	return true, 0
 }
 
 // fullAttempt reports whether the reconciliation has attempted all of the cleanup that can be done now, and the server has answered each write.

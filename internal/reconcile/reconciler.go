@@ -36,6 +36,8 @@ type Controllers interface {
 	Left(key queue.Key)
 	// MayPrune reports whether a controller may delete. If not, it is worth asking again soon.
 	MayPrune(ctx context.Context, by *running.Controller) bool
+	// Unchanged asks the API server, and reports whether it has the TemplateController with the spec that the controller runs.
+	Unchanged(ctx context.Context, by *running.Controller) bool
 	// MayWrite reports whether a TemplateController of that name may write the status of a parent of that kind.
 	MayWrite(name string, kind schema.GroupKind, parent types.NamespacedName) bool
 }
