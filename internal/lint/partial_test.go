@@ -21,9 +21,9 @@ func TestOneFaultHidesNoOther(t *testing.T) {
 		"nothing else":     {func(*v1.TemplateControllerSpec) {}, []string{typed}},
 		"a duration":       {func(s *v1.TemplateControllerSpec) { s.ResyncPeriod = "1d" }, []string{typed, "TL021 spec.resyncPeriod:0:0"}},
 		"an order":         {func(s *v1.TemplateControllerSpec) { s.Children[1].DependsOn = []string{"nobody"} }, []string{typed, "TL024 spec.children[bad].dependsOn:0:0"}},
-		"another template": {func(s *v1.TemplateControllerSpec) { s.Children[1].Template = "{{ if }}" }, []string{"TL001 children[bad]:1:0", typed}},
+		"another template": {func(s *v1.TemplateControllerSpec) { s.Children[1].Template = "{{ if }}" }, []string{"TL001 children[bad]:1:1", typed}},
 		"an unknown name":  {func(s *v1.TemplateControllerSpec) { s.Children[1].Template = "{{ foo }}" }, []string{"TL003 children[bad]:1:4", typed}},
-		"the status":       {func(s *v1.TemplateControllerSpec) { s.Status = &v1.ParentStatus{Template: "{{ end }}"} }, []string{typed, "TL001 status:1:0"}},
+		"the status":       {func(s *v1.TemplateControllerSpec) { s.Status = &v1.ParentStatus{Template: "{{ end }}"} }, []string{typed, "TL001 status:1:1"}},
 		"a readyWhen":      {func(s *v1.TemplateControllerSpec) { s.Children[1].ReadyWhen = "eq (" }, []string{"TL001 children[bad].readyWhen:1:0", typed}},
 		"a select":         {func(s *v1.TemplateControllerSpec) { s.Related[0].Select = "{{ . " }, []string{typed, "TL001 related[maps].select:1:0"}},
 		"the helpers":      {func(s *v1.TemplateControllerSpec) { s.Helpers = `{{ define "x" }}` }, []string{typed, "TL002 helpers:1:1"}},
@@ -37,13 +37,13 @@ func TestOneFaultHidesNoOther(t *testing.T) {
 		"same delimiters": {func(s *v1.TemplateControllerSpec) { s.Delimiters = v1.Delimiters{Left: "x", Right: "x"} }, []string{"TL014 delimiters:0:0"}},
 		"a value is unread": {func(s *v1.TemplateControllerSpec) {
 			s.Values, s.Children[1].Template = &apiextensionsv1.JSON{Raw: []byte(`{"a": 1}`)}, "{{ if }}"
-		}, []string{"TL001 children[bad]:1:0", typed}},
+		}, []string{"TL001 children[bad]:1:1", typed}},
 		"a value is unread, and all templates are known": {func(s *v1.TemplateControllerSpec) {
 			s.Values, s.ResyncPeriod = &apiextensionsv1.JSON{Raw: []byte(`{"a": 1}`)}, "1d"
 		}, []string{typed, "TL021 spec.resyncPeriod:0:0", "TL045 spec.values.a:0:0"}},
 		"a helper is unused": {func(s *v1.TemplateControllerSpec) {
 			s.Helpers, s.Children[1].Template = `{{ define "x" }}{{ end }}`, "{{ if }}"
-		}, []string{"TL001 children[bad]:1:0", typed}},
+		}, []string{"TL001 children[bad]:1:1", typed}},
 	} {
 		t.Run(why, func(t *testing.T) {
 			tc := &v1.TemplateController{Spec: v1.TemplateControllerSpec{

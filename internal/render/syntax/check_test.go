@@ -47,7 +47,7 @@ func TestFindings(t *testing.T) {
 		"text at both ends of helpers":       {Source{Helpers: `a{{ define "x" }}{{ end }}b`}, []string{"helpers:1:1: helpers hold only define blocks; nothing else here would ever be rendered"}},
 		"a template as long as may be":       {Source{Status: strings.Repeat("#", maxTemplate)}, nil},
 		"a template that is longer":          {Source{Status: "{{ foo }}" + strings.Repeat("#", maxTemplate)}, []string{"status: the template is longer than 524288 bytes"}},
-		"what does not parse is not checked": {Source{Status: "{{ foo }}{{ if }}"}, []string{"status:1: missing value for if"}},
+		"what does not parse is not checked": {Source{Status: "{{ foo }}{{ if }}"}, []string{"status:1:10: missing value for if"}},
 		"more blocks open than are told":     {Source{Status: strings.Repeat("{{ if 1 }}", mostUnclosed+1)}, []string{"status:1: " + missingEnd}},
 		"blocks as deep as may be":           {Source{Status: strings.Repeat("{{ if 1 }}", maxNesting-1) + strings.Repeat("{{ end }}", maxNesting-1)}, nil},
 		"blocks that are deeper":             {Source{Status: strings.Repeat("{{ if 1 }}", maxNesting) + strings.Repeat("{{ end }}", maxNesting)}, []string{"status:1:2001: blocks are nested more than 200 deep"}},

@@ -2,6 +2,7 @@
 package syntax
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -272,9 +273,41 @@ func (c *compiler) addParseError(t *Text, err error) {
 		c.add(block)
 	}
 	if len(blocks) == 0 {
+		e.Column = cmp.Or(e.Column, c.brokenAction(t, e))
 		c.add(e)
 	}
 }
+
+// brokenAction returns the column of the action that an error of package parse is about, or 0 where that is not known: the first action of its line
+// up to whose end the text has the same error.
+func (c *compiler) brokenAction(t *Text, e *Error) int {
+	if e.Line < 1 || e.Line > len(t.starts) || t.lead > 0 || e.Message == missingEnd {
+		return 0
+	}
+	line, _, _ := strings.Cut(t.Content[t.starts[e.Line-1]:], "\n")
+	for from, tries := 0, 0; tries < mostTries; tries++ {
+		at := strings.Index(line[from:], c.left())
+		if at < 0 {
+			break
+		}
+		at += from
+		length := strings.Index(line[at:], c.right())
+		if length < 0 {
+			break
+		}
+		from = at + length + len(c.right())
+		if _, err := c.tryParse(t.Content[:t.starts[e.Line-1]+from]); err != nil {
+			if found := parseError(t, err); found.Line == e.Line && found.Message == e.Message {
+				_, column := t.Position(t.starts[e.Line-1] + at)
+				return column
+			}
+		}
+	}
+	return 0
+}
+
+// mostTries is of how many actions of a line brokenAction asks at most.
+const mostTries = 20
 
 // missingEnd is said where it is not known which block it is about.
 const missingEnd = "the template ends within a block: an end is missing"

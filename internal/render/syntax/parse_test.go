@@ -15,8 +15,10 @@ func TestCompileErrors(t *testing.T) {
 		want []string
 	}{
 		"no mistakes": {Source{Status: "a: {{ .spec.a }}"}, nil},
-		"text that does not parse has no column": {Source{Status: "a:\n{{ if }}"},
-			[]string{"status:2: missing value for if"}},
+		"text that does not parse": {Source{Status: "a:\n{{ if }}"},
+			[]string{"status:2:1: missing value for if"}},
+		"the second action of a line does not parse": {Source{Status: "é: {{ .spec.a }} {{- if }}{{ end }}"},
+			[]string{"status:1:18: missing value for if"}},
 		"a block that is not closed": {Source{Status: "a:\n{{ if .spec }}\nb"},
 			[]string{"status:2:1: the block that begins here has no end"}},
 		"several blocks that are not closed": {Source{Status: "{{ if .spec }}{{ range .spec }}{{ end }}\n  {{ with .spec }}\n{{ range .x }}{{ end }}{{ else with .y }}{{ else with .z }}\n"},
@@ -42,9 +44,9 @@ func TestCompileErrors(t *testing.T) {
 		"an action that swallows the next line": {Source{Status: "a: {{ .spec.a\nb: c"},
 			[]string{"status:2: expected := in the action that begins in line 1: its right delimiter may be missing"}},
 		"an end too many": {Source{Status: "a: b{{ end }}"},
-			[]string{"status:1: there is no block for this end: remove it"}},
+			[]string{"status:1:5: there is no block for this end: remove it"}},
 		"a variable that is not declared": {Source{Status: "{{ $x }}"},
-			[]string{`status:1: undefined variable "$x"`}},
+			[]string{`status:1:1: undefined variable "$x"`}},
 		"every mistake of every template, in order": {
 			Source{Helpers: `{{ define "a" }}{{ foo }}{{ end }}`, Children: []Template{{Name: "x", Text: "{{ uper 1 }}\n  {{ .Values.a }}"}}, Status: "{{ now }}"},
 			[]string{
