@@ -50,7 +50,8 @@ func deletionMessage(of *running.Controller, deletesChildren bool) string {
 // reportDeletion writes the ready condition of the parents of a TemplateController that is deleted: of some at a time. It returns
 // whether that is done: written, or refused. The error deserves a retry. No reconciliation may be under way.
 func (c *Controllers) reportDeletion(ctx context.Context, e *tracked, of *running.Controller, deletesChildren bool) (done bool, err error) {
-	if of.Spec.Suspend || of.Unknown || !of.HoldsCondition() {
+	unread := of.Rejected && !of.ReportsRejection // it is unknown which objects are the parents
+	if of.Spec.Suspend || of.Unknown || unread || !of.HoldsCondition() {
 		return true, nil
 	}
 	report := &e.deletionReport

@@ -35,19 +35,15 @@ type Compiled struct {
 	Related           []Related               // in the order of the spec
 	Order             *Order                  // of spec.children; nil = none waits for another
 	FinalOrder        *Order                  // of spec.finalize.children
-	Unread            bool                    // whether the selectors may be at fault: it is not known which objects are the parents
+	Unread            bool                    // whether the selectors or the filter may be at fault: it is not known which objects are the parents
 }
 
-// Compile compiles the templates and parses the selectors of a spec. With a rejection, what it returns is for parents that are being
-// deleted: it has no templates, and selects all objects where the selectors are at fault. It is nil where nobody can tell the kind of
-// the parents. The rejection has all that is wrong, and the words of what is found first.
+// Compile compiles the templates and parses the selectors of a spec. With a rejection, it returns only what identifies the parents: the
+// selectors and the filter, without templates. It selects all objects where a selector is invalid, and has no filter where that is
+// invalid. It is nil where the kind of the parents is unknown. The rejection lists all errors; its message is that of the first one.
 func Compile(name string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejection) {
 	gvk, r := kindOf("spec.watch", spec.Watch.APIVersion, spec.Watch.Kind)
 	c := &Compiled{GVK: gvk, ReadyCondition: ReadyCondition(spec)}
-	blank, err := render.Compile(render.Source{Controller: name})
-	if err != nil {
-		return nil, badTemplates(err)
-	}
 	unread := c.parse(spec)
 	r = joined(r, unread, checkNames(spec), inChildren.checkRollouts(spec.Children), inFinalize.checkRollouts(Finals(spec)), c.compile(name, spec))
 	switch {
@@ -58,8 +54,26 @@ func Compile(name string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejectio
 	case unread != nil:
 		c = &Compiled{GVK: c.GVK, ReadyCondition: c.ReadyCondition, Labels: labels.Everything(), Unread: true}
 	}
-	c.Program, c.Order, c.FinalOrder = blank, nil, nil
-	return c, r
+	c.Order, c.FinalOrder = nil, nil
+	return c, joined(r, c.compileFilter(name, spec))
+}
+
+// compileFilter compiles the filter of a rejected spec alone. A spec whose selectors or filter are invalid gets a program without one.
+func (c *Compiled) compileFilter(name string, spec *v1.TemplateControllerSpec) *Rejection {
+	all, r := sourceOf(name, spec)
+	if !c.Unread && r == nil {
+		alone := render.Source{Controller: name, Values: all.Values, Helpers: all.Helpers, LeftDelim: all.LeftDelim, RightDelim: all.RightDelim, Filter: all.Filter, FilterSeesStatus: all.FilterSeesStatus}
+		if program, err := render.Compile(alone); err == nil {
+			c.Program = program
+			return nil
+		}
+	}
+	var err error
+	if c.Program, err = render.Compile(render.Source{Controller: name}); err != nil {
+		return badTemplates(err)
+	}
+	c.Unread = c.Unread || spec.Watch.Filter != ""
+	return nil
 }
 
 // kindOf returns the kind that a part of the spec names.

@@ -182,7 +182,7 @@ func (c *Controller) EachParent(f func(*object.Object)) {
 // CountParents returns how many parents match.
 func (c *Controller) CountParents() int {
 	n := 0
-	if c.NamespaceSelector != nil {
+	if c.NamespaceSelector != nil || c.Filter != nil {
 		c.EachParent(func(*object.Object) { n++ })
 		return n
 	}

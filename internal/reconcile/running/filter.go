@@ -118,9 +118,10 @@ func (f *Filter) Failing() (objects int, example types.NamespacedName, why strin
 	return len(f.failing), example, why
 }
 
-// admits reports whether an object that matches the selectors is a parent.
+// admits reports whether an object that matches the selectors is a parent. While the controller only tears down, nothing else releases a
+// former parent that is being deleted.
 func (c *Controller) admits(o *object.Object) bool {
-	return c.Filter == nil || c.Filter.Admits(o, c.wasParent)
+	return c.Filter == nil || c.TeardownOnly && o.Deleting() && o.HasFinalizer(c.Finalizer) || c.Filter.Admits(o, c.wasParent)
 }
 
 // wasParent reports whether an object has what only parents have: the finalizer, or children.
