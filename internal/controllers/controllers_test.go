@@ -201,7 +201,7 @@ func TestWhatIsKnownOfChildren(t *testing.T) {
 			cache.EachChild("apps", func(o *object.Object) { out = append(out, o) })
 			return out
 		}
-		if got := c.Children(namespace, all, func(*object.Object, schema.GroupKind) bool { return true }); len(got) != want {
+		if got := c.Children(namespace, all, child.NewLive); len(got) != want {
 			t.Errorf("namespace %q: %d children, want %d", namespace, len(got), want)
 		}
 	}

@@ -57,11 +57,39 @@ var attacks = map[string]func(c *cluster, at kube.Location, earlier string){
 	"all annotations are removed": func(c *cluster, at kube.Location, _ string) {
 		c.edit(at, func(o *unstructured.Unstructured) { o.SetAnnotations(nil) })
 	},
-	"prune is removed":    func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationPrune, "") },
-	"prune is changed":    func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationPrune, "Delete") },
-	"deletion is removed": func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationDeletion, "") },
-	"deletion is changed": func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationDeletion, "Delete") },
-	"order is changed":    func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationOrder, "7") },
+	"prune is removed":                       func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationPrune, "") },
+	"prune is changed":                       func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationPrune, "Delete") },
+	"deletion is removed":                    func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationDeletion, "") },
+	"deletion is changed":                    func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationDeletion, "Delete") },
+	"order is changed":                       func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationOrder, "7") },
+	"the label names another child template": relabelled(func(*cluster, kube.Location, string) {}),
+	"the label names another child template, and the seal is removed":         relabelled(func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationSeal, "") }),
+	"the label names another child template, and the seal is no seal":         relabelled(func(c *cluster, at kube.Location, _ string) { c.annotate(at, v1.AnnotationSeal, "x") }),
+	"the label names another child template, and an earlier seal is restored": relabelled(func(c *cluster, at kube.Location, earlier string) { c.annotate(at, v1.AnnotationSeal, earlier) }),
+	"the label names another child template, and all annotations are removed": relabelled(func(c *cluster, at kube.Location, _ string) {
+		c.edit(at, func(o *unstructured.Unstructured) { o.SetAnnotations(nil) })
+	}),
+}
+
+// elsewhere is the child template that the label of an attacked child names: it yields nothing, and its policies are to delete.
+const elsewhere = "elsewhere"
+
+// withElsewhere adds that child template to a spec.
+func withElsewhere(t *testing.T, text string) string {
+	t.Helper()
+	return with(t, text, "  children:\n", "  children:\n  - name: "+elsewhere+"\n    scope: Cluster\n    template: \"\"\n")
+}
+
+// relabelled has the attack move the child to another child template by its label, in one write after the other.
+func relabelled(attack func(*cluster, kube.Location, string)) func(*cluster, kube.Location, string) {
+	return func(c *cluster, at kube.Location, earlier string) {
+		attack(c, at, earlier)
+		c.edit(at, func(o *unstructured.Unstructured) {
+			labels := o.GetLabels()
+			labels[v1.LabelChild] = elsewhere
+			o.SetLabels(labels)
+		})
+	}
 }
 
 // edited has the attack change the values of the child, too.
@@ -82,7 +110,7 @@ func TestEditedAnnotationsReplaceNothing(t *testing.T) {
 					continue // nothing tells an edit of an object from its replacement by an earlier state, while nobody looks
 				}
 				t.Run(what+how+map[bool]string{true: ", before a start", false: ""}[restart], func(t *testing.T) {
-					c := runs(t, under(t, "Recreate"))
+					c := runs(t, withElsewhere(t, under(t, "Recreate")))
 					earlier := c.sealOf("a")
 					c.clock.SetTime(c.clock.Now().Add(time.Minute))
 					c.apply(with(t, app, "hello", "bye"))
@@ -142,51 +170,66 @@ func TestAForgedHashHidesNoChange(t *testing.T) {
 	}
 }
 
-// TestEditedAnnotationsPruneNothing attacks a child that its prunePolicy keeps, whose entry had another one before, and is gone.
-func TestEditedAnnotationsPruneNothing(t *testing.T) {
+// TestEditedMarksPruneNothing attacks a child that its prunePolicy keeps and that is no longer desired. Its child template had another
+// policy before, and exists or was removed.
+func TestEditedMarksPruneNothing(t *testing.T) {
 	for what, attack := range attacks {
-		for _, restart := range []bool{false, true} {
-			if restart && strings.Contains(what, "earlier") {
-				continue // see docs/operate/security.md: nobody looked
-			}
-			t.Run(what+map[bool]string{true: ", before a start", false: ""}[restart], func(t *testing.T) {
-				c := runs(t, apps)
-				earlier := c.sealOf("a")
-				c.clock.SetTime(c.clock.Now().Add(time.Minute))
-				c.apply(with(t, apps, "name: maps", "name: maps\n    prunePolicy: Orphan"))
-				c.settle()
-				c.apply(with(t, apps, "name: maps", "name: others", ".children.maps", ".children.others", "metadata: {name: {{ . }}}", "metadata: {name: {{ . }}-2}"))
-				wantNoDeletion(t, c.settle())
-				attack(c, configMap("a"), earlier)
-				if restart {
+		for _, removed := range []bool{false, true} {
+			for _, restart := range []bool{false, true} {
+				if restart && strings.Contains(what, "earlier") {
+					continue // see docs/operate/security.md: nobody looked
+				}
+				t.Run(what+map[bool]string{true: ", and its child template was removed"}[removed]+map[bool]string{true: ", before a start"}[restart], func(t *testing.T) {
+					spec := withElsewhere(t, apps)
+					c := runs(t, spec)
+					earlier := c.sealOf("a")
+					c.clock.SetTime(c.clock.Now().Add(time.Minute))
+					spec = with(t, spec, "name: maps", "name: maps\n    prunePolicy: Orphan")
+					c.apply(spec)
+					c.settle()
+					if removed {
+						c.apply(with(t, spec, "name: maps", "name: others", ".children.maps", ".children.others", "metadata: {name: {{ . }}}", "metadata: {name: {{ . }}-2}"))
+					} else {
+						c.apply(with(t, app, "[a, b]", "[b]"))
+					}
+					wantNoDeletion(t, c.settle())
+					attack(c, configMap("a"), earlier)
+					if restart {
+						c.start()
+					}
+					wantNoDeletion(t, c.settle())
 					c.start()
-				}
-				wantNoDeletion(t, c.settle())
-				c.start()
-				wantNoDeletion(t, c.settle())
-				if c.get("configmaps", "a") == nil {
-					t.Error("it is gone")
-				}
-			})
+					wantNoDeletion(t, c.settle())
+					if c.get("configmaps", "a") == nil {
+						t.Error("it is gone")
+					}
+				})
+			}
 		}
 	}
 }
 
-// TestEditedAnnotationsDeleteNoOrphan attacks a child in another namespace that outlives its parent, and then deletes the parent.
-func TestEditedAnnotationsDeleteNoOrphan(t *testing.T) {
-	spec := with(t, tenants, "- name: maps\n", "- name: maps\n    deletionPolicy: Orphan\n")
+// TestEditedMarksDeleteNoOrphan attacks a child in another namespace that outlives its parent, and then deletes the parent, or the
+// TemplateController.
+func TestEditedMarksDeleteNoOrphan(t *testing.T) {
+	plain := withElsewhere(t, tenants)
+	spec := with(t, plain, "- name: maps\n", "- name: maps\n    deletionPolicy: Orphan\n")
 	for what, attack := range attacks {
-		for _, entry := range []bool{false, true} {
-			t.Run(what+map[bool]string{true: ", and its entry is there", false: ""}[entry], func(t *testing.T) {
-				c := begun(t, tenants, with(t, tenant, ", role: r", ""))
+		for how, end := range map[string]func(*cluster){
+			", and its child template was removed": func(c *cluster) {
+				c.gone(appAt("one"))
+				c.apply(with(t, spec, "- name: maps\n", "- name: others\n"))
+			},
+			"": func(c *cluster) { c.gone(appAt("one")) },
+			", and the TemplateController is deleted": (*cluster).goes,
+		} {
+			t.Run(what+how, func(t *testing.T) {
+				c := begun(t, plain, with(t, tenant, ", role: r", ""))
 				earlier := c.objects[farMap("a")].GetAnnotations()[v1.AnnotationSeal]
 				c.clock.SetTime(c.clock.Now().Add(time.Minute))
 				c.apply(spec)
 				c.settle()
-				c.gone(appAt("one"))
-				if !entry {
-					c.apply(with(t, spec, "- name: maps\n", "- name: others\n"))
-				}
+				end(c)
 				attack(c, farMap("a"), earlier)
 				for range 5 {
 					c.clock.SetTime(c.clock.Now().Add(time.Minute))

@@ -8,7 +8,6 @@ import (
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/problem"
-	"github.com/templater-dev/templater/internal/seal"
 )
 
 // Wanted is a child as it should be.
@@ -30,28 +29,37 @@ type Wanted struct {
 // Live is a child as it is.
 type Live struct {
 	Entry    string // the one of spec.children that it belongs to: see Pair
-	MadeFrom string // the entry that it was made from
+	MadeFrom string // the entry that it was made from, as its seal proves; "" where that proves nothing
 	Kind     kind.Kind
 	Object   *object.Object
 	Wanted   *Wanted // nil where nobody wants it any more
 
-	rule *Ownership // that opens its seal; nil where no seal is opened
+	rule   *Ownership     // that opens its seal; nil where no seal is opened
+	parent *object.Object // whose child it is known to be, whatever its labels say; nil where they alone say it
 }
 
-// Live returns an object of ours under the entry that it was made from.
-func (r *Ownership) Live(kind kind.Kind, o *object.Object) *Live {
-	l := NewLive(kind, o)
-	l.rule = r
+// Live returns an object of ours under the entry that its seal proves. Where the seal proves nothing, its label has the entry that shows
+// the object, and no entry decides about it: anybody may write the label.
+func (r *Ownership) Live(kind kind.Kind, o *object.Object) *Live { return r.LiveOf(kind, o, nil) }
+
+// Live is Ownership.Live for a child of the parent.
+func (m *Maker) Live(kind kind.Kind, o *object.Object) *Live { return m.LiveOf(kind, o, m.Parent) }
+
+// LiveOf is Live for a child of that parent: its seal counts although the object has lost its owner reference or the labels of the parent.
+func (r *Ownership) LiveOf(kind kind.Kind, o, parent *object.Object) *Live {
+	l := &Live{Entry: o.Label(v1.LabelChild), Kind: kind, Object: o, rule: r, parent: parent}
+	if o.Settled(r.Seals.Round()) {
+		l.MadeFrom = l.Entry // its seal says the same
+	} else if l.MadeFrom = l.provenEntry(); l.MadeFrom != "" {
+		l.Entry = l.MadeFrom
+	}
 	return l
 }
 
-// NewLive returns an object of ours under the entry that it was made from: its seal tells, or, where it has lost that, its label. Its
-// seal is not opened, so that its policies are known by its entry alone: see Ownership.Live.
+// NewLive returns an object of ours under the entry that its label names. It is for those who have no keys to open its seal, and delete
+// nothing: see Ownership.Live.
 func NewLive(kind kind.Kind, o *object.Object) *Live {
 	entry := o.Label(v1.LabelChild)
-	if o.Noted(object.Sealed) && !o.Noted(object.Settled) {
-		entry = seal.Read(o.Annotation(v1.AnnotationSeal)).Entry
-	}
 	return &Live{Entry: entry, MadeFrom: entry, Kind: kind, Object: o}
 }
 

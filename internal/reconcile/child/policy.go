@@ -10,11 +10,11 @@ import (
 	"github.com/templater-dev/templater/internal/seal"
 )
 
-// Entries are those of spec.children. A child's policies are those of its entry; one whose entry is gone carries its own.
+// Entries are those of spec.children. A child's policies are those of its entry. If the entry was removed, they are those of its seal.
 type Entries []v1.Child
 
-// Of returns the entry that a child belongs to, or nil when it is gone: the one that wants it, else the one that it was
-// made from.
+// Of returns the entry that decides about a child: the one that desires it, else the one that it was made from. It returns nil if that was
+// removed, or if the seal does not prove it.
 func (e Entries) Of(l *Live) *v1.Child {
 	if l.Wanted != nil {
 		return l.Wanted.Entry
@@ -39,8 +39,8 @@ func (e Entries) PrunesUnmatched(l *Live, parent types.UID) bool {
 	return e.Prunes(l) && l.MadeFor(parent)
 }
 
-// The policies are those of the entry as long as there is one. Of a child without an entry, the seal proves them; where it does not, the
-// child is kept: whoever takes the seal away, or puts an earlier one back, deletes nothing.
+// The policies are those of the entry as long as there is one. Of a child without an entry, the seal proves them. If it does not, the child
+// is kept: removing the seal, restoring an earlier one or changing the label deletes nothing.
 func (e Entries) prunePolicy(l *Live) v1.PrunePolicy {
 	if c := e.Of(l); c != nil {
 		return c.PrunePolicy
@@ -69,21 +69,37 @@ func (l *Live) sealed() seal.Policies {
 	return seal.Keep
 }
 
-// says returns what the seal of a child proves, for the parent that the child names.
+// says returns what the seal of a child proves.
 func (l *Live) says() (seal.Note, bool) {
 	if l.rule == nil {
 		return seal.Note{}, false
 	}
-	return proven(l.Object, func(o *object.Object) (seal.Note, bool) {
-		if !l.rule.sealed(o, l.Kind.GroupKind()) {
-			return seal.Note{}, false
-		}
-		return seal.Read(o.Annotation(v1.AnnotationSeal)), true
-	})
+	return proven(l.Object, l.open)
 }
 
-// Outlives reports whether the child is to outlive its parent: as its seal says, or, where that proves nothing, as its entry does. A
-// child that owner references alone could bind to its parent, and do not, outlives it in any case.
+// open returns what the seal of a child says, and whether it holds for the parent that the child names, or whose child it is known to be.
+func (l *Live) open(o *object.Object) (seal.Note, bool) {
+	kind := l.Kind.GroupKind()
+	if l.rule.sealed(o, kind) {
+		return seal.Read(o.Annotation(v1.AnnotationSeal)), true
+	}
+	if l.parent == nil {
+		return seal.Note{}, false
+	}
+	return l.rule.open(o, l.rule.subject(o.Key(), kind, identity(l.parent)))
+}
+
+// provenEntry returns the entry that a child was made from, as its seal proves, or "". A seal of format 1 proves that, too.
+func (l *Live) provenEntry() string {
+	if l.Object.Noted(object.Restored) {
+		return ""
+	}
+	note, _ := l.open(l.Object)
+	return note.Entry
+}
+
+// Outlives reports whether the child is to outlive its parent, as its seal says. A seal of format 1 leaves that to the entry. A child
+// without a proven seal outlives its parent unless an owner reference binds it, and so does one in its parent's scope that has none.
 func (l *Live) Outlives() bool {
 	_, owned := l.Object.Controller()
 	if !owned && !l.Object.CrossScope() {
@@ -114,8 +130,8 @@ func (l *Live) Collectable() bool {
 	return l.Object.Owners() == 1 && !l.Outlives()
 }
 
-// Level is that of the child among the entries of spec.children: as its seal says, which is how it was when it was last marked, or, where
-// that proves nothing, as it is now.
+// Level is that of the child among the entries of spec.children when it was last marked, as its seal says. A seal of format 1 leaves that to
+// the entry. A child without a proven seal is of level 0, which is deleted last.
 func (l *Live) Level() int {
 	if note, ok := l.says(); ok {
 		return note.Policies.Order

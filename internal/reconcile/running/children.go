@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -59,16 +60,28 @@ func mayBeName(name string) bool {
 
 // ChildrenNamed returns the children of parents of that name, whatever their UID.
 func (c *Controller) ChildrenNamed(parent types.NamespacedName) []*child.Live {
-	return c.Children(parent.Namespace, func(cache *watch.Cache) []*object.Object { return cache.ChildrenNamed(c.Name, parent) }, c.Factory.Made)
+	find := func(cache *watch.Cache) []*object.Object { return cache.ChildrenNamed(c.Name, parent) }
+	return c.Children(parent.Namespace, find, func(kind kind.Kind, o *object.Object) *child.Live {
+		if !c.Factory.Made(o, kind.GroupKind()) {
+			return nil
+		}
+		return c.Factory.Live(kind, o)
+	})
 }
 
 // ChildrenOf returns the children of one parent.
 func (c *Controller) ChildrenOf(parent *object.Object) []*child.Live {
-	return c.Children(parent.Namespace(), func(cache *watch.Cache) []*object.Object { return cache.Children(c.Name, parent.UID()) }, func(o *object.Object, kind schema.GroupKind) bool { return c.Factory.Belongs(o, kind, parent) })
+	find := func(cache *watch.Cache) []*object.Object { return cache.Children(c.Name, parent.UID()) }
+	return c.Children(parent.Namespace(), find, func(kind kind.Kind, o *object.Object) *child.Live {
+		if !c.Factory.Belongs(o, kind.GroupKind(), parent) {
+			return nil
+		}
+		return c.Factory.LiveOf(kind, o, parent)
+	})
 }
 
-// Children returns those in a namespace, or in all where it is empty.
-func (c *Controller) Children(namespace string, find func(*watch.Cache) []*object.Object, keep func(*object.Object, schema.GroupKind) bool) []*child.Live {
+// Children returns those in a namespace, or in all where it is empty. live returns nil for an object that is no child.
+func (c *Controller) Children(namespace string, find func(*watch.Cache) []*object.Object, live func(kind.Kind, *object.Object) *child.Live) []*child.Live {
 	var out []*child.Live
 	for _, s := range c.Sources {
 		for in, cache := range s.Caches {
@@ -76,8 +89,8 @@ func (c *Controller) Children(namespace string, find func(*watch.Cache) []*objec
 				continue
 			}
 			for _, o := range find(cache) {
-				if keep(o, s.Kind.GroupKind()) {
-					out = append(out, c.Factory.Live(s.Kind, o))
+				if l := live(s.Kind, o); l != nil {
+					out = append(out, l)
 				}
 			}
 		}
