@@ -15,15 +15,16 @@ import (
 // one goroutine and reused through a pool.
 type exec struct {
 	call.Execution
-	own   budget.Pass // where the pass has none
-	unit  *unit
-	in    *Input
-	view  data.View
-	src   *syntax.Text // the text that the current template comes from
-	vars  []variable
-	args  []any // stack of function arguments
-	out   *output
-	depth int // of template calls
+	own     budget.Pass // where the pass has none
+	program *Program
+	unit    *unit
+	in      *Input
+	view    data.View
+	src     *syntax.Text // the text that the current template comes from
+	vars    []variable
+	args    []any // stack of function arguments
+	out     *output
+	depth   int // of template calls
 	// suspects are those whose marks are somewhere in the text.
 	suspects []suspect
 	origin   origin // of the last value that was evaluated

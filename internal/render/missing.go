@@ -100,6 +100,7 @@ func (x *exec) waitFor(o origin, n parse.Node) error {
 	if x.in.MayHave != nil && !x.in.MayHave(at.object, path) {
 		return nil
 	}
+	x.hide(path[:len(path)-len(o.path)-len(o.keys)])
 	message := x.unit.Text.Name + " waits for " + dotted(path) + " of " + named(at.object)
 	if err := x.Charge(budget.CostStep + len(message)); err != nil {
 		return x.located(err, n)
@@ -123,13 +124,25 @@ func (x *exec) pathOf(o origin, at location) ([]string, error) {
 	}
 	path = append(path, o.path...)
 	for _, n := range o.keys {
-		key := "…" // which may have come from data
+		key := masked // which may have come from data
 		if text, isText := n.(*parse.StringNode); isText {
 			key = text.Text
 		}
 		path = append(path, key)
 	}
 	return path, nil
+}
+
+// masked replaces a key that no message may show.
+const masked = "…"
+
+// hide replaces the keys of an object that the author did not write in a template.
+func (x *exec) hide(keys []string) {
+	for i, key := range keys {
+		if !x.program.mentions(key) {
+			keys[i] = masked
+		}
+	}
 }
 
 // dotted writes a path as templates do.

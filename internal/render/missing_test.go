@@ -2,6 +2,7 @@ package render
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,6 +87,43 @@ func TestTemplatesWaitForFieldsOfOtherObjects(t *testing.T) {
 			_, err = p.Child("own", in)
 			if !errors.As(err, &failure) || failure.Reason != syntax.Invalid || len(asked) == 0 {
 				t.Errorf("where the schema has no such field (asked for %s): %v, want a mistake", asked, err)
+			}
+		})
+	}
+}
+
+// TestMessagesNameNoKeysFromData looks for a field below keys of which the templates name some.
+func TestMessagesNameNoKeysFromData(t *testing.T) {
+	users := func(key string) *Input {
+		object := map[string]any{"kind": "Directory", "metadata": map[string]any{"name": "d"}, "spec": map[string]any{"users": map[string]any{key: map[string]any{}}}}
+		list := func(string) ([]map[string]any, error) { return []map[string]any{object}, nil }
+		return &Input{Parent: map[string]any{"kind": "App"}, Related: list}
+	}
+	for _, row := range []struct{ why, key, text, want string }{
+		{"an address", "alice@secret.example", "{{ range (first .related.d).spec.users }}a: {{ .token }}{{ end }}", ".spec.users.….token"},
+		{"a word", "alice", "{{ range (first .related.d).spec.users }}a: {{ .token }}{{ end }}", ".spec.users.….token"},
+		{"a part of a word of the template", "use", "{{ range (first .related.d).spec.users }}a: {{ .token }}{{ end }}", ".spec.users.….token"},
+		{"an empty key", "", "{{ range (first .related.d).spec.users }}a: {{ .token }}{{ end }}", ".spec.users.….token"},
+		{"a field in the template", "root", "{{ range (first .related.d).spec.users }}a: {{ .token }}{{ end }}{{ $.spec.root }}", ".spec.users.root.token"},
+		{"a field of a variable", "root", "{{ $u := (first .related.d).spec.users }}a: {{ $u.root.token }}", ".spec.users.root.token"},
+		{"a text in the template", "example.org/root", "{{ with index (first .related.d).spec.users \"example.org/root\" }}{{ else }}a: {{ (index (first .related.d).spec.users \"example.org/root\").token }}{{ end }}", ".spec.users['example.org/root'].token"},
+		{"a part of a path", "root", "{{ $all := collect \"spec.root\" .related.d }}{{ range (first .related.d).spec.users }}a: {{ .token }}{{ end }}", ".spec.users.root.token"},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			p, err := Compile(Source{Children: []syntax.Template{{Name: "m", Text: row.text}}, Related: []syntax.Template{{Name: "d"}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := users(row.key)
+			var asked []string
+			in.MayHave = func(_ map[string]any, path []string) bool { asked = slices.Clone(path); return true }
+			_, err = p.Child("m", in)
+			var failure *syntax.Error
+			if !errors.As(err, &failure) || failure.Message != "children[m] waits for "+row.want+" of Directory d" {
+				t.Errorf("%v, want to wait for %s", err, row.want)
+			}
+			if want := []string{"spec", "users", row.key, "token"}; !slices.Equal(asked, want) {
+				t.Errorf("the schema was asked for %q, want %q", asked, want)
 			}
 		})
 	}

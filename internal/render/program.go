@@ -28,6 +28,7 @@ type Program struct {
 	reads     syntax.Reads
 	awaits    map[string][]string // by the names of children; nil if none awaits any
 	pool      sync.Pool           // of *exec
+	words     func() map[string]bool
 }
 
 // unit is one template and what its output was parsed to.
@@ -72,6 +73,7 @@ func Compile(src Source) (*Program, error) {
 			p.addSelect(src.Related[i].Name, u)
 		}
 	}
+	p.words = sync.OnceValue(p.allWords)
 	contents := make([]string, len(p.texts))
 	for i, text := range p.texts {
 		contents[i] = text.Content
@@ -111,6 +113,21 @@ func (p *Program) Values() map[string]any { return p.seen.Values }
 // message may hold it.
 func (p *Program) Wrote(word string) bool {
 	return slices.ContainsFunc(p.texts, func(t *syntax.Text) bool { return t.Has(word) }) || holds(p.seen.Values, word)
+}
+
+// mentions reports whether the author wrote a word in a template, or as a key of a path there. It costs the same however long the templates
+// are, unlike Wrote.
+func (p *Program) mentions(word string) bool { return p.words()[word] }
+
+// allWords returns the words of the templates.
+func (p *Program) allWords() map[string]bool {
+	all := map[string]bool{}
+	for _, t := range p.texts {
+		for word := range t.Words() {
+			all[word] = true
+		}
+	}
+	return all
 }
 
 // holds reports whether a word is a key or a text of plain data.
@@ -220,7 +237,7 @@ func (p *Program) execute(u *unit, in *Input, do func(*exec) error) (err error) 
 func (p *Program) start(u *unit, in *Input) *exec {
 	x, _ := p.pool.Get().(*exec)
 	if x == nil {
-		x = &exec{out: &output{}}
+		x = &exec{out: &output{}, program: p}
 		x.Marker = p.marker
 	}
 	x.Meter = x.allowance(in)

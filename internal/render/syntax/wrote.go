@@ -1,9 +1,39 @@
 package syntax
 
-import "strings"
+import (
+	"iter"
+	"strings"
+)
 
 // Has reports whether a word stands in the text by itself.
 func (t *Text) Has(word string) bool { return standsIn(t.Content, word) }
+
+// Words yields the words that stand in the text by themselves, and the parts of each between dots, such as the keys of .spec.name.
+func (t *Text) Words() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := 0; i < len(t.Content); i++ {
+			from := i
+			for inWord(t.Content, i) {
+				i++
+			}
+			if from < i && !yieldParts(t.Content[from:i], yield) {
+				return
+			}
+		}
+	}
+}
+
+func yieldParts(word string, yield func(string) bool) bool {
+	if !yield(word) {
+		return false
+	}
+	for part := range strings.SplitSeq(word, ".") {
+		if part != "" && part != word && !yield(part) {
+			return false
+		}
+	}
+	return true
+}
 
 func standsIn(text, word string) bool {
 	for from := 0; word != ""; {
