@@ -10,6 +10,7 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -41,6 +42,9 @@ type Handler struct {
 	// Check says all that is wrong with a TemplateController. What it would have to ask the server for when ctx has ended, it
 	// does without.
 	Check func(ctx context.Context, tc *v1.TemplateController) []finding.Finding
+	// Others returns the accepted TemplateControllers that write a ready condition into parents of that kind, in any order. It
+	// makes no request. nil = none are known.
+	Others func(kind schema.GroupKind) []*v1.TemplateController
 
 	inbox           inbox
 	places          chan struct{} // a place for each that is looked at

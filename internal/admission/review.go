@@ -3,7 +3,9 @@ package admission
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -12,6 +14,7 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/spec"
 )
 
 // review says whether a TemplateController may be written. The error says that the request makes no sense.
@@ -51,8 +54,29 @@ func (h *Handler) answer(ctx context.Context, request *admissionv1.AdmissionRequ
 		response.Result = &metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonInvalid, Code: http.StatusUnprocessableEntity, Message: denial(tc, errors)}
 		return response
 	}
-	response.Warnings = warnings(all)
+	response.Warnings = append(warnings(all), h.shared(tc)...)
 	return response
+}
+
+// shared returns the warnings about other TemplateControllers that write the same ready condition of the same parents: the first by name, and how many more.
+func (h *Handler) shared(tc *v1.TemplateController) []string {
+	if h.Others == nil {
+		return nil
+	}
+	found := map[string]finding.Finding{}
+	for _, other := range h.Others(spec.WatchedKind(&tc.Spec)) {
+		if f, ok := spec.SharedReady(tc, other); ok {
+			found[other.Name] = f
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	out := []string{warning(found[slices.Min(slices.Collect(maps.Keys(found)))])}
+	if more := len(found) - 1; more > 0 {
+		out = append(out, fmt.Sprintf("and %d more TemplateControllers want it", more))
+	}
+	return out
 }
 
 // fresh returns the errors that were not there before, wherever in their template they were. What is wrong already keeps nobody

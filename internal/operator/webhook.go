@@ -5,12 +5,17 @@ import (
 	"net/http"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/admission"
 	"github.com/templater-dev/templater/internal/admission/certificate"
 	"github.com/templater-dev/templater/internal/finding"
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/serve"
 	"github.com/templater-dev/templater/internal/watch"
 )
@@ -50,14 +55,48 @@ func (p *process) check(ctx context.Context, tc *v1.TemplateController) []findin
 	return result.Findings
 }
 
+// others returns the TemplateControllers that write a ready condition into parents of that kind.
+func (p *process) others(kind schema.GroupKind) []*v1.TemplateController {
+	return conditionWriters(p.caches[templateControllers], kind)
+}
+
+// conditionWriters returns the accepted TemplateControllers of a cache, of any class, that write a ready condition into parents of that kind.
+func conditionWriters(cache *watch.Cache, kind schema.GroupKind) []*v1.TemplateController {
+	var packed []*object.Object // they are decoded without the lock of the cache
+	cache.Each(func(o *object.Object) bool {
+		if schema.FromAPIVersionAndKind(o.Text("spec", "watch", "apiVersion"), o.Text("spec", "watch", "kind")).GroupKind() == kind && !o.Deleting() {
+			packed = append(packed, o)
+		}
+		return true
+	})
+	var out []*v1.TemplateController
+	for _, o := range packed {
+		tc := &v1.TemplateController{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Content(), tc); err == nil && writesCondition(tc) {
+			out = append(out, tc)
+		}
+	}
+	return out
+}
+
+// writesCondition reports whether the status of a TemplateController says that its spec is accepted, and that its parents can hold a ready condition.
+func writesCondition(tc *v1.TemplateController) bool {
+	accepted := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionAccepted)
+	if accepted == nil || accepted.Status != metav1.ConditionTrue || accepted.ObservedGeneration != tc.Generation {
+		return false
+	}
+	writable := meta.FindStatusCondition(tc.Status.Conditions, v1.ConditionStatusWritable)
+	return writable != nil && (writable.Status == metav1.ConditionTrue || writable.Reason == v1.ReasonConditionOwned || writable.Reason == v1.ReasonFieldOwned)
+}
+
 // newWebhook returns nil where there is to be none.
-func newWebhook(o Options, writer certificate.Writer, check func(context.Context, *v1.TemplateController) []finding.Finding) *webhook {
+func newWebhook(o Options, writer certificate.Writer, review *admission.Handler) *webhook {
 	if o.Webhook.Address == "" {
 		return nil
 	}
 	w := &webhook{Webhook: o.Webhook}
 	mux := http.NewServeMux()
-	mux.Handle("POST "+admission.Path, admission.New(&admission.Handler{Class: o.ClassName, Check: check}))
+	mux.Handle("POST "+admission.Path, admission.New(review))
 	w.handler = mux
 	if o.Webhook.CertDir == "" {
 		name := webhookName(o.ClassName)

@@ -8,6 +8,8 @@ import (
 	"github.com/go-logr/logr/funcr"
 	"go.uber.org/goleak"
 	"k8s.io/klog/v2"
+
+	"github.com/templater-dev/templater/internal/admission"
 )
 
 func TestTheWebhookIsOffWhereNobodyCanAsk(t *testing.T) {
@@ -30,7 +32,7 @@ func TestAnAddressThatIsTakenStopsTheWebhookAlone(t *testing.T) {
 	defer listener.Close()
 	var log strings.Builder
 	ctx := klog.NewContext(t.Context(), funcr.New(func(_, args string) { log.WriteString(args) }, funcr.Options{}))
-	w := newWebhook(Options{Webhook: Webhook{Address: listener.Addr().String(), Namespace: "ns"}}, nil, nil)
+	w := newWebhook(Options{Webhook: Webhook{Address: listener.Addr().String(), Namespace: "ns"}}, nil, &admission.Handler{})
 	w.open(ctx)()
 	if want := "TemplateControllers are not checked when they are written: give another --webhook-address"; !strings.Contains(log.String(), want) {
 		t.Errorf("the log is %s, want %q", log.String(), want)
@@ -39,12 +41,12 @@ func TestAnAddressThatIsTakenStopsTheWebhookAlone(t *testing.T) {
 
 func TestTheWebhookIsCalledAfterTheClass(t *testing.T) {
 	for class, want := range map[string]string{"": "templater-webhook", "b": "templater-b-webhook"} {
-		w := newWebhook(Options{ClassName: class, Webhook: Webhook{Address: ":9443", Namespace: "ns"}}, nil, nil)
+		w := newWebhook(Options{ClassName: class, Webhook: Webhook{Address: ":9443", Namespace: "ns"}}, nil, &admission.Handler{})
 		if w.keeper.Secret != want || w.keeper.Configuration+"-webhook" != want {
 			t.Errorf("class %q: Secret %s, configuration %s", class, w.keeper.Secret, w.keeper.Configuration)
 		}
 	}
-	if w := newWebhook(Options{Webhook: Webhook{Address: ":9443", CertDir: "/certs"}}, nil, nil); w.keeper != nil || len(w.wants()) > 0 {
+	if w := newWebhook(Options{Webhook: Webhook{Address: ":9443", CertDir: "/certs"}}, nil, &admission.Handler{}); w.keeper != nil || len(w.wants()) > 0 {
 		t.Error("it keeps a certificate where there is one in files")
 	}
 }

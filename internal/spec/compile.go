@@ -188,7 +188,7 @@ func sourceOf(name string, spec *v1.TemplateControllerSpec) (render.Source, *Rej
 
 // mayWriteStatus reports whether the status of parents may be written. That of built-in kinds never is.
 func mayWriteStatus(spec *v1.TemplateControllerSpec) bool {
-	return !slices.Contains(kind.BuiltIn(), watchedKind(spec)) && (ReadyCondition(spec) != "" || spec.Status != nil && spec.Status.Template != "")
+	return !slices.Contains(kind.BuiltIn(), WatchedKind(spec)) && (ReadyCondition(spec) != "" || spec.Status != nil && spec.Status.Template != "")
 }
 
 // checkFilter refuses a filter that names what templater writes into parents.

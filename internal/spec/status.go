@@ -1,10 +1,13 @@
 package spec
 
 import (
+	"fmt"
+
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/kind"
 )
 
@@ -31,7 +34,7 @@ func WritesStatus(spec *v1.TemplateControllerSpec, conditionType string, parents
 // select the same objects do not count.
 func SharesReadyCondition(a, b *v1.TemplateControllerSpec) string {
 	condition := ReadyCondition(a)
-	if condition != ReadyCondition(b) || watchedKind(a) != watchedKind(b) || !mayWriteStatus(a) {
+	if condition != ReadyCondition(b) || WatchedKind(a) != WatchedKind(b) || !mayWriteStatus(a) {
 		return ""
 	}
 	x, y := selectors(a), selectors(b)
@@ -41,8 +44,19 @@ func SharesReadyCondition(a, b *v1.TemplateControllerSpec) string {
 	return ""
 }
 
-func watchedKind(spec *v1.TemplateControllerSpec) schema.GroupKind {
+// WatchedKind returns the kind of the parents.
+func WatchedKind(spec *v1.TemplateControllerSpec) schema.GroupKind {
 	return schema.FromAPIVersionAndKind(spec.Watch.APIVersion, spec.Watch.Kind).GroupKind()
+}
+
+// SharedReady returns the lint finding about tc if other wants the same ready condition of the same parents, or false.
+func SharedReady(tc, other *v1.TemplateController) (finding.Finding, bool) {
+	condition := SharesReadyCondition(&tc.Spec, &other.Spec)
+	if condition == "" || tc.Name == other.Name {
+		return finding.Finding{}, false
+	}
+	return finding.Finding{Code: finding.SharedReady, Severity: finding.Warning, Where: "spec.watch.kind", Message: fmt.Sprintf(
+		"TemplateController %s wants the condition %s of the same parents: give one of the two another spec.status.readyCondition, or let them select different parents", other.Name, condition)}, true
 }
 
 // selectors returns spec.watch without the kind.

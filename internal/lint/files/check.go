@@ -66,12 +66,9 @@ func told(c *manifest.Controller, already []finding.Finding) []finding.Finding {
 // shared returns the TemplateControllers of the set that want the same ready condition as c.
 func shared(set *manifest.Set, c *manifest.Controller) (found []finding.Finding) {
 	for _, other := range set.Controllers {
-		condition := spec.SharesReadyCondition(&c.Spec, &other.Spec)
-		if condition == "" || other.Name == c.Name {
-			continue
+		if f, ok := spec.SharedReady(c.TemplateController, other.TemplateController); ok {
+			found = append(found, f)
 		}
-		found = append(found, finding.Finding{Code: finding.SharedReady, Severity: finding.Warning, Where: "spec.watch.kind", Message: fmt.Sprintf(
-			"TemplateController %s wants the condition %s of the same parents: give one of the two another spec.status.readyCondition, or let them select different parents", other.Name, condition)})
 	}
 	return found
 }
