@@ -85,3 +85,25 @@ func TestTheBudgetEndsTheSearchForMissingValues(t *testing.T) {
 		})
 	}
 }
+
+// TestMissingValuesPayForTheirErrors has a template that does nothing but miss a value, which makes two errors each time.
+func TestMissingValuesPayForTheirErrors(t *testing.T) {
+	for _, row := range []struct{ why, body string }{
+		{"printed", inThePod}, {"printed, in a mapping below", inTheDeepest}, {"an argument", "{{ if upper .podIP }}{{ end }}"},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			body, in := "{{ $pod := . }}{{ range 1000000 }}{{ with $pod }}"+row.body+"{{ end }}{{ end }}", podsWithout(1, 1)
+			b := newBudget()
+			b.Work /= 16
+			var err error
+			bytes := allocated(func() { _, err = missingWork(t, body, in, b) })
+			var failure *syntax.Error
+			if !errors.As(err, &failure) || failure.Reason != syntax.Budget {
+				t.Fatalf("err = %v, want one of the budget", err)
+			}
+			if most := uint64(budget.MaxBytes / 16); bytes > most {
+				t.Errorf("it allocated %d bytes, and may allocate %d", bytes, most)
+			}
+		})
+	}
+}

@@ -79,6 +79,9 @@ func lookedUp(name string, yields any, args []any, nodes []parse.Node, first ori
 	return at
 }
 
+// costWait is for the error that a template waits, but for its message, and for the error that it replaces.
+const costWait = 8 * budget.CostStep
+
 var conditionsPath = []string{"status", "conditions"}
 
 // waitFor returns the error that the template waits for the missing value at a node, or nil if waiting does not help.
@@ -102,7 +105,7 @@ func (x *exec) waitFor(o origin, n parse.Node) error {
 	}
 	x.hide(path[:len(path)-len(o.path)-len(o.keys)])
 	message := x.unit.Text.Name + " waits for " + dotted(path) + " of " + named(at.object)
-	if err := x.Charge(budget.CostStep + len(message)); err != nil {
+	if err := x.Charge(costWait + budget.CostGrown*len(message)); err != nil {
 		return x.located(err, n)
 	}
 	return x.src.ErrorAt(syntax.Start(n), syntax.Missing, message)
