@@ -402,14 +402,18 @@ func (r *Reconciler) Again(key queue.Key, result Result) {
 
 // paceDenied puts a parent back that lacks a permission. Where one lacks it no more, others are put back that wait for the same.
 func (r *Reconciler) paceDenied(key queue.Key, result Result) {
+	var woken []queue.Key
 	switch {
 	case result.Denial != (problem.Denial{}):
-		r.queue.AddAfter(key, r.waiting.Add(key, result.Denial))
+		var after time.Duration
+		after, woken = r.waiting.Add(key, result.Denial)
+		r.queue.AddAfter(key, after)
 	case result.Outcome == measure.Skipped, result.Outcome == measure.Panicked:
 	default:
-		for _, other := range r.waiting.Done(key) {
-			r.queue.Add(other)
-		}
+		woken = r.waiting.Done(key)
+	}
+	for _, other := range woken {
+		r.queue.Add(other)
 	}
 }
 

@@ -2,6 +2,7 @@ package rights
 
 import (
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,8 +36,9 @@ type Waiting struct {
 // waiter is one parent.
 type waiter struct {
 	problem.Denial
-	tries int
-	woken bool // requeued, and no longer in a group
+	tries  int
+	woken  bool             // it is about to be reconciled, and in no group
+	former []problem.Denial // it waited for these earlier, and was then refused another permission
 }
 
 // group identifies parents that a single grant may help: those of one TemplateController that lack one permission, in any namespace.
@@ -57,14 +59,25 @@ func groupOf(key queue.Key, d problem.Denial) group {
 	return group{key.Controller, d.User, d.Verb, d.Resource}
 }
 
-// Add notes that a parent lacks a permission, and returns how long it waits before it retries.
-func (w *Waiting) Add(key queue.Key, d problem.Denial) time.Duration {
+// Add notes that a parent lacks a permission, and returns how long it waits before it retries. If it waited for another permission until now,
+// it has that one: Add returns others that are worth reconciling now, as Done does. A parent that is refused in turns wakes them only once.
+func (w *Waiting) Add(key queue.Key, d problem.Denial) (time.Duration, []queue.Key) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	one := w.of[key]
+	var woken []queue.Key
 	if one == nil || one.Denial != d {
-		w.remove(key)
-		one = &waiter{Denial: d, woken: true}
+		next := &waiter{Denial: d, woken: true}
+		if one != nil {
+			w.remove(key)
+			if next.former = one.former; !slices.Contains(one.former, one.Denial) {
+				next.former = append(next.former, one.Denial)
+			}
+			if !slices.Contains(one.former, d) {
+				woken = w.wake(key, one.Denial)
+			}
+		}
+		one = next
 		w.of[key] = one
 	}
 	g := groupOf(key, d)
@@ -78,7 +91,7 @@ func (w *Waiting) Add(key queue.Key, d problem.Denial) time.Duration {
 		all.add(key, d.Namespace)
 	}
 	one.tries++
-	return wait(one.tries, len(all.in[d.Namespace]), all.total)
+	return wait(one.tries, len(all.in[d.Namespace]), all.total), woken
 }
 
 // wait returns the interval before the next retry, by the number of parents that lack the same permission in one namespace and in all.
@@ -102,10 +115,15 @@ func (w *Waiting) Done(key queue.Key) []queue.Key {
 		return nil
 	}
 	w.remove(key)
-	g := groupOf(key, one.Denial)
+	return w.wake(key, one.Denial)
+}
+
+// wake returns others that wait for a permission that a parent has got; the lock is held.
+func (w *Waiting) wake(key queue.Key, got problem.Denial) []queue.Key {
+	g := groupOf(key, got)
 	var woken []queue.Key
 	for range wakes {
-		if next, found := w.groups[g].next(one.Namespace); found {
+		if next, found := w.groups[g].next(got.Namespace); found {
 			w.of[next].woken = true
 			w.leave(g, w.of[next].Namespace, next)
 			woken = append(woken, next)

@@ -43,7 +43,7 @@ func TestRetriesOfManyAreFew(t *testing.T) {
 			for try := range 20 {
 				longest, rate = 0, 0
 				for i := range row.parents {
-					wait := w.Add(waitingKey(i), patchIn(fmt.Sprint(i%row.namespaces)))
+					wait, _ := w.Add(waitingKey(i), patchIn(fmt.Sprint(i%row.namespaces)))
 					longest = max(longest, wait)
 					rate += 1 / wait.Seconds()
 				}
@@ -142,5 +142,32 @@ func TestParentsToWakeAfterAGrant(t *testing.T) {
 				t.Errorf("woken are %v by a parent that does not wait", again)
 			}
 		})
+	}
+}
+
+// TestAGrantedPermissionReachesAllThatLackAnother has parents that lack two permissions, and get the first.
+func TestAGrantedPermissionReachesAllThatLackAnother(t *testing.T) {
+	const parents = 1000
+	second := patchIn("ns")
+	second.Verb = "delete"
+	w := NewWaiting()
+	for i := range parents {
+		w.Add(waitingKey(i), patchIn("ns"))
+	}
+	reached := 0
+	for next := []queue.Key{waitingKey(7)}; len(next) > 0; next = next[1:] {
+		reached++
+		_, woken := w.Add(next[0], second)
+		next = append(next, woken...)
+	}
+	if reached != parents {
+		t.Errorf("%d of %d parents are reached", reached, parents)
+	}
+	for i := range parents { // neither is granted: the refusals come in turns
+		_, first := w.Add(waitingKey(i), patchIn("ns"))
+		_, again := w.Add(waitingKey(i), second)
+		if len(first)+len(again) > 0 {
+			t.Fatalf("parent %d, which is refused in turns, wakes %v and %v", i, first, again)
+		}
 	}
 }
