@@ -15,7 +15,10 @@ func (c *Controllers) sealedSince(tc *v1.TemplateController, e *tracked, a assem
 	if !next.Factory.Adopting {
 		return tc.Status.SealedSince
 	}
-	if a.rejection != nil || a.kindErr != nil || next.Spec.Suspend || !next.AllSealed(c.clock.Since(e.since) < strayPatience) {
+	c.mu.RLock()
+	recent := c.clock.Since(e.since) < strayPatience
+	c.mu.RUnlock()
+	if a.rejection != nil || a.kindErr != nil || next.Spec.Suspend || !next.AllSealed(recent) {
 		c.queue.AddAfter(tc.Name, strayPatience) // nobody may tell that the last one has gone
 		return tc.Status.SealedSince
 	}

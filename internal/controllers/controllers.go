@@ -182,9 +182,16 @@ func (c *Controllers) Left(key queue.Key) {
 
 // count notes how a parent fares; nil means that it is no parent any more.
 func (c *Controllers) count(key queue.Key, now *tally.Tally) {
+	current := c.get(key.Controller)
+	exists := now != nil && current != nil && current.Parent(key.Parent) != nil // without the lock: it may evaluate the filter
 	c.mu.Lock()
 	e := c.tracked[key.Controller]
-	if e != nil && (e.current == nil || e.current.Parent(key.Parent) == nil) {
+	if e != nil && e.current != current { // replaced meanwhile
+		c.mu.Unlock()
+		c.count(key, now)
+		return
+	}
+	if !exists {
 		now = nil
 	}
 	rivals := [2]string{}
@@ -280,15 +287,14 @@ func (c *Controllers) enqueueAll(next *running.Controller) {
 	}
 	left := map[queue.Key]struct{}{}
 	next.EachChild(func(s running.Source, o *object.Object) {
-		if name, concerned := next.Concerned(o, s.Kind.GroupKind()); concerned && next.Parent(name) == nil {
+		if name, concerned := next.Concerned(o, s.Kind.GroupKind()); concerned {
 			left[queue.Key{Controller: next.Name, Parent: name}] = struct{}{}
 		}
 	})
 	for _, name := range c.counted(next.Name) {
-		if next.Parent(name) == nil {
-			left[queue.Key{Controller: next.Name, Parent: name}] = struct{}{}
-		}
+		left[queue.Key{Controller: next.Name, Parent: name}] = struct{}{}
 	}
+	maps.DeleteFunc(left, func(key queue.Key, _ struct{}) bool { return next.Parent(key.Parent) != nil })
 	c.backlog.Add(next.Name, slices.AppendSeq(keys, maps.Keys(left)))
 }
 

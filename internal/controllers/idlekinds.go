@@ -1,9 +1,11 @@
 package controllers
 
 import (
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"slices"
 
-	"github.com/templater-dev/templater/internal/object"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -54,14 +56,20 @@ func (e *tracked) dropUnrecorded() {
 // and no reconciliation is under way, which might still create an object. A kind that
 // comes back is put on record again before its first object is created.
 func (c *Controllers) dropIdleKinds(name string, e *tracked) {
+	c.mu.RLock()
+	current, due := e.current, len(e.unwanted()) > 0
+	c.mu.RUnlock()
+	complete, parents := false, []types.NamespacedName(nil)
+	if due && current.ParentsComplete() {
+		complete, parents = true, current.ParentNames() // without the lock: it may evaluate the filter
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.former = nil
-	current := e.current
-	if current == nil || current.Generation != e.generation || current.Round != e.round || current.Spec.Suspend || current.Unknown || current.TeardownOnly {
+	if !complete || e.current != current || !e.allSeen(parents) {
 		return
 	}
-	e.former = e.idle(current)
+	e.former = e.unwanted()
 	var empty []schema.GroupKind
 	for gk := range e.former {
 		if e.unrecorded[gk] || current.NothingLeft(current.Sources[gk]) {
@@ -84,34 +92,30 @@ func (c *Controllers) dropIdleKinds(name string, e *tracked) {
 	e.current = current.WithoutKinds(empty)
 }
 
-// idle returns the kinds of children that no parent wants any more.
-func (e *tracked) idle(current *running.Controller) map[schema.GroupKind]bool {
+// unwanted returns the kinds of children that no parent wants any more, as far as parents are reconciled. The lock is held.
+func (e *tracked) unwanted() map[schema.GroupKind]bool {
+	current := e.current
+	if current == nil || current.Generation != e.generation || current.Round != e.round || current.Spec.Suspend || current.Unknown || current.TeardownOnly {
+		return nil
+	}
 	wanted := uint64(0)
 	for _, t := range e.counts.Tallies {
 		wanted |= t.Kinds
 	}
-	idle := map[schema.GroupKind]bool{}
+	var unwanted map[schema.GroupKind]bool
 	for gk, s := range current.Sources {
-		if s.Bit != 0 && wanted&s.Bit == 0 {
-			idle[gk] = true
+		if s.Bit == 0 || wanted&s.Bit != 0 {
+			continue
 		}
+		if unwanted == nil {
+			unwanted = map[schema.GroupKind]bool{}
+		}
+		unwanted[gk] = true
 	}
-	if len(idle) == 0 || !e.allSeen(current) {
-		return nil
-	}
-	return idle
+	return unwanted
 }
 
-// allSeen reports whether each parent's last pass knew all that its templates want, in the present round.
-func (e *tracked) allSeen(current *running.Controller) bool {
-	if !current.ParentsComplete() {
-		return false
-	}
-	seen := true
-	current.EachParent(func(o *object.Object) {
-		if e.counts.Tallies[o.Key()].Round != e.round {
-			seen = false
-		}
-	})
-	return seen
+// allSeen reports whether the last reconciliation of each of these parents knew all that its templates want, in the present round.
+func (e *tracked) allSeen(parents []types.NamespacedName) bool {
+	return !slices.ContainsFunc(parents, func(name types.NamespacedName) bool { return e.counts.Tallies[name].Round != e.round })
 }

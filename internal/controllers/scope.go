@@ -23,7 +23,7 @@ func (e *tracked) widenScope(scope []string) {
 	next := map[string]bool{} // not the old map, which may be in use
 	if e.namespaces == nil && e.current != nil {
 		e.current.EachChild(func(_ running.Source, o *object.Object) { next[o.Namespace()] = true })
-		e.current.EachParent(func(o *object.Object) {
+		e.current.EachSelected(func(o *object.Object) {
 			if o.HasFinalizer(e.current.Finalizer) {
 				next[o.Namespace()] = true
 			}

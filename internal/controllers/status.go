@@ -81,6 +81,7 @@ func (c *Controllers) applyStatus(ctx context.Context, tc *v1.TemplateController
 
 // statusOf is the status that a TemplateController should have.
 func (c *Controllers) statusOf(tc *v1.TemplateController, e *tracked, a assembly, next *running.Controller) v1.TemplateControllerStatus {
+	sealedSince, known := c.sealedSince(tc, e, a, next), c.parentsOf(tc, e, a, next)
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	status := v1.TemplateControllerStatus{
@@ -91,11 +92,11 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *tracked, a assembly
 		Failing:            e.counts.Failing(tc.Status.Failing),
 		Children:           e.counts.Children,
 		ChildNamespaces:    slices.Sorted(maps.Keys(e.namespaces)),
-		SealedSince:        c.sealedSince(tc, e, a, next),
+		SealedSince:        sealedSince,
 		Finalizes:          mayHold(tc, a.rejection) && !e.released,
 	}
 	left := recountTime - c.clock.Since(e.since)
-	recounting := left > 0 && e.counts.Parents.Total < tc.Status.Parents.Total && !e.countsAll(a, next)
+	recounting := left > 0 && e.counts.Parents.Total < tc.Status.Parents.Total && !known.counted
 	if recounting {
 		status.Parents, status.Children, status.Failing = tc.Status.Parents, tc.Status.Children, tc.Status.Failing
 		if tc.Status.ObservedGeneration != tc.Generation {
@@ -103,8 +104,8 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *tracked, a assembly
 		}
 		c.queue.AddAfter(tc.Name, left) // once more: in the queue, what comes sooner has replaced what was to come then
 	}
-	if len(next.Parents) > 0 && (!next.Rejected || next.ReportsRejection) && next.ParentsComplete() && !recounting {
-		status.Parents.Total = max(status.Parents.Total, int64(next.CountParents())) // with those that are not reconciled yet
+	if !recounting {
+		status.Parents.Total = max(status.Parents.Total, known.total) // with those that are not reconciled yet
 	}
 	if a.rejection != nil { // nobody looks at parents, so none of them is in step, and none is counted
 		total := max(status.Parents.Total, tc.Status.Parents.Total)
@@ -131,6 +132,24 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *tracked, a assembly
 	}
 	c.tellOfTries(tc, &status, next, left)
 	return status
+}
+
+// knownParents is about the parents in the caches.
+type knownParents struct {
+	total   int64 // 0 while it is unknown
+	counted bool  // whether they are all counted, where the status has more parents than that
+}
+
+// parentsOf looks at the parents in the caches, without the lock: that may evaluate the filter.
+func (c *Controllers) parentsOf(tc *v1.TemplateController, e *tracked, a assembly, next *running.Controller) (known knownParents) {
+	if len(next.Parents) > 0 && (!next.Rejected || next.ReportsRejection) && next.ParentsComplete() {
+		known.total = int64(next.CountParents())
+	}
+	c.mu.RLock()
+	fewer := e.counts.Parents.Total < tc.Status.Parents.Total && c.clock.Since(e.since) < recountTime
+	c.mu.RUnlock()
+	known.counted = fewer && c.countsAll(e, a, next)
+	return known
 }
 
 // tellOfTries says in the status what passes have tried in vain: to write Events, and to read logs.

@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,7 +11,6 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
-	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/related"
 	"github.com/templater-dev/templater/internal/reconcile/running"
@@ -61,17 +61,18 @@ func newTracked(uid types.UID) *tracked {
 	}
 }
 
-// countsAll reports whether all parents are known and counted. The lock is held.
-func (e *tracked) countsAll(a assembly, next *running.Controller) bool {
+// countsAll reports whether all parents are known and counted.
+func (c *Controllers) countsAll(e *tracked, a assembly, next *running.Controller) bool {
 	if a.rejection != nil || len(next.Parents) == 0 || !next.ParentsComplete() {
 		return false
 	}
-	all := true
-	next.EachParent(func(o *object.Object) {
-		_, counted := e.counts.Tallies[o.Key()]
-		all = all && counted
+	parents := next.ParentNames()
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return !slices.ContainsFunc(parents, func(name types.NamespacedName) bool {
+		_, counted := e.counts.Tallies[name]
+		return !counted
 	})
-	return all
 }
 
 // learn takes up the kinds of children in a status. Who has served it before may have added some that the watch has

@@ -16,7 +16,8 @@ import (
 	"github.com/templater-dev/templater/internal/watch"
 )
 
-// EachChild calls f for every object that carries this controller's label.
+// EachChild calls f for every object that carries this controller's label. f must not read the caches of children, so it must not call
+// Parent, which may do so for the filter.
 func (c *Controller) EachChild(f func(Source, *object.Object)) {
 	for _, s := range c.Sources {
 		for _, cache := range s.Caches {
@@ -41,13 +42,13 @@ func (c *Controller) ParentOf(child *object.Object) types.NamespacedName {
 
 // Concerned returns the parent that is to be looked at because of an object of that kind with the label of this controller, or false.
 // Anybody may label objects, and have them name whom they like. So of parents that are not there, only children of ours tell, and
-// only of those that they were made for: each takes a place among the departures.
+// only of those that they were made for: each takes a place among the departures. The filter is not asked.
 func (c *Controller) Concerned(o *object.Object, kind schema.GroupKind) (types.NamespacedName, bool) {
 	parent := c.ParentOf(o)
 	switch {
 	case parent.Name == "":
 		return parent, false
-	case c.Parent(parent) != nil:
+	case c.selected(parent) != nil:
 		return parent, true
 	}
 	return parent, mayBeName(parent.Namespace) && mayBeName(parent.Name) && c.Factory.Names(o, kind)
@@ -139,18 +140,16 @@ func (c *Controller) AllSealed(leftovers bool) bool {
 	if !c.CompleteEverywhere() || !c.ParentsComplete() {
 		return false
 	}
-	all := true
+	var unsealed []*child.Live
 	c.EachChild(func(s Source, o *object.Object) {
-		if !all || !c.Factory.Unsealed(o, s.Kind.GroupKind()) {
-			return
-		}
-		parent := c.Parent(c.ParentOf(o))
-		switch l := c.Factory.Live(s.Kind, o); {
-		case parent != nil && l.MadeFor(parent.UID()):
-			all = parent.Deleting()
-		default:
-			all = !leftovers || l.Outlives()
+		if c.Factory.Unsealed(o, s.Kind.GroupKind()) {
+			unsealed = append(unsealed, c.Factory.Live(s.Kind, o))
 		}
 	})
-	return all
+	return !slices.ContainsFunc(unsealed, func(l *child.Live) bool {
+		if parent := c.Parent(c.ParentOf(l.Object)); parent != nil && l.MadeFor(parent.UID()) {
+			return !parent.Deleting()
+		}
+		return leftovers && !l.Outlives()
+	})
 }

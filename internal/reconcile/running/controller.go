@@ -105,20 +105,22 @@ func (c *Controller) Author() problem.Author { return c.Program.Wrote }
 // Runs reports whether passes are made over its parents, as far as these can be read.
 func (c *Controller) Runs() bool { return !c.Spec.Suspend && !c.Unknown }
 
-// Parent returns the parent of that name when it is there and matches, else nil.
+// Parent returns the parent of that name if it exists and matches, else nil. It may evaluate the filter: see Filter.
 func (c *Controller) Parent(name types.NamespacedName) *object.Object {
-	cache := c.ParentCache(name.Namespace)
-	if cache == nil {
-		return nil
-	}
-	if !c.InNamespace(name.Namespace) {
-		return nil
-	}
-	o := cache.Get(name)
+	o := c.selected(name)
 	if o == nil || !c.admits(o) {
 		return nil
 	}
 	return o
+}
+
+// selected returns the object of that name if the selectors select it, whatever the filter decides, else nil.
+func (c *Controller) selected(name types.NamespacedName) *object.Object {
+	cache := c.ParentCache(name.Namespace)
+	if cache == nil || !c.InNamespace(name.Namespace) {
+		return nil
+	}
+	return cache.Get(name)
 }
 
 // Excluded returns the object of that name where it is none of the parents by the filter alone, else nil.
@@ -167,16 +169,38 @@ func (c *Controller) Selective() bool {
 	return len(w.Namespaces) > 0 || c.NamespaceSelector != nil || !c.Labels.Empty() || w.FieldSelector != "" || w.Filter != ""
 }
 
-// EachParent calls f for every parent that matches.
+// EachParent calls f for every parent that matches. It may evaluate the filter: see Filter.
 func (c *Controller) EachParent(f func(*object.Object)) {
+	if c.Filter == nil {
+		c.EachSelected(f)
+		return
+	}
+	var selected []*object.Object
+	c.EachSelected(func(o *object.Object) { selected = append(selected, o) })
+	for _, o := range selected { // while no cache is locked
+		if c.admits(o) {
+			f(o)
+		}
+	}
+}
+
+// EachSelected calls f for every object that the selectors select, whatever the filter decides. f must not call the cache of parents.
+func (c *Controller) EachSelected(f func(*object.Object)) {
 	for _, cache := range c.Parents {
 		cache.Each(func(o *object.Object) bool {
-			if c.InNamespace(o.Namespace()) && c.admits(o) {
+			if c.InNamespace(o.Namespace()) {
 				f(o)
 			}
 			return true
 		})
 	}
+}
+
+// ParentNames returns the names of all parents that match. It may evaluate the filter: see Filter.
+func (c *Controller) ParentNames() []types.NamespacedName {
+	var names []types.NamespacedName
+	c.EachParent(func(o *object.Object) { names = append(names, o.Key()) })
+	return names
 }
 
 // CountParents returns how many parents match.

@@ -2,6 +2,7 @@ package running
 
 import (
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -12,8 +13,9 @@ import (
 	"github.com/templater-dev/templater/internal/render"
 )
 
-// Filter says which objects of the parents' kind are parents, by spec.watch.filter. It evaluates each version of an object once. An error
-// neither admits nor releases an object. It is safe for concurrent use.
+// Filter decides which objects of the parents' kind are parents, by spec.watch.filter. It evaluates each version of an object once. An error
+// neither admits nor releases an object. It is safe for concurrent use. An evaluation may take long and may read the caches of children, so
+// nobody asks a Filter while holding a lock, such as that of a cache whose objects are being iterated.
 type Filter struct {
 	program *render.Program
 	changed func() // is called when the first object fails, and when the last one no longer does
@@ -26,7 +28,7 @@ type Filter struct {
 // admission is the result of the filter for a version of an object.
 type admission struct {
 	uid      types.UID
-	version  string
+	version  string // empty = evaluate again
 	admitted bool
 }
 
@@ -40,7 +42,7 @@ func NewFilter(program *render.Program, before *Filter, changed func()) *Filter 
 		before.mu.Lock()
 		defer before.mu.Unlock()
 		for name, a := range before.known {
-			a.version = "" // which no object has, so that it is evaluated anew
+			a.version = ""
 			f.known[name] = a
 		}
 	}
@@ -50,9 +52,10 @@ func NewFilter(program *render.Program, before *Filter, changed func()) *Filter 
 // Of reports whether the program is that of the filter.
 func (f *Filter) Of(program *render.Program) bool { return f != nil && f.program == program }
 
-// Admits reports whether an object is a parent. If the evaluation fails for an object that the filter does not know yet, was decides.
-func (f *Filter) Admits(o *object.Object, was func(*object.Object) bool) bool {
-	name := types.NamespacedName{Namespace: o.Namespace(), Name: o.Name()}
+// Admits reports whether an object is a parent. Where the evaluation fails for an object that the filter does not know yet, was reports
+// whether the object was a parent, and whether that is certain; if not, the answer is not stored.
+func (f *Filter) Admits(o *object.Object, was func(*object.Object) (parent, certain bool)) bool {
+	name := o.Key()
 	f.mu.Lock()
 	before, known := f.known[name]
 	f.mu.Unlock()
@@ -61,17 +64,23 @@ func (f *Filter) Admits(o *object.Object, was func(*object.Object) bool) bool {
 		return before.admitted
 	}
 	admitted, err := f.program.Admits(o.Content())
+	certain := true
 	switch {
 	case err == nil:
 	case known:
 		admitted = before.admitted
 	default:
-		admitted = was(o)
+		admitted, certain = was(o)
 	}
-	f.note(name, admission{o.UID(), o.ResourceVersion(), admitted}, err)
+	a := admission{admitted: admitted}
+	if certain {
+		a.uid, a.version = types.UID(strings.Clone(string(o.UID()))), strings.Clone(o.ResourceVersion()) // which are parts of its text
+	}
+	f.note(name, a, err)
 	return admitted
 }
 
+// note stores an admission, which is of no object where it has no UID.
 func (f *Filter) note(name types.NamespacedName, a admission, err error) {
 	f.mu.Lock()
 	failed := len(f.failing) > 0
@@ -124,11 +133,15 @@ func (c *Controller) admits(o *object.Object) bool {
 	return c.Filter == nil || c.TeardownOnly && o.Deleting() && o.HasFinalizer(c.Finalizer) || c.Filter.Admits(o, c.wasParent)
 }
 
-// wasParent reports whether an object has what only parents have: the finalizer, or children.
-func (c *Controller) wasParent(o *object.Object) bool {
+// wasParent reports whether an object has what only parents have: the finalizer, or children. That it has no children is certain only
+// when the caches of children have synced.
+func (c *Controller) wasParent(o *object.Object) (parent, certain bool) {
 	if o.HasFinalizer(c.Finalizer) {
-		return true
+		return true, true
 	}
-	children := c.ChildrenNamed(types.NamespacedName{Namespace: o.Namespace(), Name: o.Name()})
-	return slices.ContainsFunc(children, func(l *child.Live) bool { return !l.OfAnother(o.UID()) })
+	certain = c.childrenSynced(o.Namespace()) // before they are read
+	if slices.ContainsFunc(c.ChildrenNamed(o.Key()), func(l *child.Live) bool { return !l.OfAnother(o.UID()) }) {
+		return true, true
+	}
+	return false, certain
 }

@@ -52,6 +52,16 @@ func (c *Controller) SyncingChildren(namespace string) bool {
 	return false
 }
 
+// childrenSynced reports whether all children in that namespace have been read at least once.
+func (c *Controller) childrenSynced(namespace string) bool {
+	for _, s := range c.Sources {
+		if cache := s.For(namespace); s.Err != nil || cache != nil && !cache.Synced() {
+			return false
+		}
+	}
+	return true
+}
+
 // SyncingRelated reports whether some related objects are still being read for the first time.
 func (c *Controller) SyncingRelated() bool {
 	return slices.ContainsFunc(c.Related, func(e *related.Entry) bool { return e.State() == related.Waiting })
