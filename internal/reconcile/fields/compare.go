@@ -61,8 +61,10 @@ func (f Set) Holds(content, current any, equal func(a, b any) bool) bool {
 		there, _ := current.(map[string]any)
 		for name, value := range content {
 			has, ok := there[name]
-			below, _ := f.Field(name)
-			if (ok || !empty(value)) && !below.Holds(value, has, equal) {
+			if leafless(value) || !ok && empty(value) {
+				continue
+			}
+			if below, _ := f.Field(name); !below.Holds(value, has, equal) {
 				return false
 			}
 		}

@@ -19,6 +19,7 @@ func TestHolds(t *testing.T) {
 		"all is missing":                       {`{}`, `{"a":"x"}`, `null`, false, false},
 		"the server has filled in more":        {`{}`, `{"a":{"b":"x"}}`, `{"a":{"b":"x","c":"y"},"status":{}}`, true, true},
 		"what is empty is left out":            {`{}`, `{"a":"x","b":null,"c":[],"d":{"e":null}}`, `{"a":"x"}`, true, true},
+		"others fill what is null":             {`{}`, `{"a":null,"b":[]}`, `{"a":{"c":"x"},"b":["x"]}`, true, true},
 		"a zero value is left out":             {`{}`, `{"a":"x","b":false,"c":0,"d":"","e":{},"f":{"g":0.0}}`, `{"a":"x"}`, true, true},
 		"a zero value differs":                 {`{}`, `{"a":false}`, `{"a":true}`, false, false},
 		"a number is written otherwise":        {`{}`, `{"a":1}`, `{"a":1.0}`, true, true},
