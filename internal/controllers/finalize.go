@@ -35,8 +35,7 @@ type finalizing struct {
 // where its children are to go with it, or parents may have a finalizer of its own; the children of a suspended one stay.
 func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, e *tracked, packed *object.Object, next *running.Controller) (finalizing, error) {
 	has := slices.Contains(tc.Finalizers, v1.FinalizerChildren)
-	deletes := tc.Spec.WhenDeleted == v1.DeleteChildren
-	needs := deletes || next.MayHold
+	needs := tc.Spec.WhenDeleted == v1.DeleteChildren || next.MayHold
 	switch {
 	case tc.DeletionTimestamp == nil && has == needs:
 		return finalizing{}, nil
@@ -44,19 +43,8 @@ func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, e
 		waits, err := c.setFinalizers(ctx, tc, packed, append(slices.Clone(tc.Finalizers), v1.FinalizerChildren))
 		return finalizing{false, waits}, err
 	case tc.DeletionTimestamp != nil:
-		c.stop(ctx, tc.Name)
-		if waits, err := c.reportEnding(ctx, e, next, has && deletes); waits != nil || err != nil {
+		if waits, err := c.finalizeDeleted(ctx, tc, e, next); waits != nil || err != nil {
 			return finalizing{true, waits}, err
-		}
-		if has && next.MayHold {
-			if waits, err := c.releaseParents(ctx, e, next); waits != nil || err != nil {
-				return finalizing{true, waits}, err
-			}
-		}
-		if has && deletes && !tc.Spec.Suspend {
-			if waits, err := c.deleteChildren(ctx, next); waits != nil || err != nil {
-				return finalizing{true, waits}, err
-			}
 		}
 	}
 	if !has {
@@ -65,6 +53,25 @@ func (c *Controllers) finalize(ctx context.Context, tc *v1.TemplateController, e
 	rest := slices.DeleteFunc(slices.Clone(tc.Finalizers), func(f string) bool { return f == v1.FinalizerChildren })
 	waits, err := c.setFinalizers(ctx, tc, packed, rest)
 	return finalizing{tc.DeletionTimestamp != nil, waits}, err
+}
+
+// finalizeDeleted does what has to be done before the finalizer of a deleted TemplateController is removed.
+func (c *Controllers) finalizeDeleted(ctx context.Context, tc *v1.TemplateController, e *tracked, next *running.Controller) (*spec.Rejection, error) {
+	has := slices.Contains(tc.Finalizers, v1.FinalizerChildren)
+	deletes := has && tc.Spec.WhenDeleted == v1.DeleteChildren
+	c.stop(ctx, tc.Name)
+	if waits, err := c.reportEnding(ctx, e, next, deletes); waits != nil || err != nil {
+		return waits, err
+	}
+	if has && next.MayHold {
+		if waits, err := c.releaseParents(ctx, e, next); waits != nil || err != nil {
+			return waits, err
+		}
+	}
+	if deletes && !tc.Spec.Suspend {
+		return c.deleteChildren(ctx, next)
+	}
+	return nil, nil
 }
 
 // setFinalizers replaces the finalizers of a TemplateController. A refusal is told, too; the error deserves a retry.

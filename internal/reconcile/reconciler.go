@@ -34,6 +34,11 @@ type Controllers interface {
 	Count(key queue.Key, now tally.Tally)
 	// Left notes that there is no such parent any more: what it kept others from writing is free.
 	Left(key queue.Key)
+	Checks
+}
+
+// Checks report what a reconciliation may do now.
+type Checks interface {
 	// MayPrune reports whether a controller may delete. If not, it is worth asking again soon.
 	MayPrune(ctx context.Context, by *running.Controller) bool
 	// Unchanged asks the API server, and reports whether it has the TemplateController with the spec that the controller runs.
