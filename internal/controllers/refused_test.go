@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -133,5 +134,40 @@ func TestQuantityThatCannotBeReadIsTold(t *testing.T) {
 	c.run()
 	if got, want := c.condition("apps", "one", "Ready"), "False ChildRejected: cannot create ConfigMap ns/a: .spec.limits.cpu: a quantity of resources is not valid; write it as 250m, 2 or 64Mi"; got != want {
 		t.Errorf("ready condition %q, want %q", got, want)
+	}
+}
+
+// A conflict that a webhook answers looks like one with a newer object until the object has been read.
+func TestRefusedDeletionIsRetried(t *testing.T) {
+	for why, row := range map[string]struct {
+		get  error // the answer when the child is read after the conflict
+		want string
+	}{
+		"the child is there still":        {nil, "False ChildRejected: cannot delete ConfigMap ns/a: "},
+		"the server does not answer":      {errors.New("no answer"), "False ChildRejected: cannot delete ConfigMap ns/a: "},
+		"the child may not be read":       {answer(http.StatusForbidden, metav1.StatusReasonForbidden, "no"), "False ChildRejected: cannot delete ConfigMap ns/a: "},
+		"the child was deleted meanwhile": {notFound(configMap("a")), "True "},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := runs(t, apps)
+			c.refuse["delete configmaps a"] = answer(http.StatusConflict, metav1.StatusReasonConflict, "webhook")
+			if row.get != nil {
+				c.refuse["get configmaps a"] = row.get
+			}
+			c.apply(with(t, app, "[a, b]", "[b]"))
+			c.run()
+			if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, row.want) {
+				t.Errorf("ready condition %q, want %q", got, row.want)
+			}
+			if row.want == "True " {
+				return
+			}
+			clear(c.refuse)
+			c.clock.SetTime(c.clock.Now().Add(2 * problem.SlowRetry))
+			c.settle()
+			if c.get("configmaps", "a") != nil {
+				t.Error("the child is not deleted once the server allows it")
+			}
+		})
 	}
 }

@@ -66,14 +66,15 @@ func hasCause(err error, is func(metav1.StatusCause) bool) bool {
 }
 
 // Overtaken reports whether a request failed because the object that it named has been deleted or replaced since or, where version
-// is not empty, is at another version. It asks the server: a conflict that lasts while the object stays as it is, is a refusal.
+// is not empty, is at another version. It reads the object: a conflict while the object is unchanged is a refusal. So is a conflict after
+// which the object cannot be read.
 func (c *Controller) Overtaken(ctx context.Context, err error, at kube.Location, uid types.UID, version string) bool {
 	if !Stale(err) {
 		return false
 	}
 	now, failure := c.Cluster.Get(ctx, at)
 	if failure != nil {
-		return true // it is gone, or a later request tells
+		return answers.MissingObject(failure)
 	}
 	return now.UID() != uid || version != "" && now.ResourceVersion() != version
 }
