@@ -181,38 +181,32 @@ func TestDeletedParentIsLeftToTheGarbageCollector(t *testing.T) {
 	}
 }
 
-func childrenOfAYoungDefinitionThatIsDeletedDoNotStay(s *scope, op *operator) {
+// The garbage collector misses children whose owner's kind existed for a short time only. Templater keeps them, as it cannot tell an API
+// that is away from one that is gone, until their TemplateController is deleted.
+func childrenOfADeletedDefinitionGoWithTheirTemplateController(s *scope, op *operator) {
 	t := s.t
 	start := mark(t)
-	s.applyController("@id", oneConfigMap)
+	s.applyController("@id", "whenDeleted: DeleteChildren\n"+oneConfigMap)
 	s.defineThing()
 	s.thing("one", `{color: red}`)
 	s.thing("two", `{color: red}`)
 	s.expectConfigMaps("one", "two")
-	began := time.Now()
 	s.delete(env.client.Resource(definitions), "things.@group")
-	// A child that the garbage collector takes before the operator knows may come once more.
+	// A child that the garbage collector deletes before the operator sees the deletion may be created once more.
 	s.waitController("@id", func(o *unstructured.Unstructured) error {
 		return condition(o, "Watching", "False", "KindNotFound")
 	})
-	eventually(t, slow, func() error {
-		if n := len(s.list(s.in(configMaps), "templater.dev/controller=@id")); n > 0 {
-			return fmt.Errorf("%d ConfigMaps are left", n)
-		}
-		return nil
-	})
-	t.Logf("the children were gone %s after the definition was deleted", time.Since(began).Round(time.Second))
-	// The garbage collector takes them if it happens to look at their kind just then, else the operator does.
+	op.quiet(3 * time.Second)
 	deletions, err := env.cluster.Audit().Since(start, func(e audit.Event) bool {
-		return e.Verb == "delete" && e.ObjectRef.Resource == "configmaps" && e.ObjectRef.Namespace == s.ns
+		return e.Verb == "delete" && e.ObjectRef.Resource == "configmaps" && e.ObjectRef.Namespace == s.ns && e.User.Username == op.user
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range deletions {
-		t.Logf("deleted by: %s", e)
+		t.Errorf("the operator deleted a child while the kind is not served: %s", e)
 	}
-	op.quiet(time.Second)
+	s.delete(env.client.Resource(controllers), "@id")
 	s.expectNoConfigMaps()
 }
 

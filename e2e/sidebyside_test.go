@@ -26,11 +26,11 @@ func TestSideBySide(t *testing.T) {
 	needsAudit(t)
 	op := startOperator(t)
 	for promise, test := range map[string]func(*scope, *operator){
-		"a field of the status has one writer":                             aFieldOfTheStatusHasOneWriter,
-		"status templates that count themselves up are slowed down":        statusTemplatesThatCountThemselvesUpAreSlowedDown,
-		"a child that somebody keeps changing slows its parent down alone": aChildThatSomebodyKeepsChangingSlowsItsParentDownAlone,
-		"a version that is served no more costs no child":                  aVersionThatIsServedNoMoreCostsNoChild,
-		"children of a young definition that is deleted do not stay":       childrenOfAYoungDefinitionThatIsDeletedDoNotStay,
+		"a field of the status has one writer":                              aFieldOfTheStatusHasOneWriter,
+		"status templates that count themselves up are slowed down":         statusTemplatesThatCountThemselvesUpAreSlowedDown,
+		"a child that somebody keeps changing slows its parent down alone":  aChildThatSomebodyKeepsChangingSlowsItsParentDownAlone,
+		"a version that is served no more costs no child":                   aVersionThatIsServedNoMoreCostsNoChild,
+		"children of a deleted definition go with their TemplateController": childrenOfADeletedDefinitionGoWithTheirTemplateController,
 	} {
 		t.Run(promise, func(t *testing.T) {
 			t.Parallel()

@@ -82,8 +82,8 @@ func TestWorkIsBounded(t *testing.T) {
 		if len(found) > maxNotes {
 			t.Errorf("%s: %d findings are too many", why, len(found))
 		}
-		if after.TotalAlloc-before.TotalAlloc > 64<<20 || took > 2*time.Second {
-			t.Errorf("%s: %v and %d MiB are too much", why, took, (after.TotalAlloc-before.TotalAlloc)>>20)
+		if allocated := (after.TotalAlloc - before.TotalAlloc) >> 20; allocated > 64 || c.steps > 2*maxSteps {
+			t.Errorf("%s: %d MiB and %d steps are too much", why, allocated, c.steps)
 		}
 	}
 }
