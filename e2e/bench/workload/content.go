@@ -21,6 +21,7 @@ func (t Task) ChildName(parent string, i int) string {
 func (t Task) Child(parent *unstructured.Unstructured, i int, create bool) map[string]any {
 	name := t.ChildName(parent.GetName(), i)
 	color, _, _ := unstructured.NestedString(parent.Object, "spec", "color")
+	applied := hash(name, color, t.Tint)
 	metadata := map[string]any{
 		"name": name, "namespace": parent.GetNamespace(),
 		"labels": map[string]any{
@@ -29,7 +30,7 @@ func (t Task) Child(parent *unstructured.Unstructured, i int, create bool) map[s
 			"templater.dev/controller":     t.Name,
 			"templater.dev/parent-uid":     string(parent.GetUID()),
 		},
-		"annotations": map[string]any{"templater.dev/applied-hash": hash(name, color, t.Tint), "templater.dev/depth": "1", "templater.dev/seal": seal(name, string(parent.GetUID()))},
+		"annotations": map[string]any{"templater.dev/applied-hash": applied, "templater.dev/depth": "1", "templater.dev/seal": seal(applied, name, string(parent.GetUID()))},
 		"ownerReferences": []any{map[string]any{
 			"apiVersion": parent.GetAPIVersion(), "kind": parent.GetKind(), "name": parent.GetName(), "uid": string(parent.GetUID()),
 			"controller": true, "blockOwnerDeletion": true,
@@ -68,9 +69,10 @@ func hash(parts ...string) string {
 	return fmt.Sprintf("%x", sum.Sum(nil))
 }
 
-// seal has the form and length of the operator's: a key's number, the time, a code for both and the object, and the entry.
-func seal(parts ...string) string {
-	return fmt.Sprintf("1700000000:%s:%s:%s", strconv.FormatInt(time.Now().UnixMilli(), 36), hash(parts...)[:22], entry)
+// seal has the form and length of the operator's: a key's number, the format, the serial, a MAC, no policies, the hash, and the name
+// of the child template.
+func seal(applied string, parts ...string) string {
+	return fmt.Sprintf("1700000000:2:%s:%s::%s:%s", strconv.FormatInt(time.Now().UnixMilli(), 36), hash(parts...)[:22], applied, entry)
 }
 
 // Status is a parent with its status as the operator would apply it. phases are
