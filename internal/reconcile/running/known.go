@@ -90,9 +90,18 @@ func (c *Controller) CompleteSince(namespace string) uint64 {
 	return sum
 }
 
-// EverywhereSince covers the children in all namespaces, and the TemplateController. There are none of kinds that are not recorded.
+// EverywhereSince covers the children in all namespaces, and the TemplateController.
 func (c *Controller) EverywhereSince() uint64 {
-	sum := since(c.Controllers)
+	controllers, children := since(c.Controllers), c.childrenSince()
+	if controllers == 0 || children == 0 {
+		return 0
+	}
+	return controllers + children
+}
+
+// childrenSince covers the children in all namespaces. There are none of kinds that are not recorded.
+func (c *Controller) childrenSince() uint64 {
+	sum := uint64(1)
 	for _, s := range c.Sources {
 		if s.Unrecorded {
 			continue
@@ -102,7 +111,7 @@ func (c *Controller) EverywhereSince() uint64 {
 		}
 		for _, cache := range s.Caches {
 			now := since(cache)
-			if now == 0 || sum == 0 {
+			if now == 0 {
 				return 0
 			}
 			sum += now
@@ -146,23 +155,8 @@ func (c *Controller) Complete(namespace string) bool { return c.CompleteSince(na
 // RelatedComplete reports whether all related objects are known as they are now.
 func (c *Controller) RelatedComplete() bool { return c.RelatedSince() != 0 }
 
-// CompleteEverywhere reports whether all children are known. There are none of kinds that are not recorded.
-func (c *Controller) CompleteEverywhere() bool {
-	for _, s := range c.Sources {
-		if s.Unrecorded {
-			continue
-		}
-		if s.Err != nil {
-			return false
-		}
-		for _, cache := range s.Caches {
-			if !Readable(cache) {
-				return false
-			}
-		}
-	}
-	return true
-}
+// CompleteEverywhere reports whether all children are known.
+func (c *Controller) CompleteEverywhere() bool { return c.childrenSince() != 0 }
 
 // Current reports whether what decides who is a parent in a namespace, and what becomes of it, is known as it is now.
 func (c *Controller) Current(namespace string) bool { return c.CurrentSince(namespace) != 0 }
