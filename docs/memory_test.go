@@ -1,9 +1,6 @@
 package docs
 
 import (
-	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -11,27 +8,9 @@ import (
 
 // TestTestsOfTheMemoryTableExist has each row of the page name a test that exists.
 func TestTestsOfTheMemoryTableExist(t *testing.T) {
-	page, err := os.ReadFile("contributing/memory.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tests := map[string]bool{}
-	declared := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
-	err = filepath.WalkDir("../internal", func(path string, _ fs.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		for _, m := range declared.FindAllStringSubmatch(string(text), -1) {
-			tests[m[1]] = true
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tests := declaredTests(t, "internal")
 	named := regexp.MustCompile("`(Test\\w+)`")
-	for _, row := range strings.Split(string(page), "\n") {
+	for _, row := range strings.Split(read(t, "docs/contributing/memory.md"), "\n") {
 		if !strings.HasPrefix(row, "| ") || strings.HasPrefix(row, "| Fact ") {
 			continue
 		}

@@ -11,9 +11,25 @@ import (
 
 // TestPromisesHaveTests finds the tests that the page on security names for its promises.
 func TestPromisesHaveTests(t *testing.T) {
+	found := declaredTests(t, "cmd", "internal", "docs", "config", "e2e")
+	_, promises, _ := strings.Cut(read(t, "docs/operate/security.md"), "## Promises and their tests")
+	named := regexp.MustCompile("`((?:Test|Fuzz)\\w+)`").FindAllStringSubmatch(promises, -1)
+	if len(named) < 30 {
+		t.Errorf("the page names %d tests, want 30 at least: is the table still there?", len(named))
+	}
+	for _, match := range named {
+		if !found[match[1]] {
+			t.Errorf("docs/operate/security.md names %s, which is no test: name the one that holds the promise now", match[1])
+		}
+	}
+}
+
+// declaredTests returns the names of the tests and fuzz targets below these folders.
+func declaredTests(t *testing.T, tops ...string) map[string]bool {
+	t.Helper()
 	found := map[string]bool{}
 	definition := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
-	for _, top := range []string{"cmd", "internal", "docs", "config", "e2e"} {
+	for _, top := range tops {
 		err := filepath.WalkDir(filepath.Join(root, top), func(path string, _ fs.DirEntry, err error) error {
 			if err != nil || !strings.HasSuffix(path, "_test.go") {
 				return err
@@ -28,14 +44,5 @@ func TestPromisesHaveTests(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, promises, _ := strings.Cut(read(t, "docs/operate/security.md"), "## Promises and their tests")
-	named := regexp.MustCompile("`((?:Test|Fuzz)\\w+)`").FindAllStringSubmatch(promises, -1)
-	if len(named) < 30 {
-		t.Errorf("the page names %d tests, want 30 at least: is the table still there?", len(named))
-	}
-	for _, match := range named {
-		if !found[match[1]] {
-			t.Errorf("docs/operate/security.md names %s, which is no test: name the one that holds the promise now", match[1])
-		}
-	}
+	return found
 }

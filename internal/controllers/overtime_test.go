@@ -191,6 +191,19 @@ func TestTimeoutStartsAgainAfterAnInterruption(t *testing.T) {
 	}
 }
 
+// wantsReleaseAfter expects the parent to be released once that time has passed, and not a second before.
+func (c *cluster) wantsReleaseAfter(t *testing.T, timeout time.Duration) {
+	t.Helper()
+	c.passes(timeout - time.Second)
+	if c.once(); c.released() {
+		t.Error("the parent is released before")
+	}
+	c.passes(2 * time.Second)
+	if c.once(); !c.released() {
+		t.Error("the parent is not released afterwards")
+	}
+}
+
 // Whoever may edit the parent delays its release by that, and never hastens it.
 func TestTimeoutStartsAgainWhereItsNoteWasEdited(t *testing.T) {
 	for why, annotations := range map[string]map[string]string{
@@ -207,14 +220,7 @@ func TestTimeoutStartsAgainWhereItsNoteWasEdited(t *testing.T) {
 			c.edit(one, func(o *unstructured.Unstructured) { o.SetAnnotations(annotations) })
 			c.run()
 			c.deliver()
-			c.passes(minutes - time.Second)
-			if c.once(); c.released() {
-				t.Error("the parent is released before")
-			}
-			c.passes(2 * time.Second)
-			if c.once(); !c.released() {
-				t.Error("the parent is not released afterwards")
-			}
+			c.wantsReleaseAfter(t, minutes)
 		})
 	}
 }
@@ -228,14 +234,7 @@ func TestTimeoutGoesByTheClockOfTheServer(t *testing.T) {
 			c.deletes(one, metav1.DeletePropagationBackground)
 			c.run()
 			c.deliver()
-			c.passes(minutes - time.Second)
-			if c.once(); c.released() {
-				t.Error("the parent is released before")
-			}
-			c.passes(2 * time.Second)
-			if c.once(); !c.released() {
-				t.Error("the parent is not released afterwards")
-			}
+			c.wantsReleaseAfter(t, minutes)
 		})
 	}
 }
