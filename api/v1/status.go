@@ -232,7 +232,7 @@ const (
 	ReasonLoopDetected      = "LoopDetected"
 	// ReasonSuccessfulDelete is the reason of an Event that names deleted children.
 	ReasonSuccessfulDelete = "SuccessfulDelete"
-	// ReasonDriftCorrected is the reason of an Event that names fields of children that somebody else changed and templater applied again.
+	// ReasonDriftCorrected is the reason of an Event: templater corrected fields of children that another client changed.
 	ReasonDriftCorrected = "DriftCorrected"
 	ReasonInternalError  = "InternalError"
 )
