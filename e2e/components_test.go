@@ -116,7 +116,8 @@ func (i *installation) shared() (end func()) {
 	text := strings.NewReplacer("templater-b", "templater-s", "Suffix: -b", "Suffix: -s", "class-name=b", "class-name=s").Replace(yamlIn(i.t, "A second installation")[0])
 	i.write("deploy-s/kustomization.yaml", text+"components: [../templater/config/components/shared-cluster, ../templater/config/components/secure-metrics]\n")
 	i.shell("kubectl apply -k deploy-s")
-	i.shell("kubectl -n templater-system create rolebinding templater-s --role=templater --serviceaccount=templater-s:templater-s")
+	i.shell("kubectl -n templater-system create role templater-s --verb=list,watch --resource=secrets --resource-name=templater-seal")
+	i.shell("kubectl -n templater-system create rolebinding templater-s --role=templater-s --serviceaccount=templater-s:templater-s")
 	return func() {
 		i.t.Helper()
 		i.dir = i.folder
@@ -145,7 +146,7 @@ func (i *installation) shared() (end func()) {
 			}
 		}
 		i.shell("kubectl delete -k deploy-s --wait=false")
-		i.shell("kubectl -n templater-system delete rolebinding templater-s")
+		i.shell("kubectl -n templater-system delete role,rolebinding templater-s")
 	}
 }
 

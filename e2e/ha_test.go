@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -379,4 +380,47 @@ func TestLeaderThatCannotRenewStopsAndEnds(t *testing.T) {
 	t.Logf("b leads after %s", time.Since(began))
 	stop()
 	s.expectTakenOver(parents)
+}
+
+// TestEachObjectIsWrittenOnceThoughTheLeaseMovesDuringARollout changes the template of 40 parents, and has the other replica take over while that is
+// under way, in both directions.
+func TestEachObjectIsWrittenOnceThoughTheLeaseMovesDuringARollout(t *testing.T) {
+	parallel(t)
+	needsAudit(t)
+	const parents = 40
+	s := newPair(t, parents)
+	s.controller(strings.Replace(oneConfigMap, "color: {{ .spec.color }}\n", "color: {{ .spec.color }}\n      round: '{{ .values.round }}'\n", 1) + "values: {round: none}\n")
+	s.waitCounted(parents)
+	s.a.quiet(2 * time.Second)
+	op, other, users := s.a, s.b, []string{userA(t), userB(t)}
+	for round := range 2 {
+		since := mark(t)
+		s.patchController(fmt.Sprintf(`{"spec":{"values":{"round":%d}}}`, round))
+		eventually(t, soon, func() error { return wroteSince(t, since, users[round%2], 10) })
+		op.Stop()
+		other.waitLeading(soon)
+		eventually(t, soon, func() error {
+			for _, o := range s.list(s.in(configMaps), "templater.dev/controller=@id") {
+				got, _, _ := unstructured.NestedString(o.Object, "data", "round")
+				if err := same("round of "+o.GetName(), fmt.Sprint(round), got); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		other.quiet(time.Second)
+		times := map[string]int{}
+		for _, e := range allWrites(t, since) {
+			if e.ObjectRef.Resource == configMaps.Resource && e.ResponseStatus.Code < 300 {
+				times[e.ObjectRef.Name]++
+			}
+		}
+		for name, count := range times {
+			if count > 1 {
+				t.Errorf("round %d: %d writes of %s", round, count, name)
+			}
+		}
+		expectTurns(t, since, users[round%2], users[(round+1)%2])
+		op, other = other, s.replica(users[round%2])
+	}
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -454,4 +456,61 @@ func (s *scope) says(text string) func(*unstructured.Unstructured) error {
 		}
 		return nil
 	}
+}
+
+// secretCopies makes a ConfigMap of a Secret that is not its child.
+const secretCopies = `
+related:
+- {name: source, apiVersion: v1, kind: Secret, namespaces: ["@ns"], select: "name: source"}
+children:
+- name: copy
+  template: |
+    {{- range .related.source }}
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: "{{ $.metadata.name }}-copy"}
+    data: {text: {{ .data.word | b64dec }}}
+    {{- end }}
+`
+
+// A watch that has begun goes on after its permission is withdrawn, until the API server or templater ends it.
+func TestWithdrawnPermissionOnRelatedObjectsReachesNoNewParent(t *testing.T) {
+	parallel(t)
+	s := newScope(t)
+	s.defineThing()
+	user := s.account("robot", thingRules+configMapRules)
+	grant := func() {
+		s.grant("reads-secrets", user, `- {apiGroups: [""], resources: [secrets], verbs: [get, list, watch]}`)
+	}
+	grant()
+	startOperator(t)
+	s.controllerNamed("@id", asAccount("robot", secretCopies))
+	s.apply(`{apiVersion: v1, kind: Secret, metadata: {name: source}, stringData: {word: first}}`)
+	thing := func(name string) { s.apply(`{apiVersion: "@group/v1", kind: Thing, metadata: {name: ` + name + `}}`) }
+	thing("early")
+	s.waitText("early-copy", "first")
+	early := waitFor(t, s.in(configMaps), "early-copy", nil)
+
+	if err := env.clientset.RbacV1().RoleBindings(s.ns).Delete(t.Context(), "reads-secrets", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	s.waitController("@id", func(o *unstructured.Unstructured) error {
+		if text := message(o, "Watching"); !strings.Contains(text, "secrets") {
+			return fmt.Errorf("the condition Watching says %q, want the permission that is missing", text)
+		}
+		return condition(o, "Watching", "False", "Forbidden")
+	})
+	thing("late")
+	waitFor(t, s.things(), "late", func(o *unstructured.Unstructured) error { return condition(o, "Ready", "False", "RelatedUnreadable") })
+	if _, err := s.in(configMaps).Get(t.Context(), "late-copy", getOptions); !apierrors.IsNotFound(err) {
+		t.Errorf("read the copy for the new parent: %v, want none", err)
+	}
+	if now := waitFor(t, s.in(configMaps), "early-copy", nil); now.GetUID() != early.GetUID() || now.GetResourceVersion() != early.GetResourceVersion() {
+		t.Errorf("the earlier copy has changed: %v", now.Object)
+	}
+
+	grant()
+	s.waitText("late-copy", "first")
+	s.waitController("@id", func(o *unstructured.Unstructured) error { return condition(o, "Watching", "True", "") })
+	waitFor(t, s.things(), "late", ready)
 }

@@ -119,16 +119,22 @@ func mostMemory(pod string) (int64, error) {
 		if err != nil || !strings.Contains("\x00"+string(environ), "\x00HOSTNAME="+pod+"\x00") {
 			continue // it may have ended
 		}
-		status, err := os.ReadFile(filepath.Join(filepath.Dir(path), "status"))
-		if err != nil {
-			return 0, err
-		}
-		for line := range strings.Lines(string(status)) {
-			if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-				kilobytes, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-				return kilobytes << 10, err
-			}
-		}
+		return mostMemoryOf(filepath.Dir(path))
 	}
 	return 0, errors.New("no process has the host name " + pod)
+}
+
+// mostMemoryOf returns how many bytes the process of a folder in /proc has had at most.
+func mostMemoryOf(process string) (int64, error) {
+	status, err := os.ReadFile(filepath.Join(process, "status"))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kilobytes, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
+			return kilobytes << 10, err
+		}
+	}
+	return 0, errors.New(process + " has no VmHWM")
 }

@@ -90,14 +90,17 @@ func (s *scope) policyFor() {
 func (s *scope) policed(name, more string) *unstructured.Unstructured {
 	s.t.Helper()
 	o := &unstructured.Unstructured{}
-	err := yaml.Unmarshal([]byte(s.expand(`
+	text, err := yaml.YAMLToJSON([]byte(s.expand(`
 apiVersion: templater.dev/v1
 kind: TemplateController
-metadata: {name: "`+name+`", labels: {policed: "@id"}}
+metadata: {name: "` + name + `", labels: {policed: "@id"}}
 spec:
   watch: {apiVersion: v1, kind: ConfigMap, namespaces: ["@ns"]}
   children: [{name: none, template: "{{ fail \"never\" }}"}]
-`+more)), &o.Object)
+` + more)))
+	if err == nil {
+		err = o.UnmarshalJSON(text) // which keeps integers
+	}
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -285,6 +288,93 @@ func TestThePolicyLetsNobodyUseAnAccountOfOthers(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// TestThePolicyKnowsEveryChangeOfASpec has a user who may not impersonate the account try patches of all kinds. Those that raise the
+// generation are changes of the spec, whatever CEL takes for equal; all others are free.
+func TestThePolicyKnowsEveryChangeOfASpec(t *testing.T) {
+	parallel(t)
+	if env.cluster == nil {
+		leaveOut(t, "users are made with the authority of the cluster")
+	}
+	s := newScope(t)
+	s.apply(policyUsers)
+	s.applyPoliced("@id-a", `  serviceAccountRef: {namespace: "@ns", name: a}
+  values:
+    id: 4611686018427387905
+    one: 1
+    half: 0.5
+    list: [1, 2]
+    many: [{n: 1}, {n: 2}]
+    none: {}
+    nobody: []
+    text: "1"
+    null-like: "null"
+`)
+	s.policyFor()
+	bob, name := s.asUser(s.expand("@id-bob"), ""), s.id+"-a"
+	before := waitFor(t, env.client.Resource(controllers), name, nil).GetGeneration()
+	eventually(t, soon, func() error {
+		if s.creating(`  serviceAccountRef: {namespace: "@ns", name: a}`+"\n")(t.Context(), bob) == nil {
+			return errors.New("the policy is not in force yet")
+		}
+		return nil
+	})
+	child := func(more string) string {
+		return `{"spec":{"children":[{"name":"none","template":"{{ fail \"never\" }}"` + more + `}]}}`
+	}
+	for _, row := range []struct {
+		what, patch string
+		changes     bool
+	}{
+		{"an integer becomes another one", `{"spec":{"values":{"id":4611686018427388000}}}`, true},
+		{"an integer becomes its neighbour", `{"spec":{"values":{"id":4611686018427387906}}}`, true},
+		{"a great integer becomes a double", `{"spec":{"values":{"id":4611686018427388000.0}}}`, true},
+		{"a great integer becomes a double with an exponent", `{"spec":{"values":{"id":4.611686018427388e18}}}`, true},
+		{"an integer becomes a double", `{"spec":{"values":{"one":1.0}}}`, true},
+		{"an integer becomes a double with an exponent", `{"spec":{"values":{"one":1e0}}}`, true},
+		{"an integer in a list becomes a double", `{"spec":{"values":{"list":[1.0,2]}}}`, true},
+		{"an integer in a list of mappings becomes a double", `{"spec":{"values":{"many":[{"n":1},{"n":2.0}]}}}`, true},
+		{"a text becomes a number", `{"spec":{"values":{"text":1}}}`, true},
+		{"a number becomes a text", `{"spec":{"values":{"one":"1"}}}`, true},
+		{"a list has another order", `{"spec":{"values":{"list":[2,1]}}}`, true},
+		{"a list of mappings has another order", `{"spec":{"values":{"many":[{"n":2},{"n":1}]}}}`, true},
+		{"an empty mapping goes", `{"spec":{"values":{"none":null}}}`, true},
+		{"an empty mapping becomes an empty list", `{"spec":{"values":{"none":[]}}}`, true},
+		{"an empty list becomes an empty mapping", `{"spec":{"values":{"nobody":{}}}}`, true},
+		{"an empty list goes", `{"spec":{"values":{"nobody":null}}}`, true},
+		{"an empty text comes", `{"spec":{"values":{"new":""}}}`, true},
+		{"an empty list comes", `{"spec":{"related":[]}}`, true},
+		{"false comes, which means the same", `{"spec":{"suspend":false}}`, true},
+		{"a default is replaced", child(`,"prunePolicy":"Orphan"`), true},
+
+		{"nothing", `{}`, false},
+		{"the values that it has", `{"spec":{"values":{"id":4611686018427387905,"one":1,"half":0.5,"list":[1,2],"none":{},"nobody":[]}}}`, false},
+		{"the same double in another form", `{"spec":{"values":{"half":5e-1}}}`, false},
+		{"a key that is not there goes", `{"spec":{"values":{"new":null}}}`, false},
+		{"defaults are left out", child(""), false},
+		{"a default is written out", child(`,"prunePolicy":"Delete","updateStrategy":{}`), false},
+		{"an unknown field", `{"spec":{"unheard":1}}`, false},
+		{"a label and an annotation", `{"metadata":{"labels":{"a":"b"},"annotations":{"a":"1.0"}}}`, false},
+		{"the generation", `{"metadata":{"generation":7}}`, false},
+		{"the status, which the main resource ignores", `{"status":{"className":"forged"}}`, false},
+	} {
+		t.Run(row.what, func(t *testing.T) {
+			after, err := env.client.Resource(controllers).Patch(t.Context(), name, types.MergePatchType, []byte(row.patch), metav1.PatchOptions{DryRun: dryRun})
+			if err != nil {
+				t.Fatalf("as the administrator: %v", err)
+			}
+			if raised := after.GetGeneration() != before; raised != row.changes {
+				t.Errorf("the generation is raised: %v, want %v", raised, row.changes)
+			}
+			switch err := patching(name, row.patch)(t.Context(), bob); {
+			case row.changes && (!apierrors.IsForbidden(err) || !strings.Contains(err.Error(), s.expand("serviceaccounts/a in namespace @ns"))):
+				t.Errorf("got error %v, want a refusal by the policy", err)
+			case !row.changes && err != nil:
+				t.Errorf("got error %v", err)
+			}
+		})
+	}
 }
 
 // garbageCollectorIsNotRefused has the garbage collector delete a TemplateController with its owner, and take a finalizer off.

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -170,25 +171,50 @@ func TestDriftUnderTemplatersNameIsRepaired(t *testing.T) {
 	repaired := func(o *unstructured.Unstructured) error {
 		return same("data", map[string]any{"color": "red", "size": "1"}, o.Object["data"])
 	}
-	hide := func() {
+	applied := func(o *unstructured.Unstructured) (at string) {
+		for _, entry := range o.GetManagedFields() {
+			if entry.Manager == manager && entry.Operation == metav1.ManagedFieldsOperationApply {
+				at = entry.Time.String()
+			}
+		}
+		return at
+	}
+	hide := func(seal string) (sameSecond bool) {
 		t.Helper()
 		child := waitFor(t, s.in(configMaps), "one", repaired)
 		o := child.DeepCopy()
 		o.SetManagedFields(nil)
 		o.SetResourceVersion("")
 		o.Object["data"] = map[string]any{"color": "blue", "size": "1"}
-		if _, err := mallory.Apply(t.Context(), "one", o, metav1.ApplyOptions{FieldManager: manager, Force: true}); err != nil {
+		if annotations := o.GetAnnotations(); seal != "" {
+			annotations["templater.dev/seal"] = seal
+			o.SetAnnotations(annotations)
+		}
+		hidden, err := mallory.Apply(t.Context(), "one", o, metav1.ApplyOptions{FieldManager: manager, Force: true})
+		if err != nil {
 			t.Fatal(err)
 		}
+		return applied(child) == applied(hidden)
 	}
-	eventually(t, soon, func() error { // the server notes when we have applied to the second
-		hidden := waitFor(t, s.in(configMaps), "one", nil)
-		if time.Since(hidden.GetCreationTimestamp().Time) < 2*time.Second {
-			return errors.New("the child is too young")
+	first := waitFor(t, s.in(configMaps), "one", repaired).GetAnnotations()["templater.dev/seal"]
+	eventually(t, soon, func() error { // with the seal and the time of templater's own apply
+		if !hide("") {
+			return errors.New("the edit was of a later second")
 		}
 		return nil
 	})
-	hide()
+	waitFor(t, s.in(configMaps), "one", repaired)
+	hide(first)
+	waitFor(t, s.in(configMaps), "one", repaired)
+	op.quiet(time.Second)
+
+	// While no templater runs, and with one seal after the other.
+	op.Stop()
+	present := waitFor(t, s.in(configMaps), "one", repaired).GetAnnotations()["templater.dev/seal"]
+	hide(first)
+	op = startOperator(t)
+	waitFor(t, s.in(configMaps), "one", repaired)
+	hide(present)
 	waitFor(t, s.in(configMaps), "one", repaired)
 	op.quiet(time.Second)
 
@@ -337,5 +363,109 @@ func (s *scope) patchQuietly(in dynamic.ResourceInterface, name, patch string) {
 	_, err := in.Patch(context.WithoutCancel(s.t.Context()), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	if err != nil {
 		s.t.Log(err)
+	}
+}
+
+// TestStatusForgedInTheNameOfAnotherInstallationsControllerIsReplaced has somebody write the status of a parent in the name of a
+// TemplateController that no operator of this test runs, and that watches another kind.
+func TestStatusForgedInTheNameOfAnotherInstallationsControllerIsReplaced(t *testing.T) {
+	parallel(t)
+	s := newScope(t)
+	s.defineThing()
+	s.apply(`
+apiVersion: templater.dev/v1
+kind: TemplateController
+metadata: {name: "@id-elsewhere"}
+spec:
+  className: "@id-elsewhere"
+  watch: {apiVersion: "@group/v1", kind: Other}
+  status: {template: "color: red"}
+---
+{apiVersion: "@group/v1", kind: Thing, metadata: {name: p}}
+`)
+	forged := &unstructured.Unstructured{}
+	if err := json.Unmarshal([]byte(s.expand(`{"apiVersion": "@group/v1", "kind": "Thing", "metadata": {"name": "p"}, "status": {"color": "forged",
+		"conditions": [{"type": "Ready", "status": "True", "reason": "Forged", "message": "forged", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}`)), &forged.Object); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.things().ApplyStatus(t.Context(), "p", forged, metav1.ApplyOptions{FieldManager: s.expand("templater/@id-elsewhere"), Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	startOperator(t)
+	s.controller("watch: {apiVersion: \"@group/v1\", kind: Thing, namespaces: [\"@ns\"]}\nstatus: {template: \"color: red\"}\n")
+	waitFor(t, s.things(), "p", func(o *unstructured.Unstructured) error {
+		color, _, _ := unstructured.NestedString(o.Object, "status", "color")
+		return errors.Join(same("status.color", "red", color), condition(o, "Ready", "True", "Ready"))
+	})
+}
+
+// keptElsewhere creates four ConfigMaps in another namespace that outlive their parent, and one that is deleted with it.
+const keptElsewhere = `
+watch: {apiVersion: "@group/v1", kind: Thing}
+children:
+- name: kept
+  scope: Cluster
+  deletionPolicy: Orphan
+  template: |
+    {{ range list "unmarked" "unsealed" "broken" "earlier" }}
+    ---
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: {{ . }}, namespace: "@id-far"}
+    {{ end }}
+- name: other
+  scope: Cluster
+  template: |
+    apiVersion: v1
+    kind: ConfigMap
+    metadata: {name: last, namespace: "@id-far"}
+`
+
+// TestEditedMarksDeleteNoOrphan has somebody who may patch children take away or change what they say of their end, before an operator starts
+// whose parents are gone, and while it runs. The child that goes tells when templater has decided about all of them.
+func TestEditedMarksDeleteNoOrphan(t *testing.T) {
+	parallel(t)
+	s := newScope(t)
+	s.defineThing()
+	far := s.id + "-far"
+	mallory := s.attacker(far, "get", "patch")
+	op := startOperator(t)
+	children := env.client.Resource(configMaps).Namespace(far)
+	s.controller(strings.ReplaceAll(keptElsewhere, "deletionPolicy: Orphan", "deletionPolicy: Delete"))
+	s.thing("one", `{color: red}`)
+	earlier := waitFor(t, children, "earlier", nil).GetAnnotations()["templater.dev/seal"]
+	s.controller(keptElsewhere)
+	attacks := map[string]string{
+		"unmarked": `{"metadata": {"annotations": {"templater.dev/deletion": null, "templater.dev/prune": null}}}`,
+		"unsealed": `{"metadata": {"annotations": {"templater.dev/deletion": null, "templater.dev/seal": null}, "labels": {"templater.dev/child": "other"}}}`,
+		"broken":   `{"metadata": {"annotations": {"templater.dev/deletion": null, "templater.dev/seal": "x"}, "labels": {"templater.dev/child": "other"}}}`,
+		"earlier":  `{"metadata": {"annotations": {"templater.dev/deletion": null, "templater.dev/seal": "` + earlier + `"}}}`,
+	}
+	before := map[string]types.UID{}
+	for name := range attacks {
+		before[name] = waitFor(t, children, name, func(o *unstructured.Unstructured) error {
+			return same("annotation", "Orphan", o.GetAnnotations()["templater.dev/deletion"])
+		}).GetUID()
+	}
+	attack := func() {
+		for name, patch := range attacks {
+			if _, err := mallory.Patch(t.Context(), name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	op.Stop()
+	attack()
+	s.patch(s.things(), "one", `{"metadata": {"finalizers": null}}`)
+	s.delete(s.things(), "one")
+	waitGone(t, s.things(), "one")
+	op = startOperator(t)
+	attack()
+	waitGone(t, children, "last")
+	op.quiet(time.Second)
+	for name, uid := range before {
+		if o := waitFor(t, children, name, nil); o.GetUID() != uid || o.GetDeletionTimestamp() != nil {
+			t.Errorf("%s was deleted", name)
+		}
 	}
 }

@@ -169,6 +169,10 @@ const (
 	ReasonBuiltInKind         = "BuiltInKind"
 	// ReasonServiceAccountRequired says that templater runs with --require-service-account.
 	ReasonServiceAccountRequired = "ServiceAccountRequired"
+	// ReasonTooManyWatches says that the TemplateControllers of a tenant need more watches than they may have.
+	ReasonTooManyWatches = "TooManyWatches"
+	// ReasonInsufficientMemory says that compiled specs take all the memory that they may have.
+	ReasonInsufficientMemory = "InsufficientMemory"
 
 	ReasonNoWarnings = "NoWarnings"
 	ReasonWarnings   = "Warnings"

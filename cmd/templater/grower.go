@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/lint"
@@ -15,6 +16,7 @@ type grower struct {
 	parent      map[string]any
 	namespace   string // of a parent that gives none; "" = default
 	controllers []tree.Controller
+	reasons     []string // why it is no parent of others
 }
 
 // add adds how the parent stands by a TemplateController, if it is a parent of that. children are objects that may be its children.
@@ -28,11 +30,15 @@ func (g *grower) add(tc *v1.TemplateController, checked lint.Result, definitions
 	}
 	if s != nil {
 		s.InNamespace = g.namespace
+		if namespace := s.Namespace(g.parent, g.parent); namespace != "" {
+			g.parent = simulate.Patch(g.parent, map[string]any{"metadata": map[string]any{"namespace": namespace}})
+		}
+		if why := s.Matches(g.parent); why != "" {
+			g.leaveOut(tc.Name, why)
+			return nil
+		}
 	}
-	switch {
-	case s != nil && s.Matches(g.parent) != "":
-		return nil
-	case rejection != nil:
+	if rejection != nil {
 		g.controllers = append(g.controllers, tree.Rejected(tc, rejection, g.parent, children))
 		return nil
 	}
@@ -41,10 +47,19 @@ func (g *grower) add(tc *v1.TemplateController, checked lint.Result, definitions
 	return err
 }
 
+// leaveOut notes why the object is no parent of a TemplateController that watches its kind.
+func (g *grower) leaveOut(name, why string) {
+	g.reasons = append(g.reasons, fmt.Sprintf("TemplateController %s: %s", name, why))
+}
+
 func (g *grower) tree() (tree.Tree, error) {
 	t := tree.NewParent(g.parent, g.controllers)
 	if len(g.controllers) == 0 {
-		return t, fmt.Errorf("%s %s is no parent of any TemplateController: check kind, labels and namespace against their spec.watch", t.Parent.Kind, t.Parent.Name)
+		why := strings.Join(g.reasons, "; ")
+		if why == "" {
+			why = "none watches its kind"
+		}
+		return t, fmt.Errorf("%s %s is no parent of any TemplateController: %s", t.Parent.Kind, t.Parent.Name, why)
 	}
 	return t, nil
 }

@@ -31,8 +31,8 @@ func newNewCommand() *cobra.Command {
 		Use:   "new FOLDER",
 		Short: "Write the first files of an operator",
 		Long: `new makes a folder with a TemplateController, the CustomResourceDefinition of its
-parents, an example of them, and a kustomization.yaml that applies the first two.
-It begins with
+parents if they are of a custom kind, and a kustomization.yaml that applies both. For a
+new kind there is an example of a parent, too. It begins with
 
   --kind Shop --group example.org    a new kind: a Deployment and a Service for each Shop
   --kind Deployment --group apps     a kind that comes with Kubernetes

@@ -135,6 +135,7 @@ func (f *treeFlags) ofCluster(ctx context.Context, kind, name string) (tree.Tree
 			return tree.Tree{}, err
 		}
 		if seen == nil {
+			g.leaveOut(tc.Name, "spec.watch does not select it: compare its namespace, labels and fields, and the filter")
 			continue
 		}
 		if err := g.add(tc, checked, seen.Definitions, func(s *simulate.Simulator) simulate.State {

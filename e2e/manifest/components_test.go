@@ -49,6 +49,22 @@ type built map[string]*unstructured.Unstructured
 // file.
 func build(t *testing.T, more string, components ...string) built {
 	t.Helper()
+	text := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n" + more + "resources:\n- ../templater/config/prometheus\n"
+	for _, part := range []string{"manager", "rbac", "webhook"} {
+		text += "- ../templater/config/" + part + "\n"
+	}
+	for i, name := range components {
+		if i == 0 {
+			text += "components:\n"
+		}
+		text += "- ../templater/config/components/" + name + "\n"
+	}
+	return kustomize(t, text)
+}
+
+// kustomize makes what a kustomization.yaml says that is in a folder beside that of templater.
+func kustomize(t *testing.T, text string) built {
+	t.Helper()
 	top, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
@@ -60,16 +76,6 @@ func build(t *testing.T, more string, components ...string) built {
 	deploy := filepath.Join(dir, "deploy")
 	if err := os.Mkdir(deploy, 0o755); err != nil {
 		t.Fatal(err)
-	}
-	text := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n" + more + "resources:\n- ../templater/config/prometheus\n"
-	for _, part := range []string{"manager", "rbac", "webhook"} {
-		text += "- ../templater/config/" + part + "\n"
-	}
-	for i, name := range components {
-		if i == 0 {
-			text += "components:\n"
-		}
-		text += "- ../templater/config/components/" + name + "\n"
 	}
 	if err := os.WriteFile(filepath.Join(deploy, "kustomization.yaml"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
@@ -144,6 +150,42 @@ func (b built) rights(t *testing.T, account string) []string {
 	}
 	slices.Sort(lines)
 	return slices.Compact(lines)
+}
+
+// TestRightsOfASecondInstallation follows the page to a second installation: it has rights on its own Secret, Lease and
+// configuration, and on the keys of the first one only those of the role that the page makes.
+func TestRightsOfASecondInstallation(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "operate", "install.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\n## A second installation\n")
+	_, text, _ := strings.Cut(section, "```yaml\n")
+	text, _, found := strings.Cut(text, "```")
+	if !found {
+		t.Fatal("the page shows no kustomization.yaml")
+	}
+	got := kustomize(t, text).rights(t, "templater-b")
+	for _, right := range got {
+		if strings.Contains(right, "templater-seal") || strings.HasSuffix(right, " templater") || strings.HasSuffix(right, " templater-webhook") {
+			t.Errorf("the second installation has a right on what is the first one's: %s", right)
+		}
+	}
+	for _, want := range []string{
+		"in templater-b: create,list,patch,watch /secrets templater-b-webhook", "in templater-b: get,update coordination.k8s.io/leases templater-b",
+		"everywhere: list,patch,watch admissionregistration.k8s.io/validatingwebhookconfigurations templater-b",
+	} {
+		if !slices.Contains(got, want) {
+			t.Errorf("the right %q is missing in %q", want, got)
+		}
+	}
+	const role = "kubectl -n templater-system create role templater-b --verb=list,watch --resource=secrets --resource-name=templater-seal\n"
+	if !strings.Contains(section, role) {
+		t.Errorf("the page does not have %q", role)
+	}
+	if strings.Contains(section, "--role=templater ") {
+		t.Error("the page binds the role of the first installation")
+	}
 }
 
 func subject(all []rbacv1.Subject, account string) bool {

@@ -39,7 +39,7 @@ func OperatorRole(root, name string, more ...any) (*unstructured.Unstructured, e
 	if err != nil {
 		return nil, err
 	}
-	plugin, err := added(root, filepath.Join("components", "openshift", "rights.yaml"))
+	plugin, err := Added(root, filepath.Join("components", "openshift", "rights.yaml"))
 	if err != nil {
 		return nil, err
 	}
@@ -52,8 +52,8 @@ func OperatorRole(root, name string, more ...any) (*unstructured.Unstructured, e
 	return role, unstructured.SetNestedSlice(role.Object, rules, "rules")
 }
 
-// added returns the rules that a patch adds to a role.
-func added(root, file string) ([]any, error) {
+// Added returns the rules that a patch in a file below config adds to a role.
+func Added(root, file string) ([]any, error) {
 	path := filepath.Join(root, "config", file)
 	text, err := os.ReadFile(path)
 	if err != nil {

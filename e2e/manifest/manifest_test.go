@@ -60,13 +60,13 @@ func TestErrorsNameTheFile(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "config", "bad.yaml"), []byte("a: b: c"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := added(dir, "bad.yaml"); err == nil || !strings.Contains(err.Error(), "bad.yaml") {
+	if _, err := Added(dir, "bad.yaml"); err == nil || !strings.Contains(err.Error(), "bad.yaml") {
 		t.Errorf("no patch: got error %v", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "config", "other.yaml"), []byte("[{op: remove, path: /rules}]"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := added(dir, "other.yaml"); err == nil || !strings.Contains(err.Error(), "other.yaml: want rules to be added, got remove /rules") {
+	if _, err := Added(dir, "other.yaml"); err == nil || !strings.Contains(err.Error(), "other.yaml: want rules to be added, got remove /rules") {
 		t.Errorf("another patch: got error %v", err)
 	}
 	if _, err := Read(dir, "bad.yaml"); err == nil || !strings.Contains(err.Error(), "bad.yaml") {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
@@ -45,6 +46,10 @@ type Handler struct {
 	// Others returns the accepted TemplateControllers that write a ready condition into parents of that kind, in any order. It
 	// makes no request. nil = none are known.
 	Others func(kind schema.GroupKind) []*v1.TemplateController
+
+	// Reserve waits until so many bytes of memory may be used for a check, which release gives back, and returns an error when ctx ends
+	// before. nil = there is no account of memory.
+	Reserve func(ctx context.Context, bytes int) (release func(), err error)
 
 	inbox           inbox
 	places          chan struct{} // a place for each that is looked at
@@ -86,7 +91,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	select {
 	case done = <-result:
 	case <-ctx.Done():
-		done.response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true, Warnings: []string{unchecked}}
+	}
+	if ctx.Err() != nil { // what comes of a check that was cut short means nothing
+		done.err, done.response = nil, &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true, Warnings: []string{unchecked}}
 	}
 	if done.err != nil {
 		http.Error(w, done.err.Error(), http.StatusBadRequest)
@@ -139,24 +146,29 @@ type outcome struct {
 }
 
 // look is review, with a panic turned into an error: it must not end the operator.
-func (h *Handler) look(ctx context.Context, request *admissionv1.AdmissionRequest) (out outcome) {
+func (h *Handler) look(ctx context.Context, request *request) (out outcome) {
 	defer func() {
 		if v := recover(); v != nil {
 			klog.FromContext(ctx).Error(nil, "panic in an admission review: this is a bug, please report it", "stack", string(debug.Stack()))
 			out = outcome{err: errors.New("the check has failed")}
 		}
 	}()
-	ctx, cancel := context.WithTimeout(ctx, readLimit)
-	defer cancel()
 	response, err := h.review(ctx, request)
 	return outcome{response, err}
 }
 
 var reviews = admissionv1.SchemeGroupVersion.WithKind("AdmissionReview")
 
+// review is what is read of an AdmissionReview: all else that a client may have written takes no memory.
+type review struct {
+	metav1.TypeMeta `json:",inline"`
+
+	Request *request
+}
+
 // read reads a review with a request. The error holds none of the text.
-func read(body []byte) (*admissionv1.AdmissionReview, error) {
-	review := &admissionv1.AdmissionReview{}
+func read(body []byte) (*review, error) {
+	review := &review{}
 	if err := json.Unmarshal(body, review); err != nil {
 		return nil, errBody
 	}

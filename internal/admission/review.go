@@ -10,6 +10,8 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/json"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -17,11 +19,26 @@ import (
 	"github.com/templater-dev/templater/internal/spec"
 )
 
-// review says whether a TemplateController may be written. The error says that the request makes no sense.
-func (h *Handler) review(ctx context.Context, request *admissionv1.AdmissionRequest) (*admissionv1.AdmissionResponse, error) {
+// request is what is read of an AdmissionRequest.
+type request struct {
+	UID               types.UID
+	SubResource       string
+	Operation         admissionv1.Operation
+	Object, OldObject runtime.RawExtension
+}
+
+// review says whether a TemplateController may be written. The error says that the request makes no sense, or that there was no time.
+func (h *Handler) review(ctx context.Context, request *request) (*admissionv1.AdmissionResponse, error) {
 	yes := &admissionv1.AdmissionResponse{UID: request.UID, Allowed: true}
 	if request.SubResource != "" || request.Operation != admissionv1.Create && request.Operation != admissionv1.Update {
 		return yes, nil
+	}
+	if tooLarge(request.OldObject.Raw) != "" { // it was written when more was allowed
+		yes.Warnings = []string{unchecked}
+		return yes, nil
+	}
+	if fault := tooLarge(request.Object.Raw); fault != "" {
+		return refusal(request, fault), nil
 	}
 	tc, err := decode("object", request.Object.Raw)
 	if err != nil {
@@ -39,23 +56,45 @@ func (h *Handler) review(ctx context.Context, request *admissionv1.AdmissionRequ
 			return yes, nil
 		}
 	}
+	release, err := h.reserve(ctx, max(len(request.Object.Raw), len(request.OldObject.Raw)))
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	return h.answer(ctx, request, tc, before), nil
 }
 
+// compiledBytes is how many bytes of memory the check of a TemplateController takes at most for each byte of it.
+const compiledBytes = 100
+
+// reserve takes the memory that a check of that many bytes may need, which release gives back. Where there is none before ctx ends, it returns
+// an error.
+func (h *Handler) reserve(ctx context.Context, bytes int) (release func(), err error) {
+	if h.Reserve == nil {
+		return func() {}, nil
+	}
+	return h.Reserve(ctx, compiledBytes*bytes)
+}
+
+func refusal(request *request, message string) *admissionv1.AdmissionResponse {
+	return &admissionv1.AdmissionResponse{UID: request.UID, Result: &metav1.Status{
+		Status: metav1.StatusFailure, Reason: metav1.StatusReasonInvalid, Code: http.StatusUnprocessableEntity, Message: message,
+	}}
+}
+
 // answer says what is wrong with a TemplateController that is new, or whose spec was another before.
-func (h *Handler) answer(ctx context.Context, request *admissionv1.AdmissionRequest, tc, before *v1.TemplateController) *admissionv1.AdmissionResponse {
-	all := h.Check(ctx, tc)
+func (h *Handler) answer(ctx context.Context, request *request, tc, before *v1.TemplateController) *admissionv1.AdmissionResponse {
+	reading, cancel := context.WithTimeout(ctx, readLimit)
+	defer cancel()
+	all := h.Check(reading, tc)
 	errors := finding.Of(finding.Error, all)
-	if len(errors) > 0 && before != nil {
-		errors = fresh(errors, h.Check(ctx, before))
+	if len(errors) > 0 && before != nil && ctx.Err() == nil { // else nobody waits for the answer
+		errors = fresh(errors, h.Check(reading, before))
 	}
-	response := &admissionv1.AdmissionResponse{UID: request.UID, Allowed: len(errors) == 0}
-	if !response.Allowed {
-		response.Result = &metav1.Status{Status: metav1.StatusFailure, Reason: metav1.StatusReasonInvalid, Code: http.StatusUnprocessableEntity, Message: denial(tc, errors)}
-		return response
+	if len(errors) > 0 {
+		return refusal(request, denial(tc, errors))
 	}
-	response.Warnings = append(warnings(all), h.shared(tc)...)
-	return response
+	return &admissionv1.AdmissionResponse{UID: request.UID, Allowed: true, Warnings: append(warnings(all), h.shared(tc)...)}
 }
 
 // shared returns the warnings about other TemplateControllers that write the same ready condition of the same parents: the first by name, and how many more.
@@ -74,7 +113,7 @@ func (h *Handler) shared(tc *v1.TemplateController) []string {
 	}
 	out := []string{warning(found[slices.Min(slices.Collect(maps.Keys(found)))])}
 	if more := len(found) - 1; more > 0 {
-		out = append(out, fmt.Sprintf("and %d more TemplateControllers want it", more))
+		out = append(out, fmt.Sprintf("and %d more TemplateControllers write it", more))
 	}
 	return out
 }
@@ -99,11 +138,20 @@ func fresh(errors, before []finding.Finding) []finding.Finding {
 	return out
 }
 
-// decode reads a TemplateController. The error holds none of the text.
+// decode reads what a check needs of a TemplateController: lists that nothing bounds, such as metadata.managedFields, take much more memory
+// than their text. The error holds none of the text.
 func decode(what string, text []byte) (*v1.TemplateController, error) {
-	tc := &v1.TemplateController{}
-	if err := json.Unmarshal(text, tc); err != nil {
+	var read struct {
+		Metadata struct {
+			Name              string       `json:"name"`
+			DeletionTimestamp *metav1.Time `json:"deletionTimestamp"`
+		} `json:"metadata"`
+		Spec v1.TemplateControllerSpec `json:"spec"`
+	}
+	if err := json.Unmarshal(text, &read); err != nil {
 		return nil, fmt.Errorf("request.%s is no TemplateController", what)
 	}
+	tc := &v1.TemplateController{Spec: read.Spec}
+	tc.Name, tc.DeletionTimestamp = read.Metadata.Name, read.Metadata.DeletionTimestamp
 	return tc, nil
 }

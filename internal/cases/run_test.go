@@ -168,7 +168,7 @@ func TestCasesThatMakeNoSense(t *testing.T) {
 	for why, row := range map[string]struct{ text, want string }{
 		"no parent":                       {strings.Replace(controller, "{apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: team}}", "", 1) + steps, "parent.yaml: no object in it"},
 		"two parents":                     {strings.Replace(controller, "namespace: team}}", "namespace: team}}\n---\n{apiVersion: v1, kind: Pod, metadata: {name: x}}", 1) + steps, "parent.yaml: 2 objects, want one: the parent"},
-		"a template that makes no sense":  {strings.Replace(controller, "len .related.pods", "len .related.pod", 1) + steps, "there is no .related.pod; did you mean .related.pods?; known: .related.pods"},
+		"a template that makes no sense":  {strings.Replace(controller, "len .related.pods", "len .related.pod", 1) + steps, "templatecontroller.yaml:11:84: children[map]:1:78: there is no .related.pod; did you mean .related.pods?; known: .related.pods"},
 		"objects that are not there":      {controller + "objects: [x.yaml]\n" + steps, "x.yaml: no such file or directory"},
 		"a kind that does not fit":        {strings.Replace(controller, "apiVersion: example.org/v1, kind: App}", "apiVersion: v1, kind: Namespace, namespaces: [a]}", 1) + steps, "spec.watch: Namespace is cluster-scoped: remove namespaces and namespaceSelector"},
 		"a parent of another kind":        {strings.Replace(controller, "{apiVersion: example.org/v1, kind: App, metadata: {name: one", "{apiVersion: v1, kind: Pod, metadata: {name: one", 1) + steps, "it is a Pod, and TemplateController apps watches App.example.org"},

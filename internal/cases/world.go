@@ -45,11 +45,11 @@ func (c *Case) open() (*world, error) {
 	}
 	checked := lint.Check(tc.TemplateController, known.Schemas)
 	if checked.Rejection != nil {
-		return nil, &manifest.Error{File: tc.File, Line: tc.Line, Message: checked.Rejection.Message}
+		return nil, tc.Located(checked.Rejection.Message)
 	}
 	s, rejection := simulate.New(tc.TemplateController, checked.Compiled, manifest.Contents(set.CRDs))
 	if rejection != nil {
-		return nil, &manifest.Error{File: tc.File, Line: tc.Line, Message: rejection.Message}
+		return nil, tc.Located(rejection.Message)
 	}
 	if err := c.checkReady(slices.Concat(tc.TemplateController.Spec.Children, spec.Finals(&tc.TemplateController.Spec))); err != nil {
 		return nil, err

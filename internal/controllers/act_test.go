@@ -175,6 +175,25 @@ func TestChildThatLosesItsLabelStaysOutdated(t *testing.T) {
 	}
 }
 
+// The API server answers 404 for all objects of a kind that it does not serve: nothing has gone, and nothing was attempted.
+func TestChildOfAKindThatIsNotServedIsNotTakenForOneThatHasGone(t *testing.T) {
+	for _, request := range []string{"get configmaps a", "mark configmaps a"} {
+		t.Run(request, func(t *testing.T) {
+			c := newCluster(t)
+			c.apply(under(t, "CreateOnly"))
+			c.apply(app)
+			c.run()
+			c.refuse[request] = unserved(configMap("a"))
+			c.hide("a")
+			result, _ := c.pass("apps", "one")
+			c.wantReady("False ChildRequestFailed: cannot create ConfigMap ns/a: the API server does not serve this kind at present")
+			if result.Retry != problem.RetryBackoff {
+				t.Errorf("retry %v, want %v", result.Retry, problem.RetryBackoff)
+			}
+		})
+	}
+}
+
 func TestChildThatGoesBeforeItGetsItsLabelBackIsMadeAnew(t *testing.T) {
 	c := newCluster(t)
 	c.apply(under(t, "CreateOnly"))

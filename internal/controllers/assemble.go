@@ -17,7 +17,6 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
-	"github.com/templater-dev/templater/internal/render"
 	schemas "github.com/templater-dev/templater/internal/schema"
 	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
@@ -40,6 +39,7 @@ type assembly struct {
 	related   []relatedWant         // in the order of the spec
 	as        string                // user that reads and writes
 	reports   bool                  // whether parents report that the spec is rejected
+	refused   bool                  // whether nothing is watched, because the tenant has too many watches
 	// ending says what a TemplateController that is being deleted waits for, nil = nothing.
 	ending *spec.Rejection
 }
@@ -255,9 +255,17 @@ func mayHave(known schemas.Set) func(object map[string]any, path []string) bool 
 	}
 }
 
-// filterOf returns the filter of a program. The same program has the same one, and another program knows which objects were parents.
-func (e *tracked) filterOf(program *render.Program, changed func()) *running.Filter {
-	if !e.filter.Of(program) {
+// filterOf returns the filter of the parents, or nil if there is none. The same program has the same one, and another program knows which
+// objects were parents. The filter of a rejected spec is not evaluated.
+func (e *tracked) filterOf(tc *v1.TemplateController, rejected bool, changed func()) *running.Filter {
+	program := e.compiled.Program
+	if rejected {
+		program = nil
+	}
+	switch {
+	case tc.Spec.Watch.Filter == "":
+		e.filter = nil
+	case !e.filter.Of(program):
 		e.filter = running.NewFilter(program, e.filter, changed)
 	}
 	return e.filter
@@ -278,7 +286,7 @@ func (a *assembly) build(tc *v1.TemplateController, e *tracked, in *Controllers,
 	c.GVK = schema.FromAPIVersionAndKind(tc.Spec.Watch.APIVersion, tc.Spec.Watch.Kind)
 	if e.compiled != nil {
 		c.Program, c.Resync = e.compiled.Program, e.compiled.Resync
-		c.Filter = e.filterOf(c.Program, func() { in.queue.Add(c.Name) })
+		c.Filter = e.filterOf(tc, c.Rejected, func() { in.queue.Add(c.Name) })
 		c.Order, c.FinalOrder = e.compiled.Order, e.compiled.FinalOrder
 		c.Labels, c.NamespaceSelector, c.ReadyCondition = e.compiled.Labels, e.compiled.NamespaceSelector, e.compiled.ReadyCondition
 	}

@@ -84,15 +84,14 @@ func TestAPassIsCutShort(t *testing.T) {
 	done := make(chan reconcile.Result)
 	go func() { done <- c.reconciler.Reconcile(ctx, key) }()
 	eventually(t, "it waits for memory", func() bool {
-		_, waiting := pool.State()
-		return waiting == 1
+		return pool.Waiting() == 1
 	})
 	cancel()
 	if result := <-done; result.Retry == problem.RetryOnChange || len(c.requests) > before {
 		t.Errorf("while it waits: retry %v, requests %v", result.Retry, c.requests[before:])
 	}
 	other.Close()
-	if used, _ := pool.State(); used != 0 {
+	if used := pool.Held(); used != 0 {
 		t.Errorf("%d bytes are held in the end", used)
 	}
 	wantRequests(t, "the next pass", c.run(), "create configmaps more", "delete configmaps b", "status apps one")
@@ -114,14 +113,13 @@ func TestPassesHoldWhatTheyNeed(t *testing.T) {
 		c.runControllers()
 		held := -1
 		c.during = func() {
-			used, _ := c.shared.memory.State()
-			held = max(held, used)
+			held = max(held, c.shared.memory.Held())
 		}
 		c.run()
 		if held < row.least || held > row.most {
 			t.Errorf("%s: it holds %d bytes", why, held)
 		}
-		if used, _ := c.shared.memory.State(); used != 0 {
+		if used := c.shared.memory.Held(); used != 0 {
 			t.Errorf("%s: in the end %d bytes are held", why, used)
 		}
 	}

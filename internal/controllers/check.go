@@ -21,6 +21,7 @@ import (
 type verdict struct {
 	rejection *spec.Rejection // nil = accepted
 	linted    metav1.Condition
+	compiles  bool // whether the spec makes sense, whatever fields objects have
 	// asked has the kinds whose fields the verdict depends on; stale is whether one of them has changed.
 	asked map[schema.GroupKind]bool
 	stale bool
@@ -29,13 +30,26 @@ type verdict struct {
 // Check is the compile step as this operator takes it. Known is nil where nothing is known of the fields of objects. It
 // is safe for concurrent use.
 func (c *Controllers) Check(tc *v1.TemplateController, known schemas.Set) lint.Result {
-	result := c.lint(tc, known)
+	return c.examine(tc, nil, known)
+}
+
+// examine takes the compile step. What was compiled before is not compiled again; nil is for nothing.
+func (c *Controllers) examine(tc *v1.TemplateController, compiled *spec.Compiled, known schemas.Set) lint.Result {
+	result := c.lint(tc, compiled, known)
 	if c.accounts {
 		if r := spec.CheckAccount(&tc.Spec); r != nil {
-			result.Rejection, result.Findings = r, finding.Sort(append(result.Findings, r.Findings...))
+			result.Compiles, result.Rejection, result.Findings = false, r, finding.Sort(append(result.Findings, r.Findings...))
 		}
 	}
 	return result
+}
+
+// lintOf checks a TemplateController, and compiles it where that has not been done.
+func lintOf(tc *v1.TemplateController, compiled *spec.Compiled, known schemas.Set) lint.Result {
+	if compiled == nil {
+		return lint.Check(tc, known)
+	}
+	return lint.Recheck(tc, compiled, known)
 }
 
 // Schemas is what is known of the fields of objects; schemas.Cache is. It may ask the server.
@@ -48,33 +62,32 @@ type Schemas interface {
 // anewLimit is how long a compile step may make sure of what it knows.
 const anewLimit = 5 * time.Second
 
-// check takes the compile step with all that is known of kinds.
-func (c *Controllers) check(ctx context.Context, tc *v1.TemplateController) (*spec.Compiled, verdict) {
+// check takes the compile step with all that is known of kinds. It compiles what has not been compiled. What works for some parents is not stopped by what a kind, or a newer templater, shows of it.
+func (c *Controllers) check(ctx context.Context, tc *v1.TemplateController, compiled *spec.Compiled) (*spec.Compiled, verdict) {
 	asked := map[schema.GroupKind]bool{}
-	if c.schemas == nil {
-		return c.verdict(tc, c.Check(tc, nil), asked)
-	}
-	result := c.Check(tc, &noting{c.schemas, asked})
-	if result.Rejection != nil && c.compiles(tc) { // definitions that came together with it may not have been watched yet
+	result := c.examineWith(tc, compiled, c.schemas, asked)
+	if result.Rejection != nil && result.Compiles && c.schemas != nil { // definitions that came together with it may not have been watched yet
 		ctx, cancel := context.WithTimeout(ctx, anewLimit)
 		defer cancel()
-		result = c.Check(tc, &noting{c.schemas.Anew(ctx), asked})
+		result = c.examineWith(tc, result.Compiled, c.schemas.Anew(ctx), asked)
 	}
-	return c.verdict(tc, result, asked)
-}
-
-// verdict says what comes of a result. What works for some parents is not stopped by what a kind, or a newer templater, shows of it.
-func (c *Controllers) verdict(tc *v1.TemplateController, result lint.Result, asked map[schema.GroupKind]bool) (*spec.Compiled, verdict) {
-	if result.Rejection != nil && worksAlready(tc) && c.compiles(tc) {
+	if result.Rejection != nil && result.Compiles && worksAlready(tc) {
 		result.Rejection, result.Findings = nil, demoted(result.Findings)
 	}
-	return result.Compiled, verdict{rejection: result.Rejection, linted: conditions.Linted(result.Findings), asked: asked}
+	return result.Compiled, verdict{rejection: result.Rejection, linted: conditions.Linted(result.Findings), compiles: result.Compiles, asked: asked}
 }
 
-// compiles reports whether a spec makes sense, whatever fields objects have.
-func (c *Controllers) compiles(tc *v1.TemplateController) bool {
-	_, rejection := spec.Compile(tc.Name, &tc.Spec)
-	return rejection == nil && (!c.accounts || spec.CheckAccount(&tc.Spec) == nil)
+// examineWith takes the compile step with what a Set knows, and notes the kinds that it is asked for; nil knows nothing.
+func (c *Controllers) examineWith(tc *v1.TemplateController, compiled *spec.Compiled, known schemas.Set, asked map[schema.GroupKind]bool) lint.Result {
+	if known == nil {
+		return c.examine(tc, compiled, nil)
+	}
+	return c.examine(tc, compiled, &noting{known, asked})
+}
+
+// refused is the verdict on a TemplateController that is not compiled.
+func refused(r *spec.Rejection) verdict {
+	return verdict{rejection: r, linted: conditions.Linted(r.Findings), asked: map[schema.GroupKind]bool{}}
 }
 
 // worksAlready reports whether a TemplateController was accepted as it is now, and its parents were looked at.

@@ -39,8 +39,8 @@ func (set) Anew(context.Context) schemas.Set { return set{} }
 func (c *cluster) learned() (learn func()) {
 	known := false
 	c.startWith(Options{Schemas: set{}})
-	c.controllers.lint = func(tc *v1.TemplateController, types schemas.Set) lint.Result {
-		result := lint.Check(tc, types)
+	c.controllers.lint = func(tc *v1.TemplateController, compiled *spec.Compiled, types schemas.Set) lint.Result {
+		result := lintOf(tc, compiled, types)
 		if types == nil {
 			return result
 		}

@@ -55,7 +55,7 @@ func controllerAt(name string) kube.Location { return kube.Location{Resource: v1
 func TestFieldOfTheStatusHasOneWriter(t *testing.T) {
 	const (
 		fine  = "True StatusWritable: parents can hold the ready condition"
-		taken = "False FieldOwned: .status.color.now is written by TemplateController xs, and left alone in 1 parents: have one of the two leave it out, or select other parents"
+		taken = "False FieldOwned: .status.color.now is written by TemplateController xs, and left alone in 1 parent: have one of the two leave it out, or select other parents"
 	)
 	c := newCluster(t)
 	c.apply(painter("xs", "color: {now: red}"))
@@ -107,6 +107,29 @@ func TestFieldOfATemplateControllerThatIsGoneIsFree(t *testing.T) {
 	}
 }
 
+// TestForgedStatusOfAControllerThatWatchesAnotherKindIsReplaced has somebody write a field of the status and the ready condition in
+// the name of a TemplateController that another installation runs, and that watches another kind.
+func TestForgedStatusOfAControllerThatWatchesAnotherKindIsReplaced(t *testing.T) {
+	c := newCluster(t)
+	c.apply(with(t, with(t, painter("elsewhere", "color: red"), "kind: App}", "kind: Cluster}"), "spec:\n", "spec:\n  className: other\n"))
+	c.apply(app)
+	forged := `{"apiVersion": "example.org/v1", "kind": "App", "metadata": {"namespace": "ns", "name": "one"},
+		"status": {"color": "forged", "conditions": [{"type": "XS", "status": "False", "reason": "Forged", "message": "forged", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}`
+	if _, err := c.ApplyStatus(t.Context(), one, []byte(forged), v1.FieldManagerPrefix+"elsewhere"); err != nil {
+		t.Fatal(err)
+	}
+	c.apply(painter("xs", "color: red"))
+	c.settle()
+	wantStatus(t, "the field is that of who watches the kind", c, map[string]any{"color": "red"})
+	if got, want := c.condition("apps", "one", "XS"), "True Ready: all children are ready: 0"; got != want {
+		t.Errorf("ready condition %q, want %q", got, want)
+	}
+	if got, want := c.writable("xs"), "True StatusWritable: parents can hold the ready condition"; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+	wantRequests(t, "afterwards", c.settle())
+}
+
 func TestTeardownLeavesFieldsOfOthers(t *testing.T) {
 	c := newCluster(t)
 	c.apply(painter("xs", "color: red"))
@@ -118,7 +141,7 @@ func TestTeardownLeavesFieldsOfOthers(t *testing.T) {
 	c.deletes(one, metav1.DeletePropagationBackground)
 	wantRequests(t, "it waits", c.settle(), "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", "status apps one")
 	wantStatus(t, "during teardown", c, map[string]any{"color": "red", "count": int64(1)})
-	const taken = "False FieldOwned: .status.color is written by TemplateController xs, and left alone in 1 parents: have one of the two leave it out, or select other parents"
+	const taken = "False FieldOwned: .status.color is written by TemplateController xs, and left alone in 1 parent: have one of the two leave it out, or select other parents"
 	if got := c.writable("apps"); got != taken {
 		t.Errorf("condition %q, want %q", got, taken)
 	}
@@ -162,6 +185,7 @@ func TestWhoMayWriteAStatus(t *testing.T) {
 	c.apply(painter("xs", "color: red"))
 	c.apply(with(t, painter("elsewhere", "color: red"), "spec:\n", "spec:\n  className: other\n"))
 	c.apply(with(t, painter("clusters", "color: red"), "kind: App}", "kind: Cluster}"))
+	c.apply(with(t, with(t, painter("clusters-elsewhere", "color: red"), "kind: App}", "kind: Cluster}"), "spec:\n", "spec:\n  className: other\n"))
 	c.apply(with(t, painter("back", "color: red"), "kind: App}", "kind: App, labelSelector: {matchLabels: {tier: back}}}"))
 	c.apply(painter("reads", "color: red"))
 	c.apply(app)
@@ -171,7 +195,7 @@ func TestWhoMayWriteAStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.controllers.get("reads").Parents[""], c.controllers.get("clusters").Parents[""] = unread, unread
-	for name, want := range map[string]bool{"xs": true, "elsewhere": true, "clusters": false, "back": false, "reads": true, "nobody": false} {
+	for name, want := range map[string]bool{"xs": true, "elsewhere": true, "clusters": false, "clusters-elsewhere": false, "back": false, "reads": true, "nobody": false} {
 		if got := c.controllers.MayWrite(name, c.controllers.get("xs").GVK.GroupKind(), configMapName("one")); got != want {
 			t.Errorf("%s: %v, want %v", name, got, want)
 		}
@@ -210,10 +234,10 @@ func wantsReady(t *testing.T, name string) string {
 func TestTwoTemplateControllersThatWantOneReadyConditionBothReportIt(t *testing.T) {
 	const (
 		fine = "True StatusWritable: parents can hold the ready condition"
-		text = "False ConditionOwned: TemplateController %s also wants the condition Ready of %d parents: the first to write it keeps it; " +
+		text = "False ConditionOwned: TemplateController %s also writes the condition Ready of %s: the first to write it keeps it; " +
 			"give one of the two another spec.status.readyCondition, or let them select different parents"
 	)
-	wantBoth := func(t *testing.T, c *cluster, parents int) {
+	wantBoth := func(t *testing.T, c *cluster, parents string) {
 		t.Helper()
 		if x, y, wantX, wantY := c.writable("us"), c.writable("vs"), fmt.Sprintf(text, "vs", parents), fmt.Sprintf(text, "us", parents); x != wantX || y != wantY {
 			t.Errorf("conditions\n%s\n%s, want\n%s\n%s", x, y, wantX, wantY)
@@ -227,10 +251,10 @@ func TestTwoTemplateControllersThatWantOneReadyConditionBothReportIt(t *testing.
 				c.apply(wantsReady(t, name))
 				c.settle()
 			}
-			wantBoth(t, c, 1)
+			wantBoth(t, c, "1 parent")
 			c.start()
 			wantRequests(t, "after a restart", c.settle())
-			wantBoth(t, c, 1)
+			wantBoth(t, c, "1 parent")
 
 			c.apply(with(t, wantsReady(t, order[1]), "readyCondition: Ready", "readyCondition: Other"))
 			c.settle()
@@ -252,7 +276,7 @@ func TestTwoTemplateControllersThatWantOneReadyConditionBothReportIt(t *testing.
 		c.settle()
 		c.edit(controllerAt("us"), func(o *unstructured.Unstructured) { unstructured.RemoveNestedField(o.Object, "spec", "suspend") })
 		c.settle()
-		wantBoth(t, c, 2)
+		wantBoth(t, c, "2 parents")
 	})
 	t.Run("the one that owns it is deleted", func(t *testing.T) {
 		c := newCluster(t)

@@ -32,6 +32,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/workers"
 	schemas "github.com/templater-dev/templater/internal/schema"
 	"github.com/templater-dev/templater/internal/seal"
+	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -55,25 +56,29 @@ const recountTime = 30 * time.Second
 // Controllers runs the TemplateControllers: it keeps, for each, the compiled
 // templates, the caches and the status. It is safe for concurrent use.
 type Controllers struct {
-	clusters  func(as string) running.Client
-	kinds     running.Resolver
-	watches   watcher
-	clock     clock.PassiveClock
-	cache     *watch.Cache // of the TemplateControllers
-	queue     workqueue.TypedRateLimitingInterface[string]
-	parents   queue.Queue
-	backlog   *queue.Backlog
-	rights    *rights.Tracker
-	tenants   *queue.Tenants
-	seals     *seal.Ring
-	departed  *child.Departed
-	orphaning *queue.OrphaningParents
+	clusters func(as string) running.Client
+	kinds    running.Resolver
+	watches  watcher
+	clock    clock.PassiveClock
+	cache    *watch.Cache // of the TemplateControllers
+	queue    workqueue.TypedRateLimitingInterface[string]
+	parents  queue.Queue
+	backlog  *queue.Backlog
+	rights   *rights.Tracker
+	tenants  *queue.Tenants
+	shared   *workers.Memory // see Reserve
+	// watchShares says how many watches each TemplateController may have.
+	watchShares *watchShares
+	seals       *seal.Ring
+	departed    *child.Departed
+	orphaning   *queue.OrphaningParents
 	// accounts is whether a TemplateController must name a service account.
 	accounts bool
 	// schemas say which fields objects have; nil = nothing is known of them.
 	schemas Schemas
-	// lint is lint.Check, but in tests.
-	lint func(*v1.TemplateController, schemas.Set) lint.Result
+	memory  *compiledMemory
+	// lint is lintOf, but in tests.
+	lint func(tc *v1.TemplateController, compiled *spec.Compiled, known schemas.Set) lint.Result
 	// patience is lossPatience, but in tests.
 	patience time.Duration
 	meters   measure.Meters
@@ -253,7 +258,7 @@ func (c *Controllers) forgetParents(ctx context.Context, name string, e *tracked
 func (c *Controllers) start(e *tracked, a assembly, next *running.Controller) {
 	state := next.State(kind.Gone(a.kindErr))
 	c.mu.Lock()
-	if a.rejection != nil && !next.MayHold && !a.reports {
+	if a.refused || a.rejection != nil && !next.MayHold && !a.reports {
 		next = nil
 	}
 	fresh := !state.Equal(e.state)

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
@@ -85,7 +84,7 @@ func (c *Controllers) reportDeletionOn(ctx context.Context, report *deletionRepo
 		return nil
 	}
 	err := reconcile.ReportDeletion(ctx, of, parent, reconcile.Deletion{Message: report.message, Clock: c.clock, Controllers: c})
-	if err == nil || apierrors.IsNotFound(err) {
+	if err == nil || answers.MissingObject(err) {
 		return nil
 	}
 	report.tries[key]++
@@ -102,12 +101,8 @@ func (c *Controllers) reportDeletionOn(ctx context.Context, report *deletionRepo
 
 // lastingRefusal reports whether the server has refused a write for a reason that another try does not change.
 func lastingRefusal(err error) bool {
-	switch code := answers.Code(err); code {
-	case http.StatusTooManyRequests, http.StatusRequestTimeout:
-		return false
-	default:
-		return code >= 400 && code < 500 && !running.Stale(err)
-	}
+	code := answers.Code(err)
+	return code >= 400 && code < 500 && code != http.StatusRequestTimeout && !problem.Unanswered(err) && !running.Stale(err)
 }
 
 // reportDeleted does the same for a TemplateController that no finalizer has kept, as far as this process ran it. An operator that was
@@ -132,5 +127,5 @@ func (c *Controllers) reportEnding(ctx context.Context, e *tracked, next *runnin
 	if done {
 		return nil, err
 	}
-	return spec.Rejectf(v1.ReasonDeleting, "being deleted: reports that on its parents"), err
+	return spec.Rejectf(v1.ReasonDeleting, "being deleted: updating the conditions of its parents"), err
 }

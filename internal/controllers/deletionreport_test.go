@@ -105,6 +105,7 @@ func TestRefusedReportDoesNotKeepATemplateController(t *testing.T) {
 		{"the schema refuses it", answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "no"), 1},
 		{"the server does not answer", errors.New("no answer"), mostReportTries},
 		{"the server fails", answer(http.StatusInternalServerError, metav1.StatusReasonInternalError, "no"), mostReportTries},
+		{"the kind is not served at present", unserved(one), mostReportTries},
 		{"the server is busy", answer(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, "no"), mostReportTries},
 	} {
 		t.Run(row.why, func(t *testing.T) {

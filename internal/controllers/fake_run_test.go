@@ -133,6 +133,7 @@ func (c *cluster) runControllers() bool {
 		if err != nil && len(c.refuse) == 0 && !errors.Is(err, errBehind) {
 			c.t.Fatal(err)
 		}
+		c.controllers.looked(name)
 		c.controllers.again(c.t.Context(), name, err)
 		c.controllers.queue.Done(name)
 		progress = true

@@ -51,6 +51,11 @@ func notFound(at kube.Location) error {
 	return apierrors.NewNotFound(at.Resource.GroupResource(), at.Name)
 }
 
+// unserved is the answer where the server does not serve the resource, as after the removal of its API service.
+func unserved(at kube.Location) error {
+	return apierrors.NewGenericServerResponse(http.StatusNotFound, "", at.Resource.GroupResource(), at.Name, "404 page not found", 0, true)
+}
+
 func conflict(at kube.Location) error {
 	return apierrors.NewConflict(at.Resource.GroupResource(), at.Name, errors.New("the object has been modified"))
 }
@@ -156,6 +161,9 @@ func (c *cluster) Apply(_ context.Context, at kube.Location, body []byte, manage
 	}
 	after := applied(there, content, manager, "")
 	c.stamp(after, manager)
+	if c.admit != nil {
+		c.admit(after)
+	}
 	return packed(c.t, c.store(at, after)), nil
 }
 

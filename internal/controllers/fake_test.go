@@ -44,11 +44,12 @@ type cluster struct {
 	during   func()              // called in each request
 	requests []string
 	events   []string
-	logs     nodeLogs       // of Pods
-	eventsAs []string       // by whom they were to be written
-	ahead    time.Duration  // of the operator's clock is the server's, where it notes when something was applied, and in the Date of answers
-	dateless bool           // whether answers have no Date
-	longest  map[string]int // how many characters a message of a condition may have, by resource
+	logs     nodeLogs                         // of Pods
+	eventsAs []string                         // by whom they were to be written
+	ahead    time.Duration                    // of the operator's clock is the server's, where it notes when something was applied, and in the Date of answers
+	dateless bool                             // whether answers have no Date
+	longest  map[string]int                   // how many characters a message of a condition may have, by resource
+	admit    func(*unstructured.Unstructured) // what a mutating webhook does to what is applied; it keeps fields and their managers
 
 	keys   *seal.Keys      // of the seals
 	user   string          // whom the request under way is made as
@@ -63,6 +64,7 @@ type cluster struct {
 	unasked        bool // whether nobody answers any more which permissions are missing
 	hasty          bool // whether no pass may go on when it is to stop
 	greedy         bool // whether passes may hold no memory, but for one of them
+	room           int  // what compiled specs may take, in bytes; 0 = as much as of the test
 	parentsDue     *timed[queue.Key]
 	controllersDue *timed[string]
 }
@@ -107,6 +109,9 @@ func (c *cluster) startWith(o Options) {
 	o.Seals.Set(c.keys)
 	c.controllers, c.reconciler = c.operator(o)
 	c.controllers.patience = 0
+	if c.room > 0 {
+		c.controllers.memory.limit = c.room
+	}
 	want := watch.Want{Resource: v1.Resource, Role: watch.Controller}
 	caches, err := c.Set("", []watch.Want{want})
 	if err != nil {

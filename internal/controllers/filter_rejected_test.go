@@ -11,28 +11,59 @@ import (
 // managedOnly is a filter that reads an annotation.
 const managedOnly = `eq (index .metadata.annotations "example.org/managed") "yes"`
 
-func TestARejectedSpecReportsOnFilteredParentsOnly(t *testing.T) {
+func TestARejectedSpecReportsOnItsParentsWhateverItsFilter(t *testing.T) {
 	for why, row := range map[string]struct {
-		filter, reported string
+		filter, parent string
 	}{
-		"the filter compiles":                {managedOnly, "False TemplateControllerNotAccepted"},
-		"the filter does not compile either": {`eq (index .metadata`, "True"},
+		"the filter is as before":        {managedOnly, managed},
+		"the filter excludes the parent": {`eq .spec.text "nope"`, managed},
+		"the filter does not compile":    {`eq (index .metadata`, managed},
+		"the parent has no children":     {`eq .spec.text "nope"`, with(t, managed, "[a, b]", "[]")},
+		"the filter is refused":          {`empty .metadata.finalizers`, managed},
+		"the filter fails":               {`eq .spec.text 1`, managed},
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := newCluster(t)
 			c.apply(filtering(t, managedOnly))
-			c.apply(managed)
+			c.apply(row.parent)
 			c.apply(with(t, managed, "'yes'", "'no'", "name: one", "name: two"))
 			c.settle()
 			c.apply(with(t, filtering(t, row.filter), "{{ range .spec.names }}", "{{ range .spec.names"))
-			c.settle()
-			if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, row.reported) {
-				t.Errorf("condition of the parent %q, want %q", got, row.reported)
-			}
-			if got := c.get("apps", "two").Object["status"]; got != nil {
-				t.Errorf("status %v of an object that the filter excludes", got)
+			for _, restarted := range []bool{false, true} {
+				if restarted {
+					c.start()
+				}
+				c.settle()
+				if got, want := c.condition("apps", "one", "Ready"), "False "+notAccepted; got != want {
+					t.Errorf("restarted %t: condition of the parent %q, want %q", restarted, got, want)
+				}
+				if got := c.get("apps", "two").Object["status"]; got != nil {
+					t.Errorf("restarted %t: status %v of an object that is no parent", restarted, got)
+				}
+				if got := c.condition("templatecontrollers", "apps", "FilterEvaluated"); got != "no condition FilterEvaluated" {
+					t.Errorf("restarted %t: condition FilterEvaluated %q beside Accepted=False, want none", restarted, got)
+				}
 			}
 		})
+	}
+}
+
+func TestARejectedSpecReportsOnParentsFromBeforeItsFilter(t *testing.T) {
+	c := begun(t, apps, app)
+	c.apply(with(t, filtering(t, `eq .spec.text "nope"`), "{{ range .spec.names }}", "{{ range .spec.names"))
+	wantRequests(t, "rejected", c.settle(), "status apps one")
+	if got, want := c.condition("apps", "one", "Ready"), "False "+notAccepted; got != want {
+		t.Errorf("condition %q, want %q", got, want)
+	}
+	wantRequests(t, "a second run", c.settle())
+}
+
+func TestARejectedResyncPeriodIsReported(t *testing.T) {
+	c := begun(t, apps, app)
+	c.apply(with(t, apps, "spec:\n", "spec:\n  resyncPeriod: often\n"))
+	c.settle()
+	if got, want := c.condition("apps", "one", "Ready"), "False "+notAccepted; got != want {
+		t.Errorf("condition %q, want %q", got, want)
 	}
 }
 

@@ -56,7 +56,7 @@ func TestFilterThatFailsChangesNothing(t *testing.T) {
 	if got := strings.Join(requests, "; "); !strings.Contains(got, "create configmaps c") || strings.Contains(got, "configmaps d") || strings.Contains(got, "delete") {
 		t.Errorf("requests %s; want that one stays a parent, and that two does not become one", got)
 	}
-	const want = "False FilterFailed: spec.watch.filter:1:1: eq: cannot compare a string with a number; int, float64 and toString convert; 2 objects are affected, such as ns/one: parents stay parents, and other objects do not become parents"
+	const want = "False FilterFailed: spec.watch.filter:1:1: eq: cannot compare a string with a number; int, float64 and toString convert; 2 objects are affected, such as ns/one: no object starts or stops being a parent until the filter is corrected"
 	if got := c.condition("templatecontrollers", "apps", "FilterEvaluated"); got != want {
 		t.Errorf("condition\n%q, want\n%q", got, want)
 	}

@@ -15,6 +15,7 @@ import (
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -254,7 +255,12 @@ func TestSuspendedTemplateControllerKeepsItsFinalizers(t *testing.T) {
 }
 
 func TestBrokenTemplateControllerLetsParentsGo(t *testing.T) {
-	reported := map[string][]string{"a template": {"status apps one"}} // else it is not known which objects are the parents
+	reported := func(why string) []string {
+		if why == "the selector" {
+			return nil // it is not known which objects are the parents
+		}
+		return []string{"status apps one"}
+	}
 	for why, broken := range map[string]string{
 		"a template":   with(t, ordered(t), "{{ end }}", ""),
 		"the selector": with(t, selective(t, ordered(t)), "tier: front", "tier: '?'"),
@@ -266,7 +272,7 @@ func TestBrokenTemplateControllerLetsParentsGo(t *testing.T) {
 				c := finalizes(t, selective(t, ordered(t)))
 				c.apply(broken)
 				c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
-				wantRequests(t, "the edit", c.settle(), reported[why]...)
+				wantRequests(t, "the edit", c.settle(), reported(why)...)
 				if restart {
 					c.start()
 				}
@@ -577,5 +583,56 @@ func TestFinalizerThatMayNotBeRemovedFreezesNothing(t *testing.T) {
 	got := c.settle()
 	if c.objects[configMap("c")] == nil || c.objects[configMap("b")] != nil {
 		t.Errorf("the children are not as the parent says: %q", got)
+	}
+}
+
+// An API that is away keeps its objects, with their finalizers.
+func TestAParentWhoseKindIsNotServedIsNotReleased(t *testing.T) {
+	c := finalizes(t, ordered(t))
+	for _, name := range []string{"a", "b"} {
+		c.gone(configMap(name))
+	}
+	c.refuse[parentRelease] = unserved(one)
+	c.end(one, metav1.DeletePropagationBackground)
+	c.deliver()
+	result, _ := c.pass("apps", "one")
+	if result.Retry != problem.RetryBackoff {
+		t.Errorf("retry %v, want %v", result.Retry, problem.RetryBackoff)
+	}
+	c.wantReady("False FinalizerRejected: cannot remove the finalizer finalize.templater.dev/apps: the API server does not serve this kind at present")
+	clear(c.refuse)
+	c.settle()
+	if c.get("apps", "one") != nil {
+		t.Error("the parent is not released once its kind is served")
+	}
+}
+
+// Such answers are about no parent, so that listing the parents again shows the same.
+func TestRefusedReleaseOfAParentBacksOff(t *testing.T) {
+	const text = "False Deleting: being deleted: cannot remove the finalizer finalize.templater.dev/apps from App ns/one: "
+	for why, row := range map[string]struct {
+		err  error
+		want string
+	}{
+		"its kind is not served":      {unserved(one), text + "the API server does not serve this kind at present"},
+		"a webhook answers 409":       {answer(http.StatusConflict, metav1.StatusReasonConflict, `admission webhook "no.example.org" denied the request: no`), text + `denied by admission webhook "no.example.org"`},
+		"it changes again and again":  {conflict(one), "False Deleting: being deleted: removes the finalizer finalize.templater.dev/apps from its parents"},
+		"the server denies it itself": {answer(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "no"), text + "the API server answers 422 Invalid"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			c := finalizes(t, ordered(t))
+			c.refuse[parentRelease] = row.err
+			c.goes()
+			wantRequests(t, "it goes", c.run(), "status apps one", "list apps everywhere", parentRelease)
+			if got := c.condition("templatecontrollers", "apps", "Ready"); got != row.want {
+				t.Errorf("ready condition %q, want %q", got, row.want)
+			}
+			wantRequests(t, "at once", c.run())
+			clear(c.refuse)
+			c.settle()
+			if c.objects[appsController] != nil {
+				t.Error("the TemplateController is not gone once the server accepts the write")
+			}
+		})
 	}
 }

@@ -24,8 +24,9 @@ type handover struct {
 }
 
 // Lead ends the standby: from now on everything is looked at and kept in step. Caches
-// and templates are ready by then.
+// and templates are ready by then. What the last leader has accepted stays accepted.
 func (c *Controllers) Lead() {
+	c.admitAll()
 	c.led.Store(true)
 	c.standby.Store(false)
 	c.lookAtAll()

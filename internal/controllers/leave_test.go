@@ -2,12 +2,10 @@ package controllers
 
 import (
 	"errors"
-	"net/http"
 	"slices"
 	"testing"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -287,7 +285,7 @@ func TestChildrenAreKeptWhileTheKindOfTheirParentsIsNotServed(t *testing.T) {
 // The server answers 404 for an object, and for all objects of a resource that it does not serve.
 func TestAResourceThatIsNotServedIsNoMissingParent(t *testing.T) {
 	c := left(t, front)
-	c.refuse["get apps one"] = apierrors.NewGenericServerResponse(http.StatusNotFound, "get", one.Resource.GroupResource(), "one", "404 page not found", 0, true)
+	c.refuse["get apps one"] = unserved(one)
 	c.pass("apps", "one")
 	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
 	result, requests := c.pass("apps", "one")

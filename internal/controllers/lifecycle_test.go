@@ -260,7 +260,7 @@ func TestNothingIsRememberedOfATemplateControllerThatIsGone(t *testing.T) {
 	for what, n := range map[string]int{
 		"controllers": len(c.controllers.tracked), "breaker": lengths(t, c.shared.breaker, "spent"), "announced": lengths(t, c.controllers.events, "last"), "faults": lengths(t, c.controllers.events, "faults"),
 		"absent": lengths(t, c.shared.absences, "since"), "orphaning": lengths(t, c.shared.orphaning, "parents"), "paces": lengths(t, c.shared.pacer, "lines"), "failures": lengths(t, c.shared.failures, "failures"), "backlog": lengths(t, c.controllers.backlog, "waiting", "out", "outOf"),
-		"tenants": lengths(t, c.controllers.tenants, "of"), "turns": lengths(t, c.shared.turns, "lanes", "shares", "passes"), "usage": lengths(t, c.shared.passing, "processors.controllers", "processors.byTenant"),
+		"tenants": lengths(t, c.controllers.tenants, "of"), "turns": lengths(t, c.shared.turns, "lanes", "shares", "passes"),
 	} {
 		if n > 0 {
 			t.Errorf("%s: %d entries are left of 200 TemplateControllers", what, n)

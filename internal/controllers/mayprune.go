@@ -40,7 +40,7 @@ func (c *Controllers) Unchanged(ctx context.Context, by *running.Controller) boo
 	}
 	now, err := c.clusters("").Get(ctx, kube.Location{Resource: v1.Resource, Name: by.Name})
 	if err != nil || now.UID() != e.uid || now.Generation() != by.Generation {
-		klog.FromContext(ctx).Info("nothing is deleted or released until the TemplateController is read as it is now, will retry", "controller", by.Name)
+		klog.FromContext(ctx).Info("nothing is deleted or released until the current TemplateController is read, will retry", "controller", by.Name)
 		return false
 	}
 	return true

@@ -1,13 +1,13 @@
 package controllers
 
 import (
+	"runtime"
 	"runtime/debug"
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
-	"github.com/templater-dev/templater/internal/lint"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/announce"
@@ -75,7 +75,6 @@ type shared struct {
 	breaker     *loop.Breaker
 	waiting     *rights.Waiting
 	controllers workqueue.TypedRateLimitingInterface[string]
-	processors  *workers.Processors
 	memory      *workers.Memory
 	passing     *workers.Tracker // those who make passes
 	grace       time.Duration
@@ -84,18 +83,27 @@ type shared struct {
 func newShared(o Options) *shared {
 	tenants := queue.NewTenants()
 	credit := queue.NewCredit(o.Clock, o.RolloutWorkers, tenants)
-	processors := workers.NewProcessors(o.Clock, tenants)
 	s := &shared{
 		tenants: tenants, credit: credit, turns: queue.NewTurns(max(o.Workers, 1), tenants, credit),
 		pacer: queue.NewDeparturePacer(o.Clock), absences: queue.NewAbsentParents(o.Clock), orphaning: queue.NewOrphaningParents(), attempts: queue.NewAttempts(), breaker: loop.NewBreaker(o.Clock), waiting: rights.NewWaiting(),
 		controllers: workqueue.NewTypedRateLimitingQueueWithConfig(
 			workqueue.NewTypedItemExponentialFailureRateLimiter[string](queue.FirstRetry, 30*time.Second),
 			workqueue.TypedRateLimitingQueueConfig[string]{Name: "controllers", MetricsProvider: o.QueueMetrics}),
-		processors: processors, memory: workers.NewMemory(debug.SetMemoryLimit(-1), tenants), passing: workers.NewTracker(o.Clock, processors, credit),
+		memory: workers.NewMemory(debug.SetMemoryLimit(-1), tenants), passing: workers.NewTracker(o.Clock, renderers(tenants), credit),
 		grace: stopGrace,
 	}
 	s.parents, s.failures = queue.New(o.QueueMetrics, s.turns)
 	return s
+}
+
+// renderers are the processors for templates: all but one, which reads watches and answers meanwhile, and does the work that is short.
+func renderers(tenants *queue.Tenants) *workers.Processors {
+	return workers.NewProcessors(runtime.GOMAXPROCS(0)-1, tenants)
+}
+
+// compilers are the processors for compilation, which makes no pauses: one tenant leaves half of them to others.
+func (s *shared) compilers() *workers.Processors {
+	return workers.NewProcessors(max(2, runtime.GOMAXPROCS(0)), s.tenants)
 }
 
 // join makes the two halves.
@@ -106,17 +114,19 @@ func (s *shared) join(o Options) (*Controllers, *reconcile.Reconciler) {
 	c := &Controllers{
 		clusters: o.Cluster, clock: o.Clock, seals: o.Seals, departed: &child.Departed{}, parents: s.parents, orphaning: s.orphaning,
 		backlog: queue.NewBacklog(s.parents, o.RolloutWorkers), tracked: map[string]*tracked{}, patience: lossPatience, class: o.ClassName,
-		accounts: o.RequireServiceAccount, schemas: o.Schemas, lint: lint.Check, meters: o.Meters, tracker: workers.NewTracker(o.Clock, s.processors, nil), passing: s.passing,
-		tenants: s.tenants, grace: s.grace, first: map[string]struct{}{}, queue: s.controllers,
+		accounts: o.RequireServiceAccount, schemas: o.Schemas, lint: lintOf, meters: o.Meters, tracker: workers.NewTracker(o.Clock, s.compilers(), nil), passing: s.passing,
+		tenants: s.tenants, watchShares: newWatchShares(s.controllers.Add), grace: s.grace, first: map[string]struct{}{}, queue: s.controllers,
 		events: announce.New(announce.Options{Events: o.Events, Clock: o.Clock, Parents: s.parents, Controllers: s.controllers, Delay: countsDelay}),
 		rights: rights.New(func(user string) rights.Reviewer { return o.Cluster(user) }, o.Clock, o.QueueMetrics, s.controllers.Add),
 	}
+	c.memory = newCompiledMemory(debug.SetMemoryLimit(-1), s.tenants, c.queue.Add)
+	c.shared = s.memory
 	c.standby.Store(o.Standby)
 	c.logs = podlogs.New(podlogs.Options{
 		Reader: o.Logs, Wake: s.parents.AddAfter, Changed: func(name string) { s.controllers.AddAfter(name, countsDelay) },
 		Tenant: s.tenants.Name, Runs: c.runs, Charge: func(name string, took time.Duration) { s.credit.Charge(name, workers.Cost(took, 0)) },
 	})
-	c.memories, c.shares = []memory{s.pacer, s.absences, s.orphaning, s.attempts, s.breaker, s.waiting, c.events, c.logs}, []memory{s.processors, s.tenants}
+	c.memories, c.shares = []memory{s.pacer, s.absences, s.orphaning, s.attempts, s.breaker, s.waiting, c.events, c.logs}, []memory{c.watchShares, s.tenants, c.memory}
 	return c, reconcile.New(reconcile.Options{
 		Controllers: c, LookAt: func(name string) { c.queue.AddAfter(name, countsDelay) },
 		Clock: o.Clock, Queue: s.parents, Failures: s.failures, Backlog: c.backlog, Turns: s.turns, Pacer: s.pacer, Absences: s.absences, Orphaning: s.orphaning, Attempts: s.attempts,
@@ -132,7 +142,25 @@ func (c *Controllers) Attach(watches watcher, templateControllers *watch.Cache, 
 		c.first[o.Name()] = struct{}{}
 		return true
 	})
+	c.admitAll()
 	c.lookAtAll()
+}
+
+// admitAll decides which of the TemplateControllers that are there may be compiled.
+func (c *Controllers) admitAll() {
+	var packed []*object.Object // they are decoded without the lock of the cache
+	c.cache.Each(func(o *object.Object) bool {
+		packed = append(packed, o)
+		return true
+	})
+	var demands []*demand
+	for _, o := range packed {
+		if tc, err := decode(o); err == nil && tc.Spec.ClassName == c.class { // with an error, it is looked at again
+			c.tenants.Set(tc.Name, tc.Spec.ServiceAccountRef)
+			demands = append(demands, c.memory.demandOf(tc))
+		}
+	}
+	c.memory.Begin(demands)
 }
 
 // Close ends the queues of both halves, also where neither has run.

@@ -413,7 +413,7 @@ func TestATemplateWaitsForAFieldOfAnotherChild(t *testing.T) {
 	wantRequests(t, "db is made", c.run(), "create jobs db", "status apps one")
 	c.report("db", "{conditions: [{type: Complete, status: 'True'}]}")
 	wantRequests(t, "db is ready and has no host yet", c.run(), "status apps one")
-	c.wantReady("False Waiting: children[web] waits for .status.host of Job db; children[page] waits for children[web], of which it is not known what it yields")
+	c.wantReady("False Waiting: children[web] waits for .status.host of Job ns/db; children[page] waits for children[web], of which it is not known what it yields")
 	if got := c.controllers.tracked["apps"].counts.Parents; got.Failed != 0 {
 		t.Errorf("counts %+v, want none that has failed", got)
 	}

@@ -129,6 +129,9 @@ func TestTimeoutStartsAgainAfterAnInterruption(t *testing.T) {
 		"the server does not answer": {
 			func(_ *testing.T, c *cluster) { refuse(c, errors.New("no answer")) }, func(_ *testing.T, c *cluster) { clear(c.refuse) },
 		},
+		"the API of a child is not served": {
+			func(_ *testing.T, c *cluster) { refuse(c, unserved(configMap("a"))) }, func(_ *testing.T, c *cluster) { clear(c.refuse) },
+		},
 		"children cannot be read": {
 			func(_ *testing.T, c *cluster) {
 				for want := range c.caches {
@@ -291,6 +294,11 @@ func TestTimeoutReleasesNoParentOnStaleData(t *testing.T) {
 			func(c *cluster) { c.fail("apps", errors.New("no answer")) },
 			func(c *cluster) { c.fail("apps", nil) },
 		},
+		"a watch of related objects fails while finalize children run": {
+			seesGadgets,
+			func(c *cluster) { c.fail("gadgets", errors.New("no answer")) },
+			func(c *cluster) { c.fail("gadgets", nil) },
+		},
 		"a suspension was not delivered while finalize children run": {
 			func(t *testing.T) string { return backedUp(t, "timeout: 5m") }, suspend, nil,
 		},
@@ -326,6 +334,43 @@ func TestTimeoutReleasesNoParentOnStaleData(t *testing.T) {
 			}
 		})
 	}
+}
+
+// seesGadgets returns apps with one Job per name in the spec of a deleted parent, whose templates read related objects.
+func seesGadgets(t *testing.T) string {
+	t.Helper()
+	return with(t, backedUp(t, "timeout: 5m"), "  watch:", "  related: [{name: gadgets, apiVersion: example.org/v1, kind: Gadget, select: '{name: seen}'}]\n  watch:",
+		"      template: |\n        apiVersion: batch/v1", "      template: |\n        {{ range .spec.names }}\n        ---\n        apiVersion: batch/v1",
+		"{name: backup}\n        spec: {suspend: {{ eq (len .children.maps) 0 }}}", "{name: {{ . }}}\n        spec: {suspend: {{ eq (len $.related.gadgets) 0 }}}\n        {{ end }}")
+}
+
+// A watch fails between the decision to delete an object of finalize.children and its deletion.
+func TestTimeoutReleasesNoParentWhereADeletionWasWithheld(t *testing.T) {
+	c := heldBack(t, seesGadgets(t))
+	c.deletes(one, metav1.DeletePropagationBackground)
+	c.run()
+	c.deliver()
+	c.edit(one, func(o *unstructured.Unstructured) {
+		_ = unstructured.SetNestedStringSlice(o.Object, []string{"a", "c"}, "spec", "names")
+	})
+	c.during = func() {
+		if c.requests[len(c.requests)-1] == "create jobs c" {
+			c.fail("gadgets", errors.New("no answer"))
+		}
+	}
+	c.passes(minutes + time.Second)
+	result, requests := c.pass("apps", "one")
+	if !slices.Contains(requests, "create jobs c") || slices.Contains(requests, "delete jobs b") || c.released() || result.Retry == 0 {
+		t.Fatalf("requests %q, released: %v, result %+v; want a deletion that is withheld", requests, c.released(), result)
+	}
+	c.during = nil
+	c.fail("gadgets", nil)
+	c.deliver()
+	if requests := c.once(); !slices.Contains(requests, "delete jobs b") || c.released() {
+		t.Errorf("requests %q, released: %v; want the deletion, with which the timeout begins", requests, c.released())
+	}
+	c.once()
+	c.wantsReleaseAfter(t, minutes)
 }
 
 // A parent that cannot be released for want of a time says so.

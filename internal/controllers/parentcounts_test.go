@@ -6,6 +6,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/templater-dev/templater/internal/kube"
 )
 
 // shownCounts returns status.parents of apps as the last write left it.
@@ -105,6 +107,35 @@ func TestParentsOfASuspendedTemplateControllerAreCounted(t *testing.T) {
 	c.settle()
 	if got := c.syncedCounts(); got != suspended {
 		t.Errorf("one parent is deleted: counts\n%s, want\n%s", got, suspended)
+	}
+}
+
+func TestParentsThatAreDeletedWhileTheSpecIsRejectedAreNotCounted(t *testing.T) {
+	c := begun(t, apps, app)
+	c.applyAs(with(t, app, "name: one", "name: two", "[a, b]", "[c]"), "uid-two")
+	c.settle()
+	c.syncedCounts()
+	c.apply(with(t, apps, "{{ range .spec.names }}", "{{ range .spec.names"))
+	c.settle()
+	two := one
+	two.Name = "two"
+	for _, step := range []struct {
+		why     string
+		removed kube.Location
+		want    string
+	}{
+		{"rejected", kube.Location{}, "total 2 ready 0 failed 2 waiting 0 updated 0 suspended 0"},
+		{"one parent is deleted", one, "total 1 ready 0 failed 1 waiting 0 updated 0 suspended 0"},
+		{"the other one is deleted", two, "total 0 ready 0 failed 0 waiting 0 updated 0 suspended 0"},
+	} {
+		if step.removed.Name != "" {
+			c.remove(step.removed)
+		}
+		c.deliver()
+		c.settle()
+		if got := c.syncedCounts(); got != step.want {
+			t.Errorf("%s: counts\n%s, want\n%s", step.why, got, step.want)
+		}
 	}
 }
 

@@ -1,16 +1,17 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
@@ -63,11 +64,10 @@ func (c *Controllers) releaseSome(ctx context.Context, e *tracked, from *running
 	for start, n := c.clock.Now(), 0; n < deletionsAtATime && len(e.holders) > 0 && c.clock.Since(start) < workers.Patience; n++ {
 		h := e.holders[0]
 		e.holders = e.holders[1:]
-		if issue := releaseHolder(ctx, from, of, h); issue != nil {
-			errs = append(errs, errors.New(issue.Message))
-			if refused == nil {
-				refused = issue
-			}
+		issue, err := releaseHolder(ctx, from, of, h)
+		if err != nil {
+			errs = append(errs, err)
+			refused = cmp.Or(refused, issue)
 			continue
 		}
 		klog.FromContext(ctx).V(2).Info("removed the finalizer of a parent, whose TemplateController goes", "controller", from.Name, "parent", h.Name.String())
@@ -78,17 +78,20 @@ func (c *Controllers) releaseSome(ctx context.Context, e *tracked, from *running
 	return refused, errors.Join(errs...)
 }
 
-// releaseHolder takes the finalizer from one object. It returns why that is refused, or nil; of one that is another
-// one by now the next list tells.
-func releaseHolder(ctx context.Context, from *running.Controller, of kind.Kind, h kube.Holder) *spec.Rejection {
+// releaseHolder removes the finalizer from one object. The error deserves a retry, after the next list; a refusal is reported, too.
+func releaseHolder(ctx context.Context, from *running.Controller, of kind.Kind, h kube.Holder) (*spec.Rejection, error) {
 	_, err := from.Cluster.SetFinalizers(ctx, running.Locate(of, h.Name), h.Version, h.Others)
-	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil
+	switch {
+	case err == nil, answers.MissingObject(err):
+		return nil, nil
+	case running.Stale(err):
+		return nil, errBehind
 	}
 	reason, text := v1.ReasonDeleting, problem.PublicReason(err)
 	if rights.Denied(err) {
 		reason = v1.ReasonForbidden
 		text, _ = from.Rights.Missing(err, from.Rights.Claim(rights.Holding, of, h.Name.Namespace))
 	}
-	return spec.Rejectf(reason, "being deleted: cannot remove the finalizer %s from %s: %s", from.Finalizer, child.ID{Kind: schema.GroupKind{Kind: of.Kind}, Name: h.Name}, text)
+	issue := spec.Rejectf(reason, "being deleted: cannot remove the finalizer %s from %s: %s", from.Finalizer, child.ID{Kind: schema.GroupKind{Kind: of.Kind}, Name: h.Name}, text)
+	return issue, errors.New(issue.Message)
 }

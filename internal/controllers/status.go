@@ -107,8 +107,11 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *tracked, a assembly
 	if !recounting {
 		status.Parents.Total = max(status.Parents.Total, known.total) // with those that are not reconciled yet
 	}
-	if a.rejection != nil { // nobody looks at parents, so none of them is in step, and none is counted
-		total := max(status.Parents.Total, tc.Status.Parents.Total)
+	if a.rejection != nil { // parents are not reconciled
+		total := known.total
+		if !known.complete {
+			total = max(status.Parents.Total, tc.Status.Parents.Total)
+		}
 		status.Parents, status.Failing = v1.ParentCounts{Total: total, Failed: total}, nil
 		status.Children.Total = max(status.Children.Total, tc.Status.Children.Total)
 	}
@@ -136,14 +139,15 @@ func (c *Controllers) statusOf(tc *v1.TemplateController, e *tracked, a assembly
 
 // knownParents is about the parents in the caches.
 type knownParents struct {
-	total   int64 // 0 while it is unknown
-	counted bool  // whether they are all counted, where the status has more parents than that
+	total    int64 // 0 unless complete
+	complete bool  // whether the caches hold all of them
+	counted  bool  // whether they are all counted, where the status has more parents than that
 }
 
 // parentsOf looks at the parents in the caches, without the lock: that may evaluate the filter.
 func (c *Controllers) parentsOf(tc *v1.TemplateController, e *tracked, a assembly, next *running.Controller) (known knownParents) {
 	if len(next.Parents) > 0 && (!next.Rejected || next.ReportsRejection) && next.ParentsComplete() {
-		known.total = int64(next.CountParents())
+		known.total, known.complete = int64(next.CountParents()), true
 	}
 	c.mu.RLock()
 	fewer := e.counts.Parents.Total < tc.Status.Parents.Total && c.clock.Since(e.since) < recountTime

@@ -39,6 +39,44 @@ func TestStatusThatTheServerRefusesIsReported(t *testing.T) {
 	}
 }
 
+func TestARefusedStatusIsRecordedOnceThoughAWriteConflicts(t *testing.T) {
+	c := begun(t, apps, app)
+	c.apply(with(t, app, "[a, b]", "[a, b, c]"))
+	c.deliver()
+	for _, answered := range []error{
+		answer(http.StatusInternalServerError, "", ".status.count: expected string, got &{3}"), conflict(one), notFound(one),
+		answer(http.StatusInternalServerError, "", ".status.count: expected string, got &{3}"),
+	} {
+		c.refuse["status apps one"] = answered
+		c.pass("apps", "one")
+	}
+	if want := []string{"one Warning StatusRejected: cannot write the status: .status.count: wrong type, expected string"}; !slices.Equal(c.events, want) {
+		t.Errorf("Events %q, want %q", c.events, want)
+	}
+}
+
+func TestStatusOfAKindThatIsNotServedIsReportedAndRetriedLater(t *testing.T) {
+	for _, row := range []struct {
+		why, events string
+		err         error
+		retry       problem.Retry
+	}{
+		{"the parent has been deleted", "", notFound(one), problem.RetryNow},
+		{"the kind is not served", "one Warning StatusRejected: cannot write the status: the API server does not serve this kind at present", unserved(one), problem.RetryBackoff},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			c := begun(t, apps, app)
+			c.apply(with(t, app, "[a, b]", "[a, b, c]"))
+			c.deliver()
+			c.refuse["status apps one"] = row.err
+			result, _ := c.pass("apps", "one")
+			if result.Retry != row.retry || strings.Join(c.events, "\n") != row.events {
+				t.Errorf("retry %v and Events %q, want %v and %q", result.Retry, c.events, row.retry, row.events)
+			}
+		})
+	}
+}
+
 func TestParentsWithoutRoomForConditions(t *testing.T) {
 	controller := with(t, apps, "kind: App", "kind: Statusless", "  status:\n    template: |\n      count: {{ len .children.maps }}\n", "")
 	c := newCluster(t)
@@ -81,7 +119,7 @@ func TestConditionOfAnotherManagerIsLeftAlone(t *testing.T) {
 	}
 	c.controllers.queue.Add("apps")
 	c.run()
-	if got, want := c.condition("templatecontrollers", "apps", "StatusWritable"), "False ConditionOwned: another manager owns the condition Ready of 1 parents, where it is left alone: give spec.status.readyCondition another type"; got != want {
+	if got, want := c.condition("templatecontrollers", "apps", "StatusWritable"), "False ConditionOwned: another manager owns the condition Ready of 1 parent, where it is left alone: give spec.status.readyCondition another type"; got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
 	version := c.version
@@ -129,7 +167,7 @@ func TestReadyConditionInAnAtomicList(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{"count": int64(3), "conditions": theirs}, status); diff != "" {
 		t.Errorf("once another manager writes the list: status (-want +got):\n%s", diff)
 	}
-	if got := c.writable("apps"); !strings.HasPrefix(got, "False ConditionOwned: another field manager owns .status.conditions of 1 parents, ") {
+	if got := c.writable("apps"); !strings.HasPrefix(got, "False ConditionOwned: another field manager owns .status.conditions of 1 parent, ") {
 		t.Errorf("condition %q, want False ConditionOwned", got)
 	}
 	_, requests = c.pass("apps", "one")

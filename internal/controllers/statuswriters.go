@@ -4,23 +4,27 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
-// MayWrite reports whether a TemplateController of that name may write the status of a parent of that kind: what one that is
-// gone, or has turned to other parents, has left there belongs to nobody.
+// MayWrite reports whether a TemplateController of that name may write the status of a parent of that kind. Anybody can write in the name of
+// one that is gone, watches another kind or has turned to other parents: such fields belong to nobody.
 func (c *Controllers) MayWrite(name string, kind schema.GroupKind, parent types.NamespacedName) bool {
-	if c.cache.Get(types.NamespacedName{Name: name}) == nil {
+	packed := c.cache.Get(types.NamespacedName{Name: name})
+	if packed == nil || WatchedKind(packed) != kind {
 		return false
 	}
 	other := c.get(name)
 	if other == nil {
 		return true // another installation may serve it
 	}
-	if other.GVK.GroupKind() != kind {
-		return false
-	}
 	return !other.ParentsSynced(parent.Namespace) || other.Parent(parent) != nil
+}
+
+// WatchedKind returns the kind of the parents of a TemplateController, as its spec has it.
+func WatchedKind(packed *object.Object) schema.GroupKind {
+	return schema.FromAPIVersionAndKind(packed.Text("spec", "watch", "apiVersion"), packed.Text("spec", "watch", "kind")).GroupKind()
 }
 
 // requeueContested has parents looked at again of whose status a part is left to another TemplateController, which may

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/klog/v2"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/workers"
+	"github.com/templater-dev/templater/internal/spec"
 	"github.com/templater-dev/templater/internal/watch"
 )
 
@@ -66,12 +66,17 @@ func (l *syncRun) read(ctx context.Context) (done bool, err error) {
 		}
 		return true, l.c.forget(ctx, l.name)
 	}
-	l.tc = &v1.TemplateController{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(l.packed.Content(), l.tc); err != nil {
-		return true, fmt.Errorf("read TemplateController %s: %w", l.name, err)
+	l.tc, err = decode(l.packed)
+	return err != nil, err
+}
+
+// decode reads a TemplateController.
+func decode(packed *object.Object) (*v1.TemplateController, error) {
+	tc := &v1.TemplateController{}
+	if err := packed.Unmarshal(tc); err != nil {
+		return nil, fmt.Errorf("read TemplateController %s: %w", packed.Name(), err)
 	}
-	l.tc.ResourceVersion = l.packed.ResourceVersion()
-	return false, nil
+	return tc, nil
 }
 
 // claim takes up a TemplateController of this class, and releases one of another class.
@@ -84,17 +89,29 @@ func (l *syncRun) claim(ctx context.Context) (done bool, err error) {
 	return false, nil
 }
 
-// compile finds out what the spec means, once for each generation, and once more where what is known of its kinds has changed.
+// compile finds out what the spec means, once for each generation. It is checked once more where what is known of its kinds has changed.
+// There may be no memory to compile it.
 func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
+	rejection := l.c.memory.Admit(l.tc)
 	l.c.mu.Lock()
-	e, fresh := l.entry, l.entry.generation != l.tc.Generation
-	stale := e.stale
+	e := l.entry
+	fresh, stale := e.generation != l.tc.Generation || e.refused != (rejection != nil), e.stale
 	e.stale = false
+	compiled := e.compiled
+	if fresh || !e.compiles {
+		compiled = nil
+	}
 	l.c.mu.Unlock()
 	if !fresh && !stale {
 		return false, nil
 	}
-	compiled, verdict := l.c.check(ctx, l.tc)
+	var verdict verdict
+	if rejection != nil {
+		compiled, verdict = spec.Uncompiled(l.name, &l.tc.Spec), refused(rejection)
+	} else {
+		workers.Of(ctx).Long()
+		compiled, verdict = l.c.check(ctx, l.tc, compiled)
+	}
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	verdict.stale = e.stale // meanwhile
@@ -102,7 +119,7 @@ func (l *syncRun) compile(ctx context.Context) (done bool, err error) {
 	if !fresh {
 		return false, nil // what the templates mean is the same
 	}
-	e.generation, e.compiled = l.tc.Generation, compiled
+	e.generation, e.refused, e.compiled = l.tc.Generation, rejection != nil, compiled
 	e.counts.Begin(e.generation)
 	e.indexes = indexesOf(compiled)
 	e.round++
@@ -135,6 +152,10 @@ func (l *syncRun) watch(ctx context.Context) (map[watch.Want]*watch.Cache, error
 	l.assembly = l.c.assemble(l.tc, l.entry)
 	if l.assembly.lost {
 		l.c.forgetParents(ctx, l.name, l.entry)
+	}
+	l.c.limitWatches(l.tc, l.entry, &l.assembly)
+	if l.assembly.refused {
+		l.c.stop(ctx, l.name)
 	}
 	return l.c.watches.Set(l.name, l.assembly.wants())
 }

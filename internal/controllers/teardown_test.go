@@ -42,7 +42,7 @@ func TestTemplateControllerThatWasBrokenTakesItsChildren(t *testing.T) {
 	}{
 		"a template":   {with(t, apps, "{{ end }}", ""), append(slices.Clone(deletions), "status apps one")},
 		"the selector": {with(t, apps, "kind: App}", "kind: App, labelSelector: {matchLabels: {a: '?'}}}"), deletions},
-		"the period":   {with(t, apps, "spec:\n", "spec:\n  resyncPeriod: never\n"), deletions},
+		"the period":   {with(t, apps, "spec:\n", "spec:\n  resyncPeriod: never\n"), append(slices.Clone(deletions), "status apps one")},
 	} {
 		for _, restart := range []bool{false, true} {
 			t.Run(fmt.Sprint(why, ", restart ", restart), func(t *testing.T) {

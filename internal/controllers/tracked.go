@@ -31,6 +31,7 @@ type tracked struct {
 	confirmed      bool                // whether it is known as the server has it: see Controllers.MayPrune
 	recorded       bool                // whether this operator has written its status since it took it up
 	generation     int64
+	refused        bool // whether there is no memory for what this generation compiles to
 	compiled       *spec.Compiled
 	filter         *running.Filter  // of compiled; nil = none
 	indexes        []*related.Index // of spec.related, in its order; made for each generation, for all parents are looked at then
@@ -43,15 +44,17 @@ type tracked struct {
 	custom     map[schema.GroupKind]bool   // those of childKinds that a CustomResourceDefinition defined when they were last served
 	namespaces map[string]bool             // that children may be in; nil = all
 	everywhere bool                        // whether they were read in all when this operator took it up
-	settled    map[schema.GroupKind]bool   // those whose version was taken up since the last generation
-	missing    map[schema.GroupKind]bool   // those that templates asked for and the server does not have
-	state      *running.State              // of the caches, when the parents were last enqueued
-	counts     *tally.Counts
-	passes     sync.WaitGroup // those that are under way
-	underWay   atomic.Int32   // how many they are
-	round      int64          // of looks at all parents: the present generation, and the kinds that are known
-	bits       map[schema.GroupKind]uint64
-	meter      measure.Meter
+	// recordedNamespaces are namespaces without those that the present spec has added: see limitWatches.
+	recordedNamespaces map[string]bool
+	settled            map[schema.GroupKind]bool // those whose version was taken up since the last generation
+	missing            map[schema.GroupKind]bool // those that templates asked for and the server does not have
+	state              *running.State            // of the caches, when the parents were last enqueued
+	counts             *tally.Counts
+	passes             sync.WaitGroup // those that are under way
+	underWay           atomic.Int32   // how many they are
+	round              int64          // of looks at all parents: the present generation, and the kinds that are known
+	bits               map[schema.GroupKind]uint64
+	meter              measure.Meter
 }
 
 func newTracked(uid types.UID) *tracked {
@@ -113,6 +116,7 @@ func (c *Controllers) track(tc *v1.TemplateController) *tracked {
 		e.widenScope(tc.Status.ChildNamespaces)
 	}
 	e.learn(tc.Status.ChildKinds)
+	e.recordedNamespaces = e.namespaces
 	e.widenScope(spec.ChildNamespaces(&tc.Spec))
 	return e
 }

@@ -52,12 +52,37 @@ func (f Finding) String() string {
 }
 
 // Sort puts findings in order: by severity, errors first, then as they stand in the templates. It keeps one of those
-// that are the same.
+// that are the same. That there are more is last.
 func Sort(all []Finding) []Finding {
 	slices.SortStableFunc(all, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.Where, b.Where), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Code, b.Code))
+		return cmp.Or(cmp.Compare(notShown(a), notShown(b)), cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.Where, b.Where), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Code, b.Code))
 	})
 	return slices.Compact(all)
+}
+
+// notShown is 1 for the finding that there are more, which is last, and else 0.
+func notShown(f Finding) int {
+	if f.Code == NotShown {
+		return 1
+	}
+	return 0
+}
+
+// mostShown is how many findings of one TemplateController are shown.
+const mostShown = 500
+
+// More says that there are more findings than are shown.
+func More() Finding {
+	return Finding{Code: NotShown, Severity: Warning, Where: "spec", Message: "more findings are not shown: fix these first"}
+}
+
+// Bounded returns sorted findings up to a number. If it leaves some out, or some were left out before, the last one says so.
+func Bounded(all []Finding) []Finding {
+	shown := slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return f.Code == NotShown })
+	if len(shown) == len(all) && len(all) <= mostShown {
+		return all
+	}
+	return append(shown[:min(len(shown), mostShown)], More())
 }
 
 // Of returns the findings of a severity.

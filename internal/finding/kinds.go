@@ -29,7 +29,7 @@ var ofKinds = []Rule{
 	},
 	{
 		WatchedKind, Error, "A kind that is not there",
-		"Neither Kubernetes nor a CustomResourceDefinition that is at hand has a kind of that name in that version. Nothing would be watched.",
+		"Neither Kubernetes nor a CustomResourceDefinition that is at hand has a kind of that name in that version. Nothing would be watched. It is a warning where a kind of a similar name is at hand, and nothing is known of this one.",
 		"Correct `apiVersion` and `kind`. Kinds of Kubernetes itself are those of the newest release that this version of templater knows.",
 	},
 	{
@@ -43,7 +43,7 @@ var ofKinds = []Rule{
 		"Declare `.status.conditions` in the CustomResourceDefinition as the message says, or set `spec.status.readyCondition` to `\"\"`.",
 	},
 	{
-		SharedReady, Warning, "Two TemplateControllers that want the same ready condition",
+		SharedReady, Warning, "Two TemplateControllers that write the same ready condition",
 		"Both would write the same condition of the same parents. The first one to write it keeps it, and the parent does not show whether the other one is done. Only certain cases are reported: equal selectors, or one without any.",
 		"Give one of the two another `spec.status.readyCondition`, or let them select different parents.",
 	},

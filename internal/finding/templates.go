@@ -19,6 +19,7 @@ const (
 	NoExpression      Code = "TL015"
 	SecondName        Code = "TL016"
 	NoLogs            Code = "TL017"
+	NotShown          Code = "TL018"
 )
 
 var ofTemplates = []Rule{
@@ -84,8 +85,8 @@ var ofTemplates = []Rule{
 	},
 	{
 		TooMuch, Error, "A template that is too long, or nested too deep",
-		"What is parsed is bounded, so that no template can exhaust the operator: see [Limits](limits.md).",
-		"Divide the template into several entries of `spec.children`, or move parts of it to `spec.helpers`.",
+		"What is parsed is bounded, so that no template can exhaust the operator: see [Limits](limits.md). What all templates hold together is bounded, too, and so is `spec.values`.",
+		"Divide the template into several entries of `spec.children`, or move parts of it to `spec.helpers`. If it is all templates together, or `spec.values`, divide the TemplateController into several.",
 	},
 	{
 		Delimiters, Error, "Delimiters that are the same",
@@ -106,5 +107,10 @@ var ofTemplates = []Rule{
 		NoLogs, Error, "Logs that nobody reads",
 		"The function `logs` yields the logs of Pods that an entry of `spec.related` shows, where that entry has `logs`. There is no such entry.",
 		"Give the entry that the Pod is from `logs: {}`.",
+	},
+	{
+		NotShown, Warning, "More findings than are shown",
+		"Templater stops after a number of findings in one TemplateController, so that no TemplateController keeps it busy: see [Limits](limits.md).",
+		"Fix the findings that are shown, and check again.",
 	},
 }

@@ -35,7 +35,7 @@ const (
 var ofTypes = []Rule{
 	{
 		UnknownField, Error, "A field that is not there",
-		"The schema of the kind, `spec.values` or a `dict` has no field of that name, so it is always missing. Printing a missing value, and giving it to most functions, stops rendering. Elsewhere, such as in `if` and `default`, this is a warning.",
+		"The schema of the kind, `spec.values` or a `dict` has no field of that name, so it is always missing. Printing a missing value, and giving it to most functions, stops rendering. Elsewhere, such as in `if` and `default`, this is a warning. `default`, `coalesce` and `hasKey` may name a key that `spec.values` does not have, since an overlay may add it.",
 		"Use the name or the place that the message tells. If the field is right, the schema is not: add it to the CustomResourceDefinition.",
 	},
 	{

@@ -25,20 +25,31 @@ type Discovery interface {
 	Reset()
 }
 
+// How often discovery is asked anew at most, for all who call: a discovery reads every kind of the cluster.
+const (
+	missingInterval = 10 * time.Second // when a kind is missing
+	doubtInterval   = 30 * time.Second // when a resource is not found
+)
+
 // A Resolver answers which kinds the server has. Custom kinds come from the watched
 // definitions, so they are current; the others come from discovery, which is
-// asked anew at most every ten seconds when a kind is missing. It is safe for
-// concurrent use.
+// asked anew now and then when a kind is missing. It is safe for concurrent use.
 type Resolver struct {
 	definitions Definitions
 	discovery   Discovery
 	now         func() time.Time
 
 	mu      sync.Mutex
-	reset   time.Time
-	builtIn map[schema.GroupVersionKind]Kind
+	reset   time.Time // when discovery was asked anew last
+	builtIn map[schema.GroupVersionKind]discovered
 	others  map[schema.GroupKind]bool // those that discovery has had
 	read    map[schema.GroupVersionKind]reading
+}
+
+// discovered is a kind that discovery had when it had last been asked anew at that time.
+type discovered struct {
+	kind  Kind
+	reset time.Time
 }
 
 // reading is what a definition says of one version of its kind.
@@ -51,7 +62,7 @@ type reading struct {
 // NewResolver returns a Resolver that reads from both sources, which must have
 // synced. now is the clock.
 func NewResolver(definitions Definitions, discovery Discovery, now func() time.Time) *Resolver {
-	return &Resolver{definitions: definitions, discovery: discovery, now: now, builtIn: map[schema.GroupVersionKind]Kind{}, others: map[schema.GroupKind]bool{}, read: map[schema.GroupVersionKind]reading{}}
+	return &Resolver{definitions: definitions, discovery: discovery, now: now, builtIn: map[schema.GroupVersionKind]discovered{}, others: map[schema.GroupKind]bool{}, read: map[schema.GroupVersionKind]reading{}}
 }
 
 // Resolve returns the kind in that version. The error is a *NotFoundError when the server does
@@ -60,40 +71,45 @@ func (r *Resolver) Resolve(gvk schema.GroupVersionKind) (Kind, error) {
 	if known := r.known(gvk); known != nil {
 		return known.kind, known.err
 	}
+	asOf := r.lastReset()
 	kind, err := r.discover(gvk) // without the lock: what has to be asked for holds up nobody who does not
-	if err != nil && r.mayReset() {
+	if err != nil && r.mayReset(missingInterval) {
 		r.discovery.Reset()
+		asOf = r.lastReset()
 		kind, err = r.discover(gvk)
 	}
 	if meta.IsNoMatchError(err) {
 		return Kind{}, r.elsewhere(gvk)
 	}
 	if err == nil {
-		r.note(gvk, kind)
+		r.note(gvk, discovered{kind, asOf})
 	}
 	return kind, err
 }
 
-// Doubt has discovery asked anew because the server answers that a resource is not found, which it had: an upgrade of the control plane
-// removes versions of built-in kinds. It reports whether Resolve may answer differently now; false says that discovery was asked less than ten seconds ago.
+// Doubt reports whether Resolve may answer differently now. The caller has been told that a resource is not found which the server had: an upgrade
+// of the control plane removes versions of built-in kinds. Discovery is asked anew at most every 30 seconds; in between, all callers use its last answer.
 func (r *Resolver) Doubt(resource schema.GroupVersionResource) bool {
-	if !r.mayReset() {
-		return false
+	renewed := r.mayReset(doubtInterval)
+	if renewed {
+		r.discovery.Reset()
 	}
-	r.discovery.Reset()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.DeleteFunc(r.builtIn, func(_ schema.GroupVersionKind, kind Kind) bool { return kind.Resource == resource })
-	return true
+	before := len(r.builtIn)
+	maps.DeleteFunc(r.builtIn, func(_ schema.GroupVersionKind, known discovered) bool {
+		return known.kind.Resource == resource && known.reset.Before(r.reset)
+	})
+	return renewed || len(r.builtIn) < before
 }
 
 // note remembers what discovery has.
-func (r *Resolver) note(gvk schema.GroupVersionKind, kind Kind) {
+func (r *Resolver) note(gvk schema.GroupVersionKind, found discovered) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.others[gvk.GroupKind()] = true
 	if !strings.Contains(gvk.Group, ".") || strings.HasSuffix(gvk.Group, ".k8s.io") {
-		r.builtIn[gvk] = kind // until somebody has reason to Doubt it
+		r.builtIn[gvk] = found // until somebody has reason to Doubt it
 	}
 }
 
@@ -122,18 +138,25 @@ func (r *Resolver) known(gvk schema.GroupVersionKind) *resolved {
 	if r.definitions.EverDefined(gvk.GroupKind()) {
 		return &resolved{err: &NotFoundError{GVK: gvk}} // though discovery may have it for some time yet, and remembers it
 	}
-	if kind, ok := r.builtIn[gvk]; ok {
-		return &resolved{kind: kind}
+	if known, ok := r.builtIn[gvk]; ok {
+		return &resolved{kind: known.kind}
 	}
 	return nil
 }
 
-// mayReset reports whether discovery may be asked anew, and takes note of the time.
-func (r *Resolver) mayReset() bool {
+// lastReset returns when discovery was asked anew last.
+func (r *Resolver) lastReset() time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.reset
+}
+
+// mayReset reports whether the interval has passed since discovery was asked anew last, and takes note of the time.
+func (r *Resolver) mayReset(interval time.Duration) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
-	if now.Sub(r.reset) <= 10*time.Second {
+	if now.Sub(r.reset) <= interval {
 		return false
 	}
 	r.reset = now

@@ -247,29 +247,75 @@ func TestBuiltInKindsAreAskedForOnce(t *testing.T) {
 	}
 }
 
-func TestDiscoveryIsRefreshedForARemovedVersion(t *testing.T) {
-	old := schema.GroupVersionKind{Group: "apps", Version: "v1beta1", Kind: "Deployment"}
-	d := &fakeDiscovery{known: map[schema.GroupKind]bool{old.GroupKind(): true}}
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	kinds := NewResolver(definitions{}, d, func() time.Time { return now })
-	found, err := kinds.Resolve(old)
+// oldDeployment is a version of a built-in kind that an upgrade of the control plane removes.
+var oldDeployment = schema.GroupVersionKind{Group: "apps", Version: "v1beta1", Kind: "Deployment"}
+
+// resolvedOnce returns a Resolver that has resolved oldDeployment, its discovery and clock. Setting discovery.only to v1 is the upgrade.
+func resolvedOnce(t *testing.T) (kinds *Resolver, discovery *fakeDiscovery, found Kind, now *time.Time) {
+	t.Helper()
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	now, discovery = &start, &fakeDiscovery{known: map[schema.GroupKind]bool{oldDeployment.GroupKind(): true}}
+	kinds = NewResolver(definitions{}, discovery, func() time.Time { return *now })
+	found, err := kinds.Resolve(oldDeployment)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.only = "v1" // the control plane has been upgraded
+	return kinds, discovery, found, now
+}
+
+func wantServedInV1(t *testing.T, kinds *Resolver) {
+	t.Helper()
+	var missing *NotFoundError
+	if _, err := kinds.Resolve(oldDeployment); !errors.As(err, &missing) || missing.Served != "v1" {
+		t.Errorf("err = %v, want that the kind is served in v1", err)
+	}
+}
+
+func TestDiscoveryIsRefreshedForARemovedVersion(t *testing.T) {
+	kinds, d, found, now := resolvedOnce(t)
+	d.only = "v1"
 	if !kinds.Doubt(found.Resource) || d.resets != 1 {
 		t.Errorf("discovery was reset %d times, want once", d.resets)
 	}
 	if kinds.Doubt(found.Resource) || d.resets != 1 {
-		t.Errorf("discovery was reset %d times within ten seconds, want once", d.resets)
+		t.Errorf("discovery was reset %d times within 30 seconds, want once", d.resets)
 	}
-	var missing *NotFoundError
-	if _, err := kinds.Resolve(old); !errors.As(err, &missing) || missing.Served != "v1" {
-		t.Errorf("err = %v, want that the kind is served in v1", err)
-	}
-	now = now.Add(11 * time.Second)
+	wantServedInV1(t, kinds)
+	*now = now.Add(31 * time.Second)
 	if !kinds.Doubt(found.Resource) {
-		t.Error("discovery is not asked again after ten seconds")
+		t.Error("discovery is not asked again after 30 seconds")
+	}
+}
+
+func TestAllWhoseResourceIsNotFoundShareOneDiscovery(t *testing.T) {
+	d := &fakeDiscovery{known: map[schema.GroupKind]bool{}}
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	kinds := NewResolver(definitions{}, d, func() time.Time { return now })
+	pods := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	for range 150 { // as many TemplateControllers, each of which asks every 30 seconds, for five minutes
+		for range 10 {
+			kinds.Doubt(pods)
+		}
+		now = now.Add(2 * time.Second)
+	}
+	if d.resets != 10 {
+		t.Errorf("discovery was asked anew %d times in five minutes, want every 30 seconds", d.resets)
+	}
+}
+
+// A discovery that another missing kind has caused is as good as one of its own.
+func TestDoubtUsesADiscoveryThatAnotherKindHasCaused(t *testing.T) {
+	kinds, d, found, _ := resolvedOnce(t)
+	d.only = "v1"
+	if _, err := kinds.Resolve(schema.GroupVersionKind{Group: "metrics.example.org", Version: "v1", Kind: "Metric"}); err == nil || d.resets != 1 {
+		t.Fatalf("err = %v after %d resets, want that the kind is missing after one", err, d.resets)
+	}
+	if !kinds.Doubt(found.Resource) || d.resets != 1 {
+		t.Errorf("Resolve answers as before, or discovery was reset %d times, want once", d.resets)
+	}
+	wantServedInV1(t, kinds)
+	if kinds.Doubt(found.Resource) {
+		t.Error("Resolve may answer differently, though discovery was not asked anew")
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/rest"
 
+	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/object"
 )
 
@@ -32,7 +33,7 @@ type Client struct {
 // of a config that makes no sense.
 func NewClient(config *rest.Config) (*Client, error) {
 	c := rest.CopyConfig(config)
-	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return dates{next} })
+	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return dates{impatient{next}} })
 	c.ContentConfig = rest.ContentConfig{
 		AcceptContentTypes: runtime.ContentTypeJSON, ContentType: runtime.ContentTypeJSON,
 		NegotiatedSerializer: object.Serializer(), GroupVersion: &schema.GroupVersion{},
@@ -144,15 +145,15 @@ func apply(ctx context.Context, r *rest.Request, body []byte, manager string) (*
 }
 
 // Delete asks for the deletion of the object with that UID; it may take its time
-// to go. It returns nil also when the object was gone before. A Conflict says
-// that the object of that name is another one by now.
+// to go. It returns nil also when the object was gone before, and an error when the
+// resource is not served. A Conflict says that the object of that name is another one by now.
 func (c *Client) Delete(ctx context.Context, at Location, uid types.UID, propagation metav1.DeletionPropagation) error {
 	body := object.Append(nil, map[string]any{
 		"kind": "DeleteOptions", "apiVersion": "v1",
 		"preconditions": map[string]any{"uid": string(uid)}, "propagationPolicy": string(propagation),
 	})
 	err := do(ctx, c.request(c.rest.Delete(), at).SetHeader("Content-Type", runtime.ContentTypeJSON).Body(body)).Error()
-	if apierrors.IsNotFound(err) {
+	if answers.MissingObject(err) {
 		return nil
 	}
 	return err

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
+	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/object"
 )
 
@@ -230,6 +231,24 @@ func TestDeletingWhatIsGoneIsNoError(t *testing.T) {
 	client, _ := serve(t, http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)
 	if err := client.Delete(t.Context(), a, "u", metav1.DeletePropagationBackground); err != nil {
 		t.Errorf("err = %v", err)
+	}
+}
+
+// The server answers 404 for each object of a resource that it does not serve; the objects may exist all the same.
+func TestDeletingFromAResourceThatIsNotServedIsAnError(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	client, err := NewClient(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, call := range map[string]func() error{
+		"delete":     func() error { return client.Delete(t.Context(), a, "u", metav1.DeletePropagationBackground) },
+		"finalizers": func() error { _, err := client.SetFinalizers(t.Context(), a, "1", nil); return err },
+	} {
+		if err := call(); !answers.Unserved(err) {
+			t.Errorf("%s: %v, want the error of a resource that is not served", name, err)
+		}
 	}
 }
 

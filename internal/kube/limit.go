@@ -2,6 +2,8 @@ package kube
 
 import (
 	"context"
+	"net/http"
+	"strconv"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -10,6 +12,22 @@ import (
 // RequestLimit is how long a request may take that is no watch, with its retries. The API
 // server itself gives up after 60 s (--request-timeout), so what takes longer gets no answer.
 const RequestLimit = 90 * time.Second
+
+// RetryAfterLimit is how long a request waits before it is sent again because the answer asks for that.
+const RetryAfterLimit = 5 * time.Second
+
+// impatient hands a longer pause on as the failure that it is, so that it is reported at once: a webhook decides how long it is.
+type impatient struct{ http.RoundTripper }
+
+func (i impatient) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := i.RoundTripper.RoundTrip(r)
+	if err == nil {
+		if seconds, err := strconv.Atoi(answer.Header.Get("Retry-After")); err == nil && seconds > int(RetryAfterLimit/time.Second) {
+			answer.Header.Del("Retry-After")
+		}
+	}
+	return answer, err
+}
 
 // Observer hears of the requests that a Client makes, one after the other; watches do not count.
 type Observer interface {

@@ -6,10 +6,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/templater-dev/templater/internal/kube/answers"
 )
 
 // silentServer returns a server that answers nobody before the end of the test.
@@ -66,6 +69,39 @@ func TestARequestWithoutAnAnswerEnds(t *testing.T) {
 	}
 	if noted != (requests{1, 1}) {
 		t.Error("the end of the request was not noted")
+	}
+}
+
+// later answers all requests with 429, and asks to wait that long.
+type later struct {
+	seconds string
+	asked   int
+}
+
+func (l *later) RoundTrip(r *http.Request) (*http.Response, error) {
+	l.asked++
+	header := http.Header{"Retry-After": {l.seconds}, "Content-Type": {"application/json"}}
+	return &http.Response{StatusCode: http.StatusTooManyRequests, Header: header, Body: http.NoBody, Request: r}, nil
+}
+
+// TestALongRetryAfterIsLeftToTheCaller has a webhook, which decides what the API server answers, ask for a pause.
+func TestALongRetryAfterIsLeftToTheCaller(t *testing.T) {
+	for seconds, want := range map[string]int{"1": 11, "5": 11, "6": 1, "3600": 1, "99999999999999999999": 1, "tomorrow": 1} {
+		t.Run(seconds, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server := &later{seconds: seconds}
+				client, err := NewClient(&rest.Config{Host: "http://server.test", Transport: server, QPS: -1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err = client.Get(t.Context(), a); answers.Code(err) != http.StatusTooManyRequests {
+					t.Errorf("got error %v, want the answer of the server", err)
+				}
+				if server.asked != want {
+					t.Errorf("%d requests, want %d", server.asked, want)
+				}
+			})
+		})
 	}
 }
 

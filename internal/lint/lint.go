@@ -18,6 +18,8 @@ type Result struct {
 	// Compiled is what the spec means: see spec.Compile. It is there with a Rejection, too, and has its templates where
 	// only the types of fields speak against them.
 	Compiled *spec.Compiled
+	// Compiles is whether the spec makes sense, whatever fields objects have.
+	Compiles bool
 	// Rejection says why the operator does not accept the TemplateController; nil if it does.
 	Rejection *spec.Rejection
 	// Findings are all errors and warnings, sorted. There is an error if and only if there is a Rejection.
@@ -28,15 +30,17 @@ type Result struct {
 // concurrent use.
 func Check(tc *v1.TemplateController, schemas schema.Set) Result {
 	compiled, rejection := spec.Compile(tc.Name, &tc.Spec)
-	r := Result{Compiled: compiled, Rejection: rejection}
 	if rejection == nil {
-		r.Findings = typed.Check(&tc.Spec, compiled.Program, schemas)
-		r.Rejection = rejected(finding.Of(finding.Error, r.Findings))
-	} else {
-		r.Findings = append(slices.Clone(rejection.Findings), besides(tc, schemas, rejection.Findings)...)
+		return Recheck(tc, compiled, schemas)
 	}
-	r.Findings = finding.Sort(r.Findings)
-	return r
+	findings := append(slices.Clone(rejection.Findings), besides(tc, schemas, rejection.Findings)...)
+	return Result{Compiled: compiled, Rejection: rejection, Findings: finding.Bounded(finding.Sort(findings))}
+}
+
+// Recheck is Check for a TemplateController whose spec has been compiled, without a rejection.
+func Recheck(tc *v1.TemplateController, compiled *spec.Compiled, schemas schema.Set) Result {
+	findings := typed.Check(&tc.Spec, compiled.Program, schemas)
+	return Result{Compiled: compiled, Compiles: true, Rejection: rejected(finding.Of(finding.Error, findings)), Findings: finding.Bounded(finding.Sort(findings))}
 }
 
 // besides returns what types tell of a spec that is rejected for what was found: of the templates that can be compiled.

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -22,7 +23,7 @@ func (d *document) decodeController(content map[string]any, at *place) (*v1.Temp
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
 			path := pathAt(text, wrong.Offset)
-			return nil, d.errorAt(at.follow(path), "%s: a %s is no %s", path, jsonWord(wrong.Value), typeWord(wrong.Type))
+			return nil, d.errorAt(at.follow(path), "%s is a %s, but must be a %s%s", path, jsonWord(wrong.Value), typeWord(wrong.Type), typeHint(jsonWord(wrong.Value), wrong.Type))
 		}
 		return nil, d.errorAt(at, "%s", plainError(err))
 	}
@@ -42,6 +43,9 @@ func (d *document) decodeController(content map[string]any, at *place) (*v1.Temp
 func (c *Controller) Place(where string, line, column int) (file string, fileLine, fileColumn int) {
 	d := c.document
 	at := c.find(where)
+	if line == 0 {
+		at = cmp.Or(c.repeated(where), at)
+	}
 	if at == nil {
 		return d.file, d.first, 0
 	}
@@ -52,6 +56,23 @@ func (c *Controller) Place(where string, line, column int) (file string, fileLin
 		}
 	}
 	return d.file, fileLine, fileColumn
+}
+
+// repeated returns the name of the last entry where several have that name: what is said of all of it is that. Else it returns nil.
+func (c *Controller) repeated(where string) *place {
+	list, name, _ := strings.Cut(strings.TrimSuffix(where, "]"), "[")
+	spec := c.item.get("spec")
+	var all []*place
+	switch list {
+	case "children":
+		all = append(spec.get(list).allNamed(name), spec.get("finalize").get(list).allNamed(name)...)
+	case "related":
+		all = spec.get(list).allNamed(name)
+	}
+	if len(all) < 2 {
+		return nil
+	}
+	return all[len(all)-1].get("name")
 }
 
 // find returns the place of a template, or of a field.

@@ -97,14 +97,16 @@ func (d *document) objects() ([]found, error) {
 	whole := found{content, d.root}
 	items, isList := content["items"].([]any)
 	if !isList || !whole.isObject() || content["kind"] != "List" {
-		return []found{whole}, nil
+		return []found{whole}, d.checkProperties(whole)
 	}
 	var all []found
+	var faults []error
 	for i, item := range items {
 		content, _ := item.(map[string]any)
 		all = append(all, found{content, d.root.get("items").item(i)})
+		faults = append(faults, d.checkProperties(all[i]))
 	}
-	return all, nil
+	return all, errors.Join(faults...)
 }
 
 func (d *document) readLines() {
@@ -228,4 +230,29 @@ func (d *document) lineOf(at *place) int {
 		return d.first
 	}
 	return d.first + at.key.Line - 1
+}
+
+// checkProperties says which field of a CustomResourceDefinition is named by a word that kubectl, which reads YAML 1.1, takes for a boolean.
+func (d *document) checkProperties(of found) error {
+	if of.at == nil || of.content["kind"] != "CustomResourceDefinition" {
+		return nil
+	}
+	return d.checkWords(of.at.node)
+}
+
+// booleans are the words that YAML 1.1 takes for booleans, and YAML 1.2 for text.
+var booleans = map[string]bool{"y": true, "yes": true, "on": true, "n": false, "no": false, "off": false}
+
+// checkWords does the same for all keys of a node.
+func (d *document) checkWords(n *yaml.Node) error {
+	for i, child := range n.Content {
+		means, ambiguous := booleans[strings.ToLower(child.Value)]
+		if n.Kind == yaml.MappingNode && i%2 == 0 && ambiguous && child.Style == 0 {
+			return d.errorAt(&place{node: child, key: child}, "the key %s means %t in YAML 1.1, which kubectl reads: put it in quotes", child.Value, means)
+		}
+		if err := d.checkWords(child); err != nil {
+			return err
+		}
+	}
+	return nil
 }

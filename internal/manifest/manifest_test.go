@@ -107,6 +107,29 @@ func TestPlacesOfFields(t *testing.T) {
 	}
 }
 
+// TestANameThatIsThereTwiceIsFoundAtTheSecond: the first one is fine.
+func TestANameThatIsThereTwiceIsFoundAtTheSecond(t *testing.T) {
+	set, err := load(t, head+`  related: [{name: b, kind: A}, {name: c}, {name: b}]
+  children:
+  - name: b
+    template: "{{ if }}"
+  - template: x
+    name: b
+  finalize: {children: [{name: d}, {name: d}]}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for where, want := range map[string][2]int{"children[b]": {11, 5}, "children[d]": {12, 37}, "related[b]": {6, 45}} {
+		if _, line, column := set.Controllers[0].Place(where, 0, 0); [2]int{line, column} != want {
+			t.Errorf("%s is at %d:%d, want %v", where, line, column, want)
+		}
+	}
+	if _, line, _ := set.Controllers[0].Place("children[b]", 1, 4); line != 9 {
+		t.Errorf("a fault of the first template is in line %d, want 9", line)
+	}
+}
+
 // TestWhatIsWrong has each fault told with its place, on one line.
 func TestWhatIsWrong(t *testing.T) {
 	for why, row := range map[string]struct{ text, want string }{
@@ -133,9 +156,13 @@ func TestWhatIsWrong(t *testing.T) {
 		"a level too low":          {head + "  watch:\n    resyncPeriod: 5m\n", "standard input:7:5: unknown field spec.watch.resyncPeriod; it is in spec"},
 		"outside of spec":          {strings.Replace(head, "spec:", "children: []\nspec:", 1) + "  suspend: true\n", "standard input:5:1: unknown field children; it is in spec"},
 		"a name of nothing":        {head + "  reconciliation: x\n", "standard input:6:3: unknown field spec.reconciliation"},
-		"another type":             {head + "  children:\n  - name: b\n    template: {a: 1}\n", "standard input:8:5: spec.children[0].template: a mapping is no string"},
-		"a list for a mapping":     {head + "  watch: []\n", "standard input:6:3: spec.watch: a list is no mapping"},
-		"a number for a switch":    {head + "  suspend: 1\n", "standard input:6:3: spec.suspend: a number is no boolean"},
+		"another type":             {head + "  children:\n  - name: b\n    template: {a: 1}\n", "standard input:8:5: spec.children[0].template is a mapping, but must be a string"},
+		"a list for a mapping":     {head + "  watch: []\n", "standard input:6:3: spec.watch is a list, but must be a mapping; known: apiVersion fieldSelector filter kind labelSelector namespaceSelector namespaces"},
+		"a number for a switch":    {head + "  suspend: 1\n", "standard input:6:3: spec.suspend is a number, but must be a boolean: write true or false"},
+		"a number for a duration":  {head + "  resyncPeriod: 20\n", "standard input:6:3: spec.resyncPeriod is a number, but must be a string: put it in quotes"},
+		"a type for a strategy":    {head + "  children:\n  - name: b\n    updateStrategy: Recreate\n", "standard input:8:5: spec.children[0].updateStrategy is a string, but must be a mapping; known: rollingUpdate type"},
+		"a word of YAML 1.1":       {"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec:\n  properties: {'y': {}, N: {type: string}}\n", "standard input:4:25: the key N means false in YAML 1.1, which kubectl reads: put it in quotes"},
+		"the same in a List":       {"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A}\n- {apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, on: 1}\n", "standard input:5:73: the key on means true in YAML 1.1, which kubectl reads: put it in quotes"},
 		"in a List":                {"apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A}\n- b\n", "standard input:5:3: no object: apiVersion and kind are missing"},
 	} {
 		_, err := load(t, row.text)

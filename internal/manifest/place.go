@@ -47,20 +47,29 @@ func (p *place) item(i int) *place {
 	return p.without()
 }
 
-// named returns the place of the item of a list that has that name.
+// named returns the place of the first item of a list that has that name.
 func (p *place) named(name string) *place {
 	if p == nil {
 		return nil
 	}
-	if n := resolve(p.node); n.Kind == yaml.SequenceNode && !p.missing {
-		for i := range n.Content {
-			item := p.item(i)
-			if at := item.get("name"); !at.missing && resolve(at.node).Value == name {
-				return item
-			}
-		}
+	if all := p.allNamed(name); len(all) > 0 {
+		return all[0]
 	}
 	return p.without()
+}
+
+// allNamed returns the places of the items of a list that have that name.
+func (p *place) allNamed(name string) (all []*place) {
+	if p == nil || p.missing || resolve(p.node).Kind != yaml.SequenceNode {
+		return nil
+	}
+	for i := range resolve(p.node).Content {
+		item := p.item(i)
+		if at := item.get("name"); !at.missing && resolve(at.node).Value == name {
+			all = append(all, item)
+		}
+	}
+	return all
 }
 
 func (p *place) without() *place { return &place{node: p.node, key: p.key, missing: true} }

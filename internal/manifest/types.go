@@ -111,6 +111,20 @@ func typeWord(t reflect.Type) string {
 	}
 }
 
+// typeHint says what to write where a value is of another type than the Go type; "" means that the types say enough.
+func typeHint(word string, t reflect.Type) string {
+	fields := slices.Sorted(maps.Keys(fieldsOf(t)))
+	switch {
+	case t.Kind() == reflect.Struct && len(fields) > 0:
+		return "; known: " + strings.Join(fields, " ")
+	case t.Kind() == reflect.Bool:
+		return ": write true or false"
+	case t.Kind() == reflect.String && (word == "number" || word == "boolean"):
+		return ": put it in quotes"
+	}
+	return ""
+}
+
 // insteadOf says what may have been meant by the path of a field that a TemplateController does not have: the field of a name like it, or
 // that of its name at another level. It begins with a semicolon; "" means that nobody can tell.
 func insteadOf(path string) string {

@@ -102,7 +102,10 @@ func (g *gatherer) children() error {
 			g.add(placesOf(of, read), of.Resource.GroupResource(), uses.Related.Verbs(), syntax.ChildName(entry.Name))
 			g.add(placesOf(of, written), of.Resource.GroupResource(), verbsOn(g.spec, &entry), syntax.ChildName(entry.Name))
 			if needs := escalating[gv.WithKind(y.Kind).GroupKind()]; needs != "" {
-				g.note("%s yields a %s, which only those may write who have all rights that it gives, or %s: add the rules for that yourself", syntax.ChildName(entry.Name), y.Kind, needs)
+				if y.Role != "" {
+					needs = "the verb bind on " + y.Role
+				}
+				g.note("%s yields a %s, which can only be written with all permissions that it grants, or %s: add these rules yourself", syntax.ChildName(entry.Name), y.Kind, needs)
 			}
 		}
 	}

@@ -9,6 +9,9 @@ const (
 	itemBytes   = 70  // an item of a list, and the list with it
 )
 
+// Len returns how many bytes the text of the object has.
+func (o *Object) Len() int { return len(o.data) }
+
 // ContentBytes returns how many bytes Content allocates at most. It takes the time of
 // looking at the text, and no memory.
 func (o *Object) ContentBytes() int { return bytesOf(o.data) }

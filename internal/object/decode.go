@@ -128,7 +128,9 @@ func (s *scanner) finish() *Object {
 	o.namespace = unique.Make(s.unquoted(s.namespace))
 	o.name = s.unquoted(s.name)
 	o.generation, _ = strconv.ParseInt(string(s.text[s.generation.from:s.generation.to]), 10, 64)
-	o.deleting = s.deletion.to > s.deletion.from && s.text[s.deletion.from] == '"'
+	if s.deletion.to > s.deletion.from && s.text[s.deletion.from] == '"' {
+		o.Note(deleting)
+	}
 	s.leaveOut()
 	for _, mapping := range []*span{&o.labels, &o.annotations, &o.owners} {
 		*mapping = s.moved(*mapping)

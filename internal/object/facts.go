@@ -15,8 +15,7 @@ const (
 	Ready Fact = 1 << iota
 	NotReady
 	Failing
-	// Covered: templater holds every field that it applied when it set the
-	// hash that the object carries.
+	// Covered: templater owns every field that it applied for the seal of the object, and nobody has changed the values.
 	Covered
 	// Trimmed: the parts of a definition that nobody reads have been left out.
 	Trimmed
@@ -24,14 +23,14 @@ const (
 	Ours
 	// Sealed: the seal of the object holds for what its labels say, and for the parent that it names.
 	Sealed
-	// Fresh: the object was last applied by this process.
-	Fresh
-	// Altered: somebody else has changed what we hold, since the object got its seal.
-	Altered
+	// OwnWrite: the object is what the server answered to a write of this process.
+	OwnWrite
 	// Settled: see Settle.
 	Settled
 	// Restored: somebody else has taken the seal away, or put an earlier one back. Nothing that it records counts.
 	Restored
+	// deleting: the object has a deletionTimestamp.
+	deleting
 )
 
 // The upper half of what is noted is the round in which an object was found not to be ours: see Refuse.
@@ -58,10 +57,10 @@ func (o *Object) Settle(round uint32) {
 	}
 }
 
-// Settled reports whether that was noted in that round, and nobody has altered the object.
+// Settled reports whether that was noted in that round, and nobody has restored a seal since.
 func (o *Object) Settled(round uint32) bool {
 	now := o.noted.Load()
-	return round&(1<<roundShift-1) == now>>roundShift && Fact(now)&(Settled|Altered|Restored) == Settled
+	return round&(1<<roundShift-1) == now>>roundShift && Fact(now)&(Settled|Restored) == Settled
 }
 
 // Refused reports whether the object was found not to be ours in that round; the first is 1.
@@ -76,12 +75,17 @@ func (o *Object) Noted(f Fact) bool { return Fact(o.noted.Load())&f != 0 }
 // Note notes a fact.
 func (o *Object) Note(f Fact) { o.noted.Or(uint32(f)) }
 
+// SetOwned records a hash of the values that templater owns: those of the server's answer to an apply of this process, or those that
+// were found to be as they should be. 0 is for none.
+func (o *Object) SetOwned(hash uint32) { o.owned.Store(hash) }
+
+// Owned returns what SetOwned has recorded of the object, or of an earlier state with the same seal: where the values have another hash,
+// somebody else has changed them. It is 0 where nothing is known.
+func (o *Object) Owned() uint32 { return o.owned.Load() }
+
 // Follow notes those facts that before, an earlier state of the object of that name, had and o must have, too. It is
 // for o's first owner, who has shown it to nobody, or for who knows that o came of before.
 func (o *Object) Follow(before *Object) {
-	if before.Noted(Covered) && before.ownership == o.ownership && before.Annotation(v1.AnnotationHash) == o.Annotation(v1.AnnotationHash) {
-		o.Note(Covered)
-	}
 	if before.UID() != o.UID() {
 		return
 	}
@@ -96,19 +100,19 @@ func (o *Object) Follow(before *Object) {
 	o.Note(facts)
 }
 
-// provenance returns what follows for o about who has written it, from what was known of the state before. A write of this process
-// is Ours already, and an apply Fresh, too. A seal that somebody else has changed counts only where it is newer than all before it.
+// provenance returns what follows for o about who has written it, from what was known of the state before. It takes over the hash of owned
+// values under the same seal only: another seal is of a write that this process has not made, or has had no answer to. A seal that somebody
+// else has changed counts only where it is newer than all before it.
 func (o *Object) provenance(before *Object, known Fact) Fact {
-	same := o.sameSeal(before)
 	switch {
-	case o.Noted(Fresh):
+	case o.Noted(OwnWrite):
 		return 0
-	case o.Noted(Ours):
-		return known & (Altered | Fresh)
-	case same && o.reapplied(before):
-		return Altered | known&Restored
-	case same:
-		return known & (Altered | Fresh | Restored)
+	case o.sameSeal(before):
+		o.SetOwned(before.Owned())
+		if known&Covered != 0 && !o.sameOwned(before) {
+			known &^= Covered
+		}
+		return known & (Covered | Restored)
 	case known&Restored != 0 || o.serial() < before.serial():
 		return Restored
 	}
@@ -120,7 +124,7 @@ func (o *Object) serial() int64 { return seal.Read(o.Annotation(v1.AnnotationSea
 
 // Written takes note that o is the state that a write of this process has left, which after is, too.
 func (o *Object) Written(after *Object) {
-	o.noted.And(^uint32(Altered | Restored))
+	o.noted.And(^uint32(Restored))
 	o.Follow(after)
 }
 

@@ -1,6 +1,7 @@
 package object
 
 import (
+	"fmt"
 	"log/slog"
 	"slices"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"unique"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/json"
 )
 
 // Object is an object as the server had it at one resource version. It is
@@ -20,8 +22,8 @@ type Object struct {
 
 	// Where in data the values of members of metadata are; texts without their quotes.
 	uid, version, labels, annotations, owners span
-	metadata                                  uint32 // where the members of metadata begin; 0 = there is none
-	deleting                                  bool
+	metadata                                  uint32        // where the members of metadata begin; 0 = there is none
+	owned                                     atomic.Uint32 // see SetOwned
 	generation                                int64
 	ownership                                 unique.Handle[string] // see ownership.go
 
@@ -78,7 +80,7 @@ func (o *Object) LogValue() slog.Value { return slog.StringValue(o.String()) }
 func (o *Object) Generation() int64 { return o.generation }
 
 // Deleting reports whether the object has a deletionTimestamp.
-func (o *Object) Deleting() bool { return o.deleting }
+func (o *Object) Deleting() bool { return o.Noted(deleting) }
 
 // APIVersion returns the apiVersion.
 func (o *Object) APIVersion() string { return o.Text("apiVersion") }
@@ -273,6 +275,14 @@ func (o *Object) Content() map[string]any {
 	return content
 }
 
+// Unmarshal reads the object into a typed one, without managedFields.
+func (o *Object) Unmarshal(into any) error {
+	if err := json.Unmarshal([]byte(o.data), into); err != nil {
+		return fmt.Errorf("unmarshal an object: %w", withoutText(err))
+	}
+	return nil
+}
+
 // At returns what is at a path of keys, as Content has it, or nil where there is nothing.
 func (o *Object) At(path ...string) any {
 	text := o.raw(path)
@@ -286,7 +296,7 @@ func (o *Object) At(path ...string) any {
 // Terminating returns the object with that deletionTimestamp (RFC 3339), or the
 // object itself when it has one.
 func (o *Object) Terminating(since string) *Object {
-	if o.deleting || o.metadata == 0 {
+	if o.Deleting() || o.metadata == 0 {
 		return o
 	}
 	var b strings.Builder

@@ -183,8 +183,8 @@ func TestFactsFollowTheObjectAsFarAsTheyHold(t *testing.T) {
 		from, to string
 		want     bool
 	}{
-		"another status":              {`"data":{"x":"1"`, `"data":{"x":"9"`, true},
-		"another hash":                {`"0123"`, `"4567"`, false},
+		"another value of ours":       {`"data":{"x":"1"`, `"data":{"x":"9"`, false},
+		"another annotation":          {`"0123"`, `"4567"`, true},
 		"a field was taken over":      {`"f:x":{}`, `"f:z":{}`, false},
 		"no longer applied by us":     {`"manager":"templater/apps"`, `"manager":"other"`, false},
 		"of another resource version": {`"17"`, `"18"`, true},

@@ -83,12 +83,31 @@ func (o *Object) AppliedAt() time.Time {
 	return time.Unix(int64(o.applied), 0)
 }
 
-// reapplied reports whether the fields that we hold are others than before, or were applied since.
-func (o *Object) reapplied(before *Object) bool {
-	if o.applied != before.applied {
-		return true
+// sameOwned reports whether we own the same fields as before, and their values are written alike. Owner references do not count.
+func (o *Object) sameOwned(before *Object) bool {
+	own := o.own()
+	if o.ownership != before.ownership && own != before.own() {
+		return false
 	}
-	return o.ownership != before.ownership && o.own() != before.own()
+	return o.sameMembers(before, &reader{s: own.fields})
+}
+
+// sameMembers compares the members at a path that a set of fields names, which the reader is in front of.
+func (o *Object) sameMembers(before *Object, set *reader, path ...string) bool {
+	for set.items('{', '}') {
+		member := append(path, strings.TrimPrefix(set.key(), "f:"))
+		if len(path) == 0 && member[0] == "metadata" {
+			if !o.sameMembers(before, set, member...) {
+				return false
+			}
+			continue
+		}
+		set.skip()
+		if member[len(path)] != "ownerReferences" && !o.SameAt(before, member) {
+			return false
+		}
+	}
+	return true
 }
 
 // own is the line about the fields that the TemplateController holds which the label names.

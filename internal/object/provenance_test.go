@@ -5,46 +5,63 @@ import (
 	"testing"
 )
 
-// TestWhoHasWrittenAnObject compares states of one object. The seals are those of no key: whether they hold is for others to say.
+// TestWhoHasWrittenAnObject compares states of one object. The seals are those of no key: whether they hold is for others to say. Of the
+// state before, the hash of what we own is 7.
 func TestWhoHasWrittenAnObject(t *testing.T) {
 	const (
-		managed = `"managedFields": [{"manager": "templater/apps", "operation": "Apply", "time": "2026-01-01T00:00:0SZ", "fieldsType": "FieldsV1", "fieldsV1": {"f:data": {}}}]`
-		five    = "1:2:5:x:::maps"
-		six     = "1:2:6:x:::maps"
-		old     = "1:4:x:maps" // of format 1
+		five = "1:2:5:x:::maps"
+		six  = "1:2:6:x:::maps"
+		old  = "1:4:x:maps" // of format 1
+		text = `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "uid": "u", "labels": {"templater.dev/controller": "apps"}, ` +
+			`"annotations": {"templater.dev/seal": "SEAL"}, "managedFields": [{"manager": "templater/apps", "operation": "Apply", "fieldsType": "FieldsV1", ` +
+			`"fieldsV1": {"f:data": {"f:x": {}}, "f:metadata": {"f:labels": {"f:templater.dev/controller": {}}, "f:ownerReferences": {"k:{\"uid\":\"p\"}": {}}}}}]}, ` +
+			`"data": {"x": "1"}, "more": 1}`
 	)
-	state := func(seal, second string) *Object {
-		text := `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "uid": "u", "labels": {"templater.dev/controller": "apps"}, "annotations": {"templater.dev/seal": "` + seal + `"}, ` + strings.Replace(managed, "S", second, 1) + `}}`
-		return decode(t, text)
+	sealed := func(seal string) string { return strings.Replace(text, "SEAL", seal, 1) }
+	edited := func(was, is string) string {
+		if !strings.Contains(sealed(five), was) {
+			t.Fatalf("there is no %s", was)
+		}
+		return strings.Replace(sealed(five), was, is, 1)
+	}
+	type facts struct {
+		noted Fact
+		owned uint32
 	}
 	for why, row := range map[string]struct {
-		before, after *Object
-		known, own    Fact
-		want          Fact
+		before, after string
+		known         Fact
+		own, want     facts
 	}{
-		"nothing happened":                            {state(five, "1"), state(five, "1"), Fresh, 0, Fresh},
-		"it was altered before":                       {state(five, "1"), state(five, "1"), Altered, 0, Altered},
-		"a seal was restored before":                  {state(five, "1"), state(five, "1"), Restored, 0, Restored},
-		"somebody has applied in our name":            {state(five, "1"), state(five, "2"), Fresh, 0, Altered},
-		"somebody has, where a seal was restored":     {state(five, "1"), state(five, "2"), Restored, 0, Altered | Restored},
-		"another replica has applied":                 {state(five, "1"), state(six, "2"), Fresh, 0, 0},
-		"an earlier seal is restored":                 {state(six, "1"), state(five, "1"), Fresh, 0, Restored},
-		"the seal is removed":                         {state(five, "1"), state("", "1"), 0, 0, Restored},
-		"the seal becomes something else":             {state(five, "1"), state("x", "1"), 0, 0, Restored},
-		"a seal of format 1 is restored":              {state(five, "1"), state(old, "1"), 0, 0, Restored},
-		"a seal of format 1 is renewed":               {state(old, "1"), state(five, "1"), 0, 0, 0},
-		"another earlier seal is restored":            {state("", "1"), state(five, "1"), Restored, 0, Restored},
-		"we have applied it":                          {state(five, "1"), state(six, "2"), Altered | Restored, Ours | Fresh, Fresh},
-		"we have marked it":                           {state(five, "1"), state(six, "2"), Fresh, Ours, Fresh},
-		"we have marked it, and it was altered":       {state(five, "1"), state(six, "2"), Altered, Ours, Altered},
-		"we have marked it after a seal was put back": {state(five, "1"), state(six, "2"), Restored, Ours, 0},
+		"nothing happened":                      {sealed(five), sealed(five), Covered, facts{}, facts{Covered, 7}},
+		"nobody has compared the values":        {sealed(five), sealed(five), 0, facts{}, facts{0, 7}},
+		"a value that we own has changed":       {sealed(five), edited(`"x": "1"`, `"x": "2"`), Covered, facts{}, facts{0, 7}},
+		"a label has changed":                   {sealed(five), edited(`"apps"},`, `"apps", "a": "b"},`), Covered, facts{}, facts{0, 7}},
+		"we own another field":                  {sealed(five), edited(`"f:x"`, `"f:y"`), Covered, facts{}, facts{0, 7}},
+		"a field of others has changed":         {sealed(five), edited(`"more": 1`, `"more": 2`), Covered, facts{}, facts{Covered, 7}},
+		"an annotation of others has changed":   {sealed(five), edited(`:::maps"}`, `:::maps", "a": "b"}`), Covered, facts{}, facts{Covered, 7}},
+		"an owner reference has changed":        {sealed(five), edited(`"name": "a"`, `"name": "a", "ownerReferences": []`), Covered, facts{}, facts{Covered, 7}},
+		"it is another object":                  {sealed(five), edited(`"uid": "u"`, `"uid": "v"`), Covered | Restored, facts{}, facts{}},
+		"a seal was restored before":            {sealed(five), sealed(five), Restored, facts{}, facts{Restored, 7}},
+		"another replica has applied":           {sealed(five), sealed(six), Covered, facts{}, facts{}},
+		"an earlier seal is restored":           {sealed(six), sealed(five), Covered, facts{}, facts{Restored, 0}},
+		"the seal is removed":                   {sealed(five), sealed(""), 0, facts{}, facts{Restored, 0}},
+		"the seal becomes something else":       {sealed(five), sealed("x"), 0, facts{}, facts{Restored, 0}},
+		"a seal of format 1 is restored":        {sealed(five), sealed(old), 0, facts{}, facts{Restored, 0}},
+		"a seal of format 1 is renewed":         {sealed(old), sealed(five), 0, facts{}, facts{}},
+		"another earlier seal is restored":      {sealed(""), sealed(five), Restored, facts{}, facts{Restored, 0}},
+		"we have written it":                    {sealed(five), sealed(six), Covered | Restored, facts{OwnWrite, 9}, facts{OwnWrite, 9}},
+		"we have written it with the same seal": {sealed(five), sealed(five), Covered | Restored, facts{OwnWrite, 9}, facts{OwnWrite, 9}},
 	} {
 		t.Run(why, func(t *testing.T) {
-			row.before.Note(row.known)
-			row.after.Note(row.own)
-			row.after.Follow(row.before)
-			if got := Fact(row.after.noted.Load()) & (Fresh | Altered | Restored); got != row.want {
-				t.Errorf("facts %b, want %b", got, row.want)
+			before, after := decode(t, row.before), decode(t, row.after)
+			before.Note(row.known)
+			before.SetOwned(7)
+			after.Note(row.own.noted)
+			after.SetOwned(row.own.owned)
+			after.Follow(before)
+			if got := (facts{Fact(after.noted.Load()), after.Owned()}); got != row.want {
+				t.Errorf("facts %+v, want %+v", got, row.want)
 			}
 		})
 	}
@@ -53,10 +70,11 @@ func TestWhoHasWrittenAnObject(t *testing.T) {
 // TestResponseToAWriteShowsItsAuthor comes after the watch has brought the same state.
 func TestResponseToAWriteShowsItsAuthor(t *testing.T) {
 	event, answer := decode(t, `{"metadata": {"name": "a", "uid": "u"}}`), decode(t, `{"metadata": {"name": "a", "uid": "u"}}`)
-	event.Note(Restored | Altered)
-	answer.Note(Ours | Fresh)
+	event.Note(Restored)
+	answer.Note(Ours | OwnWrite)
+	answer.SetOwned(7)
 	event.Written(answer)
-	if event.Noted(Restored) || event.Noted(Altered) || !event.Noted(Fresh) {
-		t.Error("the object counts as restored or altered, or not as written by this process")
+	if event.Noted(Restored) || event.Owned() != 7 {
+		t.Error("a seal counts as restored, or the values as those of somebody else")
 	}
 }

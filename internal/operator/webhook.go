@@ -7,13 +7,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/admission"
 	"github.com/templater-dev/templater/internal/admission/certificate"
+	"github.com/templater-dev/templater/internal/controllers"
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/serve"
@@ -64,7 +64,7 @@ func (p *process) others(kind schema.GroupKind) []*v1.TemplateController {
 func conditionWriters(cache *watch.Cache, kind schema.GroupKind) []*v1.TemplateController {
 	var packed []*object.Object // they are decoded without the lock of the cache
 	cache.Each(func(o *object.Object) bool {
-		if schema.FromAPIVersionAndKind(o.Text("spec", "watch", "apiVersion"), o.Text("spec", "watch", "kind")).GroupKind() == kind && !o.Deleting() {
+		if controllers.WatchedKind(o) == kind && !o.Deleting() {
 			packed = append(packed, o)
 		}
 		return true
@@ -72,7 +72,7 @@ func conditionWriters(cache *watch.Cache, kind schema.GroupKind) []*v1.TemplateC
 	var out []*v1.TemplateController
 	for _, o := range packed {
 		tc := &v1.TemplateController{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Content(), tc); err == nil && writesCondition(tc) {
+		if err := o.Unmarshal(tc); err == nil && writesCondition(tc) {
 			out = append(out, tc)
 		}
 	}

@@ -36,6 +36,9 @@ func PublicReason(err error) string {
 	if m := silentWebhook.FindStringSubmatch(err.Error()); m != nil {
 		return fmt.Sprintf("admission webhook %q does not answer as it should", m[1])
 	}
+	if answers.Unserved(err) {
+		return "the API server does not serve this kind at present"
+	}
 	if apierrors.IsForbidden(err) {
 		return forbidden(err)
 	}
@@ -215,8 +218,8 @@ func DoesNotFit(err error) bool { return len(SchemaFaults(err)) > 0 || formFault
 // The HTTP status codes of a server that cannot answer now; any above the second says so, too.
 const tooManyRequests, serverError = 429, 500
 
-// Unanswered reports whether the server was not reached, has failed, or is overloaded, and so says nothing about what was
-// written.
+// Unanswered reports whether the server was not reached, has failed, is overloaded, or does not serve the resource, and so says
+// nothing about what was written.
 func Unanswered(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -226,7 +229,7 @@ func Unanswered(err error) bool {
 	if DoesNotFit(err) { // which comes as 500
 		return false
 	}
-	return code >= serverError || code == tooManyRequests || code == 0
+	return code >= serverError || code == tooManyRequests || code == 0 || answers.Unserved(err)
 }
 
 // DeniedByAdmission reports whether a webhook or a policy has refused a write.

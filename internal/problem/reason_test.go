@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 )
@@ -145,6 +146,7 @@ func TestAnswersAreToldWithoutValues(t *testing.T) {
 			".spec.a: the schema has no such field; .spec.b: the schema has no such field",
 		},
 		"no answer":                      {errors.New("dial " + secret), true, "the API server did not answer"},
+		"a resource that is not served":  {apierrors.NewGenericServerResponse(http.StatusNotFound, "patch", schema.GroupResource{Resource: "widgets"}, secret, secret, 0, true), true, "the API server does not serve this kind at present"},
 		"an answer that is not foreseen": {answer(http.StatusTooManyRequests, metav1.StatusReasonTooManyRequests, secret), true, "the API server answers 429 TooManyRequests"},
 		"a Pod Security level": {
 			answer(http.StatusForbidden, metav1.StatusReasonForbidden, `pods "`+secret+`" is forbidden: violates PodSecurity "restricted:latest": `+secret),

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
@@ -48,7 +48,7 @@ func (p *pass) carryOut(ctx context.Context) {
 	}
 	for _, a := range p.plan.Remove {
 		if !p.evidence.standsWhole(p) {
-			p.problems = append(p.problems, outdated())
+			p.problems = append(p.problems, p.outdated())
 			return
 		}
 		if issue := p.remove(ctx, a); issue != nil {
@@ -66,7 +66,7 @@ func (p *pass) apply(ctx context.Context, a plan.Action) *problem.Problem {
 	switch {
 	case issue != nil:
 		return issue
-	case a.Verb == plan.Mark && apierrors.IsNotFound(err):
+	case a.Verb == plan.Mark && answers.MissingObject(err):
 		return justGone(a.Wanted)
 	case errors.Is(err, errOvertaken):
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: a.Wanted.ID().String() + " is being replaced", Waiting: true, Retry: problem.RetrySoon}
@@ -135,7 +135,7 @@ func (p *pass) create(ctx context.Context, w *child.Wanted) (*object.Object, *pr
 		if gone == nil {
 			return p.takeOver(ctx, there, w)
 		}
-		if !apierrors.IsNotFound(gone) {
+		if !answers.MissingObject(gone) {
 			return nil, nil, gone
 		}
 		refused = err
@@ -166,6 +166,9 @@ func (p *pass) mark(ctx context.Context, w *child.Wanted, there *object.Object) 
 	p.Meter.Write(measure.Update, running.AnswerOf(err))
 	if p.Overtaken(ctx, err, locateWanted(w), there.UID(), change.Version) {
 		return nil, errOvertaken
+	}
+	if err == nil {
+		after.SetOwned(there.Owned()) // so that changes by others in the meantime are detected
 	}
 	return after, err
 }
@@ -216,7 +219,7 @@ func justGone(w *child.Wanted) *problem.Problem {
 func (p *pass) relabel(ctx context.Context, there *object.Object, w *child.Wanted) (*object.Object, *problem.Problem, error) {
 	after, err := p.mark(ctx, w, there)
 	switch {
-	case apierrors.IsNotFound(err):
+	case answers.MissingObject(err):
 		return nil, justGone(w), nil
 	case err == nil && w.Entry.UpdateStrategy.Type != v1.UpdateCreateOnly && w.Outdated(after):
 		p.plan.Outdated++ // it was not there to be counted when the plan was made
@@ -227,8 +230,11 @@ func (p *pass) relabel(ctx context.Context, there *object.Object, w *child.Wante
 // replace deletes an object of ours that no watch shows, because it has lost its label. The one that
 // follows it is made when it is gone.
 func (p *pass) replace(ctx context.Context, there *object.Object, w *child.Wanted) *problem.Problem {
-	if !p.sure || !p.r.controllers.MayPrune(ctx, p.Controller) {
+	if !p.sure {
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: w.ID().String() + " is to be replaced once all is known that decides about it", Waiting: true, Retry: problem.RetrySlow}
+	}
+	if !p.r.controllers.MayPrune(ctx, p.Controller) {
+		return p.superseded()
 	}
 	l := p.Factory.Live(w.Kind, there)
 	l.Wanted = w
@@ -241,7 +247,7 @@ func (p *pass) replace(ctx context.Context, there *object.Object, w *child.Wante
 // remove asks for the deletion of one child.
 func (p *pass) remove(ctx context.Context, a plan.Action) *problem.Problem {
 	if !p.evidence.stands(p) {
-		return outdated()
+		return p.outdated()
 	}
 	propagation := metav1.DeletePropagationBackground
 	if a.Foreground {

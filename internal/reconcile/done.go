@@ -35,9 +35,9 @@ func (p *pass) recordDone() {
 	if p.rewrites != nil {
 		return
 	}
-	p.record(v1.ReasonSuccessfulDelete, "deleted because no template yields it any more: ", p.done.pruned)
+	p.record(v1.ReasonSuccessfulDelete, "pruned because no template yields it: ", p.done.pruned)
 	p.record(v1.ReasonSuccessfulDelete, "deleted to be recreated: ", p.done.recreated)
-	p.record(v1.ReasonDriftCorrected, "restored after somebody else changed it: ", p.done.corrected)
+	p.record(v1.ReasonDriftCorrected, "reverted changes by another client: ", p.done.corrected)
 }
 
 func (p *pass) record(reason, text string, all []string) {

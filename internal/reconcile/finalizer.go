@@ -3,11 +3,11 @@ package reconcile
 import (
 	"context"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/answers"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -55,7 +55,7 @@ func (r *Reconciler) releaseParent(ctx context.Context, c *running.Controller, k
 		return nil
 	}
 	after, err := c.Cluster.SetFinalizers(ctx, c.LocateParent(key), holder.Version, holder.Others)
-	if apierrors.IsNotFound(err) {
+	if answers.MissingObject(err) {
 		return nil
 	}
 	if err != nil {
@@ -76,7 +76,7 @@ func (r *Reconciler) releaseParent(ctx context.Context, c *running.Controller, k
 func finalizerProblem(c *running.Controller, key queue.Key, err error, verb string) *problem.Problem {
 	what := "cannot " + verb + " the finalizer " + c.Finalizer + ": "
 	switch {
-	case running.Stale(err), apierrors.IsNotFound(err):
+	case running.Stale(err), answers.MissingObject(err):
 		return &problem.Problem{Reason: v1.ReasonProgressing, Message: "the object has just changed", Waiting: true, Retry: problem.RetryNow}
 	case rights.Denied(err):
 		need := c.Rights.Claim(rights.Holding, c.Kind, key.Parent.Namespace)

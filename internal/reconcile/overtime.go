@@ -24,10 +24,10 @@ func (p *pass) overtime(ctx context.Context) (over bool, again time.Duration) {
 	switch {
 	case timeout == 0:
 		return false, 0
-	case !p.evidence.stands(p): // what has changed may have been missed, such as a suspension
+	case p.partial, !p.evidence.stands(p): // a part was not attempted, or a change may have been missed, such as a suspension
 		p.r.attempts.End(p.key)
 		return false, problem.SlowRetry
-	case !p.fullAttempt():
+	case !p.answered():
 		p.r.attempts.End(p.key)
 		return false, 0
 	}
@@ -52,9 +52,9 @@ func (p *pass) overtime(ctx context.Context) (over bool, again time.Duration) {
 	return true, 0
 }
 
-// fullAttempt reports whether the reconciliation has attempted all of the cleanup that can be done now, and the server has answered each write.
-func (p *pass) fullAttempt() bool {
-	return !p.Rejected && !p.blind && !p.partial && teardown.Answered(p.problems)
+// answered reports whether the templates could be rendered, and the server has answered each write.
+func (p *pass) answered() bool {
+	return !p.Rejected && !p.blind && teardown.Answered(p.problems)
 }
 
 // beginAttempt records on the parent when the cleanup was first attempted, and returns when to reconcile again.

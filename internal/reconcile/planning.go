@@ -38,14 +38,17 @@ func (e evidence) standsWhole(p *pass) bool {
 }
 
 // outdated is the problem that nothing is deleted because a watch failed after the decision.
-func outdated() *problem.Problem {
+func (p *pass) outdated() *problem.Problem {
+	p.partial = true
 	return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for current data: a watch failed before a child could be deleted"}
 }
 
 // makePlan plans the pass. Nothing is removed by what may be superseded.
 func (p *pass) makePlan(ctx context.Context, s plan.Input) plan.Plan {
 	p.behind = !running.Readable(p.Controllers)
-	s.Complete = len(p.problems) == 0 && p.evidence.standsWhole(p)
+	current := p.evidence.standsWhole(p)
+	p.partial = p.partial || !current
+	s.Complete = len(p.problems) == 0 && current
 	p.sure = s.Complete
 	out := plan.Make(s)
 	if len(out.Remove) == 0 || p.r.controllers.MayPrune(ctx, p.Controller) {
@@ -58,5 +61,6 @@ func (p *pass) makePlan(ctx context.Context, s plan.Input) plan.Plan {
 
 // superseded says that nothing is deleted because there may be another spec by now.
 func (p *pass) superseded() *problem.Problem {
+	p.partial = true
 	return &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetrySoon, Message: "waiting for what is new in TemplateController " + p.Name}
 }

@@ -35,6 +35,7 @@ func (p *pass) choose() *problem.Problem {
 
 func (p *pass) chooseAll() *problem.Problem {
 	in := &render.Input{Parent: p.content(), Pause: p.pause, Budget: &p.budget}
+	room := selection.Room(p.parent.Len())
 	for i, e := range p.Related {
 		switch e.State() {
 		case related.Waiting, related.Unreadable:
@@ -49,8 +50,11 @@ func (p *pass) chooseAll() *problem.Problem {
 			return problem.FromTemplate(err)
 		}
 		var issue *problem.Problem
-		if p.chosen[i].selection, issue = e.Choose(p.key.Parent, yielded); issue != nil {
+		if p.chosen[i].selection, issue = e.Choose(p.key.Parent, yielded, room); issue != nil {
 			return issue
+		}
+		if e.Select != "" {
+			room -= p.chosen[i].selection.Size()
 		}
 	}
 	return nil

@@ -7,7 +7,6 @@ import (
 	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -124,8 +123,8 @@ func (p *pass) report(ctx context.Context, status map[string]any, now *tally.Tal
 	}
 	switch {
 	case err == nil:
-	case apierrors.IsNotFound(err), p.overtaken(ctx, err):
-		p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Retry: problem.RetryNow})
+	case answers.MissingObject(err), p.overtaken(ctx, err):
+		p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonProgressing, Waiting: true, Pending: true, Retry: problem.RetryNow})
 	case rights.Denied(err):
 		need := p.Rights.Claim(rights.Status, p.Kind, p.parent.Namespace())
 		text, pending := p.Rights.Missing(err, need)

@@ -82,7 +82,6 @@ func (p *pass) removeInOrder(ctx context.Context) bool {
 func (p *pass) removeAll(ctx context.Context, children []*child.Live, foreground bool) {
 	if !p.r.controllers.MayPrune(ctx, p.Controller) {
 		p.problems = append(p.problems, p.superseded())
-		p.partial = true
 		return
 	}
 	for _, l := range children {

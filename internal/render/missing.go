@@ -161,11 +161,14 @@ func dotted(path []string) string {
 	return out.String()
 }
 
-// named returns kind and name of an object.
+// named returns kind, namespace and name of an object.
 func named(object map[string]any) string {
 	kind, _ := object["kind"].(string)
 	metadata, _ := object["metadata"].(map[string]any)
 	name, _ := metadata["name"].(string)
+	if namespace, _ := metadata["namespace"].(string); namespace != "" {
+		name = namespace + "/" + name
+	}
 	return kind + " " + name
 }
 

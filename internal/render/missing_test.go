@@ -14,7 +14,7 @@ import (
 // missingInput has a Service without an address, as a child and as a related object.
 func missingInput() *Input {
 	service := map[string]any{
-		"kind": "Service", "metadata": map[string]any{"name": "web", "annotations": map[string]any{"a.b/c": "x"}},
+		"kind": "Service", "metadata": map[string]any{"name": "web", "namespace": "shop", "annotations": map[string]any{"a.b/c": "x"}},
 		"spec": map[string]any{"ports": []any{map[string]any{"port": int64(80)}}}, "status": map[string]any{"loadBalancer": map[string]any{}},
 	}
 	own := map[string]any{"kind": "ConfigMap", "metadata": map[string]any{"name": "x"}}
@@ -36,21 +36,21 @@ func TestTemplatesWaitForFieldsOfOtherObjects(t *testing.T) {
 		why, expression string
 		want            string // what is waited for; "" = it is a mistake
 	}{
-		{"a field of a child", svc + ".status.ip", ".status.ip of Service web"},
-		{"several fields that are missing", svc + ".status.a.b.c", ".status.a.b.c of Service web"},
-		{"of a related object", "(index .related.services 0).status.ip", ".status.ip of Service web"},
-		{"by a variable", "$s.status.ip", ".status.ip of Service web"},
-		{"by a variable that holds nothing", "$ip", ".status.ip of Service web"},
-		{"of what is in a list", "(first " + svc + ".spec.ports).nodePort", ".spec.ports.nodePort of Service web"},
-		{"by index", `index ` + svc + `.metadata.annotations "d.e/f"`, ".metadata.annotations['d.e/f'] of Service web"},
-		{"by index, several keys", `index ` + svc + ` "status" "x" "y"`, ".status.x.y of Service web"},
-		{"by index of a list that is missing", `(index ` + svc + `.status.loadBalancer.ingress 0).ip`, ".status.loadBalancer.ingress of Service web"},
-		{"by index of a list that is too short", `(index ` + svc + `.spec.ports 3).port`, ".spec.ports of Service web"},
-		{"by a key from data", `get ` + svc + `.metadata.annotations .spec.name`, ".metadata.annotations.… of Service web"},
-		{"an argument of a function", "upper " + svc + ".status.ip", ".status.ip of Service web"},
-		{"an argument by a pipeline", svc + ".status.ip | upper", ".status.ip of Service web"},
-		{"in a condition that compares", `(ternary "a" "b" (gt ` + svc + `.status.n 1))`, ".status.n of Service web"},
-		{"a condition", `condition "Available" ` + svc, ".status.conditions of Service web"},
+		{"a field of a child", svc + ".status.ip", ".status.ip of Service shop/web"},
+		{"several fields that are missing", svc + ".status.a.b.c", ".status.a.b.c of Service shop/web"},
+		{"of a related object", "(index .related.services 0).status.ip", ".status.ip of Service shop/web"},
+		{"by a variable", "$s.status.ip", ".status.ip of Service shop/web"},
+		{"by a variable that holds nothing", "$ip", ".status.ip of Service shop/web"},
+		{"of what is in a list", "(first " + svc + ".spec.ports).nodePort", ".spec.ports.nodePort of Service shop/web"},
+		{"by index", `index ` + svc + `.metadata.annotations "d.e/f"`, ".metadata.annotations['d.e/f'] of Service shop/web"},
+		{"by index, several keys", `index ` + svc + ` "status" "x" "y"`, ".status.x.y of Service shop/web"},
+		{"by index of a list that is missing", `(index ` + svc + `.status.loadBalancer.ingress 0).ip`, ".status.loadBalancer.ingress of Service shop/web"},
+		{"by index of a list that is too short", `(index ` + svc + `.spec.ports 3).port`, ".spec.ports of Service shop/web"},
+		{"by a key from data", `get ` + svc + `.metadata.annotations .spec.name`, ".metadata.annotations.… of Service shop/web"},
+		{"an argument of a function", "upper " + svc + ".status.ip", ".status.ip of Service shop/web"},
+		{"an argument by a pipeline", svc + ".status.ip | upper", ".status.ip of Service shop/web"},
+		{"in a condition that compares", `(ternary "a" "b" (gt ` + svc + `.status.n 1))`, ".status.n of Service shop/web"},
+		{"a condition", `condition "Available" ` + svc, ".status.conditions of Service shop/web"},
 		{"of the parent", ".spec.none", ""},
 		{"of an argument of the parent", "upper .spec.none", ""},
 		{"of values", ".values.none", ""},

@@ -246,7 +246,7 @@ func TestTemplatesWaitForFieldsOfRelatedObjects(t *testing.T) {
 	if diff := cmp.Diff([]string{"update the status of App default/one"}, writes); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
-	if result.Ready.Reason != "Waiting" || result.Ready.Message != "children[copy] waits for .data.a of ConfigMap hello" || result.Status["a"] != nil {
+	if result.Ready.Reason != "Waiting" || result.Ready.Message != "children[copy] waits for .data.a of ConfigMap default/hello" || result.Status["a"] != nil {
 		t.Errorf("ready %v, status %v", result.Ready, result.Status)
 	}
 }

@@ -62,7 +62,7 @@ func (r *Related) Read(name string, chosen selection.Selection) []*object.Object
 	var out []*object.Object
 	seen := map[*object.Object]bool{}
 	for _, part := range chosen {
-		e.each(part.Term, func(o *object.Object) {
+		e.each(part.Term(), func(o *object.Object) {
 			if !seen[o] && part.Selects(o) {
 				seen[o] = true
 				out = append(out, o)

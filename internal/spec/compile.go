@@ -35,45 +35,43 @@ type Compiled struct {
 	Related           []Related               // in the order of the spec
 	Order             *Order                  // of spec.children; nil = none waits for another
 	FinalOrder        *Order                  // of spec.finalize.children
-	Unread            bool                    // whether the selectors or the filter may be at fault: it is not known which objects are the parents
+	Unread            bool                    // whether the selectors are invalid: it is not known which objects are the parents
 }
 
 // Compile compiles the templates and parses the selectors of a spec. With a rejection, it returns only what identifies the parents: the
-// selectors and the filter, without templates. It selects all objects where a selector is invalid, and has no filter where that is
-// invalid. It is nil where the kind of the parents is unknown. The rejection lists all errors; its message is that of the first one.
+// selectors, without templates and filter. It selects all objects where a selector is invalid. It is nil where the kind of the parents is
+// unknown. The rejection lists all errors; its message is that of the first one.
 func Compile(name string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejection) {
+	if r := checkSize(spec); r != nil {
+		return Uncompiled(name, spec), r
+	}
 	gvk, r := kindOf("spec.watch", spec.Watch.APIVersion, spec.Watch.Kind)
 	c := &Compiled{GVK: gvk, ReadyCondition: ReadyCondition(spec)}
-	unread := c.parse(spec)
-	r = joined(r, unread, checkNames(spec), inChildren.checkRollouts(spec.Children), inFinalize.checkRollouts(Finals(spec)), c.compile(name, spec))
-	switch {
-	case r == nil:
+	selectors, others := c.parse(spec)
+	r = joined(r, selectors, others, checkNames(spec), inChildren.checkRollouts(spec.Children), inFinalize.checkRollouts(Finals(spec)), c.compile(name, spec))
+	if r == nil {
 		return c, nil
-	case gvk.Empty():
-		return nil, r
-	case unread != nil:
-		c = &Compiled{GVK: c.GVK, ReadyCondition: c.ReadyCondition, Labels: labels.Everything(), Unread: true}
 	}
-	c.Order, c.FinalOrder = nil, nil
-	return c, joined(r, c.compileFilter(name, spec))
+	return Uncompiled(name, spec), r
 }
 
-// compileFilter compiles the filter of a rejected spec alone. A spec whose selectors or filter are invalid gets a program without one.
-func (c *Compiled) compileFilter(name string, spec *v1.TemplateControllerSpec) *Rejection {
-	all, r := sourceOf(name, spec)
-	if !c.Unread && r == nil {
-		alone := render.Source{Controller: name, Values: all.Values, Helpers: all.Helpers, LeftDelim: all.LeftDelim, RightDelim: all.RightDelim, Filter: all.Filter, FilterSeesStatus: all.FilterSeesStatus}
-		if program, err := render.Compile(alone); err == nil {
-			c.Program = program
-			return nil
-		}
+// Uncompiled returns what identifies the parents of a spec, as Compile does with a rejection, without compiling anything.
+func Uncompiled(name string, spec *v1.TemplateControllerSpec) *Compiled {
+	gvk, _ := kindOf("spec.watch", spec.Watch.APIVersion, spec.Watch.Kind)
+	if gvk.Empty() {
+		return nil
 	}
-	var err error
-	if c.Program, err = render.Compile(render.Source{Controller: name}); err != nil {
-		return badTemplates(err)
+	c := &Compiled{GVK: gvk, ReadyCondition: ReadyCondition(spec)}
+	if selectors, _ := c.parse(spec); selectors != nil {
+		c = c.unread()
 	}
-	c.Unread = c.Unread || spec.Watch.Filter != ""
-	return nil
+	c.Program, _ = render.Compile(render.Source{Controller: name}) // which always compiles
+	return c
+}
+
+// unread returns what is left of a spec whose selectors are invalid.
+func (c *Compiled) unread() *Compiled {
+	return &Compiled{GVK: c.GVK, ReadyCondition: c.ReadyCondition, Labels: labels.Everything(), Unread: true}
 }
 
 // kindOf returns the kind that a part of the spec names.
@@ -101,7 +99,8 @@ func (c *Compiled) compile(name string, spec *v1.TemplateControllerSpec) *Reject
 	return joined(r, first, last, checkReads(spec, awaits))
 }
 
-func (c *Compiled) parse(spec *v1.TemplateControllerSpec) *Rejection {
+// parse reads all of a spec but its templates. It returns what is wrong with the selectors of parents, and with the rest.
+func (c *Compiled) parse(spec *v1.TemplateControllerSpec) (selectors, others *Rejection) {
 	var labels, namespaces, fields *Rejection
 	period := c.parsePeriod(spec.ResyncPeriod)
 	c.Labels, labels = selectorOf("spec.watch.labelSelector", spec.Watch.LabelSelector)
@@ -109,7 +108,7 @@ func (c *Compiled) parse(spec *v1.TemplateControllerSpec) *Rejection {
 		c.NamespaceSelector = nil
 	}
 	c.Fields, fields = fieldsOf("spec.watch.fieldSelector", spec.Watch.FieldSelector)
-	return joined(period, checkTimeout(spec.Finalize), checkFilter(spec), labels, namespaces, fields, c.parseRelated(spec.Related))
+	return joined(labels, namespaces, fields), joined(period, checkTimeout(spec.Finalize), checkFilter(spec), c.parseRelated(spec.Related))
 }
 
 // leastPeriod is the shortest resyncPeriod but 0s, which is never.
@@ -144,13 +143,27 @@ func parseDuration(text string) (time.Duration, string) {
 // selectorFault says which field of a selector is wrong, without its value.
 func selectorFault(where string, selector *metav1.LabelSelector) *Rejection {
 	message := "not valid"
-	for _, fault := range validation.ValidateLabelSelector(selector, validation.LabelSelectorValidationOptions{}, field.NewPath(where)) {
+	if fault := firstFault(selector, field.NewPath(where)); fault != nil {
 		where, message = fault.Field, "not valid: give keys and values that labels can have; the operators are In, NotIn, Exists and DoesNotExist, the last two without values"
-		break
 	}
 	r := wrong(finding.Selector, where, "%s", message)
 	r.Message = where + " is " + message
 	return r
+}
+
+// firstFault returns one thing that is wrong with a selector, or nil. To list all of them may take a thousand times the memory of the selector.
+func firstFault(selector *metav1.LabelSelector, where *field.Path) *field.Error {
+	for key, value := range selector.MatchLabels {
+		if faults := validation.ValidateLabels(map[string]string{key: value}, where.Child("matchLabels")); len(faults) > 0 {
+			return faults[0]
+		}
+	}
+	for i, each := range selector.MatchExpressions {
+		if faults := validation.ValidateLabelSelectorRequirement(each, validation.LabelSelectorValidationOptions{}, where.Child("matchExpressions").Index(i)); len(faults) > 0 {
+			return faults[0]
+		}
+	}
+	return nil
 }
 
 // sourceOf returns the templates of a spec as the renderer takes them, without values where these are at fault.
@@ -174,8 +187,9 @@ func sourceOf(name string, spec *v1.TemplateControllerSpec) (render.Source, *Rej
 	for _, child := range spec.Children {
 		add(child)
 	}
+	names := namesOf(spec.Children)
 	for _, final := range Finals(spec) {
-		if !named(spec.Children, final.Name) { // of which checkNames tells
+		if !names[final.Name] { // of which checkNames tells
 			add(final)
 		}
 	}
@@ -229,8 +243,10 @@ func badTemplates(err error) *Rejection {
 	var texts []string
 	all, _ := errors.AsType[syntax.Errors](err)
 	for _, e := range all {
-		texts = append(texts, e.Error())
 		r.Findings = append(r.Findings, e.Finding())
+		if e.Code != finding.NotShown {
+			texts = append(texts, e.Error())
+		}
 	}
 	r.Message = problem.Join(texts)
 	return r

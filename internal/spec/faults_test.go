@@ -46,8 +46,9 @@ func TestAllFaultsOfASpec(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s %s", f.Code, f.Where))
 	}
 	want := []string{
-		"TL020 spec.watch.apiVersion", "TL021 spec.resyncPeriod", "TL021 spec.finalize.timeout",
+		"TL020 spec.watch.apiVersion",
 		"TL022 spec.watch.labelSelector.matchLabels", "TL022 spec.watch.namespaceSelector.matchLabels", "TL022 spec.watch.fieldSelector",
+		"TL021 spec.resyncPeriod", "TL021 spec.finalize.timeout",
 		"TL020 spec.related[x].apiVersion", "TL022 spec.related[x].labelSelector.matchLabels", "TL022 spec.related[x].namespaceSelector.matchLabels", "TL022 spec.related[x].fieldSelector", "TL028 spec.related[x].watchFields[1]",
 		"TL020 spec.related[y].apiVersion",
 		"TL016 spec.finalize.children[db]", "TL027 spec.children[web].updateStrategy", "TL027 spec.finalize.children[db].updateStrategy",

@@ -41,31 +41,42 @@ func Finals(spec *v1.TemplateControllerSpec) []v1.Child {
 
 // checkNames says which names stand for two entries, or returns nil.
 func checkNames(spec *v1.TemplateControllerSpec) *Rejection {
-	var all []*Rejection
+	names := namesOf(spec.Children)
+	var all faults
 	for _, final := range Finals(spec) {
-		if named(spec.Children, final.Name) {
-			all = append(all, wrong(finding.SecondName, inFinalize.entry(final.Name), "an entry of spec.children has that name, too, and templates could not tell their objects apart: rename one of the two"))
+		if names[final.Name] {
+			all.add(wrong(finding.SecondName, inFinalize.entry(final.Name), "an entry of spec.children has that name, too, and templates could not tell their objects apart: rename one of the two"))
 		}
 	}
-	return joined(all...)
+	return all.joined()
 }
 
-// named reports whether there is an entry of that name.
-func named(entries []v1.Child, name string) bool {
-	return slices.ContainsFunc(entries, func(c v1.Child) bool { return c.Name == name })
+func namesOf(entries []v1.Child) map[string]bool {
+	names := make(map[string]bool, len(entries))
+	for _, c := range entries {
+		names[c.Name] = true
+	}
+	return names
 }
 
 // checkReads says which entries of spec.children wait for one of spec.finalize.children, or returns nil.
 func checkReads(spec *v1.TemplateControllerSpec, awaits func(entry string) []string) *Rejection {
-	var all []*Rejection
-	for _, final := range Finals(spec) {
-		for _, c := range spec.Children {
-			if slices.Contains(awaits(c.Name), final.Name) {
-				all = append(all, wrong(finding.ReadsFinal, inChildren.entry(c.Name), "the template reads .children.%s, of which there is nothing before the parent is being deleted: read it in the status template, or in one of spec.finalize.children", final.Name))
-			}
+	if len(Finals(spec)) == 0 {
+		return nil
+	}
+	by := map[string][]string{} // entries that await one, by its name
+	for _, c := range spec.Children {
+		for _, name := range awaits(c.Name) {
+			by[name] = append(by[name], c.Name)
 		}
 	}
-	return joined(all...)
+	var all faults
+	for _, final := range Finals(spec) {
+		for _, name := range by[final.Name] {
+			all.add(wrong(finding.ReadsFinal, inChildren.entry(name), "the template reads .children.%s, of which there is nothing before the parent is being deleted: read it in the status template, or in one of spec.finalize.children", final.Name))
+		}
+	}
+	return all.joined()
 }
 
 // checkTimeout says what is wrong with how long a cleanup may take, or returns nil. A stored onTimeout is refused and not pruned: who wrote

@@ -1,9 +1,12 @@
 package spec
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/finding"
@@ -15,13 +18,13 @@ import (
 type Order struct {
 	sorted []string // see Waiting
 	places map[string]place
+	before func() map[string]map[string]bool // see After; it is computed once, by who asks first
 }
 
 // place is that of an entry that waits.
 type place struct {
-	level  int
-	waits  []string        // see DependsOn
-	before map[string]bool // see After
+	level int
+	waits []string // see DependsOn
 }
 
 // Waiting returns the entries that wait for others, each behind those that it waits for.
@@ -42,7 +45,21 @@ func (o *Order) DependsOn(entry string) []string {
 
 // After reports whether an entry waits for another one, itself or by way of others.
 func (o *Order) After(entry, other string) bool {
-	return o != nil && o.places[entry].before[other]
+	return o != nil && o.before()[entry][other]
+}
+
+// allBefore returns for each entry that waits all that it waits for, itself or by way of others.
+func (o *Order) allBefore() map[string]map[string]bool {
+	all := make(map[string]map[string]bool, len(o.sorted))
+	for _, entry := range o.sorted {
+		before := map[string]bool{}
+		for _, other := range o.places[entry].waits {
+			before[other] = true
+			maps.Copy(before, all[other])
+		}
+		all[entry] = before
+	}
+	return all
 }
 
 // Levels returns for each entry that waits one more than the highest level of those that it waits for; that of others is 0.
@@ -71,32 +88,30 @@ func (l list) entry(name string) string { return fmt.Sprintf("%s[%s]", l, name) 
 
 // order returns the order of entries, of which each waits for those that its template awaits and for those in its dependsOn.
 func (l list) order(children []v1.Child, awaits func(entry string) []string) (*Order, *Rejection) {
-	g := graph{list: l, edges: map[string][]edge{}, state: map[string]int{}, order: &Order{places: map[string]place{}}}
-	names := namesOf(children)
-	var all []*Rejection
-	for _, c := range children {
-		all = append(all, g.add(c, names, awaits(c.Name)))
+	g := graph{list: l, places: map[string]int{}, edges: map[string][]edge{}, state: map[string]int{}, order: &Order{places: map[string]place{}}}
+	for i, c := range children {
+		g.places[c.Name] = i
 	}
-	if r := joined(all...); r != nil {
+	var all faults
+	for _, c := range children {
+		g.unknown(c, &all)
+	}
+	if r := all.joined(); r != nil {
 		return nil, r
 	}
-	for _, name := range names {
-		if cycle := g.visit(name); cycle != nil {
+	for _, c := range children {
+		g.add(c, awaits(c.Name))
+	}
+	for _, c := range children {
+		if cycle := g.visit(c.Name); cycle != nil {
 			return nil, l.cycleFault(cycle)
 		}
 	}
 	if len(g.order.sorted) == 0 {
 		return nil, nil //nolint:nilnil // that is the order of entries of which none waits
 	}
+	g.order.before = sync.OnceValue(g.order.allBefore)
 	return g.order, nil
-}
-
-func namesOf(children []v1.Child) []string {
-	names := make([]string, len(children))
-	for i, c := range children {
-		names[i] = c.Name
-	}
-	return names
 }
 
 // edge is from an entry to one that it waits for.
@@ -107,11 +122,12 @@ type edge struct {
 
 // graph is the edges of entries, in the order of spec.children, and how far they have been followed.
 type graph struct {
-	list  list
-	edges map[string][]edge
-	state map[string]int
-	path  []edge // that is being followed
-	order *Order
+	list   list
+	places map[string]int // of entries in spec.children, by name
+	edges  map[string][]edge
+	state  map[string]int
+	path   []edge // that is being followed
+	order  *Order
 }
 
 // How far the edges of an entry have been followed.
@@ -121,30 +137,43 @@ const (
 	done
 )
 
-// add adds the edges of an entry.
-func (g *graph) add(c v1.Child, names, awaits []string) *Rejection {
-	known := syntax.Keys{Names: slices.DeleteFunc(slices.Sorted(slices.Values(names)), func(name string) bool { return name == c.Name })}
+// unknown adds which names in the dependsOn of an entry are those of no other entry.
+func (g *graph) unknown(c v1.Child, all *faults) {
 	where := g.list.entry(c.Name) + ".dependsOn"
-	var all []*Rejection
 	for _, name := range c.DependsOn {
-		if name == c.Name {
-			all = append(all, wrong(finding.DependsOn, where, "an entry cannot wait for itself: remove %s", name))
-		} else if err := known.Check(name); err != nil {
+		_, known := g.places[name]
+		switch {
+		case known && name != c.Name:
+		case all.full():
+			all.left = true
+			return
+		case known:
+			all.add(wrong(finding.DependsOn, where, "an entry cannot wait for itself: remove %s", name))
+		default:
+			others := syntax.Keys{Names: slices.DeleteFunc(slices.Sorted(maps.Keys(g.places)), func(other string) bool { return other == c.Name })}
+			err := others.Check(name)
 			r := wrong(finding.DependsOn, where, "no entry of %s: %s", g.list, err)
 			r.Message = fmt.Sprintf("%s names no entry of %s: %s", where, g.list, err)
-			all = append(all, r)
+			all.add(r)
 		}
 	}
-	if r := joined(all...); r != nil {
-		return r
+}
+
+// add adds the edges of an entry, whose template awaits others. Each name is that of an entry, or of one of another list.
+func (g *graph) add(c v1.Child, awaits []string) {
+	said := map[string]bool{} // by name: whether dependsOn alone has it
+	for _, name := range c.DependsOn {
+		said[name] = true
 	}
-	for _, name := range names {
-		read := slices.Contains(awaits, name)
-		if read || slices.Contains(c.DependsOn, name) {
-			g.edges[c.Name] = append(g.edges[c.Name], edge{c.Name, name, !read})
+	for _, name := range awaits {
+		said[name] = false
+	}
+	for name, alone := range said {
+		if _, known := g.places[name]; known {
+			g.edges[c.Name] = append(g.edges[c.Name], edge{c.Name, name, alone})
 		}
 	}
-	return nil
+	slices.SortFunc(g.edges[c.Name], func(a, b edge) int { return cmp.Compare(g.places[a.to], g.places[b.to]) })
 }
 
 // visit gives an entry its place, behind those that it waits for. It returns the edges of a cycle, if there is one.
@@ -156,7 +185,7 @@ func (g *graph) visit(name string) (cycle []edge) {
 		return g.path[slices.IndexFunc(g.path, func(e edge) bool { return e.from == name }):]
 	}
 	g.state[name] = following
-	here := place{before: map[string]bool{}}
+	var here place
 	for _, e := range g.edges[name] {
 		g.path = append(g.path, e)
 		if cycle := g.visit(e.to); cycle != nil {
@@ -164,7 +193,7 @@ func (g *graph) visit(name string) (cycle []edge) {
 		}
 		g.path = g.path[:len(g.path)-1]
 		here.waits = append(here.waits, e.to)
-		here.add(e.to, g.order.places[e.to])
+		here.level = max(here.level, g.order.places[e.to].level+1)
 	}
 	g.state[name] = done
 	if len(here.waits) > 0 {
@@ -172,15 +201,6 @@ func (g *graph) visit(name string) (cycle []edge) {
 		g.order.sorted = append(g.order.sorted, name)
 	}
 	return nil
-}
-
-// add notes another entry to wait for.
-func (p *place) add(name string, of place) {
-	p.level = max(p.level, of.level+1)
-	p.before[name] = true
-	for before := range of.before {
-		p.before[before] = true
-	}
 }
 
 // cycleFault says who waits for whom, and why.

@@ -18,6 +18,9 @@ const mostRounds = 3
 // not. found is what Compile has said of it. Whole is whether these are all. What it returns is for checks alone; it is nil where nothing
 // is left to check.
 func Partial(name string, spec *v1.TemplateControllerSpec, found []finding.Finding) (program *render.Program, whole bool) {
+	if checkSize(spec) != nil {
+		return nil, false
+	}
 	source, fault := sourceOf(name, spec)
 	if fault != nil {
 		return nil, false // without its values, each template that reads one would seem to be wrong

@@ -39,6 +39,39 @@ func CheckAccount(spec *v1.TemplateControllerSpec) *Rejection {
 	return r
 }
 
+// mostFaults is of how many faults of one sort a spec is rejected.
+const mostFaults = 50
+
+// faults are those of one sort, up to a number.
+type faults struct {
+	kept []*Rejection
+	// left is whether there are more.
+	left bool
+}
+
+// full reports whether no more of them are kept.
+func (f *faults) full() bool { return len(f.kept) >= mostFaults }
+
+// add adds one; nil is none.
+func (f *faults) add(r *Rejection) {
+	switch {
+	case r == nil:
+	case f.full():
+		f.left = true
+	default:
+		f.kept = append(f.kept, r)
+	}
+}
+
+// joined returns all of them as one Rejection, or nil if there are none.
+func (f *faults) joined() *Rejection {
+	r := joined(f.kept...)
+	if f.left {
+		r.Findings = append(r.Findings, finding.More())
+	}
+	return r
+}
+
 // joined returns a Rejection with the findings of all that are not nil, in the words of the first of them.
 func joined(all ...*Rejection) *Rejection {
 	var first *Rejection

@@ -30,17 +30,18 @@ const mostRelatedNamespaces = 128
 
 // parseRelated parses spec.related.
 func (c *Compiled) parseRelated(all []v1.Related) *Rejection {
-	var faults []*Rejection
+	var found faults
 	namespaces := 0
 	for i := range all {
 		r, fault := relatedOf(&all[i])
-		c.Related, faults = append(c.Related, r), append(faults, fault)
+		c.Related = append(c.Related, r)
+		found.add(fault)
 		namespaces += len(r.Namespaces)
 	}
 	if namespaces > mostRelatedNamespaces {
-		faults = append(faults, wrong(finding.RelatedNamespaces, "spec.related", "the namespaces of all entries have %d names, and may have %d: use namespaceSelector, or divide the TemplateController", namespaces, mostRelatedNamespaces))
+		found.add(wrong(finding.RelatedNamespaces, "spec.related", "the namespaces of all entries have %d names, and may have %d: use namespaceSelector, or divide the TemplateController", namespaces, mostRelatedNamespaces))
 	}
-	return joined(faults...)
+	return found.joined()
 }
 
 // RelatesTo reports whether an entry of spec.related is about that kind, in any version.
@@ -67,11 +68,11 @@ func relatedOf(from *v1.Related) (Related, *Rejection) {
 
 // watch reads watchFields.
 func (r *Related) watch(where string, from *v1.Related) *Rejection {
-	var faults []*Rejection
+	var found faults
 	for i, text := range from.WatchFields {
 		path, ok := data.Path(text)
 		if !ok {
-			faults = append(faults, wrong(finding.WatchFields, fmt.Sprintf("%s.watchFields[%d]", where, i), "write %s", data.APath))
+			found.add(wrong(finding.WatchFields, fmt.Sprintf("%s.watchFields[%d]", where, i), "write %s", data.APath))
 		}
 		r.Watched = append(r.Watched, path)
 	}
@@ -80,7 +81,7 @@ func (r *Related) watch(where string, from *v1.Related) *Rejection {
 			r.Watched = append(r.Watched, []string{"status", containers})
 		}
 	}
-	return joined(faults...)
+	return found.joined()
 }
 
 // selectorOf parses a selector of labels; nil selects all.

@@ -43,19 +43,19 @@ func readMost(r *v1.RollingUpdate) (most int, percent, ok bool) {
 
 // checkRollouts says which entries cannot be rolled out as they say, or returns nil.
 func (l list) checkRollouts(children []v1.Child) *Rejection {
-	var all []*Rejection
+	var all faults
 	for _, entry := range children {
 		u := entry.UpdateStrategy
 		if u.RollingUpdate == nil {
 			continue
 		}
 		if u.Type == v1.UpdateCreateOnly || u.Type == v1.UpdateOnDelete {
-			all = append(all, wrong(finding.UpdateStrategy, l.entry(entry.Name)+".updateStrategy", "rollingUpdate needs type Apply or Recreate: under CreateOnly and OnDelete templater changes no object"))
+			all.add(wrong(finding.UpdateStrategy, l.entry(entry.Name)+".updateStrategy", "rollingUpdate needs type Apply or Recreate: under CreateOnly and OnDelete templater changes no object"))
 			continue
 		}
 		if _, _, ok := readMost(u.RollingUpdate); !ok {
-			all = append(all, wrong(finding.UpdateStrategy, l.entry(entry.Name)+".updateStrategy.rollingUpdate.maxUnavailable", "write a number of objects from 1 to 2000, or a percentage from 1%% to 100%%"))
+			all.add(wrong(finding.UpdateStrategy, l.entry(entry.Name)+".updateStrategy.rollingUpdate.maxUnavailable", "write a number of objects from 1 to 2000, or a percentage from 1%% to 100%%"))
 		}
 	}
-	return joined(all...)
+	return all.joined()
 }

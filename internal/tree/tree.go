@@ -134,7 +134,7 @@ func (c *Controller) judge(parent map[string]any, condition string, passed censu
 	live := conditionOf(parent, condition)
 	if live == nil {
 		c.Ready, c.Reason, c.Message = passed.Status == "True", passed.Reason, passed.Message
-		if n := len(c.Pending); n > 0 && c.Ready {
+		if n := len(c.Pending); n > 0 && (c.Ready || c.Reason == v1.ReasonProgressing) { // it counts what it would have written
 			c.Ready, c.Reason, c.Message = false, v1.ReasonProgressing, "children that templater is yet to write or to delete: "+strconv.Itoa(n)
 		}
 		return

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -85,20 +86,31 @@ metadata: {name: gone, namespace: default, labels: {templater.dev/controller: ap
 	}
 }
 
-// TestAMissingChildIsNotReady has a child that nothing is wrong with, but that is not there yet.
-func TestAMissingChildIsNotReady(t *testing.T) {
-	_, c := grown(t, `
+func TestNoChildIsReadyBeforeItIsThere(t *testing.T) {
+	const configMap = `  - {name: map, template: "{apiVersion: v1, kind: ConfigMap, metadata: {name: new}}"}`
+	for why, row := range map[string]struct {
+		children string
+		missing  int
+	}{
+		"nothing is wrong with a child, but it is not there yet":         {configMap, 1},
+		"one child would be ready at once, and another one would not be": {configMap + "\n" + `  - {name: pod, template: "{apiVersion: v1, kind: Pod, metadata: {name: new}, spec: {containers: [{name: c, image: example.org/c}]}}"}`, 2},
+	} {
+		t.Run(why, func(t *testing.T) {
+			_, c := grown(t, `
 apiVersion: templater.dev/v1
 kind: TemplateController
 metadata: {name: apps}
 spec:
   watch: {apiVersion: example.org/v1, kind: App}
-  children: [{name: map, template: "{apiVersion: v1, kind: ConfigMap, metadata: {name: new}}"}]
+  children:
+`+row.children+`
 ---
 {apiVersion: example.org/v1, kind: App, metadata: {name: one, namespace: default, uid: u}}
 `)
-	if want := "children that templater is yet to write or to delete: 1"; c.Ready || c.Reason != "Progressing" || c.Message != want {
-		t.Errorf("ready %v, %s: %s, want %s", c.Ready, c.Reason, c.Message, want)
+			if want := fmt.Sprint("children that templater is yet to write or to delete: ", row.missing); c.Ready || c.Reason != "Progressing" || c.Message != want {
+				t.Errorf("ready %v, %s: %s, want %s", c.Ready, c.Reason, c.Message, want)
+			}
+		})
 	}
 }
 

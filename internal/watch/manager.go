@@ -13,6 +13,7 @@ import (
 	apiwatch "k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/klog/v2"
+	"k8s.io/utils/clock"
 
 	"github.com/templater-dev/templater/internal/object"
 )
@@ -20,6 +21,9 @@ import (
 // retry is the wait between attempts to list or watch: short enough that a right which
 // is granted, or a server that is back, is noticed within seconds.
 var retry = wait.Backoff{Duration: 200 * time.Millisecond, Factor: 2, Jitter: 0.5, Steps: 30, Cap: 4 * time.Second}
+
+// retryReset is how long a watch must have gone well for the next wait to be the shortest one again.
+const retryReset = 2 * time.Minute
 
 // Handler hears of changes. Its methods are called from the goroutines of the
 // watches, and must be quick.
@@ -49,7 +53,8 @@ type Manager struct {
 	mu      sync.Mutex
 	ctx     context.Context //nolint:containedctx // the life of all watches, given to Run
 	running map[Want]*running
-	paces   map[string]*pace // by account
+	paces   map[string]*pace // by tenant
+	lines   *lines
 	done    sync.WaitGroup
 }
 
@@ -62,7 +67,7 @@ type running struct {
 // NewManager returns a manager whose watches end with ctx. clients returns the client
 // that reads as that user; empty is the operator itself.
 func NewManager(ctx context.Context, clients func(as string) Client, handler Handler) *Manager {
-	return &Manager{clients: clients, handler: handler, now: time.Now, recheck: recheckPermission, ctx: ctx, running: map[Want]*running{}, paces: map[string]*pace{}}
+	return &Manager{clients: clients, handler: handler, now: time.Now, recheck: recheckPermission, ctx: ctx, running: map[Want]*running{}, paces: map[string]*pace{}, lines: newLines()}
 }
 
 // Set makes wants the complete set that owner wants, starts and stops watches
@@ -127,7 +132,7 @@ func (m *Manager) release(want Want, r *running, owner string) {
 	if len(r.owners) == 0 {
 		r.stop()
 		delete(m.running, want)
-		m.leave(want.As)
+		m.leave(want.tenant())
 	}
 }
 
@@ -157,14 +162,24 @@ func (m *Manager) recovered(want Want) {
 
 func (m *Manager) start(want Want, cache *Cache) *running {
 	ctx, stop := context.WithCancel(m.ctx)
-	logger := klog.FromContext(m.ctx)
+	logger := klog.FromContext(m.ctx).V(2) // failures are logged by requests
 	backoff := retry
-	requests := m.requests(want, cache, m.join(want.As))
+	requests := m.requests(want, cache, m.join(want.tenant()))
 	reflector := toolscache.NewReflectorWithOptions(requests.listerWatcher(), &object.Object{}, cache,
 		toolscache.ReflectorOptions{Logger: &logger, Name: want.String(), TypeDescription: want.String(), Backoff: &backoff})
-	m.done.Go(func() { reflector.RunWithContext(ctx) })
+	m.done.Go(func() { follow(klog.NewContext(ctx, logger), reflector) })
 	if want.Role == Related || want.Role == Namespace {
 		m.done.Go(func() { requests.recheck(ctx, m.recheck) })
 	}
 	return &running{cache: cache, stop: stop, owners: map[string]struct{}{}}
+}
+
+// follow is Reflector.RunWithContext, which logs each failure as an error, however often it is repeated.
+func follow(ctx context.Context, reflector *toolscache.Reflector) {
+	_ = retry.DelayWithReset(clock.RealClock{}, retryReset).Until(ctx, true, true, func(ctx context.Context) (bool, error) {
+		if err := reflector.ListAndWatchWithContext(ctx); err != nil {
+			klog.FromContext(ctx).Info("watch ended, will retry", "watch", reflector.Name(), "reason", err)
+		}
+		return false, nil
+	})
 }

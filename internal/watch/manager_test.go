@@ -74,7 +74,7 @@ func newClient(objects ...runtime.Object) *client {
 func (c *client) List(context.Context, schema.GroupVersionResource, string, metav1.ListOptions) (runtime.Object, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.forbid {
+	if c.forbid || c.withdrawn {
 		return nil, apierrors.NewForbidden(configMaps.GroupResource(), "", nil)
 	}
 	if c.removed {

@@ -1,6 +1,9 @@
 package watch
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,56 +13,172 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 )
 
-// TestRefusedWatchesAreTriedAgainAtAPace has many watches of one account be refused, again and again.
+// paced is a Manager, and the watches of some accounts.
+type paced struct {
+	*Manager
+	t *testing.T
+}
+
+// watchesOf returns watches as the account, which make a request only where a test calls for it.
+func (p *paced) watchesOf(as string, n int) (all []toolscache.ListerWatcherWithContext) {
+	for i := range n {
+		want := Want{Resource: configMaps, Namespace: fmt.Sprint(i), As: as}
+		all = append(all, toolscache.ToListerWatcherWithContext(p.requests(want, newRecorder(p.t, want).Cache, p.join(want.tenant())).listerWatcher()))
+	}
+	return all
+}
+
+// list has watches list, and returns when none of them goes on before time does.
+func list(ctx context.Context, all []toolscache.ListerWatcherWithContext) {
+	for _, lw := range all {
+		go func() { _, _ = lw.ListWithContext(ctx, metav1.ListOptions{}) }()
+	}
+	synctest.Wait()
+}
+
+// TestRefusedWatchesAreTriedAgainAtAPace has many watches of the accounts of one namespace be refused, again and again.
 func TestRefusedWatchesAreTriedAgainAtAPace(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		refusal := apierrors.NewForbidden(configMaps.GroupResource(), "", nil)
-		clients := map[string]*answers{"a": {err: refusal}, "b": {err: refusal}}
-		m := NewManager(t.Context(), func(as string) Client { return clients[as] }, &listener{})
-		of := func(as string, n int) (all []toolscache.ListerWatcherWithContext) {
-			for range n {
-				want := Want{Resource: configMaps, As: as}
-				all = append(all, toolscache.ToListerWatcherWithContext(m.requests(want, newRecorder(t, want).Cache, m.join(as)).listerWatcher()))
-			}
-			return all
-		}
-		const watches = 500
-		many, few := of("a", watches), of("b", 1)
-		list := func(all []toolscache.ListerWatcherWithContext) {
-			for _, lw := range all {
-				if _, err := lw.ListWithContext(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
-					t.Fatalf("a list yields %v", err)
+	for why, refusal := range map[string]error{
+		"a permission is missing":           apierrors.NewForbidden(configMaps.GroupResource(), "", nil),
+		"the kind cannot be listed":         apierrors.NewMethodNotSupported(configMaps.GroupResource(), "list"),
+		"the field cannot be selected by":   apierrors.NewBadRequest("field label not supported"),
+		"the server does not have the kind": apierrors.NewNotFound(configMaps.GroupResource(), ""),
+	} {
+		t.Run(why, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				clients := map[string]*answering{"system:serviceaccount:a:1": {err: refusal}, "system:serviceaccount:a:2": {err: refusal}, "system:serviceaccount:b:1": {err: refusal}}
+				p := &paced{NewManager(t.Context(), func(as string) Client { return clients[as] }, &listener{}), t}
+				const watches = 500
+				many := append(p.watchesOf("system:serviceaccount:a:1", watches/2), p.watchesOf("system:serviceaccount:a:2", watches/2)...)
+				few := p.watchesOf("system:serviceaccount:b:1", 1)
+				expect := func(when string, want int, as ...string) {
+					t.Helper()
+					got := 0
+					for _, one := range as {
+						got += clients[one].requests()
+					}
+					if got != want {
+						t.Errorf("%s: %d requests, want %d", when, got, want)
+					}
 				}
+				tenant := []string{"system:serviceaccount:a:1", "system:serviceaccount:a:2"}
+				ctx, cancel := context.WithCancel(t.Context())
+				list(ctx, many)
+				expect("each is tried once", watches, tenant...)
+				list(ctx, many)
+				expect("again at once", refusedBurst, tenant...)
+				list(ctx, few)
+				list(ctx, few)
+				expect("the account of another namespace", 2, "system:serviceaccount:b:1")
+				<-time.After(time.Second + time.Millisecond)
+				synctest.Wait()
+				expect("a second later", refusedPerSecond, tenant...)
+				<-time.After(time.Minute)
+				synctest.Wait()
+				expect("all have had their turn", watches-refusedBurst-refusedPerSecond, tenant...)
+				list(ctx, many)
+				clients["system:serviceaccount:a:1"].requests()
+				clients["system:serviceaccount:a:2"].requests()
+				cancel()
+				synctest.Wait()
+				expect("those that nobody wants do not wait", 0, tenant...)
+				for range watches {
+					p.leave("system:serviceaccount:a")
+				}
+				if p.leave("system:serviceaccount:b"); len(p.paces) > 0 {
+					t.Errorf("left are %v", p.paces)
+				}
+			})
+		})
+	}
+}
+
+// TestWhatIsNoRefusalDoesNotWait has watches fail for reasons that are over soon.
+func TestWhatIsNoRefusalDoesNotWait(t *testing.T) {
+	for why, err := range map[string]error{
+		"the server is busy":         apierrors.NewTooManyRequests("later", 1),
+		"the server has a fault":     apierrors.NewInternalError(errNow),
+		"the server does not answer": errNow,
+		"it has to list again":       errListAnew,
+		"nothing has failed":         nil,
+	} {
+		if refused(err) {
+			t.Errorf("%s: it counts as refused", why)
+		}
+	}
+}
+
+// TestFewWatchesOfATenantWaitForAnAnswer has a server that takes long to answer.
+func TestFewWatchesOfATenantWaitForAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		quick, slow := &answering{after: time.Second}, &answering{after: time.Hour}
+		clients := map[string]*answering{"system:serviceaccount:a:1": quick, "system:serviceaccount:b:1": slow, "system:serviceaccount:c:1": {}, "": {}}
+		p := &paced{NewManager(t.Context(), func(as string) Client { return clients[as] }, &listener{}), t}
+		for as, client := range map[string]*answering{"system:serviceaccount:a:1": quick, "system:serviceaccount:b:1": slow} {
+			list(t.Context(), p.watchesOf(as, 5*mostUnanswered))
+			if got := client.requests(); got != mostUnanswered {
+				t.Errorf("%d requests at once, want %d", got, mostUnanswered)
 			}
 		}
-		expect := func(when string, as string, want int) {
-			t.Helper()
-			if got := len(clients[as].asked); got != want {
-				t.Errorf("%s: %d requests of %s, want %d", when, got, as, want)
-			}
-			clients[as].asked = nil
+		list(t.Context(), p.watchesOf("system:serviceaccount:c:1", 1))
+		if got := clients["system:serviceaccount:c:1"].requests(); got != 1 {
+			t.Errorf("another tenant has made %d requests, want 1", got)
 		}
-		list(many)
-		expect("each is tried once", "a", watches)
-		list(many)
-		expect("again at once", "a", refusedBurst)
-		list(many)
-		expect("and again", "a", 0)
-		if _, err := many[0].WatchWithContext(t.Context(), metav1.ListOptions{}); !apierrors.IsForbidden(err) {
-			t.Errorf("a watch yields %v", err)
-		}
-		expect("by a watch", "a", 0)
-		list(few)
-		list(few)
-		expect("another account", "b", 2)
 		<-time.After(time.Second)
-		list(many)
-		expect("a second later", "a", refusedPerSecond)
-		for range watches {
-			m.leave("a")
+		synctest.Wait()
+		if got := quick.requests(); got != mostUnanswered {
+			t.Errorf("%d requests after the first answers, want %d", got, mostUnanswered)
 		}
-		if m.leave("b"); len(m.paces) > 0 {
-			t.Errorf("left are %v", m.paces)
+		<-time.After(unansweredTime - time.Second)
+		synctest.Wait()
+		if got := slow.requests(); got != mostUnanswered {
+			t.Errorf("%d requests where the server hangs, want %d", got, mostUnanswered)
 		}
+		<-time.After(2 * time.Hour)
 	})
 }
+
+func TestWhoSharesAPace(t *testing.T) {
+	for want, tenant := range map[Want]string{
+		{Role: Parent, As: "system:serviceaccount:team:deployer"}:  "system:serviceaccount:team",
+		{Role: Related, As: "system:serviceaccount:team:reader"}:   "system:serviceaccount:team",
+		{Role: Child, As: "system:serviceaccount:team-b:deployer"}: "system:serviceaccount:team-b",
+		{Role: Namespace}:  "",
+		{Role: Definition}: ownTenant,
+		{Role: Controller}: ownTenant,
+		{Role: Seal}:       ownTenant,
+		{Role: Webhook}:    ownTenant,
+	} {
+		if got := want.tenant(); got != tenant {
+			t.Errorf("role %d as %q: %q, want %q", want.Role, want.As, got, tenant)
+		}
+	}
+}
+
+// TestARequestThatIsNotMadeIsNoFailure ends watches while they wait for their turn.
+func TestARequestThatIsNotMadeIsNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := &answering{after: time.Second}
+		p := &paced{NewManager(t.Context(), func(string) Client { return client }, &listener{}), t}
+		list(t.Context(), p.watchesOf("system:serviceaccount:a:1", mostUnanswered))
+		want := Want{Resource: configMaps, As: "system:serviceaccount:a:1"}
+		cache := newRecorder(t, want).Cache
+		last := toolscache.ToListerWatcherWithContext(p.requests(want, cache, p.join(want.tenant())).listerWatcher())
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		for what, err := range map[string]error{
+			"a list":  second(last.ListWithContext(ctx, metav1.ListOptions{})),
+			"a watch": second(last.WatchWithContext(ctx, metav1.ListOptions{})),
+		} {
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v, want that it is cancelled", what, err)
+			}
+		}
+		if got := client.requests(); got != mostUnanswered || cache.Err() != nil {
+			t.Errorf("%d requests, want %d; the cache says %v", got, mostUnanswered, cache.Err())
+		}
+		<-time.After(time.Second)
+	})
+}
+
+func second[T any](_ T, err error) error { return err }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
@@ -28,11 +29,21 @@ func (r *requests) recheck(ctx context.Context, every time.Duration) {
 		if r.cache.Since() == 0 {
 			continue // it is being read, or has failed: the API server is asked anyway
 		}
-		allowed, err := r.client.MayWatch(ctx, r.want.Resource, r.want.Namespace, r.want.Fields)
-		if !allowed && (err == nil || apierrors.IsForbidden(err)) {
+		if r.withdrawn(ctx) {
 			r.end()
 		}
 	}
+}
+
+// withdrawn reports whether the API server says that the watch is not allowed any more. If the account may not ask for its permissions, a
+// list of one object shows whether it may read.
+func (r *requests) withdrawn(ctx context.Context) bool {
+	allowed, err := r.client.MayWatch(ctx, r.want.Resource, r.want.Namespace, r.want.Fields)
+	if !apierrors.IsForbidden(err) {
+		return err == nil && !allowed
+	}
+	_, err = r.client.List(ctx, r.want.Resource, r.want.Namespace, metav1.ListOptions{LabelSelector: r.want.Labels, FieldSelector: r.want.Fields, Limit: 1})
+	return apierrors.IsForbidden(err)
 }
 
 // end ends the running watch.

@@ -17,10 +17,10 @@ func TestAWithdrawnPermissionEndsAWatch(t *testing.T) {
 		withdraw func(*client)
 		want     bool // whether the cache becomes forbidden
 	}{
-		"of related objects":                        {Related, func(c *client) { c.withdrawn = true }, true},
-		"of Namespaces":                             {Namespace, func(c *client) { c.withdrawn = true }, true},
-		"and that to ask for permissions":           {Related, func(c *client) { c.withdrawn, c.mute = true, true }, true},
-		"only that to ask: the watch is made again": {Related, func(c *client) { c.mute = true }, false},
+		"of related objects":                    {Related, func(c *client) { c.withdrawn = true }, true},
+		"of Namespaces":                         {Namespace, func(c *client) { c.withdrawn = true }, true},
+		"and that to ask for permissions":       {Related, func(c *client) { c.withdrawn, c.mute = true, true }, true},
+		"only that to ask: the watch continues": {Related, func(c *client) { c.mute = true }, false},
 	} {
 		t.Run(why, func(t *testing.T) {
 			defer goleak.VerifyNone(t)
@@ -48,17 +48,19 @@ func TestAWithdrawnPermissionEndsAWatch(t *testing.T) {
 				t.Errorf("%d watches though the first one is permitted", server.watches)
 			}
 			row.withdraw(server)
-			before := server.watches
+			before, asked := server.watches, server.reviews
 			server.mu.Unlock()
-			eventually(t, "the watch is asked for again", func() bool {
-				server.mu.Lock()
-				defer server.mu.Unlock()
-				return server.watches > before
-			})
 			if row.want {
 				eventually(t, "the cache is forbidden", func() bool { return apierrors.IsForbidden(cache.Err()) && cache.Since() == 0 })
 			} else {
-				eventually(t, "the cache is current", func() bool { return cache.Since() != 0 })
+				eventually(t, "the permission is checked some times", func() bool {
+					server.mu.Lock()
+					defer server.mu.Unlock()
+					if server.watches > before || server.watch.IsStopped() {
+						t.Fatal("a permitted watch has ended")
+					}
+					return server.reviews > asked+3
+				})
 			}
 			cancel()
 			m.Wait()

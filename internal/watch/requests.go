@@ -26,12 +26,14 @@ type requests struct {
 	client Client
 	pace   *pace
 
+	failures failures
+
 	mu      sync.Mutex
 	running apiwatch.Interface // the last watch
 }
 
 func (m *Manager) requests(want Want, cache *Cache, p *pace) *requests {
-	return &requests{want: want, cache: cache, client: m.clients(want.As), pace: p}
+	return &requests{want: want, cache: cache, client: m.clients(want.As), pace: p, failures: failures{lines: m.lines}}
 }
 
 func (r *requests) listerWatcher() toolscache.ListerWatcher {
@@ -44,12 +46,15 @@ func (r *requests) narrow(o metav1.ListOptions) metav1.ListOptions {
 }
 
 func (r *requests) list(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-	if err := r.pace.held(r.cache); err != nil {
+	answered, err := r.pace.begin(ctx, r.cache)
+	if err != nil {
 		return nil, err
 	}
 	r.cache.Listing()
 	list, err := r.client.List(ctx, r.want.Resource, r.want.Namespace, r.narrow(o))
+	answered()
 	if err != nil && ctx.Err() == nil {
+		r.failures.log(ctx, r.want, err)
 		r.cache.Fail(err)
 	}
 	r.cache.liveness.answered(err)
@@ -68,18 +73,24 @@ func (r *requests) watch(ctx context.Context, o metav1.ListOptions) (apiwatch.In
 		case resume:
 		}
 	}
-	if err := r.pace.held(r.cache); err != nil {
+	answered, err := r.pace.begin(ctx, r.cache)
+	if err != nil {
 		return nil, err
 	}
 	if lists {
 		r.cache.Listing()
 	}
 	w, err := r.client.Watch(ctx, r.want.Resource, r.want.Namespace, r.narrow(o))
+	answered()
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
+		if !lists { // else the Reflector lists as before, which succeeds, or fails likewise
+			r.failures.log(ctx, r.want, err)
+		}
 		r.cache.FailWatch(err)
 	default:
+		r.failures.over()
 		r.cache.Watching()
 	}
 	r.cache.liveness.answered(err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	goruntime "runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -22,23 +23,44 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 )
 
-// answers is a Client that answers with err, and writes down what it is asked.
-type answers struct {
+// answering is a Client that answers with err, and writes down what it is asked.
+type answering struct {
 	err   error
+	after time.Duration
+
+	mu    sync.Mutex
 	asked []metav1.ListOptions
 }
 
-func (a *answers) List(_ context.Context, _ schema.GroupVersionResource, _ string, o metav1.ListOptions) (runtime.Object, error) {
-	a.asked = append(a.asked, o)
+func (a *answering) List(_ context.Context, _ schema.GroupVersionResource, _ string, o metav1.ListOptions) (runtime.Object, error) {
+	a.ask(o)
 	return &object.List{}, a.err
 }
 
-func (a *answers) Watch(_ context.Context, _ schema.GroupVersionResource, _ string, o metav1.ListOptions) (apiwatch.Interface, error) {
-	a.asked = append(a.asked, o)
+func (a *answering) Watch(_ context.Context, _ schema.GroupVersionResource, _ string, o metav1.ListOptions) (apiwatch.Interface, error) {
+	a.ask(o)
 	return apiwatch.NewFake(), a.err
 }
 
-func (*answers) MayWatch(context.Context, schema.GroupVersionResource, string, string) (bool, error) {
+func (a *answering) ask(o metav1.ListOptions) {
+	a.mu.Lock()
+	a.asked = append(a.asked, o)
+	a.mu.Unlock()
+	if a.after > 0 {
+		<-time.After(a.after)
+	}
+}
+
+// requests returns how many requests there were since the last call.
+func (a *answering) requests() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := len(a.asked)
+	a.asked = nil
+	return n
+}
+
+func (*answering) MayWatch(context.Context, schema.GroupVersionResource, string, string) (bool, error) {
 	return true, nil
 }
 
@@ -89,9 +111,9 @@ func TestACacheHearsHowRequestsGo(t *testing.T) {
 			if row.over {
 				cancel()
 			}
-			client := &answers{err: row.answer}
+			client := &answering{err: row.answer}
 			m := NewManager(t.Context(), func(string) Client { return client }, &listener{})
-			row.do(ctx, toolscache.ToListerWatcherWithContext(m.requests(want, cache, m.join(want.As)).listerWatcher()))
+			row.do(ctx, toolscache.ToListerWatcherWithContext(m.requests(want, cache, m.join(want.tenant())).listerWatcher()))
 			if err := cache.Err(); !errors.Is(err, row.want) {
 				t.Errorf("err = %v, want %v", err, row.want)
 			}

@@ -63,6 +63,9 @@ func (d *drawer) ofController() Action {
 			d.edit(&a.Controller, shape, trait)
 		}
 	}
+	if before := d.world.Controllers[shape]; a.Controller.rejected() && a.Controller.Finalizing(shape) {
+		a.Controller.Selective = before.Selective // a parent that a rejected spec no longer selects waits for an accepted one
+	}
 	if a.Verb == RemoveController { // as it is
 		a.Controller = d.world.Controllers[shape]
 		a.Controller.Absent, a.Controller.Torn = true, d.changed[shape]

@@ -144,3 +144,23 @@ func TestDrawEverything(t *testing.T) {
 		t.Errorf("whom faults are for (-want +got):\n%s", diff)
 	}
 }
+
+// A parent that a rejected spec no longer selects keeps its finalizer, so users who delete it would wait.
+func TestARejectedSpecSelectsWhatTheLastOneDid(t *testing.T) {
+	rejected := 0
+	for seed := range uint64(2000) {
+		d := &drawer{Rand: rand.New(rand.NewPCG(seed, 0)), world: NewWorld("x"), kind: "Wide", traits: []Trait{Select, Break}, changed: map[string]bool{}}
+		before := d.world.Controllers[Wide]
+		after := d.ofController().Controller
+		if !after.Broken {
+			continue
+		}
+		rejected++
+		if after.Selective != before.Selective {
+			t.Fatalf("seed %d: the edit rejects the spec and changes what it selects", seed)
+		}
+	}
+	if rejected == 0 {
+		t.Fatal("no edit rejects the spec")
+	}
+}

@@ -114,8 +114,11 @@ func (c Controller) Purged() bool { return c.Absent && c.Purge && !c.Suspended }
 
 // Frozen reports whether nothing is done for it at the moment, so that its children are as they once were.
 func (c Controller) Frozen() bool {
-	return c.Suspended || c.Broken || c.Extra == Double || c.Absent && !c.Purged()
+	return c.Suspended || c.rejected() || c.Absent && !c.Purged()
 }
+
+// rejected reports whether its spec is not accepted.
+func (c Controller) rejected() bool { return c.Broken || c.Extra == Double }
 
 // World is what the users want.
 type World struct {

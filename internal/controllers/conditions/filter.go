@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
 
@@ -21,6 +22,6 @@ func Filter(c *running.Controller) *metav1.Condition {
 	}
 	return &metav1.Condition{
 		Type: v1.ConditionFilterEvaluated, Status: metav1.ConditionFalse, Reason: v1.ReasonFilterFailed,
-		Message: fmt.Sprintf("%s; %d objects are affected, such as %s: parents stay parents, and other objects do not become parents", why, objects, name),
+		Message: fmt.Sprintf("%s; %s affected, such as %s: no object starts or stops being a parent until the filter is corrected", why, problem.Count(objects, "object is", "objects are"), name),
 	}
 }

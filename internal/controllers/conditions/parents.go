@@ -16,7 +16,7 @@ func parentsCondition(f Facts, watching metav1.Condition) metav1.Condition {
 	n := f.Parents
 	switch pending := n.Total - n.Updated - n.Suspended; {
 	case f.Rejection != nil && n.Total > 0:
-		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, v1.ReasonNotAccepted, fmt.Sprintf("%d parents are not reconciled until the spec is accepted", n.Total)
+		condition.Status, condition.Reason, condition.Message = metav1.ConditionFalse, v1.ReasonNotAccepted, problem.Count(int(n.Total), "parent is", "parents are")+" not reconciled until the spec is accepted"
 	case watching.Status != metav1.ConditionTrue:
 		condition.Reason, condition.Message = watching.Reason, "unknown until the kinds are watched: see the condition Watching"
 	case n.Failed > 0:

@@ -25,7 +25,7 @@ func writableCondition(f Facts) metav1.Condition {
 	case len(f.Counts.Denied) > 0:
 		no(v1.ReasonForbidden, f.Counts.Denied.First())
 	case len(f.Counts.Contested) > 0:
-		no(v1.ReasonFieldOwned, fmt.Sprintf("%s, and left alone in %d parents: have one of the two leave it out, or select other parents", f.Counts.Contested.First(), f.Counts.Contested.Parents()))
+		no(v1.ReasonFieldOwned, fmt.Sprintf("%s, and left alone in %s: have one of the two leave it out, or select other parents", f.Counts.Contested.First(), parents(f.Counts.Contested.Parents())))
 	case f.Running.WritesStatus() && f.Running.ParentsForbidden():
 		unknown()
 	case f.Running.ReadyCondition == "":
@@ -37,13 +37,16 @@ func writableCondition(f Facts) metav1.Condition {
 	case kind.Status.Conditions != "":
 		no(v1.ReasonNoConditions, "the ready condition is left out: "+kind.Status.Conditions)
 	case f.Rival != "":
-		no(v1.ReasonConditionOwned, fmt.Sprintf("TemplateController %s also wants the condition %s of %d parents: the first to write it keeps it; give one of the two another spec.status.readyCondition, or let them select different parents",
-			problem.PublicName(f.Rival), f.Running.ReadyCondition, f.RivalParents))
+		no(v1.ReasonConditionOwned, fmt.Sprintf("TemplateController %s also writes the condition %s of %s: the first to write it keeps it; give one of the two another spec.status.readyCondition, or let them select different parents",
+			problem.PublicName(f.Rival), f.Running.ReadyCondition, parents(f.RivalParents)))
 	case f.Counts.Foreign > 0 && kind.Status.Atomic:
-		no(v1.ReasonConditionOwned, fmt.Sprintf("another field manager owns .status.conditions of %d parents, where templater leaves it alone: the schema declares the list as atomic; "+
-			"declare it with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", f.Counts.Foreign))
+		no(v1.ReasonConditionOwned, fmt.Sprintf("another field manager owns .status.conditions of %s, where templater leaves it alone: the schema declares the list as atomic; "+
+			"declare it with x-kubernetes-list-type: map and x-kubernetes-list-map-keys: [type]", parents(f.Counts.Foreign)))
 	case f.Counts.Foreign > 0:
-		no(v1.ReasonConditionOwned, fmt.Sprintf("another manager owns the condition %s of %d parents, where it is left alone: give spec.status.readyCondition another type", f.Running.ReadyCondition, f.Counts.Foreign))
+		no(v1.ReasonConditionOwned, fmt.Sprintf("another manager owns the condition %s of %s, where it is left alone: give spec.status.readyCondition another type", f.Running.ReadyCondition, parents(f.Counts.Foreign)))
 	}
 	return condition
 }
+
+// parents says how many parents there are.
+func parents(n int64) string { return problem.Count(int(n), "parent", "parents") }

@@ -29,9 +29,13 @@ func Details(err error) metav1.StatusDetails {
 
 // MissingObject reports whether the server has the resource, and no object of that name. A resource that is not served answers 404,
 // too, and says nothing about its objects: an API that is away keeps them.
-func MissingObject(err error) bool {
-	unserved := func(cause metav1.StatusCause) bool { return cause.Type == metav1.CauseTypeUnexpectedServerResponse }
-	return apierrors.IsNotFound(err) && !slices.ContainsFunc(Details(err).Causes, unserved)
+func MissingObject(err error) bool { return apierrors.IsNotFound(err) && !Unserved(err) }
+
+// Unserved reports whether the server does not serve the resource, as while its API service is unregistered.
+func Unserved(err error) bool {
+	return apierrors.IsNotFound(err) && slices.ContainsFunc(Details(err).Causes, func(cause metav1.StatusCause) bool {
+		return cause.Type == metav1.CauseTypeUnexpectedServerResponse
+	})
 }
 
 // MissingNamespace reports whether a request was refused because the namespace of its object does not exist.

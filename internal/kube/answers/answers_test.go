@@ -35,17 +35,21 @@ func TestWhatTheServerAnswers(t *testing.T) {
 func TestWhatSaysThatAnObjectIsMissing(t *testing.T) {
 	apps := schema.GroupResource{Group: "example.org", Resource: "apps"}
 	for why, row := range map[string]struct {
-		err  error
-		want bool
+		err      error
+		want     bool
+		unserved bool
 	}{
-		"the server has the resource and no such object": {apierrors.NewNotFound(apps, "a"), true},
-		"the server does not serve the resource":         {apierrors.NewGenericServerResponse(http.StatusNotFound, "get", apps, "a", "404 page not found", 0, true), false},
-		"the API service does not answer":                {apierrors.NewServiceUnavailable("no endpoints"), false},
-		"the request was not answered":                   {errors.New("no answer"), false},
+		"the server has the resource and no such object": {apierrors.NewNotFound(apps, "a"), true, false},
+		"the server does not serve the resource":         {apierrors.NewGenericServerResponse(http.StatusNotFound, "get", apps, "a", "404 page not found", 0, true), false, true},
+		"the API service does not answer":                {apierrors.NewServiceUnavailable("no endpoints"), false, false},
+		"the request was not answered":                   {errors.New("no answer"), false, false},
 	} {
 		t.Run(why, func(t *testing.T) {
 			if got := MissingObject(row.err); got != row.want {
-				t.Errorf("%v, want %v", got, row.want)
+				t.Errorf("missing: %v, want %v", got, row.want)
+			}
+			if got := Unserved(row.err); got != row.unserved {
+				t.Errorf("unserved: %v, want %v", got, row.unserved)
 			}
 		})
 	}

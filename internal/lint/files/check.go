@@ -95,7 +95,7 @@ func (k *Known) checkKinds(set *manifest.Set, c *manifest.Controller, compiled *
 		case !exists:
 			found = append(found, k.missing(where, gvk, err))
 		case err != nil && fields == nil:
-			unknown = append(unknown, gvk)
+			found, unknown = append(found, k.resembling(where, gvk)...), append(unknown, gvk)
 		case err == nil:
 			found = append(found, fits(of)...)
 		}
@@ -150,6 +150,29 @@ func (k *Known) missing(where string, gvk schema.GroupVersionKind, err error) fi
 		}
 	}
 	return f
+}
+
+// resembling says which kind that files define may have been meant by one of which nothing is known.
+func (k *Known) resembling(where string, gvk schema.GroupVersionKind) []finding.Finding {
+	var kinds, groups []string
+	for _, gk := range k.Kinds.All() {
+		switch {
+		case gk.Group == gvk.Group:
+			kinds = append(kinds, gk.Kind)
+		case gk.Kind == gvk.Kind:
+			groups = append(groups, gk.Group)
+		}
+	}
+	f := finding.Finding{Code: finding.WatchedKind, Severity: finding.Warning}
+	if kind := syntax.Nearest(gvk.Kind, kinds); kind != "" {
+		f.Where, f.Message = where+".kind", fmt.Sprintf("nothing is known of a kind %s in %s; did you mean %s?", gvk.Kind, gvk.GroupVersion(), kind)
+		return []finding.Finding{f}
+	}
+	if group := syntax.Nearest(gvk.Group, groups); group != "" {
+		f.Where, f.Message = where+".apiVersion", fmt.Sprintf("nothing is known of a kind %s in group %s; did you mean %s?", gvk.Kind, gvk.Group, group)
+		return []finding.Finding{f}
+	}
+	return nil
 }
 
 // kindsOf returns the kinds of a group.

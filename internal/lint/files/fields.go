@@ -32,6 +32,19 @@ type node struct {
 	matches *regexp.Regexp
 }
 
+// patterns says in words what the patterns of the schema ask for.
+var patterns = map[string]string{
+	`^[a-z][a-zA-Z0-9]*$`:                                               "a lower-case letter, then letters and digits, such as webServer",
+	`^[A-Z][A-Za-z0-9]*$`:                                               "a capital letter, then letters and digits, such as LoadTest",
+	`^([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?v[a-z0-9]+$`:                    "a group and a version, such as apps/v1, or v1 for the core kinds",
+	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`:                                   "lower-case letters, digits and hyphens, with a letter or digit at both ends",
+	`^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$`:                                "lower-case letters, digits and hyphens, with a letter or digit at both ends",
+	`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`: "lower-case letters, digits, hyphens and dots, with a letter or digit at both ends",
+	`^([0-9]{1,5}(h|m|s|ms)){1,4}$`:                                     "a duration of whole numbers and h, m, s or ms, such as 90s or 1h30m",
+	`^([1-9][0-9]?|100)%$`:                                              "a number of objects, or a percentage such as 25%",
+	`^([A-Za-z0-9]([-A-Za-z0-9_./]*[A-Za-z0-9])?)?$`:                    "letters, digits, '-', '_', '.' and '/', with a letter or digit at both ends, such as Ready",
+}
+
 // readSchema reads the schema, which is part of the program.
 var readSchema = sync.OnceValue(func() *node {
 	root := &node{}
@@ -114,7 +127,7 @@ func (n *node) checkText(where, text string, wrong func(where, format string, ar
 	case n.MaxLength != nil && length > *n.MaxLength:
 		wrong(where, "%d characters are too many: write at most %d", length, *n.MaxLength)
 	case n.matches != nil && !n.matches.MatchString(text):
-		wrong(where, "this does not match %s", n.Pattern)
+		wrong(where, "write %s", patterns[n.Pattern])
 	}
 }
 

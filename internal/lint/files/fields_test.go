@@ -28,7 +28,12 @@ func TestWhatTheServerRefuses(t *testing.T) {
 		"watch: {kind: A}":     {"spec.watch: apiVersion is missing", "spec: nothing to do: give at least one entry in children, or status.template"},
 		watch + ", status: {}": {"spec: nothing to do: give at least one entry in children, or status.template"},
 		watch + ", children: [{name: A-b, template: ' '}]": {
-			"spec.children[A-b].name: this does not match ^[a-z][a-zA-Z0-9]*$", "spec.children[A-b].template: the template is empty",
+			"spec.children[A-b].name: write a lower-case letter, then letters and digits, such as webServer", "spec.children[A-b].template: the template is empty",
+		},
+		"watch: {apiVersion: example.org, kind: shop, namespaces: [A_b]}, " + child: {
+			"spec.watch.apiVersion: write a group and a version, such as apps/v1, or v1 for the core kinds",
+			"spec.watch.kind: there is no kind shop in example.org", "spec.watch.kind: write a capital letter, then letters and digits, such as LoadTest",
+			"spec.watch.namespaces[0]: write lower-case letters, digits and hyphens, with a letter or digit at both ends",
 		},
 		watch + ", children: [{name: a}]": {"spec.children[a]: template is missing"},
 		watch + ", children: [{name: a, template: '{apiVersion: v1, kind: Secret, metadata: {name: a}}', deletionPolicy: orphan, updateStrategy: {type: Recreat}}]": {
@@ -65,6 +70,24 @@ func TestWhatTheServerRefuses(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", spec, diff)
 		}
 	}
+}
+
+// TestEveryPatternHasWords keeps regular expressions out of messages.
+func TestEveryPatternHasWords(t *testing.T) {
+	var walk func(where string, n *node)
+	walk = func(where string, n *node) {
+		if n == nil {
+			return
+		}
+		if n.Pattern != "" && patterns[n.Pattern] == "" {
+			t.Errorf("%s: no words for %s", where, n.Pattern)
+		}
+		walk(where+"[]", n.Items)
+		for name, p := range n.Properties {
+			walk(where+"."+name, p)
+		}
+	}
+	walk("", readSchema())
 }
 
 func TestLongNames(t *testing.T) {

@@ -21,6 +21,7 @@ var update = flag.Bool("update", false, "write docs/reference/findings.md: make 
 // unshown are the codes whose examples would be too long, or take more than a file, and why.
 var unshown = map[finding.Code]string{
 	finding.TooMuch:        "it takes half a MiB of text",
+	finding.NotShown:       "it takes more findings than anybody reads",
 	finding.ServiceAccount: "it takes an operator with a flag",
 }
 

@@ -125,6 +125,11 @@ type gaps struct {
 	branches []span
 	joints   []joint
 	depth    int // of branches and loops
+	// before is the last action that beginsLine was asked about, and what it said.
+	before struct {
+		at     int
+		begins bool
+	}
 }
 
 // list notes the text in nodes. It reports false where the parser's text is not the author's.
@@ -200,13 +205,25 @@ func (g *gaps) inBranch(from, length int) {
 	}
 }
 
+// beginsLine reports whether nothing of the author's stands before an action in its line.
+func (g *gaps) beginsLine(n *parse.ActionNode) bool {
+	begins := true
+	for from := int(n.Pos); begins && from > 0 && g.content[from-1] != '\n'; {
+		if from == g.before.at { // what is before that is known
+			begins = g.before.begins
+			break
+		}
+		from--
+		begins = !g.own[from] && (from == 0 || g.content[from] != ' ' || g.content[from-1] != '\n')
+	}
+	g.before.at, g.before.begins = int(n.Pos), begins
+	return begins
+}
+
 // atMargin reports whether an action may print whole documents: it stands at the beginning of a line.
 func (g *gaps) atMargin(n *parse.ActionNode) bool {
-	from := int(n.Pos)
-	for from > 0 && g.content[from-1] != '\n' {
-		if from--; g.own[from] || from > 0 && g.content[from] == ' ' && g.content[from-1] == '\n' {
-			return false
-		}
+	if !g.beginsLine(n) {
+		return false
 	}
 	for _, cmd := range n.Pipe.Cmds {
 		if f, ok := cmd.Args[0].(*parse.IdentifierNode); ok && (f.Ident == "nindent" || f.Ident == "indent") && len(cmd.Args) > 1 && cmd.Args[1].String() != "0" {

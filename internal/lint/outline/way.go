@@ -197,32 +197,42 @@ func (w *way) settle() {
 	w.places = slices.Sorted(maps.Keys(w.holes))
 }
 
+// settleLine does so in a line, from its end to its beginning. alone is whether nothing follows in the line, or a comment.
 func (w *way) settleLine(from, end int) {
 	line := w.out[from:end]
 	indent := len(line) - len(bytes.TrimLeft(line, " "))
-	for {
-		at := bytes.LastIndexAny(line, unsettled)
+	dashes := len(line) - len(bytes.TrimLeft(line, " -"))
+	for to, alone := end-from, true; ; {
+		at := bytes.LastIndexAny(line[:to], unsettled)
 		if at < 0 {
 			return
 		}
 		r, size := utf8.DecodeRune(line[at:])
 		before := bytes.TrimRight(line[:at], " ")
-		alone := isComment(line[at+size:])
-		first := len(bytes.TrimLeft(before, " -")) == 0
+		if follows := bytes.TrimSpace(line[at+size : to]); len(follows) > 0 {
+			alone = follows[0] == '#'
+		}
+		first := len(before) <= dashes
 		whole := alone && len(before) < at && (bytes.HasSuffix(before, []byte(":")) || bytes.HasSuffix(before, []byte("-")))
 		if r == anything || r == data && !whole {
 			w.doubt(from + at)
 		}
-		stands := string(value)
-		if alone && (r == lines || r == anything && first) {
-			stands = gap
-		}
-		if r == lines || stands == gap {
+		alone = alone && (r == lines || r == anything && first)
+		if alone || r == lines {
 			_, indents := w.holes[from+at]
-			w.hole(from+at, indent, stands == gap && (first || whole || indents))
+			w.hole(from+at, indent, alone && (first || whole || indents))
 		}
-		copy(line[at:], stands)
+		copy(line[at:], standIn(alone))
+		to = at
 	}
+}
+
+// standIn returns the text for output that is unknown: nothing where whole lines may be printed, else a scalar.
+func standIn(wholeLines bool) string {
+	if wholeLines {
+		return gap
+	}
+	return string(value)
 }
 
 // hole notes that nobody knows what is printed at an offset. Beside other text, it may begin or end the whole line.
@@ -235,12 +245,6 @@ func (w *way) hole(at, indent int, alone bool) {
 		w.mixed[at] = true
 	}
 	w.holes[at] = indent
-}
-
-// isComment reports whether the rest of a line is nothing, or a comment.
-func isComment(rest []byte) bool {
-	rest = bytes.TrimSpace(rest)
-	return len(rest) == 0 || rest[0] == '#'
 }
 
 // origin returns where in the template a byte of the text comes from.

@@ -12,6 +12,7 @@ import (
 	"github.com/templater-dev/templater/internal/finding"
 	"github.com/templater-dev/templater/internal/lint/outline"
 	"github.com/templater-dev/templater/internal/render/syntax"
+	"github.com/templater-dev/templater/internal/spec"
 )
 
 // This file has the rule that no two documents yield the same object: see internal/reconcile/child/factory.go. It is silent wherever
@@ -85,7 +86,7 @@ func (at *shape) identity(d outline.Document, to int) (id identity, ok bool) {
 	if !ok || metadata == d.Root || metadata.Kind != yaml.MappingNode || !at.begins() || !at.always(entryNode(d.Root, "metadata")) {
 		return id, false
 	}
-	id = identity{final: at.c.isFinal(at.s.Text.Name), group: kind.Group, kind: kind.Kind}
+	id = identity{final: at.c.finals[at.s.Text.Name], group: kind.Group, kind: kind.Kind}
 	for _, each := range []struct {
 		in   *yaml.Node
 		key  string
@@ -161,7 +162,11 @@ func (at *shape) metadata(root *yaml.Node, to int) (from, end int) {
 	return from, to
 }
 
-// isFinal reports whether a template is that of an entry of finalize.
-func (c *checker) isFinal(template string) bool {
-	return c.spec.Finalize != nil && slices.ContainsFunc(c.spec.Finalize.Children, func(e v1.Child) bool { return syntax.ChildName(e.Name) == template })
+// finalTemplates returns the names of the templates of entries of finalize.
+func finalTemplates(s *v1.TemplateControllerSpec) map[string]bool {
+	names := map[string]bool{}
+	for _, final := range spec.Finals(s) {
+		names[syntax.ChildName(final.Name)] = true
+	}
+	return names
 }

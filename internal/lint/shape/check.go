@@ -52,11 +52,13 @@ type checker struct {
 	spec  *v1.TemplateControllerSpec
 	known schema.Set
 	units *syntax.Templates
+	// finals are the names of the templates of entries of finalize.
+	finals map[string]bool
 }
 
 // Check looks at what the templates of a spec write out. A nil set knows nothing.
 func Check(spec *v1.TemplateControllerSpec, units *syntax.Templates, known schema.Set, book Book) {
-	c := &checker{book, spec, known, units}
+	c := &checker{book, spec, known, units, finalTemplates(spec)}
 	c.texts()
 	c.plain()
 }

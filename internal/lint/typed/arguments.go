@@ -12,6 +12,9 @@ import (
 func (c *checker) arguments(call *invocation, s *signature.Signature) bool {
 	fine := true
 	for i, v := range call.args {
+		if c.gaveUp {
+			return fine
+		}
 		if !c.argument(call, i, v, s.Param(i)) {
 			fine = false
 		}

@@ -49,6 +49,8 @@ type checker struct {
 	seen   map[*parse.Tree][]context // define blocks, and for which dots
 	steps  int
 	gaveUp bool // steps or notes are used up
+	// tooMany is whether there are notes that are dropped.
+	tooMany bool
 	// partial are the texts with define blocks that have not been looked at for all of their dots.
 	partial map[*syntax.Text]bool
 	suggest *suggest.Finder
@@ -59,6 +61,9 @@ type checker struct {
 	more    []finding.Finding           // that are not in a template
 
 	kinds     map[string]*value.Value // of the objects of entries, by name
+	children  map[string]*syntax.Unit // templates of entries, by name
+	entries   map[string]string       // names of entries, by that of their readyWhen
+	others    map[string]*value.Value // see otherObjects; nil = not known yet
 	skeletons map[*syntax.Unit]*outline.Skeleton
 }
 
@@ -76,10 +81,18 @@ func Check(spec *v1.TemplateControllerSpec, program *render.Program, known schem
 }
 
 func newChecker(spec *v1.TemplateControllerSpec, program *render.Program, known schema.Set) *checker {
-	return &checker{
+	c := &checker{
 		spec: spec, known: known, program: program, units: program.Templates(),
-		fine: map[value.Spot]bool{}, labels: labelled(spec), suggest: suggest.New(), tested: map[string]bool{}, seen: map[*parse.Tree][]context{}, called: map[*parse.Tree]bool{}, printed: map[value.Spot]*value.Value{}, partial: map[*syntax.Text]bool{}, kinds: map[string]*value.Value{}, skeletons: map[*syntax.Unit]*outline.Skeleton{},
+		fine: map[value.Spot]bool{}, labels: labelled(spec), suggest: suggest.New(), tested: map[string]bool{}, seen: map[*parse.Tree][]context{}, called: map[*parse.Tree]bool{}, printed: map[value.Spot]*value.Value{}, partial: map[*syntax.Text]bool{}, kinds: map[string]*value.Value{}, skeletons: map[*syntax.Unit]*outline.Skeleton{}, children: map[string]*syntax.Unit{}, entries: map[string]string{},
 	}
+	units := make(map[string]*syntax.Unit, len(c.units.Children))
+	for _, u := range c.units.Children {
+		units[u.Text.Name] = u
+	}
+	for _, name := range c.units.Names {
+		c.children[name], c.entries[syntax.ReadyWhenName(name)] = units[syntax.ChildName(name)], name
+	}
+	return c
 }
 
 // all looks through all templates.

@@ -78,9 +78,12 @@ func constant(n *parse.NumberNode) any {
 
 // path follows keys that are written with dots and begin at an offset.
 func (c *checker) path(v *value.Value, keys []string, offset int) *value.Value {
-	for i, key := range keys {
-		c.steps++
-		v = c.field(v, key, c.keyAt(offset, keys, i))
+	for _, key := range keys {
+		if !c.step() {
+			return value.Anything
+		}
+		v = c.field(v, key, value.Place{Text: c.src, Offset: offset + 1, Length: len(key)})
+		offset += 1 + len(key)
 	}
 	return v
 }
@@ -119,7 +122,7 @@ func (call *invocation) text(i int) (string, bool) {
 	return s, ok
 }
 
-// keyAt returns the place of a key that argument i names.
+// argumentAt returns the place of a key that argument i names.
 func (c *checker) argumentAt(call *invocation, i int, key string) value.Place {
 	if s, ok := call.node(i).(*parse.StringNode); ok {
 		return c.inString(s, key)
@@ -142,6 +145,9 @@ func (c *checker) function(name *parse.IdentifierNode, nodes []parse.Node, dot, 
 	}
 	if tests {
 		c.collecting--
+	}
+	if c.gaveUp {
+		return value.Anything
 	}
 	if final != nil {
 		call.args = append(call.args, final)

@@ -45,11 +45,25 @@ func (c *checker) noMap(v *value.Value, key string, at value.Place) *value.Value
 func (c *checker) unknown(v *value.Value, key string, at value.Place) *value.Value {
 	n := c.note(finding.UnknownField, at)
 	n.Origin, n.In, n.Key = v.Origin, v, key
-	if v.Origin != nil && v.Origin.Source == value.FromSchema {
-		n.Raise(finding.Warning)
-	}
-	if v.Origin != nil && v.Origin.Source == value.FromValues && c.suggest.Nearest(key, c.suggest.Keys(v)) != "" {
+	switch {
+	case v.Origin == nil:
+	case v.Origin.Source == value.FromSchema, v.Origin.Source == value.FromValues && (c.dead == 0 || c.misspelled(n)):
 		n.Raise(finding.Warning)
 	}
 	return &value.Value{Kinds: schema.Null, Notes: []*value.Note{n}}
+}
+
+// misspelled reports whether a key that a map cannot have is like one that it has.
+func (c *checker) misspelled(n *value.Note) bool {
+	return c.suggest.Nearest(n.Key, c.suggest.Keys(n.In)) != ""
+}
+
+// provided notes that a fallback or hasKey provides for a value that is missing: it is fine that spec.values does not have it, since an
+// overlay may add it.
+func (c *checker) provided(v *value.Value) {
+	for _, n := range v.Notes {
+		if n.Code == finding.UnknownField && n.Origin != nil && n.Origin.Source == value.FromValues && !c.misspelled(n) {
+			c.resolved(n.At)
+		}
+	}
 }

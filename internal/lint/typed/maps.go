@@ -52,7 +52,7 @@ func hasKey(c *checker, call *invocation) *value.Value {
 	if key, written := call.text(1); written {
 		if _, known := v.Lookup(key); !known && v.Kinds == schema.Map {
 			if c.depth == 0 || v.Origin != nil && v.Origin.Source == value.FromSchema {
-				c.key(call, v, 1)
+				c.provided(c.key(call, v, 1))
 			}
 			return value.Literal(false)
 		}

@@ -12,14 +12,15 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// note begins a note.
+// note begins a note, which is dropped if there are too many.
 func (c *checker) note(code finding.Code, at value.Place) *value.Note {
 	n := &value.Note{Code: code, At: at}
-	if c.dead == 0 || c.depth == 0 {
+	switch {
+	case c.dead > 0 && c.depth > 0:
+	case len(c.notes) >= maxNotes:
+		c.gaveUp, c.tooMany = true, true
+	default:
 		c.notes = append(c.notes, n)
-	}
-	if len(c.notes) >= maxNotes {
-		c.gaveUp = true
 	}
 	return n
 }
@@ -61,14 +62,6 @@ func (c *checker) at(n parse.Node) value.Place {
 	return value.Place{Text: c.src, Offset: syntax.Start(n), Node: n}
 }
 
-// keyAt returns the place of the i-th key of a path that is written with dots and begins at an offset.
-func (c *checker) keyAt(offset int, keys []string, i int) value.Place {
-	for _, key := range keys[:i] {
-		offset += len(key) + 1
-	}
-	return value.Place{Text: c.src, Offset: offset + 1, Length: len(keys[i])}
-}
-
 // inString returns the place of a word in a string of the author.
 func (c *checker) inString(n *parse.StringNode, word string) value.Place {
 	i := strings.Index(n.Quoted, word)
@@ -99,6 +92,9 @@ func (c *checker) findings() []finding.Finding {
 	all, positions := c.more, syntax.Positions{}
 	for _, n := range kept {
 		all = append(all, c.finding(n, positions))
+	}
+	if c.tooMany && len(all) > 0 {
+		all = append(all, finding.More())
 	}
 	return finding.Sort(all)
 }

@@ -62,6 +62,7 @@ func fallback(c *checker, call *invocation) *value.Value {
 		return c.noFallback(call)
 	}
 	v, w := call.args[0], call.args[1]
+	c.provided(w)
 	if len(call.nodes) == 2 && written(call.nodes[1]) && !written(call.nodes[0]) && w.Literal != "" {
 		c.warnf(finding.Order, c.at(call.name), "default takes the fallback first, so this always yields %s; write default %s %s", call.nodes[1], call.nodes[1], call.nodes[0])
 	}
@@ -93,9 +94,12 @@ func written(n parse.Node) bool {
 	return false
 }
 
-func coalesce(_ *checker, call *invocation) *value.Value {
+func coalesce(c *checker, call *invocation) *value.Value {
 	var v *value.Value
-	for _, w := range call.args {
+	for i, w := range call.args {
+		if i+1 < len(call.args) {
+			c.provided(w)
+		}
 		if w.Kinds != schema.Null {
 			v = value.Join(v, w.Nullable())
 		}

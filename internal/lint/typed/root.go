@@ -1,7 +1,7 @@
 package typed
 
 import (
-	"slices"
+	"maps"
 
 	gvk "k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -29,23 +29,34 @@ func (c *checker) root(u *syntax.Unit) *value.Value {
 		}
 	}
 	if u.Purpose != syntax.ForSelect && u.Purpose != syntax.ForFilter && u.Purpose != syntax.ForFilterWithoutStatus {
-		observed, children := map[string]*value.Value{}, map[string]*value.Value{}
-		for _, name := range c.units.Names {
-			observed[name], children[name] = objects(".observed."+name, c.childOf(name)), objects(".children."+name, c.childOf(name))
+		if c.others == nil {
+			c.others = c.otherObjects()
 		}
-		related := map[string]*value.Value{}
-		for i := range c.spec.Related {
-			r := &c.spec.Related[i]
-			related[r.Name] = objects(".related."+r.Name, c.object(r.APIVersion, r.Kind, ".related."+r.Name+"[]"))
-		}
-		keys["children"], keys["observed"] = &value.Value{Kinds: schema.Map, Keys: children, Open: true}, &value.Value{Kinds: schema.Map, Keys: observed, Open: true}
-		keys["related"] = &value.Value{Kinds: schema.Map, Keys: related, Open: true}
+		maps.Copy(keys, c.others)
 	}
 	if u.Purpose == syntax.ForReadyWhen {
-		keys["object"] = c.childOf(c.entryOf(u))
+		keys["object"] = c.childOf(c.entries[u.Text.Name])
 	}
 	// Which keys there are is checked where templates are parsed.
 	return &value.Value{Kinds: schema.Map, Keys: keys, Open: true, Origin: &value.Origin{Source: value.FromTemplate}}
+}
+
+// otherObjects returns what templates see of children and related objects, which is the same for all of them.
+func (c *checker) otherObjects() map[string]*value.Value {
+	observed, children := map[string]*value.Value{}, map[string]*value.Value{}
+	for _, name := range c.units.Names {
+		observed[name], children[name] = objects(".observed."+name, c.childOf(name)), objects(".children."+name, c.childOf(name))
+	}
+	related := map[string]*value.Value{}
+	for i := range c.spec.Related {
+		r := &c.spec.Related[i]
+		related[r.Name] = objects(".related."+r.Name, c.object(r.APIVersion, r.Kind, ".related."+r.Name+"[]"))
+	}
+	all := map[string]*value.Value{}
+	for key, of := range map[string]map[string]*value.Value{"children": children, "observed": observed, "related": related} {
+		all[key] = &value.Value{Kinds: schema.Map, Keys: of, Open: true}
+	}
+	return all
 }
 
 // values returns spec.values.
@@ -87,16 +98,6 @@ func (c *checker) anyObject() *schema.Type {
 	return object
 }
 
-// entryOf returns the name of the entry that a readyWhen is of.
-func (c *checker) entryOf(u *syntax.Unit) string {
-	for _, name := range c.units.Names {
-		if syntax.ReadyWhenName(name) == u.Text.Name {
-			return name
-		}
-	}
-	return ""
-}
-
 // childOf returns an object that the template of an entry yields.
 func (c *checker) childOf(name string) *value.Value {
 	if v := c.kinds[name]; v != nil {
@@ -109,13 +110,13 @@ func (c *checker) childOf(name string) *value.Value {
 
 // yields returns what the objects of an entry are, as far as its text shows their kinds.
 func (c *checker) yields(name string) *value.Value {
-	i := slices.IndexFunc(c.units.Children, func(u *syntax.Unit) bool { return u.Text.Name == syntax.ChildName(name) })
-	if i < 0 {
+	u := c.children[name]
+	if u == nil {
 		return value.OfKinds(schema.Map)
 	}
 	var all []*value.Value
 	root := ".children." + name + "[]"
-	for _, kind := range c.Skeleton(c.units.Children[i]).Kinds() {
+	for _, kind := range c.Skeleton(u).Kinds() {
 		all = append(all, c.object(kind.GroupVersion().String(), kind.Kind, root))
 	}
 	if len(all) == 1 {

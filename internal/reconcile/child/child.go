@@ -85,7 +85,12 @@ func (i ID) String() string {
 }
 
 // Applied takes note of what an apply of the child has left.
-func (w *Wanted) Applied(after *object.Object) { after.Note(object.Ours | object.Fresh) }
+func (w *Wanted) Applied(after *object.Object) {
+	after.Note(object.Ours | object.OwnWrite)
+	if w.repairs() {
+		after.SetOwned(w.owned(after).hash)
+	}
+}
 
 // Line is where the document begins in the template of the entry.
 func (w *Wanted) Line() int { return int(w.line) }

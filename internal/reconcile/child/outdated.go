@@ -76,15 +76,12 @@ func (w *Wanted) hashFor(o *object.Object) string {
 
 // matches reports whether an object has all values that its author wants, and we hold no other field of it.
 func (w *Wanted) matches(o *object.Object) bool {
-	held := fields.Set(o.Applied(w.Marks.maker.Manager, ""))
-	return held.Holds(w.withoutVersion(), o.Content(), fields.Equal) && !beside(held).Exceeds(w.Content)
+	return w.holds(fields.Set(o.Applied(w.Marks.maker.Manager, "")), o.Content(), fields.Equal)
 }
 
-// Lost reports whether an object has not all values that its author wants, though nobody has taken a field of it. What the server
-// writes in another way is equal.
-func (w *Wanted) Lost(o *object.Object) bool {
-	held := fields.Set(o.Applied(w.Marks.maker.Manager, ""))
-	return !held.Holds(w.withoutVersion(), o.Content(), fields.SameQuantity)
+// holds reports whether content has all values that the author of w wants, where equal compares two values, and held has no other field.
+func (w *Wanted) holds(held fields.Set, content map[string]any, equal func(a, b any) bool) bool {
+	return held.Holds(w.withoutVersion(), content, equal) && !beside(held, v1.LabelManagedBy).Exceeds(w.Content)
 }
 
 // withoutVersion is Content, which may be watched in another version.
@@ -98,19 +95,19 @@ func (w *Wanted) withoutVersion() map[string]any {
 	return out
 }
 
-// beside is what a set holds beside the marks.
-func beside(set fields.Set) fields.Set {
+// beside is what a set holds beside the marks and a label.
+func beside(set fields.Set, label string) fields.Set {
 	out := make(fields.Set, len(set))
 	for name, below := range set {
 		if metadata, ok := below.(map[string]any); ok && name == "f:metadata" {
-			below = withoutMarks(metadata)
+			below = withoutMarks(metadata, label)
 		}
 		out[name] = below
 	}
 	return out
 }
 
-func withoutMarks(metadata map[string]any) map[string]any {
+func withoutMarks(metadata map[string]any, label string) map[string]any {
 	out := map[string]any{}
 	for name, below := range metadata {
 		switch name {
@@ -120,7 +117,7 @@ func withoutMarks(metadata map[string]any) map[string]any {
 			inner, _ := below.(map[string]any)
 			rest := map[string]any{}
 			for key, value := range inner {
-				if key != "." && !strings.HasPrefix(key, "f:"+v1.GroupVersion.Group+"/") && key != "f:"+v1.LabelManagedBy {
+				if key != "." && !strings.HasPrefix(key, "f:"+v1.GroupVersion.Group+"/") && key != "f:"+label {
 					rest[key] = value
 				}
 			}

@@ -101,7 +101,7 @@ func (r *Ownership) Unsealed(o *object.Object, kind schema.GroupKind) bool {
 }
 
 // NoteWritten takes note that an object is ours: it is as we have just written it.
-func NoteWritten(after *object.Object) { after.Note(object.Ours) }
+func NoteWritten(after *object.Object) { after.Note(object.Ours | object.OwnWrite) }
 
 // genuine reports whether templater has made an object with the label of this controller for the parent that it says.
 func (r *Ownership) genuine(o *object.Object, kind schema.GroupKind) bool {

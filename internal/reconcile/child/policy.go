@@ -98,18 +98,18 @@ func (l *Live) provenEntry() string {
 	return note.Entry
 }
 
-// Outlives reports whether the child is to outlive its parent, as its seal says. A seal of format 1 leaves that to the entry. A child
-// without a proven seal outlives its parent unless an owner reference binds it, and so does one in its parent's scope that has none.
+// Outlives reports whether the child is to outlive its parent. If an owner reference binds it, only its seal can say so; one in its parent's
+// scope that has none outlives it. Else the seal or the entry says so: an earlier seal may have been restored while no templater ran. Of a
+// child that is being deleted, the entry is not asked: what templater has begun to delete is waited for.
 func (l *Live) Outlives() bool {
+	note, proven := l.says()
+	sealed := proven && note.Policies.DeletionOrphan
 	_, owned := l.Object.Controller()
-	if !owned && !l.Object.CrossScope() {
+	switch {
+	case owned, sealed, proven && l.Object.Deleting():
+		return sealed
+	case !l.Object.CrossScope(), l.rule == nil:
 		return true
-	}
-	if note, ok := l.says(); ok {
-		return note.Policies.DeletionOrphan
-	}
-	if owned || l.rule == nil {
-		return !owned
 	}
 	return l.rule.Entries.deletionPolicy(l) == v1.DeletionOrphan
 }
@@ -119,7 +119,7 @@ func (l *Live) OfAnother(parent types.UID) bool {
 	if owner, owned := l.Object.Controller(); owned {
 		return owner.UID != parent
 	}
-	return !l.Outlives() && !l.MadeFor(parent)
+	return !l.MadeFor(parent) && !l.Outlives()
 }
 
 // Collectable reports whether the child is of no use once its parent is gone: another owner may still need it.

@@ -55,6 +55,8 @@ func TestLabelDecidesNothing(t *testing.T) {
 		{"an earlier seal that was restored", func(r *Ownership) string { return sealOf(r, "maps", seal.Policies{}) }, false, object.Ours | object.Restored, kept},
 		{"a seal of the child template that the label names", func(r *Ownership) string { return sealOf(r, "maps", seal.Policies{Order: 2}) }, false, 0, fate{"maps", 2, true, false, true}},
 		{"a seal of another child template", func(r *Ownership) string { return sealOf(r, "kept", seal.Policies{DeletionOrphan: true, Order: 1}) }, false, 0, fate{"kept", 1, false, true, false}},
+		{"a seal from when its child template deleted", func(r *Ownership) string { return sealOf(r, "kept", seal.Policies{}) }, false, 0, fate{"kept", 0, false, true, false}},
+		{"a seal by which it was to be kept, of a child template that deletes", func(r *Ownership) string { return sealOf(r, "maps", seal.Policies{DeletionOrphan: true}) }, false, 0, fate{"maps", 0, true, true, true}},
 		{"a seal of a child template that was removed", func(r *Ownership) string { return sealOf(r, "removed", seal.Policies{}) }, false, 0, fate{"removed", 0, true, false, true}},
 	} {
 		t.Run(row.why, func(t *testing.T) {

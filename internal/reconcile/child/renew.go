@@ -75,7 +75,7 @@ func (m Marks) Unsealed(o *object.Object) bool {
 	if !ok || note.Entry != m.entry.Name || note.Policies != m.policies() || note.Hash != o.Annotation(v1.AnnotationHash) {
 		return true
 	}
-	if o.Noted(object.Sealed) && o.Label(v1.LabelChild) == note.Entry && !m.KeyOutdated(o) && !m.Altered(o) && !m.policiesDiffer(o) {
+	if o.Noted(object.Sealed) && o.Label(v1.LabelChild) == note.Entry && !m.KeyOutdated(o) && !m.policiesDiffer(o) {
 		o.Settle(round)
 	}
 	return false
@@ -84,9 +84,4 @@ func (m Marks) Unsealed(o *object.Object) bool {
 // KeyOutdated reports whether the seal of an object is by another key than the newest.
 func (m Marks) KeyOutdated(o *object.Object) bool {
 	return !o.Settled(m.maker.Seals.Round()) && m.maker.Seals.KeyOutdated(o.Annotation(v1.AnnotationSeal))
-}
-
-// Altered reports whether this process has seen somebody else apply an object as if it were templater, or change its seal.
-func (m Marks) Altered(o *object.Object) bool {
-	return o.Noted(object.Altered | object.Restored)
 }

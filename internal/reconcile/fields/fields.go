@@ -118,13 +118,51 @@ func (f Set) UncoveredValue(value any) string {
 // Item returns the set below a list item. A key field that the element lacks was
 // filled in by the server, so any value of it will do.
 func (f Set) Item(element any) (Set, bool) {
+	_, below, ok := f.item(element)
+	return below, ok
+}
+
+// item is Item with the key of the item.
+func (f Set) item(element any) (key string, below Set, ok bool) {
+	if len(f) > few {
+		key = f.likelyKey(element)
+		if below, ok := f[key]; ok {
+			set, _ := below.(map[string]any)
+			return key, set, true
+		}
+	}
 	for k, below := range f {
 		if itemKey(k, element) {
 			set, _ := below.(map[string]any)
-			return set, true
+			return k, set, true
 		}
 	}
-	return nil, false
+	return "", nil, false
+}
+
+// few is how many keys of a list are compared with an item one by one.
+const few = 8
+
+// likelyKey returns the key that the set has for a list item, if the server writes it as object.Append does and has filled in no key field.
+// So the items of a long list need not be compared with all keys.
+func (f Set) likelyKey(element any) string {
+	item, ok := element.(map[string]any)
+	if !ok {
+		return string(object.Append([]byte("v:"), element))
+	}
+	for key := range f {
+		text, ok := strings.CutPrefix(key, "k:")
+		if !ok {
+			continue
+		}
+		parsed, _ := object.Parse(text)
+		keys, _ := parsed.(map[string]any)
+		for name := range keys {
+			keys[name] = item[name]
+		}
+		return string(object.Append([]byte("k:"), keys))
+	}
+	return ""
 }
 
 // itemKey reports whether the key of a set names the list item.

@@ -4,9 +4,7 @@ import (
 	"slices"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/fields"
 	"github.com/templater-dev/templater/internal/reconcile/gate"
 	"github.com/templater-dev/templater/internal/spec"
 )
@@ -141,7 +139,7 @@ func (in Input) update(p *Plan, w *child.Wanted, l *child.Live) {
 	default: // Apply
 		if old || !marked {
 			p.Apply = append(p.Apply, Action{Verb: Update, Wanted: w, Live: l})
-		} else if path := lost(w, l, in.Maker.Manager); path != "" {
+		} else if path := w.Drift(l.Object); path != "" {
 			p.Apply = append(p.Apply, Action{Verb: Update, Wanted: w, Live: l, Drift: path})
 		} else if w.Marks.KeyOutdated(l.Object) {
 			p.Apply = append(p.Apply, Action{Verb: Mark, Wanted: w, Live: l})
@@ -203,26 +201,4 @@ func (in Input) blocked() map[string]bool {
 // recreates reports whether the children of an entry have the Recreate strategy; nil has none.
 func recreates(entry *v1.Child) bool {
 	return entry != nil && entry.UpdateStrategy.Type == v1.UpdateRecreate
-}
-
-// lost returns the path of a field that we applied and hold no more, or "". The object
-// was last applied from what is wanted.
-func lost(w *child.Wanted, l *child.Live, manager string) string {
-	altered := w.Marks.Altered(l.Object)
-	if !altered && l.Object.Noted(object.Covered) {
-		return ""
-	}
-	held := fields.Set(l.Object.Applied(manager, ""))
-	path := held.Uncovered(w.Content)
-	if added := w.Marks.Added(); path == "" && added != nil {
-		path = held.Uncovered(added)
-	}
-	switch {
-	case path != "": // tells more than that somebody has taken it
-	case altered, !l.Object.Noted(object.Fresh) && w.Lost(l.Object): // what happened before this process began left no other trace
-		return ".metadata.managedFields"
-	default:
-		l.Object.Note(object.Covered)
-	}
-	return path
 }

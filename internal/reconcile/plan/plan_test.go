@@ -25,6 +25,7 @@ type side struct {
 	deleting, drifted bool
 	prune             string
 	stripped          bool // of its owner reference
+	edited            bool // in our name
 	worn              bool // whether its seal is by the key before the newest
 }
 
@@ -104,7 +105,11 @@ func (s side) content() map[string]any {
 		delete(owned, "f:data")
 	}
 	metadata["managedFields"] = []any{map[string]any{"manager": "templater/m", "operation": "Apply", "fieldsV1": owned}}
-	return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": map[string]any{"a": s.hash}}
+	value := s.hash
+	if s.edited {
+		value = "edited"
+	}
+	return map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": map[string]any{"a": value}}
 }
 
 func (s side) object(t testing.TB) *object.Object {
@@ -374,12 +379,28 @@ func TestTheCommonLabelIsTakenBackWithTheRest(t *testing.T) {
 }
 
 func TestWhatSomebodyElseHasAppliedInOurNameIsRepaired(t *testing.T) {
-	in := inputFor(t, v1.Child{Name: "g"}, []side{{name: "a", hash: "1"}}, []side{{name: "a", group: "g", hash: "1"}})
-	if diff := cmp.Diff([]string{}, planText(Make(in))); diff != "" || !in.Live[0].Object.Noted(object.Covered) {
-		t.Fatalf("plan at first (-want +got):\n%s", diff)
-	}
-	in.Live[0].Object.Note(object.Altered)
-	if diff := cmp.Diff([]string{"update a because of .metadata.managedFields"}, planText(Make(in))); diff != "" {
-		t.Errorf("plan, when it was applied again with the same fields (-want +got):\n%s", diff)
+	for why, row := range map[string]struct {
+		live    side
+		applied bool // by this process
+		want    []string
+	}{
+		"the values are as desired":                      {side{name: "a", group: "g", hash: "1"}, false, []string{}},
+		"the values differ":                              {side{name: "a", group: "g", hash: "1", edited: true}, false, []string{"update a because of .metadata.managedFields"}},
+		"the values differ, and the server has set them": {side{name: "a", group: "g", hash: "1", edited: true}, true, []string{}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			in := inputFor(t, v1.Child{Name: "g"}, []side{{name: "a", hash: "1"}}, []side{row.live})
+			if row.applied {
+				in.Wanted[0].Applied(in.Live[0].Object)
+			}
+			for _, when := range []string{"at first", "again"} {
+				if diff := cmp.Diff(row.want, planText(Make(in))); diff != "" {
+					t.Errorf("plan %s (-want +got):\n%s", when, diff)
+				}
+			}
+			if known := in.Live[0].Object.Noted(object.Covered); known != (len(row.want) == 0) {
+				t.Errorf("the object is known to have no drift: %v", known)
+			}
+		})
 	}
 }

@@ -14,6 +14,9 @@ type Tenants struct {
 	of map[string]string // by controller
 }
 
+// NamespaceTenant begins the name of a tenant that is a namespace of accounts. No controller has such a name.
+const NamespaceTenant = "namespace/"
+
 // NewTenants returns tenants of whom nothing is known.
 func NewTenants() *Tenants { return &Tenants{of: map[string]string{}} }
 
@@ -23,7 +26,7 @@ func (t *Tenants) Set(controller string, account *v1.ServiceAccountRef) {
 	defer t.mu.Unlock()
 	t.of[controller] = controller
 	if account != nil {
-		t.of[controller] = "namespace/" + account.Namespace // no controller has such a name
+		t.of[controller] = NamespaceTenant + account.Namespace
 	}
 }
 

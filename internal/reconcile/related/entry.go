@@ -131,7 +131,7 @@ func (e *Entry) find(cache *watch.Cache, p selection.Part, f func(*object.Object
 		}
 		return
 	}
-	cache.Find(p.Term, keep)
+	cache.Find(p.Term(), keep)
 }
 
 // cachesOf returns those that hold the objects of a namespace, or all where it is empty.

@@ -49,7 +49,7 @@ func entryOf(t testing.TB, bare bool) *Entry {
 // choose has a parent select.
 func (e *Entry) choose(t testing.TB, parent types.NamespacedName, yielded ...map[string]any) selection.Selection {
 	t.Helper()
-	s, issue := e.Choose(parent, yielded)
+	s, issue := e.Choose(parent, yielded, 1<<20)
 	if issue != nil {
 		t.Fatal(issue.Message)
 	}

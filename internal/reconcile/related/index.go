@@ -2,6 +2,7 @@ package related
 
 import (
 	"crypto/sha256"
+	"slices"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -24,7 +25,13 @@ type member struct {
 	parent    types.NamespacedName
 	source    digest // of what the selection was made of
 	selection selection.Selection
-	filed     []lookup.Term
+	filed     []filed
+}
+
+// filed is a term that a parent is filed under: that of one of the parts of its selection.
+type filed struct {
+	part      uint16
+	unlabeled bool // whether there was no room for the label
 }
 
 // digest stands for a text, which may be large.
@@ -51,9 +58,16 @@ func (x *Index) Set(parent types.NamespacedName, source digest, s selection.Sele
 	defer x.mu.Unlock()
 	x.drop(parent)
 	m := &member{parent: parent, source: source, selection: s}
-	for _, p := range s {
-		m.filed = append(m.filed, x.terms.Add(p.Term, m))
+	known := make(map[lookup.Term]struct{}, len(s))
+	for i, p := range s {
+		wanted := p.Term()
+		if _, again := known[wanted]; again {
+			continue
+		}
+		known[wanted] = struct{}{}
+		m.filed = append(m.filed, filed{part: uint16(i), unlabeled: x.terms.Add(wanted, m) != wanted}) //nolint:gosec // there are few parts
 	}
+	m.filed = slices.Clip(m.filed)
 	x.parents[parent] = m
 }
 
@@ -70,7 +84,11 @@ func (x *Index) drop(parent types.NamespacedName) {
 	if m == nil {
 		return
 	}
-	for _, t := range m.filed {
+	for _, f := range m.filed {
+		t := m.selection[f.part].Term()
+		if f.unlabeled {
+			t.Label, t.Value = "", ""
+		}
 		x.terms.Remove(t, m)
 	}
 	delete(x.parents, parent)

@@ -18,27 +18,34 @@ import (
 const mostText = 32 << 10
 
 // Choose notes what a parent selects, and returns it. yielded is what the select template yields for the parent; it is not
-// looked at where there is no template. What the parent sees has to be looked up afterwards, so that it misses no change.
-func (e *Entry) Choose(parent types.NamespacedName, yielded []map[string]any) (selection.Selection, *problem.Problem) {
+// looked at where there is no template. room is how many bytes a selection by a template may take: see selection.Room. What the parent sees has to be looked up afterwards, so that it misses no change.
+func (e *Entry) Choose(parent types.NamespacedName, yielded []map[string]any, room int) (selection.Selection, *problem.Problem) {
 	of := selection.Scope{Namespace: parent.Namespace, Namespaced: e.Kind.Namespaced}
 	text := source(of, yielded)
 	from := sha256.Sum256(text)
-	if s, known := e.Index.Known(parent, from); known {
-		return s, nil
-	}
-	s := selection.All(of)
-	if e.Select != "" {
+	s, known := e.Index.Known(parent, from)
+	if !known {
 		var fault string
-		if s, fault = compile(text, yielded, of); fault != "" {
+		if s, fault = e.compile(text, yielded, of); fault != "" {
 			return nil, problem.Newf(v1.ReasonTemplateError, "%s: %s", syntax.SelectName(e.Name), fault)
 		}
 	}
-	e.Index.Set(parent, from, s)
+	if e.Select != "" {
+		if n := s.Size(); n > room {
+			return nil, problem.Newf(v1.ReasonTemplateError, "%s: what it yields takes %d bytes to remember, and may take %d, with what earlier entries yield, for a parent of this size: select by namespace or by a label", syntax.SelectName(e.Name), n, max(0, room))
+		}
+	}
+	if !known {
+		e.Index.Set(parent, from, s)
+	}
 	return s, nil
 }
 
-// compile makes a selection of what a select template yields, which is that text.
-func compile(text []byte, yielded []map[string]any, of selection.Scope) (s selection.Selection, fault string) {
+// compile makes a selection of what the select template yields, which is that text. Without a template, it selects all.
+func (e *Entry) compile(text []byte, yielded []map[string]any, of selection.Scope) (s selection.Selection, fault string) {
+	if e.Select == "" {
+		return selection.All(of), ""
+	}
 	s, fault = selection.Compile(yielded, of)
 	if fault == "" && len(text) > mostText {
 		return nil, fmt.Sprintf("it yields %d bytes as JSON, and may yield %d: select by namespace or by a label", len(text), mostText)

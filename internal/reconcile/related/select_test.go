@@ -29,7 +29,7 @@ func large(mappings, values int) []map[string]any {
 
 func TestASelectionIsNotTooLarge(t *testing.T) {
 	e := entryOf(t, false)
-	_, issue := e.Choose(in("ns", "one"), large(256, 60))
+	_, issue := e.Choose(in("ns", "one"), large(256, 60), 1<<20)
 	if issue == nil || issue.Reason != v1.ReasonTemplateError || !strings.HasPrefix(issue.Message, "related[pods].select: it yields ") ||
 		!strings.HasSuffix(issue.Message, " bytes as JSON, and may yield 32768: select by namespace or by a label") {
 		t.Errorf("got %+v", issue)
@@ -37,11 +37,26 @@ func TestASelectionIsNotTooLarge(t *testing.T) {
 	if len(e.Index.parents) > 0 {
 		t.Errorf("%d parents are filed", len(e.Index.parents))
 	}
+	few := large(10, 60)
+	s := e.choose(t, in("ns", "one"), few...)
+	if _, issue := e.Choose(in("ns", "two"), few, s.Size()); issue != nil {
+		t.Errorf("there is just room enough: %s", issue.Message)
+	}
+	for what, name := range map[string]string{"a new parent": "three", "a parent that has become smaller": "one"} {
+		want := fmt.Sprintf("related[pods].select: what it yields takes %d bytes to remember, and may take %d, with what earlier entries yield, for a parent of this size: select by namespace or by a label", s.Size(), s.Size()-1)
+		if _, issue := e.Choose(in("ns", name), few, s.Size()-1); issue == nil || issue.Reason != v1.ReasonTemplateError || issue.Message != want {
+			t.Errorf("%s: got %+v, want %s", what, issue, want)
+		}
+	}
+	bare := entryOf(t, true)
+	if _, issue := bare.Choose(in("ns", "one"), nil, -1); issue != nil {
+		t.Errorf("without a template: %s", issue.Message)
+	}
 }
 
 // TestALargeSelectionIsKeptOnce reports what a parent takes that selects as much as it may.
 func TestALargeSelectionIsKeptOnce(t *testing.T) {
-	const parents, most = 20, 256 << 10
+	const parents, most = 20, 48 << 10
 	e := entryOf(t, false)
 	yielded := large(72, 60)
 	before := heap()
@@ -50,8 +65,8 @@ func TestALargeSelectionIsKeptOnce(t *testing.T) {
 	}
 	after := heap()
 	runtime.KeepAlive(e)
-	if each := (after - before) / parents; each > most {
-		t.Errorf("a parent takes %d bytes, more than %d", each, most)
+	if each := (int(after) - int(before)) / parents; each > most || each < most/8 {
+		t.Errorf("a parent takes %d bytes, want at most %d, and not much less", each, most)
 	} else {
 		t.Logf("a parent takes %d bytes", each)
 	}

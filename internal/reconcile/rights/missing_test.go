@@ -190,6 +190,14 @@ func TestAnAccountThatIsNotThereIsTold(t *testing.T) {
 	if got, pending := s.Missing(denial(robot, "list", "apps", ""), need); got != want || pending {
 		t.Errorf("pending is %v, and the text %q, want %q", pending, got, want)
 	}
+	for about, a := range s.tracker.found {
+		if about.Use != Existence {
+			a.finding = finding{known: true, missing: []string{"patch"}}
+		}
+	}
+	if got := s.Known(need); got != "" {
+		t.Errorf("%q is known besides, want nothing: an account that does not exist has no right at all", got)
+	}
 }
 
 func TestOnlyWhatIsKnownToBeMissingIsKnown(t *testing.T) {

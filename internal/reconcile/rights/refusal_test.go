@@ -46,7 +46,12 @@ func TestRefusalsTellWithoutValues(t *testing.T) {
 			"cannot update X: ResourceQuota few is used up; raise it, or delete what is not needed",
 		},
 		"a namespace that is not there": {noNamespace, v1.ReasonNamespaceNotFound, "cannot update X: its namespace does not exist; create the namespace, or change metadata.namespace in the template"},
-		"no answer":                     {errors.New("dial " + secret), v1.ReasonChildRequestFailed, "cannot update X: the API server did not answer"},
+		"a resource that is not served": {
+			apierrors.NewGenericServerResponse(http.StatusNotFound, "delete", schema.GroupResource{Resource: "deployments"}, secret, secret, 0, true),
+			v1.ReasonChildRequestFailed,
+			"cannot update X: the API server does not serve this kind at present",
+		},
+		"no answer": {errors.New("dial " + secret), v1.ReasonChildRequestFailed, "cannot update X: the API server did not answer"},
 	} {
 		t.Run(why, func(t *testing.T) {
 			if noNamespace.ErrStatus.Details != nil {

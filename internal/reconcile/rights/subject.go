@@ -76,8 +76,11 @@ func (s *Subject) Denial(err error, need Claim) problem.Denial {
 	return d
 }
 
-// Known says which rights of a claim are known to be missing, or "".
+// Known says which rights of a claim are known to be missing, or "". It says nothing of an account that does not exist, which has none.
 func (s *Subject) Known(need Claim) string {
+	if absent, _ := s.accountIsAbsent(); absent != "" {
+		return ""
+	}
 	f := s.tracker.look(need, s.controller)
 	if len(f.missing) == 0 {
 		return ""

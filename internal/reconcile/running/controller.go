@@ -227,7 +227,7 @@ func (c *Controller) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
 // Known reports whether the children of a kind are read, in that version or in one that stays as it is.
 func (c *Controller) Known(gvk schema.GroupVersionKind) bool {
 	s := c.Sources[gvk.GroupKind()]
-	return s.There() && (s.Kind.Resource.Version == gvk.Version || c.Settled[gvk.GroupKind()])
+	return (s.There() || s.Unwatched()) && (s.Kind.Resource.Version == gvk.Version || c.Settled[gvk.GroupKind()])
 }
 
 // HoldsCondition reports whether parents can hold the ready condition.

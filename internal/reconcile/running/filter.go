@@ -17,8 +17,8 @@ import (
 // neither admits nor releases an object. It is safe for concurrent use. An evaluation may take long and may read the caches of children, so
 // nobody asks a Filter while holding a lock, such as that of a cache whose objects are being iterated.
 type Filter struct {
-	program *render.Program
-	changed func() // is called when the first object fails, and when the last one no longer does
+	program *render.Program // nil = not evaluated: no object starts or stops being a parent until the filter is corrected
+	changed func()          // is called when the first object fails, and when the last one no longer does
 
 	mu      sync.Mutex
 	known   map[types.NamespacedName]admission
@@ -32,11 +32,9 @@ type admission struct {
 	admitted bool
 }
 
-// NewFilter returns the filter of a program, or nil if it has none. It takes from before, which may be nil, which objects were parents.
+// NewFilter returns the filter of a program; that of a rejected spec is not evaluated, and has none. It takes from before, which may be nil,
+// which objects were parents.
 func NewFilter(program *render.Program, before *Filter, changed func()) *Filter {
-	if program == nil || !program.HasFilter() {
-		return nil
-	}
 	f := &Filter{program: program, changed: changed, known: map[types.NamespacedName]admission{}, failing: map[types.NamespacedName]string{}}
 	if before != nil {
 		before.mu.Lock()
@@ -52,8 +50,8 @@ func NewFilter(program *render.Program, before *Filter, changed func()) *Filter 
 // Of reports whether the program is that of the filter.
 func (f *Filter) Of(program *render.Program) bool { return f != nil && f.program == program }
 
-// Admits reports whether an object is a parent. Where the evaluation fails for an object that the filter does not know yet, was reports
-// whether the object was a parent, and whether that is certain; if not, the answer is not stored.
+// Admits reports whether an object is a parent. Where the filter is not evaluated or fails for an object that it does not know yet, was
+// reports whether the object was a parent, and whether that is certain; if not, the answer is not stored.
 func (f *Filter) Admits(o *object.Object, was func(*object.Object) (parent, certain bool)) bool {
 	name := o.Key()
 	f.mu.Lock()
@@ -63,10 +61,14 @@ func (f *Filter) Admits(o *object.Object, was func(*object.Object) (parent, cert
 	if known && before.version == o.ResourceVersion() {
 		return before.admitted
 	}
-	admitted, err := f.program.Admits(o.Content())
+	var admitted bool
+	var err error
+	if f.program != nil {
+		admitted, err = f.program.Admits(o.Content())
+	}
 	certain := true
 	switch {
-	case err == nil:
+	case f.program != nil && err == nil:
 	case known:
 		admitted = before.admitted
 	default:
@@ -133,10 +135,10 @@ func (c *Controller) admits(o *object.Object) bool {
 	return c.Filter == nil || c.TeardownOnly && o.Deleting() && o.HasFinalizer(c.Finalizer) || c.Filter.Admits(o, c.wasParent)
 }
 
-// wasParent reports whether an object has what only parents have: the finalizer, or children. That it has no children is certain only
-// when the caches of children have synced.
+// wasParent reports whether an object has what only parents have: the finalizer, children or, where the spec is rejected, so that nothing
+// but the status is written, a status that templater wrote. That it has no children is certain only when the caches of children have synced.
 func (c *Controller) wasParent(o *object.Object) (parent, certain bool) {
-	if o.HasFinalizer(c.Finalizer) {
+	if o.HasFinalizer(c.Finalizer) || c.Rejected && o.Applied(c.Manager, "status") != nil {
 		return true, true
 	}
 	certain = c.childrenSynced(o.Namespace()) // before they are read

@@ -1,6 +1,7 @@
 package running
 
 import (
+	"errors"
 	"fmt"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -22,6 +23,12 @@ type Source struct {
 	// Former is whether the templates no longer yield the kind.
 	Former bool
 }
+
+// ErrTooManyWatches says that the tenant has as many watches as it may have.
+var ErrTooManyWatches = errors.New("the TemplateControllers of one tenant may have no more watches together: name fewer namespaces in spec.watch.namespaces, leave them out to read each kind in all namespaces by one watch, have the templates yield fewer kinds, or delete other TemplateControllers of the tenant, which is a namespace of service accounts")
+
+// Unwatched reports whether the children are not watched because that would be too many watches.
+func (s Source) Unwatched() bool { return errors.Is(s.Err, ErrTooManyWatches) }
 
 // There reports whether the server has the kind.
 func (s Source) There() bool { return len(s.Caches) > 0 }
@@ -68,6 +75,8 @@ func (s Source) lost() (reason, message string) {
 	switch {
 	case kind.Missing(s.Err):
 		return v1.ReasonKindNotFound, "cannot list children: " + s.Err.Error() + Untouched
+	case s.Unwatched():
+		return v1.ReasonTooManyWatches, fmt.Sprintf("children of kind %s are not watched: %s%s", s.Kind.Kind, s.Err, Untouched)
 	case s.Err != nil:
 		return v1.ReasonListFailed, fmt.Sprintf("cannot list children of kind %s: cannot ask the API server for its kinds: %s%s", s.Kind.Kind, problem.PublicReason(s.Err), Untouched)
 	}

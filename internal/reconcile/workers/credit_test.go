@@ -23,7 +23,7 @@ func passOnCredit(t *testing.T, took time.Duration, size int, over bool) time.Du
 	if over {
 		credit.Charge("a", time.Hour)
 	}
-	own := Of(NewTracker(clock.RealClock{}, NewProcessors(clock.RealClock{}, tenants), credit).Join(t.Context()))
+	own := Of(NewTracker(clock.RealClock{}, NewProcessors(1, tenants), credit).Join(t.Context()))
 	own.Begin(keyOf("a", "p"))
 	own.Asked()
 	<-time.After(took)
@@ -63,7 +63,7 @@ func TestRequestsAreChargedToTheTenant(t *testing.T) {
 		tenants.Set("a", nil)
 		tenants.Set("b", nil)
 		credit := queue.NewCredit(clock.RealClock{}, 1, tenants)
-		tracker := NewTracker(clock.RealClock{}, NewProcessors(clock.RealClock{}, tenants), credit)
+		tracker := NewTracker(clock.RealClock{}, NewProcessors(1, tenants), credit)
 		var all []*Worker
 		for range 32 {
 			own := Of(tracker.Join(t.Context()))
@@ -95,7 +95,7 @@ func TestNobodyRestsAfterTheEnd(t *testing.T) {
 		tenants.Set("b", nil)
 		credit := queue.NewCredit(clock.RealClock{}, 2, tenants)
 		credit.Charge("a", time.Hour)
-		own := Of(NewTracker(clock.RealClock{}, NewProcessors(clock.RealClock{}, tenants), credit).Join(t.Context()))
+		own := Of(NewTracker(clock.RealClock{}, NewProcessors(1, tenants), credit).Join(t.Context()))
 		own.Begin(keyOf("a", "p"))
 		own.Asked()
 		<-time.After(Patience)

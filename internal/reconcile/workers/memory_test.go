@@ -3,43 +3,51 @@ package workers
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"math/rand"
+	"slices"
 	"sync"
 	"testing"
+	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/render/budget"
 )
 
-// hold returns a hold of a pass that ends with the test.
-func (p *Memory) hold(t *testing.T, controller string) *Reservation {
+// reservation returns one that ends with the test.
+func (m *Memory) reservation(t *testing.T, controller string) *Reservation {
 	t.Helper()
 	var h Reservation
-	h.Open(t.Context(), p, controller)
+	h.Open(t.Context(), m, controller)
 	return &h
 }
 
-// poolOf returns a pool of that many MiB, besides the room for the favoured.
-func poolOf(mebibytes int) *Memory {
-	return NewMemory(memoryShare*int64(mebibytes<<20+budget.MaxBytes), queue.NewTenants())
-}
+// shippedMemory is that of a process with the limit that templater is shipped with: there are two places.
+func shippedMemory() *Memory { return NewMemory(460<<20, queue.NewTenants()) }
 
-// grow has h grow by so many MiB, and returns what comes of it.
-func grow(h *Reservation, mebibytes int) <-chan error {
+// grow has h grow, and returns what comes of it.
+func grow(h *Reservation) <-chan error {
 	done := make(chan error, 1)
-	go func() { done <- h.Grow(mebibytes << 20) }()
+	go func() { done <- h.Grow(1) }()
 	return done
 }
 
-// waits fails unless so many passes wait.
-func (p *Memory) waits(t *testing.T, want int) {
+// expectWaiting fails unless so many wait for a place.
+func (m *Memory) expectWaiting(t *testing.T, want int) {
 	t.Helper()
-	eventually(t, "passes wait", func() bool {
-		_, waiting := p.State()
-		return waiting == want
-	})
+	eventually(t, fmt.Sprintf("%d wait", want), func() bool { return m.Waiting() == want })
+}
+
+func (m *Memory) expectIdle(t *testing.T) {
+	t.Helper()
+	m.places.expectIdle(t)
+	if m.all != 0 || len(m.kept) > 0 {
+		t.Errorf("%d bytes are kept, by %v", m.all, m.kept)
+	}
 }
 
 func must(t *testing.T, err error) {
@@ -50,193 +58,165 @@ func must(t *testing.T, err error) {
 }
 
 func TestSharesOfTheMemoryLimit(t *testing.T) {
-	for limit, want := range map[int64]int{
-		480 << 20:     160<<20 - budget.MaxBytes,
-		100 << 20:     0,
-		0:             0,
-		math.MaxInt64: assumedLimit/memoryShare - budget.MaxBytes,
+	for why, row := range map[string]struct {
+		limit               int64
+		places, share, room int
+	}{
+		"480 MiB":     {480 << 20, 2, 1, 32 << 20},
+		"small":       {192 << 20, 1, 1, 0},
+		"nothing":     {0, 1, 1, 0},
+		"large":       {3 << 30, 14, 7, 128 << 20},
+		"none is set": {math.MaxInt64, 9, 4, assumedLimit/memoryShare - 9*budget.MaxBytes},
 	} {
-		if got := NewMemory(limit, queue.NewTenants()).size; got != want {
-			t.Errorf("of %d: %d, want %d", limit, got, want)
+		t.Run(why, func(t *testing.T) {
+			m := NewMemory(row.limit, queue.NewTenants())
+			if m.places.most != row.places || m.places.share != row.share || m.room != row.room {
+				t.Errorf("%d places, %d for one tenant, and room for %d bytes, want %d, %d and %d", m.places.most, m.places.share, m.room, row.places, row.share, row.room)
+			}
+		})
+	}
+}
+
+func TestOneTenantLeavesMemoryToOthers(t *testing.T) {
+	m := shippedMemory()
+	m.tenants.Set("one", &v1.ServiceAccountRef{Namespace: "greedy", Name: "a"})
+	m.tenants.Set("two", &v1.ServiceAccountRef{Namespace: "greedy", Name: "b"})
+	first, second, other := m.reservation(t, "one"), m.reservation(t, "two"), m.reservation(t, "other")
+	must(t, first.Grow(1))
+	must(t, first.Grow(budget.MaxBytes)) // the place pays for that, too
+	waiting := grow(second)
+	m.expectWaiting(t, 1)
+	must(t, other.Grow(1)) // at once
+	other.Close()
+	m.expectWaiting(t, 1)
+	m.tenants.Set("one", &v1.ServiceAccountRef{Namespace: "other", Name: "a"}) // what it holds stays on the old account
+	first.Close()
+	must(t, <-waiting)
+	second.Close()
+	m.expectIdle(t)
+}
+
+func TestRenderedObjectsGiveThePlaceBackWhereThereIsRoom(t *testing.T) {
+	m := shippedMemory()
+	half := m.room / 2
+	for _, step := range []struct {
+		why    string
+		tenant string
+		keep   int
+		placed bool
+	}{
+		{"there is room", "a", half - 10, false},
+		{"there is no more for this tenant", "a", 11, true},
+		{"another one has as much", "b", half, false},
+		{"there is just as much as is left", "c", m.room - 2*half + 10, false},
+		{"there is none for anybody", "d", 1, true},
+	} {
+		h := m.reservation(t, step.tenant)
+		must(t, h.Grow(1))
+		if h.Settle(step.keep); h.placed != step.placed {
+			t.Errorf("%s: it has a place %v, want %v", step.why, h.placed, step.placed)
+		}
+		if step.placed {
+			h.Close()
 		}
 	}
 }
 
-// TestPassesWaitForMemory has passes of one controller take what it may have. One waits and is favoured, the next one waits until
-// there is room.
-func TestPassesWaitForMemory(t *testing.T) {
-	p := poolOf(20)
-	first, favoured, third := p.hold(t, "a"), p.hold(t, "a"), p.hold(t, "a")
-	must(t, first.Grow(10<<20)) // half of all, which is what one controller may have
-	must(t, favoured.Grow(20<<20))
-	must(t, favoured.Grow(40<<20)) // it has the room that is left for it, and does not wait
-	waiting := grow(third, 5)
-	p.waits(t, 1)
-	first.Settle(2 << 20) // now there is room
-	must(t, <-waiting)
-	first.Close()
-	favoured.Close()
-	third.Close()
-	if p.used != 0 || len(p.by) != 0 || p.favoured != nil || len(p.order) != 0 || len(p.waiting) != 0 {
-		t.Errorf("something is left: %+v", p)
-	}
-}
-
-// TestAnotherIsFavouredOnceOneHasMadeItsObjects has the favoured keep little, while one waits that wants more than there is.
-func TestAnotherIsFavouredOnceOneHasMadeItsObjects(t *testing.T) {
-	p := poolOf(2)
-	first := p.hold(t, "a")
-	must(t, first.Grow(64<<20))
-	next := grow(p.hold(t, "b"), 64)
-	p.waits(t, 1)
-	first.Settle(1<<20 + 1)
-	p.waits(t, 1) // it is more than half of all
-	first.Settle(1 << 20)
-	p.waits(t, 0)
-	must(t, <-next)
-}
-
-// TestOneControllerLeavesMemoryToOthers has a controller take all that it may have, with passes that do not end.
-func TestOneControllerLeavesMemoryToOthers(t *testing.T) {
-	p := poolOf(20)
-	for range 2 { // one has half of all, one is favoured
-		must(t, p.hold(t, "greedy").Grow(10<<20))
-	}
-	more := grow(p.hold(t, "greedy"), 10)
-	p.waits(t, 1)
-	select {
-	case err := <-more:
-		t.Fatalf("it has more than half: %v", err)
-	default:
-	}
-	p.mu.Lock()
-	greedy := p.used
-	p.mu.Unlock()
-	if greedy != 20<<20 {
-		t.Errorf("it has %d bytes", greedy)
-	}
-	other := p.hold(t, "other") // at once
-	must(t, other.Grow(10<<20))
+// TestWhoHasSettledTakesAPlaceAgain has what was kept paid for by the place.
+func TestWhoHasSettledTakesAPlaceAgain(t *testing.T) {
+	m := shippedMemory()
+	h, other := m.reservation(t, "a"), m.reservation(t, "a")
+	must(t, h.Grow(1))
+	h.Settle(1 << 20)
+	must(t, other.Grow(1))
+	waiting := grow(h)
+	m.expectWaiting(t, 1)
 	other.Close()
-	p.favoured.Settle(2 << 20) // that does not make it less than half
-	must(t, other.Grow(10<<20))
-	p.waits(t, 1)
+	must(t, <-waiting)
+	if m.all != 0 {
+		t.Errorf("%d bytes are kept besides the place", m.all)
+	}
+	h.Settle(2 << 20)
+	h.Settle(1 << 20) // it asks for no more than it has
+	if m.all != 2<<20 {
+		t.Errorf("%d bytes are kept, want 2 MiB", m.all)
+	}
+	h.Close()
+	h.Close()
+	m.expectIdle(t)
 }
 
-// TestOneTenantLeavesMemoryToOthers has two controllers, with accounts in one namespace, take all that they may have.
-func TestOneTenantLeavesMemoryToOthers(t *testing.T) {
-	p := poolOf(20)
-	p.tenants.Set("one", &v1.ServiceAccountRef{Namespace: "greedy", Name: "a"})
-	p.tenants.Set("two", &v1.ServiceAccountRef{Namespace: "greedy", Name: "b"})
-	must(t, p.hold(t, "one").Grow(10<<20)) // half of all
-	must(t, p.hold(t, "two").Grow(10<<20)) // it is favoured
-	grow(p.hold(t, "two"), 10)
-	p.waits(t, 1)
-	p.tenants.Set("two", &v1.ServiceAccountRef{Namespace: "other", Name: "b"}) // what it holds stays on the old account
-	must(t, p.hold(t, "other").Grow(10<<20))                                   // at once
-	p.favoured.Close()
-	if used := p.by["namespace/greedy"]; used != 20<<20 { // another one was favoured
-		t.Errorf("%d bytes are used", used)
+// TestWhoWaitsForMemoryKeepsItsWorker has one wait for memory and another one for an answer. If both gave their places up, more and
+// more would wait for memory, each with what needs none.
+func TestWhoWaitsForMemoryKeepsItsWorker(t *testing.T) {
+	clock := clocktesting.NewFakePassiveClock(time.Now())
+	m := shippedMemory()
+	d := NewTracker(clock, NewProcessors(2, m.tenants), nil)
+	var holds [2]Reservation
+	for i := range holds {
+		ctx := d.Join(t.Context())
+		Of(ctx).Begin(keyOf("a", fmt.Sprint(i)))
+		holds[i].Open(ctx, m, "a")
 	}
-}
-
-// TestControllersGetMemoryInTurn has one controller wait with many passes, and another one with one.
-func TestControllersGetMemoryInTurn(t *testing.T) {
-	p := poolOf(2)
-	first := p.hold(t, "many")
-	must(t, first.Grow(64<<20)) // more than there is: it is favoured
-	holds := map[*Reservation]<-chan error{}
-	for range 8 {
-		h := p.hold(t, "many")
-		holds[h] = grow(h, 4)
-		p.waits(t, len(holds))
+	must(t, holds[0].Grow(1))
+	waiting := grow(&holds[1])
+	m.expectWaiting(t, 1)
+	eventually(t, "only the other one is busy", func() bool { return len(d.Busy()) == 1 })
+	clock.SetTime(clock.Now().Add(Patience))
+	if got := d.relieve(); !slices.Equal(got, []queue.Key{keyOf("a", "0")}) {
+		t.Errorf("%v are relieved", got)
 	}
-	few := p.hold(t, "few")
-	fewDone := grow(few, 4)
-	p.waits(t, 9)
-	first.Close()
-	p.waits(t, 8) // one of many
-	p.mu.Lock()
-	favoured := p.favoured
-	p.mu.Unlock()
-	must(t, <-holds[favoured])
-	favoured.Close()
-	must(t, <-fewDone) // and then it is the turn of few
-	p.waits(t, 7)
+	holds[0].worker.End()
+	holds[0].Close()
+	must(t, <-waiting)
+	holds[1].worker.End()
+	holds[1].Close()
+	m.expectIdle(t)
 }
 
 func TestWhoWaitsForMemoryCanBeStopped(t *testing.T) {
-	p := poolOf(0)
-	must(t, p.hold(t, "a").Grow(1<<20))
+	m := shippedMemory()
+	first := m.reservation(t, "a")
+	must(t, first.Grow(1))
 	ctx, cancel := context.WithCancel(t.Context())
 	var h Reservation
-	h.Open(ctx, p, "b")
-	done := grow(&h, 1)
-	p.waits(t, 1)
+	h.Open(ctx, m, "a")
+	done := grow(&h)
+	m.expectWaiting(t, 1)
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
-	p.waits(t, 0)
 	if err := h.Grow(1); !errors.Is(err, context.Canceled) {
 		t.Errorf("later, the error is %v", err)
 	}
 	h.Close()
-	if p.used != growth {
-		t.Errorf("%d bytes are used", p.used)
-	}
+	first.Close()
+	m.expectIdle(t)
 }
 
-// TestPassesAskSeldom holds that little is asked for at a time.
-func TestPassesAskSeldom(t *testing.T) {
-	p := poolOf(20)
-	h := p.hold(t, "a")
-	for range 4 {
-		must(t, h.Grow(growth/4))
-		if h.bytes != growth {
-			t.Fatalf("it holds %d bytes", h.bytes)
-		}
-	}
-	if must(t, h.Grow(1)); h.bytes != 2*growth {
-		t.Errorf("it holds %d bytes", h.bytes)
-	}
-	h.Settle(growth / 2)
-	if must(t, h.Grow(1)); h.bytes != growth/2+growth {
-		t.Errorf("after it has settled it holds %d bytes", h.bytes)
-	}
-}
-
-// TestAllPassesEnd has many passes ask for as much as there may be, at a time. All end, and together they never hold more than there is.
-func TestAllPassesEnd(t *testing.T) {
-	p := poolOf(30)
+// TestAllReconciliationsEnd has many of them need memory at a time, several times each. All end, and together they never hold more than there is.
+func TestAllReconciliationsEnd(t *testing.T) {
+	m := NewMemory(1<<30, queue.NewTenants())
 	var all sync.WaitGroup
 	for i := range 64 {
 		all.Go(func() {
 			rng := rand.New(rand.NewSource(int64(i)))
-			for range 20 {
-				h := p.hold(t, string(rune('a'+i%5)))
-				left := rng.Intn(budget.MaxBytes)
-				for _, part := range []int{2, 1} {
-					for to := left / part; left > to/4; {
-						bytes := rng.Intn(8 << 20)
-						if err := h.Grow(min(bytes, left)); err != nil {
-							t.Error(err)
-						}
-						left -= min(bytes, left)
-						p.mu.Lock()
-						if p.used > p.size+budget.MaxBytes+growth {
-							t.Errorf("%d bytes are used, %d is all there is", p.used, p.size)
-						}
-						p.mu.Unlock()
+			for range 50 {
+				h := m.reservation(t, string(rune('a'+i%5)))
+				for range 3 {
+					if err := h.Grow(1); err != nil {
+						t.Error(err)
 					}
-					h.Settle(rng.Intn(4 << 20))
+					if held := m.Held(); held > (1<<30)/memoryShare {
+						t.Errorf("%d bytes are held", held)
+					}
+					h.Settle(rng.Intn(30 << 20))
 				}
 				h.Close()
 			}
 		})
 	}
 	all.Wait()
-	if p.used != 0 || len(p.by) != 0 || p.favoured != nil || len(p.order) != 0 || len(p.waiting) != 0 {
-		t.Errorf("something is left: %+v", p)
-	}
+	m.expectIdle(t)
 }

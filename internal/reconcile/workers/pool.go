@@ -124,5 +124,4 @@ func (p *Pool) relieve(work context.Context) {
 		}
 		p.mu.Unlock()
 	}
-	p.Tracker.reclaim()
 }

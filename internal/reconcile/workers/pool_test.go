@@ -12,8 +12,7 @@ import (
 
 func TestWhoWaitsForLongIsRelievedOnce(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Now())
-	d := NewTracker(clock, NewProcessors(clock, queue.NewTenants()), nil)
-	d.processors.free = 10
+	d := NewTracker(clock, NewProcessors(1, queue.NewTenants()), nil)
 	pass := Of(d.Join(t.Context()))
 	after := func(wait time.Duration, want int) {
 		t.Helper()
@@ -49,7 +48,7 @@ func TestWhoWaitsForLongIsRelievedOnce(t *testing.T) {
 
 func TestWhoWasCutShortGoesOnAsAnotherWorker(t *testing.T) {
 	clock := clocktesting.NewFakePassiveClock(time.Now())
-	d := NewTracker(clock, NewProcessors(clock, queue.NewTenants()), nil)
+	d := NewTracker(clock, NewProcessors(1, queue.NewTenants()), nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	all, abort := context.WithCancel(t.Context())
 	defer abort()
@@ -94,8 +93,7 @@ func TestWhoWasCutShortGoesOnAsAnotherWorker(t *testing.T) {
 func staffed(t *testing.T) (*Pool, *clocktesting.FakePassiveClock) {
 	t.Helper()
 	clock := clocktesting.NewFakePassiveClock(time.Now())
-	d := NewTracker(clock, NewProcessors(clock, queue.NewTenants()), nil)
-	d.processors.free = 10
+	d := NewTracker(clock, NewProcessors(1, queue.NewTenants()), nil)
 	end := make(chan struct{})
 	p := &Pool{Tracker: d, Next: func(context.Context, func()) bool { <-end; return false }}
 	t.Cleanup(func() { close(end); p.group.Wait() })

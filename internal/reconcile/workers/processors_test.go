@@ -2,8 +2,10 @@ package workers
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,11 +19,10 @@ import (
 // computers compute on one processor. They live in a bubble of synctest, whose time goes on when all of them sleep.
 type computers struct {
 	*Processors
-	mu    sync.Mutex
-	spent map[string]time.Duration // by controller
 	group sync.WaitGroup
 }
 
+// newComputers returns those of these controllers, with the namespaces of their accounts; "" is for none.
 func newComputers(tenants map[string]string) *computers {
 	all := queue.NewTenants()
 	for controller, namespace := range tenants {
@@ -31,26 +32,24 @@ func newComputers(tenants map[string]string) *computers {
 		}
 		all.Set(controller, account)
 	}
-	c := &computers{Processors: NewProcessors(clock.RealClock{}, all), spent: map[string]time.Duration{}}
-	c.free, c.least = 1, 0
-	return c
+	return &computers{Processors: NewProcessors(1, all)}
 }
+
+func (c *computers) turn() *turn { return &turn{processors: c.Processors} }
 
 // elapse lets time go on in the bubble.
 func elapse(d time.Duration) { <-time.After(d) }
 
-// compute has a controller compute for so long, with a pause each millisecond, and tell when it is done.
+// compute has a controller compute for so long, with a pause each millisecond, and report how long that took.
 func (c *computers) compute(controller string, long time.Duration) (took <-chan time.Duration) {
 	done := make(chan time.Duration, 1)
 	start := time.Now()
 	c.group.Go(func() {
 		t := c.turn()
 		t.begin(controller)
+		t.take()
 		for range long / time.Millisecond {
 			elapse(time.Millisecond)
-			c.mu.Lock()
-			c.spent[controller] += time.Millisecond
-			c.mu.Unlock()
 			t.pause()
 		}
 		t.end()
@@ -59,238 +58,56 @@ func (c *computers) compute(controller string, long time.Duration) (took <-chan 
 	return done
 }
 
-// state returns how many processors are free and who computes, once all of the bubble wait.
-func (c *computers) state() (free int, computing []string) {
-	synctest.Wait()
-	c.Processors.mu.Lock()
-	defer c.Processors.mu.Unlock()
-	for _, t := range c.computing {
-		computing = append(computing, t.usage.name)
-	}
-	return c.free, computing
-}
-
-func (c *computers) expectIdle(t *testing.T, free int) {
+func (c *computers) expectIdle(t *testing.T) {
 	t.Helper()
 	c.group.Wait()
-	if c.free != free || len(c.waiting)+len(c.computing) > 0 {
-		t.Errorf("%d processors are free and %d wait, want %d and none", c.free, len(c.waiting), free)
-	}
-	for _, u := range c.controllers {
-		if u.turns != 0 || u.of.turns != 0 {
-			t.Errorf("%s has %d turns and its tenant %d, want none", u.name, u.turns, u.of.turns)
-		}
-	}
+	c.places.expectIdle(t)
 }
 
-func TestWhoComputesLittleWaitsForAPauseOnly(t *testing.T) {
+// TestTenantsTakeTurnsInPauses has two tenants, one with many controllers, compute without end. Another one waits for a turn of each of them, before
+// its own and again in its pause.
+func TestTenantsTakeTurnsInPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newComputers(map[string]string{"greedy": "", "modest": ""})
-		for range 32 {
-			c.compute("greedy", 250*time.Millisecond)
-		}
-		for range 30 {
-			elapse(100 * time.Millisecond)
-			if took := <-c.compute("modest", 2*time.Millisecond); took > 3*time.Millisecond {
-				t.Errorf("2 ms took %v, want at most 1 ms more", took)
-			}
-		}
-		c.expectIdle(t, 1)
-	})
-}
-
-func TestWhoComputesLittleBorrowsTheLastProcessor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newComputers(map[string]string{"greedy": "", "modest": "", "third": ""})
-		c.least = -1
-		first := c.compute("greedy", time.Second)
-		second := c.compute("greedy", time.Second)
-		elapse(100*time.Millisecond + time.Millisecond/2)
-		if free, _ := c.state(); free != 0 {
-			t.Errorf("%d are free, want none: greedy ones do not borrow", free)
-		}
-		modest := c.compute("modest", 15*time.Millisecond)
-		if free, _ := c.state(); free != -1 {
-			t.Errorf("%d are free, want -1: one is borrowed", free)
-		}
-		elapse(time.Millisecond)
-		if free, computing := c.state(); free != 0 || !slices.Equal(computing, []string{"modest"}) {
-			t.Errorf("%d are free, want none: the greedy one makes way in its pause; %v compute", free, computing)
-		}
-		if took := <-modest; took != 15*time.Millisecond {
-			t.Errorf("15 ms took %v", took)
-		}
-		if sum := max(<-first, <-second); sum > 2*time.Second+15*time.Millisecond {
-			t.Errorf("the greedy ones took %v", sum)
-		}
-		c.expectIdle(t, 1)
-	})
-}
-
-func TestManyControllersOfOneTenantAreOneToOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		tenants := map[string]string{"modest": "modest"}
+		tenants := map[string]string{"modest": "modest", "greedy": "too"}
 		for i := range 300 {
 			tenants[fmt.Sprint("greedy-", i)] = "greedy"
 		}
 		c := newComputers(tenants)
 		for i := range 300 {
-			c.compute(fmt.Sprint("greedy-", i), 10*time.Millisecond)
+			c.compute(fmt.Sprint("greedy-", i), 20*time.Millisecond)
+			c.compute("greedy", 20*time.Millisecond)
 		}
 		for range 20 {
 			elapse(100 * time.Millisecond)
-			if took := <-c.compute("modest", 2*time.Millisecond); took > 3*time.Millisecond {
-				t.Errorf("2 ms took %v, want at most 1 ms more", took)
+			if took := <-c.compute("modest", time.Millisecond); took > 7*time.Millisecond {
+				t.Errorf("1 ms took %v, want at most 6 ms more", took)
 			}
 		}
-		c.expectIdle(t, 1)
+		c.expectIdle(t)
 	})
 }
 
-func TestComputingTimeIsSharedByTenantsAndThenByControllers(t *testing.T) {
+func TestNobodyPausesForTheirOwnTenant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newComputers(map[string]string{"a": "one", "b": "one", "c": ""})
-		for range 5 {
-			c.compute("a", time.Second)
+		c := newComputers(map[string]string{"a": "one", "b": "one"})
+		both := []<-chan time.Duration{c.compute("a", 100*time.Millisecond), c.compute("b", 100*time.Millisecond)}
+		if took := min(<-both[0], <-both[1]); took != 100*time.Millisecond {
+			t.Errorf("the first of them took %v, want 100 ms", took)
 		}
-		elapse(500 * time.Millisecond) // nobody pays for the time that was free
-		c.compute("b", 2*time.Second)
-		c.compute("c", 2*time.Second)
-		c.mu.Lock()
-		clear(c.spent)
-		c.mu.Unlock()
-		elapse(2 * time.Second)
-		c.mu.Lock()
-		for controller, want := range map[string]time.Duration{"a": 500 * time.Millisecond, "b": 500 * time.Millisecond, "c": time.Second} {
-			if got := c.spent[controller]; (got - want).Abs() > 2*advance {
-				t.Errorf("%s has computed for %v, want %v", controller, got, want)
-			}
-		}
-		c.mu.Unlock()
-		c.expectIdle(t, 1)
-	})
-}
-
-func TestNobodySavesUpComputingTime(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newComputers(map[string]string{"steady": "", "late": ""})
-		<-c.compute("steady", 10*time.Second)
-		c.compute("steady", time.Second)
-		c.compute("late", time.Second)
-		elapse(time.Second)
-		c.mu.Lock()
-		if got := c.spent["late"]; got > 500*time.Millisecond+advance {
-			t.Errorf("who comes late has computed for %v of the first second", got)
-		}
-		c.mu.Unlock()
-		c.expectIdle(t, 1)
-	})
-}
-
-func TestTimeWithoutAPauseCounts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newComputers(map[string]string{"a": "one"})
-		turn := c.turn()
-		turn.begin("a")
-		elapse(time.Second)
-		turn.end()
-		own := c.controllers["a"]
-		for _, u := range []*usage{own, own.of, own.of.of} {
-			if u.used != time.Second {
-				t.Errorf("%q has used %v, want 1 s", u.name, u.used)
-			}
-		}
-	})
-}
-
-func TestWhoComesLaterIsLevelWithWhoBeganLast(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newComputers(map[string]string{"early": "one", "late": "one"})
-		turn := c.turn()
-		for range 2 { // without a pause
-			turn.begin("early")
-			elapse(time.Second)
-			turn.end()
-		}
-		turn.begin("late")
-		turn.end()
-		if got, want := c.controllers["late"].used, time.Second-advance; got != want {
-			t.Errorf("who comes later begins with %v, want %v", got, want)
-		}
-	})
-}
-
-func TestAProcessorThatIsKeptForLongGoesToTheNextToo(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newComputers(map[string]string{"keeps": "", "next": ""})
-		keeps := c.turn()
-		keeps.begin("keeps")
-		keeps.reclaim()
-		elapse(longTurn)
-		keeps.reclaim() // nobody waits
-		if !keeps.computes {
-			t.Error("it is taken away though nobody else wants it")
-		}
-		keeps.pause()
-		took := c.compute("next", 10*time.Millisecond)
-		elapse(longTurn - 1)
-		keeps.reclaim()
-		synctest.Wait()
-		if !keeps.computes {
-			t.Error("it is taken away too early")
-		}
-		elapse(1)
-		keeps.reclaim()
-		if got := <-took; got != longTurn+10*time.Millisecond {
-			t.Errorf("the next one was done after %v", got)
-		}
-		if keeps.computes {
-			t.Error("it is not taken away")
-		}
-		keeps.pause() // it has its turn again
-		if !keeps.computes {
-			t.Error("it does not come back")
-		}
-		keeps.end()
-		c.expectIdle(t, 1)
-	})
-}
-
-func TestProcessorsAreTakenBackFromAllWorkers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newComputers(map[string]string{"first": "", "second": "", "next": ""})
-		c.free = 2
-		d := NewTracker(clock.RealClock{}, c.Processors, nil)
-		var all []*Worker
-		for _, name := range []string{"first", "second"} {
-			own := Of(d.Join(t.Context()))
-			own.Begin(keyOf(name, "1"))
-			all = append(all, own)
-		}
-		for range 2 {
-			c.compute("next", time.Millisecond)
-		}
-		elapse(longTurn)
-		d.reclaim()
-		for _, own := range all {
-			if own.turn.computes {
-				t.Error("a processor is kept though others wait")
-			}
-			own.End()
-			d.leave(own)
-		}
-		c.expectIdle(t, 2)
+		c.expectIdle(t)
 	})
 }
 
 func TestRequestsTakeNoProcessor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newComputers(map[string]string{"asks": "", "waits": "", "computes": ""})
+		c := newComputers(map[string]string{"asks": "one", "waits": "one", "computes": "one"})
 		d := NewTracker(clock.RealClock{}, c.Processors, nil)
 		asks, waits := Of(d.Join(t.Context())), Of(d.Join(t.Context()))
 		asks.Begin(keyOf("asks", "1"))
+		asks.Long()
 		asks.Asked()
 		waits.Begin(keyOf("waits", "1"))
+		waits.Long()
 		goOn := waits.Wait()
 		if took := <-c.compute("computes", 10*time.Millisecond); took != 10*time.Millisecond {
 			t.Errorf("10 ms took %v", took)
@@ -313,86 +130,45 @@ func TestRequestsTakeNoProcessor(t *testing.T) {
 		}
 		waits.End()
 		d.leave(asks)
-		c.expectIdle(t, 1)
+		c.expectIdle(t)
 	})
 }
 
-func TestNothingIsRememberedOfUnknownControllers(t *testing.T) {
-	c := newComputers(map[string]string{"a": "one", "b": "one"})
-	for _, name := range []string{"a", "b", "gone"} {
-		turn := c.turn()
-		turn.begin(name)
-		turn.end()
-		turn.end()
-	}
-	if len(c.controllers) != 2 || len(c.byTenant) != 1 {
-		t.Errorf("%d controllers of %d tenants are remembered, want 2 of 1", len(c.controllers), len(c.byTenant))
-	}
-	c.tenants.Set("b", &v1.ServiceAccountRef{Namespace: "two"})
-	turn := c.turn()
-	turn.begin("b")
-	turn.end()
-	if len(c.controllers) != 2 || len(c.byTenant) != 2 {
-		t.Errorf("%d controllers of %d tenants are remembered, want 2 of 2", len(c.controllers), len(c.byTenant))
-	}
-	for _, name := range []string{"a", "b", "gone"} {
-		c.Processors.ForgetController(name)
-		c.tenants.ForgetController(name)
-		if _, known := c.tenants.Of(name); known {
-			t.Errorf("the tenant of %s is left over", name)
+func TestShortWorkNeedsNoProcessor(t *testing.T) {
+	c := newComputers(nil)
+	own := Of(NewTracker(clock.RealClock{}, c.Processors, nil).Join(t.Context()))
+	for _, step := range []struct {
+		why  string
+		do   func()
+		want int
+	}{
+		{"it begins", func() { own.Begin(keyOf("a", "1")) }, 0},
+		{"it makes a request", func() { own.Asked(); own.Answered(0) }, 0},
+		{"it computes for long", own.Long, 1},
+		{"it does so still", own.Long, 1},
+		{"it waits for an answer", own.Asked, 0},
+		{"it is answered", func() { own.Answered(0) }, 1},
+		{"it ends", own.End, 0},
+		{"the next one begins", func() { own.Begin(keyOf("a", "2")); own.Asked(); own.Answered(0) }, 0},
+	} {
+		if step.do(); c.places.all != step.want {
+			t.Errorf("%s: it has %d processors, want %d", step.why, c.places.all, step.want)
 		}
 	}
-	if len(c.controllers)+len(c.byTenant) > 0 {
-		t.Error("something is left over")
-	}
+	Of(t.Context()).Long() // nobody works
+	c.expectIdle(t)
 }
 
-func TestWhoComputesTakesNoOtherProcessor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newComputers(map[string]string{"a": ""})
-		own := c.turn()
-		own.begin("a")
-		own.take()
-		if free, computing := c.state(); free != 0 || len(computing) != 1 {
-			t.Errorf("%d are free and %q compute, want none and one", free, computing)
-		}
-		own.end()
-		c.expectIdle(t, 1)
-	})
-}
-
-func TestWhoIsLevelWithOneWhoBorrowsGoesOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newComputers(map[string]string{"a": "", "b": ""})
-		c.free = 2
-		one, other := c.turn(), c.turn()
-		one.begin("a")
-		other.begin("b")
-		c.free, c.least = -1, -1 // as if the last one had borrowed it
-		one.pause()
-		if free, computing := c.state(); free != -1 || len(computing) != 2 {
-			t.Errorf("%d are free and %q compute, want -1 and both", free, computing)
-		}
-		one.end()
-		other.end()
-		c.expectIdle(t, 1)
-	})
-}
-
-func TestWhoHasComputedLongGivesWayToOneWhoBorrows(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newComputers(map[string]string{"greedy": "", "modest": ""})
-		c.least = -1
-		c.compute("greedy", 300*time.Millisecond)
-		elapse(100*time.Millisecond + time.Millisecond/2)
-		c.compute("modest", 5*time.Millisecond)
-		if free, _ := c.state(); free != -1 {
-			t.Errorf("%d are free, want -1: one is borrowed", free)
-		}
-		elapse(time.Millisecond)
-		if free, computing := c.state(); free != 0 || !slices.Equal(computing, []string{"modest"}) {
-			t.Errorf("after a pause, %d are free and %q compute, want none and the one who borrowed", free, computing)
-		}
-		c.expectIdle(t, 1)
-	})
+// TestAPauseLetsShortWorkGoFirst has only one processor. Go itself would let the short work go first after 10 ms.
+func TestAPauseLetsShortWorkGoFirst(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	own := Of(NewTracker(clock.RealClock{}, newComputers(nil).Processors, nil).Join(t.Context()))
+	own.Begin(keyOf("a", "1"))
+	own.Long()
+	defer own.End()
+	var done atomic.Bool
+	go done.Store(true)
+	if err := own.pause(); err != nil || !done.Load() {
+		t.Errorf("after the pause, the error is %v, and the short work is done %v", err, done.Load())
+	}
 }

@@ -30,7 +30,7 @@ func NewTracker(clock clock.PassiveClock, processors *Processors, credit *queue.
 // Join adds a worker, and returns the context that it works with.
 func (t *Tracker) Join(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
-	own := &Worker{clock: t.clock, credit: t.credit, cancel: cancel, over: ctx.Err, turn: t.processors.turn()}
+	own := &Worker{clock: t.clock, credit: t.credit, cancel: cancel, over: ctx.Err, turn: &turn{processors: t.processors}}
 	own.pausing = own.pause
 	t.mu.Lock()
 	t.all = append(t.all, own)
@@ -95,15 +95,6 @@ func (t *Tracker) relieve() []queue.Key {
 		each.mu.Unlock()
 	}
 	return relieved
-}
-
-// reclaim takes processors back that work keeps for long without a pause.
-func (t *Tracker) reclaim() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, each := range t.all {
-		each.turn.reclaim()
-	}
 }
 
 // Cut ends the requests of all work that is under way for a controller.

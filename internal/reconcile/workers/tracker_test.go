@@ -24,7 +24,7 @@ func TestAnswersKeepAWorkerFromSeemingToHang(t *testing.T) {
 	}
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	clock := clocktesting.NewFakePassiveClock(start)
-	d := NewTracker(clock, NewProcessors(clock, queue.NewTenants()), nil)
+	d := NewTracker(clock, NewProcessors(1, queue.NewTenants()), nil)
 	ctx := d.Join(t.Context())
 	Of(ctx).Begin(queue.Key{Controller: "apps"})
 	clock.SetTime(start.Add(time.Minute))
@@ -78,7 +78,7 @@ func TestPausesAreForThoseWhoWork(t *testing.T) {
 		t.Error("where nobody else works, there are pauses")
 	}
 	clock := clocktesting.NewFakePassiveClock(time.Now())
-	d := NewTracker(clock, NewProcessors(clock, queue.NewTenants()), nil)
+	d := NewTracker(clock, NewProcessors(1, queue.NewTenants()), nil)
 	own := Of(d.Join(t.Context()))
 	pause := own.Pauses()
 	if err := pause(); err != nil {

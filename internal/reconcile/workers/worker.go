@@ -2,6 +2,7 @@ package workers
 
 import (
 	"context"
+	"runtime"
 	"sync"
 	"time"
 
@@ -51,22 +52,29 @@ type Worker struct {
 	mu       sync.Mutex
 	busy     bool
 	waiting  bool // for others to end their work first
-	queued   bool // for a processor
+	queued   bool // for a processor or memory
 	relieved bool // another worker has the place
 	work     Work
 }
 
-// Begin says that work for a key begins. It returns when there is a processor for it.
+// Begin says that work for a key begins.
 func (w *Worker) Begin(key queue.Key) {
 	if w == nil {
 		return
 	}
 	w.charged, w.costs = key.Controller, 0
 	w.mu.Lock()
-	w.busy, w.queued, w.work = true, true, Work{Key: key}
+	w.busy, w.work = true, Work{Key: key}
 	w.mu.Unlock()
-	w.turn.begin(key.Controller)
 	w.resume()
+}
+
+// Long says that the work computes for long from now on. It returns when there is a processor for it.
+func (w *Worker) Long() {
+	if w != nil && !w.turn.long {
+		w.turn.begin(w.charged)
+		w.comeBack()
+	}
 }
 
 // resume says that the work goes on.
@@ -91,6 +99,7 @@ func (w *Worker) End() {
 // pause lets others compute whose turn it is. The error says that the work is to end.
 func (w *Worker) pause() error {
 	w.turn.pause()
+	runtime.Gosched() // where there is one processor, what is short would wait for up to 10 ms
 	return w.over()
 }
 
@@ -103,14 +112,20 @@ func (w *Worker) Pauses() func() error {
 }
 
 // Wait says that others have to end their work first, until the function is called that it returns.
-func (w *Worker) Wait() func() {
+func (w *Worker) Wait() func() { return w.interrupt(func() { w.waiting = true }) }
+
+// queue says that the work waits for what others of its kind have, until the function is called that it returns. It keeps its worker.
+func (w *Worker) queue() func() { return w.interrupt(func() { w.queued = true }) }
+
+// interrupt gives the processor back, and notes why with the lock held. The function that it returns goes on with the work.
+func (w *Worker) interrupt(note func()) func() {
 	if w == nil {
 		return func() {}
 	}
 	w.turn.put()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.waiting = true
+	note()
 	return w.comeBack
 }
 

@@ -1,18 +1,21 @@
 package syntax
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // trace is what the check of a definition has found in it.
 type trace struct {
-	children []string // read as .children.NAME
-	calls    []visit  // of definitions that it calls
+	children map[string]bool // read as .children.NAME
+	calls    map[visit]bool  // of definitions that it calls
 }
 
 // trace returns that of a check.
 func (c *compiler) trace(v visit) *trace {
 	t := c.traces[v]
 	if t == nil {
-		t = &trace{}
+		t = &trace{children: map[string]bool{}, calls: map[visit]bool{}}
 		if c.traces == nil {
 			c.traces = map[visit]*trace{}
 		}
@@ -23,7 +26,7 @@ func (c *compiler) trace(v visit) *trace {
 
 // awaits returns the names of other children that a child's template reads as .children.NAME, also in what it calls.
 func (c *compiler) awaits(u *Unit, own string) []string {
-	var names []string
+	names := map[string]bool{}
 	seen := map[visit]bool{}
 	next := []visit{{u.own[""].Tree, true, u.Purpose}}
 	for len(next) > 0 {
@@ -34,9 +37,9 @@ func (c *compiler) awaits(u *Unit, own string) []string {
 			continue
 		}
 		seen[v] = true
-		names = append(names, found.children...)
-		next = append(next, found.calls...)
+		maps.Copy(names, found.children)
+		next = slices.AppendSeq(next, maps.Keys(found.calls))
 	}
-	slices.Sort(names)
-	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == own })
+	delete(names, own)
+	return slices.Sorted(maps.Keys(names))
 }

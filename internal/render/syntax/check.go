@@ -37,7 +37,7 @@ func (k *checker) reads(keys []string) {
 		key = keys[0]
 	}
 	if key == "children" && len(keys) > 1 {
-		k.c.trace(k.at).children = append(k.c.trace(k.at).children, keys[1])
+		k.c.trace(k.at).children[keys[1]] = true
 	}
 	if whole || key == "status" || key == "parent" && (len(keys) == 1 || keys[1] == "status") {
 		r.Status = true
@@ -83,7 +83,7 @@ func (c *compiler) checkHelpers(helpers map[string]Definition) {
 func (k *checker) template(def Definition, root bool) {
 	v := visit{def.Tree, root, k.u.Purpose}
 	if k.at.tree != nil {
-		k.c.trace(k.at).calls = append(k.c.trace(k.at).calls, v)
+		k.c.trace(k.at).calls[v] = true
 	}
 	if k.c.visited[v] {
 		return
@@ -229,6 +229,9 @@ func (k *checker) pipe(pipe *parse.PipeNode, s scope) {
 		return
 	}
 	for i, cmd := range pipe.Cmds {
+		if k.c.full() {
+			return
+		}
 		k.command(cmd, i > 0, s)
 	}
 }
@@ -255,6 +258,9 @@ func (k *checker) command(cmd *parse.CommandNode, piped bool, s scope) {
 		k.operand(cmd.Args[0], s)
 	}
 	for _, arg := range rest {
+		if k.c.full() {
+			return
+		}
 		k.operand(arg, s)
 	}
 }

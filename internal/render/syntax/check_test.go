@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/templater-dev/templater/internal/finding"
 )
 
 // TestFindings has mistakes at the edges of what is checked, and templates without any.
@@ -65,8 +67,9 @@ func TestFindings(t *testing.T) {
 // TestFindingsAreBounded makes mistakes by the thousand.
 func TestFindingsAreBounded(t *testing.T) {
 	_, err := Parse(Source{Status: strings.Repeat("{{ foo }}", 50_000)})
-	if list, _ := errors.AsType[Errors](err); len(list) != maxFindings {
-		t.Errorf("got %d findings", len(list))
+	list, _ := errors.AsType[Errors](err)
+	if len(list) != maxFindings+1 || list[maxFindings-1].Code != finding.UnknownFunction || list[maxFindings].Finding() != finding.More() {
+		t.Errorf("got %d findings, the last is %v", len(list), list[len(list)-1])
 	}
 }
 

@@ -50,6 +50,9 @@ type Error struct {
 
 // Finding returns the error as a finding.
 func (e *Error) Finding() finding.Finding {
+	if e.Code == finding.NotShown {
+		return finding.More()
+	}
 	return finding.Finding{
 		Code: e.Code, Severity: finding.Error, Where: e.Template, Line: e.Line, Column: e.Column, Length: e.Length, Message: e.Message, Replacement: e.Replacement,
 	}

@@ -37,7 +37,7 @@ func TestErrorsAsData(t *testing.T) {
 		"a\n {{ if .spec }}b\n":      at(finding.UnclosedBlock, 2, 2, 14, ""),
 		"{{ if .spec\n}}b":           at(finding.UnclosedBlock, 1, 1, 11, ""),
 		`{{ if }}`:                   at(finding.Syntax, 1, 1, 0, ""),
-		`{{ .spec`:                   at(finding.Syntax, 1, 0, 0, ""),
+		`{{ .spec`:                   at(finding.Syntax, 1, 1, 0, ""),
 	} {
 		_, err := Parse(Source{Status: status, Children: []Template{{Name: "pods"}}, Functions: testFunctions})
 		var got []finding.Finding

@@ -2,10 +2,10 @@
 package syntax
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"text/template/parse"
@@ -66,16 +66,18 @@ func Parse(src Source) (Templates, error) {
 	}
 	helpers := c.helpers()
 	t := Templates{Names: c.names, Helpers: helpers, Children: make([]*Unit, len(src.Children)), Related: c.related, Selects: make([]*Unit, len(src.Related))}
+	twice := repeated(src.Related)
 	for i, related := range src.Related {
-		if twice(src.Related, i) {
+		if twice[i] {
 			c.add(&Error{Template: RelatedName(related.Name), Reason: Invalid, Code: finding.SecondName, Message: "two entries of related are named " + related.Name + ": give each a name of its own"})
 		}
 		if related.Text != "" {
 			t.Selects[i] = c.unit(NewText(SelectName(related.Name), related.Text), helpers, ForSelect)
 		}
 	}
+	twice = repeated(src.Children)
 	for i, child := range src.Children {
-		if twice(src.Children, i) {
+		if twice[i] {
 			c.add(&Error{Template: ChildName(child.Name), Reason: Invalid, Code: finding.SecondName, Message: "two entries of children are named " + child.Name + ": give each a name of its own"})
 		}
 		t.Children[i] = c.unit(NewText(ChildName(child.Name), child.Text), helpers, ForChild)
@@ -90,7 +92,7 @@ func Parse(src Source) (Templates, error) {
 		t.Status = c.unit(NewText("status", src.Status), helpers, ForStatus)
 	}
 	if len(c.errors) > 0 {
-		return Templates{}, c.errors
+		return Templates{}, c.found()
 	}
 	t.Texts, t.Reads = c.texts, c.reads
 	for i, u := range t.Children {
@@ -121,9 +123,16 @@ func (s *Source) filterPurpose() Purpose {
 // SelectName is the name of the select template of an entry of related.
 func SelectName(name string) string { return RelatedName(name) + ".select" }
 
-// twice reports whether an earlier template has the name of that one.
-func twice(all []Template, i int) bool {
-	return slices.ContainsFunc(all[:i], func(o Template) bool { return o.Name == all[i].Name })
+// repeated returns which templates have the name of an earlier one, by index.
+func repeated(all []Template) map[int]bool {
+	seen, repeated := make(map[string]bool, len(all)), map[int]bool{}
+	for i, t := range all {
+		if seen[t.Name] {
+			repeated[i] = true
+		}
+		seen[t.Name] = true
+	}
+	return repeated
 }
 
 func namesOf(all []Template) []string {
@@ -186,8 +195,16 @@ type compiler struct {
 // maxFindings is the number of findings after which nobody reads on.
 const maxFindings = 50
 
-// full reports whether there are enough findings.
-func (c *compiler) full() bool { return len(c.errors) >= maxFindings }
+// full reports whether there are more findings than are shown.
+func (c *compiler) full() bool { return len(c.errors) > maxFindings }
+
+// found returns the findings. The last one says so if there are more than are shown.
+func (c *compiler) found() Errors {
+	if !c.full() {
+		return c.errors
+	}
+	return append(c.errors[:maxFindings:maxFindings], &Error{Template: "spec", Reason: Invalid, Code: finding.NotShown, Message: finding.More().Message})
+}
 
 // add keeps a finding, unless it is there already: a define block is checked
 // for each kind of dot that it may be called with.
@@ -273,44 +290,46 @@ func (c *compiler) addParseError(t *Text, err error) {
 		c.add(block)
 	}
 	if len(blocks) == 0 {
-		e.Column = cmp.Or(e.Column, c.brokenAction(t, e))
+		c.locate(t, e)
 		c.add(e)
 	}
 }
 
-// brokenAction returns the column of the action that an error of package parse is about, or 0 where that is not known: the first action of its line
-// up to whose end the text has the same error.
-func (c *compiler) brokenAction(t *Text, e *Error) int {
-	if e.Line < 1 || e.Line > len(t.starts) || t.lead > 0 || e.Message == missingEnd {
-		return 0
+// locate has an error of package parse point at the action that it is about: the first one that the text cannot be parsed with.
+func (c *compiler) locate(t *Text, e *Error) {
+	starts := c.actions(t.Content)
+	if len(starts) == 0 || t.lead > 0 || e.Message == missingEnd {
+		return
 	}
-	line, _, _ := strings.Cut(t.Content[t.starts[e.Line-1]:], "\n")
-	for from, tries := 0, 0; tries < mostTries; tries++ {
-		at := strings.Index(line[from:], c.left())
-		if at < 0 {
-			break
-		}
-		at += from
-		length := strings.Index(line[at:], c.right())
-		if length < 0 {
-			break
-		}
-		from = at + length + len(c.right())
-		if _, err := c.tryParse(t.Content[:t.starts[e.Line-1]+from]); err != nil {
-			if found := parseError(t, err); found.Line == e.Line && found.Message == e.Message {
-				_, column := t.Position(t.starts[e.Line-1] + at)
-				return column
-			}
-		}
+	sound := sort.Search(len(starts)-1, func(i int) bool {
+		_, err := c.tryParse(t.Content[:starts[i+1]])
+		return err != nil && parseError(t, err).Message != missingEnd
+	})
+	line, column := t.Position(starts[sound])
+	if e.Line != line && e.Message != notClosed {
+		e.Message = fmt.Sprintf("in line %d of the action: %s", e.Line-line+1, e.Message)
 	}
-	return 0
+	e.Line, e.Column = line, column
 }
 
-// mostTries is of how many actions of a line brokenAction asks at most.
-const mostTries = 20
+// actions returns where the actions of a text begin.
+func (c *compiler) actions(text string) (starts []int) {
+	for at := 0; ; {
+		next := strings.Index(text[at:], c.left())
+		if next < 0 {
+			return starts
+		}
+		starts = append(starts, at+next)
+		_, rest := inAction(text[at+next+len(c.left()):], c.right())
+		at = len(text) - len(rest)
+	}
+}
 
 // missingEnd is said where it is not known which block it is about.
 const missingEnd = "the template ends within a block: an end is missing"
+
+// notClosed is said where an action begins.
+const notClosed = "the action is not closed: its right delimiter is missing"
 
 func parseError(t *Text, err error) *Error {
 	e := &Error{Template: t.Name, Reason: Invalid, Code: finding.Syntax, Message: OneLine(strings.TrimPrefix(err.Error(), "template: "))}
@@ -331,9 +350,8 @@ var plainParseErrors = []struct {
 }{
 	{regexp.MustCompile(`^unexpected EOF$`), missingEnd},
 	{regexp.MustCompile(`^unexpected \{\{end\}\}$`), "there is no block for this end: remove it"},
-	{regexp.MustCompile(`^unclosed action$`), "the action is not closed: its right delimiter is missing"},
-	{regexp.MustCompile(`^unclosed action started at [^:]*:(\d+)$`), "the action that begins in line $1 is not closed: its right delimiter is missing"},
-	{regexp.MustCompile(`^(.*) in action started at [^:]*:(\d+)$`), "$1 in the action that begins in line $2: its right delimiter may be missing"},
+	{regexp.MustCompile(`^unclosed action( started at [^:]*:\d+)?$`), notClosed},
+	{regexp.MustCompile(`^(.*) in action started at [^:]*:\d+$`), "$1; a right delimiter may be missing"},
 }
 
 func plainParseError(text string) string {

@@ -14,18 +14,18 @@ import (
 type Text struct {
 	Name    string // as in Error.Template
 	Content string
-	starts  []int // offsets at which lines begin
-	lead    int   // bytes before the content in what is parsed: see compiler.expression
+	starts  []int32 // offsets at which lines begin
+	lead    int     // bytes before the content in what is parsed: see compiler.expression
 }
 
 // NewText returns a text of that name.
 func NewText(name, content string) *Text {
 	// YAML does not count a byte order mark as a character of the line.
 	content = strings.TrimPrefix(content, "\ufeff")
-	starts := make([]int, 1, strings.Count(content, "\n")+1)
+	starts := make([]int32, 1, strings.Count(content, "\n")+1)
 	for i := range len(content) {
 		if content[i] == '\n' {
-			starts = append(starts, i+1)
+			starts = append(starts, int32(i+1)) //nolint:gosec // texts are far shorter than 2 GiB
 		}
 	}
 	return &Text{Name: name, Content: content, starts: starts}
@@ -39,7 +39,9 @@ func (t *Text) Position(offset int) (line, column int) {
 }
 
 // line returns the 1-based line of an offset in the content.
-func (t *Text) line(offset int) int { return sort.SearchInts(t.starts, offset+1) }
+func (t *Text) line(offset int) int {
+	return sort.Search(len(t.starts), func(i int) bool { return int(t.starts[i]) > offset })
+}
 
 // ErrorAt returns an Error that points at offset.
 func (t *Text) ErrorAt(offset int, reason Reason, message string) *Error {

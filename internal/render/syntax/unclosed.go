@@ -44,43 +44,17 @@ func (c *compiler) depth(text string) int {
 			return depth
 		}
 		action = strings.TrimLeft(strings.TrimPrefix(action, "-"), " \t\r\n")
-		if strings.HasPrefix(action, "/*") {
-			_, text, _ = strings.Cut(action, "*/")
-			continue
-		}
 		switch word := action[:len(action)-len(strings.TrimLeft(action, letters))]; word {
 		case "if", "range", "with", "define", "block":
 			depth++
 		case "end":
 			depth--
 		}
-		text = c.behindAction(action)
+		_, text = inAction(action, c.right())
 	}
 }
 
 const letters = "abcdefghijklmnopqrstuvwxyz"
-
-// behindAction returns what follows the right delimiter of the action that a text begins with. Quotes may hold one.
-func (c *compiler) behindAction(text string) string {
-	for len(text) > 0 {
-		if rest, closed := strings.CutPrefix(text, c.right()); closed {
-			return rest
-		}
-		quote := text[0]
-		text = text[1:]
-		if quote != '"' && quote != '`' && quote != '\'' {
-			continue
-		}
-		for len(text) > 0 && text[0] != quote {
-			if text[0] == '\\' && quote != '`' && len(text) > 1 {
-				text = text[1:]
-			}
-			text = text[1:]
-		}
-		text = strings.TrimPrefix(text, string(quote))
-	}
-	return ""
-}
 
 func (c *compiler) tryParse(content string) (map[string]*parse.Tree, error) {
 	trees := map[string]*parse.Tree{}

@@ -10,7 +10,11 @@ import (
 )
 
 // Yield is a kind of objects that a template can yield.
-type Yield struct{ APIVersion, Kind string }
+type Yield struct {
+	APIVersion, Kind string
+	// Role is what a RoleBinding or ClusterRoleBinding refers to, such as "clusterroles/view"; empty where the text does not show it.
+	Role string
+}
 
 // Yields returns the kinds of objects that the template can yield, in the order in which its text names them. Both names
 // stand in templates as literals, so this needs no data. complete is false where the text does not show the kind of
@@ -23,6 +27,9 @@ func (u *Unit) Yields() (kinds []Yield, complete bool) {
 		found, told := yieldsOf(doc)
 		complete = complete && told
 		for _, y := range found {
+			if strings.HasSuffix(y.Kind, "RoleBinding") {
+				y.Role = roleOf(doc)
+			}
 			if !slices.Contains(kinds, y) {
 				kinds = append(kinds, y)
 			}
@@ -211,15 +218,15 @@ func pair(versions, names []string) (kinds []Yield, told bool) {
 	switch {
 	case same(versions):
 		for _, name := range names {
-			kinds = append(kinds, Yield{versions[0], name})
+			kinds = append(kinds, Yield{APIVersion: versions[0], Kind: name})
 		}
 	case same(names):
 		for _, version := range versions {
-			kinds = append(kinds, Yield{version, names[0]})
+			kinds = append(kinds, Yield{APIVersion: version, Kind: names[0]})
 		}
 	case len(versions) == len(names):
 		for i, name := range names {
-			kinds = append(kinds, Yield{versions[i], name})
+			kinds = append(kinds, Yield{APIVersion: versions[i], Kind: name})
 		}
 	default:
 		return nil, false
@@ -230,4 +237,29 @@ func pair(versions, names []string) (kinds []Yield, told bool) {
 // same reports whether all words are the first one.
 func same(words []string) bool {
 	return !slices.ContainsFunc(words, func(word string) bool { return word != words[0] })
+}
+
+var (
+	roleRef   = regexp.MustCompile(`["']?\broleRef["']?[ \t]*:[ \t]*(\{[^{}]*\}|\n(?:[ \t]+.*\n?|[ \t]*\n)*)`)
+	roleField = regexp.MustCompile(`["']?\b(kind|name)["']?[ \t]*:[ \t]*("[^"]*"|'[^']*'|[^\s,}]+)`)
+	roleName  = regexp.MustCompile(`^[-.:_a-zA-Z0-9]+$`)
+)
+
+// roleOf returns the role that a binding refers to, as a Yield has it.
+func roleOf(doc string) string {
+	refs := roleRef.FindAllStringSubmatch(doc, -1)
+	if len(refs) != 1 {
+		return ""
+	}
+	fields := map[string]string{}
+	for _, m := range roleField.FindAllStringSubmatch(refs[0][1], -1) {
+		if _, twice := fields[m[1]]; twice {
+			return ""
+		}
+		fields[m[1]] = scalar(m[2])
+	}
+	if kind := fields["kind"]; (kind == "Role" || kind == "ClusterRole") && roleName.MatchString(fields["name"]) {
+		return strings.ToLower(kind) + "s/" + fields["name"]
+	}
+	return ""
 }

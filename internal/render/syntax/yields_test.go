@@ -8,7 +8,9 @@ import (
 )
 
 func TestYields(t *testing.T) {
-	pod, service, deployment := Yield{"v1", "Pod"}, Yield{"v1", "Service"}, Yield{"apps/v1", "Deployment"}
+	pod, service, deployment := Yield{APIVersion: "v1", Kind: "Pod"}, Yield{APIVersion: "v1", Kind: "Service"}, Yield{APIVersion: "apps/v1", Kind: "Deployment"}
+	binding := func(role string) []Yield { return []Yield{{APIVersion: "v1", Kind: "RoleBinding", Role: role}} }
+	const head = "apiVersion: v1\nkind: RoleBinding\n"
 	functions := maps.Clone(testFunctions)
 	for _, name := range []string{"fail", "toYaml", "trim", "until"} {
 		functions[name] = &Function{Name: name, Min: 1, Max: 1}
@@ -26,7 +28,7 @@ func TestYields(t *testing.T) {
 		"a whole object on a condition":      {"{{- if .spec.a }}\napiVersion: v1\nkind: Pod\n{{- end }}", []Yield{pod}, true},
 		"a kind of two":                      {"apiVersion: v1\n{{- if .spec.a }}\nkind: Pod\n{{- else }}\nkind: Service\n{{- end }}\n", []Yield{pod, service}, true},
 		"a kind of two on one line":          {"apiVersion: v1\nkind: {{ if .spec.a }}Pod{{ else }}Service{{ end }}\n", []Yield{pod, service}, true},
-		"a version of two":                   {"{{ if .spec.a }}apiVersion: v1{{ else }}apiVersion: v2{{ end }}\nkind: Pod\n", []Yield{pod, {"v2", "Pod"}}, true},
+		"a version of two":                   {"{{ if .spec.a }}apiVersion: v1{{ else }}apiVersion: v2{{ end }}\nkind: Pod\n", []Yield{pod, {APIVersion: "v2", Kind: "Pod"}}, true},
 		"two whole heads":                    {"{{ if .spec.a }}apiVersion: v1\nkind: Pod{{ else }}apiVersion: apps/v1\nkind: Deployment{{ end }}\n", []Yield{pod, deployment}, true},
 		"heads that nobody can pair":         {"apiVersion: v1\n{{ if .spec.a }}apiVersion: v2\n{{ end }}kind: Pod\n{{ if .spec.a }}kind: A\n{{ end }}{{ if .spec.a }}kind: B{{ end }}", nil, false},
 		"a nested kind is none":              {"apiVersion: v1\nkind: Pod\nspec:\n  ref: {kind: Service, apiVersion: v1}\n  other:\n    kind: Secret\n", []Yield{pod}, true},
@@ -42,6 +44,14 @@ func TestYields(t *testing.T) {
 		"a kind that is printed":             {"apiVersion: v1\nkind: {{ .spec.kind }}\n", nil, false},
 		"nothing is printed":                 {"{{ $a := 1 }}{{ if .spec.a }}{{ fail \"no\" }}{{ end }}\n# comment\n---\n", nil, true},
 		"JSON":                               {`{"metadata": {"ownerReferences": [{"kind": "X"}]}, "kind": "Pod", "apiVersion": "v1"}`, []Yield{pod}, true},
+		"a binding":                          {head + "roleRef:\n  # whose\n  apiGroup: x\n\n  kind: ClusterRole\n  name: \"a:b.c\" # all\nsubjects:\n- {kind: User, name: u}\n", binding("clusterroles/a:b.c"), true},
+		"a binding on one line":              {head + "roleRef: {kind: Role, name: a}\nsubjects: []\n", binding("roles/a"), true},
+		"a binding in JSON":                  {`{"apiVersion": "v1", "kind": "RoleBinding", "roleRef": {"kind": "Role", "name": "a"}, "metadata": {"name": "n"}}`, binding("roles/a"), true},
+		"a binding to a printed role":        {head + "roleRef: {kind: Role, name: {{ .spec.a }}}\n", binding(""), true},
+		"a binding to a role, partly text":   {head + "roleRef:\n  kind: Role\n  name: a-{{ .spec.a }}\n", binding(""), true},
+		"a binding to one of two roles":      {head + "roleRef:\n  kind: Role\n{{ if .spec.a }}\n  name: a\n{{ else }}\n  name: b\n{{ end }}\n", binding(""), true},
+		"a binding with two references":      {head + "{{ if .spec.a }}\nroleRef: {kind: Role, name: a}\n{{ else }}\nroleRef: {kind: Role, name: b}\n{{ end }}\n", binding(""), true},
+		"a binding without the role's kind":  {head + "roleRef:\n  name: a\nkind: RoleBinding\n", binding(""), true},
 		"a flow mapping with a string":       {"{apiVersion: v1, a: '}', kind: Pod}", []Yield{pod}, true},
 	} {
 		t.Run(why, func(t *testing.T) {

@@ -27,6 +27,7 @@ type chart struct {
 	notes   []scaffold.Note
 	defines map[string]define
 	entries []entry
+	left    []string // files that cannot be an entry
 }
 
 // entry is a template of the chart, and where it is from.
@@ -129,7 +130,7 @@ func (c *chart) parts(r *rewriter) {
 	}
 	for name := range r.included { // as a file: checksums of other templates
 		for i, e := range c.entries {
-			if strings.TrimPrefix(e.file, "templates/") != name {
+			if e.final || strings.TrimPrefix(e.file, "templates/") != name {
 				continue
 			}
 			c.defines[name] = define{name, fmt.Sprintf("{{ define %q }}%s{{ end }}", name, c.entries[i].Template), e.file, e.first}
@@ -152,23 +153,35 @@ func (c *chart) template(r *rewriter, file, name string, taken map[string]bool) 
 		return
 	}
 	lead := len(rest) - len(strings.TrimLeft(rest, "\n"))
-	e := entry{file: file, first: 1 + lead}
-	if when := hook.FindStringSubmatch(rest); when != nil {
-		if !strings.Contains(when[1], "-delete") {
-			c.note(file, "the hook "+strings.TrimSpace(when[1])+" is left out: make its objects an entry of spec.children, and have the others name it in dependsOn")
+	parts, ok := byHook(rest[lead:])
+	if !ok {
+		c.note(file, "the hook "+momentsOf(rest)+" shares a block or a variable of the template with other objects: divide the file; it is left out")
+		c.left = append(c.left, file)
+		return
+	}
+	for _, part := range parts {
+		c.entry(r, entry{file: file, first: 1 + lead}, name, part, taken)
+	}
+}
+
+// entry adds an entry for a template, of which all objects are the same hook, or none is one.
+func (c *chart) entry(r *rewriter, e entry, name, template string, taken map[string]bool) {
+	if moments := momentsOf(template); moments != "" {
+		if !strings.Contains(moments, "-delete") {
+			c.note(e.file, "the hook "+moments+" is left out: make its objects an entry of spec.children, and have the others name it in dependsOn")
 			return
 		}
-		c.note(file, "the hook "+strings.TrimSpace(when[1])+" is an entry of spec.finalize.children now: it is made when somebody deletes the parent"+alsoBefore(when[1]))
+		c.note(e.file, "the hook "+moments+" is an entry of spec.finalize.children now: it is made when somebody deletes the parent"+alsoBefore(moments))
 		e.final = true
-		rest = markHooks(rest)
+		template = markHooks(template)
 	}
-	if keeps.MatchString(rest) {
-		c.note(file, "helm.sh/resource-policy: keep is prunePolicy: Orphan and deletionPolicy: Orphan now, for all objects of the file")
+	if keeps.MatchString(template) {
+		c.note(e.file, "helm.sh/resource-policy: keep is prunePolicy: Orphan and deletionPolicy: Orphan now, for all objects of the file")
 		e.Keep = true
 	}
-	e.Template = r.rewriteAt(file, rest[lead:], e.first)
+	e.Template = r.rewriteAt(e.file, template, e.first)
 	e.Name = scaffold.Unique(scaffold.EntryName(name), taken)
-	e.Comment = file
+	e.Comment = e.file
 	c.entries = append(c.entries, e)
 }
 

@@ -17,6 +17,9 @@ func TestKindsThatCannotBe(t *testing.T) {
 // "no " is not there.
 func TestWhatBecomesOfFiles(t *testing.T) {
 	use := func(action string) string { return configMap + "data: {a: {{ " + action + " }}}\n" }
+	job := func(hook string) string {
+		return "apiVersion: batch/v1\nkind: Job\nmetadata:\n  name: j\n  annotations:\n    helm.sh/hook: " + hook + "\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}\n"
+	}
 	for why, row := range map[string]struct {
 		files map[string]string
 		want  []string
@@ -72,6 +75,26 @@ func TestWhatBecomesOfFiles(t *testing.T) {
 		"what is ignored": {
 			map[string]string{".helmignore": "# [\n\na.txt/\n/b.txt\nsub/\n", "a.txt": "text of a", "b.txt": "text of b", "sub/c.txt": "text of c", "values.yaml": "file: a.txt\n", "templates/c.yaml": use(".Files.Get .Values.file | quote")},
 			[]string{"a.txt: text of a", "no text of b", "no text of c"},
+		},
+		"a hook and another object in one file": {
+			map[string]string{"templates/c.yaml": job("pre-delete") + "---\n" + configMap},
+			[]string{"  children:\n  # templates/c.yaml\n  - name: c\n    template: |\n      ---\n      apiVersion: v1\n      kind: ConfigMap\n", "  finalize:\n    children:\n    # templates/c.yaml\n    - name: c2\n      template: |\n        apiVersion: batch/v1\n", "no helm.sh/hook: "},
+		},
+		"an object after a hook that is left out": {
+			map[string]string{"templates/c.yaml": job("post-install") + "---\n" + configMap},
+			[]string{"  children:\n  # templates/c.yaml\n  - name: c\n    template: |\n      ---\n      apiVersion: v1\n      kind: ConfigMap\n", "the hook post-install is left out", "no kind: Job"},
+		},
+		"a hook and another object that share a variable": {
+			map[string]string{"templates/a.yaml": configMap, "templates/c.yaml": "{{ $n := .Release.Name }}\n" + configMap + "---\n" + job("pre-delete") + "---\n" + configMap + "data: {n: {{ $n }}}\n"},
+			[]string{"  - name: c\n    template: |\n      {{ $n := .metadata.name }}\n      apiVersion: v1\n", "    - name: c2\n", "data: {n: {{ $n }}}"},
+		},
+		"a hook that needs a variable of another object": {
+			map[string]string{"templates/a.yaml": configMap, "templates/c.yaml": "{{ $n := .Release.Name }}\n" + configMap + "---\n" + job("pre-delete") + "# {{ $n }}\n"},
+			[]string{"templates/c.yaml: the hook pre-delete shares a block or a variable of the template with other objects: divide the file; it is left out", "no kind: Job"},
+		},
+		"a hook and another object in one block": {
+			map[string]string{"templates/a.yaml": configMap, "templates/c.yaml": "{{ if .Values.a }}\n" + configMap + "---\n" + job("pre-delete") + "{{ end }}\n"},
+			[]string{"templates/c.yaml: the hook pre-delete shares a block or a variable of the template with other objects: divide the file; it is left out", "no kind: Job"},
 		},
 		"annotations that an action goes on with": {
 			map[string]string{"templates/a.yaml": configMap, "templates/c.yaml": "apiVersion: v1\nkind: Secret\nmetadata:\n  name: a\n  annotations:\n    helm.sh/hook: pre-delete\n  {{- toYaml .Values.more | nindent 4 }}\n"},

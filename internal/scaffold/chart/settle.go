@@ -74,10 +74,8 @@ func (c *chart) settle(tc *scaffold.Controller, d *scaffold.Definition) (left []
 				continue
 			}
 			c.scopes(tc, result)
-			tc.Helpers = withoutMarks(tc.Helpers)
-			for i := range tc.Finals {
-				tc.Finals[i].Template = withoutMarks(tc.Finals[i].Template)
-			}
+			removeMarks(tc)
+			left = append(left, c.left...)
 			slices.Sort(left)
 			return slices.Compact(left), nil
 		}
@@ -86,6 +84,16 @@ func (c *chart) settle(tc *scaffold.Controller, d *scaffold.Definition) (left []
 			return nil, errors.New(wrong[0].String())
 		}
 		left = append(left, files...)
+	}
+}
+
+// removeMarks takes the marks of actions from all templates.
+func removeMarks(tc *scaffold.Controller) {
+	tc.Helpers = withoutMarks(tc.Helpers)
+	for _, list := range [][]scaffold.Child{tc.Children, tc.Finals} {
+		for i := range list {
+			list[i].Template = withoutMarks(list[i].Template)
+		}
 	}
 }
 

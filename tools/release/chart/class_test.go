@@ -21,6 +21,7 @@ func TestAClassOfItsOwn(t *testing.T) {
 		"Deployment templater-b in templater-b",
 		"PodDisruptionBudget templater-b in templater-b",
 		"Role templater-b in templater-b",
+		"Role templater-b in templater-system",
 		"RoleBinding templater-b in templater-b",
 		"RoleBinding templater-b in templater-system",
 		"Service templater-webhook-b in templater-b",
@@ -39,11 +40,12 @@ func TestAClassOfItsOwn(t *testing.T) {
 		{"Deployment templater-b in templater-b", inContainer("args"), `["run","--leader-elect","--metrics-address=:8080","--health-address=:8081","--log-format=json","--webhook-address=:9443","--class-name=b","--seal-namespace=templater-system"]`},
 		{"Deployment templater-b in templater-b", path("spec", "template", "spec", "serviceAccountName"), `"templater-b"`},
 		{"Role templater-b in templater-b", path("rules", 0, "resourceNames"), `["templater-b"]`},
-		{"Role templater-b in templater-b", path("rules", 2, "resourceNames"), `["templater-seal","templater-b-webhook"]`},
+		{"Role templater-b in templater-b", path("rules", 2, "resourceNames"), `["templater-b-webhook"]`},
+		{"Role templater-b in templater-system", path("rules"), `[{"apiGroups":[""],"resourceNames":["templater-seal"],"resources":["secrets"],"verbs":["list","watch"]}]`},
 		{"ClusterRole templater-b", path("rules", 6, "resourceNames"), `["templater-b"]`},
 		{"RoleBinding templater-b in templater-b", path("roleRef", "name"), `"templater-b"`},
 		{"RoleBinding templater-b in templater-b", path("subjects", 0), account},
-		{"RoleBinding templater-b in templater-system", path("roleRef", "name"), `"templater"`},
+		{"RoleBinding templater-b in templater-system", path("roleRef", "name"), `"templater-b"`},
 		{"RoleBinding templater-b in templater-system", path("subjects", 0), account},
 		{"ClusterRoleBinding templater-children-b", path("roleRef", "name"), `"templater-children-b"`},
 		{"ClusterRoleBinding templater-children-b", path("subjects", 0), account},
@@ -57,6 +59,21 @@ func TestAClassOfItsOwn(t *testing.T) {
 	for key, o := range got {
 		if label := got.get(t, key, "metadata", "labels", "app.kubernetes.io/part-of"); label != `"templater-b"` {
 			t.Errorf("%s is part of %s: %v", key, label, o)
+		}
+	}
+}
+
+// TestAnInstallationWithKeysOfItsOwnKeepsThem expects the right on the keys where they are in the namespace of the release.
+func TestAnInstallationWithKeysOfItsOwnKeepsThem(t *testing.T) {
+	for values, role := range map[string]string{"{}": "Role templater in ns", "{className: b, sealNamespace: ns}": "Role templater-b in ns"} {
+		got := mustTemplate(t, "ns", values)
+		if names := got.get(t, role, "rules", 2, "resourceNames", 0); names != `"templater-seal"` {
+			t.Errorf("%s: the role has %s, want templater-seal", values, names)
+		}
+		for key := range got {
+			if strings.HasSuffix(key, "in templater-system") {
+				t.Errorf("%s: there is %s", values, key)
+			}
 		}
 	}
 }

@@ -88,7 +88,8 @@ func (e *expressions) replaceNames(o map[string]any) error {
 				names[i] = e.add(named("templater"))
 			case "templater-webhook": // of the Secret, which templater makes
 				names[i] = e.add(expression{inline: `templater{{ include "templater.suffix" . }}-webhook`})
-			case "templater-seal": // one for all classes
+			case "templater-seal": // one for all classes: see seals-role.yaml
+				names[i] = e.add(lines(ownSeals))
 			default:
 				return fmt.Errorf("the chart does not know whether the class belongs into the name %v", name)
 			}
@@ -96,6 +97,11 @@ func (e *expressions) replaceNames(o map[string]any) error {
 	}
 	return nil
 }
+
+// ownSeals is the Secret with the keys of the seals, where it is in the namespace of the release.
+const ownSeals = `{{- if or (not .Values.className) (eq .Release.Namespace .Values.sealNamespace) }}
+%[1]s- templater-seal
+{{- end }}`
 
 // moreArgs are the flags that values add.
 const moreArgs = `{{- with .Values.className }}

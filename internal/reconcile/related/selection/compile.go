@@ -70,10 +70,7 @@ func (of Scope) read(m map[string]any) (p Part, fault string) {
 			return p, fault
 		}
 	}
-	if fault = of.place(&p, everywhere); fault == "" {
-		p.narrow()
-	}
-	return p, fault
+	return p, of.place(&p, everywhere)
 }
 
 // place says in which namespace the part selects.
@@ -130,11 +127,10 @@ func (p *Part) readLabels(v any) (fault string) {
 	if size > mostLabels {
 		return fmt.Sprintf("labelSelector has more than %d keys and values", mostLabels)
 	}
-	if p.labels, err = metav1.LabelSelectorAsSelector(&selector); err != nil {
+	of, err := metav1.LabelSelectorAsSelector(&selector)
+	if err != nil {
 		return badSelector
 	}
-	if p.labels.Empty() {
-		p.labels = nil
-	}
+	p.labels = compact(of)
 	return ""
 }

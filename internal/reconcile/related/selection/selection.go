@@ -2,11 +2,7 @@
 package selection
 
 import (
-	"cmp"
 	"slices"
-
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
 
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/watch/lookup"
@@ -15,10 +11,10 @@ import (
 // Selection says which of the watched objects a parent sees: those that any of its parts selects. A nil Selection selects none.
 type Selection []Part
 
-// Part selects the objects that its term names and whose labels match.
+// Part selects the objects of that name and namespace whose labels match. It is small, for parents keep many.
 type Part struct {
-	lookup.Term
-	labels labels.Selector // nil = whatever they are; the pair of the term is among it
+	Namespace, Name string    // "" = whatever it is
+	labels          *labelSet // nil = whatever they are
 }
 
 // All is the selection of what an entry without a template lets a parent see: all in its namespace, or, where the
@@ -27,7 +23,7 @@ func All(of Scope) Selection {
 	if !of.Namespaced {
 		return Selection{{}}
 	}
-	return Selection{{Term: lookup.Term{Namespace: of.Namespace}}}
+	return Selection{{Namespace: of.Namespace}}
 }
 
 // Selects reports whether the selection holds the object.
@@ -37,20 +33,38 @@ func (s Selection) Selects(o *object.Object) bool {
 
 // Selects reports whether the part selects the object.
 func (p Part) Selects(o *object.Object) bool {
-	return p.Matches(o) && (p.labels == nil || p.labels.Matches(o))
+	return lookup.Term{Namespace: p.Namespace, Name: p.Name}.Matches(o) && (p.labels == nil || p.labels.match(o))
 }
 
-// narrow puts a label into the term that the selector wants to have one value, so that objects are found by it.
-func (p *Part) narrow() {
-	if p.labels == nil || p.Name != "" {
-		return
+// Term names at least the objects that the part selects, so that they are found. It has a label where there is no name.
+func (p Part) Term() lookup.Term {
+	t := lookup.Term{Namespace: p.Namespace, Name: p.Name}
+	if p.labels != nil && p.Name == "" {
+		t.Label, t.Value = p.labels.pair()
 	}
-	requirements, _ := p.labels.Requirements()
-	for _, r := range slices.SortedFunc(slices.Values(requirements), func(a, b labels.Requirement) int { return cmp.Compare(a.Key(), b.Key()) }) {
-		one := r.Operator() == selection.Equals || r.Operator() == selection.In
-		if values := r.ValuesUnsorted(); one && len(values) == 1 {
-			p.Label, p.Value = r.Key(), values[0]
-			return
+	return t
+}
+
+const (
+	// partSize is about what a part takes, with the places where it is filed, besides its texts.
+	partSize = 96
+	// labelsSize and requirementSize are what its labels take besides their texts.
+	labelsSize, requirementSize = 48, 48
+	// freeSize is what the selections of a parent may take besides sizeFactor times what the parent itself takes.
+	freeSize, sizeFactor = 16 << 10, 4
+)
+
+// Room returns how many bytes the selections of a parent may take that has so many itself.
+func Room(parent int) int { return freeSize + sizeFactor*parent }
+
+// Size returns about how many bytes the selection takes for as long as there is its parent.
+func (s Selection) Size() int {
+	n := 0
+	for _, p := range s {
+		n += partSize + len(p.Name) + len(p.Namespace)
+		if p.labels != nil {
+			n += p.labels.size()
 		}
 	}
+	return n
 }

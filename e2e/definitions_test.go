@@ -1,0 +1,126 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// TestDefinitionsThatAreTooLargeLeaveRoomForOthers has valid TemplateControllers that would take more memory than templater has as it is
+// shipped: six that take 90 MB each once they are compiled, and twenty of the size that is allowed. None of them is deleted, so templater
+// finds them when it starts again.
+func TestDefinitionsThatAreTooLargeLeaveRoomForOthers(t *testing.T) {
+	parallel(t)
+	s := newScope(t)
+	s.defineThing()
+	goLimit, limit := shippedMemory(t)
+	op := startOperatorIn(t, []string{"GOMEMLIMIT=" + goLimit}, operatorOf(t))
+	n := newNeighbour(s)
+	actions := func(number int) string { return strings.Repeat("{{1}}", number) }
+	for i := range 6 {
+		s.definition(fmt.Sprint("too-large-", i), slices.Repeat([]string{actions(52_000)}, 5)...)
+	}
+	for i := range 20 {
+		s.definition(fmt.Sprint("large-", i), actions(16_600))
+	}
+	s.definition("arguments", "{{ and"+strings.Repeat(" .a", 80_000)+" }}")
+	s.definition("arguments-that-are-there", "{{ $x := and"+strings.Repeat(" .spec", 40_000)+" }}")
+
+	before := s.verdicts()
+	count := map[string]int{}
+	for _, verdict := range before {
+		count[verdict]++
+	}
+	if count["InvalidTemplate"] != 7 || count["Accepted"] < 10 || count["InsufficientMemory"] < 1 || len(count) != 3 {
+		t.Errorf("the verdicts are %v, want 7 that are too large, and of the others some for which there is no memory", count)
+	}
+	waited := n.wait()
+	op.withinMemory(limit)
+
+	op.Stop()
+	op = startOperatorIn(t, []string{"GOMEMLIMIT=" + goLimit}, operatorOf(t))
+	again := n.wait()
+	if diff := cmp.Diff(before, s.verdicts()); diff != "" {
+		t.Errorf("the verdicts after a restart (-before +after):\n%s", diff)
+	}
+	op.withinMemory(limit)
+	t.Logf("verdicts %v; a neighbour's parent waited %v, and %v after a restart", count, waited, again)
+}
+
+// definition applies a TemplateController with a child for each template, and does not wait.
+func (s *scope) definition(name string, templates ...string) {
+	s.t.Helper()
+	spec := `
+watch: {apiVersion: "@group/v1", kind: Thing, namespaces: ["@ns"], labelSelector: {matchLabels: {side: nobody}}}
+children:`
+	for i, template := range templates {
+		spec += fmt.Sprintf("\n- {name: e%d, template: '%s'}", i, template)
+	}
+	s.applyController("@id-"+name, spec)
+}
+
+// verdicts waits until all TemplateControllers of the scope have been looked at, and returns the reasons of the conditions Accepted.
+func (s *scope) verdicts() map[string]string {
+	s.t.Helper()
+	var reasons map[string]string
+	eventually(s.t, soon, func() error {
+		reasons = map[string]string{}
+		all, err := env.client.Resource(controllers).List(s.t.Context(), metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, o := range all.Items {
+			if !strings.HasPrefix(o.GetName(), s.id) {
+				continue
+			}
+			list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+			at := slices.IndexFunc(list, func(c any) bool { return c.(map[string]any)["type"] == "Accepted" }) //nolint:forcetypeassert // the API server's
+			if at < 0 {
+				return errors.New(o.GetName() + " has no condition")
+			}
+			reasons[o.GetName()], _, _ = unstructured.NestedString(list[at].(map[string]any), "reason") //nolint:forcetypeassert // as above
+		}
+		return nil
+	})
+	return reasons
+}
+
+// shippedMemory returns GOMEMLIMIT and the limit on memory, in bytes, that templater is shipped with.
+func shippedMemory(t *testing.T) (goLimit string, limit int64) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(env.root, "config", "manager", "deployment.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := regexp.MustCompile(`(?s)GOMEMLIMIT.*?value: (\w+).*limits:.*?memory: (\w+)`).FindSubmatch(text)
+	if found == nil {
+		t.Fatal("the Deployment has no GOMEMLIMIT and limit on memory")
+	}
+	quantity, err := resource.ParseQuantity(string(found[2]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(found[1]), quantity.Value()
+}
+
+// withinMemory expects that the operator has never had as much memory as the container may have.
+func (op *operator) withinMemory(limit int64) {
+	op.t.Helper()
+	most, err := mostMemoryOf(fmt.Sprintf("/proc/%d", op.command.Process.Pid))
+	if err != nil {
+		op.t.Fatal(err)
+	}
+	if op.t.Logf("the operator had at most %d of %d MiB", most>>20, limit>>20); most >= limit {
+		op.t.Errorf("the operator had %d MiB of memory, the limit is %d", most>>20, limit>>20)
+	}
+}

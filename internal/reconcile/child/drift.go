@@ -1,0 +1,62 @@
+package child
+
+import (
+	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/reconcile/fields"
+)
+
+// owned is what templater owns of an object: the fields, the content, and a hash of the values. The hash leaves out the marks that Marks
+// compares.
+type owned struct {
+	held    fields.Set
+	content map[string]any
+	hash    uint32
+}
+
+func (w *Wanted) owned(o *object.Object) owned {
+	held, content := fields.Set(o.Applied(w.Marks.maker.Manager, "")), o.Content()
+	return owned{held, content, beside(held, "").Hash(content)}
+}
+
+// repairs reports whether the strategy of the child template restores what somebody else has changed.
+func (w *Wanted) repairs() bool {
+	switch w.Entry.UpdateStrategy.Type {
+	case v1.UpdateRecreate, v1.UpdateCreateOnly, v1.UpdateOnDelete:
+		return false
+	case v1.UpdateApply:
+	}
+	return true
+}
+
+// Drift returns the path of a field that templater applied and that somebody else has changed, or "". The object has its marks, and was last
+// applied from what is desired. An owner of fields who applies in templater's name shows by the values alone: these are to be as the server answered to
+// the last apply of this process or, if there was none, as they are desired. So what the server or a webhook rewrites is no drift.
+func (w *Wanted) Drift(o *object.Object) string {
+	if o.Noted(object.Covered) {
+		return ""
+	}
+	now := w.owned(o)
+	if path := w.uncovered(now.held); path != "" {
+		return path
+	}
+	if now.hash != o.Owned() && !w.asDesired(now) {
+		return ".metadata.managedFields"
+	}
+	o.SetOwned(now.hash)
+	o.Note(object.Covered)
+	return ""
+}
+
+// uncovered returns the path of a field that was applied and that templater owns no more, or "".
+func (w *Wanted) uncovered(held fields.Set) string {
+	if path := held.Uncovered(w.Content); path != "" {
+		return path
+	}
+	return held.Uncovered(w.Marks.Added())
+}
+
+// asDesired reports whether all values are as desired, and templater owns no other field. What the server writes in another way is equal.
+func (w *Wanted) asDesired(now owned) bool {
+	return w.holds(now.held, now.content, fields.SameQuantity) && now.held.Holds(w.Marks.Added(), now.content, fields.Equal)
+}
