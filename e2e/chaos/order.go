@@ -28,7 +28,7 @@ type order struct {
 	ready map[string]bool      // whether what was seen last of an object is that it became ready
 	made  map[string]bool      // objects that were ever made
 	gone  map[string]time.Time // when the operator deleted one, because its parent is being deleted
-	ends  map[string]bool      // parents that are being deleted; what one has left that was gone before goes without order
+	ends  map[string]bool      // parents that are being deleted; what one that is gone has left is deleted in any order
 	seen  int                  // writes that were judged
 }
 
@@ -45,15 +45,24 @@ func (o *order) check(since []readied) error {
 	if err != nil {
 		return err
 	}
-	events, err := o.log.Since(o.mark, func(e audit.Event) bool {
-		ours := e.ObjectRef.Resource == "configmaps" && strings.HasPrefix(e.ObjectRef.Name, model.Chain+"-") || e.ObjectRef.Resource == parents
-		return ours && !reads(e) && e.ResponseStatus.Code/100 == 2 && !strings.HasSuffix(e.UserAgent, link.LateMark)
-	})
+	events, err := o.log.Since(o.mark, concernsOrder)
 	if err != nil {
 		return err
 	}
 	o.mark = mark
 	return o.judge(events, since)
+}
+
+// concernsOrder reports whether a request is a write to a parent or a child, or shows that a parent is gone.
+func concernsOrder(e audit.Event) bool {
+	ours := e.ObjectRef.Resource == "configmaps" && strings.HasPrefix(e.ObjectRef.Name, model.Chain+"-") || e.ObjectRef.Resource == parents
+	written := !reads(e) && e.ResponseStatus.Code/100 == 2 && !strings.HasSuffix(e.UserAgent, link.LateMark)
+	return ours && (written || missesParent(e))
+}
+
+// missesParent reports whether the server answered that there is no parent of that name. That the kind is not served says nothing about it.
+func missesParent(e audit.Event) bool {
+	return e.ObjectRef.Resource == parents && e.ResponseStatus.Code == 404 && e.ResponseStatus.Details.Name == e.ObjectRef.Name
 }
 
 // judge returns an error that names what came or went too early.
@@ -77,7 +86,7 @@ func (o *order) judge(events []audit.Event, since []readied) error {
 func (o *order) follow(e audit.Event) error {
 	name := e.ObjectRef.Namespace + "/" + e.ObjectRef.Name
 	if e.ObjectRef.Resource == parents {
-		o.ends[name] = e.Verb == "delete" || o.ends[name] && e.ResponseStatus.Code != 201
+		o.ends[name] = !missesParent(e) && (e.Verb == "delete" || o.ends[name] && e.ResponseStatus.Code != 201)
 		return nil
 	}
 	before, after := neighbours(name)

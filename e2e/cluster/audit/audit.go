@@ -44,7 +44,10 @@ type Event struct {
 		APIVersion  string `json:"apiVersion"`
 	} `json:"objectRef"`
 	ResponseStatus struct {
-		Code int `json:"code"`
+		Code    int `json:"code"`
+		Details struct {
+			Name string `json:"name"` // of the object that a refusal is about
+		} `json:"details"`
 	} `json:"responseStatus"`
 	// When the request came in, and when Stage was reached.
 	Received time.Time `json:"requestReceivedTimestamp"`
