@@ -73,9 +73,9 @@ type TemplateControllerStatus struct {
 	SealedSince *metav1.Time `json:"sealedSince,omitempty"`
 
 	// Whether parents may have the finalizer of this TemplateController, so that
-	// it takes it from all of them before it goes itself. Absent where none has.
+	// it takes it from all of them before it goes itself.
 	// +optional
-	Finalizes bool `json:"finalizes,omitempty"`
+	Finalizes bool `json:"finalizes"`
 }
 
 // ParentCounts counts the parents of a TemplateController.

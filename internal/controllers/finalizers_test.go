@@ -183,8 +183,8 @@ func TestFinalizersGoWithWhatNeedsThem(t *testing.T) {
 	c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
 	wantRequests(t, "an edit", c.settle(), parentRelease, "list apps everywhere", givenUp)
 	status := c.objects[appsController].Object["status"].(map[string]any)
-	if status["finalizes"] != nil {
-		t.Error("status.finalizes is there still")
+	if status["finalizes"] != false {
+		t.Errorf("status.finalizes is %v, want false", status["finalizes"])
 	}
 	c.start()
 	wantRequests(t, "after a restart", c.settle())

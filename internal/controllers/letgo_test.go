@@ -27,16 +27,26 @@ func TestParentThatWasDeletedBefore(t *testing.T) {
 	wantRequests(t, "it is let go", c.settle(), ownFinalizer)
 }
 
-// Somebody has given a parent the finalizer, which nobody needs: it goes with the parent.
+// A finalizer that no deletion needs is removed with the next reconciliation: somebody set it, or the status that would tell of it was lost.
 func TestFinalizerThatNobodyNeeds(t *testing.T) {
-	c := begun(t, apps, app)
-	c.edit(one, func(o *unstructured.Unstructured) {
-		o.SetFinalizers([]string{"finalize.templater.dev/apps"})
-		_ = unstructured.SetNestedField(o.Object, "edited", "spec", "text")
-	})
-	wantRequests(t, "it is left alone", c.settle(), "update configmaps a", "update configmaps b", "status apps one")
-	c.deletes(one, metav1.DeletePropagationBackground)
-	wantRequests(t, "the parent goes", c.settle(), parentRelease)
+	for name, finalizes := range map[string]bool{"the status tells of it": true, "the status is lost": false} {
+		t.Run(name, func(t *testing.T) {
+			c := begun(t, apps, app)
+			c.edit(appsController, func(o *unstructured.Unstructured) {
+				_ = unstructured.SetNestedField(o.Object, finalizes, "status", "finalizes")
+			})
+			c.settle()
+			c.edit(one, func(o *unstructured.Unstructured) {
+				o.SetFinalizers([]string{"finalize.templater.dev/apps"})
+				_ = unstructured.SetNestedField(o.Object, "edited", "spec", "text")
+			})
+			wantRequests(t, "it is removed", c.settle(), "update configmaps a", "update configmaps b", parentRelease, "status apps one")
+			if got := c.objects[one].GetFinalizers(); len(got) > 0 {
+				t.Errorf("the parent has the finalizers %v", got)
+			}
+			wantRequests(t, "a second time", c.settle())
+		})
+	}
 }
 
 // A release is made once, whatever the watch has brought.

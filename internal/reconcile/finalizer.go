@@ -32,12 +32,16 @@ func (p *pass) holdFinalizer(ctx context.Context) *problem.Problem {
 }
 
 // dropFinalizer takes the finalizer from a parent whose deletion needs none, once it is known that no child is left that would be deleted
-// before it.
+// before it. The parent alone tells whether it has one: the status of a TemplateController can be lost.
 func (p *pass) dropFinalizer(ctx context.Context) *problem.Problem {
-	if !p.MayHold || p.NeedsFinalizer || !p.parent.HasFinalizer(p.Finalizer) || !p.Complete(p.key.Parent.Namespace) || !p.goesAlone() {
+	if p.NeedsFinalizer || !p.parent.HasFinalizer(p.Finalizer) || !p.Complete(p.key.Parent.Namespace) || !p.goesAlone() {
 		return nil
 	}
-	return p.r.releaseParent(ctx, p.Controller, p.key, p.parent)
+	after, issue := p.r.releaseParent(ctx, p.Controller, p.key, p.parent)
+	if after != nil {
+		p.parent = after // the status is applied to this version
+	}
+	return issue
 }
 
 // goesAlone reports whether no child is left that would go before the parent.
@@ -48,18 +52,18 @@ func (p *pass) mayRelease() bool {
 	return !p.NeedsFinalizer && p.written.Children && p.parent.HasFinalizer(p.Finalizer)
 }
 
-// releaseParent takes the controller's finalizer from a parent.
-func (r *Reconciler) releaseParent(ctx context.Context, c *running.Controller, key queue.Key, parent *object.Object) *problem.Problem {
+// releaseParent takes the controller's finalizer from a parent, and returns what the parent is then, nil where nothing was written.
+func (r *Reconciler) releaseParent(ctx context.Context, c *running.Controller, key queue.Key, parent *object.Object) (*object.Object, *problem.Problem) {
 	holder, holds := kube.HolderOf(parent, c.Finalizer)
 	if !holds {
-		return nil
+		return nil, nil
 	}
 	after, err := c.Cluster.SetFinalizers(ctx, c.LocateParent(key), holder.Version, holder.Others)
 	if answers.MissingObject(err) {
-		return nil
+		return nil, nil
 	}
 	if err != nil {
-		return finalizerProblem(c, key, err, "remove")
+		return nil, finalizerProblem(c, key, err, "remove")
 	}
 	gone := parent.Deleting() && len(holder.Others) == 0
 	if cache := c.ParentCache(key.Parent.Namespace); cache != nil && !gone {
@@ -69,7 +73,7 @@ func (r *Reconciler) releaseParent(ctx context.Context, c *running.Controller, k
 		r.lookAt(c.Name) // it may have been the last one
 	}
 	klog.FromContext(ctx).V(2).Info("removed the finalizer of a parent", "controller", c.Name, "parent", key.Parent.String())
-	return nil
+	return after, nil
 }
 
 // finalizerProblem tells what the server's answer to a change of a parent's finalizers means.

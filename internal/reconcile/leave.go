@@ -202,7 +202,7 @@ func (r *Reconciler) pruneUnmatched(ctx context.Context, c *running.Controller, 
 
 // releaseUnmatched takes the finalizer from a parent that no longer matches.
 func (r *Reconciler) releaseUnmatched(ctx context.Context, c *running.Controller, key queue.Key, parent *object.Object) Result {
-	if issue := r.releaseParent(ctx, c, key, parent); issue != nil {
+	if _, issue := r.releaseParent(ctx, c, key, parent); issue != nil {
 		klog.FromContext(ctx).Info("cannot remove the finalizer of a parent that no longer matches, will retry", "controller", c.Name, "parent", key.Parent.String(), "reason", issue.Message)
 		return Result{Retry: max(problem.RetryBackoff, issue.Retry)}
 	}

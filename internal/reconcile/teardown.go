@@ -96,7 +96,7 @@ func (p *pass) removeAll(ctx context.Context, children []*child.Live, foreground
 
 // release has the parent go.
 func (p *pass) release(ctx context.Context) Result {
-	issue := p.r.releaseParent(ctx, p.Controller, p.key, p.parent)
+	_, issue := p.r.releaseParent(ctx, p.Controller, p.key, p.parent)
 	if issue == nil {
 		p.r.events.Forget(p.key)
 		p.r.attempts.End(p.key)
