@@ -84,10 +84,20 @@ func (r *Related) watch(where string, from *v1.Related) *Rejection {
 	return found.joined()
 }
 
+// mostSelected is how many labels and values one selector may have. They are sent with each request that lists or watches.
+const mostSelected = 1_000
+
 // selectorOf parses a selector of labels; nil selects all.
 func selectorOf(where string, selector *metav1.LabelSelector) (labels.Selector, *Rejection) {
 	if selector == nil {
 		return labels.Everything(), nil
+	}
+	size := len(selector.MatchLabels)
+	for i := range selector.MatchExpressions {
+		size += 1 + len(selector.MatchExpressions[i].Values)
+	}
+	if size > mostSelected {
+		return nil, wrong(finding.Selector, where, "there are %d labels and values, and there may be %d: select by a label that all these objects share", size, mostSelected)
 	}
 	parsed, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil {

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,33 @@ func TestSpecsThatMakeNoSense(t *testing.T) {
 		if r == nil || !strings.HasPrefix(r.Reason+": "+r.Message, want) {
 			t.Errorf("got %+v, want %s", r, want)
 		}
+	}
+}
+
+func TestSelectorsAreBounded(t *testing.T) {
+	for why, row := range map[string]struct {
+		labels, values int
+		want           string
+	}{
+		"as many as may be": {500, 499, ""},
+		"one more":          {500, 500, "spec.watch.labelSelector: there are 1001 labels and values, and there may be 1000: select by a label that all these objects share"},
+	} {
+		t.Run(why, func(t *testing.T) {
+			selector := &metav1.LabelSelector{MatchLabels: map[string]string{}, MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "b", Operator: "In", Values: make([]string, row.values)}}}
+			for i := range row.labels {
+				selector.MatchLabels[fmt.Sprint("a", i)] = ""
+			}
+			spec := specWith("{}", "x")
+			spec.Watch.LabelSelector = selector
+			c, r := Compile("tc", spec)
+			got := ""
+			if r != nil {
+				got = r.Message
+			}
+			if got != row.want || c.Unread != (row.want != "") {
+				t.Errorf("refused for %q, want %q", got, row.want)
+			}
+		})
 	}
 }
 

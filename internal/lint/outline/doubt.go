@@ -173,6 +173,9 @@ func (f *Finder) inRounds(u *syntax.Unit, at int, chain map[parse.Node]int, loop
 
 // failsAt reports whether what a way yields has its first fault, a clear one, in the line of the template that a place is in.
 func (f *Finder) failsAt(u *syntax.Unit, at int, choose chooser) bool {
+	if pause(f.Pause).ended() {
+		return false
+	}
 	w := follow(u, f.prints, choose)
 	err := f.first(w, -1)
 	if err == nil || w.unclear(u, err) {

@@ -31,8 +31,11 @@ type Fault struct {
 
 // Finder finds faults. It is for one TemplateController, and not safe for concurrent use.
 type Finder struct {
-	prints Classifier
-	read   int // bytes
+	// Pause is called now and then. An error ends the work, and then what is found means nothing; nil = there are no pauses.
+	Pause func() error
+
+	prints      Classifier
+	read, marks int // bytes that are read as YAML, and marks
 }
 
 // Faults returns the faults of a template: at most the first one in the way that takes each branch, and that in the way which takes
@@ -40,7 +43,7 @@ type Finder struct {
 func (f *Finder) Faults(u *syntax.Unit, prints Classifier) []Fault {
 	f.prints = prints
 	content := u.Text.Content
-	if len(content) > longest || strings.ContainsAny(content, string(value)+unsettled) {
+	if pause(f.Pause).ended() || len(content) > longest || strings.ContainsAny(content, string(value)+unsettled) {
 		return nil
 	}
 	var all []Fault
@@ -88,10 +91,12 @@ func (f *Finder) first(w *way, to int) *yaml.LoadError {
 	if to >= 0 {
 		from, size = io.MultiReader(bytes.NewReader(w.out[:to]), failing{}), to
 	}
-	if f.read += size; len(w.out) > longest || f.read > maxRead {
+	marks := countMarks(w.out[:size])
+	if len(w.out) > longest || f.read+size > maxRead || f.marks+marks > maxMarks {
 		return nil
 	}
-	loader, err := yaml.NewLoader(from, yaml.WithV4Defaults())
+	f.read, f.marks = f.read+size, f.marks+marks
+	loader, err := pause(f.Pause).loader(from)
 	for {
 		var n yaml.Node
 		if err == nil {

@@ -1,6 +1,7 @@
 package outline
 
 import (
+	"bytes"
 	"cmp"
 	"slices"
 	"strings"
@@ -49,11 +50,33 @@ const maxSkeletons = 200
 // maxSkeleton bounds the text of which a skeleton is made, in bytes.
 const maxSkeleton = 128 << 10
 
-// Of reads the text of a template.
-func Of(u *syntax.Unit) *Skeleton {
+// Skeletons makes the skeletons of the templates of one TemplateController, each once. It is not safe for concurrent use.
+type Skeletons struct {
+	// Pause is called now and then. An error ends the work, and then what is made means nothing; nil = there are no pauses.
+	Pause func() error
+
+	made map[*syntax.Unit]*Skeleton
+	read int // marks
+}
+
+// Of returns the skeleton of a template.
+func (all *Skeletons) Of(u *syntax.Unit) *Skeleton {
+	s := all.made[u]
+	if s == nil {
+		if all.made == nil {
+			all.made = map[*syntax.Unit]*Skeleton{}
+		}
+		s = all.of(u)
+		all.made[u] = s
+	}
+	return s
+}
+
+// of reads the text of a template.
+func (all *Skeletons) of(u *syntax.Unit) *Skeleton {
 	s := &Skeleton{Text: u.Text}
 	content := u.Text.Content
-	if len(content) > maxSkeleton || strings.ContainsRune(content, blank) {
+	if pause(all.Pause).ended() || len(content) > maxSkeleton || strings.ContainsRune(content, blank) {
 		s.Others = true
 		return s
 	}
@@ -68,34 +91,38 @@ func Of(u *syntax.Unit) *Skeleton {
 		return s
 	}
 	s.Others, s.adds, s.prints, s.branches, s.joints = g.unplaced, g.adds, g.prints, g.branches, g.joints
-	s.read(lines)
+	all.documents(s, lines)
 	return s
 }
 
-// read reads the documents of lines.
-func (s *Skeleton) read(lines []string) {
+// documents reads the documents of lines.
+func (all *Skeletons) documents(s *Skeleton, lines []string) {
 	first := 0
 	for i := 0; i <= len(lines) && len(s.Documents) < maxSkeletons; i++ {
 		if i < len(lines) && !separator.Begins(lines[i]) {
 			continue
 		}
-		s.document(lines[first:i], first+1)
+		all.document(s, lines[first:i], first+1)
 		first = i + 1
 	}
 }
 
-func (s *Skeleton) document(lines []string, first int) {
-	text := strings.Join(lines, "\n")
-	if strings.TrimSpace(text) == "" {
+func (all *Skeletons) document(s *Skeleton, lines []string, first int) {
+	text := []byte(strings.Join(lines, "\n"))
+	if len(bytes.TrimSpace(text)) == 0 {
 		s.bare(first, first+len(lines))
 		return
 	}
-	var root yaml.Node
-	if err := yaml.Unmarshal([]byte(text), &root); err != nil || len(root.Content) != 1 {
+	var root *yaml.Node
+	if marks := countMarks(text); all.read+marks <= maxMarks {
+		all.read += marks
+		root = pause(all.Pause).document(text)
+	}
+	if root == nil {
 		s.Others = true // what it is cannot be told without data
 		return
 	}
-	s.Documents = append(s.Documents, Document{root.Content[0], first})
+	s.Documents = append(s.Documents, Document{root, first})
 }
 
 // bare keeps the action that prints all of the lines from one on and before another one, if it is one.

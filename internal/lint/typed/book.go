@@ -49,11 +49,4 @@ func (c *checker) Printed(text *syntax.Text, offset int) (kinds schema.Kinds, pr
 }
 
 // Skeleton returns that of a template, which is made once.
-func (c *checker) Skeleton(u *syntax.Unit) *outline.Skeleton {
-	s, made := c.skeletons[u]
-	if !made {
-		s = outline.Of(u)
-		c.skeletons[u] = s
-	}
-	return s
-}
+func (c *checker) Skeleton(u *syntax.Unit) *outline.Skeleton { return c.skeletons.Of(u) }

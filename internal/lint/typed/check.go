@@ -64,7 +64,7 @@ type checker struct {
 	children  map[string]*syntax.Unit // templates of entries, by name
 	entries   map[string]string       // names of entries, by that of their readyWhen
 	others    map[string]*value.Value // see otherObjects; nil = not known yet
-	skeletons map[*syntax.Unit]*outline.Skeleton
+	skeletons outline.Skeletons
 }
 
 type variable struct {
@@ -83,7 +83,7 @@ func Check(spec *v1.TemplateControllerSpec, program *render.Program, known schem
 func newChecker(spec *v1.TemplateControllerSpec, program *render.Program, known schema.Set) *checker {
 	c := &checker{
 		spec: spec, known: known, program: program, units: program.Templates(),
-		fine: map[value.Spot]bool{}, labels: labelled(spec), suggest: suggest.New(), tested: map[string]bool{}, seen: map[*parse.Tree][]context{}, called: map[*parse.Tree]bool{}, printed: map[value.Spot]*value.Value{}, partial: map[*syntax.Text]bool{}, kinds: map[string]*value.Value{}, skeletons: map[*syntax.Unit]*outline.Skeleton{}, children: map[string]*syntax.Unit{}, entries: map[string]string{},
+		fine: map[value.Spot]bool{}, labels: labelled(spec), suggest: suggest.New(), tested: map[string]bool{}, seen: map[*parse.Tree][]context{}, called: map[*parse.Tree]bool{}, printed: map[value.Spot]*value.Value{}, partial: map[*syntax.Text]bool{}, kinds: map[string]*value.Value{}, children: map[string]*syntax.Unit{}, entries: map[string]string{},
 	}
 	units := make(map[string]*syntax.Unit, len(c.units.Children))
 	for _, u := range c.units.Children {
