@@ -123,7 +123,6 @@ var held = map[string]string{
 	"Of that, time for reading schemas of kinds":             "readLimit",
 	"Size of what the API server sends":                      "bodyLimit",
 	"Requests that a replica receives":                       "inboxLimit",
-	"Memory for checking it":                                 "compiledBytes",
 	"Time for the API server to send one":                    "bodyTime",
 	"Errors that an answer tells":                            "mostErrors",
 	"Warnings that it tells":                                 "mostWarnings",

@@ -47,9 +47,9 @@ type Handler struct {
 	// makes no request. nil = none are known.
 	Others func(kind schema.GroupKind) []*v1.TemplateController
 
-	// Reserve waits until so many bytes of memory may be used for a check, which release gives back, and returns an error when ctx ends
-	// before. nil = there is no account of memory.
-	Reserve func(ctx context.Context, bytes int) (release func(), err error)
+	// Reserve waits until there is memory for a check, which release gives back, and returns an error when ctx ends before. nil = there is
+	// no account of memory.
+	Reserve func(ctx context.Context) (release func(), err error)
 
 	inbox           inbox
 	places          chan struct{} // a place for each that is looked at

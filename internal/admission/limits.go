@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"unicode/utf8"
 
@@ -13,9 +15,11 @@ import (
 // objectLimit is how large an object can be that an API server stores: more than 1.5 MiB is refused by etcd.
 const objectLimit = 3 << 19 // bytes
 
-// bounds are what the schema of TemplateControllers says of the size of a value.
+// bounds are what the schema of TemplateControllers says of the size of a value, and which keys a map of a list must have: else a list of empty
+// maps would take twenty times the memory of its text.
 type bounds struct {
 	Properties map[string]*bounds `json:"properties"`
+	Required   []string           `json:"required"`
 	Items      *bounds            `json:"items"`
 	MaxLength  *int               `json:"maxLength"` // characters
 	MaxItems   *int               `json:"maxItems"`
@@ -37,18 +41,21 @@ func tooLarge(text []byte) string {
 		return fmt.Sprintf("the object has %d bytes: it may have at most %d", len(text), objectLimit)
 	}
 	m := &measure{from: json.NewDecoder(bytes.NewReader(text))}
-	m.value(readBounds(), "")
-	return m.fault
+	m.value(readBounds())
+	if m.fault == "" {
+		return ""
+	}
+	return strings.TrimPrefix(m.where, ".") + m.fault
 }
 
 // measure is a walk through a text. It ends at a fault, or where the text is no JSON, of which its reader tells.
 type measure struct {
-	from  *json.Decoder
-	fault string
+	from         *json.Decoder
+	fault, where string // where is a path, which grows on the way back from the fault
 }
 
 // value walks through a value, and reports whether to go on. Nil bounds are none.
-func (m *measure) value(of *bounds, where string) bool {
+func (m *measure) value(of *bounds) bool {
 	if of == nil {
 		var skipped json.RawMessage
 		return m.from.Decode(&skipped) == nil
@@ -59,44 +66,70 @@ func (m *measure) value(of *bounds, where string) bool {
 	}
 	switch token := token.(type) {
 	case json.Delim:
-		return m.values(of, where, token == '[')
+		if token == '[' {
+			return m.list(of)
+		}
+		return m.object(of, nil)
 	case string:
 		if n := utf8.RuneCountInString(token); of.MaxLength != nil && n > *of.MaxLength {
-			m.fault = fmt.Sprintf("%s has %d characters: write at most %d", where, n, *of.MaxLength)
+			m.fault = fmt.Sprintf(" has %d characters: write at most %d", n, *of.MaxLength)
 		}
 	}
 	return m.fault == ""
 }
 
-// values walks through what is in a list or a map, behind its beginning.
-func (m *measure) values(of *bounds, where string, list bool) bool {
+// list walks through what is in a list, behind its beginning.
+func (m *measure) list(of *bounds) bool {
 	for i := 0; m.from.More(); i++ {
-		if list && of.MaxItems != nil && i >= *of.MaxItems {
-			m.fault = fmt.Sprintf("%s has more than %d entries: give at most %d", where, *of.MaxItems, *of.MaxItems)
+		if of.MaxItems != nil && i >= *of.MaxItems {
+			m.fault = fmt.Sprintf(" has more than %d entries: give at most %d", *of.MaxItems, *of.MaxItems)
 			return false
 		}
-		inner, at := of.Items, fmt.Sprintf("%s[%d]", where, i)
-		if !list {
-			token, err := m.from.Token()
-			key, ok := token.(string)
-			if err != nil || !ok {
-				return false
-			}
-			if inner = of.Properties[key]; inner != nil {
-				at = path(where, key)
-			}
-		}
-		if !m.value(inner, at) {
+		if !m.item(of.Items) {
+			m.where = fmt.Sprintf("[%d]%s", i, m.where)
 			return false
 		}
 	}
-	_, err := m.from.Token() // the end
-	return err == nil
+	return m.end()
 }
 
-func path(where, key string) string {
-	if where == "" {
-		return key
+// item walks through an item of a list.
+func (m *measure) item(of *bounds) bool {
+	if of == nil || len(of.Required) == 0 {
+		return m.value(of)
 	}
-	return where + "." + key
+	if token, err := m.from.Token(); err != nil || token != json.Delim('{') {
+		m.fault = " is no mapping"
+		return false
+	}
+	return m.object(of, slices.Clone(of.Required))
+}
+
+// object walks through what is in a map, behind its beginning. Keys are missing if they do not come.
+func (m *measure) object(of *bounds, missing []string) bool {
+	for m.from.More() {
+		token, err := m.from.Token()
+		key, ok := token.(string)
+		if err != nil || !ok {
+			return false
+		}
+		if !m.value(of.Properties[key]) {
+			m.where = "." + key + m.where
+			return false
+		}
+		missing = slices.DeleteFunc(missing, func(each string) bool { return each == key })
+	}
+	if !m.end() {
+		return false
+	}
+	if len(missing) > 0 {
+		m.fault = " has no " + missing[0]
+	}
+	return m.fault == ""
+}
+
+// end walks over the end of a list or a map.
+func (m *measure) end() bool {
+	_, err := m.from.Token()
+	return err == nil
 }

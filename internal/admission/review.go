@@ -56,7 +56,7 @@ func (h *Handler) review(ctx context.Context, request *request) (*admissionv1.Ad
 			return yes, nil
 		}
 	}
-	release, err := h.reserve(ctx, max(len(request.Object.Raw), len(request.OldObject.Raw)))
+	release, err := h.reserve(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -64,16 +64,12 @@ func (h *Handler) review(ctx context.Context, request *request) (*admissionv1.Ad
 	return h.answer(ctx, request, tc, before), nil
 }
 
-// compiledBytes is how many bytes of memory the check of a TemplateController takes at most for each byte of it.
-const compiledBytes = 100
-
-// reserve takes the memory that a check of that many bytes may need, which release gives back. Where there is none before ctx ends, it returns
-// an error.
-func (h *Handler) reserve(ctx context.Context, bytes int) (release func(), err error) {
+// reserve takes the memory for a check, which release gives back. Where there is none before ctx ends, it returns an error.
+func (h *Handler) reserve(ctx context.Context) (release func(), err error) {
 	if h.Reserve == nil {
 		return func() {}, nil
 	}
-	return h.Reserve(ctx, compiledBytes*bytes)
+	return h.Reserve(ctx)
 }
 
 func refusal(request *request, message string) *admissionv1.AdmissionResponse {
