@@ -91,7 +91,7 @@ func under(t *testing.T, strategy string) string {
 func (c *cluster) hide(name string) {
 	o := c.get("configmaps", name).DeepCopy()
 	o.SetLabels(nil)
-	c.store(configMap(name), o)
+	c.Store(configMap(name), o)
 	c.deliver()
 }
 
@@ -126,7 +126,7 @@ func TestRecreateReplacesAChildThatHasLostItsLabel(t *testing.T) {
 	c.hide("a")
 	c.apply(with(t, with(t, app, "[a, b]", "[a]"), "hello", "bye"))
 	wantRequests(t, "it is out of date, and may not be changed in place", c.run(), "create configmaps a", "get configmaps a", "delete-foreground configmaps a", "status apps one")
-	delete(c.objects, configMap("a")) // as no watch shows
+	delete(c.Objects, configMap("a")) // as no watch shows
 	_, requests := c.pass("apps", "one")
 	wantRequests(t, "it is gone", requests, "create configmaps a", "status apps one")
 }
@@ -142,7 +142,7 @@ func TestStrategiesThatLeaveEditsAloneGiveBackLabelsOnly(t *testing.T) {
 			o := c.get("configmaps", "a").DeepCopy()
 			o.SetLabels(map[string]string{"mine": "yes"})
 			o.Object["data"] = map[string]any{"text": "edited"}
-			c.store(configMap("a"), o)
+			c.Store(configMap("a"), o)
 			c.deliver()
 			wantRequests(t, "a child without its labels", c.run(), "create configmaps a", "get configmaps a", "mark configmaps a")
 			labels["mine"] = "yes"

@@ -100,7 +100,7 @@ func TestStatusThatIsTakenBackAsItWasCallsForNoLook(t *testing.T) {
 	c.run()
 	o := c.get("apps", "one").DeepCopy() // as after an operator of another name: all is there, and ours is nothing
 	o.SetManagedFields(nil)
-	c.store(locationOf(o), o)
+	c.Store(locationOf(o), o)
 	c.deliver()
 	result, requests := c.pass("apps", "one")
 	wantRequests(t, "nothing is ours", requests, "status apps one")

@@ -60,7 +60,7 @@ func BenchmarkReconcileManyNamespaces(b *testing.B) {
 			c.apply(apps)
 			for i := range namespaces {
 				parent := types.NamespacedName{Namespace: fmt.Sprint("ns-", i), Name: nameOf(i)}
-				c.store(kube.Location{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: parent.Namespace, Name: parent.Name}, appIn(parent, children))
+				c.Store(kube.Location{Resource: fakeKinds[schema.GroupKind{Group: "example.org", Kind: "App"}].Resource, Namespace: parent.Namespace, Name: parent.Name}, appIn(parent, children))
 			}
 			c.deliver()
 			c.run()

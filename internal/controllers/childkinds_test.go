@@ -242,7 +242,7 @@ func TestAKindIsRecordedBeforeItsFirstChildIsCreated(t *testing.T) {
 	clear(c.refuse)
 	created := false
 	c.during = func() {
-		for at := range c.objects {
+		for at := range c.Objects {
 			if at.Resource.Resource == "configmaps" && !created {
 				created = true
 				c.expectKinds("when the first child is there", "ConfigMap; configmaps")
@@ -316,7 +316,7 @@ func TestATemplateControllerIsDeletedThoughAKindMayNotBeRead(t *testing.T) {
 	c.settleDenied(jobsWatch)
 	c.goes()
 	c.settle()
-	if c.objects[appsController] != nil || c.get("configmaps", "a") != nil {
+	if c.Objects[appsController] != nil || c.get("configmaps", "a") != nil {
 		t.Errorf("not deleted: Ready is %s", c.condition("templatecontrollers", "apps", v1.ConditionReady))
 	}
 }

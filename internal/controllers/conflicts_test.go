@@ -95,7 +95,7 @@ func TestConflictWithADeletedObjectIsRetriedAtOnce(t *testing.T) {
 	c.apply(app)
 	c.during = func() {
 		if c.requests[len(c.requests)-1] == "get configmaps a" {
-			c.remove(configMap("a"))
+			c.Remove(configMap("a"))
 		}
 	}
 	wantRequests(t, "somebody deletes what has the name", c.run(), "create configmaps a", "get configmaps a", "create configmaps a", "create configmaps b", "status apps one")

@@ -80,7 +80,7 @@ func TestTemplateControllerThatCannotBeReadIsTriedAgain(t *testing.T) {
 	c := newCluster(t)
 	odd := c.apply(apps).DeepCopy()
 	odd.Object["spec"].(map[string]any)["watch"] = "odd"
-	c.store(appsController, odd)
+	c.Store(appsController, odd)
 	c.deliver()
 	if err := c.controllers.Sync(t.Context(), "apps"); err == nil {
 		t.Error("no error")

@@ -84,9 +84,9 @@ func TestCountsMayFallOnceAllParentsHaveBeenLookedAt(t *testing.T) {
 			if got := total(); got != 2 {
 				t.Fatalf("status.parents.total is %d, want 2", got)
 			}
-			c.remove(locationOf(parse(t, with(t, app, "name: one", "name: two"))))
+			c.Remove(locationOf(parse(t, with(t, app, "name: one", "name: two"))))
 			if !row.stay {
-				c.remove(locationOf(parse(t, app)))
+				c.Remove(locationOf(parse(t, app)))
 			}
 			if row.unreadable {
 				c.silent[watch.Want{Resource: one.Resource, Role: watch.Parent}] = true

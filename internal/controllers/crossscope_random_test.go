@@ -47,7 +47,7 @@ spec:
 func (c *cluster) wander(r *rand.Rand) string {
 	pick := func(words ...string) string { return words[r.IntN(len(words))] }
 	parents := func() (at []kube.Location) {
-		for where := range c.objects {
+		for where := range c.Objects {
 			if where.Resource.Resource == "apps" {
 				at = append(at, where)
 			}
@@ -56,7 +56,7 @@ func (c *cluster) wander(r *rand.Rand) string {
 		return at
 	}
 	children := func() (at []kube.Location) {
-		for where := range c.objects {
+		for where := range c.Objects {
 			if res := where.Resource.Resource; res == "configmaps" || res == "clusterroles" {
 				at = append(at, where)
 			}
@@ -69,9 +69,9 @@ func (c *cluster) wander(r *rand.Rand) string {
 		text := fmt.Sprintf("{apiVersion: example.org/v1, kind: App, metadata: {namespace: %s, name: %s, labels: {tier: %s}}, spec: {role: %q, map: %s, text: %s}}",
 			pick("ns", "other"), pick("one", "two"), pick("front", "front", "back"), pick("", "r", "s"), pick("a", "b"), pick("x", "y"))
 		o := parse(c.t, text)
-		if c.objects[locationOf(o)] == nil {
-			c.applyAs(text, types.UID(fmt.Sprint("uid-", c.version)))
-		} else if c.objects[locationOf(o)].GetDeletionTimestamp() == nil {
+		if c.Objects[locationOf(o)] == nil {
+			c.applyAs(text, types.UID(fmt.Sprint("uid-", c.Version)))
+		} else if c.Objects[locationOf(o)].GetDeletionTimestamp() == nil {
 			c.apply(text)
 		}
 		return text
@@ -146,18 +146,18 @@ func TestNothingIsStranded(t *testing.T) {
 			}
 		}
 		c.rest()
-		for at, o := range c.objects {
+		for at, o := range c.Objects {
 			if res := at.Resource.Resource; (res == "configmaps" || res == "clusterroles") && !c.alive(o) {
 				t.Fatalf("seed %d: %s %s/%s has no parent: %v, after\n%s", seed, res, at.Namespace, at.Name, o.Object["metadata"], strings.Join(log, "\n"))
 			}
 		}
-		for at := range c.objects {
-			if at.Resource.Resource == "apps" && c.objects[at].GetDeletionTimestamp() == nil {
+		for at := range c.Objects {
+			if at.Resource.Resource == "apps" && c.Objects[at].GetDeletionTimestamp() == nil {
 				c.deletes(at, metav1.DeletePropagationBackground)
 			}
 		}
 		c.rest()
-		for at, o := range c.objects {
+		for at, o := range c.Objects {
 			if at.Resource != v1.Resource {
 				t.Fatalf("seed %d: %s %s/%s is left: %v, after\n%s", seed, at.Resource.Resource, at.Namespace, at.Name, o.Object["metadata"], strings.Join(log, "\n"))
 			}
@@ -168,14 +168,14 @@ func TestNothingIsStranded(t *testing.T) {
 // rest settles until the garbage collector has nothing to do, either.
 func (c *cluster) rest() {
 	c.t.Helper()
-	for c.settle(); c.collectGarbage(); c.settle() {
+	for c.settle(); c.CollectGarbage(); c.settle() {
 		c.deliver()
 	}
 }
 
 // alive reports whether the parent of a child is there, and stays.
 func (c *cluster) alive(child *unstructured.Unstructured) bool {
-	for at, o := range c.objects {
+	for at, o := range c.Objects {
 		if at.Resource.Resource == "apps" && string(o.GetUID()) == child.GetLabels()[v1.LabelParentUID] {
 			return o.GetDeletionTimestamp() == nil
 		}

@@ -64,8 +64,8 @@ func TestParentGoesAfterItsChildrenInOtherNamespaces(t *testing.T) {
 			wantRequests(t, why, c.writes(), row.writes...)
 			c.letGo()
 			got := c.writes()
-			if c.objects[one] != nil || !slices.Contains(got, parentRelease) {
-				t.Errorf("when they are gone: %v, and the parent is %v", got, c.objects[one])
+			if c.Objects[one] != nil || !slices.Contains(got, parentRelease) {
+				t.Errorf("when they are gone: %v, and the parent is %v", got, c.Objects[one])
 			}
 			if created := slices.IndexFunc(got, func(r string) bool { return strings.Contains(r, "create") }); created >= 0 {
 				t.Errorf("something is made anew: %v", got)
@@ -96,7 +96,7 @@ func TestWhatStaysWhenAParentGoes(t *testing.T) {
 		c := begun(t, with(t, tenants, "- name: role\n", "- name: role\n    deletionPolicy: Orphan\n"), tenant)
 		c.deletes(one, metav1.DeletePropagationBackground)
 		wantRequests(t, "deletion", c.writes(), "delete configmaps a", "status apps one", parentRelease)
-		if c.objects[clusterRole] == nil {
+		if c.Objects[clusterRole] == nil {
 			t.Error("it is gone")
 		}
 	})
@@ -104,11 +104,11 @@ func TestWhatStaysWhenAParentGoes(t *testing.T) {
 		c := begun(t, tenants, tenant)
 		c.deletes(one, metav1.DeletePropagationOrphan)
 		got := c.writes()
-		if c.objects[clusterRole] == nil || c.objects[farMap("a")] == nil {
+		if c.Objects[clusterRole] == nil || c.Objects[farMap("a")] == nil {
 			t.Errorf("something is gone: %v", got)
 		}
 		for _, at := range []string{"clusterroles", "configmaps"} {
-			for where, o := range c.objects {
+			for where, o := range c.Objects {
 				if where.Resource.Resource == at && o.GetAnnotations()[v1.AnnotationDeletion] != "Orphan" {
 					t.Errorf("%s %s does not say that it stays", at, where.Name)
 				}
@@ -141,7 +141,7 @@ func TestFinalizerThatSomebodyRemoves(t *testing.T) {
 	c.deletes(one, metav1.DeletePropagationForeground)
 	wantRequests(t, "it is deleted in the foreground", c.writes(), "delete configmaps a", "delete clusterroles r", "status apps one", "finalizers[foregroundDeletion] apps one")
 	wantRequests(t, "the rest is for the garbage collector", c.writes())
-	if c.objects[one] != nil {
+	if c.Objects[one] != nil {
 		t.Error("the parent is there still")
 	}
 }
@@ -161,7 +161,7 @@ func TestFinalizerFollowsTheScope(t *testing.T) {
 	wantRequests(t, "it is to go", c.writes(), ownFinalizer, parentHolds, "update configmaps a")
 	c.apply(near)
 	wantRequests(t, "Cluster → Namespaced", c.writes(), "update configmaps a", parentRelease, givenUp)
-	if ref := metav1.GetControllerOf(c.objects[configMap("a")]); ref == nil {
+	if ref := metav1.GetControllerOf(c.Objects[configMap("a")]); ref == nil {
 		t.Error("it has no owner")
 	}
 }

@@ -71,7 +71,7 @@ func (c *cluster) applyAs(text string, uid types.UID) {
 	c.t.Helper()
 	o := parse(c.t, text)
 	o.SetUID(uid)
-	c.store(locationOf(o), o)
+	c.Store(locationOf(o), o)
 	c.deliver()
 }
 
@@ -90,7 +90,7 @@ func TestChildrenInOtherNamespacesAndInNone(t *testing.T) {
 	wantRequests(t, "first pass", c.run(), ownFinalizer, parentHolds, "create clusterroles r", "create configmaps a", "status apps one")
 	c.quiet("first pass")
 	for _, at := range []kube.Location{clusterRole, farMap("a")} {
-		o := c.objects[at]
+		o := c.Objects[at]
 		if o == nil {
 			t.Fatalf("there is no %s %s in %q", at.Resource.Resource, at.Name, at.Namespace)
 		}
@@ -137,7 +137,7 @@ func TestTwoParentsThatWantTheSameObject(t *testing.T) {
 		"delete it, or choose another name in the template; ConfigMap far/a exists already and belongs to TemplateController apps for another parent, which its annotation templater.dev/parent names: " +
 		"templater does not take it; delete it, or choose another name in the template"
 	second := locationOf(parse(t, two))
-	if got := conditionOf(c.objects[second], "Ready"); got != want {
+	if got := conditionOf(c.Objects[second], "Ready"); got != want {
 		t.Errorf("ready condition of the second %q, want %q", got, want)
 	}
 	c.quiet("the second")
@@ -146,7 +146,7 @@ func TestTwoParentsThatWantTheSameObject(t *testing.T) {
 	c.deliver()
 	c.clock.SetTime(c.clock.Now().Add(2 * problem.SlowRetry))
 	wantRequests(t, "then", c.run(), "create clusterroles r", "create configmaps a", "get configmaps a", "status apps one")
-	if got := c.objects[clusterRole].GetAnnotations()[v1.AnnotationParent]; got != "other/one" {
+	if got := c.Objects[clusterRole].GetAnnotations()[v1.AnnotationParent]; got != "other/one" {
 		t.Errorf("it is of %s now", got)
 	}
 	c.quiet("it has changed hands")
@@ -184,7 +184,7 @@ func TestParentThatStopsMatchingLosesItsChildrenInOtherNamespaces(t *testing.T) 
 			wantRequests(t, "the parent is deleted", c.writes())
 			c.start()
 			wantRequests(t, "after a restart, and a long time", c.writes())
-			if c.objects[clusterRole] == nil {
+			if c.Objects[clusterRole] == nil {
 				t.Error("it is gone")
 			}
 		})
@@ -226,7 +226,7 @@ func TestChildrenInOtherNamespacesThatAreLeftBehind(t *testing.T) {
 	})
 	t.Run("there is another parent of that name", func(t *testing.T) {
 		c := begun(t, tenants, tenant)
-		c.remove(locationOf(parse(t, tenant)))
+		c.Remove(locationOf(parse(t, tenant)))
 		c.applyAs(tenant, "uid-next")
 		wantRequests(t, "at once", c.run(), parentHolds, "create clusterroles r", "get clusterroles r", "create configmaps a", "get configmaps a", "status apps one")
 		const want = "False Progressing: ClusterRole r belongs to an earlier object of the parent's name; it is made anew once that one is collected; ConfigMap far/a belongs to an earlier object of the parent's name; it is made anew once that one is collected"
@@ -252,7 +252,7 @@ func TestChildrenInOtherNamespacesThatAreLeftBehind(t *testing.T) {
 	})
 	t.Run("there is another parent of that name, and they were to stay", func(t *testing.T) {
 		c := begun(t, with(t, tenants, "- name: role\n", "- name: role\n    deletionPolicy: Orphan\n"), with(t, tenant, "[a]", "[]"))
-		c.remove(locationOf(parse(t, tenant)))
+		c.Remove(locationOf(parse(t, tenant)))
 		c.applyAs(with(t, tenant, "[a]", "[]"), "uid-next")
 		c.run()
 		const want = "False ChildConflict: ClusterRole r exists already and belongs to TemplateController apps for another parent, which its annotation templater.dev/parent names: templater does not take it; delete it, or choose another name in the template"
@@ -277,7 +277,7 @@ func TestChildrenOfARestoredBackupAreKept(t *testing.T) {
 	} {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, tenants, tenant)
-			c.remove(one)
+			c.Remove(one)
 			c.older("9")
 			c.edit(appsController, func(o *unstructured.Unstructured) {
 				unstructured.RemoveNestedField(o.Object, "status", "sealedSince")
@@ -298,7 +298,7 @@ func (c *cluster) kindGone(parent string) {
 	c.t.Helper()
 	o := parse(c.t, parent)
 	c.refuse["kind "+o.GetKind()] = &kind.NotFoundError{GVK: o.GroupVersionKind()}
-	delete(c.objects, locationOf(o))
+	delete(c.Objects, locationOf(o))
 	c.controllers.queue.Add("apps")
 	c.run()
 }
@@ -340,20 +340,20 @@ func TestScopeIsEdited(t *testing.T) {
 				return with(t, spec, "- name: maps\n", "- name: maps\n    updateStrategy: {type: "+strategy+"}\n")
 			}
 			c := begun(t, by(namespaced), near)
-			made := c.objects[configMap("a")]
+			made := c.Objects[configMap("a")]
 			if ref := metav1.GetControllerOf(made); ref == nil || ref.UID != "uid-one" {
 				t.Fatalf("owner reference %v", ref)
 			}
 			c.apply(by(tenants))
 			wantRequests(t, "Namespaced → Cluster", c.run(), verb+" configmaps a")
-			now := c.objects[configMap("a")]
+			now := c.Objects[configMap("a")]
 			if now.GetUID() != made.GetUID() || len(now.GetOwnerReferences()) > 0 || now.GetAnnotations()[v1.AnnotationParent] != "ns/one" {
 				t.Errorf("the object is %s, with owners %v and annotations %v", now.GetUID(), now.GetOwnerReferences(), now.GetAnnotations())
 			}
 			c.quiet("Namespaced → Cluster")
 			c.apply(by(namespaced))
 			wantRequests(t, "Cluster → Namespaced", c.run(), verb+" configmaps a")
-			now = c.objects[configMap("a")]
+			now = c.Objects[configMap("a")]
 			if diff := cmp.Diff(made.GetOwnerReferences(), now.GetOwnerReferences()); diff != "" || now.GetUID() != made.GetUID() || now.GetAnnotations()[v1.AnnotationParent] != "" {
 				t.Errorf("the object is %s, with annotations %v and owners (-before +now):\n%s", now.GetUID(), now.GetAnnotations(), diff)
 			}
@@ -374,7 +374,7 @@ func TestObjectElsewhereNeverGetsAnOwner(t *testing.T) {
 	}
 	c.apply(with(t, tenant, ", role: r", "", "space: far", "space: ns"))
 	wantRequests(t, "the template follows", c.run(), "create configmaps a", "status apps one")
-	left := c.objects[farMap("a")]
+	left := c.Objects[farMap("a")]
 	if left == nil || len(left.GetOwnerReferences()) > 0 || left.GetAnnotations()[v1.AnnotationParent] != "ns/one" {
 		t.Errorf("what stays is %v", left)
 	}
@@ -384,7 +384,7 @@ func TestObjectElsewhereNeverGetsAnOwner(t *testing.T) {
 func TestPoliciesOfObjectsWithoutOwner(t *testing.T) {
 	spec := with(t, tenants, "- name: role\n", "- name: role\n    deletionPolicy: Orphan\n    prunePolicy: Orphan\n")
 	c := begun(t, spec, tenant)
-	role := c.objects[clusterRole]
+	role := c.Objects[clusterRole]
 	got := maps.Clone(role.GetAnnotations())
 	maps.DeleteFunc(got, func(key, _ string) bool {
 		return key == v1.AnnotationHash || key == v1.AnnotationSeal || key == v1.AnnotationDepth
@@ -395,7 +395,7 @@ func TestPoliciesOfObjectsWithoutOwner(t *testing.T) {
 	}
 	c.apply(with(t, spec, "    deletionPolicy: Orphan\n", ""))
 	wantRequests(t, "it is to go with its parent", c.run(), "update clusterroles r")
-	if _, has := c.objects[clusterRole].GetAnnotations()[v1.AnnotationDeletion]; has {
+	if _, has := c.Objects[clusterRole].GetAnnotations()[v1.AnnotationDeletion]; has {
 		t.Error("it says still that it is to stay")
 	}
 }
@@ -403,23 +403,23 @@ func TestPoliciesOfObjectsWithoutOwner(t *testing.T) {
 // TestStrangersSayTheyAreChildren puts objects into other namespaces that say all that children say but for the seal.
 func TestStrangersSayTheyAreChildren(t *testing.T) {
 	c := begun(t, tenants, tenant)
-	copied := c.objects[farMap("a")].DeepCopy()
+	copied := c.Objects[farMap("a")].DeepCopy()
 	copied.SetNamespace("theirs")
 	copied.SetUID(types.UID("theirs"))
 	copied.SetResourceVersion("")
 	at := farMap("a")
 	at.Namespace = "theirs"
-	c.store(at, copied)
+	c.Store(at, copied)
 	c.quiet("a copy of a child, seal and all, in another namespace")
 	c.apply(with(t, tenant, "[a]", "[]"))
 	wantRequests(t, "the child is pruned", c.run(), "delete configmaps a", "status apps one")
-	if c.objects[at] == nil || c.objects[farMap("a")] != nil {
+	if c.Objects[at] == nil || c.Objects[farMap("a")] != nil {
 		t.Error("the copy is gone, or the child is not")
 	}
 	c.gone(locationOf(parse(t, tenant)))
 	c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
 	c.run()
-	if c.objects[at] == nil {
+	if c.Objects[at] == nil {
 		t.Error("the copy is collected")
 	}
 }
@@ -457,10 +457,10 @@ func TestAccountWithChildrenInOtherNamespaces(t *testing.T) {
 				c.start()
 			}
 			c.run()
-			if c.objects[farMap("a")] != nil || c.objects[clusterRole] != nil || c.objects[configMap("a")] == nil {
+			if c.Objects[farMap("a")] != nil || c.Objects[clusterRole] != nil || c.Objects[configMap("a")] == nil {
 				t.Error("what is elsewhere is there still, or nothing is where it is to be")
 			}
-			if !c.everywhere() || !slices.Contains(c.objects[one].GetFinalizers(), "finalize.templater.dev/apps") {
+			if !c.everywhere() || !slices.Contains(c.Objects[one].GetFinalizers(), "finalize.templater.dev/apps") {
 				t.Error("it does not see whether what it has deleted is gone")
 			}
 			wantRequests(t, "it is gone", c.writes(), append(as(parentRelease), givenUp)...)

@@ -73,7 +73,7 @@ func TestDeletionIsReportedOnlyWhereItIsTrueAndMayBeWritten(t *testing.T) {
 		{"another manager owns the ready condition", apps, func(c *cluster) {
 			o := c.get("apps", "one").DeepCopy()
 			status := map[string]any{"status": map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True", "reason": "Mine", "message": ""}}}}
-			c.store(one, applied(o, status, "someone", "status"))
+			c.Store(one, applied(o, status, "someone", "status"))
 			c.deliver()
 		}},
 		{"this replica is on standby", apps, func(c *cluster) { c.standby(); c.run() }},

@@ -41,9 +41,9 @@ func left(t *testing.T, watched string) *cluster {
 func (c *cluster) superseded() {
 	c.controllers.led.Store(true)
 	c.controllers.tracked["apps"].confirmed = false
-	newer := c.objects[appsController].DeepCopy()
+	newer := c.Objects[appsController].DeepCopy()
 	newer.SetGeneration(newer.GetGeneration() + 1)
-	c.store(appsController, newer)
+	c.Store(appsController, newer)
 }
 
 func TestWhatBecomesOfAParentThatLeaves(t *testing.T) {
@@ -265,7 +265,7 @@ func TestStraysOfAnEarlierParent(t *testing.T) {
 		after  bool     // whether to look again
 	}{
 		"they go":                    {func(*cluster) {}, []string{"get apps one", "delete configmaps b"}, false},
-		"the parent is gone, too":    {func(c *cluster) { c.remove(locationOf(c.get("apps", "one"))) }, []string{"get apps one"}, true},
+		"the parent is gone, too":    {func(c *cluster) { c.Remove(locationOf(c.get("apps", "one"))) }, []string{"get apps one"}, true},
 		"the server does not answer": {func(c *cluster) { c.refuse["get apps one"] = errors.New("no answer") }, []string{"get apps one"}, true},
 		"one that is being deleted needs no help": {func(c *cluster) {
 			c.edit(configMap("b"), func(o *unstructured.Unstructured) {
@@ -290,7 +290,7 @@ func TestStraysOfAnEarlierParent(t *testing.T) {
 			labels[v1.LabelParentUID] = "earlier"
 			stray.SetLabels(labels)
 			c.seal(stray)
-			c.store(configMap("b"), stray)
+			c.Store(configMap("b"), stray)
 			c.deliver()
 			c.run()
 			row.change(c)

@@ -16,7 +16,7 @@ func (c *cluster) inOurName(change func(o *unstructured.Unstructured)) {
 	c.t.Helper()
 	o := c.get("configmaps", "a").DeepCopy()
 	change(o)
-	c.store(configMap("a"), o)
+	c.Store(configMap("a"), o)
 }
 
 func setText(text string) func(*unstructured.Unstructured) {

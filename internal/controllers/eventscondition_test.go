@@ -240,7 +240,7 @@ func (d denying) Announce(what kube.Announcement) {
 func TestAnEventThatIsNotAskedForIsToldOfOnce(t *testing.T) {
 	c := unheard(t)
 	key := keyOf("others", "x")
-	o := packed(t, c.objects[appAt("one")])
+	o := packed(t, c.Objects[appAt("one")])
 	for _, step := range []struct {
 		why  string
 		told bool

@@ -149,10 +149,10 @@ func (c *cluster) settle() []string {
 	before := len(c.requests)
 	parents, controllers := idle[queue.Key]{}, idle[string]{}
 	for range 10_000 {
-		version := c.version
+		version := c.Version
 		c.run()
 		c.deliver()
-		if c.version != version || c.collectGarbage() {
+		if c.Version != version || c.CollectGarbage() {
 			parents, controllers = idle[queue.Key]{}, idle[string]{}
 			c.deliver()
 			continue

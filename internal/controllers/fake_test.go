@@ -12,12 +12,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	serveryaml "k8s.io/apimachinery/pkg/util/yaml"
 	clocktesting "k8s.io/utils/clock/testing"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/memserver"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/object/objecttest"
 	"github.com/templater-dev/templater/internal/problem"
@@ -28,15 +28,12 @@ import (
 	"github.com/templater-dev/templater/internal/watch"
 )
 
-// cluster is a small API server: it has the kinds of fakeKinds, keeps objects, feeds the watches that
-// are set, and writes down every request.
+// cluster is an API server with the kinds of fakeKinds, which feeds the watches that are set and records every request, and an operator on it.
 type cluster struct {
+	*memserver.Server
 	t        testing.TB
 	clock    *clocktesting.FakePassiveClock
-	version  int
-	log      []change           // all writes so far
-	brought  map[watch.Want]int // how many of them the watch has brought
-	objects  map[kube.Location]*unstructured.Unstructured
+	brought  map[watch.Want]int // how many writes the watch has brought
 	caches   map[watch.Want]*watch.Cache
 	owners   map[string][]watch.Want
 	silent   map[watch.Want]bool // wants whose cache is not synced
@@ -85,10 +82,11 @@ var fakeKinds = map[schema.GroupKind]kind.Kind{
 func newCluster(t testing.TB) *cluster {
 	t.Helper()
 	c := &cluster{
-		t: t, version: 100, clock: clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
-		objects: map[kube.Location]*unstructured.Unstructured{}, caches: map[watch.Want]*watch.Cache{},
+		t: t, clock: clocktesting.NewFakePassiveClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
+		caches: map[watch.Want]*watch.Cache{},
 		owners: map[string][]watch.Want{}, silent: map[watch.Want]bool{}, refuse: map[string]error{}, lacks: map[string]bool{}, keys: keysOf(t, "1"), logs: nodeLogs{texts: map[string]string{}},
 	}
+	c.Server = c.newServer()
 	c.start()
 	return c
 }
@@ -212,33 +210,33 @@ func (c *cluster) apply(text string) *unstructured.Unstructured {
 		c.t.Fatalf("the fake cluster has no %s", gvk)
 	}
 	at := place(of, o)
-	there := c.objects[at]
+	there := c.Objects[at]
 	if there == nil {
-		there = c.born(at, o.Object)
+		there = c.NewObject(at, o.Object)
 		there.SetUID(types.UID("uid-" + o.GetName()))
 	} else {
 		delete(o.Object, "status")
 	}
-	c.store(at, applied(there, o.Object, "kubectl", ""))
+	c.Store(at, applied(there, o.Object, "kubectl", ""))
 	c.deliver()
-	return c.objects[at]
+	return c.Objects[at]
 }
 
 // edit changes what is there as a user does with kubectl edit, who takes the fields that change, and
 // lets the watches bring it.
 func (c *cluster) edit(at kube.Location, change func(o *unstructured.Unstructured)) {
 	c.t.Helper()
-	next := c.objects[at].DeepCopy()
+	next := c.Objects[at].DeepCopy()
 	change(next)
-	deprive(next, differing(c.objects[at].Object, next.Object, fieldsOf(c.objects[at].Object)))
-	deprive(next, differing(c.objects[at].Object, next.Object, fieldsOf(next.Object)))
-	c.store(at, next)
+	deprive(next, differing(c.Objects[at].Object, next.Object, fieldsOf(c.Objects[at].Object)))
+	deprive(next, differing(c.Objects[at].Object, next.Object, fieldsOf(next.Object)))
+	c.Store(at, next)
 	c.deliver()
 }
 
 // gone takes an object away and lets the watches tell.
 func (c *cluster) gone(at kube.Location) {
-	c.remove(at)
+	c.Remove(at)
 	c.deliver()
 }
 
@@ -247,12 +245,12 @@ func (c *cluster) goes() {
 	going := c.get("templatecontrollers", "apps").DeepCopy()
 	now := metav1.NewTime(c.clock.Now())
 	going.SetDeletionTimestamp(&now)
-	c.store(kube.Location{Resource: v1.Resource, Name: "apps"}, going)
+	c.Store(kube.Location{Resource: v1.Resource, Name: "apps"}, going)
 	c.deliver()
 }
 
 func (c *cluster) get(resource, name string) *unstructured.Unstructured {
-	for at, o := range c.objects {
+	for at, o := range c.Objects {
 		if at.Resource.Resource == resource && at.Name == name {
 			return o
 		}
@@ -300,16 +298,6 @@ var (
 	packed = objecttest.Pack
 	with   = objecttest.With
 )
-
-// unpacked reads what is applied as the server does: as YAML.
-func unpacked(t testing.TB, body []byte) map[string]any {
-	t.Helper()
-	var content map[string]any
-	if err := serveryaml.UnmarshalStrict(body, &content); err != nil {
-		t.Fatalf("%s: %v", body, err)
-	}
-	return content
-}
 
 func configMapName(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: "ns", Name: name}

@@ -3,21 +3,10 @@ package controllers
 import (
 	"maps"
 	"slices"
-	"strconv"
 	"testing"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/watch"
 )
-
-// change is one write to the cluster, as watches bring it.
-type change struct {
-	at            kube.Location
-	before, after *unstructured.Unstructured // nil where there is none
-	version       int
-}
 
 func (c *cluster) Set(owner string, wants []watch.Want) (map[watch.Want]*watch.Cache, error) {
 	out := map[watch.Want]*watch.Cache{}
@@ -42,14 +31,8 @@ func (c *cluster) Set(owner string, wants []watch.Want) (map[watch.Want]*watch.C
 
 // sync gives a cache its first list.
 func (c *cluster) sync(want watch.Want) {
-	var list []any
-	for at, o := range c.objects {
-		if at.Resource == want.Resource && matches(want, o) {
-			list = append(list, packed(c.t, o))
-		}
-	}
-	c.brought[want] = len(c.log)
-	if err := c.caches[want].Replace(list, strconv.Itoa(c.version)); err != nil {
+	var err error
+	if c.brought[want], err = c.Fill(want, c.caches[want]); err != nil {
 		c.t.Fatal(err)
 	}
 }
@@ -64,11 +47,6 @@ func (c *cluster) Owners(want watch.Want) []string {
 	return out
 }
 
-// matches reports whether the watch of a want brings an object.
-func matches(want watch.Want, o *unstructured.Unstructured) bool {
-	return o != nil && (want.Namespace == "" || want.Namespace == o.GetNamespace()) && selected(o, want.Labels, want.Fields)
-}
-
 // deliver has the watches bring everything that is new, one change after the other: those that
 // templater has made itself, too.
 func (c *cluster) deliver() {
@@ -76,28 +54,10 @@ func (c *cluster) deliver() {
 		if c.silent[want] {
 			continue
 		}
-		for _, each := range c.log[c.brought[want]:] {
-			if each.at.Resource == want.Resource {
-				c.bring(want, cache, each)
-			}
+		var err error
+		if c.brought[want], err = c.Bring(want, cache, c.brought[want]); err != nil {
+			c.t.Fatal(err)
 		}
-		c.brought[want] = len(c.log)
-	}
-}
-
-func (c *cluster) bring(want watch.Want, cache *watch.Cache, each change) {
-	c.t.Helper()
-	var err error
-	switch {
-	case matches(want, each.after):
-		err = cache.Update(packed(c.t, each.after))
-	case matches(want, each.before):
-		gone := each.before.DeepCopy()
-		gone.SetResourceVersion(strconv.Itoa(each.version))
-		err = cache.Delete(packed(c.t, gone))
-	}
-	if err != nil {
-		c.t.Fatal(err)
 	}
 }
 

@@ -96,13 +96,13 @@ func TestARejectedSpecReleasesAFormerParentThatIsDeleted(t *testing.T) {
 	c.apply(with(t, reversed(t, managedOnly), "{{ range .spec.names }}", "{{ range .spec.names"))
 	c.edit(one, func(o *unstructured.Unstructured) { o.SetAnnotations(nil) })
 	c.settle()
-	if len(c.objects[one].GetFinalizers()) == 0 {
+	if len(c.Objects[one].GetFinalizers()) == 0 {
 		t.Fatal("the parent has no finalizer, so that the test shows nothing")
 	}
 	c.deletes(one, metav1.DeletePropagationBackground)
 	c.settle()
-	if c.objects[one] != nil {
-		t.Errorf("the parent still exists, with finalizers %v", c.objects[one].GetFinalizers())
+	if c.Objects[one] != nil {
+		t.Errorf("the parent still exists, with finalizers %v", c.Objects[one].GetFinalizers())
 	}
 }
 

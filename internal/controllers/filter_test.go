@@ -39,7 +39,7 @@ func TestFilterReleasesByTheLiveObjectOnly(t *testing.T) {
 	c.apply(with(t, managed, "'yes'", "'no'"))
 	c.deliver()
 	live := parse(t, managed)
-	c.during = func() { c.objects[locationOf(live)].SetAnnotations(live.GetAnnotations()) } // which no watch has brought yet
+	c.during = func() { c.Objects[locationOf(live)].SetAnnotations(live.GetAnnotations()) } // which no watch has brought yet
 	_, requests := c.pass("apps", "one")
 	wantRequests(t, "the cache is behind", requests, "get apps one")
 }

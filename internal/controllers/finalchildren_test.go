@@ -66,8 +66,8 @@ func TestFinalizeChildrenComeBeforeTheOthersGo(t *testing.T) {
 	c.jobEnds("Complete")
 	wantRequests(t, "then the others go, and the parent", c.settle(),
 		noteDone, "delete-foreground configmaps a", "delete-foreground configmaps b", "status apps one", parentRelease)
-	if len(c.objects) != 1 {
-		t.Errorf("%d objects are left, want the TemplateController", len(c.objects))
+	if len(c.Objects) != 1 {
+		t.Errorf("%d objects are left, want the TemplateController", len(c.Objects))
 	}
 }
 
@@ -75,13 +75,13 @@ func TestFinalizeChildrenComeBeforeTheOthersGo(t *testing.T) {
 func TestFinalizeChildrenOfAParentThatIsDeletedInTheForeground(t *testing.T) {
 	c := finalizes(t, with(t, backedUp(t, "timeout: 0s"), "{{ eq (len .children.maps) 0 }}", "false"))
 	c.deletes(one, metav1.DeletePropagationForeground)
-	c.collectGarbage()
+	c.CollectGarbage()
 	c.deliver()
 	wantRequests(t, "they are made all the same, and stay", c.settle(), "create jobs backup", "status apps one", "status apps one")
 	c.jobEnds("Complete")
 	wantRequests(t, "then the parent goes", c.settle(), parentRelease)
-	if len(c.objects) != 1 {
-		t.Errorf("%d objects are left, want the TemplateController", len(c.objects))
+	if len(c.Objects) != 1 {
+		t.Errorf("%d objects are left, want the TemplateController", len(c.Objects))
 	}
 }
 
@@ -121,8 +121,8 @@ func TestTeardownGoesOnWhereItWasCutOff(t *testing.T) {
 			if i, j := slices.Index(got, noteDone), slices.Index(got, "delete-foreground configmaps a"); i > j {
 				t.Errorf("the order is lost: %q", got)
 			}
-			if len(c.objects) != 1 {
-				t.Errorf("%d objects are left, want the TemplateController", len(c.objects))
+			if len(c.Objects) != 1 {
+				t.Errorf("%d objects are left, want the TemplateController", len(c.Objects))
 			}
 		})
 	}
@@ -173,13 +173,13 @@ func TestFinalizeInANamespaceThatIsBeingDeleted(t *testing.T) {
 		c.refuse["create jobs far"] = ending
 		c.deletes(one, metav1.DeletePropagationBackground)
 		c.run()
-		if c.objects[configMap("a")] == nil {
+		if c.Objects[configMap("a")] == nil {
 			t.Error("the other finalize child is not waited for")
 		}
 		c.jobEnds("Complete")
 		c.settle()
-		if diff := cmp.Diff([]string{without("backups/far")}, c.events); diff != "" || c.objects[one] != nil {
-			t.Errorf("the parent is %v; Events (-want +got):\n%s", c.objects[one], diff)
+		if diff := cmp.Diff([]string{without("backups/far")}, c.events); diff != "" || c.Objects[one] != nil {
+			t.Errorf("the parent is %v; Events (-want +got):\n%s", c.Objects[one], diff)
 		}
 	})
 	t.Run("what can be made is waited for", func(t *testing.T) {
@@ -195,7 +195,7 @@ func TestFinalizeInANamespaceThatIsBeingDeleted(t *testing.T) {
 			o.Object["status"] = map[string]any{"startTime": "2026-01-01T00:00:00Z", "conditions": []any{map[string]any{"type": "Complete", "status": "True"}}}
 		})
 		got := c.settle()
-		if c.objects[one] != nil || c.objects[configMap("a")] != nil || !slices.Contains(got, noteDone) {
+		if c.Objects[one] != nil || c.Objects[configMap("a")] != nil || !slices.Contains(got, noteDone) {
 			t.Errorf("something is left after %q", got)
 		}
 		if diff := cmp.Diff([]string{without("ns/backup")}, c.events); diff != "" {

@@ -216,7 +216,7 @@ func TestChildrenStayWithoutThePolicyOrTheFinalizer(t *testing.T) {
 		row.edit(c, going)
 		now := metav1.NewTime(c.clock.Now())
 		going.SetDeletionTimestamp(&now)
-		c.store(appsController, going)
+		c.Store(appsController, going)
 		c.deliver()
 		wantRequests(t, why, c.run(), row.want...)
 	}

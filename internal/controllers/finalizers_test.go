@@ -36,7 +36,7 @@ var one = kube.Location{Resource: fakeKinds[schema.GroupKind{Group: "example.org
 // deletes does what a user does with kubectl delete.
 func (c *cluster) deletes(at kube.Location, propagation metav1.DeletionPropagation) {
 	c.t.Helper()
-	c.end(at, propagation)
+	c.End(at, propagation)
 	if propagation == metav1.DeletePropagationOrphan {
 		c.edit(at, func(o *unstructured.Unstructured) { o.SetFinalizers(append(o.GetFinalizers(), "orphan")) })
 	}
@@ -65,7 +65,7 @@ func TestFinalizersComeBeforeTheFirstChild(t *testing.T) {
 	c.apply(ordered(t))
 	c.apply(app)
 	wantRequests(t, "a new parent", c.settle(), ownFinalizer, parentHolds, "create configmaps a", "create configmaps b", "status apps one")
-	if finalizes, _, _ := unstructured.NestedBool(c.objects[appsController].Object, "status", "finalizes"); !finalizes {
+	if finalizes, _, _ := unstructured.NestedBool(c.Objects[appsController].Object, "status", "finalizes"); !finalizes {
 		t.Error("status.finalizes is not true")
 	}
 	c.start()
@@ -182,7 +182,7 @@ func TestFinalizersGoWithWhatNeedsThem(t *testing.T) {
 	c.apply(apps)
 	c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
 	wantRequests(t, "an edit", c.settle(), parentRelease, "list apps everywhere", givenUp)
-	status := c.objects[appsController].Object["status"].(map[string]any)
+	status := c.Objects[appsController].Object["status"].(map[string]any)
 	if status["finalizes"] != false {
 		t.Errorf("status.finalizes is %v, want false", status["finalizes"])
 	}
@@ -199,9 +199,9 @@ func TestTemplateControllerThatGoesStrandsNoParent(t *testing.T) {
 		"a parent":                  {ordered(t), func(*cluster) {}, []string{"status apps one", "list apps everywhere", parentRelease, "list apps everywhere", givenUp}},
 		"one that is being deleted": {ordered(t), func(c *cluster) { c.deletes(one, metav1.DeletePropagationBackground) }, []string{"list apps everywhere", parentRelease, "list apps everywhere", givenUp}},
 		"one that does not match any more, which nobody has seen": {selective(t, ordered(t)), func(c *cluster) {
-			o := c.objects[one].DeepCopy()
+			o := c.Objects[one].DeepCopy()
 			o.SetLabels(nil)
-			c.store(one, o)
+			c.Store(one, o)
 		}, []string{"list apps everywhere", parentRelease, "list apps everywhere", givenUp}},
 		"a broken spec": {ordered(t), func(c *cluster) {
 			c.apply(with(t, ordered(t), "{{ end }}", ""))
@@ -220,7 +220,7 @@ func TestTemplateControllerThatGoesStrandsNoParent(t *testing.T) {
 					c.start()
 				}
 				wantRequests(t, why, c.settle(), row.want...)
-				if o := c.get("apps", "one"); o != nil && len(o.GetFinalizers()) > 0 || c.objects[appsController] != nil {
+				if o := c.get("apps", "one"); o != nil && len(o.GetFinalizers()) > 0 || c.Objects[appsController] != nil {
 					t.Error("a finalizer is left")
 				}
 			})
@@ -451,11 +451,11 @@ func TestParentThatMatchesNoMoreLosesItsFinalizer(t *testing.T) {
 	t.Run("while the operator is away", func(t *testing.T) {
 		c := finalizes(t, selective(t, ordered(t)))
 		for _, name := range []string{"a", "b"} {
-			c.remove(configMap(name)) // so that nothing but the list tells
+			c.Remove(configMap(name)) // so that nothing but the list tells
 		}
-		o := c.objects[one].DeepCopy()
+		o := c.Objects[one].DeepCopy()
 		unlabel(o)
-		c.store(one, o)
+		c.Store(one, o)
 		c.start()
 		wantRequests(t, "it has left", c.settle(), "list apps everywhere", "get apps one", parentRelease)
 		c.start()
@@ -504,7 +504,7 @@ func TestFinalizerThatMayNotBeSetOrRemoved(t *testing.T) {
 		}
 		delete(c.refuse, parentRelease)
 		c.settle()
-		if c.get("apps", "one") != nil || c.objects[appsController] != nil {
+		if c.get("apps", "one") != nil || c.Objects[appsController] != nil {
 			t.Error("something is left")
 		}
 	})
@@ -526,7 +526,7 @@ func TestTemplateControllerThatNeedsAnAccountTouchesNoParentAsItGoes(t *testing.
 			c.deliver()
 			wantRequests(t, "it goes", c.settle())
 			if !before {
-				if f := c.objects[appsController]; f != nil && len(f.GetFinalizers()) > 0 {
+				if f := c.Objects[appsController]; f != nil && len(f.GetFinalizers()) > 0 {
 					t.Errorf("finalizers %v", f.GetFinalizers())
 				}
 				return
@@ -581,7 +581,7 @@ func TestFinalizerThatMayNotBeRemovedFreezesNothing(t *testing.T) {
 		_ = unstructured.SetNestedStringSlice(o.Object, []string{"a", "c"}, "spec", "names")
 	})
 	got := c.settle()
-	if c.objects[configMap("c")] == nil || c.objects[configMap("b")] != nil {
+	if c.Objects[configMap("c")] == nil || c.Objects[configMap("b")] != nil {
 		t.Errorf("the children are not as the parent says: %q", got)
 	}
 }
@@ -593,7 +593,7 @@ func TestAParentWhoseKindIsNotServedIsNotReleased(t *testing.T) {
 		c.gone(configMap(name))
 	}
 	c.refuse[parentRelease] = unserved(one)
-	c.end(one, metav1.DeletePropagationBackground)
+	c.End(one, metav1.DeletePropagationBackground)
 	c.deliver()
 	result, _ := c.pass("apps", "one")
 	if result.Retry != problem.RetryBackoff {
@@ -630,7 +630,7 @@ func TestRefusedReleaseOfAParentBacksOff(t *testing.T) {
 			wantRequests(t, "at once", c.run())
 			clear(c.refuse)
 			c.settle()
-			if c.objects[appsController] != nil {
+			if c.Objects[appsController] != nil {
 				t.Error("the TemplateController is not gone once the server accepts the write")
 			}
 		})

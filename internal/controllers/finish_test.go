@@ -112,7 +112,7 @@ func TestChildrenThatGoByThemselvesKeepTheirOwners(t *testing.T) {
 		o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(name string) bool { return name == "orphan" }))
 	})
 	wantRequests(t, "the other one stays", c.writes(), "mark configmaps b", parentRelease)
-	if c.objects[one] != nil {
+	if c.Objects[one] != nil {
 		t.Error("the parent is there still")
 	}
 }
@@ -143,7 +143,7 @@ func TestFinalizeChildrenThatNobodyCanJudge(t *testing.T) {
 	c.deletes(one, metav1.DeletePropagationBackground)
 	wantRequests(t, "it is made", c.settle(), "create configmaps last", "status apps one")
 	const want = "False TemplateError: children[last].readyWhen:1:1: .object.data is a map"
-	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) || c.objects[configMap("a")] == nil {
+	if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, want) || c.Objects[configMap("a")] == nil {
 		t.Errorf("ready condition %q, want %q", got, want)
 	}
 }
@@ -193,7 +193,7 @@ func TestFinalizeChildrenElsewhere(t *testing.T) {
 	t.Run("one after the other", func(t *testing.T) {
 		c := begin(t, far("first"), far("next", "dependsOn: [first]"))
 		c.settle()
-		if c.objects[one] != nil || !slices.Contains(c.requests, "create configmaps next") {
+		if c.Objects[one] != nil || !slices.Contains(c.requests, "create configmaps next") {
 			t.Errorf("requests %q", c.requests)
 		}
 	})
@@ -217,7 +217,7 @@ func TestFinalizeChildrenElsewhere(t *testing.T) {
 				_ = unstructured.SetNestedField(o.Object, "edited", "spec", "text")
 			})
 			c.settle()
-			if (c.objects[one] != nil) != waits {
+			if (c.Objects[one] != nil) != waits {
 				t.Errorf("waits is %v, want %v; requests %q", !waits, waits, c.requests)
 			}
 		})
@@ -240,7 +240,7 @@ func TestChildrenGoByTheNewestSpecAlone(t *testing.T) {
 	}
 	delete(c.refuse, "get templatecontrollers apps")
 	c.settle()
-	if c.objects[one] != nil {
+	if c.Objects[one] != nil {
 		t.Errorf("it is there still: %s", c.condition("apps", "one", "Ready"))
 	}
 }

@@ -229,7 +229,7 @@ func TestEditedMarksDeleteNoOrphan(t *testing.T) {
 				}
 				t.Run(what+how+map[bool]string{true: ", before a start"}[restart], func(t *testing.T) {
 					c := begun(t, plain, with(t, tenant, ", role: r", ""))
-					earlier := c.objects[farMap("a")].GetAnnotations()[v1.AnnotationSeal]
+					earlier := c.Objects[farMap("a")].GetAnnotations()[v1.AnnotationSeal]
 					c.clock.SetTime(c.clock.Now().Add(time.Minute))
 					c.apply(spec)
 					c.settle()
@@ -242,7 +242,7 @@ func TestEditedMarksDeleteNoOrphan(t *testing.T) {
 						c.clock.SetTime(c.clock.Now().Add(time.Minute))
 						wantNoDeletion(t, c.settle())
 					}
-					if c.objects[farMap("a")] == nil {
+					if c.Objects[farMap("a")] == nil {
 						t.Error("it is gone")
 					}
 				})

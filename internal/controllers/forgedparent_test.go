@@ -81,7 +81,7 @@ func TestAChildTakesNoPlaceForAParentThatItWasNotMadeFor(t *testing.T) {
 			c.refuse["update configmaps a"] = answer(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "no.example.org" denied the request`)
 			c.refuse["mark configmaps a"] = c.refuse["update configmaps a"]
 			at := farMap("a")
-			if c.objects[at] == nil {
+			if c.Objects[at] == nil {
 				at = configMap("a")
 			}
 			for i := range 100 {
@@ -126,13 +126,13 @@ func TestChildOfALivingParentIsNoLeftover(t *testing.T) {
 			c.run()
 			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
 			requests := c.run()
-			if slices.Contains(requests, "delete configmaps a") || c.objects[farMap("a")] == nil {
+			if slices.Contains(requests, "delete configmaps a") || c.Objects[farMap("a")] == nil {
 				t.Errorf("the child is deleted: %q", requests)
 			}
 			delete(c.refuse, "update configmaps a")
 			c.apply(with(t, tenant, "tier: front", "tier: back"))
 			c.run()
-			if got := c.objects[farMap("a")].GetAnnotations()["templater.dev/parent"]; got != "ns/one" {
+			if got := c.Objects[farMap("a")].GetAnnotations()["templater.dev/parent"]; got != "ns/one" {
 				t.Errorf("it says that it is of %s", got)
 			}
 		})

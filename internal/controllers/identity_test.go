@@ -427,7 +427,7 @@ func TestUsersHearOfTheirOwnWatchesOnly(t *testing.T) {
 	if diff := cmp.Diff([]string{"apps"}, c.Owners(theirs)); diff != "" {
 		t.Errorf("owners of the account's watch (-want +got):\n%s", diff)
 	}
-	gone := packed(t, c.objects[configMap("a")])
+	gone := packed(t, c.Objects[configMap("a")])
 	c.controllers.Changed(own, watch.Event{Old: gone})
 	if got := c.parentsDue.Len(); got != 0 {
 		t.Error("the operator's watch tells of a child of the account's controller")

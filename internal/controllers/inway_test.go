@@ -149,7 +149,7 @@ func TestStaleAnswers(t *testing.T) {
 func TestWhatAParentHasLeftBehindIsNotItsSuccessors(t *testing.T) {
 	one := with(t, app, "[a, b]", "[a]")
 	c := begun(t, with(t, apps, "- name: maps\n", "- name: maps\n    deletionPolicy: Orphan\n"), one)
-	c.remove(locationOf(parse(t, one)))
+	c.Remove(locationOf(parse(t, one)))
 	c.applyAs(one, "uid-next")
 	wantRequests(t, "there is another parent", c.run(), "create configmaps a", "get configmaps a", "status apps one")
 	const want = "False ChildConflict: ConfigMap ns/a exists already and belongs to TemplateController apps for another parent, perhaps one that is gone: " +
@@ -160,7 +160,7 @@ func TestWhatAParentHasLeftBehindIsNotItsSuccessors(t *testing.T) {
 	c.clock.SetTime(c.clock.Now().Add(time.Hour))
 	c.start()
 	c.settle()
-	if left := c.objects[configMap("a")]; left == nil || left.GetLabels()[v1.LabelParentUID] != "uid-one" {
+	if left := c.Objects[configMap("a")]; left == nil || left.GetLabels()[v1.LabelParentUID] != "uid-one" {
 		t.Errorf("after a restart, and a long time, there is %v", left)
 	}
 	c.gone(configMap("a"))

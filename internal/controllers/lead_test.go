@@ -48,7 +48,7 @@ var appsController = kube.Location{Resource: v1.Resource, Name: "apps"}
 
 // servedBy returns who serves apps.
 func (c *cluster) servedBy() string {
-	class, found, _ := unstructured.NestedString(c.objects[appsController].Object, "status", "className")
+	class, found, _ := unstructured.NestedString(c.Objects[appsController].Object, "status", "className")
 	if !found {
 		return "nobody"
 	}
@@ -58,11 +58,11 @@ func (c *cluster) servedBy() string {
 // give has another class serve apps, by its status.
 func (c *cluster) give(class string) {
 	c.t.Helper()
-	o := c.objects[appsController].DeepCopy()
+	o := c.Objects[appsController].DeepCopy()
 	if err := unstructured.SetNestedField(o.Object, class, "status", "className"); err != nil {
 		c.t.Fatal(err)
 	}
-	c.store(appsController, o)
+	c.Store(appsController, o)
 	c.deliver()
 }
 
@@ -81,9 +81,9 @@ func TestStandbyKeepsWarmAndWritesNothing(t *testing.T) {
 	c.standby()
 	c.apply(ofClass(""))
 	c.apply(anApp)
-	version := c.version
+	version := c.Version
 	expect(t, "requests", []string{}, c.run())
-	expect(t, "version of the last write", version, c.version)
+	expect(t, "version of the last write", version, c.Version)
 	expect(t, "watches", 1, c.watched())
 	if n := c.parentsDue.Len(); n != 0 {
 		t.Errorf("%d parents queued", n)
@@ -105,14 +105,14 @@ func TestTakingOverWhatIsInOrderWritesNothing(t *testing.T) {
 	c.run()
 	c.standby()
 	c.run()
-	version := c.version
+	version := c.Version
 	c.controllers.Lead()
 	expect(t, "requests", []string{}, c.run())
-	expect(t, "version of the last write", version, c.version)
+	expect(t, "version of the last write", version, c.Version)
 	c.clock.SetTime(c.clock.Now().Add(time.Hour)) // warm for long, before it leads
 	c.controllers.queue.Add("apps")
 	c.run()
-	expect(t, "version of the last write", version, c.version)
+	expect(t, "version of the last write", version, c.Version)
 }
 
 func TestStandbyFollowsTheKindsThatTheLeaderAdds(t *testing.T) {
@@ -120,9 +120,9 @@ func TestStandbyFollowsTheKindsThatTheLeaderAdds(t *testing.T) {
 	c.standby()
 	c.apply(ofClass(""))
 	c.run()
-	o := c.objects[appsController].DeepCopy()
+	o := c.Objects[appsController].DeepCopy()
 	o.Object["status"] = map[string]any{"childKinds": []any{map[string]any{"group": "", "version": "v1", "kind": "ConfigMap"}}}
-	c.store(appsController, o)
+	c.Store(appsController, o)
 	c.deliver()
 	c.run()
 	expect(t, "watches", 2, c.watched())
@@ -132,16 +132,16 @@ func TestOtherClassesAreLeftAlone(t *testing.T) {
 	c := newCluster(t)
 	c.apply(ofClass("b"))
 	c.apply(anApp)
-	version := c.version
+	version := c.Version
 	expect(t, "requests", []string{}, c.run())
-	expect(t, "version of the last write", version, c.version)
+	expect(t, "version of the last write", version, c.Version)
 	expect(t, "watches", 0, c.watched())
 	expect(t, "entries", 0, len(c.controllers.tracked))
 	c.give("b")
-	version = c.version
+	version = c.Version
 	c.apply(ofClass("c"))
 	expect(t, "requests when others move it", []string{}, c.run())
-	expect(t, "version of the last write", version+1, c.version)
+	expect(t, "version of the last write", version+1, c.Version)
 }
 
 func TestHandsOverToAnotherClass(t *testing.T) {
@@ -149,14 +149,14 @@ func TestHandsOverToAnotherClass(t *testing.T) {
 	c.apply(ofClass(""))
 	c.apply(anApp)
 	c.run()
-	kinds, _, _ := unstructured.NestedSlice(c.objects[appsController].Object, "status", "childKinds")
+	kinds, _, _ := unstructured.NestedSlice(c.Objects[appsController].Object, "status", "childKinds")
 	c.apply(ofClass("b"))
 	expect(t, "requests", []string{}, c.run())
 	expect(t, "class", "nobody", c.servedBy())
 	expect(t, "condition", `False HandedOver: the installation of class "" has handed it over to that of class "b", which has not taken it up yet: it is the one started with that --class-name`,
 		c.condition("templatecontrollers", "apps", v1.ConditionReady))
 	expect(t, "Accepted", "True Accepted: the spec makes sense", c.condition("templatecontrollers", "apps", v1.ConditionAccepted))
-	after, _, _ := unstructured.NestedSlice(c.objects[appsController].Object, "status", "childKinds")
+	after, _, _ := unstructured.NestedSlice(c.Objects[appsController].Object, "status", "childKinds")
 	expect(t, "child kinds", kinds, after)
 	expect(t, "watches", 0, c.watched())
 	c.apply(`
@@ -220,19 +220,19 @@ func TestWaitsForTheOldClassToHandOver(t *testing.T) {
 	c.apply(anApp)
 	c.give("b")
 	c.apply(ofClass(""))
-	version := c.version
+	version := c.Version
 	for range 3 {
 		expect(t, "requests while b serves it", []string{}, c.run())
 		c.clock.SetTime(c.clock.Now().Add(9 * time.Second))
 		c.controllers.queue.Add("apps")
 	}
-	expect(t, "version of the last write", version, c.version)
+	expect(t, "version of the last write", version, c.Version)
 	expect(t, "class", `"b"`, c.servedBy())
 	expect(t, "watches", 1, c.watched()) // warm
 
-	o := c.objects[appsController].DeepCopy()
+	o := c.Objects[appsController].DeepCopy()
 	unstructured.RemoveNestedField(o.Object, "status", "className")
-	c.store(appsController, o)
+	c.Store(appsController, o)
 	c.deliver()
 	expect(t, "requests when it was handed over", []string{"create configmaps a", "status apps a"}, c.run())
 	expect(t, "class", `""`, c.servedBy())
@@ -290,9 +290,9 @@ func TestNothingIsWrittenOverANewerTemplateController(t *testing.T) {
 		name, _ := c.controllers.queue.Get()
 		c.controllers.queue.Done(name)
 	}
-	o := c.objects[appsController].DeepCopy()
+	o := c.Objects[appsController].DeepCopy()
 	o.SetAnnotations(map[string]string{"new": "yes"})
-	c.store(appsController, o) // which no watch has brought yet
+	c.Store(appsController, o) // which no watch has brought yet
 	if err := c.controllers.Sync(t.Context(), "apps"); !errors.Is(err, errBehind) {
 		t.Errorf("got %v, want %v", err, errBehind)
 	}

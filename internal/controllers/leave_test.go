@@ -84,11 +84,11 @@ func TestChildOfAnEarlierParentThatIsHiddenDoesNotStayForEver(t *testing.T) {
 			hidden := c.get("configmaps", "a").DeepCopy()
 			row.change(hidden)
 			c.gone(locationOf(parse(t, app)))
-			c.store(configMap("a"), hidden)
+			c.Store(configMap("a"), hidden)
 			c.apply(with(t, app, "[a, b]", "[a]"))
 			parent := c.get("apps", "one").DeepCopy()
 			parent.SetUID("uid-next")
-			c.store(locationOf(parent), parent)
+			c.Store(locationOf(parent), parent)
 			c.deliver()
 			c.run()
 			_, requests := c.pass("apps", "one")
@@ -122,7 +122,7 @@ func TestChildOfALaterParentIsNoStray(t *testing.T) {
 			c.run()
 			one = one.DeepCopy()
 			one.SetUID(row.parent)
-			c.objects[locationOf(one)] = one // the watch does not tell
+			c.Objects[locationOf(one)] = one // the watch does not tell
 			c.refuse["get apps one"] = row.fault
 			c.clock.SetTime(c.clock.Now().Add(queue.CollectorTime))
 			_, requests := c.pass("apps", "one")
@@ -140,7 +140,7 @@ func (c *cluster) stray(parent *unstructured.Unstructured, owner types.UID) {
 	child.SetOwnerReferences([]metav1.OwnerReference{*controller})
 	child.SetLabels(plus(child.GetLabels(), v1.LabelParentUID, string(owner)))
 	c.seal(child)
-	c.store(configMap("a"), child)
+	c.Store(configMap("a"), child)
 	c.deliver()
 }
 
@@ -234,7 +234,7 @@ func TestParentReplacedByOneThatDoesNotMatchLeavesNoChildren(t *testing.T) {
 	c.apply(app)
 	c.run()
 	c.deliver()
-	c.remove(locationOf(parse(t, app)))
+	c.Remove(locationOf(parse(t, app)))
 	next := c.apply(with(t, app, "tier: front", "tier: back"))
 	next.SetUID("uid-next")
 	wantRequests(t, "at once", c.run(), "get apps one")
@@ -259,9 +259,9 @@ func TestChildrenAreKeptWhileTheKindOfTheirParentsIsNotServed(t *testing.T) {
 	for why, restart := range map[string]bool{"since a moment ago": false, "since before the start": true} {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, tenants, tenant)
-			parent := c.objects[one]
+			parent := c.Objects[one]
 			c.refuse["kind App"] = &kind.NotFoundError{GVK: parse(t, app).GroupVersionKind()}
-			delete(c.objects, one)
+			delete(c.Objects, one)
 			if restart {
 				c.start()
 			}
@@ -275,7 +275,7 @@ func TestChildrenAreKeptWhileTheKindOfTheirParentsIsNotServed(t *testing.T) {
 			c.controllers.enqueueAll(c.controllers.get("apps"))
 			wantRequests(t, "after a minute", c.settle())
 			delete(c.refuse, "kind App")
-			c.objects[one] = parent
+			c.Objects[one] = parent
 			c.controllers.queue.Add("apps")
 			wantRequests(t, "it is back", c.settle())
 		})

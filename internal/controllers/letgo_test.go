@@ -41,7 +41,7 @@ func TestFinalizerThatNobodyNeeds(t *testing.T) {
 				_ = unstructured.SetNestedField(o.Object, "edited", "spec", "text")
 			})
 			wantRequests(t, "it is removed", c.settle(), "update configmaps a", "update configmaps b", parentRelease, "status apps one")
-			if got := c.objects[one].GetFinalizers(); len(got) > 0 {
+			if got := c.Objects[one].GetFinalizers(); len(got) > 0 {
 				t.Errorf("the parent has the finalizers %v", got)
 			}
 			wantRequests(t, "a second time", c.settle())
@@ -62,7 +62,7 @@ func TestReleasesAreMadeOnce(t *testing.T) {
 		wantRequests(t, "after the timeout", released, askTime, askController, "finalizers[example.org/slow] apps one")
 		_, again := c.pass("apps", "one")
 		wantRequests(t, "once more", again)
-		if got := c.objects[one].GetFinalizers(); !slices.Equal(got, []string{"example.org/slow"}) {
+		if got := c.Objects[one].GetFinalizers(); !slices.Equal(got, []string{"example.org/slow"}) {
 			t.Errorf("it has %v", got)
 		}
 	})
@@ -72,7 +72,7 @@ func TestReleasesAreMadeOnce(t *testing.T) {
 		c.deletes(one, metav1.DeletePropagationBackground)
 		c.run()
 		c.deliver()
-		c.collectGarbage()
+		c.CollectGarbage()
 		c.deliver()
 		result, requests := c.pass("apps", "one")
 		wantRequests(t, "it is let go", requests, parentRelease)
@@ -155,7 +155,7 @@ func TestParentThatGoesUnderASpecThatMakesNoSense(t *testing.T) {
 	c.settle()
 	c.clock.SetTime(c.clock.Now().Add(time.Hour))
 	wantRequests(t, "it is gone", c.settle())
-	if c.objects[farMap("a")] == nil {
+	if c.Objects[farMap("a")] == nil {
 		t.Error("its child is gone")
 	}
 }
@@ -175,8 +175,8 @@ func TestWhatIsRefusedOfAParentThatLeaves(t *testing.T) {
 			}
 			delete(c.refuse, request)
 			c.settle()
-			if c.objects[farMap("a")] != nil || c.objects[clusterRole] != nil || len(c.objects[one].GetFinalizers()) > 0 {
-				t.Errorf("it has %v; %d objects are left", c.objects[one].GetFinalizers(), len(c.objects))
+			if c.Objects[farMap("a")] != nil || c.Objects[clusterRole] != nil || len(c.Objects[one].GetFinalizers()) > 0 {
+				t.Errorf("it has %v; %d objects are left", c.Objects[one].GetFinalizers(), len(c.Objects))
 			}
 		})
 	}
@@ -186,16 +186,16 @@ func TestWhatIsRefusedOfAParentThatLeaves(t *testing.T) {
 		c.refuse["mark configmaps a"] = broken
 		// The watch tells of the first of these alone.
 		c.edit(one, func(o *unstructured.Unstructured) { o.SetLabels(nil) })
-		c.end(one, metav1.DeletePropagationOrphan)
-		next := c.objects[one].DeepCopy()
+		c.End(one, metav1.DeletePropagationOrphan)
+		next := c.Objects[one].DeepCopy()
 		next.SetFinalizers(append(next.GetFinalizers(), "orphan"))
-		c.store(one, next)
+		c.Store(one, next)
 		c.run()
 		c.letsGo()
 		delete(c.refuse, "mark configmaps a")
 		c.settle()
-		if c.objects[farMap("a")] == nil || c.objects[clusterRole] == nil || c.objects[one] != nil {
-			t.Errorf("%d objects are left, want the children without their parent", len(c.objects))
+		if c.Objects[farMap("a")] == nil || c.Objects[clusterRole] == nil || c.Objects[one] != nil {
+			t.Errorf("%d objects are left, want the children without their parent", len(c.Objects))
 		}
 	})
 }
@@ -211,7 +211,7 @@ func TestStatusOfAParentThatGoesByASelectionThatFails(t *testing.T) {
 	c.settle()
 	c.edit(one, func(o *unstructured.Unstructured) { _ = unstructured.SetNestedField(o.Object, "bye", "spec", "text") })
 	c.settle()
-	if got, _, _ := unstructured.NestedString(c.objects[one].Object, "status", "text"); got != "hello" {
+	if got, _, _ := unstructured.NestedString(c.Objects[one].Object, "status", "text"); got != "hello" {
 		t.Errorf("the status says %q", got)
 	}
 }

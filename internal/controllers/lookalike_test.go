@@ -22,7 +22,7 @@ func (c *cluster) lookAlike(child string, owners ...metav1.OwnerReference) *unst
 	o.SetOwnerReferences(owners)
 	o.SetUID("uid-copy")
 	own(o, "somebody", "", fieldsOf(o.Object))
-	c.store(configMap(o.GetName()), o)
+	c.Store(configMap(o.GetName()), o)
 	c.deliver()
 	return o.DeepCopy()
 }

@@ -91,7 +91,7 @@ func TestManyChildrenThatChangeAreNoLoop(t *testing.T) {
 	for i := range 3 * loopBurst {
 		o := c.get("configmaps", "a").DeepCopy()
 		o.Object["data"].(map[string]any)["seen"] = int64(i + 1)
-		c.store(configMap("a"), o)
+		c.Store(configMap("a"), o)
 		c.deliver()
 		wantRequests(t, "a child changed by itself", c.run(), "status apps one")
 	}
@@ -107,7 +107,7 @@ func TestStatusThatFlapsIsALoop(t *testing.T) {
 	for range 2 * loopBurst {
 		o := c.get("apps", "one").DeepCopy()
 		o.Object["status"].(map[string]any)["count"] = int64(7)
-		c.store(locationOf(o), o)
+		c.Store(locationOf(o), o)
 		c.deliver()
 		writes += len(c.run())
 	}

@@ -55,7 +55,7 @@ func TestWhatTemplaterAddsIsNoReasonToReplaceAnObject(t *testing.T) {
 				if strategy != "Apply" {
 					edited.Object["data"] = map[string]any{"text": "edited"}
 				}
-				c.store(configMap("a"), edited)
+				c.Store(configMap("a"), edited)
 				c.deliver()
 				c.run()
 				uid := edited.GetUID()
@@ -130,13 +130,13 @@ func TestMarkOfAnObjectThatHasChangedMeanwhile(t *testing.T) {
 		"it has another owner, too": {func(c *cluster) {
 			o := c.get("configmaps", "a").DeepCopy()
 			o.SetOwnerReferences(append(o.GetOwnerReferences(), metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "x", UID: "x"}))
-			c.store(configMap("a"), o)
+			c.Store(configMap("a"), o)
 		}, "ConfigMap ns/a is being replaced", problem.RetrySoon, true},
-		"it is gone": {func(c *cluster) { c.remove(configMap("a")) }, "ConfigMap ns/a has just gone", problem.RetryNow, false},
+		"it is gone": {func(c *cluster) { c.Remove(configMap("a")) }, "ConfigMap ns/a has just gone", problem.RetryNow, false},
 		"it is another one": {func(c *cluster) {
 			o := c.get("configmaps", "a").DeepCopy()
 			o.SetUID("uid-other")
-			c.store(configMap("a"), o)
+			c.Store(configMap("a"), o)
 		}, "ConfigMap ns/a is being replaced", problem.RetrySoon, true},
 	} {
 		t.Run(why, func(t *testing.T) {
@@ -187,7 +187,7 @@ func TestLabelThatIsNewOrGoneIsWrittenUnderEveryStrategy(t *testing.T) {
 			o := c.get("configmaps", "a").DeepCopy()
 			want := o.GetLabels()
 			o.SetLabels(map[string]string{v1.LabelController: "apps", v1.LabelParentUID: "uid-one"})
-			c.store(configMap("a"), o)
+			c.Store(configMap("a"), o)
 			c.deliver()
 			verb := map[bool]string{true: "update", false: "mark"}[strategy == "Apply"]
 			wantRequests(t, "as an earlier version has made it", c.run(), verb+" configmaps a")

@@ -141,9 +141,9 @@ func TestANewLeaderDeletesNothingByAnOldTemplateController(t *testing.T) {
 			c.apply(with(t, app, "[a, b]", "[a]"))
 			c.run()
 			if row.newer != nil {
-				newer := c.objects[appsController].DeepCopy()
+				newer := c.Objects[appsController].DeepCopy()
 				row.newer(newer)
-				c.store(appsController, newer)
+				c.Store(appsController, newer)
 			}
 			if row.err != nil {
 				c.refuse["get templatecontrollers apps"] = row.err
@@ -172,10 +172,10 @@ func TestANewLeaderLosesNoKindThatItsWatchIsToBring(t *testing.T) {
 	c.standby()
 	c.apply(ofClass(""))
 	c.run()
-	added := c.objects[appsController].DeepCopy()
+	added := c.Objects[appsController].DeepCopy()
 	added.Object["status"] = map[string]any{"className": "", "childKinds": []any{map[string]any{"group": "batch", "version": "v1", "kind": "Job"}}}
-	c.store(appsController, added)
-	c.store(locationOf(parse(t, aJobOfApps)), parse(t, aJobOfApps))
+	c.Store(appsController, added)
+	c.Store(locationOf(parse(t, aJobOfApps)), parse(t, aJobOfApps))
 	c.controllers.Lead()
 	c.run()
 	c.deliver()
@@ -196,11 +196,11 @@ func TestANewLeaderTakesNoChildWithAnOldTemplateController(t *testing.T) {
 		"it is as the server has it": {func(*testing.T, *cluster) {}, []string{"status apps one", "get templatecontrollers apps", "delete configmaps a", "delete configmaps b", "finalizers[] templatecontrollers apps"}},
 		"it is suspended meanwhile": {func(t *testing.T, c *cluster) {
 			t.Helper()
-			newer := c.objects[appsController].DeepCopy()
+			newer := c.Objects[appsController].DeepCopy()
 			if err := unstructured.SetNestedField(newer.Object, true, "spec", "suspend"); err != nil {
 				t.Fatal(err)
 			}
-			c.store(appsController, newer)
+			c.Store(appsController, newer)
 		}, []string{"status apps one", "get templatecontrollers apps", "finalizers[] templatecontrollers apps"}},
 		"the watch of TemplateControllers fails": {func(_ *testing.T, c *cluster) { c.fail("templatecontrollers", errors.New("no answer")) }, []string{"status apps one"}},
 	} {
@@ -225,10 +225,10 @@ func TestKindsThatAnotherClassHasAddedAreKnownWhenItHandsBack(t *testing.T) {
 	c.settle()
 	c.give("b")
 	c.run()
-	back := c.objects[appsController].DeepCopy()
+	back := c.Objects[appsController].DeepCopy()
 	back.Object["status"] = map[string]any{"childKinds": []any{map[string]any{"group": "batch", "version": "v1", "kind": "Job"}}}
-	c.store(appsController, back)
-	c.store(locationOf(parse(t, aJobOfApps)), parse(t, aJobOfApps))
+	c.Store(appsController, back)
+	c.Store(locationOf(parse(t, aJobOfApps)), parse(t, aJobOfApps))
 	c.deliver()
 	c.run()
 	if got, want := c.servedBy()+" "+kinds(c), `"" Job; jobs`; got != want {

@@ -153,7 +153,7 @@ func (m *mistake) kept() types.UID {
 
 // lookAgain changes what no template reads, and returns the requests for that.
 func (m *mistake) lookAgain() []string {
-	for at := range m.objects {
+	for at := range m.Objects {
 		if at.Resource.Resource == "templatecontrollers" || at.Resource.Resource == "apps" {
 			m.edit(at, func(o *unstructured.Unstructured) { o.SetAnnotations(map[string]string{"look": "again"}) })
 		}

@@ -129,8 +129,8 @@ func TestWhatADependencyThatFlapsHoldsBack(t *testing.T) {
 
 func TestADependencyThatIsDeletedComesBackFirst(t *testing.T) {
 	c := open(t, shop)
-	c.remove(locationOf(c.get("jobs", "db")))
-	c.remove(configMap("web"))
+	c.Remove(locationOf(c.get("jobs", "db")))
+	c.Remove(configMap("web"))
 	c.gone(configMap("page"))
 	wantRequests(t, "all are gone", c.run(), "create jobs db", "status apps one")
 	c.wantReady(webWaits + "not started yet" + pageWaits)

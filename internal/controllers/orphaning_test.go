@@ -20,11 +20,11 @@ func (c *cluster) letsGo() {
 	c.edit(one, func(o *unstructured.Unstructured) {
 		o.SetFinalizers(slices.DeleteFunc(o.GetFinalizers(), func(name string) bool { return name == "orphan" }))
 	})
-	for at, o := range c.objects {
+	for at, o := range c.Objects {
 		if at != one && len(o.GetOwnerReferences()) > 0 {
 			free := o.DeepCopy()
 			free.SetOwnerReferences(nil)
-			c.store(at, free)
+			c.Store(at, free)
 		}
 	}
 }
@@ -64,15 +64,15 @@ func TestChildrenStayThoughTheGarbageCollectorWasFirst(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, row.manifest, row.parent)
 			c.settle()
-			there := len(c.objects)
+			there := len(c.Objects)
 			c.deletes(one, metav1.DeletePropagationOrphan)
 			row.first(c)
 			got := c.writes()
 			slices.Sort(got)
 			slices.Sort(row.want)
 			wantRequests(t, why, got, row.want...)
-			if c.objects[one] != nil || len(c.objects) != there-1 {
-				t.Errorf("%d objects are left, want %d; the parent is %v", len(c.objects), there-1, c.objects[one])
+			if c.Objects[one] != nil || len(c.Objects) != there-1 {
+				t.Errorf("%d objects are left, want %d; the parent is %v", len(c.Objects), there-1, c.Objects[one])
 			}
 			wantRequests(t, "once more", c.writes())
 			if n := lengths(t, c.shared.orphaning, "parents"); n > 0 {
@@ -106,15 +106,15 @@ func TestChildrenStayThoughTheirParentWentDuringAPass(t *testing.T) {
 				c.deletes(one, metav1.DeletePropagationOrphan)
 				c.letsGo()
 			}
-			there := len(c.objects)
+			there := len(c.Objects)
 			wantRequests(t, why, c.writes(), row.want...)
 			if c.during != nil {
 				t.Error("there was no pass beside the deletion")
 			}
-			if c.objects[one] != nil || len(c.objects) != there-1 {
-				t.Errorf("%d objects are left, want %d; the parent is %v", len(c.objects), there-1, c.objects[one])
+			if c.Objects[one] != nil || len(c.Objects) != there-1 {
+				t.Errorf("%d objects are left, want %d; the parent is %v", len(c.Objects), there-1, c.Objects[one])
 			}
-			for at, o := range c.objects {
+			for at, o := range c.Objects {
 				if len(o.GetOwnerReferences()) > 0 {
 					t.Errorf("%s is bound to a parent that is gone", at.Name)
 				}
@@ -145,7 +145,7 @@ func TestParentStaysAsLongAsSomethingBindsAChildThatStays(t *testing.T) {
 	delete(c.refuse, release)
 	wantRequests(t, "with the right", c.writes(), release, "mark configmaps b", parentRelease)
 	for _, name := range []string{"a", "b"} {
-		if o := c.objects[configMap(name)]; o == nil || len(o.GetOwnerReferences()) > 0 {
+		if o := c.Objects[configMap(name)]; o == nil || len(o.GetOwnerReferences()) > 0 {
 			t.Errorf("%s is %v, want it without owner", name, o)
 		}
 	}
@@ -200,21 +200,21 @@ func TestChildrenStayThoughTheirParentStopsMatching(t *testing.T) {
 		t.Run(why, func(t *testing.T) {
 			c := begun(t, row.manifest, row.parent)
 			c.settle()
-			there := len(c.objects)
+			there := len(c.Objects)
 			c.deletes(one, metav1.DeletePropagationOrphan)
 			row.first(c)
 			got := c.writes()
 			slices.Sort(got)
 			slices.Sort(row.want)
 			wantRequests(t, why, got, row.want...)
-			if c.objects[one] != nil {
+			if c.Objects[one] != nil {
 				c.letsGo()
 			}
 			c.settle()
 			c.start()
 			wantRequests(t, "a long time later", c.writes())
-			if c.objects[one] != nil || len(c.objects) != there-1 {
-				t.Errorf("%d objects are left, want %d; the parent is %v", len(c.objects), there-1, c.objects[one])
+			if c.Objects[one] != nil || len(c.Objects) != there-1 {
+				t.Errorf("%d objects are left, want %d; the parent is %v", len(c.Objects), there-1, c.Objects[one])
 			}
 			if n := lengths(t, c.shared.orphaning, "parents"); n > 0 {
 				t.Errorf("%d parents are remembered", n)
@@ -226,14 +226,14 @@ func TestChildrenStayThoughTheirParentStopsMatching(t *testing.T) {
 // strays adds a child of an earlier parent of the name one.
 func (c *cluster) strays(name string) {
 	c.t.Helper()
-	o := c.objects[farMap("a")].DeepCopy()
+	o := c.Objects[farMap("a")].DeepCopy()
 	o.SetName(name)
 	o.SetUID("uid-stray")
 	labels := o.GetLabels()
 	labels[v1.LabelParentUID] = "uid-earlier"
 	o.SetLabels(labels)
 	c.seal(o)
-	c.store(farMap(name), o)
+	c.Store(farMap(name), o)
 	c.deliver()
 }
 
@@ -251,7 +251,7 @@ func TestOrphaningIsRememberedWhileChildrenOfAnEarlierParentAreDeleted(t *testin
 		}
 	}
 	wantRequests(t, "the parent goes, and its children stay", c.writes(), "delete configmaps old", noteDone, "mark configmaps a", "mark clusterroles r", parentRelease)
-	if c.objects[farMap("a")] == nil || c.objects[clusterRole] == nil {
+	if c.Objects[farMap("a")] == nil || c.Objects[clusterRole] == nil {
 		t.Error("a child was deleted")
 	}
 	if n := lengths(t, c.shared.orphaning, "parents"); n > 0 {
@@ -266,7 +266,7 @@ func TestFinalizerIsKeptWhileChildrenCannotBeRead(t *testing.T) {
 	c.edit(appsController, func(o *unstructured.Unstructured) { o.SetFinalizers([]string{v1.FinalizerChildren}) })
 	c.hidesConfigMaps(t)
 	c.settle()
-	if finalizers := c.objects[one].GetFinalizers(); len(finalizers) != 1 {
+	if finalizers := c.Objects[one].GetFinalizers(); len(finalizers) != 1 {
 		t.Errorf("the parent has the finalizers %q", finalizers)
 	}
 }

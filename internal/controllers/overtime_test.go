@@ -42,7 +42,7 @@ func heldBack(t *testing.T, manifest string) *cluster {
 func (c *cluster) passes(d time.Duration) { c.clock.SetTime(c.clock.Now().Add(d)) }
 
 // released reports whether the parent has been released.
-func (c *cluster) released() bool { return c.objects[one] == nil }
+func (c *cluster) released() bool { return c.Objects[one] == nil }
 
 // once reconciles the parent, as for an event, and has the watches bring what was written.
 func (c *cluster) once() []string {
@@ -60,7 +60,7 @@ func TestTimeoutReleasesAParent(t *testing.T) {
 	wantRequests(t, "the first attempt", c.run(), "delete-foreground configmaps a", askTime, noteSince, "status apps one")
 	c.deliver()
 	want := c.clock.Now().Add(time.Second).Format(time.RFC3339) + "/uid-one" // a Date has no fractions
-	if got := c.objects[one].GetAnnotations()[since]; got != want {
+	if got := c.Objects[one].GetAnnotations()[since]; got != want {
 		t.Errorf("the annotation is %q, want %q", got, want)
 	}
 	c.run()
@@ -274,10 +274,10 @@ func TestClockThatIsSetReleasesNoParent(t *testing.T) {
 // A suspension, a newer spec or a newer parent may exist on the server that no watch has delivered.
 func TestTimeoutReleasesNoParentOnStaleData(t *testing.T) {
 	suspend := func(c *cluster) {
-		newer := c.objects[appsController].DeepCopy()
+		newer := c.Objects[appsController].DeepCopy()
 		newer.Object["spec"].(map[string]any)["suspend"] = true
 		newer.SetGeneration(newer.GetGeneration() + 1)
-		c.store(appsController, newer)
+		c.Store(appsController, newer)
 	}
 	for why, row := range map[string]struct {
 		manifest func(t *testing.T) string

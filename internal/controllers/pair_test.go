@@ -191,7 +191,7 @@ func TestStatusSeesObjectsUnderTheNewNameOfTheirEntry(t *testing.T) {
 	c.apply(app)
 	c.run()
 	c.edit(configMap("a"), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
-	c.end(configMap("a"), metav1.DeletePropagationBackground)
+	c.End(configMap("a"), metav1.DeletePropagationBackground)
 	c.deliver()
 	c.run()
 	c.apply(with(t, apps, "name: maps", "name: files", ".children.maps", ".children.files"))

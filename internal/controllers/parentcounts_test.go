@@ -102,7 +102,7 @@ func TestParentsOfASuspendedTemplateControllerAreCounted(t *testing.T) {
 	if got, want := c.syncedCounts(), "total 2 ready 0 failed 0 waiting 0 updated 0 suspended 2"; got != want {
 		t.Errorf("a new parent: counts\n%s, want\n%s", got, want)
 	}
-	c.remove(one)
+	c.Remove(one)
 	c.deliver()
 	c.settle()
 	if got := c.syncedCounts(); got != suspended {
@@ -129,7 +129,7 @@ func TestParentsThatAreDeletedWhileTheSpecIsRejectedAreNotCounted(t *testing.T) 
 		{"the other one is deleted", two, "total 0 ready 0 failed 0 waiting 0 updated 0 suspended 0"},
 	} {
 		if step.removed.Name != "" {
-			c.remove(step.removed)
+			c.Remove(step.removed)
 		}
 		c.deliver()
 		c.settle()
@@ -156,9 +156,9 @@ func TestParentsReadyNamesFailedParents(t *testing.T) {
 	if got, want := c.condition("templatecontrollers", "apps", "Ready"), "True Ready: accepted and watching"; got != want {
 		t.Errorf("Ready %q, want %q", got, want)
 	}
-	version := c.version
+	version := c.Version
 	c.syncedCounts()
-	if c.version != version {
+	if c.Version != version {
 		t.Error("a second look writes again")
 	}
 	c.apply(with(t, apps, "count: {{", "size: {{"))

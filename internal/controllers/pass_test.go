@@ -18,7 +18,7 @@ func TestParentThatIsBeingDeletedGetsNoWrites(t *testing.T) {
 	c.run()
 	c.deliver()
 	c.edit(locationOf(parse(t, app)), func(o *unstructured.Unstructured) { o.SetFinalizers([]string{"example.org/slow"}) })
-	c.end(locationOf(parse(t, app)), metav1.DeletePropagationBackground)
+	c.End(locationOf(parse(t, app)), metav1.DeletePropagationBackground)
 	c.gone(configMap("a"))
 	wantRequests(t, "it goes, and so does a child", c.run())
 }
@@ -75,10 +75,10 @@ func TestChildThatWasReplacedIsNotDeletedInItsPlace(t *testing.T) {
 	c.run()
 	c.deliver()
 	c.apply(with(t, app, "[a, b]", "[a]"))
-	c.remove(configMap("b"))
+	c.Remove(configMap("b"))
 	other := parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: b}}")
 	other.SetUID("uid-other")
-	c.store(configMap("b"), other) // the watch does not tell
+	c.Store(configMap("b"), other) // the watch does not tell
 	wantRequests(t, "another object has the name", c.run(), "delete configmaps b", "get configmaps b", "status apps one")
 	if c.get("configmaps", "b") == nil {
 		t.Error("an object of somebody else was deleted")
@@ -94,10 +94,10 @@ func TestChildThatWasReplacedIsNotDeletedInItsPlace(t *testing.T) {
 
 func TestChildOfATemplateControllerThatWasReplacedDoesNotKeepItFromGoing(t *testing.T) {
 	c := goesWith(t, apps, "", false)
-	c.remove(configMap("b"))
+	c.Remove(configMap("b"))
 	other := parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: b}}")
 	other.SetUID("uid-other")
-	c.store(configMap("b"), other) // the watch does not tell
+	c.Store(configMap("b"), other) // the watch does not tell
 	wantRequests(t, "it goes", c.run(), "status apps one", "delete configmaps a", "delete configmaps b", "get configmaps b", "delete configmaps b", "get configmaps b")
 	if got := c.condition("templatecontrollers", "apps", "Ready"); got != "False Deleting: being deleted: waits for its children to go: ConfigMap ns/a; ConfigMap ns/b; what keeps one is in its metadata.finalizers" {
 		t.Errorf("ready condition %q, want no refusal", got)
@@ -118,7 +118,7 @@ func TestStatusIsThatOfTheVersionThatWasRead(t *testing.T) {
 	c.gone(configMap("b"))
 	o := c.get("apps", "one").DeepCopy()
 	o.SetAnnotations(map[string]string{"new": "yes"})
-	c.store(locationOf(o), o) // the watch does not tell
+	c.Store(locationOf(o), o) // the watch does not tell
 	c.refuse["create configmaps b"] = errors.New("no answer")
 	result, requests := c.pass("apps", "one")
 	wantRequests(t, "the parent has changed", requests, "create configmaps b", "status apps one")

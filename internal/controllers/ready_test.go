@@ -23,7 +23,7 @@ func (c *cluster) report(name, status string) {
 	c.t.Helper()
 	o := c.get("jobs", name).DeepCopy()
 	o.Object["status"] = parse(c.t, "{kind: x, apiVersion: v1, status: "+status+"}").Object["status"]
-	c.store(locationOf(o), o)
+	c.Store(locationOf(o), o)
 	c.deliver()
 }
 

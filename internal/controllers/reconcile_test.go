@@ -120,7 +120,7 @@ func TestChangesAreFollowed(t *testing.T) {
 			func(_ *testing.T, c *cluster) {
 				o := c.get("apps", "one").DeepCopy()
 				o.Object["status"].(map[string]any)["count"] = int64(7)
-				c.store(locationOf(o), o)
+				c.Store(locationOf(o), o)
 				c.deliver()
 			},
 			[]string{"status apps one"},
@@ -132,7 +132,7 @@ func TestChangesAreFollowed(t *testing.T) {
 				entries, _, _ := unstructured.NestedSlice(o.Object, "metadata", "managedFields")
 				delete(entries[0].(map[string]any)["fieldsV1"].(map[string]any), "f:data")
 				o.Object["metadata"].(map[string]any)["managedFields"] = entries
-				c.store(configMap("a"), o)
+				c.Store(configMap("a"), o)
 				c.deliver()
 			},
 			[]string{"update configmaps a"},
@@ -141,7 +141,7 @@ func TestChangesAreFollowed(t *testing.T) {
 			func(_ *testing.T, c *cluster) {
 				o := c.get("configmaps", "a").DeepCopy()
 				o.Object["data"].(map[string]any)["extra"] = "x"
-				c.store(configMap("a"), o)
+				c.Store(configMap("a"), o)
 				c.deliver()
 			},
 			nil,
@@ -154,7 +154,7 @@ func TestChangesAreFollowed(t *testing.T) {
 			func(_ *testing.T, c *cluster) {
 				o := c.get("configmaps", "a").DeepCopy()
 				o.SetLabels(nil)
-				c.store(configMap("a"), o)
+				c.Store(configMap("a"), o)
 				c.deliver()
 			},
 			[]string{"create configmaps a", "get configmaps a", "update configmaps a"},

@@ -216,7 +216,7 @@ func TestWatchFieldsFilterBeforeTheQueue(t *testing.T) {
 	}
 	other := parse(t, job("ns", "a", "{app: web, example.org/tier: front}", "{note: z}"))
 	other.SetUID("uid-other")
-	c.store(jobAt("ns", "a"), other)
+	c.Store(jobAt("ns", "a"), other)
 	c.deliver()
 	if len(c.woken()) == 0 {
 		t.Error("another object of that name goes unseen")
@@ -677,7 +677,7 @@ func TestAParentGoesThoughWhatItIsRelatedToCannotBeRead(t *testing.T) {
 				during += fmt.Sprint(status["jobs"])
 			}
 		}
-		c.end(locationOf(parse(t, reader("ns", "one", "{}"))), metav1.DeletePropagationBackground)
+		c.End(locationOf(parse(t, reader("ns", "one", "{}"))), metav1.DeletePropagationBackground)
 		c.deliver()
 		c.settle()
 		if c.get("apps", "one") != nil || c.get("configmaps", "one") != nil {

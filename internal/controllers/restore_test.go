@@ -45,7 +45,7 @@ spec:
 // dump is what is there of parents and children, as a backup has it.
 func (c *cluster) dump() map[kube.Location]*unstructured.Unstructured {
 	out := map[kube.Location]*unstructured.Unstructured{}
-	for at, o := range c.objects {
+	for at, o := range c.Objects {
 		if at != appsController {
 			out[at] = o.DeepCopy()
 		}
@@ -60,14 +60,14 @@ func (c *cluster) restore(dump map[kube.Location]*unstructured.Unstructured, uid
 		o = o.DeepCopy()
 		delete(o.Object, "status")
 		o.SetUID(uid(at, o.GetUID()))
-		if there := c.objects[at]; there != nil && there.GetUID() != o.GetUID() {
-			c.remove(at)
+		if there := c.Objects[at]; there != nil && there.GetUID() != o.GetUID() {
+			c.Remove(at)
 		}
-		c.store(at, o)
+		c.Store(at, o)
 	}
-	tc := c.objects[appsController].DeepCopy()
+	tc := c.Objects[appsController].DeepCopy()
 	delete(tc.Object, "status")
-	c.store(appsController, tc)
+	c.Store(appsController, tc)
 }
 
 // TestARestoredBackupDeletesNothing restores parents and children from before a change, with the seals of that time. The objects keep their
@@ -78,7 +78,7 @@ func TestARestoredBackupDeletesNothing(t *testing.T) {
 			return func(_ kube.Location, was types.UID) types.UID { return was }
 		},
 		"over the objects that there are": func(c *cluster) func(kube.Location, types.UID) types.UID {
-			return func(at kube.Location, _ types.UID) types.UID { return c.objects[at].GetUID() }
+			return func(at kube.Location, _ types.UID) types.UID { return c.Objects[at].GetUID() }
 		},
 	} {
 		for when, restart := range map[string]bool{"": false, ", before a start": true} {
@@ -104,7 +104,7 @@ func TestARestoredBackupDeletesNothing(t *testing.T) {
 					if at.Resource.Resource != "configmaps" {
 						continue
 					}
-					if diff := cmp.Diff(map[string]any{"text": "hello"}, c.objects[at].Object["data"]); diff != "" {
+					if diff := cmp.Diff(map[string]any{"text": "hello"}, c.Objects[at].Object["data"]); diff != "" {
 						t.Errorf("%s: data (-want +got):\n%s", at.Name, diff)
 					}
 				}

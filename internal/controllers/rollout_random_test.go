@@ -68,7 +68,7 @@ func (r *rolling) want() {
 // step is something that happens.
 func (r *rolling) step() {
 	name := fmt.Sprint("g", r.IntN(r.names))
-	o := r.objects[gadget(name)]
+	o := r.Objects[gadget(name)]
 	switch r.IntN(14) {
 	case 0:
 		r.text = fmt.Sprint("t", r.IntN(4))
@@ -78,12 +78,12 @@ func (r *rolling) step() {
 		r.want()
 	case 2:
 		if o != nil {
-			r.end(gadget(name), metav1.DeletePropagationBackground)
+			r.End(gadget(name), metav1.DeletePropagationBackground)
 		}
 	case 3:
 		r.start()
 	case 4, 5, 6:
-		r.collectGarbage()
+		r.CollectGarbage()
 	case 7, 8, 9, 10:
 		r.recover()
 	case 11:
@@ -100,7 +100,7 @@ func (r *rolling) step() {
 // recover has the controller of Gadgets do all its work.
 func (r *rolling) recover() {
 	for i := range r.names {
-		if name := fmt.Sprint("g", i); r.objects[gadget(name)] != nil {
+		if name := fmt.Sprint("g", i); r.Objects[gadget(name)] != nil {
 			r.reportGadget(name, "Ready")
 		}
 	}
@@ -112,14 +112,14 @@ func (r *rolling) check() {
 	if parts[1] != "gadgets" || parts[0] != "update" && parts[0] != "delete-foreground" {
 		return
 	}
-	o := r.objects[gadget(parts[2])]
+	o := r.Objects[gadget(parts[2])]
 	if text, _, _ := unstructured.NestedString(o.Object, "spec", "text"); text == r.text || !available(o) || !r.wants(parts[2]) {
 		return
 	}
 	r.changed++
 	down := 1
 	for i := range r.names {
-		if !available(r.objects[gadget(fmt.Sprint("g", i))]) {
+		if !available(r.Objects[gadget(fmt.Sprint("g", i))]) {
 			down++
 		}
 	}
@@ -154,14 +154,14 @@ func available(o *unstructured.Unstructured) bool {
 // finish has everything recover until nothing is left to do, and looks at what there is then.
 func (r *rolling) finish(seed uint64) {
 	for range 3 * (r.names + 1) {
-		r.collectGarbage()
+		r.CollectGarbage()
 		r.deliver()
 		r.run()
 		r.recover()
 		r.run()
 	}
 	there := 0
-	for at, o := range r.objects {
+	for at, o := range r.Objects {
 		if at.Resource != gadget("").Resource {
 			continue
 		}

@@ -36,10 +36,10 @@ func gadget(name string) kube.Location {
 // generation it is about.
 func (c *cluster) reportGadget(name, condition string) {
 	c.t.Helper()
-	o := c.objects[gadget(name)].DeepCopy()
+	o := c.Objects[gadget(name)].DeepCopy()
 	conditions := []any{map[string]any{"type": condition, "status": "True", "reason": "Told"}}
 	o.Object["status"] = map[string]any{"observedGeneration": o.GetGeneration(), "conditions": conditions}
-	c.store(gadget(name), o)
+	c.Store(gadget(name), o)
 	c.deliver()
 }
 
@@ -90,18 +90,18 @@ func TestRolloutOfReplacedObjects(t *testing.T) {
 	c.apply(strings.Replace(fourApps, "hello", "bye", 1))
 	wantRequests(t, "the first half goes", c.run(), "delete-foreground gadgets a", "delete-foreground gadgets b", "status apps one")
 	c.wantStill("False Progressing: children[maps]: rollout: 0 of 4 are up to date, waits for Gadget ns/a: being deleted; Gadget ns/b: being deleted; 2 of 4 children are ready")
-	c.remove(gadget("b"))
+	c.Remove(gadget("b"))
 	c.deliver()
 	wantRequests(t, "one is gone", c.run(), "create gadgets b", "status apps one")
 	c.wantStill("False Progressing: children[maps]: rollout: 1 of 4 are up to date, waits for Gadget ns/a: being deleted; Gadget ns/b: changed a moment ago; 3 of 4 children are ready")
 	c.reportGadget("b", "Ready")
 	wantRequests(t, "its successor is ready", c.run(), "delete-foreground gadgets c", "status apps one")
-	c.collectGarbage()
+	c.CollectGarbage()
 	c.deliver()
 	wantRequests(t, "two are gone", c.run(), "create gadgets a", "create gadgets c", "status apps one")
 	c.reportGadget("a", "Ready")
 	wantRequests(t, "one of the successors is ready", c.run(), "delete-foreground gadgets d", "status apps one")
-	c.collectGarbage()
+	c.CollectGarbage()
 	c.deliver()
 	wantRequests(t, "the last one is gone", c.run(), "create gadgets d", "status apps one")
 	c.reportGadget("c", "Ready")
@@ -118,7 +118,7 @@ func TestBrokenTemplateHaltsTheRolloutAndAMendedOneHealsIt(t *testing.T) {
 		c := rolledOut(t, strategy)
 		again := func() []string {
 			requests := c.run()
-			if c.collectGarbage() {
+			if c.CollectGarbage() {
 				c.deliver()
 				requests = append(requests, c.run()...)
 			}
@@ -186,10 +186,10 @@ func TestRolloutOfWhatIsReadyAtOnceAndReplaced(t *testing.T) {
 	c.run()
 	c.apply(strings.Replace(app, "hello", "bye", 1))
 	wantRequests(t, "the first goes", c.run(), "delete-foreground configmaps a", "status apps one")
-	c.collectGarbage()
+	c.CollectGarbage()
 	c.deliver()
 	wantRequests(t, "it is gone", c.run(), "create configmaps a", "status apps one", "delete-foreground configmaps b", "status apps one")
-	c.collectGarbage()
+	c.CollectGarbage()
 	c.deliver()
 	wantRequests(t, "so is the other", c.run(), "create configmaps b", "status apps one")
 	c.wantStill("True Ready: all children are ready: 2")
@@ -202,9 +202,9 @@ func TestStatusThatDoesNotSayWhatItIsAbout(t *testing.T) {
 	c.apply(strings.Replace(fourApps, "[a, b, c, d]", "[a, b]", 1))
 	c.settle()
 	for _, name := range []string{"a", "b"} {
-		o := c.objects[gadget(name)].DeepCopy()
+		o := c.Objects[gadget(name)].DeepCopy()
 		o.Object["status"] = map[string]any{"phase": "Done"}
-		c.store(gadget(name), o)
+		c.Store(gadget(name), o)
 	}
 	c.deliver()
 	c.run()
@@ -228,9 +228,9 @@ func TestReadyWhenHoldsARollout(t *testing.T) {
 	c.apply(strings.Replace(fourApps, "[a, b, c, d]", "[a, b]", 1))
 	c.run()
 	done := func(name string) {
-		o := c.objects[gadget(name)].DeepCopy()
+		o := c.Objects[gadget(name)].DeepCopy()
 		o.Object["status"] = map[string]any{"text": o.Object["spec"].(map[string]any)["text"], "observedGeneration": o.GetGeneration()}
-		c.store(gadget(name), o)
+		c.Store(gadget(name), o)
 		c.deliver()
 	}
 	done("a")
@@ -259,7 +259,7 @@ func TestLongRolloutIsNoLoop(t *testing.T) {
 	c.apply(strings.Replace(many, "hello", "bye", 1))
 	for _, name := range names {
 		c.run()
-		c.collectGarbage()
+		c.CollectGarbage()
 		c.deliver()
 		c.run()
 		c.reportGadget(name, "Ready")
@@ -327,7 +327,7 @@ func TestRolloutHaltsWhereAStrangerIsInTheWay(t *testing.T) {
 	c.apply(strings.Replace(fourApps, "hello", "bye", 1))
 	wantRequests(t, "the text changes", withoutStatus(c.run()), "create configmaps d", "get configmaps d")
 	c.wantReady("False ChildConflict: ConfigMap ns/d exists already and belongs to nobody: templater does not take it; delete it, or choose another name in the template")
-	c.remove(configMap("d"))
+	c.Remove(configMap("d"))
 	_, requests := c.pass("apps", "one") // which is tried again from time to time
 	wantRequests(t, "the stranger's object is gone", withoutStatus(append(requests, c.run()...)), "create configmaps d", "update configmaps a", "update configmaps b", "update configmaps c")
 }

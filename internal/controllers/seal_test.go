@@ -39,7 +39,7 @@ func (c *cluster) forge(child, name string) *unstructured.Unstructured {
 	o.SetName(name)
 	o.SetUID("forged")
 	o.Object["data"] = map[string]any{"text": "forged"}
-	c.store(configMap(name), o)
+	c.Store(configMap(name), o)
 	c.deliver()
 	return o.DeepCopy()
 }
@@ -52,7 +52,7 @@ func (c *cluster) strip(names ...string) {
 		annotations := o.GetAnnotations()
 		delete(annotations, v1.AnnotationSeal)
 		o.SetAnnotations(annotations)
-		c.store(configMap(name), o)
+		c.Store(configMap(name), o)
 	}
 	c.deliver()
 }
@@ -101,7 +101,7 @@ func TestForgedChildIsNotWaitedFor(t *testing.T) {
 	c := runs(t, under(t, "Recreate"))
 	forged := c.forge("a", "copy")
 	forged.SetFinalizers([]string{"example.org/never"})
-	c.store(configMap("copy"), forged)
+	c.Store(configMap("copy"), forged)
 	c.deliver()
 	c.apply(with(t, app, "hello", "bye"))
 	c.settle()
@@ -143,7 +143,7 @@ func TestChildThatWasRestoredWithItsSealIsTheChild(t *testing.T) {
 			c.gone(configMap("a"))
 			o.SetUID("again")
 			o.SetCreationTimestamp(metav1.NewTime(c.clock.Now().Add(after)))
-			c.store(configMap("a"), o)
+			c.Store(configMap("a"), o)
 			c.deliver()
 			wantRequests(t, "it is back", c.settle())
 			if got := c.condition("apps", "one", "Ready"); !strings.HasPrefix(got, "True") {
@@ -165,7 +165,7 @@ func TestChildThatLosesItsSealGetsItBack(t *testing.T) {
 			o := c.get("configmaps", "a").DeepCopy()
 			o.SetAnnotations(plus(nil, v1.AnnotationHash, o.GetAnnotations()[v1.AnnotationHash]))
 			o.SetLabels(nil)
-			c.store(configMap("a"), o)
+			c.Store(configMap("a"), o)
 			c.deliver()
 			c.settle()
 			if labels := c.get("configmaps", "a").GetLabels(); c.sealOf("a") == "" || labels[v1.LabelController] != "apps" || c.get("configmaps", "a").GetUID() != o.GetUID() {
@@ -259,10 +259,10 @@ func TestRotationReachesWhatNoEntryKnows(t *testing.T) {
 func (c *cluster) older(key string) {
 	c.t.Helper()
 	made := metav1.NewTime(c.clock.Now())
-	for at, o := range c.objects {
+	for at, o := range c.Objects {
 		o = o.DeepCopy()
 		o.SetCreationTimestamp(made)
-		c.store(at, o)
+		c.Store(at, o)
 	}
 	c.clock.SetTime(made.Add(time.Hour))
 	data := map[string]any{key: base64.StdEncoding.EncodeToString([]byte(strings.Repeat(key[:1], 32)))}
@@ -395,7 +395,7 @@ func TestWhatIsNotOlderThanTheKeysIsNotSealed(t *testing.T) {
 			c.older("9")
 			forged := c.get("configmaps", "copy").DeepCopy()
 			change(c, forged)
-			c.store(configMap("copy"), forged)
+			c.Store(configMap("copy"), forged)
 			before := c.get("configmaps", "copy").DeepCopy()
 			c.start()
 			requests := c.settle()
@@ -440,7 +440,7 @@ func (c *cluster) impersonate(name, text string, fields map[string]any) {
 	if fields != nil {
 		own(o, "templater/apps", "", fields)
 	}
-	c.store(configMap(name), o)
+	c.Store(configMap(name), o)
 	c.deliver()
 }
 
@@ -471,7 +471,7 @@ func TestDriftUnderOurNameIsRepaired(t *testing.T) {
 		c.impersonate("a", "hidden", fields)
 		o := c.get("configmaps", "a").DeepCopy()
 		o.SetManagedFields(before)
-		c.store(configMap("a"), o)
+		c.Store(configMap("a"), o)
 		c.deliver()
 		wantRequests(t, "it was seen", c.run(), "update configmaps a")
 		if got := c.textOf("a"); got != "hello" {
@@ -484,7 +484,7 @@ func TestDriftUnderOurNameIsRepaired(t *testing.T) {
 		c := runs(t, apps)
 		o := c.get("configmaps", "a").DeepCopy()
 		o.Object["data"] = map[string]any{"text": "hidden"}
-		c.store(configMap("a"), o)
+		c.Store(configMap("a"), o)
 		c.start()
 		wantRequests(t, "after a restart", c.settle(), "update configmaps a")
 		if got := c.textOf("a"); got != "hello" {
@@ -546,9 +546,9 @@ func TestUntilWhenChildrenFromBeforeTheKeysAreSealed(t *testing.T) {
 			c.gone(configMap("b"))
 			c.older("9")
 			for at, change := range map[kube.Location]func(*unstructured.Unstructured){configMap("a"): row.child, appAt("one"): row.parent} {
-				o := c.objects[at].DeepCopy()
+				o := c.Objects[at].DeepCopy()
 				change(o)
-				c.store(at, o)
+				c.Store(at, o)
 			}
 			c.start()
 			c.runControllers()
@@ -609,11 +609,11 @@ func TestAllChildrenFromBeforeTheKeysCount(t *testing.T) {
 		c := runs(t, apps)
 		c.strip("a", "b")
 		c.older("9")
-		o := c.objects[configMap(stray)].DeepCopy()
+		o := c.Objects[configMap(stray)].DeepCopy()
 		labels := o.GetLabels()
 		labels[v1.LabelParentUID] = "other"
 		o.SetLabels(labels)
-		c.store(configMap(stray), o)
+		c.Store(configMap(stray), o)
 		c.start()
 		c.runControllers()
 		for range 20 { // in any order

@@ -109,7 +109,7 @@ func TestConditionOfAnotherManagerIsLeftAlone(t *testing.T) {
 	foreign := c.apply(app)
 	foreign.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "Unknown"}}}
 	own(foreign, "other", "status", map[string]any{"f:status": map[string]any{"f:conditions": map[string]any{`k:{"type":"Ready"}`: map[string]any{"f:status": map[string]any{}}}}})
-	c.store(locationOf(foreign), foreign)
+	c.Store(locationOf(foreign), foreign)
 	c.deliver()
 	c.run()
 	status := c.get("apps", "one").Object["status"].(map[string]any)
@@ -122,10 +122,10 @@ func TestConditionOfAnotherManagerIsLeftAlone(t *testing.T) {
 	if got, want := c.condition("templatecontrollers", "apps", "StatusWritable"), "False ConditionOwned: another manager owns the condition Ready of 1 parent, where it is left alone: give spec.status.readyCondition another type"; got != want {
 		t.Errorf("condition %q, want %q", got, want)
 	}
-	version := c.version
+	version := c.Version
 	c.start()
 	c.run()
-	if c.version != version {
+	if c.Version != version {
 		t.Error("an operator that has just begun writes that it does not know of the other manager yet")
 	}
 }
@@ -133,12 +133,11 @@ func TestConditionOfAnotherManagerIsLeftAlone(t *testing.T) {
 // atomicConditions has the server take the conditions of an App for one value.
 func atomicConditions(t *testing.T) {
 	app := schema.GroupKind{Group: "example.org", Kind: "App"}
-	before, key := fakeKinds[app], itemKeys["conditions"]
-	t.Cleanup(func() { fakeKinds[app], itemKeys["conditions"] = before, key })
+	before := fakeKinds[app]
+	t.Cleanup(func() { fakeKinds[app] = before })
 	now := before
 	now.Status = &kind.StatusSchema{ObservedGeneration: true, Atomic: true}
 	fakeKinds[app] = now
-	delete(itemKeys, "conditions")
 }
 
 func TestReadyConditionInAnAtomicList(t *testing.T) {
@@ -160,7 +159,7 @@ func TestReadyConditionInAnAtomicList(t *testing.T) {
 	other := c.get("apps", "one").DeepCopy()
 	other.Object["status"].(map[string]any)["conditions"] = theirs
 	updated(other, "other", map[string]any{"f:status": map[string]any{"f:conditions": map[string]any{}}})
-	c.store(locationOf(other), other)
+	c.Store(locationOf(other), other)
 	c.apply(with(t, app, "[a, b]", "[a, b, c]"))
 	c.settle()
 	status := c.get("apps", "one").Object["status"].(map[string]any)
@@ -181,7 +180,7 @@ func TestConditionsThatNobodyIsKnownToOwnAreKept(t *testing.T) {
 	before := c.apply(app)
 	theirs := []any{map[string]any{"type": "Synced", "status": "True"}}
 	before.Object["status"] = map[string]any{"conditions": theirs}
-	c.store(locationOf(before), before)
+	c.Store(locationOf(before), before)
 	c.deliver()
 	c.run()
 	if diff := cmp.Diff(map[string]any{"count": int64(2), "conditions": theirs}, c.get("apps", "one").Object["status"]); diff != "" {

@@ -19,7 +19,7 @@ func TestTextsArriveAsTheyAre(t *testing.T) {
 	o := parse(t, app)
 	o.Object["spec"].(map[string]any)["text"] = odd
 	o.SetUID("uid-one")
-	c.store(locationOf(o), o)
+	c.Store(locationOf(o), o)
 	c.deliver()
 	c.run()
 	for what, in := range map[string]map[string]any{
@@ -42,7 +42,7 @@ func TestConditionsOfATemplateControllerAreLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.SetUID("uid-apps")
-	c.store(appsController, o)
+	c.Store(appsController, o)
 	c.deliver()
 	c.run()
 	if got := c.condition("templatecontrollers", "apps", "Ready"); !strings.Contains(got, object.Line("A"+odd, problem.LongestMessage)) {

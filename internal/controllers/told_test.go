@@ -28,7 +28,7 @@ func conflictOf(t *testing.T, apiVersion, kind, name string) string {
 	c := newCluster(t)
 	o := parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {namespace: ns, name: a}}")
 	o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: name, UID: "u", Controller: new(true)}})
-	c.store(locationOf(o), o)
+	c.Store(locationOf(o), o)
 	c.apply(apps)
 	c.apply(app)
 	c.run()
@@ -79,7 +79,7 @@ func TestNamesFromValuesAreNotTold(t *testing.T) {
 		}
 		c.refuse["create configmaps "+words] = answer(http.StatusInternalServerError, metav1.StatusReason(words), words, metav1.StatusCause{Type: metav1.CauseType(words), Field: words, Message: words})
 		o.SetUID("uid-one")
-		c.store(locationOf(o), o)
+		c.Store(locationOf(o), o)
 		c.deliver()
 		c.run()
 		if got := c.condition("apps", "one", v1.ConditionReady); strings.Contains(got, "EVIL") || len(got) > 500 || !strings.HasPrefix(got, "False ") {
@@ -98,7 +98,7 @@ func TestFailsOfAuthorsAreLines(t *testing.T) {
 			t.Fatal(err)
 		}
 		o.SetUID("uid-one")
-		c.store(locationOf(o), o)
+		c.Store(locationOf(o), o)
 		c.deliver()
 		c.run() // the cluster looks at each message
 		if got := c.condition("apps", "one", v1.ConditionReady); !strings.HasPrefix(got, "False TemplateFailed: status:") || len(got) > 5000 {

@@ -1,4 +1,4 @@
-package controllers
+package memserver
 
 import (
 	"encoding/json"
@@ -9,29 +9,32 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// Who holds which field, as the server keeps it in managedFields: sets of fields are those of FieldsV1.
+// Ownership of fields, as managedFields record it. Sets of fields are those of FieldsV1.
 
-// itemKeys are the lists whose items are told apart, and the field that does so. All others are held whole.
-var itemKeys = map[string]string{"ownerReferences": "uid", "conditions": "type"}
+// Lists are the names of lists that are merged by a key of their items (listType=map), with that key. All other lists are atomic.
+type Lists map[string]string
 
-// fieldsOf is the set of all leaves.
-func fieldsOf(content map[string]any) map[string]any {
+// Usual are the Lists of objects whose conditions are merged by type.
+var Usual = Lists{"ownerReferences": "uid", "conditions": "type"}
+
+// FieldsOf returns the set of all leaves.
+func (l Lists) FieldsOf(content map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, value := range content {
-		out["f:"+name] = fieldsBelow(name, value)
+		out["f:"+name] = l.fieldsBelow(name, value)
 	}
 	return out
 }
 
-func fieldsBelow(name string, value any) map[string]any {
+func (l Lists) fieldsBelow(name string, value any) map[string]any {
 	switch value := value.(type) {
 	case map[string]any:
-		return fieldsOf(value)
+		return l.FieldsOf(value)
 	case []any:
 		out := map[string]any{}
 		for _, item := range value {
-			if key := itemName(name, item); key != "" {
-				out[key] = fieldsOf(item.(map[string]any))
+			if key := l.itemName(name, item); key != "" {
+				out[key] = l.FieldsOf(item.(map[string]any))
 				out[key].(map[string]any)["."] = map[string]any{}
 			}
 		}
@@ -40,10 +43,10 @@ func fieldsBelow(name string, value any) map[string]any {
 	return map[string]any{}
 }
 
-// itemName is what a set calls an item of the list of that name, "" where the list is held whole.
-func itemName(list string, item any) string {
+// itemName returns the key of an item of a list in a set, "" where the list is atomic.
+func (l Lists) itemName(list string, item any) string {
 	content, ok := item.(map[string]any)
-	key := itemKeys[list]
+	key := l[list]
 	if !ok || key == "" {
 		return ""
 	}
@@ -51,10 +54,9 @@ func itemName(list string, item any) string {
 	return "k:" + string(text)
 }
 
-// held is the set of what a manager that sends content holds then: what tells one object from another
-// belongs to nobody.
-func held(content map[string]any, subresource string) map[string]any {
-	set := fieldsOf(content)
+// Held returns the set that a manager owns after it has applied content. Nobody owns what identifies an object.
+func (l Lists) Held(content map[string]any, subresource string) map[string]any {
+	set := l.FieldsOf(content)
 	if subresource != "" {
 		below, sent := set["f:"+subresource]
 		if !sent {
@@ -79,25 +81,25 @@ func tidy(set map[string]any, name string) map[string]any {
 	return set
 }
 
-// applied is the object after an apply of content by manager: what it sets is so, what it
-// held and sets no more is gone unless somebody else holds it, and whoever held something else loses it.
-func applied(there *unstructured.Unstructured, content map[string]any, manager, subresource string) *unstructured.Unstructured {
-	next, set := there.DeepCopy(), held(content, subresource)
-	before, others := holdings(there, manager, subresource)
+// Applied returns the object after a server-side apply with force: the fields of content are set, fields that the manager owned and no longer
+// sets are removed unless another manager owns them, and other managers lose the fields that change.
+func (l Lists) Applied(there *unstructured.Unstructured, content map[string]any, manager, subresource string) *unstructured.Unstructured {
+	next, set := there.DeepCopy(), l.Held(content, subresource)
+	before, others := Holdings(there, manager, subresource)
 	dropped := without(before, set)
 	for _, other := range others {
 		dropped = without(dropped, other)
 	}
-	drop(next.Object, dropped)
-	changed := differing(there.Object, content, set)
-	join(next.Object, content)
-	deprive(next, changed)
-	own(next, manager, subresource, set)
+	l.drop(next.Object, dropped)
+	changed := l.Differing(there.Object, content, set)
+	l.join(next.Object, content)
+	Deprive(next, changed)
+	Own(next, manager, subresource, set)
 	return next
 }
 
-// holdings returns what a manager has applied, and what each other one holds.
-func holdings(o *unstructured.Unstructured, manager, subresource string) (own map[string]any, others []map[string]any) {
+// Holdings returns the set that a manager has applied, and the sets of all others.
+func Holdings(o *unstructured.Unstructured, manager, subresource string) (own map[string]any, others []map[string]any) {
 	entries, _, _ := unstructured.NestedSlice(o.Object, "metadata", "managedFields")
 	for _, each := range entries {
 		entry, _ := each.(map[string]any)
@@ -116,8 +118,8 @@ func isOf(entry map[string]any, manager, subresource string) bool {
 	return entry["manager"] == manager && sub == subresource && entry["operation"] == "Apply"
 }
 
-// own has the manager hold exactly that set.
-func own(o *unstructured.Unstructured, manager, subresource string, set map[string]any) {
+// Own makes a set the one that a manager has applied.
+func Own(o *unstructured.Unstructured, manager, subresource string, set map[string]any) {
 	entries, _, _ := unstructured.NestedSlice(o.Object, "metadata", "managedFields")
 	entries = slices.DeleteFunc(entries, func(e any) bool {
 		entry, _ := e.(map[string]any)
@@ -133,16 +135,16 @@ func own(o *unstructured.Unstructured, manager, subresource string, set map[stri
 	o.Object["metadata"].(map[string]any)["managedFields"] = entries
 }
 
-// updated has the manager hold, by another request than an apply, what it has changed.
-func updated(o *unstructured.Unstructured, manager string, set map[string]any) {
-	deprive(o, set)
+// Updated makes a manager the owner of the fields that it has changed by an update.
+func Updated(o *unstructured.Unstructured, manager string, set map[string]any) {
+	Deprive(o, set)
 	entries, _, _ := unstructured.NestedSlice(o.Object, "metadata", "managedFields")
 	entry := map[string]any{"manager": manager, "operation": "Update", "fieldsType": "FieldsV1", "fieldsV1": set}
 	o.Object["metadata"].(map[string]any)["managedFields"] = append(entries, entry)
 }
 
-// deprive takes a set of fields from all who hold them.
-func deprive(o *unstructured.Unstructured, set map[string]any) {
+// Deprive removes a set of fields from those of all managers.
+func Deprive(o *unstructured.Unstructured, set map[string]any) {
 	entries, _, _ := unstructured.NestedSlice(o.Object, "metadata", "managedFields")
 	left := []any{}
 	for _, each := range entries {
@@ -156,7 +158,7 @@ func deprive(o *unstructured.Unstructured, set map[string]any) {
 	o.Object["metadata"].(map[string]any)["managedFields"] = left
 }
 
-// without is a set less the leaves of another one.
+// without returns a set less the leaves of another one.
 func without(set, other map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, value := range set {
@@ -174,17 +176,17 @@ func without(set, other map[string]any) map[string]any {
 	return out
 }
 
-// drop takes the fields of a set out of content, and what is empty then.
-func drop(content, set map[string]any) {
+// drop removes the fields of a set from content, and maps and lists that become empty.
+func (l Lists) drop(content, set map[string]any) {
 	for name, value := range set {
 		field, below := name[2:], value.(map[string]any)
 		switch there := content[field].(type) {
 		case map[string]any:
-			if drop(there, below); len(there) == 0 || len(below) == 0 {
+			if l.drop(there, below); len(there) == 0 || len(below) == 0 {
 				delete(content, field)
 			}
 		case []any:
-			if content[field] = dropItems(field, there, below); len(below) == 0 || len(content[field].([]any)) == 0 {
+			if content[field] = l.dropItems(field, there, below); len(below) == 0 || len(content[field].([]any)) == 0 {
 				delete(content, field)
 			}
 		default:
@@ -193,21 +195,21 @@ func drop(content, set map[string]any) {
 	}
 }
 
-func dropItems(list string, items []any, set map[string]any) []any {
+func (l Lists) dropItems(list string, items []any, set map[string]any) []any {
 	return slices.DeleteFunc(items, func(item any) bool {
-		below, ok := set[itemName(list, item)].(map[string]any)
+		below, ok := set[l.itemName(list, item)].(map[string]any)
 		if !ok {
 			return false
 		}
 		fields := maps.Clone(below)
 		delete(fields, ".")
-		drop(item.(map[string]any), fields)
+		l.drop(item.(map[string]any), fields)
 		return below["."] != nil
 	})
 }
 
-// join sets all of content.
-func join(into, content map[string]any) {
+// join sets all fields of content.
+func (l Lists) join(into, content map[string]any) {
 	for name, value := range content {
 		switch value := value.(type) {
 		case map[string]any:
@@ -216,33 +218,33 @@ func join(into, content map[string]any) {
 				there = map[string]any{}
 				into[name] = there
 			}
-			join(there, value)
+			l.join(there, value)
 		case []any:
 			there, _ := into[name].([]any)
-			into[name] = joinItems(name, there, value)
+			into[name] = l.joinItems(name, there, value)
 		default:
 			into[name] = value
 		}
 	}
 }
 
-func joinItems(list string, into, items []any) []any {
-	if itemKeys[list] == "" {
+func (l Lists) joinItems(list string, into, items []any) []any {
+	if l[list] == "" {
 		return items
 	}
 	for _, item := range items {
-		i := slices.IndexFunc(into, func(there any) bool { return itemName(list, there) == itemName(list, item) })
+		i := slices.IndexFunc(into, func(there any) bool { return l.itemName(list, there) == l.itemName(list, item) })
 		if i < 0 {
 			into = append(into, map[string]any{})
 			i = len(into) - 1
 		}
-		join(into[i].(map[string]any), item.(map[string]any))
+		l.join(into[i].(map[string]any), item.(map[string]any))
 	}
 	return into
 }
 
-// differing are those fields of a set that are not the same in both.
-func differing(a, b, set map[string]any) map[string]any {
+// Differing returns the fields of a set whose values differ.
+func (l Lists) Differing(a, b, set map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, value := range set {
 		below, _ := value.(map[string]any)
@@ -250,14 +252,14 @@ func differing(a, b, set map[string]any) map[string]any {
 			continue
 		}
 		x, y := a[name[2:]], b[name[2:]]
-		if diff := differingBelow(name[2:], x, y, below); diff != nil {
+		if diff := l.differingBelow(name[2:], x, y, below); diff != nil {
 			out[name] = diff
 		}
 	}
 	return out
 }
 
-func differingBelow(name string, a, b any, set map[string]any) map[string]any {
+func (l Lists) differingBelow(name string, a, b any, set map[string]any) map[string]any {
 	if reflect.DeepEqual(a, b) {
 		return nil
 	}
@@ -265,17 +267,17 @@ func differingBelow(name string, a, b any, set map[string]any) map[string]any {
 	switch {
 	case len(set) == 0:
 		return out
-	case itemKeys[name] != "":
-		x, y := itemsOf(name, a), itemsOf(name, b)
+	case l[name] != "":
+		x, y := l.itemsOf(name, a), l.itemsOf(name, b)
 		for key, below := range set {
-			if diff := differing(x[key], y[key], below.(map[string]any)); len(diff) > 0 {
+			if diff := l.Differing(x[key], y[key], below.(map[string]any)); len(diff) > 0 {
 				out[key] = diff
 			}
 		}
 	default:
 		x, _ := a.(map[string]any)
 		y, _ := b.(map[string]any)
-		out = differing(x, y, set)
+		out = l.Differing(x, y, set)
 	}
 	if len(out) == 0 {
 		return nil
@@ -283,11 +285,11 @@ func differingBelow(name string, a, b any, set map[string]any) map[string]any {
 	return out
 }
 
-func itemsOf(list string, value any) map[string]map[string]any {
+func (l Lists) itemsOf(list string, value any) map[string]map[string]any {
 	out := map[string]map[string]any{}
 	items, _ := value.([]any)
 	for _, item := range items {
-		out[itemName(list, item)], _ = item.(map[string]any)
+		out[l.itemName(list, item)], _ = item.(map[string]any)
 	}
 	return out
 }
