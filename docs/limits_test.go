@@ -68,6 +68,7 @@ var held = map[string]string{
 	"Least `spec.resyncPeriod`":                              "leastPeriod",
 	"Least `spec.finalize.timeout`":                          "leastPeriod",
 	"Work of a pass":                                         "MaxWork",
+	"Memory for `spec.watch.filter` for one object":          "FreeBytes",
 	"Text written":                                           "maxOutput",
 	"Objects of one entry for one parent":                    "maxDocuments",
 	"Scalars, maps and lists written":                        "maxNodes",

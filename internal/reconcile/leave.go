@@ -215,7 +215,7 @@ func (r *Reconciler) matches(ctx context.Context, c *running.Controller, key que
 		return false, nil
 	}
 	if c.Filter != nil {
-		if admits, err := c.Program.Admits(parent.Content()); err != nil || !admits {
+		if admits, err := running.Evaluate(c.Program, parent); err != nil || !admits {
 			return false, err
 		}
 	}

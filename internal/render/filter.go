@@ -4,17 +4,21 @@ import (
 	"maps"
 	"strings"
 
+	"github.com/templater-dev/templater/internal/render/budget"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/render/token"
 )
 
 // Admits reports whether an object is a parent, by the filter; without one, each object is. What templater writes into parents is hidden from
-// it. The error is an [*syntax.Error], also where the filter yields something else than true, false or nothing.
+// it. The error is an [*syntax.Error], also where the filter yields something else than true, false or nothing, or does more work than one
+// object is worth.
 func (p *Program) Admits(object map[string]any) (admits bool, err error) {
 	if p.filter == nil {
 		return true, nil
 	}
-	in := &Input{Parent: withoutOwn(object, p.filter.Purpose == syntax.ForFilter)}
+	var own budget.Pass
+	own.BeginFilter()
+	in := &Input{Parent: withoutOwn(object, p.filter.Purpose == syntax.ForFilter), Budget: &own}
 	err = p.execute(p.filter, in, func(x *exec) error {
 		x.vars = append(x.vars, variable{name: "$", value: &x.view.Root})
 		defer x.pop(len(x.vars) - 1)

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -52,5 +53,28 @@ func TestFilterOfAnOwnStatusIsRefused(t *testing.T) {
 	_, err := Compile(Source{Filter: `eq .status.phase "Running"`})
 	if err == nil || !strings.Contains(err.Error(), ".status is not available in a filter of a TemplateController that writes the status") {
 		t.Errorf("err = %v", err)
+	}
+}
+
+// TestFilterHasABudgetOfItsOwn has filters that a pass could pay for. Nothing does where they are evaluated.
+func TestFilterHasABudgetOfItsOwn(t *testing.T) {
+	const tooMuch = "the filter does too much work for one object"
+	for _, row := range []struct{ why, filter, err string }{
+		{"a list", `gt (len (until 100000)) 1`, tooMuch},
+		{"a text", `gt (len (repeat 1000000 "x")) 1`, tooMuch},
+		{"a text that is longer than any may be", `gt (len (repeat 100000000 "x")) 1`, tooMuch},
+		{"steps", `gt (len (regexFindAll "(a*)*b" (repeat 3000 "a") -1)) 1`, tooMuch},
+		{"one that compares fields", `or (eq .spec.class "a") (has .metadata.name (list "one" "two"))`, ""},
+	} {
+		t.Run(row.why, func(t *testing.T) {
+			p, err := Compile(Source{Filter: row.filter})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = p.Admits(map[string]any{"metadata": map[string]any{"name": "one"}, "spec": map[string]any{"class": "a"}})
+			if got := fmt.Sprint(err); row.err == "" && err != nil || !strings.Contains(got, row.err) {
+				t.Errorf("the error is %v, want %q", err, row.err)
+			}
+		})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/render"
+	"github.com/templater-dev/templater/internal/render/budget"
 )
 
 // Filter decides which objects of the parents' kind are parents, by spec.watch.filter. It evaluates each version of an object once. An error
@@ -64,7 +65,7 @@ func (f *Filter) Admits(o *object.Object, was func(*object.Object) (parent, cert
 	var admitted bool
 	var err error
 	if f.program != nil {
-		admitted, err = f.program.Admits(o.Content())
+		admitted, err = Evaluate(f.program, o)
 	}
 	certain := true
 	switch {
@@ -80,6 +81,19 @@ func (f *Filter) Admits(o *object.Object, was func(*object.Object) (parent, cert
 	}
 	f.note(name, a, err)
 	return admitted
+}
+
+// large is held while a filter is evaluated for a large object.
+var large sync.Mutex
+
+// Evaluate evaluates the filter of a program for an object. Decoded, an object may take as much memory as a reconciliation, for which nobody
+// reserves any here, so large objects are evaluated one at a time.
+func Evaluate(program *render.Program, o *object.Object) (admits bool, err error) {
+	if o.ContentBytes() > budget.FreeBytes {
+		large.Lock()
+		defer large.Unlock()
+	}
+	return program.Admits(o.Content())
 }
 
 // note stores an admission, which is of no object where it has no UID.

@@ -58,6 +58,7 @@ func (e Error) Error() string { return string(e) }
 // The parts of a budget that may be used up.
 const (
 	ErrWork   Error = "the templates do too much work for one pass, which has about 64 MiB or 0.2 s for all of them together; make loops shorter or text smaller, or divide the parent"
+	ErrFilter Error = "the filter does too much work for one object, which has about 256 KiB or a millisecond; compare fields, and leave the rest to labels"
 	ErrOutput Error = "the template writes more than 4 MiB; split it, or write less"
 	ErrNodes  Error = "the template writes more than 100000 values; split it, or write less"
 	ErrDeep   Error = "data is nested more than 100 deep"

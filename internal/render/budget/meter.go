@@ -45,16 +45,24 @@ func (m *Meter) Charge(units int) error {
 // ChargeFor is Charge for n times a number of units.
 func (m *Meter) ChargeFor(n, units int) error {
 	if n < 0 || units > 0 && n > MaxWork/units {
-		return ErrWork
+		return m.over()
 	}
 	return m.Charge(n * units)
+}
+
+// over is the error that ends work beyond the budget.
+func (m *Meter) over() Error {
+	if m.pass == nil {
+		return ErrWork
+	}
+	return m.pass.over
 }
 
 // extend is Charge where more is needed than is granted.
 func (m *Meter) extend(units int) error {
 	if m.pass == nil || units < 0 {
 		m.Work = 0
-		return ErrWork
+		return m.over()
 	}
 	if err := m.pass.extend(units - m.Work); err != nil {
 		m.Work = 0

@@ -7,6 +7,7 @@ type Pass struct {
 	left    int  // units that may still be granted
 	kept    int  // see Kept
 	used    bool // see UsedUp
+	over    Error
 	from    Memory
 	pausing func() error // of the execution
 	err     error        // what from has returned
@@ -22,8 +23,12 @@ type Memory interface {
 // Begin readies the budget for a pass. Of the memory that it uses, FreeBytes are free, and the rest is asked for,
 // which is at most MaxBytes. nil is for nobody to ask.
 func (b *Pass) Begin(from Memory) {
-	*b = Pass{granted: grant, left: MaxWork - grant, from: from}
+	*b = Pass{granted: grant, left: MaxWork - grant, over: ErrWork, from: from}
 }
+
+// BeginFilter readies the budget for the filter of parents, which has FreeBytes in all: nobody pays for more where it is evaluated, and
+// nobody takes turns.
+func (b *Pass) BeginFilter() { *b = Pass{granted: grant, over: ErrFilter} }
 
 // Kept returns how many bytes are, at most, held by what the templates of the pass have yielded.
 func (b *Pass) Kept() int { return b.kept }
@@ -53,7 +58,7 @@ func (b *Pass) extend(units int) error {
 	}
 	if units < 0 || units > b.left {
 		b.granted, b.left, b.used = 0, 0, true
-		return ErrWork
+		return b.over
 	}
 	units = min(max(units, grant), b.left)
 	if b.from != nil {
