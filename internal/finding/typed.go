@@ -150,7 +150,7 @@ var ofTypes = []Rule{
 	},
 	{
 		NoYAML, Error, "Text that is no YAML",
-		"What a template prints is read as YAML. This text is none, whatever the values are that actions print into it. Where branches and loops before it decide what is printed, this is a warning.",
+		"The output of a template is parsed as YAML. This text is not YAML, whatever values the actions print. Lint checks a template up to its first branch, loop or action that prints several lines; rendering reports the rest. `toJson` between double quotes is a warning.",
 		"The place is where to look first: often at the indentation, at a colon, or at quotes that are missing. In parentheses are the words of the YAML parser.",
 	},
 	{

@@ -1,3 +1,3 @@
-// Package outline tells of the YAML that a template prints what its own text shows, whatever its actions print. It knows nothing of
-// types, is pure, and its work is bounded.
+// Package outline reads the YAML that a template shows without data: its documents, their kinds, and where it is not YAML. It knows
+// nothing of types, is pure, and its work is bounded.
 package outline

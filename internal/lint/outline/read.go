@@ -14,14 +14,19 @@ const maxMarks = 30_000
 // marks are the characters that a scalar, a map, a list or a comment of YAML needs at least one of.
 var marks = [256]bool{'-': true, '?': true, ':': true, ',': true, '[': true, '{': true, '#': true}
 
-// countMarks returns how many marks a text has.
-func countMarks(text []byte) (n int) {
+// spend adds the marks of a text to those that are read, and reports whether they are within the bound. Else it adds none.
+func spend(read *int, text []byte) bool {
+	n := *read
 	for _, c := range text {
 		if marks[c] {
 			n++
 		}
 	}
-	return n
+	if n > maxMarks {
+		return false
+	}
+	*read = n
+	return true
 }
 
 // pause asks whether the work is to go on; an error ends it. nil never does.

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"text/template/parse"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 
@@ -26,7 +25,6 @@ type Skeleton struct {
 	adds     []int        // where lines begin in which nothing but actions print, of which the documents show nothing
 	branches []span       // what branches and loops decide about, in order
 	joints   []joint
-	lines    []int // offsets at which they begin; see Starts
 }
 
 // joint is where what an action prints is always one word with a character of the author's.
@@ -56,7 +54,8 @@ type Skeletons struct {
 	Pause func() error
 
 	made map[*syntax.Unit]*Skeleton
-	read int // marks
+	// read and begun are the marks of what is read as documents, and as beginnings of templates.
+	read, begun int
 }
 
 // Of returns the skeleton of a template.
@@ -114,8 +113,7 @@ func (all *Skeletons) document(s *Skeleton, lines []string, first int) {
 		return
 	}
 	var root *yaml.Node
-	if marks := countMarks(text); all.read+marks <= maxMarks {
-		all.read += marks
+	if spend(&all.read, text) {
 		root = pause(all.Pause).document(text)
 	}
 	if root == nil {
@@ -127,14 +125,7 @@ func (all *Skeletons) document(s *Skeleton, lines []string, first int) {
 
 // bare keeps the action that prints all of the lines from one on and before another one, if it is one.
 func (s *Skeleton) bare(from, to int) {
-	starts, end := s.Starts(), len(s.Text.Content)
-	if from > len(starts) {
-		return
-	}
-	if to <= len(starts) {
-		end = starts[to-1]
-	}
-	if all := s.PrintsIn(starts[from-1], end); len(all) == 1 {
+	if all := s.PrintsIn(s.Text.Offset(from, 1), s.Text.Offset(to, 1)); len(all) == 1 {
 		if n, ok := all[0].(*parse.ActionNode); ok {
 			s.Bare = append(s.Bare, n)
 		}
@@ -338,29 +329,3 @@ func within(nodes []parse.Node, from, to int) []parse.Node {
 }
 
 func margin(line string) int { return len(line) - len(strings.TrimLeft(line, " ")) }
-
-// Offset returns the offset of a place in a document, in bytes of the template.
-func (s *Skeleton) Offset(starts []int, line, column int) int {
-	if line < 1 || line > len(starts) {
-		return 0
-	}
-	at := starts[line-1]
-	for range column - 1 {
-		_, size := utf8.DecodeRuneInString(s.Text.Content[at:])
-		at += size
-	}
-	return min(at, len(s.Text.Content))
-}
-
-// Starts returns the offsets at which lines begin.
-func (s *Skeleton) Starts() []int {
-	if s.lines == nil {
-		s.lines = []int{0}
-		for i := range len(s.Text.Content) {
-			if s.Text.Content[i] == '\n' {
-				s.lines = append(s.lines, i+1)
-			}
-		}
-	}
-	return s.lines
-}

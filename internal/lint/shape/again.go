@@ -45,10 +45,10 @@ func (c *checker) again() {
 		}
 		s := c.Skeleton(u)
 		for i, d := range s.Documents {
-			at := &shape{c: c, s: s, starts: s.Starts(), first: d.First}
+			at := &shape{c: c, s: s, first: d.First}
 			to := len(u.Text.Content)
 			if i+1 < len(s.Documents) {
-				to = at.starts[s.Documents[i+1].First-1]
+				to = s.Text.Offset(s.Documents[i+1].First, 1)
 			}
 			id, ok := at.identity(d, to)
 			if !ok || !c.Step() {
@@ -101,7 +101,7 @@ func (at *shape) identity(d outline.Document, to int) (id identity, ok bool) {
 
 // begins reports whether the document begins where it does whatever the data.
 func (at *shape) begins() bool {
-	return at.first == 1 || at.s.Always(at.starts[at.first-2], at.starts[at.first-1])
+	return at.first == 1 || at.s.Always(at.s.Text.Offset(at.first-1, 1), at.s.Text.Offset(at.first, 1))
 }
 
 // always reports whether a key or a text is there whatever the data.

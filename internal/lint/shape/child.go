@@ -18,7 +18,6 @@ import (
 type shape struct {
 	c      *checker
 	s      *outline.Skeleton
-	starts []int
 	first  int // line of the template where the document begins
 	object string
 	kind   gvk.GroupVersionKind
@@ -52,7 +51,7 @@ func (c *checker) texts() {
 	if !there || s.Others || len(s.Documents) != 1 {
 		return
 	}
-	at := shape{c: c, s: s, starts: s.Starts(), first: s.Documents[0].First, object: c.spec.Watch.Kind, code: finding.Pruned, status: true}
+	at := shape{c: c, s: s, first: s.Documents[0].First, object: c.spec.Watch.Kind, code: finding.Pruned, status: true}
 	at.node(s.Documents[0].Root, f.Type, ".status")
 }
 
@@ -62,7 +61,7 @@ func (c *checker) child(s *outline.Skeleton, d outline.Document) {
 	if !ok {
 		return
 	}
-	at := shape{c: c, s: s, starts: s.Starts(), first: d.First, object: kind.Kind, kind: kind, code: finding.ChildField}
+	at := shape{c: c, s: s, first: d.First, object: kind.Kind, kind: kind, code: finding.ChildField}
 	at.temporary(d.Root)
 	if c.known == nil {
 		return
@@ -93,8 +92,8 @@ func (at *shape) place(n *yaml.Node) Place {
 	if n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0 {
 		width += 2
 	}
-	offset := at.s.Offset(at.starts, line, n.Column)
-	length := at.s.Offset(at.starts, line, n.Column+width) - offset
+	offset := at.s.Text.Offset(line, n.Column)
+	length := at.s.Text.Offset(line, n.Column+width) - offset
 	if n.Kind != yaml.ScalarNode || n.Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
 		length = 1
 	}

@@ -16,7 +16,7 @@ func (c *checker) ownCondition(s *outline.Skeleton) {
 		if own == "" || conditions == nil || conditions.Kind != yaml.SequenceNode {
 			continue
 		}
-		at := shape{c: c, s: s, starts: s.Starts(), first: d.First}
+		at := shape{c: c, s: s, first: d.First}
 		for _, item := range conditions.Content {
 			if of := valueOf(item, "type"); of != nil && of.Kind == yaml.ScalarNode && of.Value == own && c.Step() {
 				c.Warn(finding.OwnCondition, at.place(of), "", "the condition %s is templater's own, and a status that has it is not written: leave it out, or set spec.status.readyCondition to another type, or to \"\" for none", own)

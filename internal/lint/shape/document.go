@@ -21,7 +21,7 @@ func (c *checker) document(u *syntax.Unit, s *outline.Skeleton, d outline.Docume
 	if d.Root.Kind != yaml.MappingNode || len(d.Root.Content) == 0 {
 		return
 	}
-	at := &shape{c: c, s: s, starts: s.Starts(), first: d.First}
+	at := &shape{c: c, s: s, first: d.First}
 	for _, key := range []string{"apiVersion", "kind"} {
 		at.head(u, d.Root, key)
 	}

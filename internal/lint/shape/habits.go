@@ -7,7 +7,6 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/finding"
-	"github.com/templater-dev/templater/internal/lint/outline"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -38,14 +37,14 @@ var growing = map[string]bool{
 // endless notes a field of the status that is computed from itself, whatever happens, so that each pass changes it.
 func (at *shape) endless(n *yaml.Node, path string) {
 	from := at.place(n).Offset
-	to := at.s.Offset(at.s.Starts(), at.first+n.Line-1, n.Column+len([]rune(n.Value)))
+	to := at.s.Text.Offset(at.first+n.Line-1, n.Column+len([]rune(n.Value)))
 	for _, each := range at.c.units.Status.Body().Nodes {
 		action, prints := each.(*parse.ActionNode)
 		if !prints || int(action.Pos) < from || int(action.Pos) > to || len(action.Pipe.Decl) > 0 {
 			continue
 		}
 		reads, grows := false, false
-		outline.Operands(action.Pipe, func(n parse.Node) {
+		syntax.EachOperand(action.Pipe, func(n parse.Node) {
 			switch n := n.(type) {
 			case *parse.IdentifierNode:
 				grows = grows || growing[n.Ident]

@@ -21,7 +21,7 @@ func (c *checker) plain() {
 		}
 		s := c.Skeleton(u)
 		for _, d := range s.Documents {
-			at := shape{c: c, s: s, starts: s.Starts(), first: d.First}
+			at := shape{c: c, s: s, first: d.First}
 			at.plain(d.Root, true)
 		}
 	}

@@ -26,7 +26,7 @@ func (c *checker) selects() {
 		}
 		s := c.Skeleton(u)
 		for _, d := range s.Documents {
-			at := shape{c: c, s: s, starts: s.Starts(), first: d.First}
+			at := shape{c: c, s: s, first: d.First}
 			switch d.Root.Kind { //nolint:exhaustive // anything else is no mapping
 			case yaml.MappingNode:
 				at.selects(&c.spec.Related[i], d.Root)

@@ -1,6 +1,8 @@
 package typed
 
 import (
+	"slices"
+	"strings"
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/lint/suggest"
@@ -111,9 +113,22 @@ func (c *checker) all() {
 		c.filter(c.units.Filter)
 	}
 	c.dead, c.depth, c.unsure, c.left = 0, 0, 0, false
-	c.broken()
+	c.faults()
 	shape.Check(c.spec, c.units, c.known, c)
 	c.unused()
+}
+
+// faults notes where templates print text that is not YAML, whatever their data.
+func (c *checker) faults() {
+	for _, u := range slices.Concat(c.units.Selects, c.units.Children, []*syntax.Unit{c.units.Status}) {
+		if u == nil {
+			continue
+		}
+		if offset, why := c.skeletons.FirstFault(u, func(n *parse.ActionNode) bool { return c.isValue(u.Text, n) }); why != "" {
+			rest, _, _ := strings.Cut(u.Text.Content[offset:], "\n")
+			c.errorf(finding.NoYAML, value.Place{Text: u.Text, Offset: offset, Length: len(strings.TrimRight(rest, " \r"))}, "%s", why)
+		}
+	}
 }
 
 // template looks through a template; nil is none.

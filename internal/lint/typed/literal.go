@@ -3,9 +3,11 @@ package typed
 import (
 	"bytes"
 	"strconv"
+	"sync"
 	"text/template/parse"
 
-	"github.com/templater-dev/templater/internal/lint/outline"
+	"github.com/templater-dev/templater/internal/lint/value"
+	"github.com/templater-dev/templater/internal/render/funcs"
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
@@ -59,7 +61,7 @@ func (p *values) node(text *syntax.Text, n parse.Node, depth int) bool {
 // action looks at an action that calls no define block. It is certain about fields of the root, which are data: variables and dicts can
 // hold the author's text.
 func (p *values) action(text *syntax.Text, n *parse.ActionNode, depth int) bool {
-	outline.Operands(n.Pipe, func(operand parse.Node) {
+	syntax.EachOperand(n.Pipe, func(operand parse.Node) {
 		switch operand := operand.(type) {
 		case *parse.FieldNode:
 			p.certain = p.certain && depth == 0
@@ -69,7 +71,7 @@ func (p *values) action(text *syntax.Text, n *parse.ActionNode, depth int) bool 
 			p.certain = false
 		}
 	})
-	return p.c.printedBy(text, n.Pipe) >= outline.Value
+	return p.c.isValue(text, n)
 }
 
 func (p *values) call(name string, depth int) bool {
@@ -89,4 +91,92 @@ func included(pipe *parse.PipeNode) (name string, ok bool) {
 	}
 	name, err := strconv.Unquote(text.Quoted)
 	return name, err == nil
+}
+
+// printed is what an action prints, as far as that is known without data.
+type printed int
+
+const (
+	lines printed = iota // any text
+	// anything is one value or, where a variable or a dot holds what include or toYaml has made, any text.
+	anything
+	one    // a value of the data
+	quoted // one between quotes
+)
+
+// isValue reports whether an action of a template prints one value.
+func (c *checker) isValue(text *syntax.Text, n *parse.ActionNode) bool {
+	v := c.printed[value.Spot{Text: text, Offset: int(n.Pipe.Pos)}]
+	p := printedByPipe(n.Pipe)
+	return p >= one || p == anything && v != nil && v.Origin != nil && v.Origin.Source != value.FromTemplate
+}
+
+func printedByPipe(pipe *parse.PipeNode) printed {
+	p := printedByCommand(pipe.Cmds[0])
+	for _, cmd := range pipe.Cmds[1:] {
+		p = printedByCommand(cmd, p)
+	}
+	return p
+}
+
+// functions are those that templates can call.
+var functions = sync.OnceValue(func() map[string]syntax.Function {
+	all := map[string]syntax.Function{}
+	for _, f := range funcs.All() {
+		all[f.Name] = f
+	}
+	return all
+})
+
+// printedByCommand returns what is printed of a stage of a pipeline, with that of the stage before.
+func printedByCommand(cmd *parse.CommandNode, args ...printed) printed {
+	name, ok := cmd.Args[0].(*parse.IdentifierNode)
+	if !ok {
+		return printedByOperand(cmd.Args[0])
+	}
+	for _, operand := range cmd.Args[1:] {
+		args = append(args, printedByOperand(operand))
+	}
+	least := one
+	for _, p := range args {
+		if p == quoted {
+			p = anything
+		}
+		least = min(least, p)
+	}
+	f := functions()[name.Ident]
+	switch name.Ident {
+	case "quote", "squote":
+		if len(args) == 1 {
+			return quoted
+		}
+		return anything
+	case "include", "indent", "nindent", "toYaml", "toPrettyJson", "mustToPrettyJson":
+		return lines
+	case "toJson", "mustToJson", "toRawJson", "mustToRawJson":
+		return anything
+	}
+	switch {
+	case f.Rendered == syntax.Keeps && least < one, f.Name == "":
+		return lines
+	case f.Rendered == syntax.Passes:
+		return least
+	}
+	return one
+}
+
+func printedByOperand(n parse.Node) printed {
+	switch n := n.(type) {
+	case *parse.StringNode, *parse.NumberNode, *parse.BoolNode, *parse.FieldNode: // of a dot that holds something else, nothing is certain
+		return one
+	case *parse.VariableNode:
+		if n.Ident[0] == "$" && len(n.Ident) > 1 {
+			return one
+		}
+	case *parse.PipeNode:
+		return printedByPipe(n)
+	case *parse.IdentifierNode:
+		return printedByCommand(&parse.CommandNode{Args: []parse.Node{n}})
+	}
+	return anything
 }

@@ -4,14 +4,14 @@ import (
 	"text/template/parse"
 
 	"github.com/templater-dev/templater/internal/finding"
-	"github.com/templater-dev/templater/internal/lint/outline"
+	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
 // ofOthers notes a readyWhen that reads something, but not the object that it judges.
 func (c *checker) ofOthers(pipe *parse.PipeNode) {
 	var first *parse.FieldNode // of the parent
 	whole := false             // the object is read, or all there is
-	outline.Operands(pipe, func(n parse.Node) {
+	syntax.EachOperand(pipe, func(n parse.Node) {
 		switch n := n.(type) {
 		case *parse.FieldNode:
 			whole = whole || n.Ident[0] == "object"

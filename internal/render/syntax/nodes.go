@@ -21,3 +21,21 @@ func Ends(pipe *parse.PipeNode) bool {
 	name, isFunction := last.Args[0].(*parse.IdentifierNode)
 	return isFunction && (name.Ident == "fail" || name.Ident == "wait")
 }
+
+// EachOperand calls do with each operand of a pipeline, functions among them.
+func EachOperand(pipe *parse.PipeNode, do func(parse.Node)) {
+	for _, cmd := range pipe.Cmds {
+		for _, n := range cmd.Args {
+			switch n := n.(type) {
+			case *parse.PipeNode:
+				EachOperand(n, do)
+			case *parse.ChainNode:
+				if inner, ok := n.Node.(*parse.PipeNode); ok {
+					EachOperand(inner, do)
+				}
+			default:
+				do(n)
+			}
+		}
+	}
+}

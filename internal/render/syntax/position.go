@@ -43,6 +43,28 @@ func (t *Text) line(offset int) int {
 	return sort.Search(len(t.starts), func(i int) bool { return int(t.starts[i]) > offset })
 }
 
+// Offset returns the offset in the content of a 1-based line and column, in characters; its end if there is no such line.
+func (t *Text) Offset(line, column int) int {
+	if line < 1 || line > len(t.starts) {
+		return len(t.Content)
+	}
+	at := int(t.starts[line-1])
+	for ; column > 1 && at < len(t.Content); column-- {
+		_, size := utf8.DecodeRuneInString(t.Content[at:])
+		at += size
+	}
+	return at
+}
+
+// Line returns a line of the content without its end, from 1; "" if there is no such line.
+func (t *Text) Line(n int) string {
+	if n < 1 {
+		return ""
+	}
+	line, _, _ := strings.Cut(t.Content[t.Offset(n, 1):], "\n")
+	return strings.TrimSuffix(line, "\r")
+}
+
 // ErrorAt returns an Error that points at offset.
 func (t *Text) ErrorAt(offset int, reason Reason, message string) *Error {
 	line, column := t.Position(offset)

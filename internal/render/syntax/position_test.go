@@ -15,6 +15,20 @@ func TestPositions(t *testing.T) {
 	}
 }
 
+func TestOffsetsOfPositions(t *testing.T) {
+	text := NewText("a", "\ufeffé\r\nb\n")
+	for place, want := range map[[2]int]int{{1, 1}: 0, {1, 2}: 2, {2, 1}: 4, {2, 9}: 6, {3, 1}: 6, {0, 1}: 6, {9, 1}: 6} {
+		if got := text.Offset(place[0], place[1]); got != want {
+			t.Errorf("%v: byte %d, want %d", place, got, want)
+		}
+	}
+	for n, want := range []string{"", "é", "b", "", ""} {
+		if got := text.Line(n); got != want {
+			t.Errorf("line %d: %q, want %q", n, got, want)
+		}
+	}
+}
+
 func TestPositionsOfManyOffsets(t *testing.T) {
 	text := NewText("a", "éab\ncdé\n\nef")
 	all := Positions{}
