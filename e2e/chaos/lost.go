@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,12 +30,13 @@ const (
 //
 // It also loses those whose owner was replaced by another one of its name while the watch was broken: once it lists anew, it takes the
 // two owners for one, too (github.com/kubernetes/kubernetes/pull/133565). Where there is a TemplateController, templater deletes what the collector leaves
-// of its own objects, and only of these.
+// of its own objects, and only of these. For the same reason it may never orphan the children of such an owner.
 func (b *bed) tend(ctx context.Context) {
 	bereaved := ownerless{}
 	for pause(ctx, tendEvery) == nil {
 		if f, err := b.look(ctx); err == nil { // else the API server is down
 			b.releaseLost(ctx, f, time.Now())
+			b.orphanLost(ctx, f, time.Now())
 			b.deleteOwnerless(ctx, bereaved.lost(f, time.Now()))
 		}
 	}
@@ -101,6 +103,52 @@ func (b *bed) releaseLost(ctx context.Context, f *found, now time.Time) {
 			b.releaseOne(ctx, b.client.Resource(resourceOf(id.Kind)).Namespace(id.Namespace), id, o)
 		}
 	}
+}
+
+// orphanLost does what the garbage collector should have done for lost parents that are deleted with propagationPolicy Orphan: it removes
+// the owner references of their children, then the finalizer of the collector.
+func (b *bed) orphanLost(ctx context.Context, f *found, now time.Time) {
+	for id, o := range f.parents {
+		if !neverOrphaned(o, now) {
+			continue
+		}
+		if err := b.removeOwner(ctx, f, o.GetUID()); err != nil {
+			continue // it is tried again
+		}
+		rest := slices.DeleteFunc(slices.Clone(o.GetFinalizers()), func(f string) bool { return f == metav1.FinalizerOrphanDependents })
+		if b.setFinalizers(ctx, b.client.Resource(resourceOf(id.Kind)).Namespace(id.Namespace), o, rest) != nil {
+			continue
+		}
+		b.lost++
+		fmt.Fprintf(b.out, "the garbage collector has lost %s: it has not orphaned its children since %s, which is done now, uid %s\n",
+			id, o.GetDeletionTimestamp().UTC().Format(time.TimeOnly), o.GetUID())
+	}
+}
+
+// neverOrphaned reports whether the garbage collector should have orphaned the children of an object long ago, and nobody but the test itself keeps
+// the object otherwise.
+func neverOrphaned(o *unstructured.Unstructured, now time.Time) bool {
+	deleted, finalizers := o.GetDeletionTimestamp(), o.GetFinalizers()
+	others := slices.ContainsFunc(finalizers, func(f string) bool { return f != metav1.FinalizerOrphanDependents && f != keptFinalizer })
+	return deleted != nil && now.Sub(deleted.Time) > lostAfter && !others && slices.Contains(finalizers, metav1.FinalizerOrphanDependents)
+}
+
+// removeOwner removes all owner references to an object, as they were found.
+func (b *bed) removeOwner(ctx context.Context, f *found, owner types.UID) error {
+	for id, o := range f.children {
+		kept := slices.DeleteFunc(o.GetOwnerReferences(), func(r metav1.OwnerReference) bool { return r.UID == owner })
+		if len(kept) == len(o.GetOwnerReferences()) {
+			continue
+		}
+		body, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": o.GetUID(), "resourceVersion": o.GetResourceVersion(), "ownerReferences": kept}})
+		if err != nil {
+			return err
+		}
+		if _, err := b.children(id).Patch(ctx, id.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: "stranger"}); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	return nil
 }
 
 func (b *bed) releaseOne(ctx context.Context, in dynamic.ResourceInterface, id fmt.Stringer, o *unstructured.Unstructured) {

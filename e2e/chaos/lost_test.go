@@ -132,3 +132,25 @@ func TestOwnerless(t *testing.T) {
 		})
 	}
 }
+
+func TestNeverOrphaned(t *testing.T) {
+	for why, row := range map[string]struct {
+		finalizers []string
+		early      time.Duration
+		want       bool
+	}{
+		"the collector alone keeps it":         {finalizers: []string{metav1.FinalizerOrphanDependents}, want: true},
+		"the test keeps it, too":               {finalizers: []string{keptFinalizer, metav1.FinalizerOrphanDependents}, want: true},
+		"the garbage collector may still come": {finalizers: []string{metav1.FinalizerOrphanDependents}, early: 2 * time.Second},
+		"templater keeps it, too":              {finalizers: []string{"finalize.templater.dev/one", metav1.FinalizerOrphanDependents}},
+		"the collector is done":                {finalizers: []string{keptFinalizer}},
+	} {
+		t.Run(why, func(t *testing.T) {
+			o, now := lostObject()
+			o.SetFinalizers(row.finalizers)
+			if got := neverOrphaned(o, now.Add(-row.early)); got != row.want {
+				t.Errorf("never orphaned: %v, want %v", got, row.want)
+			}
+		})
+	}
+}
