@@ -4,7 +4,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // Related is an entry of related: objects that templates read, and that templater
 // neither makes nor changes.
-// +kubebuilder:validation:XValidation:rule="!has(self.logs) || (self.apiVersion == 'v1' && self.kind == 'Pod')",message="logs are those of Pods: remove logs, or write apiVersion: v1 and kind: Pod"
+// +kubebuilder:validation:XValidation:rule="!has(self.logs) || (self.apiVersion == 'v1' && self.kind == 'Pod')",fieldPath=".logs",message="logs are those of Pods: remove logs, or write apiVersion: v1 and kind: Pod"
 type Related struct {
 	// Name of the entry: templates find the objects under .related.NAME. Required.
 	// A lower-case letter, then letters and digits, at most 63 characters.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/templater-dev/templater/config/schema"
@@ -15,25 +14,6 @@ import (
 // objectLimit is how large an object can be that an API server stores: more than 1.5 MiB is refused by etcd.
 const objectLimit = 3 << 19 // bytes
 
-// bounds are what the schema of TemplateControllers says of the size of a value, and which keys a map of a list must have: else a list of empty
-// maps would take twenty times the memory of its text.
-type bounds struct {
-	Properties map[string]*bounds `json:"properties"`
-	Required   []string           `json:"required"`
-	Items      *bounds            `json:"items"`
-	MaxLength  *int               `json:"maxLength"` // characters
-	MaxItems   *int               `json:"maxItems"`
-}
-
-// readBounds reads the schema, which is part of the program.
-var readBounds = sync.OnceValue(func() *bounds {
-	root := &bounds{}
-	if err := json.Unmarshal(schema.TemplateController, root); err != nil {
-		panic("the schema of TemplateControllers: " + err.Error())
-	}
-	return root
-})
-
 // tooLarge returns which limit of TemplateControllers a text of JSON exceeds first, and where; "" is none. It holds no more of the text than
 // one value at a time. An API server asks about no such object, but others reach the port, too.
 func tooLarge(text []byte) string {
@@ -41,7 +21,7 @@ func tooLarge(text []byte) string {
 		return fmt.Sprintf("the object has %d bytes: it may have at most %d", len(text), objectLimit)
 	}
 	m := &measure{from: json.NewDecoder(bytes.NewReader(text))}
-	m.value(readBounds())
+	m.value(schema.TemplateController())
 	if m.fault == "" {
 		return ""
 	}
@@ -54,8 +34,8 @@ type measure struct {
 	fault, where string // where is a path, which grows on the way back from the fault
 }
 
-// value walks through a value, and reports whether to go on. Nil bounds are none.
-func (m *measure) value(of *bounds) bool {
+// value walks through a value, and reports whether to go on. Of nil nothing is bounded.
+func (m *measure) value(of *schema.Node) bool {
 	if of == nil {
 		var skipped json.RawMessage
 		return m.from.Decode(&skipped) == nil
@@ -79,7 +59,7 @@ func (m *measure) value(of *bounds) bool {
 }
 
 // list walks through what is in a list, behind its beginning.
-func (m *measure) list(of *bounds) bool {
+func (m *measure) list(of *schema.Node) bool {
 	for i := 0; m.from.More(); i++ {
 		if of.MaxItems != nil && i >= *of.MaxItems {
 			m.fault = fmt.Sprintf(" has more than %d entries: give at most %d", *of.MaxItems, *of.MaxItems)
@@ -93,8 +73,9 @@ func (m *measure) list(of *bounds) bool {
 	return m.end()
 }
 
-// item walks through an item of a list.
-func (m *measure) item(of *bounds) bool {
+// item walks through an item of a list. A map must have the keys that the schema requires: else a list of empty maps would take twenty times the
+// memory of its text.
+func (m *measure) item(of *schema.Node) bool {
 	if of == nil || len(of.Required) == 0 {
 		return m.value(of)
 	}
@@ -106,7 +87,7 @@ func (m *measure) item(of *bounds) bool {
 }
 
 // object walks through what is in a map, behind its beginning. Keys are missing if they do not come.
-func (m *measure) object(of *bounds, missing []string) bool {
+func (m *measure) object(of *schema.Node, missing []string) bool {
 	for m.from.More() {
 		token, err := m.from.Token()
 		key, ok := token.(string)

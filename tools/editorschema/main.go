@@ -113,6 +113,7 @@ func convertMap(schema map[string]any) {
 	}
 	for key, value := range schema {
 		switch {
+		case key == "x-kubernetes-validations":
 		case strings.HasPrefix(key, "x-kubernetes-"):
 			delete(schema, key)
 		case key != "properties" && key != "default" && key != "enum":

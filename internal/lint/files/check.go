@@ -58,7 +58,7 @@ func (k *Known) Report(set *manifest.Set, results []lint.Result) ([]report.Locat
 
 // told returns what the API server says of a TemplateController, but for fields that something is said of already.
 func told(c *manifest.Controller, already []finding.Finding) []finding.Finding {
-	return slices.DeleteFunc(slices.Concat(checkFields(c.Content), checkRules(c.TemplateController)), func(f finding.Finding) bool {
+	return slices.DeleteFunc(checkFields(c.Content), func(f finding.Finding) bool {
 		return slices.ContainsFunc(already, func(other finding.Finding) bool { return other.Where == f.Where })
 	})
 }

@@ -1,7 +1,7 @@
 package files
 
 import (
-	"encoding/json"
+	"cmp"
 	"fmt"
 	"maps"
 	"regexp"
@@ -16,22 +16,6 @@ import (
 	"github.com/templater-dev/templater/internal/render/syntax"
 )
 
-// node is a part of the JSON schema of TemplateControllers, in the words that it has.
-type node struct {
-	Properties map[string]*node `json:"properties"`
-	Required   []string         `json:"required"`
-	Items      *node            `json:"items"`
-	Enum       []string         `json:"enum"`
-	Pattern    string           `json:"pattern"`
-	MinLength  *int             `json:"minLength"`
-	MaxLength  *int             `json:"maxLength"`
-	MaxItems   *int             `json:"maxItems"`
-	Minimum    *int64           `json:"minimum"`
-	Maximum    *int64           `json:"maximum"`
-
-	matches *regexp.Regexp
-}
-
 // patterns says in words what the patterns of the schema ask for.
 var patterns = map[string]string{
 	`^[a-z][a-zA-Z0-9]*$`:                                               "a lower-case letter, then letters and digits, such as webServer",
@@ -45,75 +29,78 @@ var patterns = map[string]string{
 	`^([A-Za-z0-9]([-A-Za-z0-9_./]*[A-Za-z0-9])?)?$`:                    "letters, digits, '-', '_', '.' and '/', with a letter or digit at both ends, such as Ready",
 }
 
-// readSchema reads the schema, which is part of the program.
-var readSchema = sync.OnceValue(func() *node {
-	root := &node{}
-	if err := json.Unmarshal(schema.TemplateController, root); err != nil {
-		panic("the schema of TemplateControllers: " + err.Error())
+// compiled are the patterns of the schema.
+var compiled = sync.OnceValue(func() map[string]*regexp.Regexp {
+	all := map[string]*regexp.Regexp{}
+	for pattern := range patterns {
+		all[pattern] = regexp.MustCompile(pattern)
 	}
-	root.compile()
-	return root
+	return all
 })
-
-func (n *node) compile() {
-	if n == nil {
-		return
-	}
-	if n.Pattern != "" {
-		n.matches = regexp.MustCompile(n.Pattern)
-	}
-	n.Items.compile()
-	for _, p := range n.Properties {
-		p.compile()
-	}
-}
 
 // checkFields says which fields of a TemplateController hold what the API server does not take. Of which type they are
 // is known already.
 func checkFields(content map[string]any) []finding.Finding {
-	var found []finding.Finding
-	readSchema().check("", content, func(where, format string, args ...any) {
-		found = append(found, finding.Finding{Code: finding.FieldValue, Severity: finding.Error, Where: where, Message: fmt.Sprintf(format, args...)})
-	})
-	return found
+	c := &fields{}
+	c.check(schema.TemplateController(), "", content)
+	return c.found
 }
 
-func (n *node) check(where string, v any, wrong func(where, format string, args ...any)) {
+// fields compares values with the schema.
+type fields struct{ found []finding.Finding }
+
+func (c *fields) wrong(where, format string, args ...any) {
+	c.found = append(c.found, finding.Finding{Code: finding.FieldValue, Severity: finding.Error, Where: where, Message: fmt.Sprintf(format, args...)})
+}
+
+func (c *fields) check(n *schema.Node, where string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
-		n.checkMap(where, v, wrong)
+		c.checkMap(n, where, v)
 	case []any:
 		if n.MaxItems != nil && len(v) > *n.MaxItems {
-			wrong(where, "%d entries are too many: give at most %d", len(v), *n.MaxItems)
+			c.wrong(where, "%d entries are too many: give at most %d", len(v), *n.MaxItems)
 		}
 		if n.Items != nil {
 			for i, item := range v {
-				n.Items.check(where+"["+nameOf(item, i)+"]", item, wrong)
+				c.check(n.Items, where+"["+nameOf(item, i)+"]", item)
 			}
 		}
 	case string:
-		n.checkText(where, v, wrong)
+		if !c.checkText(n, where, v) {
+			return
+		}
 	case int64:
 		if n.Minimum != nil && v < *n.Minimum || n.Maximum != nil && v > *n.Maximum {
-			wrong(where, "%s", n.bounds())
+			c.wrong(where, "%s", bounds(n))
+		}
+	}
+	c.checkRules(n, where, v)
+}
+
+func (c *fields) checkRules(n *schema.Node, where string, v any) {
+	for _, r := range n.Rules {
+		if obeys := rules[r.Rule]; obeys != nil && !obeys(v) {
+			c.wrong(cmp.Or(where+r.Path, "metadata.name"), "%s", r.Message) // the rule of the whole is about its name
 		}
 	}
 }
 
-func (n *node) checkMap(where string, m map[string]any, wrong func(where, format string, args ...any)) {
+func (c *fields) checkMap(n *schema.Node, where string, m map[string]any) {
 	for _, key := range n.Required {
 		if m[key] == nil {
-			wrong(where, "%s is missing", key)
+			c.wrong(where, "%s is missing", key)
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if p := n.Properties[key]; p != nil {
-			p.check(strings.TrimPrefix(where+"."+key, "."), m[key], wrong)
+			c.check(p, strings.TrimPrefix(where+"."+key, "."), m[key])
 		}
 	}
 }
 
-func (n *node) checkText(where, text string, wrong func(where, format string, args ...any)) {
+// checkText reports whether a text is within its bounds.
+func (c *fields) checkText(n *schema.Node, where, text string) bool {
 	length := utf8.RuneCountInString(text)
 	switch {
 	case len(n.Enum) > 0 && !slices.Contains(n.Enum, text):
@@ -121,17 +108,20 @@ func (n *node) checkText(where, text string, wrong func(where, format string, ar
 		if nearest := syntax.Nearest(text, n.Enum); nearest != "" {
 			hint = "; did you mean " + nearest + "?"
 		}
-		wrong(where, "write %s%s", problem.Or(n.Enum), hint)
+		c.wrong(where, "write %s%s", problem.Or(n.Enum), hint)
 	case n.MinLength != nil && length < *n.MinLength:
-		wrong(where, "%d characters are too few: write at least %d", length, *n.MinLength)
+		c.wrong(where, "%d characters are too few: write at least %d", length, *n.MinLength)
 	case n.MaxLength != nil && length > *n.MaxLength:
-		wrong(where, "%d characters are too many: write at most %d", length, *n.MaxLength)
-	case n.matches != nil && !n.matches.MatchString(text):
-		wrong(where, "write %s", patterns[n.Pattern])
+		c.wrong(where, "%d characters are too many: write at most %d", length, *n.MaxLength)
+	case n.Pattern != "" && !compiled()[n.Pattern].MatchString(text):
+		c.wrong(where, "write %s", patterns[n.Pattern])
+	default:
+		return true
 	}
+	return false
 }
 
-func (n *node) bounds() string {
+func bounds(n *schema.Node) string {
 	switch {
 	case n.Maximum == nil:
 		return fmt.Sprintf("write a number from %d on", *n.Minimum)
