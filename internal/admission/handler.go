@@ -40,9 +40,9 @@ const unchecked = "templater is busy and has not checked this: see the condition
 type Handler struct {
 	// Class is that of the TemplateControllers that are looked at. All others are let through.
 	Class string
-	// Check says all that is wrong with a TemplateController. What it would have to ask the server for when ctx has ended, it
-	// does without.
-	Check func(ctx context.Context, tc *v1.TemplateController) []finding.Finding
+	// Check says all that is wrong with a TemplateController. What it would have to ask the server for when reading has ended, it
+	// does without. It ends soon after ctx has, and what it says then means nothing.
+	Check func(ctx, reading context.Context, tc *v1.TemplateController) []finding.Finding
 	// Others returns the accepted TemplateControllers that write a ready condition into parents of that kind, in any order. It
 	// makes no request. nil = none are known.
 	Others func(kind schema.GroupKind) []*v1.TemplateController

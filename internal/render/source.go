@@ -32,6 +32,8 @@ type Source struct {
 	Related []syntax.Template
 	// Logs is whether any of these has logs, so that templates may ask for some.
 	Logs bool
+	// Pause is called now and then while the source is compiled. An error ends that, and is what it ends with; nil = there are no pauses.
+	Pause func() error
 }
 
 // Input is the data of one pass. Nothing in it is changed or kept. Objects

@@ -153,7 +153,7 @@ func TestWhatIsWrongIsLeftOut(t *testing.T) {
 		for _, where := range row.where {
 			found = append(found, finding.Finding{Where: where})
 		}
-		program, whole := Partial("tc", s, found)
+		program, whole := Partial(nil, "tc", s, found)
 		if program == nil || whole != row.whole {
 			t.Errorf("%s: whole %v, want %v", why, whole, row.whole)
 			continue
@@ -168,7 +168,7 @@ func TestWhatIsWrongIsLeftOut(t *testing.T) {
 			t.Errorf("%s: %v is left, want %v", why, left, row.left)
 		}
 	}
-	if program, whole := Partial("tc", specWith("[", "x"), nil); program != nil || whole {
+	if program, whole := Partial(nil, "tc", specWith("[", "x"), nil); program != nil || whole {
 		t.Error("something is left without values")
 	}
 }

@@ -42,13 +42,18 @@ type Compiled struct {
 // selectors, without templates and filter. It selects all objects where a selector is invalid. It is nil where the kind of the parents is
 // unknown. The rejection lists all errors; its message is that of the first one.
 func Compile(name string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejection) {
+	return CompileWith(nil, name, spec)
+}
+
+// CompileWith is Compile with pauses, in which an error ends the work: what it returns then means nothing. nil is for no pauses.
+func CompileWith(pause func() error, name string, spec *v1.TemplateControllerSpec) (*Compiled, *Rejection) {
 	if r := checkSize(spec); r != nil {
 		return Uncompiled(name, spec), r
 	}
 	gvk, r := kindOf("spec.watch", spec.Watch.APIVersion, spec.Watch.Kind)
 	c := &Compiled{GVK: gvk, ReadyCondition: ReadyCondition(spec)}
 	selectors, others := c.parse(spec)
-	r = joined(r, selectors, others, checkNames(spec), inChildren.checkRollouts(spec.Children), inFinalize.checkRollouts(Finals(spec)), c.compile(name, spec))
+	r = joined(r, selectors, others, checkNames(spec), inChildren.checkRollouts(spec.Children), inFinalize.checkRollouts(Finals(spec)), c.compile(pause, name, spec))
 	if r == nil {
 		return c, nil
 	}
@@ -84,8 +89,9 @@ func kindOf(where, apiVersion, kind string) (schema.GroupVersionKind, *Rejection
 }
 
 // compile compiles the templates, and finds out which entries wait for which others.
-func (c *Compiled) compile(name string, spec *v1.TemplateControllerSpec) *Rejection {
+func (c *Compiled) compile(pause func() error, name string, spec *v1.TemplateControllerSpec) *Rejection {
 	source, r := sourceOf(name, spec)
+	source.Pause = pause
 	awaits := func(string) []string { return nil }
 	program, err := render.Compile(source)
 	if err != nil {

@@ -16,8 +16,8 @@ const mostRounds = 3
 
 // Partial compiles the templates of a spec that make sense, so that more can be said of these, though others or the rest of the spec do
 // not. found is what Compile has said of it. Whole is whether these are all. What it returns is for checks alone; it is nil where nothing
-// is left to check.
-func Partial(name string, spec *v1.TemplateControllerSpec, found []finding.Finding) (program *render.Program, whole bool) {
+// is left to check, and where a pause has ended the work: see CompileWith.
+func Partial(pause func() error, name string, spec *v1.TemplateControllerSpec, found []finding.Finding) (program *render.Program, whole bool) {
 	if checkSize(spec) != nil {
 		return nil, false
 	}
@@ -25,7 +25,7 @@ func Partial(name string, spec *v1.TemplateControllerSpec, found []finding.Findi
 	if fault != nil {
 		return nil, false // without its values, each template that reads one would seem to be wrong
 	}
-	whole = true
+	source.Pause, whole = pause, true
 	for _, f := range found {
 		whole = !leaveOut(&source, f.Where) && whole
 	}

@@ -75,7 +75,7 @@ func TestSpecsThatAreTooLargeAreNotCompiled(t *testing.T) {
 		if size := Size(spec); size != leastBytes {
 			t.Errorf("it takes %d bytes, want %d", size, leastBytes)
 		}
-		if program, _ := Partial("tc", spec, r.Findings); program != nil {
+		if program, _ := Partial(nil, "tc", spec, r.Findings); program != nil {
 			t.Error("a part of it is compiled")
 		}
 	}); allocations > 2000 {

@@ -70,7 +70,7 @@ func TestWorkIsBounded(t *testing.T) {
 			t.Fatalf("%s: %v", why, err)
 		}
 		s := &v1.TemplateControllerSpec{Watch: v1.Watch{APIVersion: "example.org/v1", Kind: "Shop"}}
-		Check(s, program, set) // what is read once is there
+		Check(nil, s, program, set) // what is read once is there
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		start, cpu := time.Now(), spent()

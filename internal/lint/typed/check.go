@@ -30,6 +30,7 @@ type checker struct {
 	spec  *v1.TemplateControllerSpec
 	known schema.Set
 
+	pause   func() error // see Check
 	program *render.Program
 	units   *syntax.Templates
 	unit    *syntax.Unit
@@ -75,10 +76,15 @@ type variable struct {
 }
 
 // Check returns what the types of values tell of the templates of a spec, which has been compiled to program. A nil set knows
-// nothing. It is safe for concurrent use.
-func Check(spec *v1.TemplateControllerSpec, program *render.Program, known schema.Set) []finding.Finding {
+// nothing. It calls pause now and then: an error ends the work, and what it returns then means nothing; nil = there are no pauses. It is safe
+// for concurrent use.
+func Check(pause func() error, spec *v1.TemplateControllerSpec, program *render.Program, known schema.Set) []finding.Finding {
 	c := newChecker(spec, program, known)
+	c.pause, c.skeletons.Pause = pause, pause
 	c.all()
+	if c.ended() {
+		return nil
+	}
 	return c.findings()
 }
 
@@ -172,8 +178,9 @@ func (c *checker) readyWhen(u *syntax.Unit) {
 // step counts the work, and reports whether to go on.
 func (c *checker) step() bool {
 	c.steps++
-	if c.steps > maxSteps {
-		c.gaveUp = true
-	}
+	c.gaveUp = c.gaveUp || c.steps > maxSteps || c.ended()
 	return !c.gaveUp
 }
+
+// ended makes a pause, and reports whether the work has ended in one.
+func (c *checker) ended() bool { return c.pause != nil && c.pause() != nil }

@@ -137,7 +137,7 @@ func checked(t *testing.T, in given, set schema.Set) []finding.Finding {
 	if rejection != nil {
 		t.Fatalf("%+v: %s", in, rejection.Message)
 	}
-	return Check(s, compiled.Program, set)
+	return Check(nil, s, compiled.Program, set)
 }
 
 func TestFindings(t *testing.T) {

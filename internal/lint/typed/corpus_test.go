@@ -32,7 +32,7 @@ func (s sample) check(t *testing.T, known schema.Set) []finding.Finding {
 	if rejection != nil {
 		t.Fatalf("%s: %s: %s", s.file, s.Name, rejection.Message)
 	}
-	return Check(&s.Spec, compiled.Program, known)
+	return Check(nil, &s.Spec, compiled.Program, known)
 }
 
 var (

@@ -118,7 +118,7 @@ func (m mutant) check(known schema.Set) ([]finding.Finding, bool) {
 	if rejection != nil {
 		return nil, false
 	}
-	return Check(&tc.Spec, compiled.Program, known), true
+	return Check(nil, &tc.Spec, compiled.Program, known), true
 }
 
 // mutants returns mistakes in the templates of a sample.

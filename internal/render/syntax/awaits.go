@@ -29,7 +29,7 @@ func (c *compiler) awaits(u *Unit, own string) []string {
 	names := map[string]bool{}
 	seen := map[visit]bool{}
 	next := []visit{{u.own[""].Tree, true, u.Purpose}}
-	for len(next) > 0 {
+	for len(next) > 0 && !c.paused() {
 		v := next[len(next)-1]
 		next = next[:len(next)-1]
 		found := c.traces[v]

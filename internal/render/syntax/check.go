@@ -124,7 +124,7 @@ func (k *checker) list(list *parse.ListNode, s scope) {
 }
 
 func (k *checker) node(n parse.Node, s scope) {
-	if k.c.full() {
+	if k.c.done() {
 		return
 	}
 	switch n := n.(type) {
@@ -229,7 +229,7 @@ func (k *checker) pipe(pipe *parse.PipeNode, s scope) {
 		return
 	}
 	for i, cmd := range pipe.Cmds {
-		if k.c.full() {
+		if k.c.done() {
 			return
 		}
 		k.command(cmd, i > 0, s)
@@ -258,7 +258,7 @@ func (k *checker) command(cmd *parse.CommandNode, piped bool, s scope) {
 		k.operand(cmd.Args[0], s)
 	}
 	for _, arg := range rest {
-		if k.c.full() {
+		if k.c.done() {
 			return
 		}
 		k.operand(arg, s)

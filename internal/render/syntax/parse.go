@@ -35,6 +35,8 @@ type Source struct {
 	Functions map[string]*Function
 	// Logs is whether an entry of Related has logs.
 	Logs bool
+	// Pause is called now and then. An error ends the work, and is what Parse returns; nil = there are no pauses.
+	Pause func() error
 }
 
 // Template is a named template of one entry.
@@ -57,7 +59,7 @@ type Templates struct {
 }
 
 // Parse parses and checks all templates. The error is an [Errors] with
-// every finding.
+// every finding, or that of a pause.
 func Parse(src Source) (Templates, error) {
 	c := &compiler{src: src, names: namesOf(src.Children), related: namesOf(src.Related), visited: map[visit]bool{}}
 	if c.left() == c.right() {
@@ -91,12 +93,17 @@ func Parse(src Source) (Templates, error) {
 	if src.Status != "" {
 		t.Status = c.unit(NewText("status", src.Status), helpers, ForStatus)
 	}
-	if len(c.errors) > 0 {
-		return Templates{}, c.found()
+	if len(c.errors) == 0 {
+		t.Texts, t.Reads = c.texts, c.reads
+		for i, u := range t.Children {
+			t.Awaits = append(t.Awaits, c.awaits(u, src.Children[i].Name))
+		}
 	}
-	t.Texts, t.Reads = c.texts, c.reads
-	for i, u := range t.Children {
-		t.Awaits = append(t.Awaits, c.awaits(u, src.Children[i].Name))
+	switch {
+	case c.paused():
+		return Templates{}, c.ended
+	case len(c.errors) > 0:
+		return Templates{}, c.found()
 	}
 	return t, nil
 }
@@ -189,7 +196,8 @@ type compiler struct {
 	visited map[visit]bool
 	reads   Reads
 	traces  map[visit]*trace
-	unread  bool // the helpers cannot be parsed, so that nobody knows which define blocks there are
+	unread  bool  // the helpers cannot be parsed, so that nobody knows which define blocks there are
+	ended   error // of a pause
 }
 
 // maxFindings is the number of findings after which nobody reads on.
@@ -197,6 +205,17 @@ const maxFindings = 50
 
 // full reports whether there are more findings than are shown.
 func (c *compiler) full() bool { return len(c.errors) > maxFindings }
+
+// paused makes a pause, and reports whether the work has ended in one.
+func (c *compiler) paused() bool {
+	if c.ended == nil && c.src.Pause != nil {
+		c.ended = c.src.Pause()
+	}
+	return c.ended != nil
+}
+
+// done reports whether to look no further.
+func (c *compiler) done() bool { return c.full() || c.paused() }
 
 // found returns the findings. The last one says so if there are more than are shown.
 func (c *compiler) found() Errors {
@@ -256,6 +275,9 @@ func (c *compiler) unit(t *Text, helpers map[string]Definition, purpose Purpose)
 // an error.
 func (c *compiler) parse(t *Text) map[string]*parse.Tree {
 	c.texts = append(c.texts, t)
+	if c.paused() {
+		return nil
+	}
 	if len(t.Content) > maxTemplate {
 		c.add(&Error{Template: t.Name, Reason: Invalid, Code: finding.TooMuch, Message: fmt.Sprintf("the template is longer than %d bytes", maxTemplate)})
 		return nil
@@ -302,6 +324,9 @@ func (c *compiler) locate(t *Text, e *Error) {
 		return
 	}
 	sound := sort.Search(len(starts)-1, func(i int) bool {
+		if c.paused() {
+			return true
+		}
 		_, err := c.tryParse(t.Content[:starts[i+1]])
 		return err != nil && parseError(t, err).Message != missingEnd
 	})
