@@ -49,3 +49,9 @@ func TestChildrenThatGoAstray(t *testing.T) {
 		}
 	}
 }
+
+func TestConditionOfAnObjectThatCouldNotBeRead(t *testing.T) {
+	if got := conditionOf(nil, "Ready"); got != nil {
+		t.Errorf("got %v, want none", got)
+	}
+}

@@ -176,8 +176,11 @@ func (c *checker) noCondition(o *unstructured.Unstructured, kind string) {
 	}
 }
 
-// conditionOf returns the condition of that type, or nil.
+// conditionOf returns the condition of that type, nil where there is none, or no object because it could not be read.
 func conditionOf(o *unstructured.Unstructured, kind string) map[string]any {
+	if o == nil {
+		return nil
+	}
 	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, item := range list {
 		if got, _ := item.(map[string]any); got["type"] == kind {
