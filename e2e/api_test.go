@@ -88,7 +88,7 @@ func TestAPIServerRefusesNonsense(t *testing.T) {
 		{"an onTimeout, which was removed", "@id", accepted + "finalize: {order: Reverse, onTimeout: Block}\n",
 			`TemplateController.templater.dev "@id" is invalid: spec.finalize.onTimeout: Invalid value: onTimeout was removed: with a timeout, the parent is always released once it has passed. For Block, remove timeout, too: without it, the parent waits until its cleanup is done`},
 		{"logs of what is no Pod", "@id", accepted + "related: [{name: one, apiVersion: batch/v1, kind: Job, logs: {}}]\n",
-			`TemplateController.templater.dev "@id" is invalid: spec.related[0]: Invalid value: logs are those of Pods: remove logs, or write apiVersion: v1 and kind: Pod`},
+			`TemplateController.templater.dev "@id" is invalid: spec.related[0].logs: Invalid value: logs are those of Pods: remove logs, or write apiVersion: v1 and kind: Pod`},
 		{"logs of no lines", "@id", accepted + "related: [{name: one, apiVersion: v1, kind: Pod, logs: {tailLines: 0}}]\n",
 			`TemplateController.templater.dev "@id" is invalid: spec.related[0].logs.tailLines: Invalid value: 0: spec.related[0].logs.tailLines in body should be greater than or equal to 1`},
 		{"logs of too many lines", "@id", accepted + "related: [{name: one, apiVersion: v1, kind: Pod, logs: {tailLines: 1001}}]\n",
