@@ -13,7 +13,6 @@ import (
 	kjson "sigs.k8s.io/json"
 	kyaml "sigs.k8s.io/yaml"
 
-	"github.com/templater-dev/templater/internal/separator"
 	"github.com/templater-dev/templater/internal/yamlerror"
 )
 
@@ -43,7 +42,7 @@ func split(file string, text []byte) []*document {
 		if n := bytes.IndexByte(text[at:], '\n'); n >= 0 {
 			end = at + n + 1
 		}
-		if separator.Begins(string(text[at:end])) {
+		if yamlerror.BeginsDocument(string(text[at:end])) {
 			add(at)
 			// What stands behind the hyphens belongs to the document: a comment, or the document itself.
 			first, from = line, at
@@ -57,7 +56,7 @@ func split(file string, text []byte) []*document {
 // empty reports whether there are only comments, blank lines, and what ends or begins a document.
 func (d *document) empty() bool {
 	for line := range bytes.Lines(d.text) {
-		if separator.Begins(string(line)) {
+		if yamlerror.BeginsDocument(string(line)) {
 			line = line[3:]
 		}
 		line = bytes.TrimSpace(line)

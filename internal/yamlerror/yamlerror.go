@@ -1,12 +1,11 @@
-// Package yamlerror says in plain words what is wrong with a text that is no YAML, and where to look. It is pure.
+// Package yamlerror says in plain words what is wrong with a text that is not YAML, and where to look, and which lines divide a text into
+// documents. It is pure.
 package yamlerror
 
 import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
-
-	"github.com/templater-dev/templater/internal/separator"
 )
 
 // Text is what was to be read.
@@ -80,7 +79,7 @@ func (e *explainer) above(line int, fits func(text string) bool) int {
 	const most = 200
 	for n := line - 1; n > 0 && n >= line-most; n-- {
 		text := strings.TrimSpace(e.Line(n))
-		if separator.Begins(e.Line(n)) {
+		if BeginsDocument(e.Line(n)) {
 			return 0
 		}
 		if text != "" && text[0] != '#' && fits(e.Line(n)) {

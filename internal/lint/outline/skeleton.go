@@ -10,7 +10,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/templater-dev/templater/internal/render/syntax"
-	"github.com/templater-dev/templater/internal/separator"
+	"github.com/templater-dev/templater/internal/yamlerror"
 )
 
 // Skeleton is the YAML that the text of a template shows, whatever its actions print: all branches of it, once.
@@ -98,7 +98,7 @@ func (all *Skeletons) of(u *syntax.Unit) *Skeleton {
 func (all *Skeletons) documents(s *Skeleton, lines []string) {
 	first := 0
 	for i := 0; i <= len(lines) && len(s.Documents) < maxSkeletons; i++ {
-		if i < len(lines) && !separator.Begins(lines[i]) {
+		if i < len(lines) && !yamlerror.BeginsDocument(lines[i]) {
 			continue
 		}
 		all.document(s, lines[first:i], first+1)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"text/template/parse"
 
-	"github.com/templater-dev/templater/internal/separator"
+	"github.com/templater-dev/templater/internal/yamlerror"
 )
 
 // Yield is a kind of objects that a template can yield.
@@ -43,7 +43,7 @@ func documents(text string) []string {
 	var all []string
 	from, at := 0, 0
 	for line := range strings.Lines(text) {
-		if separator.Begins(line) || separator.Ends(line) {
+		if yamlerror.BeginsDocument(line) || yamlerror.EndsDocument(line) {
 			all = append(all, text[from:at])
 			from = at + len(line)
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"text/template/parse"
 
-	"github.com/templater-dev/templater/internal/separator"
+	"github.com/templater-dev/templater/internal/yamlerror"
 )
 
 var (
@@ -59,7 +59,7 @@ func byHook(template string) (parts []string, ok bool) {
 func documentsOf(template string) []string {
 	documents := []string{""}
 	for line := range strings.Lines(template) {
-		if separator.Begins(line) {
+		if yamlerror.BeginsDocument(line) {
 			documents = append(documents, "")
 		}
 		documents[len(documents)-1] += line

@@ -1,4 +1,4 @@
-package separator
+package yamlerror
 
 import "testing"
 
@@ -7,19 +7,19 @@ func TestSeparators(t *testing.T) {
 		"": true, "\n": true, "\r\n": true, " ": true, "\t# x": true, " {a: b}\n": true,
 		"-": false, ".": false, "a": false, "#": false, "\v": false,
 	} {
-		if got := Begins("---" + line); got != want {
+		if got := BeginsDocument("---" + line); got != want {
 			t.Errorf("---%q begins a document: %v, want %v", line, got, want)
 		}
-		if got := Ends("..." + line); got != want {
+		if got := EndsDocument("..." + line); got != want {
 			t.Errorf("...%q ends a document: %v, want %v", line, got, want)
 		}
 	}
 	for _, line := range []string{"", "--", " ---", "a", "..", " ..."} {
-		if Begins(line) || Ends(line) {
+		if BeginsDocument(line) || EndsDocument(line) {
 			t.Errorf("%q stands between documents", line)
 		}
 	}
-	if Begins("...") || Ends("---") {
+	if BeginsDocument("...") || EndsDocument("---") {
 		t.Error("the two are taken for each other")
 	}
 }
