@@ -17,7 +17,7 @@ RACE := /(cmd|internal/(access|admission|cli|controllers|health|impact|kind|kube
 PLAIN = $(shell grep -rl --include '*_test.go' '^//go:build !race' internal/controllers internal/kube internal/reconcile | xargs sed -n 's/^func \(Test[A-Za-z0-9]*\).*/\1/p' | paste -sd'|')
 
 # What is known without a cluster: for tools without one, and for a browser.
-OFFLINE := ./api/... ./internal/finding ./internal/yamlerror ./internal/lint/... ./internal/schema ./internal/kind ./internal/kube/answers ./internal/object ./internal/render ./internal/render/budget ./internal/render/call ./internal/render/data ./internal/render/document ./internal/render/funcs ./internal/render/pattern ./internal/render/syntax ./internal/render/token ./internal/seal ./internal/spec \
+OFFLINE := ./api/... ./internal/finding ./internal/yamlerror ./internal/lint/... ./internal/schema ./internal/kind ./internal/kube/answers ./internal/kube/request ./internal/memserver ./internal/object ./internal/render ./internal/render/budget ./internal/render/call ./internal/render/data ./internal/render/document ./internal/render/funcs ./internal/render/pattern ./internal/render/syntax ./internal/render/token ./internal/seal ./internal/spec \
 	./internal/manifest ./internal/explain ./internal/minimalrole ./internal/scaffold/... ./internal/uses ./internal/simulate/... ./internal/cases ./internal/tree ./internal/playground ./cmd/playground \
 	./internal/reconcile/child ./internal/reconcile/fields ./internal/reconcile/plan ./internal/problem ./internal/reconcile/readiness \
 	./internal/reconcile/census ./internal/reconcile/condition ./internal/reconcile/gate ./internal/reconcile/related/selection ./internal/reconcile/teardown ./internal/reconcile/view

@@ -56,7 +56,7 @@ func (c *Client) As(user string) *Client {
 
 // request prepares a request.
 func (c *Client) request(r *rest.Request, at Location) *rest.Request {
-	return at.on(c.asUser(r))
+	return on(c.asUser(r), at)
 }
 
 func (c *Client) asUser(r *rest.Request) *rest.Request {
@@ -64,13 +64,6 @@ func (c *Client) asUser(r *rest.Request) *rest.Request {
 		r.SetHeader(authenticationv1.ImpersonateUserHeader, c.as)
 	}
 	return r
-}
-
-// Location names an object on the server.
-type Location struct {
-	Resource  schema.GroupVersionResource
-	Namespace string // empty for cluster-scoped resources
-	Name      string
 }
 
 // Get reads an object.
@@ -159,18 +152,6 @@ func (c *Client) Delete(ctx context.Context, at Location, uid types.UID, propaga
 	return err
 }
 
-// Metadata is a change of an object's metadata: what is not in it stays as it is.
-type Metadata struct {
-	// UID is that of the object to change.
-	UID types.UID
-	// Version is the resource version that the object must still have; empty = any.
-	Version string
-	// Labels and Annotations are set, or taken away where the value is nil.
-	Labels, Annotations map[string]any
-	// Owners, JSON data, replace all owner references, unless nil.
-	Owners []any
-}
-
 // SetMetadata changes metadata of an object as the field manager. A NotFound says that there is no object
 // of that name, an Invalid or a Conflict that it is another one by now, or of another version.
 func (c *Client) SetMetadata(ctx context.Context, at Location, m Metadata, manager string) (*object.Object, error) {
@@ -198,7 +179,7 @@ func (c *Client) merge(ctx context.Context, at Location, metadata map[string]any
 
 // on makes the request one for the object, or for the collection where there is no name.
 // The request fails where namespace or name cannot be a part of a path.
-func (at Location) on(r *rest.Request) *rest.Request {
+func on(r *rest.Request, at Location) *rest.Request {
 	if at.Resource.Group == "" {
 		r.AbsPath("/api", at.Resource.Version)
 	} else {

@@ -17,23 +17,23 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 )
 
-// request is what the server saw.
-type request struct {
+// seenRequest is what the server saw.
+type seenRequest struct {
 	Method, Path, Query, ContentType string
 	Body                             any
 	As                               string
 }
 
 // serve returns a client of a server that answers with status and body, and what the server sees.
-func serve(t *testing.T, status int, body string) (*Client, *request) {
+func serve(t *testing.T, status int, body string) (*Client, *seenRequest) {
 	t.Helper()
-	seen := &request{}
+	seen := &seenRequest{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		text, err := io.ReadAll(r.Body)
 		if err != nil {
 			t.Error(err)
 		}
-		*seen = request{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, ContentType: r.Header.Get("Content-Type"), As: r.Header.Get("Impersonate-User")}
+		*seen = seenRequest{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, ContentType: r.Header.Get("Content-Type"), As: r.Header.Get("Impersonate-User")}
 		if len(text) > 0 {
 			if err := json.Unmarshal(text, &seen.Body); err != nil {
 				t.Error(err)
@@ -59,7 +59,7 @@ func TestRequests(t *testing.T) {
 	content := map[string]any{"metadata": map[string]any{"name": "a"}}
 	for name, row := range map[string]struct {
 		call func(*testing.T, *Client) error
-		want request
+		want seenRequest
 	}{
 		"apply": {
 			func(t *testing.T, c *Client) error {
@@ -69,27 +69,27 @@ func TestRequests(t *testing.T) {
 				}
 				return err
 			},
-			request{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "fieldManager=templater%2Fx&fieldValidation=Strict&force=true", "application/apply-patch+yaml", content, ""},
+			seenRequest{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "fieldManager=templater%2Fx&fieldValidation=Strict&force=true", "application/apply-patch+yaml", content, ""},
 		},
 		"try to apply": {
 			func(t *testing.T, c *Client) error {
 				_, err := c.TryApply(t.Context(), a, object.Append(nil, content), "m")
 				return err
 			},
-			request{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "dryRun=All&fieldManager=m&fieldValidation=Strict&force=true", "application/apply-patch+yaml", content, ""},
+			seenRequest{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "dryRun=All&fieldManager=m&fieldValidation=Strict&force=true", "application/apply-patch+yaml", content, ""},
 		},
 		"apply status": {
 			func(t *testing.T, c *Client) error {
 				_, err := c.ApplyStatus(t.Context(), a, object.Append(nil, content), "m")
 				return err
 			},
-			request{"PATCH", "/api/v1/namespaces/ns/configmaps/a/status", "fieldManager=m&fieldValidation=Strict&force=true", "application/apply-patch+yaml", content, ""},
+			seenRequest{"PATCH", "/api/v1/namespaces/ns/configmaps/a/status", "fieldManager=m&fieldValidation=Strict&force=true", "application/apply-patch+yaml", content, ""},
 		},
 		"delete": {
 			func(t *testing.T, c *Client) error {
 				return c.Delete(t.Context(), a, "u", metav1.DeletePropagationForeground)
 			},
-			request{"DELETE", "/api/v1/namespaces/ns/configmaps/a", "", "application/json", map[string]any{
+			seenRequest{"DELETE", "/api/v1/namespaces/ns/configmaps/a", "", "application/json", map[string]any{
 				"kind": "DeleteOptions", "apiVersion": "v1",
 				"preconditions": map[string]any{"uid": "u"}, "propagationPolicy": "Foreground",
 			}, ""},
@@ -99,7 +99,7 @@ func TestRequests(t *testing.T) {
 				_, err := c.Get(t.Context(), Location{Resource: a.Resource, Name: "a"})
 				return err
 			},
-			request{Method: "GET", Path: "/api/v1/configmaps/a"},
+			seenRequest{Method: "GET", Path: "/api/v1/configmaps/a"},
 		},
 		"set finalizers": {
 			func(t *testing.T, c *Client) error {
@@ -110,7 +110,7 @@ func TestRequests(t *testing.T) {
 				_, err = c.SetFinalizers(t.Context(), a, current.ResourceVersion(), []string{"f"})
 				return err
 			},
-			request{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "fieldManager=templater", "application/merge-patch+json", map[string]any{
+			seenRequest{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "fieldManager=templater", "application/merge-patch+json", map[string]any{
 				"metadata": map[string]any{"resourceVersion": "7", "finalizers": []any{"f"}},
 			}, ""},
 		},
@@ -119,7 +119,7 @@ func TestRequests(t *testing.T) {
 				_, err := c.SetMetadata(t.Context(), a, Metadata{UID: "u", Labels: map[string]any{"tier": "front"}}, "templater/x")
 				return err
 			},
-			request{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "fieldManager=templater%2Fx", "application/merge-patch+json", map[string]any{
+			seenRequest{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "fieldManager=templater%2Fx", "application/merge-patch+json", map[string]any{
 				"metadata": map[string]any{"uid": "u", "labels": map[string]any{"tier": "front"}},
 			}, ""},
 		},
@@ -128,7 +128,7 @@ func TestRequests(t *testing.T) {
 				_, err := c.SetMetadata(t.Context(), a, Metadata{UID: "u", Version: "7", Annotations: map[string]any{"note": nil}, Owners: []any{}}, "templater/x")
 				return err
 			},
-			request{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "fieldManager=templater%2Fx", "application/merge-patch+json", map[string]any{
+			seenRequest{"PATCH", "/api/v1/namespaces/ns/configmaps/a", "fieldManager=templater%2Fx", "application/merge-patch+json", map[string]any{
 				"metadata": map[string]any{"uid": "u", "resourceVersion": "7", "annotations": map[string]any{"note": nil}, "ownerReferences": []any{}},
 			}, ""},
 		},
@@ -300,7 +300,7 @@ func TestAllowed(t *testing.T) {
 		if err != nil || got != want {
 			t.Errorf("Allowed = %v, %v; want %v", got, err, want)
 		}
-		asked := request{"POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "", "application/json", map[string]any{
+		asked := seenRequest{"POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", "", "application/json", map[string]any{
 			"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": map[string]any{"resourceAttributes": map[string]any{
 				"verb": "patch", "group": "apps", "resource": "deployments", "subresource": "status", "namespace": "ns", "name": "a",
 			}},

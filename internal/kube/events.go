@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -20,6 +19,7 @@ import (
 	"k8s.io/utils/lru"
 
 	"github.com/templater-dev/templater/internal/kube/answers"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/object"
 )
 
@@ -65,20 +65,6 @@ type Announcer struct {
 	done     sync.WaitGroup
 }
 
-// Announcement is an Event to be published.
-type Announcement struct {
-	// As is the user that it is written as; empty is the client's own. An Event is text of an author's in a
-	// namespace that the author may have no rights in, so it takes those of the account.
-	As string
-	// About is the object, Type is Normal or Warning.
-	About                 *object.Object
-	Type, Reason, Message string
-	// Wanted is asked before a request is made, and Answered hears of the server's last answer, unless they are nil. Both
-	// are called in the background.
-	Wanted   func() bool
-	Answered func(error)
-}
-
 // event is an Event to be sent.
 type event struct {
 	Announcement
@@ -117,7 +103,7 @@ func (a *Announcer) Announce(what Announcement) {
 	e := event{Announcement: what, note: object.Line(what.Message, longestNote), time: a.now()}
 	o := what.About
 	e.Message, e.About = "", nil // what waits takes little room
-	namespace := eventNamespace(o)
+	namespace := request.ObjectNamespace(o)
 	e.about = map[string]any{"apiVersion": o.APIVersion(), "kind": o.Kind(), "name": o.Name(), "uid": string(o.UID())}
 	if namespace != "" {
 		e.about["namespace"] = namespace
@@ -132,20 +118,6 @@ func (a *Announcer) Announce(what Announcement) {
 	default:
 		klog.Background().V(2).Info("dropped an Event: too many wait", "about", o.String(), "reason", e.Reason)
 	}
-}
-
-// EventNamespace returns the namespace of the Events about an object: that of cluster-scoped ones is default.
-func EventNamespace(o *object.Object) string {
-	return cmp.Or(eventNamespace(o), metav1.NamespaceDefault)
-}
-
-// eventNamespace returns the namespace that an object is looked for in: that of a Namespace is itself, where its users
-// look, as long as something can be made there. It is empty for other cluster-scoped objects.
-func eventNamespace(o *object.Object) string {
-	if o.Kind() == "Namespace" && o.APIVersion() == "v1" && !o.Deleting() {
-		return o.Name()
-	}
-	return o.Namespace()
 }
 
 // name is the same for the same text about the same object, and so for every replica, too.

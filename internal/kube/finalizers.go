@@ -2,12 +2,9 @@ package kube
 
 import (
 	"context"
-	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/object"
 )
@@ -20,28 +17,6 @@ func (c *Client) SetFinalizers(ctx context.Context, at Location, version string,
 		list[i] = f
 	}
 	return c.merge(ctx, at, map[string]any{"resourceVersion": version, "finalizers": list}, "templater")
-}
-
-// Holder is an object that has a certain finalizer.
-type Holder struct {
-	Name    types.NamespacedName
-	Version string   // resource version
-	Others  []string // the other finalizers
-}
-
-// HolderOf returns the object as a holder of the finalizer, or false where it does not have it.
-func HolderOf(o *object.Object, finalizer string) (Holder, bool) {
-	all := o.Finalizers()
-	if !slices.Contains(all, finalizer) {
-		return Holder{}, false
-	}
-	h := Holder{Name: o.Key(), Version: strings.Clone(o.ResourceVersion())} // not to keep the text of the object
-	for _, each := range all {
-		if each != finalizer {
-			h.Others = append(h.Others, strings.Clone(each))
-		}
-	}
-	return h, true
 }
 
 // holdersPage is how many objects Holders reads at a time.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 // RequestLimit is how long a request may take that is no watch, with its retries. The API
@@ -29,29 +31,13 @@ func (i impatient) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// Observer hears of the requests that a Client makes, one after the other; watches do not count.
-type Observer interface {
-	// Asked is called before a request begins.
-	Asked()
-	// Answered is called when it has ended, whatever the answer, which has so many bytes.
-	Answered(size int)
-}
-
-// observerKey is for the value of a context that WithObserver gives.
-type observerKey struct{}
-
-// WithObserver returns a context whose requests o hears of.
-func WithObserver(ctx context.Context, o Observer) context.Context {
-	return context.WithValue(ctx, observerKey{}, o)
-}
-
 // do makes a request, which ends in time.
 func do(ctx context.Context, r *rest.Request) rest.Result {
 	return limited(ctx, r, RequestLimit)
 }
 
 func limited(ctx context.Context, r *rest.Request, limit time.Duration) (result rest.Result) {
-	if o, ok := ctx.Value(observerKey{}).(Observer); ok {
+	if o, ok := request.ObserverOf(ctx); ok {
 		o.Asked()
 		defer func() {
 			text, _ := result.Raw()

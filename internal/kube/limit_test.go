@@ -63,7 +63,7 @@ func TestARequestWithoutAnAnswerEnds(t *testing.T) {
 	}
 	var noted requests
 	ctx := WithObserver(t.Context(), &noted)
-	err = limited(ctx, a.on(client.rest.Get()), 10*time.Millisecond).Error()
+	err = limited(ctx, on(client.rest.Get(), a), 10*time.Millisecond).Error()
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error is %v, want that the deadline has passed", err)
 	}

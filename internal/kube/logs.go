@@ -5,27 +5,21 @@ import (
 	"context"
 	"io"
 	"strconv"
-	"time"
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 const (
-	// LogLimit is how long the server may take for a log. A node that is away keeps it waiting for half a minute.
-	LogLimit = 10 * time.Second
-	// MostLogRead is how many bytes of a log are read at a time, whatever is wanted of them.
-	MostLogRead = 256 << 10
+	// LogLimit is how long the server may take for a log.
+	LogLimit = request.LogLimit
+	// MostLogRead is how many bytes of a log are read at a time.
+	MostLogRead = request.MostLogRead
 	// fewerLines divides the number of lines that are asked for where they have more bytes than that.
 	fewerLines = 8
 )
-
-// LogOptions say what is wanted of the log of a container.
-type LogOptions struct {
-	TailLines  int64 // the last ones
-	LimitBytes int64 // the last ones of these; at most MostLogRead
-	Previous   bool  // the log of the container that ran before the present one
-}
 
 // Log reads the end of the log of a container of the Pod of that name. The text is valid UTF-8: of what the container has
 // written, other bytes are replaced. A line longer than MostLogRead counts by its beginning.

@@ -96,7 +96,7 @@ func TestALogIsReadAsTheUser(t *testing.T) {
 		if _, err := client.As("u").Log(t.Context(), "ns", "p", "c", LogOptions{TailLines: 7, LimitBytes: 9, Previous: row.previous}); err != nil {
 			t.Fatal(err)
 		}
-		want := request{Method: "GET", Path: "/api/v1/namespaces/ns/pods/p/log", Query: row.query, As: "u"}
+		want := seenRequest{Method: "GET", Path: "/api/v1/namespaces/ns/pods/p/log", Query: row.query, As: "u"}
 		if *seen != want {
 			t.Errorf("the request is %v, want %v", *seen, want)
 		}

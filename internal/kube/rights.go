@@ -12,15 +12,6 @@ import (
 	"github.com/templater-dev/templater/internal/object"
 )
 
-// Right is one verb on a resource.
-type Right struct {
-	Verb        string
-	Resource    schema.GroupResource
-	Subresource string
-	Namespace   string // empty = all namespaces, or a cluster-scoped resource
-	Name        string // empty = all objects
-}
-
 // reviews is where the server answers which rights a user has.
 var reviews = authorizationv1.SchemeGroupVersion.WithResource("selfsubjectaccessreviews")
 

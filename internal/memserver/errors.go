@@ -9,27 +9,27 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 // NotFound is the answer where there is no such object.
-func NotFound(at kube.Location) error {
+func NotFound(at request.Location) error {
 	return apierrors.NewNotFound(at.Resource.GroupResource(), at.Name)
 }
 
 // Conflict is the answer where the object has changed, or is another one.
-func Conflict(at kube.Location) error {
+func Conflict(at request.Location) error {
 	return apierrors.NewConflict(at.Resource.GroupResource(), at.Name, errors.New("the object has been modified"))
 }
 
 // otherUID is the answer to a patch of an object that has another UID.
-func otherUID(at kube.Location, uid string) error {
+func otherUID(at request.Location, uid string) error {
 	faults := field.ErrorList{field.Invalid(field.NewPath("metadata", "uid"), uid, "field is immutable")}
 	return apierrors.NewInvalid(schema.GroupKind{Group: at.Resource.Group, Kind: at.Resource.Resource}, at.Name, faults)
 }
 
 // nullStatus is the answer where a status would become null.
-func nullStatus(kube.Location) error {
+func nullStatus(request.Location) error {
 	const message = "status: Invalid value: \"null\": status in body must be of type object: \"null\""
 	return &apierrors.StatusError{ErrStatus: metav1.Status{Code: http.StatusUnprocessableEntity, Reason: metav1.StatusReasonInvalid, Message: message}}
 }

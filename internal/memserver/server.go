@@ -18,7 +18,7 @@ import (
 	"k8s.io/utils/clock"
 
 	"github.com/templater-dev/templater/internal/kind"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/object"
 )
 
@@ -29,14 +29,14 @@ type Server struct {
 	// Kind returns the kind of a resource.
 	Kind func(schema.GroupResource) kind.Kind
 	// Objects are all objects. Whoever changes one stores another one: see Store.
-	Objects map[kube.Location]*unstructured.Unstructured
+	Objects map[request.Location]*unstructured.Unstructured
 	// Version is the resource version of the last write.
 	Version int
 
 	// Before is called before each request, and its error is the answer; nil is for nothing.
-	Before func(verb string, at kube.Location) error
+	Before func(verb string, at request.Location) error
 	// Validate is called with what is to be applied, and its error is the answer; nil is for nothing.
-	Validate func(at kube.Location, content map[string]any, manager string) error
+	Validate func(at request.Location, content map[string]any, manager string) error
 	// Admit changes an object that is about to be applied; nil is for nothing.
 	Admit func(o *unstructured.Unstructured, manager string)
 	// Born completes an object that is about to be created; nil is for nothing.
@@ -47,17 +47,17 @@ type Server struct {
 
 // New returns a Server without objects. No object gets the resource version 1, with which templater creates objects.
 func New(clock clock.PassiveClock, kinds func(schema.GroupResource) kind.Kind) *Server {
-	return &Server{Clock: clock, Kind: kinds, Version: 1, Objects: map[kube.Location]*unstructured.Unstructured{}}
+	return &Server{Clock: clock, Kind: kinds, Version: 1, Objects: map[request.Location]*unstructured.Unstructured{}}
 }
 
-func (s *Server) before(verb string, at kube.Location) error {
+func (s *Server) before(verb string, at request.Location) error {
 	if s.Before == nil {
 		return nil
 	}
 	return s.Before(verb, at)
 }
 
-func (s *Server) validate(at kube.Location, content map[string]any, manager string) error {
+func (s *Server) validate(at request.Location, content map[string]any, manager string) error {
 	if s.Validate == nil {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (s *Server) validate(at kube.Location, content map[string]any, manager stri
 }
 
 // Get returns an object.
-func (s *Server) Get(_ context.Context, at kube.Location) (*object.Object, error) {
+func (s *Server) Get(_ context.Context, at request.Location) (*object.Object, error) {
 	if err := s.before("get", at); err != nil {
 		return nil, err
 	}
@@ -76,13 +76,13 @@ func (s *Server) Get(_ context.Context, at kube.Location) (*object.Object, error
 }
 
 // GetDated is Get with the Date of the answer, which has no fractions.
-func (s *Server) GetDated(ctx context.Context, at kube.Location) (*object.Object, time.Time, error) {
+func (s *Server) GetDated(ctx context.Context, at request.Location) (*object.Object, time.Time, error) {
 	o, err := s.Get(ctx, at)
 	return o, s.Clock.Now().Truncate(time.Second), err
 }
 
 // Selected reports whether an object exists that matches both selectors.
-func (s *Server) Selected(_ context.Context, at kube.Location, labels, fields string) (bool, error) {
+func (s *Server) Selected(_ context.Context, at request.Location, labels, fields string) (bool, error) {
 	if err := s.before("list", at); err != nil {
 		return false, err
 	}
@@ -91,10 +91,10 @@ func (s *Server) Selected(_ context.Context, at kube.Location, labels, fields st
 }
 
 // Allowed reports that everything is allowed.
-func (s *Server) Allowed(context.Context, kube.Right) (bool, error) { return true, nil }
+func (s *Server) Allowed(context.Context, request.Right) (bool, error) { return true, nil }
 
 // Apply is a server-side apply with force.
-func (s *Server) Apply(_ context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+func (s *Server) Apply(_ context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
 	content, err := unpack(body)
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func (s *Server) Apply(_ context.Context, at kube.Location, body []byte, manager
 }
 
 // ApplyStatus is a server-side apply of the status with force.
-func (s *Server) ApplyStatus(_ context.Context, at kube.Location, body []byte, manager string) (*object.Object, error) {
+func (s *Server) ApplyStatus(_ context.Context, at request.Location, body []byte, manager string) (*object.Object, error) {
 	if err := s.before("status", at); err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func emptied(applied, before any) bool {
 
 // Delete deletes the object with that UID. One with finalizers, or with dependents that are to be deleted first, is deleted later: see
 // CollectGarbage.
-func (s *Server) Delete(_ context.Context, at kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
+func (s *Server) Delete(_ context.Context, at request.Location, uid types.UID, propagation metav1.DeletionPropagation) error {
 	verb := "delete"
 	if propagation == metav1.DeletePropagationForeground {
 		verb = "delete-foreground"
@@ -213,7 +213,7 @@ func (s *Server) Delete(_ context.Context, at kube.Location, uid types.UID, prop
 }
 
 // SetFinalizers replaces the finalizers of an object at that resource version.
-func (s *Server) SetFinalizers(_ context.Context, at kube.Location, version string, finalizers []string) (*object.Object, error) {
+func (s *Server) SetFinalizers(_ context.Context, at request.Location, version string, finalizers []string) (*object.Object, error) {
 	if err := s.before("finalizers["+strings.Join(finalizers, " ")+"]", at); err != nil {
 		return nil, err
 	}
@@ -230,29 +230,29 @@ func (s *Server) SetFinalizers(_ context.Context, at kube.Location, version stri
 }
 
 // Holders returns the objects of a resource that have a finalizer, in order.
-func (s *Server) Holders(_ context.Context, resource schema.GroupVersionResource, namespace, finalizer string) ([]kube.Holder, error) {
+func (s *Server) Holders(_ context.Context, resource schema.GroupVersionResource, namespace, finalizer string) ([]request.Holder, error) {
 	everywhere := namespace
 	if everywhere == "" {
 		everywhere = "everywhere"
 	}
-	if err := s.before("list", kube.Location{Resource: resource, Name: everywhere}); err != nil {
+	if err := s.before("list", request.Location{Resource: resource, Name: everywhere}); err != nil {
 		return nil, err
 	}
-	var out []kube.Holder
+	var out []request.Holder
 	for at, o := range s.Objects {
 		if at.Resource != resource || namespace != "" && at.Namespace != namespace {
 			continue
 		}
-		if h, holds := kube.HolderOf(pack(o), finalizer); holds {
+		if h, holds := request.HolderOf(pack(o), finalizer); holds {
 			out = append(out, h)
 		}
 	}
-	slices.SortFunc(out, func(a, b kube.Holder) int { return strings.Compare(a.Name.String(), b.Name.String()) })
+	slices.SortFunc(out, func(a, b request.Holder) int { return strings.Compare(a.Name.String(), b.Name.String()) })
 	return out, nil
 }
 
 // SetMetadata is a merge patch of labels, annotations and owner references.
-func (s *Server) SetMetadata(_ context.Context, at kube.Location, m kube.Metadata, manager string) (*object.Object, error) {
+func (s *Server) SetMetadata(_ context.Context, at request.Location, m request.Metadata, manager string) (*object.Object, error) {
 	if err := s.before("mark", at); err != nil {
 		return nil, err
 	}

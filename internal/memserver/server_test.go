@@ -12,7 +12,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/templater-dev/templater/internal/kind"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/object/objecttest"
 	"github.com/templater-dev/templater/internal/reconcile/running"
 )
@@ -29,8 +29,8 @@ func newServer() *Server {
 }
 
 var (
-	configMap = kube.Location{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespace: "ns", Name: "a"}
-	app       = kube.Location{Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "apps"}, Namespace: "ns", Name: "one"}
+	configMap = request.Location{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespace: "ns", Name: "a"}
+	app       = request.Location{Resource: schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "apps"}, Namespace: "ns", Name: "one"}
 )
 
 const configMapText = `{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "ns"}, "data": `
@@ -133,7 +133,7 @@ func TestRequestsForAnotherObjectAreRefused(t *testing.T) {
 			return s.Delete(t.Context(), configMap, "other", metav1.DeletePropagationBackground)
 		}, apierrors.IsConflict},
 		"labels for what is another object by now": {there, func(s *Server) error {
-			_, err := s.SetMetadata(t.Context(), configMap, kube.Metadata{UID: "other"}, "x")
+			_, err := s.SetMetadata(t.Context(), configMap, request.Metadata{UID: "other"}, "x")
 			return err
 		}, running.Stale},
 	} {

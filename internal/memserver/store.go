@@ -13,18 +13,18 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 // change is one write.
 type change struct {
-	at            kube.Location
+	at            request.Location
 	before, after *unstructured.Unstructured // nil where there is none
 	version       int
 }
 
 // NewObject returns an object that has a name and a UID and nothing else. It is not stored.
-func (s *Server) NewObject(at kube.Location, content map[string]any) *unstructured.Unstructured {
+func (s *Server) NewObject(at request.Location, content map[string]any) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": content["apiVersion"], "kind": content["kind"]}}
 	o.SetNamespace(at.Namespace)
 	o.SetName(at.Name)
@@ -34,7 +34,7 @@ func (s *Server) NewObject(at kube.Location, content map[string]any) *unstructur
 
 // Store keeps an object at a new resource version if it has changed, and returns a copy. An object that is being deleted and has no
 // finalizers is removed.
-func (s *Server) Store(at kube.Location, o *unstructured.Unstructured) *unstructured.Unstructured {
+func (s *Server) Store(at request.Location, o *unstructured.Unstructured) *unstructured.Unstructured {
 	before := s.Objects[at]
 	generates := s.Kind(at.Resource.GroupResource()).Custom
 	if before != nil && before != o {
@@ -69,7 +69,7 @@ func specOf(o *unstructured.Unstructured) map[string]any {
 }
 
 // Remove removes an object, whatever finalizers it has.
-func (s *Server) Remove(at kube.Location) {
+func (s *Server) Remove(at request.Location) {
 	if before := s.Objects[at]; before != nil {
 		delete(s.Objects, at)
 		s.Version++
@@ -78,14 +78,14 @@ func (s *Server) Remove(at kube.Location) {
 }
 
 // sorted returns where all objects are, in order.
-func (s *Server) sorted() []kube.Location {
-	return slices.SortedFunc(maps.Keys(s.Objects), func(a, b kube.Location) int {
+func (s *Server) sorted() []request.Location {
+	return slices.SortedFunc(maps.Keys(s.Objects), func(a, b request.Location) int {
 		return cmp.Or(strings.Compare(a.Resource.String(), b.Resource.String()), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
 }
 
 // End deletes an object that exists.
-func (s *Server) End(at kube.Location, propagation metav1.DeletionPropagation) {
+func (s *Server) End(at request.Location, propagation metav1.DeletionPropagation) {
 	next := s.Objects[at].DeepCopy()
 	if propagation == metav1.DeletePropagationForeground && !slices.Contains(next.GetFinalizers(), metav1.FinalizerDeleteDependents) {
 		next.SetFinalizers(append(next.GetFinalizers(), metav1.FinalizerDeleteDependents))
@@ -101,6 +101,13 @@ func (s *Server) End(at kube.Location, propagation metav1.DeletionPropagation) {
 // foreground. It reports whether there was anything to do.
 func (s *Server) CollectGarbage() bool {
 	before := s.Version
+	s.deleteOrphans()
+	s.CompleteDeletions()
+	return s.Version != before
+}
+
+// deleteOrphans deletes objects none of whose owners exists.
+func (s *Server) deleteOrphans() {
 	there := map[types.UID]bool{}
 	for _, o := range s.Objects {
 		there[o.GetUID()] = true
@@ -114,6 +121,17 @@ func (s *Server) CollectGarbage() bool {
 		orphaned := len(owners) > 0 && !slices.ContainsFunc(owners, func(r metav1.OwnerReference) bool { return there[r.UID] })
 		if orphaned && o.GetDeletionTimestamp() == nil {
 			s.End(at, metav1.DeletePropagationBackground)
+		}
+	}
+}
+
+// CompleteDeletions completes deletions in the foreground whose dependents are deleted. It reports whether there was anything to do.
+func (s *Server) CompleteDeletions() bool {
+	before := s.Version
+	for _, at := range s.sorted() {
+		o := s.Objects[at]
+		if o == nil {
+			continue // it was just removed
 		}
 		if slices.Contains(o.GetFinalizers(), metav1.FinalizerDeleteDependents) && !s.blocks(o.GetUID()) {
 			next := o.DeepCopy()

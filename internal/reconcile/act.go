@@ -9,8 +9,8 @@ import (
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/kind"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/answers"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
@@ -77,6 +77,7 @@ func (p *pass) apply(ctx context.Context, a plan.Action) *problem.Problem {
 		return issue
 	}
 	p.written.Children = true
+	p.reported.wrote(a.Verb, a.Wanted.Entry.Name, a.Wanted.ID())
 	p.keep(after, a.Wanted.Kind)
 	p.noteCorrection(a)
 	p.goOn(a, after)
@@ -96,7 +97,7 @@ func (p *pass) keep(after *object.Object, kind kind.Kind) {
 // reseal renews the seal of an object of ours that is to stay and that no entry of spec.children knows. Where that fails, a later
 // pass tries again: nothing else depends on it.
 func (p *pass) reseal(ctx context.Context, l *child.Live) {
-	change := kube.Metadata(p.maker.Reseal(l))
+	change := request.Metadata(p.maker.Reseal(l))
 	after, err := p.Cluster.SetMetadata(ctx, running.LocateLive(l), change, p.Manager)
 	p.Meter.Write(measure.Update, running.AnswerOf(err))
 	if err != nil {
@@ -161,7 +162,7 @@ func (p *pass) change(ctx context.Context, w *child.Wanted, there *object.Object
 
 // mark gives an object its marks, and changes nothing else.
 func (p *pass) mark(ctx context.Context, w *child.Wanted, there *object.Object) (*object.Object, error) {
-	change := kube.Metadata(w.Mark(there))
+	change := request.Metadata(w.Mark(there))
 	after, err := p.Cluster.SetMetadata(ctx, locateWanted(w), change, p.Manager)
 	p.Meter.Write(measure.Update, running.AnswerOf(err))
 	if p.Overtaken(ctx, err, locateWanted(w), there.UID(), change.Version) {
@@ -260,9 +261,10 @@ func (p *pass) remove(ctx context.Context, a plan.Action) *problem.Problem {
 		return issue
 	}
 	p.done.deleted(a.Live)
+	p.reported.wrote(plan.Delete, a.Live.Entry, a.Live.ID())
 	p.written.Children = true
 	klog.FromContext(ctx).Info("deleted child", "controller", p.Name, "parent", p.key.Parent.String(), "child", a.Live.ID().String())
 	return nil
 }
 
-func locateWanted(w *child.Wanted) kube.Location { return running.Locate(w.Kind, w.Name) }
+func locateWanted(w *child.Wanted) request.Location { return running.Locate(w.Kind, w.Name) }

@@ -4,7 +4,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
@@ -44,5 +44,5 @@ func (p *pass) record(reason, text string, all []string) {
 	if len(all) == 0 {
 		return
 	}
-	p.r.events.Announce(p.As, p.key, kube.Announcement{About: p.parent, Type: corev1.EventTypeNormal, Reason: reason, Message: text + problem.Join(all)})
+	p.r.events.Announce(p.As, p.key, request.Announcement{About: p.parent, Type: corev1.EventTypeNormal, Reason: reason, Message: text + problem.Join(all)})
 }

@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/teardown"
@@ -63,7 +63,7 @@ func (p *pass) areReady(s sight) bool {
 func (p *pass) allReady(s sight, wanted []*child.Wanted, current bool) bool {
 	judge := p.judge(s.observed)
 	c := p.takeCensus(wanted, s.observed, judge)
-	p.problems = append(p.problems, judge.Faults()...)
+	p.problems = append(p.problems, p.judgeFaults(judge)...)
 	if p.opened && len(p.problems) == 0 { // the next pass goes on at once
 		p.problems = problem.List{{Reason: v1.ReasonFinalizing, Waiting: true, Pending: true}}
 		return false
@@ -104,7 +104,7 @@ func (p *pass) areReadyElsewhere(s sight, impossible, possible problem.List) boo
 		return false
 	}
 	for _, issue := range impossible {
-		p.r.events.Announce(p.As, p.key, kube.Announcement{About: p.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonNamespaceEnding, Message: teardown.Impossible(issue.Write)})
+		p.r.events.Announce(p.As, p.key, request.Announcement{About: p.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonNamespaceEnding, Message: teardown.Impossible(issue.Write)})
 	}
 	return true
 }

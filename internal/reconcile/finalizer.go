@@ -6,8 +6,8 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/answers"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -54,7 +54,7 @@ func (p *pass) mayRelease() bool {
 
 // releaseParent takes the controller's finalizer from a parent, and returns what the parent is then, nil where nothing was written.
 func (r *Reconciler) releaseParent(ctx context.Context, c *running.Controller, key queue.Key, parent *object.Object) (*object.Object, *problem.Problem) {
-	holder, holds := kube.HolderOf(parent, c.Finalizer)
+	holder, holds := request.HolderOf(parent, c.Finalizer)
 	if !holds {
 		return nil, nil
 	}

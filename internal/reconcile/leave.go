@@ -10,8 +10,8 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/answers"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
@@ -188,11 +188,11 @@ func (r *Reconciler) pruneUnmatched(ctx context.Context, c *running.Controller, 
 		}
 	}
 	if issue != nil {
-		r.events.Announce(c.As, key, kube.Announcement{About: d.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: issue.Message})
+		r.events.Announce(c.As, key, request.Announcement{About: d.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: issue.Message})
 		return Result{Retry: problem.RetryBackoff}
 	}
 	if removed > 0 {
-		r.events.Announce(c.As, key, kube.Announcement{
+		r.events.Announce(c.As, key, request.Announcement{
 			About: d.parent, Type: corev1.EventTypeNormal, Reason: v1.ReasonLeaving,
 			Message: fmt.Sprintf("TemplateController %s no longer selects this object: its children are deleted", c.Name),
 		})

@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/klog/v2"
 
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 )
 
 // note is what a parent that is being deleted says of its teardown, so that later passes, and other replicas, know. It is in an annotation
@@ -29,7 +29,7 @@ func (p *pass) note(ctx context.Context, what note) bool {
 
 // annotate gives the parent an annotation, and reports whether that is done.
 func (p *pass) annotate(ctx context.Context, key, value string) bool {
-	change := kube.Metadata{UID: p.parent.UID(), Annotations: map[string]any{key: value}}
+	change := request.Metadata{UID: p.parent.UID(), Annotations: map[string]any{key: value}}
 	after, err := p.Cluster.SetMetadata(ctx, p.LocateParent(p.key), change, p.Manager)
 	if err != nil {
 		p.problems = append(p.problems, finalizerProblem(p.Controller, p.key, err, "annotate the object for"))

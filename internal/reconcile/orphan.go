@@ -6,8 +6,8 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/answers"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
@@ -50,7 +50,7 @@ func (p *pass) unbind(ctx context.Context) {
 			p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonFinalizing, Waiting: true, Pending: true})
 			return
 		}
-		if issue := p.setMetadata(ctx, l, kube.Metadata(l.Unbind(p.parent.UID())), "release"); issue != nil {
+		if issue := p.setMetadata(ctx, l, request.Metadata(l.Unbind(p.parent.UID())), "release"); issue != nil {
 			p.problems = append(p.problems, issue)
 			return
 		}
@@ -63,11 +63,11 @@ func (p *pass) leave(ctx context.Context, l *child.Live) *problem.Problem {
 	if !l.Object.CrossScope() || l.Outlives() {
 		return nil
 	}
-	return p.setMetadata(ctx, l, kube.Metadata(p.Factory.Maker(p.parent).Retain(l)), "mark")
+	return p.setMetadata(ctx, l, request.Metadata(p.Factory.Maker(p.parent).Retain(l)), "mark")
 }
 
 // setMetadata changes metadata of a child that is to outlive its parent. verb says in messages what that does to the child.
-func (p *pass) setMetadata(ctx context.Context, l *child.Live, change kube.Metadata, verb string) *problem.Problem {
+func (p *pass) setMetadata(ctx context.Context, l *child.Live, change request.Metadata, verb string) *problem.Problem {
 	after, err := p.Cluster.SetMetadata(ctx, running.LocateLive(l), change, p.Manager)
 	p.Meter.Write(measure.Update, running.AnswerOf(err))
 	switch {

@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
@@ -81,7 +81,7 @@ func TestWhatPassesWorkFromIsFoundOutCheaply(t *testing.T) {
 // accepting is a Writer that deletes what it is asked to.
 type accepting struct{ running.Client }
 
-func (accepting) Delete(context.Context, kube.Location, types.UID, metav1.DeletionPropagation) error {
+func (accepting) Delete(context.Context, request.Location, types.UID, metav1.DeletionPropagation) error {
 	return nil
 }
 
@@ -127,7 +127,7 @@ type sealing struct {
 	writes []measure.Answer
 }
 
-func (s *sealing) SetMetadata(context.Context, kube.Location, kube.Metadata, string) (*object.Object, error) {
+func (s *sealing) SetMetadata(context.Context, request.Location, request.Metadata, string) (*object.Object, error) {
 	return s.after, s.err
 }
 

@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/object"
 )
 
@@ -55,9 +55,9 @@ func (p *pass) logsOf(pod map[string]any) (map[string]string, error) {
 }
 
 // logOptions are what an entry says, with the defaults of the API.
-func logOptions(of *v1.PodLogs) kube.LogOptions {
+func logOptions(of *v1.PodLogs) request.LogOptions {
 	const lines, bytes = 20, 4096
-	o := kube.LogOptions{TailLines: of.TailLines, LimitBytes: of.LimitBytes, Previous: of.Previous}
+	o := request.LogOptions{TailLines: of.TailLines, LimitBytes: of.LimitBytes, Previous: of.Previous}
 	if o.TailLines == 0 {
 		o.TailLines = lines
 	}

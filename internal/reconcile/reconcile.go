@@ -37,6 +37,7 @@ type pass struct {
 	*running.Controller
 	r          *Reconciler
 	key        queue.Key
+	reported   *Report      // nil unless somebody asks
 	pause      func() error // see render.Input
 	parent     *object.Object
 	budget     budget.Pass // of the templates
@@ -59,7 +60,7 @@ type pass struct {
 	blind      bool             // whether no template can be rendered
 	whole      bool             // whether all that the templates want is known
 	rendered   bool             // whether the status template has been executed
-	logs       *podlogs.Session // nil until a template asks for logs
+	logs       podlogs.Reading  // nil until a template asks for logs
 	evidence   evidence         // of what is to be deleted
 	sure       bool             // whether all is known that decides what is to go
 	behind     bool             // whether the watch of TemplateControllers failed when it was planned what is to go
@@ -100,7 +101,11 @@ func (r Result) also(other Result) Result {
 // to date. It acts on current state only, so extra calls are harmless. A
 // user's mistake ends in the parent's status, and so does what the server refuses.
 func (r *Reconciler) Reconcile(ctx context.Context, key queue.Key) Result {
-	p := &pass{r: r, key: key}
+	return r.reconcile(ctx, key, nil)
+}
+
+func (r *Reconciler) reconcile(ctx context.Context, key queue.Key, report *Report) Result {
+	p := &pass{r: r, key: key, reported: report}
 	if r.backlog.Begin(key) {
 		defer r.backlog.Done(key)
 	}
@@ -149,6 +154,7 @@ func (r *Reconciler) reconcileAbsence(ctx context.Context, c *running.Controller
 func (p *pass) reconcile(ctx context.Context) Result {
 	p.memory.Open(ctx, p.r.memory, p.key.Controller)
 	defer p.memory.Close()
+	defer p.fillReport()
 	p.budget.Begin(&p.memory)
 	if p.TeardownOnly && !p.parent.Deleting() {
 		return p.reportRejection(ctx)
@@ -228,6 +234,9 @@ func (p *pass) converge(ctx context.Context) (s sight, early *Result) {
 		d, free = p.Factory.Desire(p.parent, p.entries, s.observed, func() *render.Input { return p.input(s.observed) })
 	} else {
 		d, p.blind = p.held(why), true
+	}
+	if p.reported != nil {
+		p.reported.Desired = d
 	}
 	if ctx.Err() != nil { // it was cut short, so that it does not know all
 		return s, &Result{Retry: problem.RetryBackoff, Outcome: measure.Waiting}

@@ -47,6 +47,14 @@ type Checks interface {
 	MayWrite(name string, kind schema.GroupKind, parent types.NamespacedName) bool
 }
 
+// Logs reads the logs of Pods; *podlogs.Fetcher does, in the background.
+type Logs interface {
+	// Begin returns what one reconciliation reads logs by.
+	Begin(key queue.Key, as string, refresh time.Duration) podlogs.Reading
+	// Forget forgets the logs of a parent.
+	Forget(key queue.Key)
+}
+
 // Options are what a Reconciler works with. Much of it remembers something about parents from one pass to the next, so it must
 // hear of it when a TemplateController is gone.
 type Options struct {
@@ -70,7 +78,7 @@ type Options struct {
 	Rights *rights.Tracker
 	// Waiting are the parents that lack a permission.
 	Waiting *rights.Waiting
-	Logs    *podlogs.Fetcher
+	Logs    Logs
 
 	// Workers is how many parents are worked on at a time; 0 counts as 1.
 	Workers int
@@ -98,7 +106,7 @@ type Reconciler struct {
 	events      *announce.Recorder
 	rights      *rights.Tracker
 	waiting     *rights.Waiting
-	logs        *podlogs.Fetcher
+	logs        Logs
 	workers     int
 	tracker     *workers.Tracker
 	memory      *workers.Memory

@@ -11,7 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -125,7 +125,7 @@ func (r *Reconciler) reportPanic(key queue.Key) {
 		return
 	}
 	if parent := c.Parent(key.Parent); parent != nil && r.events.Fresh(key, v1.ReasonInternalError+text) {
-		r.events.Announce(c.As, key, kube.Announcement{About: parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonInternalError, Message: text})
+		r.events.Announce(c.As, key, request.Announcement{About: parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonInternalError, Message: text})
 	}
 }
 

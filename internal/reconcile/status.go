@@ -10,8 +10,8 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/answers"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/census"
@@ -36,7 +36,7 @@ func (p *pass) writeStatus(ctx context.Context, all []*child.Wanted, observed []
 	for _, w := range all {
 		now.Kinds |= p.Sources[w.ID().Kind].Bit
 	}
-	p.problems = append(p.problems, judge.Faults()...)
+	p.problems = append(p.problems, p.judgeFaults(judge)...)
 	status, issue := p.template(observed)
 	if issue != nil {
 		p.problems = append(p.problems, issue)
@@ -112,7 +112,9 @@ func (p *pass) ownStatus() map[string]any {
 // does not take is left as it was, and the condition says so.
 func (p *pass) report(ctx context.Context, status map[string]any, now *tally.Tally) {
 	v := p.verdict()
-	err := p.store(ctx, p.withReady(status, v))
+	status = p.withReady(status, v)
+	p.reportStatus(status, v)
+	err := p.store(ctx, status)
 	if err != nil {
 		v, err = p.storeKnown(ctx, status, v, err)
 	}
@@ -260,6 +262,7 @@ func (p *pass) store(ctx context.Context, status map[string]any) error {
 		return err
 	}
 	p.written.Status = true
+	p.reportWrite(WriteStatus)
 	if p.Program.Reads().Status {
 		now, _ := after.Content()["status"].(map[string]any)
 		p.visible = !fields.Equal(current, now)
@@ -298,6 +301,6 @@ func (p *pass) announce() {
 		return
 	}
 	if p.r.events.Fresh(p.key, issue.Reason+p.problems.Message()) {
-		p.r.events.Announce(p.As, p.key, kube.Announcement{About: p.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: p.problems.Message()})
+		p.r.events.Announce(p.As, p.key, request.Announcement{About: p.parent, Type: corev1.EventTypeWarning, Reason: issue.Reason, Message: p.problems.Message()})
 	}
 }

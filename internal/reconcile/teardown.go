@@ -7,7 +7,7 @@ import (
 	"k8s.io/klog/v2"
 
 	v1 "github.com/templater-dev/templater/api/v1"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
@@ -33,7 +33,8 @@ func (p *pass) teardown(ctx context.Context) Result {
 	}
 	over, again := p.overtime(ctx)
 	if over {
-		p.r.events.Announce(p.As, p.key, kube.Announcement{About: p.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonFinalizeTimeout, Message: teardown.WithoutRest})
+		p.reportTimeout()
+		p.r.events.Announce(p.As, p.key, request.Announcement{About: p.parent, Type: corev1.EventTypeWarning, Reason: v1.ReasonFinalizeTimeout, Message: teardown.WithoutRest})
 		return p.release(ctx)
 	}
 	return p.unfinished(ctx).also(Result{After: again})
@@ -98,6 +99,7 @@ func (p *pass) removeAll(ctx context.Context, children []*child.Live, foreground
 func (p *pass) release(ctx context.Context) Result {
 	_, issue := p.r.releaseParent(ctx, p.Controller, p.key, p.parent)
 	if issue == nil {
+		p.reportWrite(RemoveFinalizer)
 		p.r.events.Forget(p.key)
 		p.r.attempts.End(p.key)
 		return Result{Outcome: measure.Succeeded}

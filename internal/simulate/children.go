@@ -7,17 +7,18 @@ import (
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/gate"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
+	"github.com/templater-dev/templater/internal/reconcile/running"
 	"github.com/templater-dev/templater/internal/reconcile/teardown"
 )
 
 // children says how each child stands.
-func (p *pass) children(observed []*child.Live, gates *gate.Gates, judge *readiness.Judge) []Child {
+func (p *pass) children(gates *gate.Gates, judge *readiness.Judge) []Child {
 	var out []Child
-	places := p.explain(observed)
-	for _, w := range p.desired.Wanted {
+	places := p.explain()
+	for _, w := range p.report.Desired.Wanted {
 		c := Child{Entry: w.Entry.Name, Line: w.Line(), Wanted: w.Content, Places: places[w.ID()], State: "ready", wanted: w}
 		switch {
-		case w.Live == nil && p.state.find(w.ID()) >= 0:
+		case w.Live == nil && p.server.Objects[running.Locate(w.Kind, w.Name)] != nil:
 			c.State = "an object of somebody else has its name"
 		case w.Live == nil && gates.Closed(w.Entry.Name):
 			c.State = "waits for other children"
@@ -31,7 +32,7 @@ func (p *pass) children(observed []*child.Live, gates *gate.Gates, judge *readin
 		}
 		out = append(out, c)
 	}
-	for _, l := range observed {
+	for _, l := range p.observed {
 		if l.Wanted != nil {
 			continue
 		}
@@ -45,13 +46,13 @@ func (p *pass) fate(l *child.Live) string {
 	switch {
 	case l.Object.Deleting():
 		return "being deleted"
-	case slices.Contains(p.desired.Failed, l.Entry):
+	case slices.Contains(p.report.Desired.Failed, l.Entry):
 		return "stays as it is, for its template cannot be rendered"
 	case !p.parent.Deleting():
 		return "not wanted any more"
 	case !l.Collectable() || teardown.CascadesOrphan(p.parent):
 		return "outlives its parent"
-	case p.result.Gone: // nobody binds it to the parent but templater, which waits no longer
+	case p.gone: // nobody binds it to the parent but templater, which waits no longer
 		return "goes after its parent"
 	case teardown.GoesBefore(p.spec, l):
 		return "goes before its parent"

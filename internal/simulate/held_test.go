@@ -27,20 +27,29 @@ func TestWhatTemplaterHeldGoes(t *testing.T) {
 	in.Objects[0] = Patch(in.Objects[0], map[string]any{"metadata": map[string]any{"managedFields": []any{
 		set("templater/apps", "", `{"f:data": {"f:old": {}}}`), set("others", "", `{"f:data": {"f:others": {}}}`),
 	}}})
+	unmanaged := func(in State) State {
+		in = in.copy()
+		none := map[string]any{"metadata": map[string]any{"managedFields": nil}}
+		in.Parent = Patch(in.Parent, none)
+		for i, o := range in.Objects {
+			in.Objects[i] = Patch(o, none)
+		}
+		return in
+	}
 	held := func(in State) State {
 		parent := read(in.Parent)
 		var children []*object.Object
 		for _, o := range in.Objects {
 			children = append(children, read(o))
 		}
-		return s.Holding(in, parent, children)
+		return s.Holding(unmanaged(in), parent, children)
 	}
 	for why, row := range map[string]struct {
 		in                 State
 		wantData, wantLeft string
 	}{
 		"known":     {held(in), `{new: a, others: o}`, `{new: a, others: o}`},
-		"not known": {in, `{new: a, old: x, others: o}`, `{new: a, old: x, others: o}`},
+		"not known": {unmanaged(in), `{new: a, old: x, others: o}`, `{new: a, old: x, others: o}`},
 	} {
 		t.Run(why, func(t *testing.T) {
 			_, out, _ := settle(t, s, row.in)

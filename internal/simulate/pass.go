@@ -2,15 +2,12 @@ package simulate
 
 import (
 	"fmt"
-	"slices"
-	"time"
 
-	"k8s.io/utils/clock"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/problem"
-	"github.com/templater-dev/templater/internal/reconcile/census"
+	"github.com/templater-dev/templater/internal/reconcile"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/gate"
 	"github.com/templater-dev/templater/internal/reconcile/plan"
@@ -22,25 +19,7 @@ import (
 	"github.com/templater-dev/templater/internal/spec"
 )
 
-// pass is one look at one parent.
-type pass struct {
-	*Simulator
-	state    *State // after the writes so far
-	parent   *object.Object
-	clock    clock.PassiveClock
-	factory  *child.Factory
-	budget   budget.Pass
-	problems problem.List
-	related  map[string][]*object.Object
-	plan     plan.Plan
-	desired  child.Desired
-	gates    *gate.Gates
-	entries  []v1.Child  // whose objects the pass brings in line
-	order    *spec.Order // of these
-	result   Result
-}
-
-// Pass makes one pass, and returns the State after it. The error says why there is no such parent: see Matches.
+// Pass reconciles the parent once, and returns the State afterwards. The error says why there is no such parent: see Matches.
 func (s *Simulator) Pass(in State) (Result, State, error) {
 	if why := s.Matches(in.Parent); why != "" {
 		return Result{}, in, fmt.Errorf("%s is no parent: %s", nameOf(in.Parent), why)
@@ -52,213 +31,154 @@ func (s *Simulator) Pass(in State) (Result, State, error) {
 	if err := next.check(); err != nil {
 		return Result{}, in, err
 	}
-	p := &pass{Simulator: s, state: &next, parent: read(next.Parent), clock: still(in.Now)}
-	p.factory = s.factory(p.clock)
-	p.budget.Begin(nil)
-	if p.parent.Deleting() {
-		p.teardown()
-	} else {
-		p.run()
+	if IsDeleting(next.Parent) {
+		next.Parent = s.held(next.Parent)
 	}
-	p.tell()
-	return p.result, next, nil
+	next.Objects = s.vouched(next)
+	w, err := s.reconcile(next)
+	if err != nil {
+		return Result{}, in, err
+	}
+	return w.result()
 }
 
-// tell notes the problems.
-func (p *pass) tell() {
-	for _, issue := range p.problems {
+// mostOpened is how often a reconciliation begins anew because more objects turn out to be children, or more kinds of them are to be read.
+const mostOpened = 20
+
+// reconcile reconciles the parent in a world in which all kinds of children are read, and objects that templates yield are children.
+func (s *Simulator) reconcile(in State) (*world, error) {
+	var kinds []schema.GroupVersionKind
+	for range mostOpened {
+		w, err := s.open(in, kinds)
+		if err != nil {
+			return nil, err
+		}
+		w.reconcile()
+		if len(w.unread) > 0 {
+			kinds = append(kinds, w.unread...)
+			continue
+		}
+		objects, changed := s.adopted(in, w.report.Desired.Wanted)
+		if !changed {
+			return w, nil
+		}
+		in.Objects = objects
+	}
+	return nil, fmt.Errorf("%s: its templates yield other kinds or names each time", nameOf(in.Parent))
+}
+
+// held returns a parent that is being deleted with the finalizer, which it has had since before where its deletion needs one.
+func (s *Simulator) held(parent map[string]any) map[string]any {
+	name := v1.FinalizerParentPrefix + s.name
+	if !spec.NeedsFinalizer(s.spec) || read(parent).HasFinalizer(name) {
+		return parent
+	}
+	finalizers, _ := mapping(parent["metadata"])["finalizers"].([]any)
+	return Patch(parent, map[string]any{"metadata": map[string]any{"finalizers": append(append([]any{}, finalizers...), name)}})
+}
+
+// pass is a reconciliation that is over.
+type pass struct {
+	*world
+	parent   *object.Object // as it was before
+	budget   budget.Pass
+	observed []*child.Live // the children afterwards
+	gone     bool
+}
+
+// result returns what the reconciliation has come to.
+func (w *world) result() (Result, State, error) {
+	started := w.state
+	p := &pass{world: w, parent: read(started.Parent)}
+	p.budget.Begin(nil)
+	w.orphan()
+	if p.gone = w.isReleased(); p.gone {
+		w.server.Remove(w.parent)
+		w.collect(p.parent)
+	}
+	for w.server.CompleteDeletions() {
+	}
+	var err error
+	if p.observed, err = w.observed(p.parent); err != nil {
+		return Result{}, started, err
+	}
+	out := Result{Gone: p.gone, Ready: w.report.Verdict, Status: w.report.Status, Related: w.report.Related, Writes: w.writes()}
+	out.changed = w.server.Version != w.began
+	next := w.close()
+	if p.gone {
+		next.gone, out.Ready, w.report.Desired = true, gone, child.Desired{}
+		if w.report.TimedOut {
+			out.Faults = append(out.Faults, teardown.WithoutRest)
+		}
+	} else {
+		out.tell(&w.report)
+	}
+	w.report.Desired.Pair(p.observed)
+	judge := p.judge()
+	out.Children = p.children(gate.Of(p.entryOrder(), &w.report.Desired, judge), judge)
+	return out, next, nil
+}
+
+// entryOrder is that of the child templates that were rendered.
+func (p *pass) entryOrder() *spec.Order {
+	switch {
+	case p.gone:
+		return nil
+	case p.parent.Deleting():
+		return p.compiled.FinalOrder
+	}
+	return p.compiled.Order
+}
+
+// tell adds the problems.
+func (r *Result) tell(report *reconcile.Report) {
+	for _, issue := range report.Problems {
+		if issue.Message == "" {
+			continue
+		}
 		if issue.Waiting {
-			p.result.Waits = append(p.result.Waits, issue.Message)
+			r.Waits = append(r.Waits, issue.Message)
 		} else {
-			p.result.Faults = append(p.result.Faults, issue.Message)
+			r.Faults = append(r.Faults, issue.Message)
 		}
 	}
 }
 
-// still is a clock that stands still.
-type still time.Time
-
-// Now returns the time of the State.
-func (c still) Now() time.Time { return time.Time(c) }
-
-// Since returns the time from then on.
-func (c still) Since(then time.Time) time.Duration { return time.Time(c).Sub(then) }
-
-func nameOf(content map[string]any) string { return child.IDOf(content).String() }
-
-func (p *pass) run() {
-	p.entries, p.order = p.spec.Children, p.compiled.Order
-	p.converge()
-	p.report()
+// writes returns the writes that are the author's business: others keep track of what templater adds.
+func (w *world) writes() []Write {
+	var out []Write
+	for _, each := range w.report.Writes {
+		switch each.Verb {
+		case plan.Create, plan.Update, plan.Delete:
+			out = append(out, Write{each.Verb, each.Entry, each.ID.String()})
+		case reconcile.WriteStatus:
+			out = append(out, Write{plan.Update, "", "the status of " + nameOf(w.state.Parent)})
+		case reconcile.RemoveFinalizer:
+			out = append(out, Write{removal, "", "the finalizer of " + nameOf(w.state.Parent)})
+		case plan.Mark, plan.Seal:
+		}
+	}
+	return out
 }
 
-// converge brings the objects of the entries in line with what the templates yield.
-func (p *pass) converge() {
-	observed := p.observe()
-	var free []*child.Wanted
-	if why := p.choose(); why == nil {
-		p.desired, free = p.factory.Desire(p.parent, p.entries, observed, func() *render.Input { return p.input(observed) })
-	} else {
-		p.desired = p.factory.Unrendered(p.parent, p.entries)
-		p.desired.Faults = []child.Fault{{Problem: why, Always: true}}
-	}
-	observed = p.ours(observed)
-	judge := p.judge(observed)
-	p.gates = gate.Of(p.order, &p.desired, judge)
-	p.problems = append(p.problems, p.gates.Told(p.desired.Faults)...)
-	if p.parent.Deleting() { // nobody keeps the others
-		observed = teardown.OfFinals(p.spec, observed)
-	}
-	p.plan = plan.Make(plan.Input{
-		Entries: p.entries, Wanted: free, Live: observed, Maker: p.desired.Maker, Gates: p.gates,
-		Complete: len(p.problems) == 0, Available: available(judge),
-	})
-	p.act()
-}
-
-// judge tells how children stand. Those that are to count as ready do so.
-func (p *pass) judge(observed []*child.Live) *readiness.Judge {
-	judge, actual := view.Judge(p.compiled.Program, p.input(observed)), view.Judge(p.compiled.Program, p.input(observed))
-	for _, l := range observed {
-		if p.state.isAssumed(l.ID()) {
-			p.state.guessed = p.state.guessed || actual.Of(l.Entry, l.Object) != readiness.Ready
+// judge tells how children stand.
+func (p *pass) judge() *readiness.Judge {
+	judge := view.Judge(p.compiled.Program, p.input())
+	for _, l := range p.observed {
+		if p.state.isAssumed(l.Object) {
 			judge.Assume(l.Object)
 		}
 	}
 	return judge
 }
 
-// available is what a rollout asks. There is nothing whose status may lag.
-func available(judge *readiness.Judge) func(*child.Live) bool {
-	return func(l *child.Live) bool { return judge.Of(l.Entry, l.Object) == readiness.Ready }
-}
-
-// observe returns the objects that may be children, as what their labels say; those without belong to no entry yet.
-func (p *pass) observe() []*child.Live {
-	var out []*child.Live
-	for _, content := range p.state.Objects {
-		if p.maybeOurs(read(content)) {
-			out = append(out, p.live(content))
-		}
-	}
-	return child.Sort(out)
-}
-
-// live returns an object that may be a child. There are no keys here: the seal of an object that was not made in the simulation is taken for valid.
-func (p *pass) live(content map[string]any) *child.Live {
-	o, kind := read(content), p.kinds.find(child.GVKOf(content))
-	if text := p.factory.Maker(p.parent).Vouch(kind.GroupKind(), o); text != "" {
-		o = read(Patch(content, map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1.AnnotationSeal: text}}}))
-	}
-	o.Note(object.Covered | object.Sealed) // nobody takes fields here
-	return p.factory.Live(kind, o)
-}
-
-// maybeOurs reports whether neither labels nor owner references say that an object belongs to somebody else.
-func (p *pass) maybeOurs(o *object.Object) bool {
-	if owner, has := o.Controller(); has && owner.UID != p.parent.UID() {
-		return false
-	}
-	if by := o.Label(v1.LabelController); by != "" && by != p.name {
-		return false
-	}
-	of := o.Label(v1.LabelParentUID)
-	return of == "" || of == string(p.parent.UID())
-}
-
-// ours leaves out objects that are no children: nobody wants them, and no label says so. Those that were not applied in the simulation
-// count as current where they have all that is wanted.
-func (p *pass) ours(observed []*child.Live) []*child.Live {
-	return slices.DeleteFunc(observed, func(l *child.Live) bool {
-		if w := l.Wanted; w != nil && l.Object.Annotation(v1.AnnotationHash) == "" && covers(l.Object.Content(), w.Content) {
-			current := map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1.AnnotationHash: w.Hash, v1.AnnotationSeal: nil}}}
-			l.Object = p.live(Patch(l.Object.Content(), current)).Object
-		}
-		return l.Entry == ""
-	})
-}
-
-// input is what the templates see.
-func (p *pass) input(observed []*child.Live) *render.Input {
-	in := &render.Input{Parent: p.parent.Content(), Ready: readiness.IsReady, Budget: &p.budget, Observed: view.Observed(observed, &p.budget)}
+// input is what the templates would see now.
+func (p *pass) input() *render.Input {
+	in := &render.Input{Parent: p.parent.Content(), Ready: readiness.IsReady, Budget: &p.budget, Observed: view.Observed(p.observed, &p.budget)}
 	if len(p.compiled.Related) > 0 {
 		in.Related, in.Logs = p.relatedTo, p.logs
 	}
 	return in
 }
 
-// act carries out the plan.
-func (p *pass) act() {
-	for _, a := range p.plan.Apply {
-		switch {
-		case a.Verb == plan.Create:
-			if conflict := p.inTheWay(a.Wanted); conflict != nil {
-				p.problems = append(p.problems, conflict)
-				continue
-			}
-			p.state.create(a.Wanted)
-		case a.Verb == plan.Update && a.Wanted.Outdated(a.Live.Object):
-			p.state.update(a.Wanted)
-		case a.Verb == plan.Update || a.Verb == plan.Mark:
-			p.state.mark(a.Live.ID(), a.Wanted.Mark(a.Live.Object))
-			continue // which is not the author's, nor is drift
-		default:
-			continue
-		}
-		p.note(a.Verb, a.Wanted.Entry.Name, a.Wanted.ID().String())
-	}
-	for _, a := range p.plan.Remove {
-		p.state.remove(a.Live.ID())
-		p.note(plan.Delete, a.Live.Entry, a.Live.ID().String())
-	}
-}
-
-// note notes a write.
-func (p *pass) note(verb plan.Verb, entry, of string) {
-	p.result.Writes = append(p.result.Writes, Write{verb, entry, of})
-}
-
-// inTheWay says of what is to be created that an object of somebody else has that name; nil says that there is none.
-func (p *pass) inTheWay(w *child.Wanted) *problem.Problem {
-	at := p.state.find(w.ID())
-	if at < 0 {
-		return nil
-	}
-	return p.factory.InTheWay(read(p.state.Objects[at]), w, p.parent)
-}
-
-// look returns the children after the writes, and what tells whether they are ready.
-func (p *pass) look() ([]*child.Live, *readiness.Judge) {
-	observed := p.observe()
-	p.desired.Pair(observed)
-	observed = p.ours(observed)
-	return observed, p.judge(observed)
-}
-
-// census counts how the children fare that are wanted.
-func (p *pass) census(observed []*child.Live, judge *readiness.Judge) census.Census {
-	c := census.Of(p.desired.Wanted, observed, judge)
-	if slices.ContainsFunc(p.entries, func(e v1.Child) bool { return spec.Rolls(&e) }) {
-		c.Rollouts = census.Rollouts(p.desired.Wanted, available(judge), judge)
-	}
-	return c
-}
-
-// report tells how the parent stands after the writes.
-func (p *pass) report() {
-	observed, judge := p.look()
-	gates := gate.Of(p.order, &p.desired, judge)
-	p.problems = append(p.problems, gates.Waits(p.plan.Held)...)
-	c := p.census(observed, judge)
-	p.problems = append(p.problems, judge.Faults()...)
-	status, issue := p.status(observed)
-	if issue != nil {
-		p.problems = append(p.problems, issue)
-	}
-	if issue := c.Problem(); issue != nil {
-		p.problems = append(p.problems, issue)
-	}
-	p.result.Ready = c.Verdict(p.problems, &p.plan)
-	p.writeStatus(status)
-	p.result.Children = p.children(observed, gates, judge)
-}
+func nameOf(content map[string]any) string { return child.IDOf(content).String() }

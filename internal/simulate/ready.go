@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	v1 "github.com/templater-dev/templater/api/v1"
+	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/readiness"
 )
@@ -21,16 +22,19 @@ func (s *Simulator) makeReady(in State, ready func(entry string) bool) (out Stat
 		}
 		out.Objects[i] = MakeReady(o, in.Now)
 		changed = changed || !same(o, out.Objects[i])
-		if id := child.IDOf(o); s.compiled.Program.HasReadyWhen(entry) && !out.isAssumed(id) {
+		if id := child.IDOf(o); s.compiled.Program.HasReadyWhen(entry) && !out.isAssumed(read(out.Objects[i])) {
 			out.assumed[id], changed = out.Objects[i], true
 		}
 	}
 	return out, changed
 }
 
-// isAssumed reports whether a child that is there counts as ready, whatever its entry says.
-func (s State) isAssumed(id child.ID) bool {
-	return same(s.assumed[id], s.Objects[s.find(id)])
+// isAssumed reports whether a child counts as ready, whatever its child template says: it is the one that was assumed to be, and nobody but
+// templater has changed what it adds.
+func (s State) isAssumed(o *object.Object) bool {
+	now := o.Content()
+	assumed := s.assumed[child.IDOf(now)]
+	return assumed != nil && mapping(assumed["metadata"])["uid"] == string(o.UID()) && same(Public(assumed), Public(now))
 }
 
 // Unsure reports whether an object was deleted after a child had counted as ready though its readyWhen was not true: in a cluster, it may never be deleted.

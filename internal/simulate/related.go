@@ -7,60 +7,56 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
-	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/related"
 	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 	"github.com/templater-dev/templater/internal/reconcile/view"
-	"github.com/templater-dev/templater/internal/render"
 	"github.com/templater-dev/templater/internal/render/syntax"
 	"github.com/templater-dev/templater/internal/spec"
+	"github.com/templater-dev/templater/internal/watch"
 )
 
-// choose finds out what the parent sees by each entry of spec.related, or returns why that is not known.
-func (p *pass) choose() *problem.Problem {
-	in := &render.Input{Parent: p.parent.Content(), Budget: &p.budget}
-	seen := map[string][]*object.Object{}
-	for i := range p.compiled.Related {
-		r := &p.compiled.Related[i]
-		kind := p.kinds.find(r.GVK)
-		of := selection.Scope{Namespace: p.parent.Namespace(), Namespaced: kind.Namespaced}
-		chosen := selection.All(of)
-		if r.Select != "" {
-			yielded, err := p.compiled.Program.Select(r.Name, in)
-			if err != nil {
-				return problem.FromTemplate(err)
-			}
-			var fault string
-			if chosen, fault = selection.Compile(yielded, of); fault != "" {
-				return problem.Newf(v1.ReasonTemplateError, "%s: %s", syntax.SelectName(r.Name), fault)
-			}
-		}
-		objects, err := p.watched(r)
+// readRelated has the controller read related objects.
+func (w *world) readRelated() error {
+	for i := range w.compiled.Related {
+		r := &w.compiled.Related[i]
+		k := w.kinds.find(r.GVK)
+		objects, err := w.watched(r)
 		if err != nil {
-			return problem.Newf(v1.ReasonRelatedUnreadable, "%s: %s", syntax.RelatedName(r.Name), err)
+			return fmt.Errorf("%s: %w", syntax.RelatedName(r.Name), err)
 		}
-		objects = slices.DeleteFunc(objects, func(o *object.Object) bool { return !chosen.Selects(o) })
-		if p.state.Read != nil {
-			objects = sorted(append(objects, p.state.Read(r.Name, chosen)...))
+		cache, err := watch.NewCache(watch.Want{Resource: k.Resource, Labels: r.Labels, Fields: r.Fields, Role: watch.Related}, func(watch.Event) {}, func() {})
+		if err != nil {
+			return err
 		}
-		seen[r.Name] = objects
+		if err := cache.Replace(objects, "1"); err != nil {
+			return err
+		}
+		e := &related.Entry{Related: r, Kind: k, Caches: map[string]*watch.Cache{"": cache}, Index: related.NewIndex()}
+		if w.state.Read != nil {
+			e.More = func(s selection.Selection) []*object.Object { return w.state.Read(r.Name, s) }
+		}
+		w.controller.Related = append(w.controller.Related, e)
 	}
-	p.related, p.result.Related = seen, seen
 	return nil
 }
 
-// watched returns what the selectors of an entry let through, sorted.
-func (p *pass) watched(r *spec.Related) ([]*object.Object, error) {
+// watched returns the objects that the selectors of an entry select. Of several of one name the first one counts.
+func (w *world) watched(r *spec.Related) ([]any, error) {
 	byLabels, err := labels.Parse(r.Labels)
 	if err != nil {
-		panic(err) // it is the text of a selector
+		return nil, err
 	}
-	byFields := fields.ParseSelectorOrDie(r.Fields) // likewise
-	var out []*object.Object
-	for _, content := range slices.Concat([]map[string]any{p.state.Parent}, p.state.Objects, p.state.Related) {
+	byFields, err := fields.ParseSelector(r.Fields)
+	if err != nil {
+		return nil, err
+	}
+	var out []any
+	there := map[types.NamespacedName]bool{}
+	for _, content := range slices.Concat([]map[string]any{w.state.Parent}, w.state.Objects, w.state.Related) {
 		if child.GVKOf(content).GroupKind() != r.GVK.GroupKind() {
 			continue
 		}
@@ -68,28 +64,23 @@ func (p *pass) watched(r *spec.Related) ([]*object.Object, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", nameOf(content), err)
 		}
-		if p.lets(r, o) && byLabels.Matches(o) && byFields.Matches(selectable(content)) {
+		if w.lets(r, o) && byLabels.Matches(o) && byFields.Matches(selectable(content)) && !there[o.Key()] {
+			there[o.Key()] = true
 			out = append(out, o)
 		}
 	}
-	return sorted(out), nil
-}
-
-// sorted returns objects of a kind in order. Of several of one name the first counts.
-func sorted(objects []*object.Object) []*object.Object {
-	slices.SortStableFunc(objects, func(a, b *object.Object) int { return object.CompareKeys(a.Key(), b.Key()) })
-	return slices.CompactFunc(objects, func(a, b *object.Object) bool { return a.Key() == b.Key() })
+	return out, nil
 }
 
 // lets reports whether objects in the namespace of o are watched. A namespace of which nothing is known is taken to match.
-func (p *pass) lets(r *spec.Related, o *object.Object) bool {
+func (w *world) lets(r *spec.Related, o *object.Object) bool {
 	if len(r.Namespaces) > 0 && !slices.Contains(r.Namespaces, o.Namespace()) {
 		return false
 	}
 	if r.NamespaceSelector == nil {
 		return true
 	}
-	for _, content := range slices.Concat(p.state.Objects, p.state.Related) {
+	for _, content := range slices.Concat(w.state.Objects, w.state.Related) {
 		if id := child.IDOf(content); id.Kind == (schema.GroupKind{Kind: "Namespace"}) && id.Name.Name == o.Namespace() {
 			ns, err := object.From(content)
 			return err == nil && r.NamespaceSelector.Matches(ns)
@@ -118,7 +109,7 @@ func (s selectable) Get(path string) string {
 
 // relatedTo is what templates see as .related.
 func (p *pass) relatedTo(name string) ([]map[string]any, error) {
-	objects, known := p.related[name]
+	objects, known := p.report.Related[name]
 	if !known {
 		return nil, fmt.Errorf("%s is not known", syntax.RelatedName(name))
 	}

@@ -36,6 +36,8 @@ type Result struct {
 	Related map[string][]*object.Object
 	// Writes are what the pass has done. While there are some, another pass is due.
 	Writes []Write
+
+	changed bool // whether anything was written, also what templater adds
 }
 
 // Child is an object of an entry.

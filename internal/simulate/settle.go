@@ -18,7 +18,7 @@ func (s *Simulator) Settle(in State) (Result, State, error) {
 		if err != nil {
 			return result, in, err
 		}
-		if in = next; len(result.Writes) == 0 || result.Gone {
+		if in = next; !result.changed || result.Gone {
 			result.Writes = append(writes, result.Writes...)
 			return result, in, nil
 		}

@@ -1,5 +1,5 @@
-// Package simulate makes passes over one parent without a cluster: it asks the rules of package reconcile, and stands for the API server
-// with a State. It needs no client and is given its clock.
+// Package simulate reconciles one parent without a cluster: package reconcile does, against an API server in memory with the objects of a State. It
+// needs no network and is given its clock.
 //
 // What it leaves out: rights, admission and defaults of a server, what others change in fields that a template sets, and namespaces that
 // are being deleted.
@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
 
@@ -39,13 +38,12 @@ type Simulator struct {
 	parents  kind.Kind
 	schema   map[string]any // of the parents; nil = not known
 	seals    *seal.Ring
-	departed *child.Departed
 }
 
 // New returns the Simulator of a TemplateController, of which compiled is the spec. definitions are CustomResourceDefinitions; kinds that are
 // neither in these nor built in are taken for namespaced ones. The rejection says why the operator would not serve it.
 func New(tc *v1.TemplateController, compiled *spec.Compiled, definitions []map[string]any) (*Simulator, *spec.Rejection) {
-	s := &Simulator{name: tc.Name, spec: &tc.Spec, compiled: compiled, kinds: kinds{declared: kind.Declared(definitions), unserved: map[schema.GroupVersionKind]bool{}}, seals: &seal.Ring{}, departed: &child.Departed{}}
+	s := &Simulator{name: tc.Name, spec: &tc.Spec, compiled: compiled, kinds: kinds{declared: kind.Declared(definitions), unserved: map[schema.GroupVersionKind]bool{}}, seals: &seal.Ring{}}
 	s.parents, s.schema = s.kinds.find(compiled.GVK), schemaOf(definitions, compiled.GVK)
 	if r := spec.CheckKind(s.spec, s.parents); r != nil {
 		return nil, r
@@ -102,21 +100,8 @@ func (s *Simulator) factory(now clock.PassiveClock) *child.Factory {
 	return &child.Factory{
 		Ownership: &child.Ownership{
 			Controller: s.name, Manager: "templater/" + s.name, Parents: s.compiled.GVK.GroupKind(), APIVersion: s.spec.Watch.APIVersion, Seals: s.seals,
-			Departed: s.departed, Entries: slices.Concat(s.spec.Children, spec.Finals(s.spec)), Levels: s.compiled.Order.Levels(),
+			Departed: &child.Departed{}, Entries: slices.Concat(s.spec.Children, spec.Finals(s.spec)), Levels: s.compiled.Order.Levels(),
 		},
-		Spec: s.spec, Program: s.compiled.Program, ParentKind: s.parents, Cluster: s, Clock: now,
+		Spec: s.spec, Program: s.compiled.Program, ParentKind: s.parents, Clock: now,
 	}
-}
-
-// Resolve is what a child.Factory asks.
-func (s *Simulator) Resolve(gvk schema.GroupVersionKind) (kind.Kind, error) {
-	return s.kinds.resolve(gvk)
-}
-
-// Known is what a child.Factory asks: there is no server that would have to be read.
-func (s *Simulator) Known(schema.GroupVersionKind) bool { return true }
-
-// Selects is what a child.Factory asks. Of labels of namespaces nothing is known, so that each is taken to match.
-func (s *Simulator) Selects(namespace string, set labels.Labels) bool {
-	return s.listed(namespace) && s.compiled.Labels.Matches(set)
 }

@@ -105,7 +105,7 @@ func TestLifeOfChildren(t *testing.T) {
 	in.Parent = Patch(in.Parent, objects(t, "{apiVersion: example.org/v1, kind: App, spec: {names: [b], text: bye}}")[0])
 	in.Now = noon.Add(time.Hour)
 	result, in, writes = settle(t, s, in)
-	want = []string{"update ConfigMap default/b", "delete ConfigMap default/a", "update the status of App default/one"}
+	want = []string{"update ConfigMap default/b", "delete ConfigMap default/a", "update the status of App default/one", "update the status of App default/one"} // the second one when it is gone
 	if diff := cmp.Diff(want, writes); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
@@ -132,7 +132,7 @@ func TestWhoseObjectsAre(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"a": "ready", "b": "ready"}, states(result)); diff != "" {
 		t.Errorf("children (-want +got):\n%s", diff)
 	}
-	want := []string{"update ConfigMap default/b", "delete ConfigMap default/c", "update the status of App default/one"}
+	want := []string{"update ConfigMap default/b", "delete ConfigMap default/c", "update the status of App default/one", "update the status of App default/one"}
 	if diff := cmp.Diff(want, writes); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
 	"github.com/templater-dev/templater/internal/reconcile/related/selection"
 )
 
@@ -33,29 +34,20 @@ type State struct {
 	Logs map[string]map[string]string
 	Now  time.Time
 
-	// applied is what was applied last, as far as that was in the simulation; parentID has the status of the parent.
-	applied map[child.ID]map[string]any
+	version int // of the API server
 	made    int // objects so far
 	// assumed are children that count as ready whatever the readyWhen of their entry says, for as long as they stay as they were then.
 	assumed map[child.ID]map[string]any
 	// guessed is whether a child has counted as ready though its readyWhen was not true. unsure are the objects that were deleted since then.
-	guessed  bool
-	unsure   map[child.ID]bool
-	finished bool // whether what spec.finalize.children make has become ready
-	gone     bool // whether the parent is: see Result
-	// attempted is since when the cleanup of the parent has been attempted, zero while it has not.
-	attempted time.Time
+	guessed bool
+	unsure  map[child.ID]bool
+	gone    bool           // whether the parent is: see Result
+	attempt *queue.Attempt // of the cleanup of the parent; nil = none
 }
-
-// parentID stands for the status of the parent.
-var parentID = child.ID{}
 
 // copy returns a State that can be changed without a change of this one.
 func (s State) copy() State {
-	s.Objects, s.applied, s.assumed, s.unsure = slices.Clone(s.Objects), maps.Clone(s.applied), maps.Clone(s.assumed), maps.Clone(s.unsure)
-	if s.applied == nil {
-		s.applied = map[child.ID]map[string]any{}
-	}
+	s.Objects, s.assumed, s.unsure = slices.Clone(s.Objects), maps.Clone(s.assumed), maps.Clone(s.unsure)
 	if s.assumed == nil {
 		s.assumed = map[child.ID]map[string]any{}
 	}
@@ -134,107 +126,6 @@ func read(content map[string]any) *object.Object {
 // find returns where an object is among Objects, or -1.
 func (s State) find(id child.ID) int {
 	return slices.IndexFunc(s.Objects, func(o map[string]any) bool { return child.IDOf(o) == id })
-}
-
-// create adds a child as the server would.
-func (s *State) create(w *child.Wanted) {
-	s.made++
-	content := body(w, uid(w.ID().String(), s.made))
-	metadata := mapping(content["metadata"])
-	metadata["creationTimestamp"], metadata["generation"] = s.Now.UTC().Format(time.RFC3339), int64(1)
-	s.Objects = append(s.Objects, content)
-	s.applied[w.ID()] = w.Content
-}
-
-// update changes a child as an apply does: fields go that were applied and are so no longer.
-func (s *State) update(w *child.Wanted) {
-	at := s.find(w.ID())
-	old := s.Objects[at]
-	after := merged(without(old, s.applied[w.ID()]), body(w, text(mapping(old["metadata"])["uid"])))
-	CountGeneration(old, after)
-	s.Objects[at] = after
-	s.applied[w.ID()] = w.Content
-}
-
-// mark changes the metadata of a child as templater sees to it.
-func (s *State) mark(id child.ID, change child.Change) {
-	metadata := map[string]any{"labels": change.Labels, "annotations": change.Annotations}
-	if change.Owners != nil {
-		metadata["ownerReferences"] = change.Owners
-	}
-	assumed := s.isAssumed(id)
-	at := s.find(id)
-	s.Objects[at] = Patch(s.Objects[at], map[string]any{"metadata": metadata})
-	if assumed { // for its author, it stays as it was
-		s.assumed[id] = s.Objects[at]
-	}
-}
-
-func (s *State) remove(id child.ID) {
-	if at := s.find(id); at >= 0 {
-		s.Objects = slices.Delete(s.Objects, at, at+1)
-	}
-	delete(s.applied, id)
-	if s.guessed {
-		s.unsure[id] = true
-	}
-}
-
-// setStatus writes the status of the parent. What others have written there stays.
-func (s *State) setStatus(status map[string]any) (changed bool) {
-	parent := maps.Clone(s.Parent)
-	before := mapping(parent["status"])
-	last := mapping(s.applied[parentID]["status"])
-	after := merged(without(before, last), status)
-	if list := joinConditions(before["conditions"], last["conditions"], status["conditions"]); len(list) > 0 {
-		after["conditions"] = list
-	}
-	if len(after) > 0 {
-		parent["status"] = after
-	} else {
-		delete(parent, "status")
-	}
-	s.Parent = parent
-	s.applied[parentID] = map[string]any{"status": status}
-	return !same(before, after)
-}
-
-// joinConditions returns the conditions that there are with own ones in the place of those of the same type. Those go that were ours and
-// are so no longer; new ones come last.
-func joinConditions(there, last, own any) []any {
-	find := func(list any, condition any) any {
-		conditions, _ := list.([]any)
-		i := slices.IndexFunc(conditions, func(c any) bool { return mapping(c)["type"] == mapping(condition)["type"] })
-		if i < 0 {
-			return nil
-		}
-		return conditions[i]
-	}
-	var out []any
-	list, _ := there.([]any)
-	for _, c := range list {
-		if ours := find(own, c); ours != nil {
-			out = append(out, ours)
-		} else if find(last, c) == nil {
-			out = append(out, c)
-		}
-	}
-	list, _ = own.([]any)
-	for _, c := range list {
-		if find(there, c) == nil {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// body is what is applied for a child, as JSON data.
-func body(w *child.Wanted, uid string) map[string]any {
-	o, err := object.Decode(w.Body("uid", uid, nil))
-	if err != nil {
-		panic(err) // it is JSON of an object
-	}
-	return o.Content()
 }
 
 // Namespace returns the namespace of an object that may be meant to be in that of the parent; "" where its kind has none.

@@ -4,15 +4,12 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	v1 "github.com/templater-dev/templater/api/v1"
 	"github.com/templater-dev/templater/internal/object"
-	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/census"
-	"github.com/templater-dev/templater/internal/reconcile/child"
-	"github.com/templater-dev/templater/internal/reconcile/gate"
-	"github.com/templater-dev/templater/internal/reconcile/plan"
 	"github.com/templater-dev/templater/internal/reconcile/teardown"
-	"github.com/templater-dev/templater/internal/spec"
 )
 
 // gone is what is said of the readiness of a parent that is gone.
@@ -40,123 +37,41 @@ func deleted(content map[string]any, now time.Time) map[string]any {
 	}})
 }
 
-// teardown is the pass over a parent that is being deleted.
-func (p *pass) teardown() {
-	if teardown.Skipped(p.parent) || teardown.CascadesOrphan(p.parent) {
-		p.release()
+// isReleased reports whether the parent is deleted, or held by others alone.
+func (w *world) isReleased() bool {
+	parent := w.server.Objects[w.parent]
+	return parent == nil || parent.GetDeletionTimestamp() != nil && !slices.Contains(parent.GetFinalizers(), w.controller.Finalizer)
+}
+
+// orphan is what the garbage collector does while a parent is deleted that is to leave its dependents behind.
+func (w *world) orphan() {
+	parent := w.server.Objects[w.parent]
+	if parent == nil || parent.GetDeletionTimestamp() == nil || !teardown.CascadesOrphan(read(parent.Object)) {
 		return
 	}
-	if p.finalize() && p.removeInOrder() {
-		p.release()
-		return
-	}
-	if p.overtime() {
-		p.result.Faults = append(p.result.Faults, teardown.WithoutRest)
-		p.release()
-		return
-	}
-	p.reportTeardown()
+	w.collect(read(parent.Object))
+	next := parent.DeepCopy()
+	next.SetFinalizers(slices.DeleteFunc(next.GetFinalizers(), func(f string) bool { return f == metav1.FinalizerOrphanDependents }))
+	w.server.Store(w.parent, next)
 }
 
-// overtime reports whether the cleanup has been attempted for longer than spec.finalize.timeout.
-func (p *pass) overtime() bool {
-	if !teardown.Answered(p.problems) {
-		p.state.attempted = time.Time{}
-		return false
-	}
-	if p.state.attempted.IsZero() {
-		p.state.attempted = p.state.Now
-	}
-	timeout := spec.FinalizeTimeout(p.spec)
-	return timeout > 0 && teardown.Left(timeout, p.state.attempted, p.state.Now) == 0
-}
-
-// finalize makes the objects of spec.finalize.children, and reports whether all of them are ready, or have been.
-func (p *pass) finalize() bool {
-	finals := spec.Finals(p.spec)
-	if len(finals) == 0 || p.state.finished {
-		return true
-	}
-	p.entries, p.order = finals, p.compiled.FinalOrder
-	p.converge()
-	observed, judge := p.look()
-	p.problems = append(p.problems, gate.Of(p.order, &p.desired, judge).Waits(p.plan.Held)...)
-	p.problems = append(p.problems, judge.Faults()...)
-	p.state.finished, p.problems = teardown.Await(p.census(observed, judge), p.problems, p.plan.Pending == 0 && p.plan.Outdated == 0)
-	return p.state.finished
-}
-
-// removeInOrder has those children go that are next, and reports whether none is left to go before the parent.
-func (p *pass) removeInOrder() bool {
-	observed, _ := p.look()
-	first := teardown.First(p.spec, observed)
-	if len(first) == 0 {
-		return true
-	}
-	p.problems = append(p.problems, &problem.Problem{Reason: v1.ReasonFinalizing, Message: child.Going(first), Waiting: true})
-	for _, l := range first {
-		if !l.Object.Deleting() {
-			p.state.askToDelete(l.ID())
-			p.note(plan.Delete, l.Entry, l.ID().String())
-		}
-	}
-	return false
-}
-
-// askToDelete has an object go, once no finalizer holds it.
-func (s *State) askToDelete(id child.ID) {
-	at := s.find(id)
-	if holders, _ := mapping(s.Objects[at]["metadata"])["finalizers"].([]any); len(holders) == 0 {
-		s.remove(id)
-		return
-	}
-	s.Objects[at] = deleted(s.Objects[at], s.Now)
-}
-
-// reportTeardown tells what the parent waits for. Where the status template fails, for it may miss children that are gone, the rest of
-// the status stays as it is.
-func (p *pass) reportTeardown() {
-	observed, judge := p.look()
-	if p.related == nil {
-		_ = p.choose() // then the status stays, too
-	}
-	status, _ := p.status(observed)
-	p.result.Ready = census.Census{}.Verdict(p.problems, &p.plan)
-	p.writeStatus(status)
-	p.result.Children = p.children(observed, gate.Of(p.order, &p.desired, judge), judge)
-}
-
-// release has the parent go. The garbage collector takes the children that an owner reference binds to nobody else.
-func (p *pass) release() {
-	if spec.NeedsFinalizer(p.spec) {
-		p.note(removal, "", "the finalizer of "+nameOf(p.state.Parent))
-	}
-	p.desired, p.problems = child.Desired{}, nil
-	p.state.gone, p.result.Gone, p.result.Ready = true, true, gone
-	p.state.collect(p.parent)
-	observed, judge := p.look()
-	p.result.Children = p.children(observed, nil, judge)
-}
-
-// collect is what the garbage collector does when the parent goes.
-func (s *State) collect(parent *object.Object) {
-	for _, content := range slices.Clone(s.Objects) {
-		o := read(content)
-		if _, bound := o.Owner(parent.UID()); !bound {
+// collect is what the garbage collector does when the parent is deleted. Owners that are not in the State may exist.
+func (w *world) collect(parent *object.Object) {
+	for _, at := range slices.Clone(w.order) {
+		o := w.server.Objects[at]
+		if o == nil {
 			continue
 		}
-		if id := child.IDOf(content); o.Owners() == 1 && !teardown.CascadesOrphan(parent) {
-			s.askToDelete(id)
-		} else {
-			s.unbind(id, parent)
+		owners := o.GetOwnerReferences()
+		others := slices.DeleteFunc(slices.Clone(owners), func(r metav1.OwnerReference) bool { return r.UID == parent.UID() })
+		switch {
+		case len(others) == len(owners):
+		case len(others) == 0 && !teardown.CascadesOrphan(parent):
+			w.server.End(at, metav1.DeletePropagationBackground)
+		default:
+			next := o.DeepCopy()
+			next.SetOwnerReferences(others)
+			w.server.Store(at, next)
 		}
 	}
-}
-
-// unbind takes the owner reference to the parent from an object.
-func (s *State) unbind(id child.ID, parent *object.Object) {
-	at := s.find(id)
-	references, _ := mapping(s.Objects[at]["metadata"])["ownerReferences"].([]any)
-	references = slices.DeleteFunc(slices.Clone(references), func(r any) bool { return mapping(r)["uid"] == string(parent.UID()) })
-	s.Objects[at] = Patch(s.Objects[at], map[string]any{"metadata": map[string]any{"ownerReferences": references}})
 }

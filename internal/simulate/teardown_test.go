@@ -191,7 +191,7 @@ func TestChildrenWithFinalizers(t *testing.T) {
 	if again, _, err := s.SettleReady(in, func(string) bool { return true }); err != nil || again.Gone || len(again.Writes) > 0 {
 		t.Errorf("it does not become ready, as it goes: %v, gone is %v, writes %v", err, again.Gone, again.Writes)
 	}
-	in.remove(childID("web"))
+	in.Objects = slices.Delete(slices.Clone(in.Objects), in.find(childID("web")), in.find(childID("web"))+1)
 	result, _, writes = settle(t, s, in)
 	wantWrites(t, writes, "delete ConfigMap default/db", ofStatus, "remove the finalizer of App default/one")
 	if !result.Gone || len(result.Children) > 0 {
@@ -208,7 +208,7 @@ func TestTeardownThatTakesLong(t *testing.T) {
 		want    string // the faults
 	}{
 		"in time":                              {"timeout: 10m", 0, 10*time.Minute - time.Second, false, ""},
-		"the timeout has passed":               {"timeout: 10m", 0, 10 * time.Minute, true, teardown.WithoutRest},
+		"the timeout has passed":               {"timeout: 10m", 0, 10*time.Minute + time.Second, true, teardown.WithoutRest}, // the start is rounded up to a second
 		"nothing was attempted before":         {"timeout: 10m", time.Hour, 10*time.Minute - time.Second, false, ""},
 		"the first attempt was made only then": {"timeout: 10m", time.Hour, 0, false, ""},
 		"0s is none":                           {"timeout: 0s", 0, 1000 * time.Hour, false, ""},
@@ -379,7 +379,7 @@ func TestTheEndNeedsNoTemplate(t *testing.T) {
 	if len(writes)+len(result.Faults) > 0 || result.Status["maps"] != int64(1) {
 		t.Errorf("writes %v, faults %q, status %v", writes, result.Faults, result.Status)
 	}
-	in.remove(child.IDOf(in.Objects[0]))
+	in.Objects = in.Objects[1:]
 	if result, _, _ = settle(t, s, in); !result.Gone {
 		t.Errorf("it waits: %v", result.Ready)
 	}

@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
@@ -19,7 +19,7 @@ const RepeatAfter = 50 * time.Minute
 
 // Publisher publishes Events. It must not block.
 type Publisher interface {
-	Announce(kube.Announcement)
+	Announce(request.Announcement)
 }
 
 // Options are what a recorder works with.
@@ -64,8 +64,8 @@ func New(o Options) *Recorder {
 }
 
 // Announce publishes an Event about a parent, or what was one, as that user.
-func (r *Recorder) Announce(as string, key queue.Key, what kube.Announcement) {
-	e := said{Key: key, to: audience{as, kube.EventNamespace(what.About)}, found: r.found(key)}
+func (r *Recorder) Announce(as string, key queue.Key, what request.Announcement) {
+	e := said{Key: key, to: audience{as, request.EventNamespace(what.About)}, found: r.found(key)}
 	what.As = as
 	what.Wanted = func() bool {
 		wanted, news := r.wanted(e)

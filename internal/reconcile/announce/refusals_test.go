@@ -15,7 +15,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	clocktesting "k8s.io/utils/clock/testing"
 
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -72,9 +72,9 @@ func TestNothingIsKeptOfEventsOfATemplateControllerThatIsGone(t *testing.T) {
 }
 
 // published is a Publisher that keeps the last Event.
-type published struct{ kube.Announcement }
+type published struct{ request.Announcement }
 
-func (p *published) Announce(what kube.Announcement) { p.Announcement = what }
+func (p *published) Announce(what request.Announcement) { p.Announcement = what }
 
 // about is an object that Events are about.
 func about(t *testing.T) *object.Object {
@@ -88,7 +88,7 @@ func about(t *testing.T) *object.Object {
 
 func TestAnEventIsOneLineByItsUser(t *testing.T) {
 	var to published
-	New(Options{Clock: clocktesting.NewFakePassiveClock(time.Now()), Events: &to}).Announce("robot", keyOf("apps", "one"), kube.Announcement{About: about(t), Message: "a\nb"})
+	New(Options{Clock: clocktesting.NewFakePassiveClock(time.Now()), Events: &to}).Announce("robot", keyOf("apps", "one"), request.Announcement{About: about(t), Message: "a\nb"})
 	if to.Message == "" || strings.Contains(to.Message, "\n") {
 		t.Errorf("message %q, want one line", to.Message)
 	}
@@ -154,7 +154,7 @@ func TestWhoIsLookedAtBecauseOfEventsThatAreRefused(t *testing.T) {
 		}, []string{}},
 		{"another fault is no refusal", "two", func() { to.Answered(errors.New("no")) }, []string{}},
 	} {
-		r.Announce("robot", keyOf("apps", step.parent), kube.Announcement{About: about(t)})
+		r.Announce("robot", keyOf("apps", step.parent), request.Announcement{About: about(t)})
 		step.act()
 		if diff := cmp.Diff(step.want, r.looks()); diff != "" {
 			t.Errorf("step %d, %s: looks (-want +got):\n%s", i, step.why, diff)
@@ -172,7 +172,7 @@ func TestWhatIsRefusedCountsAsNotSaid(t *testing.T) {
 		if !r.Fresh(key, "bad") || r.Fresh(key, "bad") {
 			t.Errorf("%d: what is new is not told, or what is not", i)
 		}
-		r.Announce("robot", key, kube.Announcement{About: about(t)})
+		r.Announce("robot", key, request.Announcement{About: about(t)})
 		refuse()
 	}
 	if !r.Fresh(key, "bad") {
@@ -208,11 +208,11 @@ func TestAProblemThatIsOverIsNotLeftOut(t *testing.T) {
 			"the server is not asked": func(to *published) { to.Wanted() },
 		} {
 			r, to := listening(t)
-			r.Announce("robot", other, kube.Announcement{About: about(t)})
+			r.Announce("robot", other, request.Announcement{About: about(t)})
 			to.Answered(deniedEvent("robot"))
 			r.looks()
 			r.Fresh(key, "bad")
-			r.Announce("robot", key, kube.Announcement{About: about(t)})
+			r.Announce("robot", key, request.Announcement{About: about(t)})
 			row.meanwhile(r)
 			refuse(to)
 			left := slices.SortedFunc(maps.Keys(r.unheard), func(a, b queue.Key) int { return strings.Compare(a.Parent.Name, b.Parent.Name) })

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -30,7 +30,7 @@ const (
 
 // Reader reads logs as one user; a kube.Client does.
 type Reader interface {
-	Log(ctx context.Context, namespace, pod, container string, o kube.LogOptions) (string, error)
+	Log(ctx context.Context, namespace, pod, container string, o request.LogOptions) (string, error)
 }
 
 // Options are what a Fetcher works with.
@@ -76,7 +76,7 @@ type source struct {
 	as        string // who reads
 	pod       types.UID
 	container string
-	options   kube.LogOptions
+	options   request.LogOptions
 }
 
 // log is one of a container, as far as it is known.

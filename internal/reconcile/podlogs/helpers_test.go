@@ -17,7 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
@@ -99,7 +99,7 @@ type reader struct {
 	as string
 }
 
-func (r reader) Log(ctx context.Context, namespace, pod, container string, _ kube.LogOptions) (string, error) {
+func (r reader) Log(ctx context.Context, namespace, pod, container string, _ request.LogOptions) (string, error) {
 	k := r.k
 	k.mu.Lock()
 	k.asked = append(k.asked, r.as+"/"+namespace+"/"+pod+"/"+container)
@@ -144,7 +144,7 @@ func containerStatus(name string, run ran) map[string]any {
 var (
 	ended   = ran{"1", true}
 	runs    = ran{"1", false}
-	options = kube.LogOptions{TailLines: 20, LimitBytes: 4096}
+	options = request.LogOptions{TailLines: 20, LimitBytes: 4096}
 )
 
 func key(parent string) queue.Key { return keyOf("x", parent) }

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/answers"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/rights"
 )
@@ -99,7 +99,7 @@ func describe(err error) string {
 func unread(err error) string {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Sprintf("the kubelet of its node did not answer within %s", kube.LogLimit)
+		return fmt.Sprintf("the kubelet of its node did not answer within %s", request.LogLimit)
 	case answers.Code(err) >= http.StatusInternalServerError:
 		return "the kubelet of its node gives no log: " + problem.PublicReason(err)
 	}

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
@@ -22,15 +22,25 @@ type Session struct {
 	version uint64
 }
 
+// Reading reads the logs that one reconciliation asks for; *Session does.
+type Reading interface {
+	// Logs returns what is known of the logs of a Pod by the names of its containers.
+	Logs(pod *object.Object, o request.LogOptions) map[string]string
+	// Version differs for different texts of the logs that were asked for.
+	Version() uint64
+	// End forgets the logs of the parent that were not asked for.
+	End()
+}
+
 // Begin returns a Session of a parent, which reads as that user. Logs of containers that run are read again when they are older than
 // refresh; 0 means never.
-func (f *Fetcher) Begin(key queue.Key, as string, refresh time.Duration) *Session {
+func (f *Fetcher) Begin(key queue.Key, as string, refresh time.Duration) Reading {
 	return &Session{f: f, key: key, tenant: f.o.Tenant(key.Controller), as: as, refresh: refresh, asked: map[*log]struct{}{}}
 }
 
 // Logs returns what is known of the logs of a Pod by the names of its containers; one without a log, or of which it is not known, is
 // absent. It has what is missing read, and the parent looked at then. It decodes the status of the Pod, see [object.Object.BytesAt].
-func (s *Session) Logs(pod *object.Object, o kube.LogOptions) map[string]string {
+func (s *Session) Logs(pod *object.Object, o request.LogOptions) map[string]string {
 	containers, at, uid := containersOf(pod.At("status"), o.Previous), pod.Key(), pod.UID()
 	out := map[string]string{}
 	s.f.mu.Lock()

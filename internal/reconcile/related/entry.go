@@ -23,7 +23,9 @@ type Entry struct {
 	// Err is why there are no caches.
 	Err        error
 	Namespaces *watch.Cache // nil unless there is a namespaceSelector
-	Index      *Index
+	// More returns objects of a selection that are kept elsewhere; nil is for none. Of several objects of one name, that of the caches counts.
+	More  func(selection.Selection) []*object.Object
+	Index *Index
 }
 
 // State is what is known of the objects of an Entry.
@@ -114,8 +116,11 @@ func (e *Entry) Find(s selection.Selection) []*object.Object {
 			e.find(cache, p, func(o *object.Object) { out = append(out, o) })
 		}
 	}
-	slices.SortFunc(out, func(a, b *object.Object) int { return object.CompareKeys(a.Key(), b.Key()) })
-	return slices.Compact(out) // two parts may select one object
+	if e.More != nil {
+		out = append(out, e.More(s)...)
+	}
+	slices.SortStableFunc(out, func(a, b *object.Object) int { return object.CompareKeys(a.Key(), b.Key()) })
+	return slices.CompactFunc(out, func(a, b *object.Object) bool { return a == b || a.Key() == b.Key() }) // two parts may select one object
 }
 
 // find calls f for the objects of a cache that a part selects.

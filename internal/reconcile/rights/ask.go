@@ -7,7 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/spec"
 )
 
@@ -43,7 +43,7 @@ func (t *Tracker) ask(ctx context.Context, c Claim) (finding, error) {
 		return finding{}, err
 	}
 	namespace, name := spec.Account(c.As)
-	constrained, err := t.as("").Allowed(ctx, kube.Right{
+	constrained, err := t.as("").Allowed(ctx, request.Right{
 		Verb: "impersonate:serviceaccount", Namespace: namespace, Name: name,
 		Resource: schema.GroupResource{Group: "authentication.k8s.io", Resource: "serviceaccounts"},
 	})
@@ -64,7 +64,7 @@ func (t *Tracker) missing(ctx context.Context, user string, c Claim, prefix stri
 		if err := t.limit.Wait(ctx); err != nil {
 			return nil, err
 		}
-		right := kube.Right{Verb: prefix + verb, Resource: c.Resource, Subresource: c.Use.Subresource(), Namespace: c.Namespace}
+		right := request.Right{Verb: prefix + verb, Resource: c.Resource, Subresource: c.Use.Subresource(), Namespace: c.Namespace}
 		allowed, err := t.as(user).Allowed(ctx, right)
 		if err != nil {
 			return nil, err
@@ -90,7 +90,7 @@ func (t *Tracker) absent(ctx context.Context, c Claim) (bool, error) {
 	if err := t.limit.Wait(ctx); err != nil {
 		return false, err
 	}
-	_, err := t.as("").Get(ctx, kube.Location{Resource: c.Resource.WithVersion("v1"), Namespace: c.Namespace, Name: c.Name})
+	_, err := t.as("").Get(ctx, request.Location{Resource: c.Resource.WithVersion("v1"), Namespace: c.Namespace, Name: c.Name})
 	if apierrors.IsNotFound(err) {
 		return true, nil
 	}

@@ -14,7 +14,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/templater-dev/templater/internal/kind"
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/spec"
 )
@@ -66,7 +66,7 @@ type reviewer struct {
 	user string
 }
 
-func (r *reviewer) Allowed(_ context.Context, right kube.Right) (bool, error) {
+func (r *reviewer) Allowed(_ context.Context, right request.Right) (bool, error) {
 	resource := right.Resource.Resource
 	if right.Subresource != "" {
 		resource += "/" + right.Subresource
@@ -76,7 +76,7 @@ func (r *reviewer) Allowed(_ context.Context, right kube.Right) (bool, error) {
 	return !r.lacks[text], r.fails[text]
 }
 
-func (r *reviewer) Get(_ context.Context, at kube.Location) (*object.Object, error) {
+func (r *reviewer) Get(_ context.Context, at request.Location) (*object.Object, error) {
 	text := strings.Join(strings.Fields(at.Resource.Resource+" "+at.Namespace+" "+at.Name), " ")
 	r.sought = append(r.sought, text)
 	if r.lacks[text] {

@@ -10,7 +10,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/object"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
@@ -31,8 +31,8 @@ const (
 
 // Reviewer answers for one user what the Tracker asks; a kube.Client does.
 type Reviewer interface {
-	Allowed(ctx context.Context, right kube.Right) (bool, error)
-	Get(ctx context.Context, at kube.Location) (*object.Object, error)
+	Allowed(ctx context.Context, right request.Right) (bool, error)
+	Get(ctx context.Context, at request.Location) (*object.Object, error)
 }
 
 // Tracker finds out which rights are missing, once a request has been

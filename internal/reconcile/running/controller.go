@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 
 	v1 "github.com/templater-dev/templater/api/v1"
@@ -248,30 +248,30 @@ func (c *Controller) OutdatedKey(key queue.Key) bool {
 }
 
 // LocateParent returns where the server has a parent.
-func (c *Controller) LocateParent(key queue.Key) kube.Location {
-	return kube.Location{Resource: c.Kind.Resource, Namespace: key.Parent.Namespace, Name: key.Parent.Name}
+func (c *Controller) LocateParent(key queue.Key) request.Location {
+	return request.Location{Resource: c.Kind.Resource, Namespace: key.Parent.Namespace, Name: key.Parent.Name}
 }
 
 // Client is the access to the API server that this package needs, as one user; kube.Client has it.
 type Client interface {
 	Reader
-	Apply(ctx context.Context, o kube.Location, body []byte, manager string) (*object.Object, error)
-	ApplyStatus(ctx context.Context, o kube.Location, body []byte, manager string) (*object.Object, error)
-	Delete(ctx context.Context, o kube.Location, uid types.UID, propagation metav1.DeletionPropagation) error
-	SetMetadata(ctx context.Context, o kube.Location, m kube.Metadata, manager string) (*object.Object, error)
-	Allowed(ctx context.Context, right kube.Right) (bool, error)
+	Apply(ctx context.Context, o request.Location, body []byte, manager string) (*object.Object, error)
+	ApplyStatus(ctx context.Context, o request.Location, body []byte, manager string) (*object.Object, error)
+	Delete(ctx context.Context, o request.Location, uid types.UID, propagation metav1.DeletionPropagation) error
+	SetMetadata(ctx context.Context, o request.Location, m request.Metadata, manager string) (*object.Object, error)
+	Allowed(ctx context.Context, right request.Right) (bool, error)
 	Finalizers
 }
 
 // Reader reads single objects from the API server.
 type Reader interface {
-	Get(ctx context.Context, o kube.Location) (*object.Object, error)
-	GetDated(ctx context.Context, o kube.Location) (*object.Object, time.Time, error)
-	Selected(ctx context.Context, o kube.Location, labels, fields string) (bool, error)
+	Get(ctx context.Context, o request.Location) (*object.Object, error)
+	GetDated(ctx context.Context, o request.Location) (*object.Object, time.Time, error)
+	Selected(ctx context.Context, o request.Location, labels, fields string) (bool, error)
 }
 
 // Finalizers is the access to finalizers.
 type Finalizers interface {
-	SetFinalizers(ctx context.Context, o kube.Location, version string, finalizers []string) (*object.Object, error)
-	Holders(ctx context.Context, resource schema.GroupVersionResource, namespace, finalizer string) ([]kube.Holder, error)
+	SetFinalizers(ctx context.Context, o request.Location, version string, finalizers []string) (*object.Object, error)
+	Holders(ctx context.Context, resource schema.GroupVersionResource, namespace, finalizer string) ([]request.Holder, error)
 }

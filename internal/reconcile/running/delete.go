@@ -9,8 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/templater-dev/templater/internal/kind"
-	"github.com/templater-dev/templater/internal/kube"
 	"github.com/templater-dev/templater/internal/kube/answers"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/problem"
 	"github.com/templater-dev/templater/internal/reconcile/child"
 	"github.com/templater-dev/templater/internal/reconcile/measure"
@@ -68,7 +68,7 @@ func hasCause(err error, is func(metav1.StatusCause) bool) bool {
 // Overtaken reports whether a request failed because the object that it named has been deleted or replaced since or, where version
 // is not empty, is at another version. It reads the object: a conflict while the object is unchanged is a refusal. So is a conflict after
 // which the object cannot be read.
-func (c *Controller) Overtaken(ctx context.Context, err error, at kube.Location, uid types.UID, version string) bool {
+func (c *Controller) Overtaken(ctx context.Context, err error, at request.Location, uid types.UID, version string) bool {
 	if !Stale(err) {
 		return false
 	}
@@ -80,11 +80,11 @@ func (c *Controller) Overtaken(ctx context.Context, err error, at kube.Location,
 }
 
 // LocateLive returns where the server has a child.
-func LocateLive(l *child.Live) kube.Location { return Locate(l.Kind, l.Object.Key()) }
+func LocateLive(l *child.Live) request.Location { return Locate(l.Kind, l.Object.Key()) }
 
 // Locate returns where the server has an object of that name.
-func Locate(kind kind.Kind, name types.NamespacedName) kube.Location {
-	return kube.Location{Resource: kind.Resource, Namespace: name.Namespace, Name: name.Name}
+func Locate(kind kind.Kind, name types.NamespacedName) request.Location {
+	return request.Location{Resource: kind.Resource, Namespace: name.Namespace, Name: name.Name}
 }
 
 // noteDeletion has the cache know what the server has accepted to delete.

@@ -8,7 +8,7 @@ import (
 
 	"k8s.io/utils/clock"
 
-	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -35,7 +35,7 @@ func (t *Tracker) Join(ctx context.Context) context.Context {
 	t.mu.Lock()
 	t.all = append(t.all, own)
 	t.mu.Unlock()
-	return kube.WithObserver(context.WithValue(ctx, workerKey{}, own), own)
+	return request.WithObserver(context.WithValue(ctx, workerKey{}, own), own)
 }
 
 // leave takes a worker away.

@@ -12,6 +12,7 @@ import (
 	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/templater-dev/templater/internal/kube"
+	"github.com/templater-dev/templater/internal/kube/request"
 	"github.com/templater-dev/templater/internal/reconcile/queue"
 )
 
@@ -31,7 +32,7 @@ func TestAnswersKeepAWorkerFromSeemingToHang(t *testing.T) {
 	if got := d.Busy()[0].Since; !got.Equal(start) {
 		t.Errorf("since %v, want the begin", got)
 	}
-	if _, err := client.Get(ctx, kube.Location{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespace: "ns", Name: "a"}); err == nil {
+	if _, err := client.Get(ctx, request.Location{Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Namespace: "ns", Name: "a"}); err == nil {
 		t.Error("there is an object")
 	}
 	if got := d.Busy()[0].Since; !got.Equal(start.Add(time.Minute)) {

@@ -1,0 +1,114 @@
+package reconcile
+
+import (
+	"context"
+
+	"github.com/templater-dev/templater/internal/object"
+	"github.com/templater-dev/templater/internal/problem"
+	"github.com/templater-dev/templater/internal/reconcile/census"
+	"github.com/templater-dev/templater/internal/reconcile/child"
+	"github.com/templater-dev/templater/internal/reconcile/plan"
+	"github.com/templater-dev/templater/internal/reconcile/queue"
+	"github.com/templater-dev/templater/internal/reconcile/readiness"
+)
+
+// Report is what one reconciliation of a parent decided and did.
+type Report struct {
+	// Assume reports whether a child counts as ready although its readyWhen is not true. It is asked, not reported; nil is for none.
+	Assume func(o *object.Object) bool
+
+	Problems problem.List
+	Verdict  census.Verdict
+	// Status is that of the parent with the ready condition, as it was to be written; nil where nothing was to be written.
+	Status map[string]any
+	// Desired is what the templates yield, empty where none was rendered.
+	Desired child.Desired
+	// Related are the related objects that the templates see, by child template; nil where they are not known.
+	Related map[string][]*object.Object
+	Writes  []Write
+	// Assumed is whether a child counted as ready by Assume alone.
+	Assumed bool
+	// TimedOut is whether the parent was released before its cleanup was done.
+	TimedOut bool
+}
+
+// Write is an accepted write.
+type Write struct {
+	Verb  plan.Verb
+	Entry string // the child template; "" for the parent
+	ID    child.ID
+}
+
+// Verbs of writes to the parent.
+const (
+	WriteStatus     plan.Verb = "status"
+	RemoveFinalizer plan.Verb = "remove finalizer"
+)
+
+// ReconcileAndReport is Reconcile, and fills the report.
+func (r *Reconciler) ReconcileAndReport(ctx context.Context, key queue.Key, report *Report) Result {
+	return r.reconcile(ctx, key, report)
+}
+
+// wrote records a write. A nil Report records nothing.
+func (r *Report) wrote(verb plan.Verb, entry string, id child.ID) {
+	if r != nil {
+		r.Writes = append(r.Writes, Write{verb, entry, id})
+	}
+}
+
+// reportWrite records a write to the parent.
+func (p *pass) reportWrite(verb plan.Verb) {
+	if p.reported != nil {
+		p.reported.wrote(verb, "", child.ID{Kind: p.GVK.GroupKind(), Name: p.key.Parent})
+	}
+}
+
+// reportTimeout records that the parent is released before its cleanup is done.
+func (p *pass) reportTimeout() {
+	if p.reported != nil {
+		p.reported.TimedOut = true
+	}
+}
+
+// reportStatus records the status that is to be written.
+func (p *pass) reportStatus(status map[string]any, v census.Verdict) {
+	if p.reported == nil {
+		return
+	}
+	if p.reported.Verdict = v; p.Kind.Status != nil {
+		p.reported.Status = status
+	}
+}
+
+// assume counts children as ready that are assumed to be.
+func (r *Report) assume(judge *readiness.Judge, observed []*child.Live) {
+	if r == nil || r.Assume == nil {
+		return
+	}
+	for _, l := range observed {
+		if r.Assume(l.Object) {
+			r.Assumed = r.Assumed || judge.Of(l.Entry, l.Object) != readiness.Ready
+			judge.Assume(l.Object)
+		}
+	}
+}
+
+// fillReport records what is known at the end.
+func (p *pass) fillReport() {
+	r := p.reported
+	if r == nil || p.Controller == nil || p.parent == nil {
+		return
+	}
+	r.Problems = p.problems
+	if r.Verdict == (census.Verdict{}) {
+		r.Verdict = p.verdict()
+	}
+	if p.Rejected || p.SyncingRelated() || p.choose() != nil {
+		return
+	}
+	r.Related = map[string][]*object.Object{}
+	for i, e := range p.Related {
+		r.Related[e.Name] = p.look(i)
+	}
+}
