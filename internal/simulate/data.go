@@ -56,21 +56,6 @@ func Patch(content, patch map[string]any) map[string]any {
 	return out
 }
 
-// without returns content without the fields of gone that end there; lists go whole.
-func without(content, gone map[string]any) map[string]any {
-	out := maps.Clone(content)
-	for key, value := range gone {
-		if inner := mapping(value); len(inner) > 0 {
-			if there, both := out[key].(map[string]any); both {
-				out[key] = without(there, inner)
-			}
-			continue
-		}
-		delete(out, key)
-	}
-	return out
-}
-
 // covers reports whether content has all fields of want, with the same values. Lists must be as long, item by item.
 func covers(content, want any) bool {
 	switch want := want.(type) {

@@ -29,10 +29,6 @@ func TestHowDataIsChanged(t *testing.T) {
 		"Patch: a map in the place of none":   {Patch, `{}`, `{a: {b: 1, c: null}}`, `{a: {b: 1}}`, `{}`},
 		"Patch: a map in the place of text":   {Patch, `{a: x}`, `{a: {b: 1}}`, `{a: {b: 1}}`, `{a: x}`},
 		"Patch: a text in the place of a map": {Patch, `{a: {b: 1}}`, `{a: x}`, `{a: x}`, `{a: {b: 1}}`},
-		"without: fields go, others stay":     {without, `{a: {b: 1, c: 2}, d: 1, e: 1}`, `{a: {b: 9}, d: 9, f: 9}`, `{a: {c: 2}, e: 1}`, `{a: {b: 1, c: 2}, d: 1, e: 1}`},
-		"without: lists go whole":             {without, `{a: [1, 2], b: 1}`, `{a: [1]}`, `{b: 1}`, `{a: [1, 2], b: 1}`},
-		"without: a map that is empty":        {without, `{a: {b: 1}, c: {}}`, `{a: {}, c: {}}`, `{}`, `{a: {b: 1}, c: {}}`},
-		"without: another type":               {without, `{a: x, b: 1}`, `{a: {c: 1}}`, `{a: x, b: 1}`, `{a: x, b: 1}`},
 	} {
 		t.Run(why, func(t *testing.T) {
 			a := data(t, row.a)
